@@ -1,0 +1,3 @@
+//! The `gleaner` command: parses, runs, and maps the result to an exit code.
+
+fn main() {}

@@ -1,0 +1,1 @@
+//! The ledger of a device that lives on harvested energy.

@@ -1,0 +1,1 @@
+//! The fixed-point network, its training and its compressed updates.

@@ -1,0 +1,1 @@
+//! Frames, messages, model transfer and the link's state machines.

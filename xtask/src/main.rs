@@ -1,0 +1,3 @@
+//! Gleaner's development tasks.
+
+fn main() {}
