@@ -1,2 +1,4 @@
 //! Gleaner's base station: channel emulation, the CRE optimiser, aggregation and simulation.
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
+
+pub mod cli;

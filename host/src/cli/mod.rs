@@ -1,0 +1,35 @@
+//! The command line: one file per subcommand, each an `Args` that parses and a `run` that acts.
+//!
+//! Exit codes: 0 success, 1 the command ran and found or hit a failure, 2 wrong usage.
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+mod version;
+
+/// Federated learning for microcontrollers that live on harvested energy.
+#[derive(Debug, Parser)]
+#[command(name = "gleaner", version, arg_required_else_help = true)]
+pub struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Print the version of this build and of the protocol it speaks.
+    Version(version::Args),
+}
+
+impl Cli {
+    /// Runs the chosen subcommand.
+    ///
+    /// # Errors
+    /// Whatever stopped the subcommand, with the context a user needs to mend it.
+    pub fn run(self) -> anyhow::Result<ExitCode> {
+        match self.command {
+            Command::Version(args) => version::run(&args),
+        }
+    }
+}
