@@ -1,0 +1,259 @@
+//! What work costs: the paper's equations and measured profiles as one set of integers.
+//!
+//! Amounts that do not fit become [`PicoJoules::MAX`], which no store can pay, so an absurd order
+//! is declined instead of wrapping around.
+
+use serde::{Deserialize, Serialize};
+
+use crate::units::{Cycles, HertzInt, Micros, NanoWatts, PicoJoules};
+
+const FEMTO_PER_PICO: u64 = 1_000;
+const PERMILLE: u64 = 1_000;
+
+/// The energy of computing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct ComputeModel {
+    /// Energy of one processor cycle, in femtojoules.
+    pub femtojoules_per_cycle: u64,
+    /// Energy of starting one epoch, whatever its length; zero in the paper's model.
+    pub per_epoch: PicoJoules,
+}
+
+impl ComputeModel {
+    /// The paper's model, E_i = alpha f^2 b D_i: every cycle costs alpha f^2 joules.
+    ///
+    /// Rounded to the nearest femtojoule per cycle.
+    #[must_use]
+    pub const fn paper(alpha: f64, clock_hz: f64) -> Self {
+        Self {
+            femtojoules_per_cycle: (alpha * clock_hz * clock_hz * 1e15 + 0.5) as u64,
+            per_epoch: PicoJoules::ZERO,
+        }
+    }
+
+    /// A measured profile: `active` power while computing at `clock`.
+    ///
+    /// Rounded to the nearest femtojoule per cycle; a clock of zero costs more than any store.
+    #[must_use]
+    pub const fn profile(active: NanoWatts, clock: HertzInt) -> Self {
+        // One nW is 10^6 fJ per second.
+        let femtojoules_per_cycle = match active.0.checked_mul(1_000_000) {
+            Some(femtojoules_per_second) if clock.0 > 0 => {
+                rounded_div(femtojoules_per_second, clock.0)
+            }
+            _ => u64::MAX,
+        };
+        Self {
+            femtojoules_per_cycle,
+            per_epoch: PicoJoules::ZERO,
+        }
+    }
+
+    /// Returns the energy of `cycles` spread over `epochs`, rounded to the nearest picojoule.
+    #[must_use]
+    pub const fn energy(&self, cycles: Cycles, epochs: u32) -> PicoJoules {
+        let running = match cycles.0.checked_mul(self.femtojoules_per_cycle) {
+            Some(femtojoules) => PicoJoules(rounded_div(femtojoules, FEMTO_PER_PICO)),
+            None => return PicoJoules::MAX,
+        };
+        match self.per_epoch.0.checked_mul(epochs as u64) {
+            Some(starting) => running.saturating_add(PicoJoules(starting)),
+            None => PicoJoules::MAX,
+        }
+    }
+}
+
+/// The energy of sending.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct RadioModel {
+    /// Radiated power over drawn power, in thousandths; 1000 in the paper's model.
+    pub efficiency_permille: u16,
+    /// Power the transmitter draws beside what it radiates; zero in the paper's model.
+    pub circuit: NanoWatts,
+    /// Energy of one upload whatever its length; zero in the paper's model.
+    pub per_upload: PicoJoules,
+}
+
+impl RadioModel {
+    /// The paper's model, e_up = p t_up: all that is drawn is radiated.
+    pub const PAPER: Self = Self {
+        efficiency_permille: 1_000,
+        circuit: NanoWatts::ZERO,
+        per_upload: PicoJoules::ZERO,
+    };
+
+    /// Returns the energy of sending for `airtime` at `radiated` power, rounded to the nearest
+    /// picojoule; an efficiency of zero costs more than any store.
+    #[must_use]
+    pub const fn energy(&self, radiated: NanoWatts, airtime: Micros) -> PicoJoules {
+        let drawn = match radiated.0.checked_mul(PERMILLE) {
+            Some(scaled) if self.efficiency_permille > 0 => {
+                NanoWatts(rounded_div(scaled, self.efficiency_permille as u64))
+            }
+            _ => return PicoJoules::MAX,
+        };
+        power_times_time(drawn.saturating_add(self.circuit), airtime)
+            .saturating_add(self.per_upload)
+    }
+}
+
+impl Default for RadioModel {
+    fn default() -> Self {
+        Self::PAPER
+    }
+}
+
+/// What everything a client does costs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct CostModel {
+    /// The energy of computing.
+    pub compute: ComputeModel,
+    /// The energy of sending.
+    pub radio: RadioModel,
+    /// Power drawn while neither computing nor sending; zero in the paper's model.
+    pub idle: NanoWatts,
+}
+
+impl CostModel {
+    /// The paper's model with coefficient `alpha` and clock `clock_hz`.
+    #[must_use]
+    pub const fn paper(alpha: f64, clock_hz: f64) -> Self {
+        Self {
+            compute: ComputeModel::paper(alpha, clock_hz),
+            radio: RadioModel::PAPER,
+            idle: NanoWatts::ZERO,
+        }
+    }
+
+    /// Returns the energy of an order: `epochs` of `cycles_per_epoch` and one upload.
+    #[must_use]
+    pub const fn order(
+        &self,
+        epochs: u32,
+        cycles_per_epoch: Cycles,
+        radiated: NanoWatts,
+        airtime: Micros,
+    ) -> PicoJoules {
+        let compute = match cycles_per_epoch.0.checked_mul(epochs as u64) {
+            Some(cycles) => self.compute.energy(Cycles(cycles), epochs),
+            None => PicoJoules::MAX,
+        };
+        compute.saturating_add(self.radio.energy(radiated, airtime))
+    }
+
+    /// Returns the energy of waiting for `time`, rounded to the nearest picojoule.
+    #[must_use]
+    pub const fn waiting(&self, time: Micros) -> PicoJoules {
+        power_times_time(self.idle, time)
+    }
+}
+
+/// One nW for one us is one fJ.
+const fn power_times_time(power: NanoWatts, time: Micros) -> PicoJoules {
+    match power.0.checked_mul(time.0) {
+        Some(femtojoules) => PicoJoules(rounded_div(femtojoules, FEMTO_PER_PICO)),
+        None => PicoJoules::MAX,
+    }
+}
+
+/// Divides, rounding to the nearest integer and halves upward.
+const fn rounded_div(numerator: u64, denominator: u64) -> u64 {
+    let quotient = numerator / denominator;
+    let remainder = numerator % denominator;
+    if remainder >= denominator - remainder {
+        quotient + 1
+    } else {
+        quotient
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn papers_epoch_costs_a_quarter_millijoule() {
+        // alpha f^2 b D = 1e-26 * (5e8)^2 * 100 * 1000 = 0.25 mJ.
+        let model = ComputeModel::paper(1e-26, 5e8);
+        assert_eq!(model.femtojoules_per_cycle, 2_500_000);
+        assert_eq!(model.energy(Cycles(100_000), 1), PicoJoules(250_000_000));
+    }
+
+    #[test]
+    fn papers_upload_costs_power_times_airtime() {
+        // 199.526 mW for 8 ms.
+        let energy = RadioModel::PAPER.energy(NanoWatts(199_526_231), Micros(8_000));
+        assert_eq!(energy, PicoJoules(1_596_209_848));
+    }
+
+    #[test]
+    fn profile_matches_the_same_power_over_the_same_time() {
+        // 82.5 mW at 125 MHz for one second.
+        let model = ComputeModel::profile(NanoWatts(82_500_000), HertzInt(125_000_000));
+        assert_eq!(model.femtojoules_per_cycle, 660_000);
+        assert_eq!(
+            model.energy(Cycles(125_000_000), 1),
+            PicoJoules::from_joules(0.0825)
+        );
+    }
+
+    #[test]
+    fn inefficiency_circuit_and_start_add_up() {
+        let radio = RadioModel {
+            efficiency_permille: 250,
+            circuit: NanoWatts(10_000_000),
+            per_upload: PicoJoules(7),
+        };
+        // (1 mW / 0.25 + 10 mW) * 1 ms = 14 uJ, and 7 pJ.
+        assert_eq!(
+            radio.energy(NanoWatts(1_000_000), Micros(1_000)),
+            PicoJoules(14_000_007)
+        );
+    }
+
+    #[test]
+    fn order_is_compute_plus_radio() {
+        let model = CostModel {
+            compute: ComputeModel {
+                femtojoules_per_cycle: 1_500,
+                per_epoch: PicoJoules(10),
+            },
+            ..CostModel::default()
+        };
+        let energy = model.order(3, Cycles(4), NanoWatts(2_000), Micros(5));
+        assert_eq!(energy, PicoJoules(18 + 30 + 10));
+    }
+
+    #[test]
+    fn halves_round_upward() {
+        assert_eq!(rounded_div(1_499, 1_000), 1);
+        assert_eq!(rounded_div(1_500, 1_000), 2);
+        assert_eq!(rounded_div(5, 3), 2);
+        assert_eq!(rounded_div(4, 3), 1);
+        assert_eq!(rounded_div(u64::MAX, u64::MAX), 1);
+    }
+
+    #[test]
+    fn absurd_amounts_cost_more_than_any_store() {
+        let model = CostModel::paper(1e-26, 5e8);
+        let huge = PicoJoules::MAX;
+        assert_eq!(model.compute.energy(Cycles(u64::MAX), 1), huge);
+        assert_eq!(model.radio.energy(NanoWatts(u64::MAX), Micros(1)), huge);
+        assert_eq!(
+            model.order(u32::MAX, Cycles(u64::MAX), NanoWatts(1), Micros(1)),
+            huge
+        );
+        assert_eq!(
+            ComputeModel::profile(NanoWatts(1), HertzInt(0)).femtojoules_per_cycle,
+            u64::MAX
+        );
+        let broken = RadioModel {
+            efficiency_permille: 0,
+            ..RadioModel::PAPER
+        };
+        assert_eq!(broken.energy(NanoWatts(1), Micros(1)), huge);
+    }
+}
