@@ -1,3 +1,64 @@
-//! Gleaner's development tasks.
+//! Gleaner's development tasks: `cargo xtask setup`, `cargo xtask test`, `cargo xtask size`.
 
-fn main() {}
+mod board;
+mod count;
+mod licence;
+mod process;
+mod setup;
+mod size;
+mod suite;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// Development tasks of Gleaner.
+#[derive(Debug, Parser)]
+#[command(name = "cargo xtask", arg_required_else_help = true)]
+struct Cli {
+    #[command(subcommand)]
+    task: Task,
+}
+
+#[derive(Debug, Subcommand)]
+enum Task {
+    /// Install what the test suite needs: thumb targets, QEMU, Node.js and the RP2040 emulator.
+    Setup,
+    /// Set up, then run everything CI runs: format, lints, docs, licences, images, all tests.
+    Test {
+        /// Run only the steps whose name contains this word.
+        #[arg(long)]
+        only: Option<String>,
+    },
+    /// Build every board's image and compare its flash and RAM with the board's limits.
+    Size,
+}
+
+fn main() -> ExitCode {
+    let task = Cli::parse().task;
+    let result = std::env::set_current_dir(root())
+        .map_err(Into::into)
+        .and_then(|()| match task {
+            Task::Setup => setup::run().map(|_| ()),
+            Task::Test { only } => suite::run(only.as_deref()),
+            Task::Size => setup::toolchain::prepare().and_then(|toolchain| {
+                board::build_all(&toolchain)?;
+                size::report()
+            }),
+        });
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// The workspace's root.
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .map_or_else(PathBuf::new, Path::to_path_buf)
+}

@@ -1,0 +1,95 @@
+//! The ledger's identity and the queue, over random schedules.
+
+use gleaner_shared::energy::{EnergyQueue, Ledger, Use};
+use gleaner_shared::units::PicoJoules;
+use proptest::prelude::*;
+
+/// One thing that may happen to a store.
+#[derive(Clone, Copy, Debug)]
+enum Event {
+    Income(u64),
+    Reserve(u64),
+    Spend(Use, u64),
+    Settle,
+}
+
+fn amount() -> impl Strategy<Value = u64> {
+    prop_oneof![4 => 0..2_000_000_000u64, 1 => any::<u64>()]
+}
+
+fn event() -> impl Strategy<Value = Event> {
+    let use_of = prop_oneof![Just(Use::Compute), Just(Use::Radio), Just(Use::Idle)];
+    prop_oneof![
+        amount().prop_map(Event::Income),
+        amount().prop_map(Event::Reserve),
+        (use_of, amount()).prop_map(|(on, amount)| Event::Spend(on, amount)),
+        Just(Event::Settle),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn identity_holds_after_every_event(
+        initial in amount(),
+        capacity in amount(),
+        events in prop::collection::vec(event(), 0..200),
+    ) {
+        let mut ledger = Ledger::new(PicoJoules(initial), PicoJoules(capacity));
+        for event in events {
+            let before = ledger;
+            match event {
+                Event::Income(income) => ledger.begin_round(PicoJoules(income)),
+                Event::Reserve(cost) => match ledger.reserve(PicoJoules(cost)) {
+                    Ok(()) => prop_assert!(cost <= before.available().0),
+                    Err(shortfall) => {
+                        prop_assert_eq!(ledger, before);
+                        prop_assert_eq!(shortfall.missing().0, cost - before.available().0);
+                    }
+                },
+                Event::Spend(on, amount) => {
+                    let payment = ledger.spend(on, PicoJoules(amount));
+                    prop_assert_eq!(payment.paid.0 + payment.unpaid.0, amount);
+                }
+                Event::Settle => ledger.settle(),
+            }
+            let snapshot = ledger.snapshot();
+            prop_assert!(snapshot.is_consistent(), "{:?}", snapshot);
+            prop_assert!(snapshot.stored <= ledger.capacity());
+            prop_assert!(ledger.reserved() <= snapshot.stored);
+            let restored = Ledger::restore(snapshot, ledger.capacity());
+            prop_assert_eq!(restored.map(|ledger| ledger.snapshot()), Some(snapshot));
+        }
+    }
+
+    #[test]
+    fn a_reserved_order_is_always_paid_whole(
+        stored in 0..u64::MAX / 2,
+        cost in 0..u64::MAX / 2,
+        share in 0.0..1.0f64,
+    ) {
+        let mut ledger = Ledger::new(PicoJoules(stored), PicoJoules::MAX);
+        if ledger.reserve(PicoJoules(cost)).is_ok() {
+            let compute = ((cost as f64 * share) as u64).min(cost);
+            prop_assert_eq!(ledger.spend(Use::Compute, PicoJoules(compute)).unpaid.0, 0);
+            prop_assert_eq!(ledger.spend(Use::Radio, PicoJoules(cost - compute)).unpaid.0, 0);
+            prop_assert_eq!(ledger.reserved().0, 0);
+        }
+    }
+
+    #[test]
+    fn queue_follows_the_records_of_the_ledger(
+        rounds in prop::collection::vec((0..1_000u64, 0..1_500u64), 1..100),
+    ) {
+        let mut ledger = Ledger::new(PicoJoules(1_000_000), PicoJoules::MAX);
+        let mut queue = EnergyQueue::default();
+        let mut expected = 0i64;
+        for (income, spent) in rounds {
+            let before = ledger.snapshot();
+            ledger.begin_round(PicoJoules(income));
+            let _ = ledger.spend(Use::Compute, PicoJoules(spent));
+            queue.update(&ledger.snapshot().since(&before));
+            expected = (expected - (income as i64 - spent as i64)).max(0);
+            prop_assert_eq!(queue.0.0 as i64, expected);
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! The boards whose images are built, as data.
+
+use anyhow::Result;
+
+use crate::process;
+use crate::setup::toolchain::DeviceToolchain;
+
+/// One board of the firmware.
+#[derive(Clone, Copy, Debug)]
+pub struct Board {
+    /// The binary, the suffix of its feature and the stem of its memory file.
+    pub name: &'static str,
+    /// The compilation target.
+    pub triple: &'static str,
+    /// What a person calls it.
+    pub title: &'static str,
+}
+
+/// Every board; adding one here puts it into CI.
+pub const BOARDS: [Board; 3] = [
+    Board {
+        name: "rp2040",
+        triple: "thumbv6m-none-eabi",
+        title: "Raspberry Pi Pico (RP2040)",
+    },
+    Board {
+        name: "stm32",
+        triple: "thumbv7em-none-eabihf",
+        title: "Nucleo-L4R5ZI (STM32)",
+    },
+    Board {
+        name: "emulated",
+        triple: "thumbv7em-none-eabihf",
+        title: "QEMU mps2-an386 (Cortex-M4)",
+    },
+];
+
+impl Board {
+    /// Where cargo leaves the image.
+    pub fn image(&self) -> String {
+        format!("target/{}/firmware/{}", self.triple, self.name)
+    }
+
+    /// The linker script that states the board's limits.
+    pub fn memory_script(&self) -> String {
+        format!("firmware/memory/{}.x", self.name)
+    }
+
+    fn build(&self, toolchain: &DeviceToolchain) -> Result<()> {
+        let mut cargo = toolchain.cargo("build", self.triple);
+        cargo.args([
+            "--locked",
+            "--package",
+            "gleaner-firmware",
+            "--profile",
+            "firmware",
+        ]);
+        cargo.args([
+            "--no-default-features",
+            "--features",
+            &format!("board-{}", self.name),
+        ]);
+        cargo.args(["--bin", self.name]);
+        process::run(&mut cargo)
+    }
+}
+
+/// Builds every board's image.
+pub fn build_all(toolchain: &DeviceToolchain) -> Result<()> {
+    BOARDS.iter().try_for_each(|board| board.build(toolchain))
+}

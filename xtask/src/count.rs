@@ -1,0 +1,68 @@
+//! The sum of all test binaries' results, which `cargo test` does not print itself.
+
+use std::fmt;
+
+/// Tests by outcome.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Count {
+    /// Tests that passed.
+    pub passed: u64,
+    /// Tests that failed.
+    pub failed: u64,
+    /// Tests that did not run.
+    pub skipped: u64,
+}
+
+impl Count {
+    /// Adds a line of `cargo test`'s output if it is a result.
+    pub fn read(&mut self, line: &str) {
+        let Some(result) = line.trim().strip_prefix("test result: ") else {
+            return;
+        };
+        let number = |word: &str| -> u64 {
+            result
+                .split([';', '.'])
+                .filter_map(|part| part.trim().strip_suffix(word))
+                .find_map(|number| number.trim().parse().ok())
+                .unwrap_or(0)
+        };
+        self.passed += number("passed");
+        self.failed += number("failed");
+        self.skipped += number("ignored");
+    }
+}
+
+impl fmt::Display for Count {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{} passed, {} failed, {} skipped",
+            self.passed, self.failed, self.skipped
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sums_results_and_ignores_the_rest() {
+        let mut count = Count::default();
+        count.read("running 3 tests");
+        count.read(
+            "test result: ok. 12 passed; 0 failed; 1 ignored; 0 measured; 2 filtered out; finished in 0.04s",
+        );
+        count
+            .read("test result: FAILED. 3 passed; 2 failed; 0 ignored; 0 measured; 0 filtered out");
+        assert_eq!(
+            count,
+            Count {
+                passed: 15,
+                failed: 2,
+                skipped: 1
+            }
+        );
+        assert_eq!(count.to_string(), "15 passed, 2 failed, 1 skipped");
+    }
+}

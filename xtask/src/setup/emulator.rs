@@ -1,0 +1,119 @@
+//! The emulators: QEMU for the Cortex-M4, rp2040js on Node.js for the RP2040.
+
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::{Result, bail};
+
+use crate::process;
+use crate::setup::strict;
+
+/// A program the suite needs and the package that brings it, per package manager.
+struct Tool {
+    program: &'static str,
+    apt: &'static [&'static str],
+    brew: &'static str,
+    dnf: &'static str,
+}
+
+const TOOLS: [Tool; 2] = [
+    Tool {
+        program: "qemu-system-arm",
+        apt: &["qemu-system-arm"],
+        brew: "qemu",
+        dnf: "qemu-system-arm",
+    },
+    // Debian packages npm apart from Node.js.
+    Tool {
+        program: "npm",
+        apt: &["nodejs", "npm"],
+        brew: "node",
+        dnf: "nodejs",
+    },
+];
+
+/// The folder of our runner around rp2040js.
+const RUNNER: &str = "emulator";
+
+/// Installs both emulators.
+pub fn prepare() -> Result<()> {
+    for tool in &TOOLS {
+        if process::exists(tool.program) {
+            println!("setup: {} is installed", tool.program);
+        } else if let Err(error) = tool.install() {
+            missing(&format!("{error:#}"))?;
+        }
+    }
+    if Path::new(RUNNER)
+        .join("node_modules/rp2040js/package.json")
+        .is_file()
+    {
+        println!("setup: rp2040js is installed");
+    } else if process::exists("npm") {
+        println!("setup: installing rp2040js with npm");
+        let npm = process::run(Command::new("npm").args([
+            "ci",
+            "--no-audit",
+            "--no-fund",
+            "--prefix",
+            RUNNER,
+        ]));
+        if let Err(error) = npm {
+            missing(&format!("{error:#}; run `npm ci --prefix {RUNNER}`"))?;
+        }
+    }
+    Ok(())
+}
+
+impl Tool {
+    fn install(&self) -> Result<()> {
+        println!("setup: {} is missing, installing it", self.program);
+        if process::exists("apt-get") {
+            apt_install(self.apt)?;
+        } else if process::exists("brew") {
+            process::run(Command::new("brew").args(["install", self.brew]))?;
+        } else if process::exists("dnf") {
+            process::run(&mut as_root(&["dnf", "install", "-y", self.dnf]))?;
+        }
+        if !process::exists(self.program) {
+            bail!(
+                "{} is missing: install Debian's {}, Homebrew's {} or Fedora's {}",
+                self.program,
+                self.apt.join(" and "),
+                self.brew,
+                self.dnf
+            );
+        }
+        Ok(())
+    }
+}
+
+/// Installs Debian packages, with sudo where needed.
+pub fn apt_install(packages: &[&str]) -> Result<()> {
+    process::run(&mut as_root(&["apt-get", "update", "-qq"]))?;
+    let mut command = as_root(&["apt-get", "install", "-y", "-qq", "--no-install-recommends"]);
+    process::run(
+        command
+            .args(packages)
+            .env("DEBIAN_FRONTEND", "noninteractive"),
+    )
+}
+
+fn as_root(words: &[&str]) -> Command {
+    let root = process::output(Command::new("id").arg("-u")).is_some_and(|id| id.trim() == "0");
+    let mut command = if root {
+        Command::new(words[0])
+    } else {
+        Command::new("sudo")
+    };
+    command.args(&words[usize::from(root)..]);
+    command
+}
+
+fn missing(what: &str) -> Result<()> {
+    if strict() {
+        bail!("{what} (CI=true: nothing may be skipped)");
+    }
+    println!("setup: {what}; tests that need it will be skipped");
+    Ok(())
+}

@@ -1,0 +1,21 @@
+//! Installing what the test suite needs, and saying what was done.
+
+mod emulator;
+pub mod toolchain;
+
+use anyhow::Result;
+
+use toolchain::DeviceToolchain;
+
+/// Installs what is missing; what cannot be installed is an error under `CI=true` and a notice
+/// with the command to type elsewhere.
+pub fn run() -> Result<DeviceToolchain> {
+    let toolchain = toolchain::prepare()?;
+    emulator::prepare()?;
+    Ok(toolchain)
+}
+
+/// Tells whether nothing may be skipped.
+pub fn strict() -> bool {
+    std::env::var("CI").is_ok_and(|value| value == "true" || value == "1")
+}
