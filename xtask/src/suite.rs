@@ -1,6 +1,5 @@
 //! Everything CI runs, in order.
 
-use std::process::Command;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
