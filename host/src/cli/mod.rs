@@ -6,6 +6,8 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
+mod config;
+mod scenario;
 mod version;
 
 /// Federated learning for microcontrollers that live on harvested energy.
@@ -18,6 +20,8 @@ pub struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// Show and explain scenarios: every key, its unit, meaning and default.
+    Config(config::Args),
     /// Print the version of this build and of the protocol it speaks.
     Version(version::Args),
 }
@@ -29,6 +33,7 @@ impl Cli {
     /// Whatever stopped the subcommand, with the context a user needs to mend it.
     pub fn run(self) -> anyhow::Result<ExitCode> {
         match self.command {
+            Command::Config(args) => config::run(&args),
             Command::Version(args) => version::run(&args),
         }
     }

@@ -1,0 +1,110 @@
+//! `gleaner config`: what a scenario is made of.
+
+use std::process::ExitCode;
+
+use anyhow::{Context, bail};
+use clap::Subcommand;
+
+use super::scenario::ScenarioArgs;
+use crate::scenario::{PRESETS, Scenario, keys};
+
+/// What to look at.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Print the resolved scenario as TOML, every line with its meaning.
+    Show {
+        #[command(flatten)]
+        scenario: ScenarioArgs,
+        /// Leave the comments out.
+        #[arg(long)]
+        plain: bool,
+    },
+    /// Explain one key, or list them all.
+    Explain {
+        /// The key, as `section.key` or as the bare key if it is unique.
+        key: Option<String>,
+        /// Write the list as the Markdown of docs/scenario.md.
+        #[arg(long, conflicts_with = "key")]
+        markdown: bool,
+    },
+    /// List the presets.
+    Presets,
+}
+
+/// Prints what was asked for.
+///
+/// # Errors
+/// An unknown key or preset, with the nearest known one.
+pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    match &args.command {
+        Command::Show { scenario, plain } => {
+            let scenario = scenario.resolve()?;
+            print!(
+                "{}",
+                if *plain {
+                    scenario.to_toml()
+                } else {
+                    scenario.to_commented_toml()
+                }
+            );
+        }
+        Command::Explain { key: Some(key), .. } => explain(key)?,
+        Command::Explain { markdown: true, .. } => println!("{}", keys::markdown().trim()),
+        Command::Explain { .. } => list(),
+        Command::Presets => {
+            for preset in PRESETS {
+                println!("{:<14} {}", preset.name, preset.about);
+            }
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn explain(path: &str) -> anyhow::Result<()> {
+    let Some(key) = keys::find(path) else {
+        match keys::suggest(path) {
+            Some(near) => bail!("unknown or ambiguous key `{path}`; did you mean `{near}`?"),
+            None => bail!("unknown key `{path}`; `gleaner config explain` lists all keys"),
+        }
+    };
+    println!("{}", key.path());
+    println!("  {}", key.doc);
+    let unit = if key.unit.is_empty() {
+        String::new()
+    } else {
+        format!(", in {}", key.unit)
+    };
+    println!("  type:    {}{unit}", key.kind);
+    for (word, meaning) in key.choices {
+        println!("           {word}: {meaning}");
+    }
+    println!("  default: {}", key.value_in(&Scenario::default()));
+    for preset in PRESETS.iter().skip(1) {
+        let scenario = crate::scenario::resolve(preset.name, &[])
+            .with_context(|| format!("preset {}", preset.name))?;
+        let value = key.value_in(&scenario);
+        if value != key.value_in(&Scenario::default()) {
+            println!("  {}: {value}", preset.name);
+        }
+    }
+    Ok(())
+}
+
+fn list() {
+    let defaults = Scenario::default();
+    for key in Scenario::keys() {
+        let unit = if key.unit.is_empty() {
+            String::new()
+        } else {
+            format!("[{}] ", key.unit)
+        };
+        let value = key.value_in(&defaults);
+        println!("{:<32} {value:<16} {unit}{}", key.path(), key.doc);
+    }
+}

@@ -1,0 +1,46 @@
+//! Options that choose and change a scenario, common to several subcommands.
+
+use crate::scenario::{Override, Scenario, ScenarioError, resolve};
+
+/// Which scenario, and what to change in it.
+#[derive(Clone, Debug, clap::Args)]
+pub struct ScenarioArgs {
+    /// A preset (see `gleaner config presets`) or a scenario file that ends in .toml.
+    #[arg(long, default_value = "paper-mlp", value_name = "PRESET|FILE")]
+    pub preset: String,
+    /// Seed of every random stream.
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+    /// Number of communication rounds.
+    #[arg(long, value_name = "N")]
+    pub rounds: Option<u64>,
+    /// Change one key, e.g. `--set cre.v=0.01`; may be repeated.
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub overrides: Vec<Override>,
+}
+
+impl ScenarioArgs {
+    /// Resolves the scenario these options describe.
+    ///
+    /// # Errors
+    /// Whatever is wrong with preset, file or overrides.
+    pub fn resolve(&self) -> Result<Scenario, ScenarioError> {
+        self.resolve_with(&[])
+    }
+
+    /// Resolves the scenario with further overrides on top.
+    ///
+    /// # Errors
+    /// Whatever is wrong with preset, file or overrides.
+    pub fn resolve_with(&self, more: &[Override]) -> Result<Scenario, ScenarioError> {
+        let mut all = self.overrides.clone();
+        for (key, value) in [("run.seed", self.seed), ("run.rounds", self.rounds)] {
+            if let Some(value) = value {
+                let value = i64::try_from(value).unwrap_or(i64::MAX);
+                all.push(Override::new(key, value));
+            }
+        }
+        all.extend_from_slice(more);
+        resolve(&self.preset, &all)
+    }
+}

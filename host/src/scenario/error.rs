@@ -1,0 +1,55 @@
+//! What can be wrong with a scenario, each with the way out.
+
+use std::path::PathBuf;
+
+/// Why a scenario was refused.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ScenarioError {
+    /// The file could not be read.
+    #[error("cannot read scenario {}: {source}", path.display())]
+    Read {
+        /// The file asked for.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// Neither a preset nor a file.
+    #[error("`{name}` is neither a preset ({presets}) nor a file that ends in .toml{suggestion}")]
+    UnknownPreset {
+        /// What was asked for.
+        name: String,
+        /// The presets there are.
+        presets: String,
+        /// A preset that looks alike.
+        suggestion: String,
+    },
+    /// Not TOML, or a value of the wrong type.
+    #[error("{origin}: {message}")]
+    Syntax {
+        /// The file or option it came from.
+        origin: String,
+        /// What the parser said, with line and column where known.
+        message: String,
+    },
+    /// A key nobody knows.
+    #[error("{origin}: unknown key `{key}`{suggestion}; `gleaner config explain` lists all keys")]
+    UnknownKey {
+        /// The file or option it came from.
+        origin: String,
+        /// The key as written.
+        key: String,
+        /// A key that looks alike.
+        suggestion: String,
+    },
+    /// A value out of its range.
+    #[error("{key} = {value}: {fix}")]
+    OutOfRange {
+        /// The key, with its section.
+        key: &'static str,
+        /// The value it has.
+        value: String,
+        /// What it must be instead.
+        fix: &'static str,
+    },
+}

@@ -1,0 +1,151 @@
+//! What is known about every key: unit, meaning, default; and what a misspelt key may have meant.
+
+use super::Scenario;
+
+/// One key of a scenario.
+#[derive(Clone, Copy, Debug)]
+pub struct Key {
+    /// The `[section]` it stands in.
+    pub section: &'static str,
+    /// Its name inside the section.
+    pub name: &'static str,
+    /// Its unit, or an empty text.
+    pub unit: &'static str,
+    /// What it means.
+    pub doc: &'static str,
+    /// What kind of value it takes.
+    pub kind: &'static str,
+    /// The words it accepts, with their meanings.
+    pub choices: &'static [(&'static str, &'static str)],
+}
+
+impl Key {
+    /// Returns `section.name`.
+    #[must_use]
+    pub fn path(&self) -> String {
+        format!("{}.{}", self.section, self.name)
+    }
+
+    /// Returns the value the key has in `scenario`, written as TOML.
+    #[must_use]
+    pub fn value_in(&self, scenario: &Scenario) -> String {
+        scenario
+            .to_table()
+            .get(self.section)
+            .and_then(|section| section.get(self.name))
+            .map(super::emit::value)
+            .unwrap_or_default()
+    }
+}
+
+/// Finds a key by `section.name`, or by its bare name if only one section has it.
+#[must_use]
+pub fn find(path: &str) -> Option<Key> {
+    let mut matches = Scenario::keys().filter(|key| key.path() == path || key.name == path);
+    let first = matches.next()?;
+    matches.next().is_none().then_some(first)
+}
+
+/// Returns the known key that looks most like `path`, if any comes close.
+#[must_use]
+pub fn suggest(path: &str) -> Option<String> {
+    let name = path.rsplit('.').next().unwrap_or(path);
+    Scenario::keys()
+        .map(|key| {
+            let whole = strsim::jaro_winkler(path, &key.path());
+            let bare = strsim::jaro_winkler(name, key.name);
+            (whole.max(bare), key.path())
+        })
+        .filter(|(score, _)| *score > 0.8)
+        .max_by(|a, b| a.0.total_cmp(&b.0))
+        .map(|(_, path)| path)
+}
+
+/// Writes the reference table of all keys in Markdown, with the defaults of `paper-mlp`.
+#[must_use]
+pub fn markdown() -> String {
+    let defaults = Scenario::default();
+    let mut text = String::new();
+    let mut section = "";
+    for key in Scenario::keys() {
+        if key.section != section {
+            section = key.section;
+            text.push_str(&format!(
+                "\n### `[{section}]`\n\n| key | unit | default | meaning |\n|---|---|---|---|\n"
+            ));
+        }
+        let mut meaning = key.doc.to_owned();
+        for (word, what) in key.choices {
+            meaning.push_str(&format!("<br>`{word}`: {what}."));
+        }
+        text.push_str(&format!(
+            "| `{}` | {} | `{}` | {meaning} |\n",
+            key.name,
+            key.unit,
+            key.value_in(&defaults)
+        ));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_key_says_what_it_means() {
+        for key in Scenario::keys() {
+            assert!(key.doc.ends_with('.'), "{}: `{}`", key.path(), key.doc);
+            assert!(
+                !key.value_in(&Scenario::default()).is_empty(),
+                "{}",
+                key.path()
+            );
+        }
+    }
+
+    #[test]
+    fn units_in_names_agree_with_stated_units() {
+        for (suffix, unit) in [
+            ("_m", "m"),
+            ("_hz", "Hz"),
+            ("_s", "s"),
+            ("_j", "J"),
+            ("_w", "W"),
+        ] {
+            for key in Scenario::keys()
+                .filter(|key| key.name.ends_with(suffix) && !key.name.contains("_per_"))
+            {
+                assert_eq!(key.unit, unit, "{}", key.path());
+            }
+        }
+    }
+
+    #[test]
+    fn a_misspelt_key_finds_its_neighbour() {
+        assert_eq!(
+            suggest("channel.radius").as_deref(),
+            Some("channel.radius_m")
+        );
+        assert_eq!(suggest("round").as_deref(), Some("run.rounds"));
+        assert_eq!(suggest("zzz.qqq"), None);
+    }
+
+    #[test]
+    fn bare_names_are_found_when_unique() {
+        assert_eq!(
+            find("radius_m").map(|key| key.path()).as_deref(),
+            Some("channel.radius_m")
+        );
+        assert!(find("radius").is_none());
+    }
+
+    #[test]
+    fn the_written_reference_lists_every_key_as_it_is() {
+        let page = include_str!("../../../docs/scenario.md");
+        assert!(
+            page.contains(markdown().trim()),
+            "docs/scenario.md is behind: paste the output of `gleaner config explain --markdown`"
+        );
+    }
+}

@@ -1,0 +1,31 @@
+//! The presets: named scenarios, each a short TOML file of what differs from the defaults.
+
+/// A named scenario.
+#[derive(Clone, Copy, Debug)]
+pub struct Preset {
+    /// The name on the command line.
+    pub name: &'static str,
+    /// What it is for.
+    pub about: &'static str,
+    /// Its differences from the defaults, as TOML.
+    pub toml: &'static str,
+}
+
+/// Every preset, the default one first.
+pub const PRESETS: &[Preset] = &[
+    Preset {
+        name: "paper-mlp",
+        about: "MNIST on the perceptron; the paper's setting with an energy income that binds",
+        toml: include_str!("presets/paper-mlp.toml"),
+    },
+    Preset {
+        name: "paper-cnn",
+        about: "CIFAR-10 on the convolutional network",
+        toml: include_str!("presets/paper-cnn.toml"),
+    },
+    Preset {
+        name: "printed-mlp",
+        about: "MNIST with every value and rule exactly as printed, to show the difference",
+        toml: include_str!("presets/printed-mlp.toml"),
+    },
+];

@@ -1,0 +1,261 @@
+//! From preset, file and `--set` to one checked [`Scenario`].
+
+use std::path::Path;
+use std::str::FromStr;
+
+use super::{PRESETS, Scenario, ScenarioError, keys};
+
+/// One `--set section.key=value`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Override {
+    key: String,
+    value: toml::Value,
+}
+
+impl Override {
+    /// Pairs a key with a value.
+    #[must_use]
+    pub fn new(key: impl Into<String>, value: impl Into<toml::Value>) -> Self {
+        Self {
+            key: key.into(),
+            value: value.into(),
+        }
+    }
+
+    /// Returns the key as it was given.
+    #[must_use]
+    pub fn key(&self) -> &str {
+        &self.key
+    }
+
+    /// Returns the value, written as TOML.
+    #[must_use]
+    pub fn value_text(&self) -> String {
+        super::emit::value(&self.value)
+    }
+}
+
+impl FromStr for Override {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (key, value) = text
+            .split_once('=')
+            .ok_or_else(|| format!("`{text}` has no `=`; write section.key=value"))?;
+        let value = value.trim();
+        // What is no TOML value is a bare word, so that quotes need not survive the shell.
+        let value = toml::from_str::<toml::Table>(&format!("value = {value}"))
+            .ok()
+            .and_then(|mut table| table.remove("value"))
+            .unwrap_or_else(|| toml::Value::String(value.to_owned()));
+        Ok(Self {
+            key: key.trim().to_owned(),
+            value,
+        })
+    }
+}
+
+/// Resolves a preset name or a scenario file, then the overrides in order.
+///
+/// # Errors
+/// Names the file or option, the key and what to write instead.
+pub fn resolve(preset_or_file: &str, overrides: &[Override]) -> Result<Scenario, ScenarioError> {
+    if let Some(preset) = PRESETS.iter().find(|preset| preset.name == preset_or_file) {
+        return resolve_text(preset.toml, &format!("preset {}", preset.name), overrides);
+    }
+    let path = Path::new(preset_or_file);
+    if path.extension().is_none_or(|extension| extension != "toml") {
+        let suggestion = PRESETS
+            .iter()
+            .map(|preset| {
+                (
+                    strsim::jaro_winkler(preset.name, preset_or_file),
+                    preset.name,
+                )
+            })
+            .filter(|(score, _)| *score > 0.8)
+            .max_by(|a, b| a.0.total_cmp(&b.0))
+            .map(|(_, name)| format!("; did you mean `{name}`?"))
+            .unwrap_or_default();
+        let presets: Vec<&str> = PRESETS.iter().map(|preset| preset.name).collect();
+        return Err(ScenarioError::UnknownPreset {
+            name: preset_or_file.to_owned(),
+            presets: presets.join(", "),
+            suggestion,
+        });
+    }
+    let text = std::fs::read_to_string(path).map_err(|source| ScenarioError::Read {
+        path: path.to_owned(),
+        source,
+    })?;
+    resolve_text(&text, preset_or_file, overrides)
+}
+
+/// Resolves the text of a scenario file; `origin` names it in errors.
+///
+/// # Errors
+/// Names the origin, the key and what to write instead.
+pub fn resolve_text(
+    text: &str,
+    origin: &str,
+    overrides: &[Override],
+) -> Result<Scenario, ScenarioError> {
+    let mut file: toml::Table = toml::from_str(text).map_err(|error| syntax(origin, &error))?;
+    let mut table = Scenario::default().to_table();
+    if let Some(base) = file.remove("preset") {
+        let name = base.as_str().unwrap_or_default();
+        let preset = PRESETS
+            .iter()
+            .find(|preset| preset.name == name)
+            .ok_or_else(|| {
+                let presets: Vec<&str> = PRESETS.iter().map(|preset| preset.name).collect();
+                ScenarioError::UnknownPreset {
+                    name: base.to_string(),
+                    presets: presets.join(", "),
+                    suggestion: String::new(),
+                }
+            })?;
+        let preset_table = toml::from_str(preset.toml).map_err(|error| syntax(name, &error))?;
+        merge(&mut table, preset_table, name)?;
+    }
+    merge(&mut table, file, origin)?;
+    for set in overrides {
+        let origin = format!("--set {}={}", set.key, set.value_text());
+        let key = keys::find(&set.key).ok_or_else(|| unknown(&origin, &set.key))?;
+        let section = toml::Table::from_iter([(key.name.to_owned(), set.value.clone())]);
+        let patch = toml::Table::from_iter([(key.section.to_owned(), section.into())]);
+        merge(&mut table, patch, &origin)?;
+    }
+    let scenario: Scenario = table.try_into().map_err(|error| syntax(origin, &error))?;
+    super::validate::check(&scenario)?;
+    Ok(scenario)
+}
+
+fn syntax(origin: &str, error: &toml::de::Error) -> ScenarioError {
+    ScenarioError::Syntax {
+        origin: origin.to_owned(),
+        message: error.to_string(),
+    }
+}
+
+fn unknown(origin: &str, key: &str) -> ScenarioError {
+    let suggestion = keys::suggest(key)
+        .map(|path| format!("; did you mean `{path}`?"))
+        .unwrap_or_default();
+    ScenarioError::UnknownKey {
+        origin: origin.to_owned(),
+        key: key.to_owned(),
+        suggestion,
+    }
+}
+
+/// Lays `patch` over `base`; both are sections of keys.
+fn merge(base: &mut toml::Table, patch: toml::Table, origin: &str) -> Result<(), ScenarioError> {
+    for (section, entries) in patch {
+        let toml::Value::Table(entries) = entries else {
+            return Err(unknown(origin, &section));
+        };
+        let Some(known) = base.get_mut(&section).and_then(toml::Value::as_table_mut) else {
+            let first = entries.keys().next().map_or("", String::as_str);
+            return Err(unknown(origin, &format!("{section}.{first}")));
+        };
+        for (name, value) in entries {
+            let path = format!("{section}.{name}");
+            let slot = known.get_mut(&name).ok_or_else(|| unknown(origin, &path))?;
+            *slot = adapt(slot, value).map_err(|(value, wanted)| ScenarioError::Syntax {
+                origin: origin.to_owned(),
+                message: format!("{path} = {value}: {wanted} is expected"),
+            })?;
+        }
+    }
+    Ok(())
+}
+
+/// Gives `value` the type of the value it replaces: whole numbers may stand for floats.
+fn adapt(
+    slot: &toml::Value,
+    value: toml::Value,
+) -> Result<toml::Value, (toml::Value, &'static str)> {
+    use toml::Value::{Float, Integer, String};
+    match (slot, value) {
+        (Float(_), Integer(number)) => Ok(Float(number as f64)),
+        (Float(_), value @ Float(_))
+        | (Integer(_), value @ Integer(_))
+        | (String(_), value @ String(_)) => Ok(value),
+        (Float(_), value) => Err((value, "a number")),
+        (Integer(_), value) => Err((value, "a whole number")),
+        (_, value) => Err((value, "a text in quotes")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::Scheduler;
+
+    fn message(text: &str) -> String {
+        resolve_text(text, "lab.toml", &[])
+            .map_or_else(|error| error.to_string(), |_| String::new())
+    }
+
+    #[test]
+    fn every_preset_resolves_and_survives_its_own_toml() {
+        for preset in PRESETS {
+            let scenario = resolve(preset.name, &[]).unwrap();
+            let again = resolve_text(&scenario.to_toml(), "copy", &[]).unwrap();
+            assert_eq!(scenario, again, "{}", preset.name);
+            assert_eq!(
+                resolve_text(&scenario.to_commented_toml(), "copy", &[]).unwrap(),
+                again
+            );
+        }
+    }
+
+    #[test]
+    fn unknown_keys_are_refused_with_a_suggestion() {
+        let text = message("[channel]\nradius = 3.0\n");
+        assert!(
+            text.contains("lab.toml: unknown key `channel.radius`"),
+            "{text}"
+        );
+        assert!(text.contains("did you mean `channel.radius_m`?"), "{text}");
+        assert!(message("[chanel]\nradius_m = 3.0\n").contains("`channel.radius_m`"));
+        assert!(message("rounds = 3\n").contains("`run.rounds`"));
+    }
+
+    #[test]
+    fn wrong_types_name_key_value_and_expectation() {
+        let text = message("[run]\nrounds = \"many\"\n");
+        assert!(
+            text.contains("run.rounds = \"many\": a whole number is expected"),
+            "{text}"
+        );
+        assert!(message("[run]\nscheduler = \"best\"\n").contains("best"));
+    }
+
+    #[test]
+    fn overrides_win_over_the_file_and_accept_bare_words() {
+        let overrides: Vec<Override> = ["run.rounds=7", "scheduler=fednova", "cre.v=2"]
+            .iter()
+            .map(|text| text.parse().unwrap())
+            .collect();
+        let scenario = resolve_text("[run]\nrounds = 5\n", "lab.toml", &overrides).unwrap();
+        assert_eq!(scenario.run.rounds, 7);
+        assert_eq!(scenario.run.scheduler, Scheduler::FedNova);
+        assert_eq!(scenario.cre.v.to_bits(), 2.0f64.to_bits());
+    }
+
+    #[test]
+    fn a_file_may_build_on_a_preset() {
+        let scenario =
+            resolve_text("preset = \"paper-cnn\"\n[run]\nrounds = 3\n", "x", &[]).unwrap();
+        assert_eq!(scenario.run.rounds, 3);
+        assert_eq!(scenario.device.deadline_s.to_bits(), 0.1f64.to_bits());
+    }
+
+    #[test]
+    fn misspelt_presets_are_recognised() {
+        let text = resolve("paper-mpl", &[]).unwrap_err().to_string();
+        assert!(text.contains("did you mean `paper-mlp`?"), "{text}");
+    }
+}

@@ -1,0 +1,159 @@
+//! The sections of a scenario; defaults are the preset `paper-mlp`.
+
+use super::choices::{
+    BaselinePower, ClientKind, DatasetKind, DeltaRule, Estimates, Fading, GradientNorms, ModelBits,
+    ModelKind, PartitionRule, Scheduler, Solver,
+};
+use super::section::section;
+
+section!(
+    /// How long a run is, and what makes it different from the next.
+    Run as "run" {
+        /// Seed of every random stream of the run.
+        seed: u64 = 0, "";
+        /// Communication rounds.
+        rounds: usize = 200, "";
+        /// Who decides which clients train.
+        scheduler: Scheduler = Scheduler::Cre, "";
+        /// Rounds between evaluations on the test set; the last round is always evaluated.
+        evaluate_every: usize = 1, "rounds";
+        /// Rounds between checkpoints; 0 writes none.
+        checkpoint_every: usize = 10, "rounds";
+    }
+);
+
+section!(
+    /// The clients.
+    Clients as "clients" {
+        /// Number of clients U.
+        count: usize = 10, "";
+        /// What simulated clients compute with.
+        kind: ClientKind = ClientKind::Float, "";
+    }
+);
+
+section!(
+    /// Where images come from.
+    Data as "data" {
+        /// Which images are learnt.
+        dataset: DatasetKind = DatasetKind::MnistSubset, "";
+        /// Folder with the data files; empty means the cache that `gleaner data fetch` fills.
+        directory: String = String::new(), "";
+        /// Test images evaluated per evaluation; 0 means all.
+        test_samples: usize = 0, "images";
+    }
+);
+
+section!(
+    /// How images are dealt to clients.
+    Partition as "partition" {
+        /// The rule of dealing.
+        rule: PartitionRule = PartitionRule::Paper, "";
+        /// Non-IID degree d: share of a client's samples that come from its own class (rule `paper`).
+        non_iid_degree: f64 = 0.4, "";
+        /// Mean of the number of samples D_i of a client.
+        mean_samples: f64 = 1000.0, "samples";
+        /// Standard deviation sigma of D_i.
+        std_samples: f64 = 100.0, "samples";
+        /// Concentration of the class proportions (rule `dirichlet`).
+        dirichlet_alpha: f64 = 0.5, "";
+        /// Label-sorted shards each client receives (rule `shards`).
+        shards_per_client: usize = 2, "";
+    }
+);
+
+section!(
+    /// The network and its training.
+    Learning as "learning" {
+        /// The network that is trained.
+        model: ModelKind = ModelKind::Mlp, "";
+        /// Learning rate eta of full-batch gradient descent.
+        learning_rate: f64 = 0.01, "";
+    }
+);
+
+section!(
+    /// Propagation between base station and clients.
+    Channel as "channel" {
+        /// Radius of the disc in which clients stand.
+        radius_m: f64 = 500.0, "m";
+        /// Carrier frequency nu.
+        carrier_ghz: f64 = 2.4, "GHz";
+        /// Antenna gain on top of the path loss.
+        antenna_gain_db: f64 = 65.0, "dB";
+        /// What multiplies the path loss.
+        fading: Fading = Fading::Normalised, "";
+        /// Rician K: power of the direct path over that of the scattered ones.
+        rician_k: f64 = 4.0, "";
+        /// Rician sigma of the scattered paths.
+        rician_sigma: f64 = 1.0, "";
+    }
+);
+
+section!(
+    /// The radio of both ends.
+    Link as "link" {
+        /// Uplink channels C; each carries at most one client a round.
+        channels: usize = 3, "";
+        /// Bandwidth of one uplink channel.
+        uplink_bandwidth_hz: f64 = 1e6, "Hz";
+        /// Bandwidth of the broadcast.
+        downlink_bandwidth_hz: f64 = 20e6, "Hz";
+        /// Power of the broadcast.
+        downlink_power_w: f64 = 1.0, "W";
+        /// Largest power of a client.
+        max_power_dbm: f64 = 23.0, "dBm";
+        /// Noise density N0.
+        noise_dbm_per_hz: f64 = -174.0, "dBm/Hz";
+        /// Length of one model transfer.
+        model_bits: ModelBits = ModelBits::Paper, "";
+    }
+);
+
+section!(
+    /// Computing and energy of a client.
+    Device as "device" {
+        /// Processor cycles b per sample and epoch.
+        cycles_per_sample: f64 = 100.0, "cycles";
+        /// Processor clock f.
+        frequency_hz: f64 = 5e8, "Hz";
+        /// Energy coefficient alpha: one cycle costs alpha f^2 joules.
+        energy_coefficient: f64 = 1e-26, "J s^2";
+        /// Energy E_add harvested by every client in every round.
+        harvest_j: f64 = 0.4e-3, "J";
+        /// Deadline T_max of a round, from broadcast to upload.
+        deadline_s: f64 = 0.01, "s";
+    }
+);
+
+section!(
+    /// The CRE scheduler.
+    Cre as "cre" {
+        /// Lyapunov factor V: the weight of learning against energy.
+        v: f64 = 0.001, "";
+        /// B_1 of the loss bound; a tuning knob, see docs/simulation.md.
+        b1: f64 = 0.3, "";
+        /// Loss F* of the best model.
+        best_loss: f64 = 0.0, "";
+        /// Energies inside the objective are divided by this before squaring.
+        energy_unit_j: f64 = 1.0, "J";
+        /// How the round problem is solved.
+        solver: Solver = Solver::Auto, "";
+        /// How the divergence of a client's data is measured.
+        delta_rule: DeltaRule = DeltaRule::Direction, "";
+        /// Where rho, beta, delta and the loss gap come from.
+        estimates: Estimates = Estimates::Oracle, "";
+    }
+);
+
+section!(
+    /// The five baselines.
+    Baselines as "baselines" {
+        /// How loud the baselines send.
+        power: BaselinePower = BaselinePower::Max, "";
+        /// When gradient norms are measured (`channel-allocate`, `importance-aware`).
+        gradient_norms: GradientNorms = GradientNorms::Fresh, "";
+        /// Fixed epochs of `channel-allocate` and `importance-aware`.
+        epochs: usize = 3, "epochs";
+    }
+);
