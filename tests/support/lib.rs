@@ -1,1 +1,12 @@
-//! What the integration tests share.
+//! What the integration tests and the figures share.
+
+use indicatif::{ProgressBar, ProgressStyle};
+
+/// A progress bar over `total` steps with an estimate of the time left; silent where standard
+/// error is not a terminal.
+#[must_use]
+pub fn progress(what: &'static str, total: u64) -> ProgressBar {
+    let style = ProgressStyle::with_template("{msg} {wide_bar} {human_pos}/{human_len} {eta}")
+        .unwrap_or_else(|_| ProgressStyle::default_bar());
+    ProgressBar::new(total).with_style(style).with_message(what)
+}
