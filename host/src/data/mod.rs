@@ -1,0 +1,157 @@
+//! Data sets: images of one shape with class labels, from the repository, the cache or a folder.
+//!
+//! - [`embedded`]: the MNIST subset every build carries.
+//! - [`idx`], [`cifar`]: the standard files, read as they are.
+//! - [`catalogue`]: which files make up which set, with their digests.
+//! - [`cache`], [`fetch`]: where fetched sets live and how they get there.
+//!
+//! Pixels stay bytes here; what a network wants of them is the business of `train`.
+
+use std::path::Path;
+
+pub mod cache;
+pub mod catalogue;
+pub mod cifar;
+pub mod embedded;
+mod error;
+pub mod fetch;
+pub mod idx;
+
+pub use error::DataError;
+
+/// The size of one image; pixels are stored row by row, channels together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shape {
+    /// Rows.
+    pub height: usize,
+    /// Pixels in a row.
+    pub width: usize,
+    /// Bytes in a pixel.
+    pub channels: usize,
+}
+
+impl Shape {
+    /// The shape of an MNIST image.
+    pub const MNIST: Self = Self {
+        height: 28,
+        width: 28,
+        channels: 1,
+    };
+    /// The shape of a CIFAR-10 image.
+    pub const CIFAR10: Self = Self {
+        height: 32,
+        width: 32,
+        channels: 3,
+    };
+
+    /// Returns the bytes of one image.
+    #[must_use]
+    pub const fn bytes(self) -> usize {
+        self.height * self.width * self.channels
+    }
+}
+
+/// Images with their labels, in file order.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Samples {
+    /// The images one after the other.
+    pub images: Vec<u8>,
+    /// One class per image.
+    pub labels: Vec<u8>,
+}
+
+impl Samples {
+    /// Returns the number of images.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.labels.len()
+    }
+
+    /// Says whether there is no image.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.labels.is_empty()
+    }
+
+    /// Returns how many images each of `classes` classes has.
+    #[must_use]
+    pub fn class_counts(&self, classes: usize) -> Vec<usize> {
+        let mut counts = vec![0; classes];
+        for &label in &self.labels {
+            counts[usize::from(label)] += 1;
+        }
+        counts
+    }
+}
+
+/// A data set: what to learn from and what to be judged by.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Dataset {
+    /// The name it was asked for by.
+    pub name: String,
+    /// The size of every image.
+    pub shape: Shape,
+    /// Labels are below this.
+    pub classes: usize,
+    /// The training set.
+    pub train: Samples,
+    /// The test set.
+    pub test: Samples,
+}
+
+/// Loads a data set by name: `mnist-subset` (in this program), `mnist` or `cifar10` (in the
+/// cache), or the path of a folder that holds the files of either.
+///
+/// # Errors
+/// When the name is unknown, or files are missing, corrupt, truncated or mislabelled.
+pub fn load(name: &str) -> Result<Dataset, DataError> {
+    match name {
+        embedded::NAME => embedded::mnist_subset(),
+        "mnist" | "cifar10" => {
+            let set = catalogue::find(name)?;
+            let directory = cache::directory()?.join(name);
+            if catalogue::recognise(&directory).is_none() {
+                let files = set.files.iter().map(|file| file.name.to_owned()).collect();
+                return Err(DataError::Missing {
+                    name: name.to_owned(),
+                    directory,
+                    files,
+                });
+            }
+            load_files(set, &directory, name)
+        }
+        path if Path::new(path).is_dir() => {
+            let directory = Path::new(path);
+            let set = catalogue::recognise(directory).ok_or_else(|| DataError::NoKnownFiles {
+                directory: directory.to_owned(),
+            })?;
+            load_files(set, directory, path)
+        }
+        _ => Err(DataError::UnknownSet {
+            name: name.to_owned(),
+        }),
+    }
+}
+
+/// Loads the files of `set` from `directory`.
+///
+/// # Errors
+/// As [`load`].
+pub fn load_files(
+    set: &catalogue::Set,
+    directory: &Path,
+    name: &str,
+) -> Result<Dataset, DataError> {
+    let read = match set.format {
+        catalogue::Format::Idx => idx::read_directory,
+        catalogue::Format::Cifar => cifar::read_directory,
+    };
+    let (train, test) = read(directory)?;
+    Ok(Dataset {
+        name: name.to_owned(),
+        shape: set.shape,
+        classes: set.classes,
+        train,
+        test,
+    })
+}

@@ -1,0 +1,286 @@
+//! Which client owns which training samples: the paper's non-IID split and three others.
+//!
+//! Every split is disjoint, a pure function of (plan, labels, seed), and made of indices into
+//! the training set. One scheme per file: [`degree`], [`iid`], [`dirichlet`], [`shards`].
+
+pub mod degree;
+pub mod dirichlet;
+pub mod iid;
+pub mod plot;
+pub mod shards;
+mod size;
+pub mod table;
+
+/// How the labels are spread over the clients.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Scheme {
+    /// The paper's: a share `degree` of every client's samples is of one class of its own.
+    Degree {
+        /// The non-IID degree d, in [0, 1].
+        degree: f64,
+    },
+    /// Every client draws from all samples alike.
+    Iid,
+    /// Every client's class shares are drawn from a symmetric Dirichlet distribution.
+    Dirichlet {
+        /// Its concentration; the smaller, the more unequal.
+        alpha: f64,
+    },
+    /// The samples are sorted by class and cut; every client draws a few of the pieces.
+    Shards {
+        /// Pieces per client.
+        per_client: usize,
+    },
+}
+
+/// A split to be made.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Plan {
+    /// How labels are spread.
+    pub scheme: Scheme,
+    /// The number of clients U.
+    pub clients: usize,
+    /// The mean of the clients' sample counts.
+    pub mean_samples: f64,
+    /// The standard deviation sigma of the clients' sample counts.
+    pub deviation_samples: f64,
+}
+
+impl Plan {
+    /// The paper's default: ten clients, D_i ~ N(1000, 100²), d = 0.4.
+    pub const PAPER: Self = Self {
+        scheme: Scheme::Degree { degree: 0.4 },
+        clients: 10,
+        mean_samples: 1000.0,
+        deviation_samples: 100.0,
+    };
+}
+
+/// The training samples of every client, as indices into the training set.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Partition {
+    /// One list per client.
+    pub clients: Vec<Vec<u32>>,
+}
+
+/// Why a split cannot be made.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum PartitionError {
+    /// The data do not suffice.
+    #[error(
+        "client {client} needs {wanted} more samples of {pool}, but only {left} of {total} are \
+         left; use fewer clients, a smaller mean, or a larger data set"
+    )]
+    Exhausted {
+        /// The first client that went short.
+        client: usize,
+        /// Where it draws from.
+        pool: String,
+        /// How many it wants there.
+        wanted: usize,
+        /// How many earlier clients left.
+        left: usize,
+        /// How many there were at first.
+        total: usize,
+    },
+    /// A parameter is out of range.
+    #[error("{parameter} = {value}: expected {expected}")]
+    Parameter {
+        /// Its name.
+        parameter: &'static str,
+        /// Its value.
+        value: f64,
+        /// The range.
+        expected: &'static str,
+    },
+}
+
+/// Splits the samples that have these `labels`, all below `classes`.
+///
+/// # Errors
+/// When a parameter is out of range or the data do not suffice.
+pub fn split(
+    plan: &Plan,
+    labels: &[u8],
+    classes: usize,
+    seed: u64,
+) -> Result<Partition, PartitionError> {
+    check(plan)?;
+    let sizes = size::draw(plan, seed);
+    let clients = match plan.scheme {
+        Scheme::Degree { degree } => degree::split(degree, &sizes, labels, classes, seed),
+        Scheme::Iid => iid::split(&sizes, labels.len(), seed),
+        Scheme::Dirichlet { alpha } => dirichlet::split(alpha, &sizes, labels, classes, seed),
+        Scheme::Shards { per_client } => shards::split(per_client, &sizes, labels, seed),
+    }?;
+    Ok(Partition { clients })
+}
+
+fn check(plan: &Plan) -> Result<(), PartitionError> {
+    let require = |holds: bool, parameter, value, expected| {
+        if holds {
+            Ok(())
+        } else {
+            Err(PartitionError::Parameter {
+                parameter,
+                value,
+                expected,
+            })
+        }
+    };
+    require(
+        plan.clients > 0,
+        "clients",
+        plan.clients as f64,
+        "at least 1",
+    )?;
+    let mean = plan.mean_samples;
+    require(
+        mean >= 1.0 && mean.is_finite(),
+        "mean_samples",
+        mean,
+        "at least 1",
+    )?;
+    let deviation = plan.deviation_samples;
+    require(
+        deviation >= 0.0 && deviation.is_finite(),
+        "deviation_samples",
+        deviation,
+        "at least 0",
+    )?;
+    match plan.scheme {
+        Scheme::Degree { degree } => require(
+            (0.0..=1.0).contains(&degree),
+            "degree",
+            degree,
+            "a share in [0, 1]",
+        ),
+        Scheme::Dirichlet { alpha } => {
+            require(alpha > 0.0 && alpha.is_finite(), "alpha", alpha, "above 0")
+        }
+        Scheme::Shards { per_client } => require(
+            per_client > 0,
+            "shards per client",
+            per_client as f64,
+            "at least 1",
+        ),
+        Scheme::Iid => Ok(()),
+    }
+}
+
+/// A shuffled stock of samples that clients draw from in turn.
+pub(crate) struct Pool {
+    name: String,
+    samples: Vec<u32>,
+    taken: usize,
+}
+
+impl Pool {
+    pub(crate) fn new(name: impl Into<String>, samples: Vec<u32>) -> Self {
+        Self {
+            name: name.into(),
+            samples,
+            taken: 0,
+        }
+    }
+
+    pub(crate) fn left(&self) -> usize {
+        self.samples.len() - self.taken
+    }
+
+    /// Hands the next `wanted` samples to `client`.
+    pub(crate) fn take(&mut self, client: usize, wanted: usize) -> Result<&[u32], PartitionError> {
+        if wanted > self.left() {
+            return Err(PartitionError::Exhausted {
+                client,
+                pool: self.name.clone(),
+                wanted,
+                left: self.left(),
+                total: self.samples.len(),
+            });
+        }
+        self.taken += wanted;
+        Ok(&self.samples[self.taken - wanted..self.taken])
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    /// Labels 0..10 in turn.
+    pub(crate) fn labels(count: usize) -> Vec<u8> {
+        (0..count).map(|at| (at % 10) as u8).collect()
+    }
+
+    const SCHEMES: [Scheme; 4] = [
+        Scheme::Degree { degree: 0.4 },
+        Scheme::Iid,
+        Scheme::Dirichlet { alpha: 0.5 },
+        Scheme::Shards { per_client: 2 },
+    ];
+
+    #[test]
+    fn every_scheme_is_disjoint_and_gives_each_client_its_size() {
+        let labels = labels(22_000);
+        for scheme in SCHEMES {
+            let plan = Plan {
+                scheme,
+                ..Plan::PAPER
+            };
+            let sizes = size::draw(&plan, 7);
+            let partition = split(&plan, &labels, 10, 7).unwrap();
+            let mut owned = vec![false; labels.len()];
+            for (samples, size) in partition.clients.iter().zip(&sizes) {
+                assert_eq!(samples.len(), *size, "{scheme:?}");
+                for &sample in samples {
+                    assert!(
+                        !std::mem::replace(&mut owned[sample as usize], true),
+                        "{scheme:?}"
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_seed_decides_and_nothing_else() {
+        let labels = labels(22_000);
+        for scheme in SCHEMES {
+            let plan = Plan {
+                scheme,
+                ..Plan::PAPER
+            };
+            let of = |seed| split(&plan, &labels, 10, seed).unwrap();
+            assert_eq!(of(1), of(1));
+            assert_ne!(of(1), of(2));
+        }
+    }
+
+    #[test]
+    fn refuses_parameters_out_of_range() {
+        let said = |plan: Plan| split(&plan, &labels(100), 10, 0).unwrap_err().to_string();
+        assert_eq!(
+            said(Plan {
+                scheme: Scheme::Degree { degree: 1.5 },
+                ..Plan::PAPER
+            }),
+            "degree = 1.5: expected a share in [0, 1]"
+        );
+        assert!(
+            said(Plan {
+                clients: 0,
+                ..Plan::PAPER
+            })
+            .starts_with("clients = 0")
+        );
+        assert!(
+            said(Plan {
+                scheme: Scheme::Dirichlet { alpha: f64::NAN },
+                ..Plan::PAPER
+            })
+            .starts_with("alpha = NaN")
+        );
+    }
+}

@@ -1,0 +1,90 @@
+//! A split as numbers: samples per client and class.
+
+use std::fmt;
+
+use super::Partition;
+
+/// How many samples of each class each client owns; displays as a text table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Table {
+    /// `counts[client][class]`.
+    pub counts: Vec<Vec<usize>>,
+}
+
+impl Table {
+    /// Counts the samples that have these `labels`, all below `classes`.
+    #[must_use]
+    pub fn of(partition: &Partition, labels: &[u8], classes: usize) -> Self {
+        let count = |samples: &Vec<u32>| {
+            let mut counts = vec![0; classes];
+            for &sample in samples {
+                counts[usize::from(labels[sample as usize])] += 1;
+            }
+            counts
+        };
+        Self {
+            counts: partition.clients.iter().map(count).collect(),
+        }
+    }
+
+    /// Returns the number of samples of every client.
+    #[must_use]
+    pub fn sizes(&self) -> Vec<usize> {
+        self.counts
+            .iter()
+            .map(|counts| counts.iter().sum())
+            .collect()
+    }
+}
+
+impl fmt::Display for Table {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let classes = self.counts.first().map_or(0, Vec::len);
+        write!(out, "{:>6} {:>7} ", "client", "samples")?;
+        for class in 0..classes {
+            write!(out, "{:>6}", format!("[{class}]"))?;
+        }
+        writeln!(out, "  largest class")?;
+        for (client, counts) in self.counts.iter().enumerate() {
+            let size: usize = counts.iter().sum();
+            write!(out, "{client:>6} {size:>7} ")?;
+            for count in counts {
+                write!(out, "{count:>6}")?;
+            }
+            let (class, largest) =
+                counts.iter().enumerate().fold(
+                    (0, 0),
+                    |best, (class, &n)| if n > best.1 { (class, n) } else { best },
+                );
+            writeln!(
+                out,
+                "  {:.1} % [{class}]",
+                100.0 * largest as f64 / size.max(1) as f64
+            )?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn prints_one_row_per_client() {
+        let partition = Partition {
+            clients: vec![vec![0, 1, 2], vec![3]],
+        };
+        let table = Table::of(&partition, &[0, 1, 1, 0], 2);
+        assert_eq!(table.counts, [[1, 2], [1, 0]]);
+        let text = table.to_string();
+        assert_eq!(
+            text.lines().nth(1),
+            Some("     0       3      1     2  66.7 % [1]")
+        );
+        assert_eq!(
+            text.lines().nth(2),
+            Some("     1       1      1     0  100.0 % [0]")
+        );
+    }
+}
