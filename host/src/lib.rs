@@ -3,5 +3,6 @@
 
 pub mod cli;
 pub mod data;
+pub mod emulator;
 pub mod partition;
 pub mod scenario;

@@ -1,5 +1,7 @@
 //! What the integration tests and the figures share.
 
+pub mod emulated;
+
 use indicatif::{ProgressBar, ProgressStyle};
 
 /// A progress bar over `total` steps with an estimate of the time left; silent where standard

@@ -1,0 +1,48 @@
+// Emulated time under the control of a test: it runs only as far as each command says.
+
+/**
+ * @param {(onByte: (byte: number) => void) => import('./machine.js').Machine} build makes the chip
+ * @param {(event: object) => void} tell reports an event
+ * @param {(machine: import('./machine.js').Machine) => object} status describes the chip
+ * @returns {(command: object) => void} what handles a command
+ */
+export function serveLockstep(build, tell, status) {
+  let sent = [];
+  let stopAt = -1;
+  let stop = false;
+  const machine = build((byte) => {
+    sent.push(byte);
+    if (byte === stopAt) stop = true;
+  });
+  tell({ event: 'ready' });
+
+  function run({ micros, rx = '', stop_at = -1 }) {
+    sent = [];
+    stop = false;
+    stopAt = stop_at;
+    machine.uart.feed(Buffer.from(rx, 'hex'));
+    const target = machine.nanos + micros * 1000;
+    let watchdog = false;
+    while (machine.nanos < target && !stop) {
+      watchdog = machine.runUntil(target, () => stop) || watchdog;
+    }
+    tell({ event: 'ran', tx: Buffer.from(sent).toString('hex'), watchdog, ...status(machine) });
+  }
+
+  return (command) => {
+    switch (command.cmd) {
+      case 'run':
+        run(command);
+        break;
+      case 'reset':
+        machine.reset();
+        tell({ event: 'reset', ...status(machine) });
+        break;
+      case 'stat':
+        tell({ event: 'stat', ...status(machine) });
+        break;
+      default:
+        tell({ event: 'error', message: `unknown command ${command.cmd}` });
+    }
+  };
+}

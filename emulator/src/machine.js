@@ -1,0 +1,116 @@
+// An RP2040 with our image in its flash: boots without the boot ROM, keeps its RAM over a reset,
+// and runs to a given moment of emulated time.
+
+import { RP2040 } from 'rp2040js';
+import { Pl011 } from './pl011.js';
+
+const FLASH_START = 0x10000000;
+const VECTOR_TABLE = FLASH_START + 0x100;
+const UART0_IRQ = 20;
+const UART0_SLOT = 0x40034;
+const WATCHDOG_SLOT = 0x40058;
+const SILENT = { debug() {}, info() {}, warn() {}, error() {} };
+
+export class Machine {
+  /**
+   * @param {{address: number, bytes: Uint8Array}[]} flash what the flash holds
+   * @param {(byte: number) => void} onByte called with each byte the UART sent
+   */
+  constructor(flash, onByte) {
+    this.flash = flash;
+    this.onByte = onByte;
+    this.resets = 0;
+    this.nanosBefore = 0;
+    this.cyclesBefore = 0;
+    this.lostBytesBefore = 0;
+    this.watchdogBit = false;
+    this.boot(null, 0);
+  }
+
+  boot(retainedRam, resetReason) {
+    const rp2040 = new RP2040();
+    rp2040.logger = SILENT;
+    const offsetOf = (address) => address - FLASH_START;
+    for (const { address, bytes } of this.flash) rp2040.flash.set(bytes, offsetOf(address));
+    if (retainedRam) rp2040.sram.set(retainedRam);
+
+    this.uart = new Pl011(rp2040, 'UART0', UART0_IRQ, this.onByte);
+    rp2040.uart[0] = this.uart;
+    rp2040.peripherals[UART0_SLOT] = this.uart;
+    const watchdog = rp2040.peripherals[WATCHDOG_SLOT];
+    watchdog.reason = resetReason;
+    watchdog.onWatchdogTrigger = () => {
+      this.watchdogBit = true;
+    };
+
+    // What the second-stage boot loader does before it jumps to the image.
+    rp2040.core.VTOR = VECTOR_TABLE;
+    rp2040.core.SP = rp2040.readUint32(VECTOR_TABLE);
+    rp2040.core.PC = rp2040.readUint32(VECTOR_TABLE + 4) & ~1;
+    this.rp2040 = rp2040;
+  }
+
+  /** Resets the chip; RAM keeps its content, as on the chip. */
+  reset() {
+    this.restart(0);
+  }
+
+  restart(reason) {
+    this.nanosBefore = this.nanos;
+    this.cyclesBefore = this.cycles;
+    this.lostBytesBefore = this.lostBytes;
+    this.resets += 1;
+    this.boot(this.rp2040.sram, reason);
+  }
+
+  /** Emulated time since power-on. */
+  get nanos() {
+    return this.nanosBefore + this.rp2040.clock.nanos;
+  }
+
+  /** Cycles the core worked since power-on; sleep does not count. */
+  get cycles() {
+    return this.cyclesBefore + this.rp2040.core.cycles;
+  }
+
+  /** Bytes that reached the chip when it could not take them. */
+  get lostBytes() {
+    return this.lostBytesBefore + this.uart.lostBytes;
+  }
+
+  /** Whether nothing happens before the next alarm: the core sleeps and the wire is silent. */
+  get idle() {
+    return this.rp2040.core.waiting && !this.uart.moving;
+  }
+
+  /**
+   * Runs until `targetNanos` of emulated time.
+   *
+   * @param {number} targetNanos when to stop
+   * @param {() => boolean} wantsStop asked after every alarm and every 256 instructions
+   * @returns {boolean} whether the watchdog reset the chip
+   */
+  runUntil(targetNanos, wantsStop) {
+    const target = targetNanos - this.nanosBefore;
+    const { clock, core } = this.rp2040;
+    const cycleNanos = 1e9 / this.rp2040.clkSys;
+    let turn = 0;
+    while (clock.nanos < target) {
+      if (core.waiting) {
+        const next = clock.nextAlarm ? Math.min(clock.nextAlarm.nanos, target) : target;
+        clock.tick(Math.max(next - clock.nanos, 0));
+        turn = 0;
+      } else {
+        clock.tick(core.executeInstruction() * cycleNanos);
+        turn = (turn + 1) & 255;
+      }
+      if (this.watchdogBit) {
+        this.watchdogBit = false;
+        this.restart(1);
+        return true;
+      }
+      if (turn === 0 && wantsStop()) return false;
+    }
+    return false;
+  }
+}

@@ -1,0 +1,67 @@
+#!/usr/bin/env node
+// Runs an RP2040 image: `node src/main.js --image IMAGE.elf [--shard SHARD.bin --shard-at ADDRESS]`.
+//
+// Without `--lockstep` the UART is a TCP socket (`--port`, 0 picks one) and emulated time runs as
+// fast as it can while the core or the wire works, and with the wall clock while both are idle.
+// With `--lockstep` time stands still except when told to run.
+//
+// Control is one JSON object a line: commands on stdin, answers and events on stdout.
+//   {"cmd":"stat"}                       -> {"event":"stat", ...}
+//   {"cmd":"reset"}                      -> {"event":"reset", ...}
+//   {"cmd":"run","micros":N,"rx":"hex","stop_at":B} (lockstep) -> {"event":"ran","tx":"hex", ...}
+// The end of stdin ends the emulator.
+
+import { readFileSync } from 'node:fs';
+import { createInterface } from 'node:readline';
+import { parseArgs } from 'node:util';
+import { segments } from './elf.js';
+import { serveLockstep } from './lockstep.js';
+import { Machine } from './machine.js';
+import { serveSocket } from './socket.js';
+
+const { values: options } = parseArgs({
+  options: {
+    image: { type: 'string' },
+    shard: { type: 'string' },
+    'shard-at': { type: 'string', default: '0x10060000' },
+    port: { type: 'string', default: '0' },
+    lockstep: { type: 'boolean', default: false },
+  },
+});
+
+function tell(event) {
+  process.stdout.write(`${JSON.stringify(event)}\n`);
+}
+
+/** What every answer carries. */
+function status(machine) {
+  return {
+    micros: machine.nanos / 1000,
+    cycles: machine.cycles,
+    resets: machine.resets,
+    lost_bytes: machine.lostBytes,
+  };
+}
+
+function main() {
+  if (!options.image) throw new Error('--image names the ELF file to run');
+  const flash = segments(readFileSync(options.image), options.image);
+  if (options.shard) {
+    flash.push({ address: Number(options['shard-at']), bytes: readFileSync(options.shard) });
+  }
+  const serve = options.lockstep ? serveLockstep : serveSocket;
+  const handler = serve((onByte) => new Machine(flash, onByte), tell, status, options);
+
+  const commands = createInterface({ input: process.stdin });
+  commands.on('line', (line) => {
+    if (line.trim() !== '') handler(JSON.parse(line));
+  });
+  commands.on('close', () => process.exit(0));
+}
+
+try {
+  main();
+} catch (error) {
+  process.stderr.write(`error: ${error.message}\n`);
+  process.exit(1);
+}

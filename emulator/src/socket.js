@@ -1,0 +1,84 @@
+// The UART as a TCP socket. One peer at a time, as on a cable: a new connection replaces the old.
+
+import { createServer } from 'node:net';
+
+/** Emulated time between two looks at the socket. */
+const SLICE_NANOS = 1e6;
+const CHUNK_BYTES = 64;
+
+/**
+ * @param {(onByte: (byte: number) => void) => import('./machine.js').Machine} build makes the chip
+ * @param {(event: object) => void} tell reports an event
+ * @param {(machine: import('./machine.js').Machine) => object} status describes the chip
+ * @param {{port: string}} options the command line's
+ * @returns {(command: object) => void} what handles a command
+ */
+export function serveSocket(build, tell, status, options) {
+  let peer = null;
+  let sent = [];
+  const machine = build((byte) => sent.push(byte));
+
+  const server = createServer((socket) => {
+    peer?.destroy();
+    peer = socket;
+    socket.setNoDelay(true);
+    socket.on('data', (bytes) => machine.uart.feed(bytes));
+    socket.on('error', () => socket.destroy());
+    socket.on('close', () => {
+      if (peer === socket) peer = null;
+    });
+  });
+  server.on('error', (error) => {
+    process.stderr.write(`error: port ${options.port}: ${error.message}\n`);
+    process.exit(1);
+  });
+  server.listen(Number(options.port), '127.0.0.1', () => {
+    tell({ event: 'ready', port: server.address().port });
+    turn();
+  });
+
+  const wallNanos = () => Number(process.hrtime.bigint());
+  // Emulated time minus wall time at the last moment they were in step.
+  let lead = machine.nanos - wallNanos();
+
+  function flush() {
+    if (sent.length > 0) {
+      peer?.write(Buffer.from(sent));
+      sent = [];
+    }
+  }
+
+  function turn() {
+    // A sleeping chip on a silent wire waits for the peer, so its time is the wall's.
+    const idleUntil = wallNanos() + lead;
+    const busyUntil = machine.nanos + SLICE_NANOS;
+    const stop = () => sent.length >= CHUNK_BYTES || (machine.idle && machine.nanos >= idleUntil);
+    if (machine.runUntil(machine.idle ? Math.min(busyUntil, idleUntil) : busyUntil, stop)) {
+      tell({ event: 'watchdog', ...status(machine) });
+    }
+    flush();
+    const ahead = machine.nanos - (wallNanos() + lead);
+    if (!machine.idle || ahead < 0) {
+      // Work took its own time, or the wall ran on meanwhile: in step again from here.
+      if (!machine.idle) lead = machine.nanos - wallNanos();
+      setImmediate(turn);
+    } else {
+      setTimeout(turn, Math.min(ahead / 1e6, 1));
+    }
+  }
+
+  return (command) => {
+    switch (command.cmd) {
+      case 'reset':
+        sent = [];
+        machine.reset();
+        tell({ event: 'reset', ...status(machine) });
+        break;
+      case 'stat':
+        tell({ event: 'stat', ...status(machine) });
+        break;
+      default:
+        tell({ event: 'error', message: `unknown command ${command.cmd}` });
+    }
+  };
+}

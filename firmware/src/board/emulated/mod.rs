@@ -1,0 +1,88 @@
+//! QEMU's mps2-an386: an emulated Cortex-M4F, the link on UART0.
+//!
+//! Under `-icount shift=0` the machine's clock advances one nanosecond per instruction, so time
+//! and cycle figures of this board are instruction counts and are labelled "emulated".
+
+use embassy_executor::Spawner;
+use gleaner_shared::units::Cycles;
+
+use super::{WATCHDOG_MS, memory};
+use crate::platform::{self, Board, CycleCounter};
+
+mod register;
+mod time;
+mod uart;
+mod vector;
+
+pub use uart::{UartRx, UartTx};
+
+use register::Register;
+
+/// Clock of timers and peripherals.
+const TICK_HZ: u32 = 25_000_000;
+
+/// Instructions per second of emulated time under `-icount shift=0`.
+const INSTRUCTIONS_HZ: u32 = 1_000_000_000;
+
+/// Brings the board up.
+pub fn start(_spawner: Spawner) -> Board<UartRx, UartTx, TimerCounter, ApbWatchdog, NoLamp> {
+    let timer = time::start();
+    let (tx, rx) = uart::start();
+    Board {
+        rx,
+        tx,
+        cycles: TimerCounter(timer),
+        watchdog: ApbWatchdog::start(),
+        lamp: NoLamp,
+        shard: memory::shard(),
+        device_id: [0; 8],
+        clock_hz: INSTRUCTIONS_HZ,
+        stack: memory::stack_use,
+    }
+}
+
+/// The free-running timer, 40 instructions a tick.
+pub struct TimerCounter(time::FreeRunning);
+
+impl CycleCounter for TimerCounter {
+    const RANGE: Cycles = Cycles(u32::MAX as u64 * (INSTRUCTIONS_HZ / TICK_HZ) as u64);
+
+    fn read(&self) -> u32 {
+        self.0.ticks()
+    }
+
+    fn between(&self, start: u32, end: u32) -> Cycles {
+        let ticks = end.wrapping_sub(start);
+        Cycles(u64::from(ticks) * u64::from(INSTRUCTIONS_HZ / TICK_HZ))
+    }
+}
+
+/// The CMSDK watchdog: its first expiry is an interrupt nobody takes, its second a reset.
+pub struct ApbWatchdog(());
+
+impl ApbWatchdog {
+    const LOAD: Register = Register::at(0x4000_8000);
+    const CONTROL: Register = Register::at(0x4000_8008);
+    const CLEAR: Register = Register::at(0x4000_800C);
+    const COUNT_AND_RESET: u32 = 0b11;
+
+    fn start() -> Self {
+        Self::LOAD.write(TICK_HZ / 1_000 * WATCHDOG_MS / 2);
+        Self::CONTROL.write(Self::COUNT_AND_RESET);
+        Self(())
+    }
+}
+
+impl platform::Watchdog for ApbWatchdog {
+    fn feed(&mut self) {
+        // Any write reloads the counter and takes a first expiry back.
+        Self::CLEAR.write(1);
+    }
+}
+
+/// The machine has no light that anyone sees.
+pub struct NoLamp;
+
+impl platform::Lamp for NoLamp {
+    fn set(&mut self, _lit: bool) {}
+}

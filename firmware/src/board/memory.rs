@@ -1,0 +1,44 @@
+//! What the linker script tells: where the shard lies and how deep the stack went.
+
+use core::ptr;
+
+use crate::platform::StackUse;
+
+unsafe extern "C" {
+    static _shard_start: u8;
+    static _shard_end: u8;
+    static _stack_start: u32;
+    static _stack_end: u32;
+}
+
+/// What `cortex-m-rt` paints the stack with before `main`.
+const PAINT: u32 = cortex_m_rt::STACK_PAINT_VALUE;
+
+/// Returns the flash region of the shard.
+pub fn shard() -> &'static [u8] {
+    // SAFETY: the linker script reserves [_shard_start, _shard_end) in flash, which is readable,
+    // initialised (erased flash reads as ones) and never written while this program runs.
+    unsafe {
+        let start = &raw const _shard_start;
+        let length = (&raw const _shard_end).offset_from_unsigned(start);
+        core::slice::from_raw_parts(start, length)
+    }
+}
+
+/// Measures the stack by counting the paint that was never overwritten.
+pub fn stack_use() -> StackUse {
+    let top = &raw const _stack_start;
+    let bottom = &raw const _stack_end;
+    let mut lowest_used = bottom;
+    // SAFETY: [_stack_end, _stack_start) is RAM reserved for the stack; volatile reads of it
+    // cannot race with anything that matters, since only untouched paint is looked for.
+    unsafe {
+        while lowest_used < top && ptr::read_volatile(lowest_used) == PAINT {
+            lowest_used = lowest_used.add(1);
+        }
+        StackUse {
+            available_bytes: top.byte_offset_from_unsigned(bottom) as u32,
+            used_bytes: top.byte_offset_from_unsigned(lowest_used) as u32,
+        }
+    }
+}

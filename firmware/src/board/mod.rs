@@ -1,0 +1,31 @@
+//! The boards: exactly one is compiled, chosen by its feature.
+//!
+//! A board brings clocks, the link's bytes, a cycle counter, a watchdog and a lamp as a
+//! [`Board`](crate::platform::Board); nothing above this module knows which one it is.
+
+#[cfg(any(
+    all(feature = "board-rp2040", feature = "board-stm32"),
+    all(feature = "board-rp2040", feature = "board-emulated"),
+    all(feature = "board-stm32", feature = "board-emulated"),
+))]
+compile_error!("choose one board: the features board-rp2040, board-stm32 and board-emulated exclude each other");
+
+#[cfg(feature = "board-emulated")]
+pub mod emulated;
+#[cfg(feature = "board-rp2040")]
+pub mod rp2040;
+#[cfg(feature = "board-stm32")]
+pub mod stm32;
+
+#[cfg(feature = "_device")]
+mod memory;
+#[cfg(feature = "_device")]
+mod panic;
+#[cfg(feature = "board-rp2040")]
+mod systick;
+
+/// Speed of every board's UART: the fastest that common USB bridges and ST-Links carry.
+pub const BAUD: u32 = 921_600;
+
+/// How long a board may make no progress before its watchdog resets it.
+pub const WATCHDOG_MS: u32 = 2_000;

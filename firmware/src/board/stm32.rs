@@ -1,0 +1,146 @@
+//! Nucleo-L4R5ZI: STM32L4R5 at 120 MHz, the link on LPUART1 (PG7, PG8), which the on-board
+//! ST-Link shows as a serial port; the lamp is LD1 on PC7.
+
+use cortex_m::peripheral::{DWT, Peripherals};
+use embassy_executor::Spawner;
+use embassy_stm32::gpio::{Level, Output, Speed};
+use embassy_stm32::peripherals::{IWDG, LPUART1};
+use embassy_stm32::rcc::{AHBPrescaler, Pll, PllMul, PllPreDiv, PllRDiv, PllSource, Sysclk};
+use embassy_stm32::usart::{self, BufferedUart, BufferedUartRx, BufferedUartTx};
+use embassy_stm32::wdg::IndependentWatchdog;
+use embassy_stm32::{Config, bind_interrupts, pac, rcc};
+use gleaner_shared::units::Cycles;
+use static_cell::StaticCell;
+
+use super::{BAUD, WATCHDOG_MS, memory};
+use crate::platform::{self, Board, CycleCounter};
+
+bind_interrupts!(struct Irqs {
+    LPUART1 => usart::BufferedInterruptHandler<LPUART1>;
+});
+
+/// Clock of the core, set by [`fastest_clock`].
+const CLOCK_HZ: u32 = 120_000_000;
+
+const RX_BUFFER_BYTES: usize = 2_048;
+const TX_BUFFER_BYTES: usize = 256;
+
+/// Brings the board up.
+pub fn start(
+    _spawner: Spawner,
+) -> Board<
+    BufferedUartRx<'static>,
+    BufferedUartTx<'static>,
+    DwtCounter,
+    FedWatchdog,
+    Output<'static>,
+> {
+    static RX: StaticCell<[u8; RX_BUFFER_BYTES]> = StaticCell::new();
+    static TX: StaticCell<[u8; TX_BUFFER_BYTES]> = StaticCell::new();
+
+    let mut p = embassy_stm32::init(Config::default());
+    // Above 80 MHz the core needs the boosted voltage range, and one step at half speed on the
+    // way up (RM0432, sections 5.1.8 and 6.2.9). `init` resets PWR, so the climb comes after it.
+    boost_voltage();
+    rcc::reinit(fastest_clock(AHBPrescaler::DIV2), &mut p.RCC);
+    rcc::reinit(fastest_clock(AHBPrescaler::DIV1), &mut p.RCC);
+
+    let mut config = usart::Config::default();
+    config.baudrate = BAUD;
+    let uart = BufferedUart::new(
+        p.LPUART1,
+        p.PG8,
+        p.PG7,
+        TX.init([0; TX_BUFFER_BYTES]),
+        RX.init([0; RX_BUFFER_BYTES]),
+        Irqs,
+        config,
+    )
+    .expect("921,600 baud divides the clock");
+    let (tx, rx) = uart.split();
+
+    let mut watchdog = IndependentWatchdog::new(p.IWDG, WATCHDOG_MS * 1_000);
+    watchdog.unleash();
+
+    let mut device_id = [0; 8];
+    device_id.copy_from_slice(&embassy_stm32::uid::uid()[..8]);
+    Board {
+        rx,
+        tx,
+        cycles: DwtCounter::start(),
+        watchdog: FedWatchdog(watchdog),
+        lamp: Output::new(p.PC7, Level::Low, Speed::Low),
+        shard: memory::shard(),
+        device_id,
+        clock_hz: CLOCK_HZ,
+        stack: memory::stack_use,
+    }
+}
+
+/// Clears R1MODE of PWR_CR5, which the register crate does not name for this chip.
+fn boost_voltage() {
+    const CR5_WORDS: usize = 0x80 / 4;
+    const R1MODE: u32 = 1 << 8;
+    // SAFETY: RM0432, section 5.4.5: PWR_CR5 is at offset 0x80 of PWR, whose clock `init` turned
+    // on, and nothing else writes it.
+    unsafe {
+        let cr5 = pac::PWR.as_ptr().cast::<u32>().add(CR5_WORDS);
+        cr5.write_volatile(cr5.read_volatile() & !R1MODE);
+    }
+}
+
+/// 4 MHz MSI times 60 over 2: the chip's limit.
+fn fastest_clock(ahb_pre: AHBPrescaler) -> rcc::Config {
+    let mut config = rcc::Config::default();
+    config.pll = Some(Pll {
+        source: PllSource::MSI,
+        prediv: PllPreDiv::DIV1,
+        mul: PllMul::MUL60,
+        divp: None,
+        divq: None,
+        divr: Some(PllRDiv::DIV2),
+    });
+    config.sys = Sysclk::PLL1_R;
+    config.ahb_pre = ahb_pre;
+    config
+}
+
+/// The core's cycle counter.
+pub struct DwtCounter(());
+
+impl DwtCounter {
+    fn start() -> Self {
+        // SAFETY: DWT and DCB belong to this type alone, and the board starts one counter.
+        let mut core = unsafe { Peripherals::steal() };
+        core.DCB.enable_trace();
+        core.DWT.enable_cycle_counter();
+        Self(())
+    }
+}
+
+impl CycleCounter for DwtCounter {
+    const RANGE: Cycles = Cycles(u32::MAX as u64);
+
+    fn read(&self) -> u32 {
+        DWT::cycle_count()
+    }
+
+    fn between(&self, start: u32, end: u32) -> Cycles {
+        Cycles(u64::from(end.wrapping_sub(start)))
+    }
+}
+
+/// The chip's independent watchdog.
+pub struct FedWatchdog(IndependentWatchdog<'static, IWDG>);
+
+impl platform::Watchdog for FedWatchdog {
+    fn feed(&mut self) {
+        self.0.pet();
+    }
+}
+
+impl platform::Lamp for Output<'static> {
+    fn set(&mut self, lit: bool) {
+        self.set_level(lit.into());
+    }
+}

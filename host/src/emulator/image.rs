@@ -1,0 +1,141 @@
+//! The boards that can be emulated and where their images are.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use super::{EmulatorError, workspace};
+
+/// A board with an emulator.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum EmulatedBoard {
+    /// Raspberry Pi Pico in rp2040js.
+    Rp2040,
+    /// A Cortex-M4 in QEMU's mps2-an386.
+    M4,
+}
+
+impl EmulatedBoard {
+    /// Every board with an emulator.
+    pub const ALL: [Self; 2] = [Self::Rp2040, Self::M4];
+
+    /// Returns the name on the command line.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Rp2040 => "rp2040",
+            Self::M4 => "m4",
+        }
+    }
+
+    const fn binary(self) -> &'static str {
+        match self {
+            Self::Rp2040 => "rp2040",
+            Self::M4 => "emulated",
+        }
+    }
+
+    const fn triple(self) -> &'static str {
+        match self {
+            Self::Rp2040 => "thumbv6m-none-eabi",
+            Self::M4 => "thumbv7em-none-eabihf",
+        }
+    }
+
+    /// Returns where the shard lies, as in the board's linker script.
+    #[must_use]
+    pub const fn shard_address(self) -> u32 {
+        match self {
+            Self::Rp2040 => 0x1006_0000,
+            Self::M4 => 0x0006_0000,
+        }
+    }
+
+    /// Returns the cargo alias that builds the image.
+    #[must_use]
+    pub const fn alias(self) -> &'static str {
+        match self {
+            Self::Rp2040 => "fw-rp2040",
+            Self::M4 => "fw-emulated",
+        }
+    }
+
+    /// Returns where cargo leaves the image.
+    #[must_use]
+    pub fn image(self) -> PathBuf {
+        target_directory()
+            .join(self.triple())
+            .join("firmware")
+            .join(self.binary())
+    }
+
+    /// Builds the image, or reports what is missing; an image that is up to date takes no time.
+    ///
+    /// Under `CI=true` the image must have been built before, so that what is tested is what was
+    /// measured.
+    ///
+    /// # Errors
+    /// [`EmulatorError::Missing`] without the image and the target to build it for,
+    /// [`EmulatorError::Build`] with the compiler's words.
+    pub fn ensure_image(self) -> Result<PathBuf, EmulatorError> {
+        let image = self.image();
+        if is_strict() {
+            return existing(image, self.alias());
+        }
+        if !target_installed(self.triple()) {
+            return existing(image, self.alias()).map_err(|_| EmulatorError::Missing {
+                what: format!("the compiler's target {}", self.triple()),
+                fix: format!("rustup target add {}", self.triple()),
+            });
+        }
+        let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+        let output = Command::new(cargo)
+            .arg(self.alias())
+            .current_dir(workspace())
+            .output()
+            .map_err(|source| EmulatorError::Io {
+                emulator: "cargo",
+                source,
+            })?;
+        if output.status.success() {
+            existing(image, self.alias())
+        } else {
+            Err(EmulatorError::Build {
+                command: format!("cargo {}", self.alias()),
+                reason: String::from_utf8_lossy(&output.stderr).into_owned(),
+            })
+        }
+    }
+}
+
+/// Tells whether nothing may be missing.
+#[must_use]
+pub fn is_strict() -> bool {
+    std::env::var("CI").is_ok_and(|value| value == "true" || value == "1")
+}
+
+fn existing(image: PathBuf, alias: &str) -> Result<PathBuf, EmulatorError> {
+    if image.is_file() {
+        Ok(image)
+    } else {
+        Err(EmulatorError::Missing {
+            what: image.display().to_string(),
+            fix: format!("cargo {alias}"),
+        })
+    }
+}
+
+fn target_directory() -> PathBuf {
+    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| workspace().join("target"), PathBuf::from)
+}
+
+fn target_installed(triple: &str) -> bool {
+    let directory = Command::new("rustc")
+        .args(["--print", "target-libdir", "--target", triple])
+        .output()
+        .ok()
+        .filter(|output| output.status.success())
+        .and_then(|output| String::from_utf8(output.stdout).ok());
+    directory.is_some_and(|path| {
+        std::fs::read_dir(Path::new(path.trim())).is_ok_and(|mut files| files.next().is_some())
+    })
+}

@@ -1,0 +1,241 @@
+//! The RP2040 in rp2040js: our runner in `emulator/`, spoken to in JSON lines over its pipes.
+
+use std::io::{BufRead, BufReader, Write};
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::Path;
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::image::EmulatedBoard;
+use super::{EmulatorError, workspace};
+
+const NAME: &str = "rp2040js";
+
+/// What the runner knows of the chip.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+pub struct Stat {
+    /// Emulated time since power-on, in microseconds.
+    pub micros: f64,
+    /// Cycles the core worked since power-on.
+    pub cycles: u64,
+    /// Resets since power-on, the watchdog's included.
+    pub resets: u32,
+    /// Bytes that reached the UART when it could not take them.
+    pub lost_bytes: u64,
+}
+
+/// An RP2040 whose UART is a TCP port.
+#[derive(Debug)]
+pub struct Rp2040 {
+    runner: Runner,
+    link: SocketAddr,
+}
+
+impl Rp2040 {
+    /// Starts a board with `image` and, if given, a shard in its flash.
+    ///
+    /// # Errors
+    /// [`EmulatorError::Missing`] without Node.js or rp2040js.
+    pub fn start(image: &Path, shard: Option<&Path>) -> Result<Self, EmulatorError> {
+        let mut runner = Runner::start(image, shard, &[])?;
+        let ready = runner.read("ready")?;
+        let port = ready["port"].as_u64().and_then(|port| u16::try_from(port).ok());
+        let port = port.ok_or_else(|| unexpected(&ready))?;
+        Ok(Self {
+            runner,
+            link: SocketAddr::from((Ipv4Addr::LOCALHOST, port)),
+        })
+    }
+
+    /// Returns the address of the UART.
+    #[must_use]
+    pub fn link(&self) -> SocketAddr {
+        self.link
+    }
+
+    /// Presses the reset button; RAM keeps its content.
+    ///
+    /// # Errors
+    /// When the runner ended.
+    pub fn reset(&mut self) -> Result<Stat, EmulatorError> {
+        self.runner.ask(&json!({"cmd": "reset"}), "reset")
+    }
+
+    /// Reads the clock and the cycle counter.
+    ///
+    /// # Errors
+    /// When the runner ended.
+    pub fn stat(&mut self) -> Result<Stat, EmulatorError> {
+        self.runner.ask(&json!({"cmd": "stat"}), "stat")
+    }
+}
+
+/// What happened while time ran.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub struct Ran {
+    /// Bytes the chip sent.
+    #[serde(deserialize_with = "from_hexadecimal")]
+    pub tx: Vec<u8>,
+    /// Whether the watchdog reset the chip.
+    pub watchdog: bool,
+    /// The chip afterwards.
+    #[serde(flatten)]
+    pub stat: Stat,
+}
+
+/// An RP2040 whose time runs only when told to, so that what it measures is repeatable.
+#[derive(Debug)]
+pub struct Lockstep {
+    runner: Runner,
+}
+
+impl Lockstep {
+    /// Starts a board; its time stands at zero.
+    ///
+    /// # Errors
+    /// [`EmulatorError::Missing`] without Node.js or rp2040js.
+    pub fn start(image: &Path, shard: Option<&Path>) -> Result<Self, EmulatorError> {
+        let mut runner = Runner::start(image, shard, &["--lockstep"])?;
+        runner.read("ready")?;
+        Ok(Self { runner })
+    }
+
+    /// Puts `rx` on the wire to the chip and runs for `micros`, or until it sent `stop_at`.
+    ///
+    /// # Errors
+    /// When the runner ended.
+    pub fn run(
+        &mut self,
+        micros: u64,
+        rx: &[u8],
+        stop_at: Option<u8>,
+    ) -> Result<Ran, EmulatorError> {
+        let mut command = json!({"cmd": "run", "micros": micros, "rx": hexadecimal(rx)});
+        if let Some(byte) = stop_at {
+            command["stop_at"] = byte.into();
+        }
+        self.runner.ask(&command, "ran")
+    }
+
+    /// Presses the reset button; RAM keeps its content.
+    ///
+    /// # Errors
+    /// When the runner ended.
+    pub fn reset(&mut self) -> Result<Stat, EmulatorError> {
+        self.runner.ask(&json!({"cmd": "reset"}), "reset")
+    }
+}
+
+/// The runner's process and pipes.
+#[derive(Debug)]
+struct Runner {
+    child: Child,
+    commands: ChildStdin,
+    events: BufReader<ChildStdout>,
+}
+
+impl Runner {
+    fn start(image: &Path, shard: Option<&Path>, options: &[&str]) -> Result<Self, EmulatorError> {
+        let folder = workspace().join("emulator");
+        if !folder.join("node_modules/rp2040js/package.json").is_file() {
+            return Err(EmulatorError::Missing {
+                what: "rp2040js".to_owned(),
+                fix: "npm ci --prefix emulator".to_owned(),
+            });
+        }
+        let mut command = Command::new("node");
+        command.arg(folder.join("src/main.js"));
+        command.arg("--image").arg(image).args(options);
+        if let Some(shard) = shard {
+            let address = format!("{:#x}", EmulatedBoard::Rp2040.shard_address());
+            command.arg("--shard").arg(shard);
+            command.args(["--shard-at", &address]);
+        }
+        let mut child = command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .map_err(|_| EmulatorError::Missing {
+                what: "Node.js".to_owned(),
+                fix: "install the package nodejs".to_owned(),
+            })?;
+        match (child.stdin.take(), child.stdout.take()) {
+            (Some(commands), Some(events)) => Ok(Self {
+                child,
+                commands,
+                events: BufReader::new(events),
+            }),
+            _ => Err(broken(std::io::ErrorKind::BrokenPipe.into())),
+        }
+    }
+
+    fn ask<T: for<'de> Deserialize<'de>>(
+        &mut self,
+        command: &Value,
+        answer: &str,
+    ) -> Result<T, EmulatorError> {
+        writeln!(self.commands, "{command}").map_err(broken)?;
+        let event = self.read(answer)?;
+        T::deserialize(&event).map_err(|_| unexpected(&event))
+    }
+
+    /// Reads events up to the one named; others on the way are news nobody asked for.
+    fn read(&mut self, name: &str) -> Result<Value, EmulatorError> {
+        let mut line = String::new();
+        loop {
+            line.clear();
+            if self.events.read_line(&mut line).map_err(broken)? == 0 {
+                return Err(broken(std::io::ErrorKind::UnexpectedEof.into()));
+            }
+            let event: Value = serde_json::from_str(&line).map_err(|_| EmulatorError::Protocol {
+                emulator: NAME,
+                answer: line.clone(),
+            })?;
+            match event["event"].as_str() {
+                Some("error") => return Err(unexpected(&event)),
+                Some(found) if found == name => return Ok(event),
+                _ => {}
+            }
+        }
+    }
+}
+
+impl Drop for Runner {
+    fn drop(&mut self) {
+        // It also ends by itself when its standard input closes.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn broken(source: std::io::Error) -> EmulatorError {
+    EmulatorError::Io {
+        emulator: NAME,
+        source,
+    }
+}
+
+fn unexpected(answer: &Value) -> EmulatorError {
+    EmulatorError::Protocol {
+        emulator: NAME,
+        answer: answer.to_string(),
+    }
+}
+
+fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn from_hexadecimal<'de, D: serde::Deserializer<'de>>(text: D) -> Result<Vec<u8>, D::Error> {
+    let text = String::deserialize(text)?;
+    let digits = text.as_bytes().chunks(2).map(|pair| {
+        std::str::from_utf8(pair)
+            .ok()
+            .and_then(|pair| u8::from_str_radix(pair, 16).ok())
+    });
+    digits
+        .collect::<Option<_>>()
+        .ok_or_else(|| serde::de::Error::custom("bytes in hexadecimal"))
+}
