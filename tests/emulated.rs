@@ -8,37 +8,42 @@ use std::net::TcpStream;
 
 use gleaner_host::emulator::image::EmulatedBoard;
 use gleaner_host::emulator::qemu::Qemu;
-use gleaner_host::emulator::rp2040::{Lockstep, Rp2040};
+use gleaner_host::emulator::rp2040::Lockstep;
 use gleaner_tests::emulated::available;
 
-fn echo(link: std::net::SocketAddr) {
-    let mut stream = TcpStream::connect(link).unwrap();
-    stream.write_all(&[1, 2, 3, 4, 5, 6, 7, 8]).unwrap();
-    let mut bytes = [0; 8];
-    stream.read_exact(&mut bytes).unwrap();
-    if &bytes[..5] == b"hello" {
-        stream.read_exact(&mut bytes[..5]).unwrap();
+#[test]
+fn the_cortex_m4_boots_and_answers_before_and_after_a_reset() {
+    let Some(image) = available(EmulatedBoard::M4.ensure_image()) else {
+        return;
+    };
+    let Some(mut board) = available(Qemu::start(&image, None)) else {
+        return;
+    };
+    for _ in 0..2 {
+        let mut link = TcpStream::connect(board.link()).unwrap();
+        link.write_all(b"echo!").unwrap();
+        let mut answer = Vec::new();
+        while !answer.ends_with(b"echo!") {
+            let mut byte = [0];
+            link.read_exact(&mut byte).unwrap();
+            answer.push(byte[0]);
+        }
+        board.reset().unwrap();
     }
-    println!("{bytes:?}");
 }
 
 #[test]
-fn both_images_boot_and_answer() {
-    if let Some(image) = available(EmulatedBoard::M4.ensure_image()) {
-        let Some(mut qemu) = available(Qemu::start(&image, None)) else { return };
-        echo(qemu.link());
-        qemu.reset().unwrap();
-        echo(qemu.link());
-    }
-    if let Some(image) = available(EmulatedBoard::Rp2040.ensure_image()) {
-        let Some(mut rp2040) = available(Rp2040::start(&image, None)) else { return };
-        std::thread::sleep(std::time::Duration::from_millis(500));
-        echo(rp2040.link());
-        println!("{:?}", rp2040.reset().unwrap());
-        std::thread::sleep(std::time::Duration::from_millis(500));
-        echo(rp2040.link());
-        println!("{:?}", rp2040.stat().unwrap());
-        let mut l = Lockstep::start(&image, None).unwrap();
-        println!("{:?}", l.run(10_000, &[], Some(b'o')).unwrap());
+fn the_rp2040_boots_and_answers_before_and_after_a_reset() {
+    let Some(image) = available(EmulatedBoard::Rp2040.ensure_image()) else {
+        return;
+    };
+    let Some(mut board) = available(Lockstep::start(&image, None)) else {
+        return;
+    };
+    for resets in 0..2 {
+        board.run(10_000, &[], None).unwrap();
+        let ran = board.run(1_000, b"echo!", None).unwrap();
+        assert_eq!((&*ran.tx, ran.stat.resets), (&b"echo!"[..], resets));
+        board.reset().unwrap();
     }
 }

@@ -13,7 +13,9 @@ pub async fn run<Rx: Read, Tx: Write, C: CycleCounter, W: Watchdog, L: Lamp>(
     let _ = board.tx.write_all(b"hello").await;
     loop {
         board.watchdog.feed();
-        if let Ok(Ok(count)) = with_timeout(Duration::from_millis(500), board.rx.read(&mut buffer)).await {
+        if let Ok(Ok(count)) =
+            with_timeout(Duration::from_millis(500), board.rx.read(&mut buffer)).await
+        {
             let _ = board.tx.write_all(&buffer[..count]).await;
         }
     }

@@ -8,7 +8,9 @@
     all(feature = "board-rp2040", feature = "board-emulated"),
     all(feature = "board-stm32", feature = "board-emulated"),
 ))]
-compile_error!("choose one board: the features board-rp2040, board-stm32 and board-emulated exclude each other");
+compile_error!(
+    "choose one board: the features board-rp2040, board-stm32 and board-emulated exclude each other"
+);
 
 #[cfg(feature = "board-emulated")]
 pub mod emulated;

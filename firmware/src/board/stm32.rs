@@ -28,13 +28,8 @@ const TX_BUFFER_BYTES: usize = 256;
 /// Brings the board up.
 pub fn start(
     _spawner: Spawner,
-) -> Board<
-    BufferedUartRx<'static>,
-    BufferedUartTx<'static>,
-    DwtCounter,
-    FedWatchdog,
-    Output<'static>,
-> {
+) -> Board<BufferedUartRx<'static>, BufferedUartTx<'static>, DwtCounter, FedWatchdog, Output<'static>>
+{
     static RX: StaticCell<[u8; RX_BUFFER_BYTES]> = StaticCell::new();
     static TX: StaticCell<[u8; TX_BUFFER_BYTES]> = StaticCell::new();
 

@@ -101,10 +101,11 @@ impl Qemu {
             if self.answers.read_line(&mut line).map_err(broken)? == 0 {
                 return Err(broken(std::io::ErrorKind::UnexpectedEof.into()));
             }
-            let answer: Value = serde_json::from_str(&line).map_err(|_| EmulatorError::Protocol {
-                emulator: NAME,
-                answer: line.clone(),
-            })?;
+            let answer: Value =
+                serde_json::from_str(&line).map_err(|_| EmulatorError::Protocol {
+                    emulator: NAME,
+                    answer: line.clone(),
+                })?;
             if let Some(value) = answer.get("return") {
                 return Ok(value.clone());
             }
@@ -124,7 +125,10 @@ impl Drop for Qemu {
 
 /// Finds the UART's port in, for example, `disconnected:tcp:127.0.0.1:40123,server=on`.
 fn port_of(devices: &Value) -> Option<u16> {
-    let link = devices.as_array()?.iter().find(|device| device["label"] == "link")?;
+    let link = devices
+        .as_array()?
+        .iter()
+        .find(|device| device["label"] == "link")?;
     let (_, rest) = link["filename"].as_str()?.split_once("127.0.0.1:")?;
     rest.split(',').next()?.parse().ok()
 }
@@ -154,6 +158,9 @@ mod tests {
             {"label": "link", "filename": "disconnected:tcp:127.0.0.1:40123,server=on"},
         ]);
         assert_eq!(port_of(&devices), Some(40123));
-        assert_eq!(port_of(&json!([{"label": "link", "filename": "null"}])), None);
+        assert_eq!(
+            port_of(&json!([{"label": "link", "filename": "null"}])),
+            None
+        );
     }
 }

@@ -41,7 +41,9 @@ impl Rp2040 {
     pub fn start(image: &Path, shard: Option<&Path>) -> Result<Self, EmulatorError> {
         let mut runner = Runner::start(image, shard, &[])?;
         let ready = runner.read("ready")?;
-        let port = ready["port"].as_u64().and_then(|port| u16::try_from(port).ok());
+        let port = ready["port"]
+            .as_u64()
+            .and_then(|port| u16::try_from(port).ok());
         let port = port.ok_or_else(|| unexpected(&ready))?;
         Ok(Self {
             runner,
@@ -189,10 +191,11 @@ impl Runner {
             if self.events.read_line(&mut line).map_err(broken)? == 0 {
                 return Err(broken(std::io::ErrorKind::UnexpectedEof.into()));
             }
-            let event: Value = serde_json::from_str(&line).map_err(|_| EmulatorError::Protocol {
-                emulator: NAME,
-                answer: line.clone(),
-            })?;
+            let event: Value =
+                serde_json::from_str(&line).map_err(|_| EmulatorError::Protocol {
+                    emulator: NAME,
+                    answer: line.clone(),
+                })?;
             match event["event"].as_str() {
                 Some("error") => return Err(unexpected(&event)),
                 Some(found) if found == name => return Ok(event),
