@@ -1,1 +1,48 @@
 //! The fixed-point network, its training and its compressed updates.
+//!
+//! A perceptron of one hidden ReLU layer with softmax cross-entropy, trained by exact full-batch
+//! gradient descent in integers, so that x86-64, a Cortex-M0+ and a Cortex-M4 hold the same
+//! parameters to the bit after any number of epochs.
+//!
+//! | quantity | type | one unit is | range |
+//! |---|---|---|---|
+//! | input x | `u8` | 1/255 | 0 to 1 |
+//! | weights W1 | `i16` | 2^-14 | +-2 |
+//! | bias b1, hidden sum z | `i32` | 2^-14 / 255 | +-514 |
+//! | hidden activation h | 15 bits | 2^-10 | 0 to 32 |
+//! | weights W2 | `i16` | 2^-12 | +-8 |
+//! | bias b2, output sum | `i32` | 2^-22 | +-512 |
+//! | output error d2 = p - y | `i32` | 2^-12 | +-1 |
+//! | hidden error d1 = h' W2 d2 | 8 bits times 2^0 to 2^7, one power a sample | 2^-12 | +-3.97 |
+//! | dW1, summed for one pixel at a time | `i32` | 2^-12 / 255 | |
+//! | dW2 | `i32`, folded into `i64` | 2^-22 | |
+//!
+//! Layers, lowest first: the private row-sum kernels, [`softmax`], [`params`] (the parameters and
+//! the order of bytes on the wire), [`forward`] and [`evaluate`], [`descent`] (the step of one
+//! weight), [`trainer`] (an epoch as a resumable state machine), [`code`] (what travels: 8-bit or
+//! 16-bit differences to the last model both ends hold), [`selftest`] (one number that two
+//! builds must agree on).
+
+pub mod code;
+pub mod descent;
+pub mod evaluate;
+pub mod forward;
+mod kernel;
+pub mod params;
+mod run;
+pub mod sample;
+pub mod scratch;
+pub mod selftest;
+pub mod softmax;
+pub mod trainer;
+
+pub use code::{CodeError, Width};
+pub use descent::LearningRate;
+pub use evaluate::evaluate;
+pub use params::Params;
+pub use sample::Samples;
+pub use scratch::{Scratch, scratch_words};
+pub use trainer::{EpochResult, Step, TrainError, Trainer, Work};
+
+/// The network of the paper: 784 pixels, 50 hidden units, 10 classes; 39,760 parameters.
+pub type PaperParams = Params<784, 50, 10>;

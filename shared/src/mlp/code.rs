@@ -1,0 +1,241 @@
+//! What travels: a model as the difference to the last one both ends hold.
+//!
+//! Raw weights at 8 bits would lose small updates; a difference keeps them, because its scale
+//! shrinks with it. Layout: four scales, one a tensor in wire order (W1, b1, W2, b2), each a
+//! little-endian `u32` in units of 2^-8 of the tensor's unit; then one code a parameter in wire
+//! order, an `i8` or a little-endian `i16`. For 784-50-10 that is 16 + 39,760 or 16 + 79,520
+//! bytes, whatever the values.
+//!
+//! Decoding is the same integer on every machine: (code * scale + 128) >> 8 is added to the base,
+//! saturating. Encoding divides by the scale and rounds at random, up with the probability of
+//! the fraction, so that codes are right on average; the scale is the least one that clips
+//! nothing, and never below 1: differences of at most 127 units (32,767 with 16 bits) travel
+//! exactly.
+
+use super::descent::Factor;
+use super::params::{Params, Tensor};
+use crate::rng::Rng;
+
+/// Bytes of the four scales in front of the codes.
+pub const HEADER_BYTES: usize = 16;
+
+/// A scale of one unit.
+const SCALE_ONE: u32 = 1 << 8;
+/// Differences saturate here, so that every scale fits 32 bits.
+const DIFFERENCE_MAX: i32 = 1 << 30;
+
+/// How wide a code is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub enum Width {
+    /// 8 bits a parameter, as in the paper.
+    Byte,
+    /// 16 bits a parameter, for comparison.
+    Wide,
+}
+
+impl Width {
+    /// Returns the bytes of one code.
+    #[must_use]
+    pub const fn bytes(self) -> usize {
+        match self {
+            Self::Byte => 1,
+            Self::Wide => 2,
+        }
+    }
+
+    /// Returns the largest magnitude of a code.
+    #[must_use]
+    pub const fn limit(self) -> i32 {
+        match self {
+            Self::Byte => i8::MAX as i32,
+            Self::Wide => i16::MAX as i32,
+        }
+    }
+
+    /// Returns the bytes of a whole coded model, header included.
+    #[must_use]
+    pub const fn coded_bytes(self, parameters: usize) -> usize {
+        HEADER_BYTES + parameters * self.bytes()
+    }
+}
+
+/// Why bytes are not a coded model, or do not fit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[non_exhaustive]
+pub enum CodeError {
+    /// The buffer or message does not have the length of the coded model.
+    Length {
+        /// Its length in bytes.
+        bytes: usize,
+        /// The length of the coded model.
+        expected: usize,
+    },
+    /// A scale is zero or above what encoding can produce.
+    Scale {
+        /// Which tensor's.
+        tensor: usize,
+        /// The value found.
+        scale: u32,
+    },
+}
+
+impl core::fmt::Display for CodeError {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            Self::Length { bytes, expected } => {
+                write!(
+                    f,
+                    "a coded model of this size has {expected} bytes, not {bytes}"
+                )
+            }
+            Self::Scale { tensor, scale } => {
+                write!(
+                    f,
+                    "scale {scale} of tensor {tensor} cannot come from an encoder"
+                )
+            }
+        }
+    }
+}
+
+impl core::error::Error for CodeError {}
+
+/// Writes `model - base` into the first [`Width::coded_bytes`] bytes of `out` and returns how
+/// many those are. `rng` is the stream of [`crate::rng::Purpose::Uplink`] or
+/// [`crate::rng::Purpose::Downlink`] of this client and round; a tensor that travels exactly
+/// draws nothing from it, any other draws a word a parameter.
+///
+/// # Errors
+/// If `out` is too short; nothing is written then.
+pub fn encode<const IN: usize, const HID: usize, const OUT: usize>(
+    model: &Params<IN, HID, OUT>,
+    base: &Params<IN, HID, OUT>,
+    width: Width,
+    rng: &mut Rng,
+    out: &mut [u8],
+) -> Result<usize, CodeError> {
+    let expected = width.coded_bytes(Params::<IN, HID, OUT>::COUNT);
+    let bytes = out.len();
+    let Some((header, codes)) = out
+        .get_mut(..expected)
+        .and_then(<[u8]>::split_first_chunk_mut::<HEADER_BYTES>)
+    else {
+        return Err(CodeError::Length { bytes, expected });
+    };
+    let difference = |tensor, index| {
+        let difference = model.get(tensor, index) - base.get(tensor, index);
+        difference.clamp(-DIFFERENCE_MAX, DIFFERENCE_MAX)
+    };
+    let mut codes = codes.chunks_exact_mut(width.bytes());
+    for (tensor, header) in Tensor::ALL.into_iter().zip(header.as_chunks_mut::<4>().0) {
+        let indices = 0..Params::<IN, HID, OUT>::range(tensor).len();
+        let largest = (indices.clone()).fold(0, |largest: u32, index| {
+            largest.max(difference(tensor, index).unsigned_abs())
+        });
+        let scale = scale_for(largest, width);
+        *header = scale.to_le_bytes();
+        let per_unit = Factor::ratio(u64::from(SCALE_ONE), u64::from(scale));
+        for (index, out) in indices.zip(&mut codes) {
+            let code = match scale {
+                SCALE_ONE => difference(tensor, index),
+                _ => {
+                    per_unit.wide_step(i64::from(difference(tensor, index)), rng.next_u32() as u16)
+                }
+            };
+            let code = code.clamp(-width.limit(), width.limit());
+            out.copy_from_slice(&code.to_le_bytes()[..width.bytes()]);
+        }
+    }
+    Ok(expected)
+}
+
+/// Returns the least scale that clips nothing.
+const fn scale_for(largest: u32, width: Width) -> u32 {
+    let scale = (largest as u64 * SCALE_ONE as u64).div_ceil(width.limit() as u64) as u32;
+    if scale < SCALE_ONE { SCALE_ONE } else { scale }
+}
+
+/// A coded model whose form was checked.
+#[derive(Clone, Copy, Debug)]
+pub struct Code<'a, const IN: usize, const HID: usize, const OUT: usize> {
+    scales: [u32; 4],
+    codes: &'a [u8],
+    width: Width,
+}
+
+impl<'a, const IN: usize, const HID: usize, const OUT: usize> Code<'a, IN, HID, OUT> {
+    /// Checks the form of a coded model.
+    ///
+    /// # Errors
+    /// If the length is not that of a coded model of this size, or a scale is impossible.
+    pub fn parse(bytes: &'a [u8], width: Width) -> Result<Self, CodeError> {
+        let expected = width.coded_bytes(Params::<IN, HID, OUT>::COUNT);
+        let (header, codes) = match bytes.split_first_chunk::<HEADER_BYTES>() {
+            Some(parts) if bytes.len() == expected => parts,
+            _ => {
+                return Err(CodeError::Length {
+                    bytes: bytes.len(),
+                    expected,
+                });
+            }
+        };
+        let mut scales = [0; 4];
+        for (tensor, (scale, bytes)) in scales.iter_mut().zip(header.as_chunks::<4>().0).enumerate()
+        {
+            *scale = u32::from_le_bytes(*bytes);
+            let highest = scale_for(DIFFERENCE_MAX as u32, width);
+            if !(SCALE_ONE..=highest).contains(scale) {
+                return Err(CodeError::Scale {
+                    tensor,
+                    scale: *scale,
+                });
+            }
+        }
+        Ok(Self {
+            scales,
+            codes,
+            width,
+        })
+    }
+
+    /// Returns the difference of element `index` of a tensor, in its units.
+    ///
+    /// # Panics
+    /// If the tensor has no such element.
+    #[must_use]
+    #[inline]
+    pub fn difference(&self, tensor: Tensor, index: usize) -> i32 {
+        let at = Params::<IN, HID, OUT>::range(tensor).start + index;
+        let code = match self.width {
+            Width::Byte => i64::from(self.codes[at] as i8),
+            Width::Wide => i64::from(i16::from_le_bytes([
+                self.codes[2 * at],
+                self.codes[2 * at + 1],
+            ])),
+        };
+        let scale = i64::from(self.scales[tensor as usize]);
+        // |code| may be one above the limit in a message nobody encoded: 2^15 * 2^31 >> 8 would
+        // leave 32 bits.
+        let limit = i64::from(i32::MAX);
+        ((code * scale + 128) >> 8).clamp(-limit, limit) as i32
+    }
+
+    /// Adds the difference to the base, saturating: the decoded model.
+    pub fn apply(&self, base: &mut Params<IN, HID, OUT>) {
+        base.map(|tensor, index, old| old.saturating_add(self.difference(tensor, index)));
+    }
+
+    /// Writes the difference as real numbers, in wire order, as far as `out` reaches.
+    pub fn write_f32(&self, out: &mut [f32]) {
+        for tensor in Tensor::ALL {
+            let scale = 1.0 / f64::from(tensor.units());
+            for (index, at) in Params::<IN, HID, OUT>::range(tensor).enumerate() {
+                if let Some(out) = out.get_mut(at) {
+                    *out = (f64::from(self.difference(tensor, index)) * scale) as f32;
+                }
+            }
+        }
+    }
+}

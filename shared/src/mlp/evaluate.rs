@@ -1,0 +1,26 @@
+//! Loss and accuracy of a model on samples, by the forward code that trains.
+
+use super::forward::Pass;
+use super::params::Params;
+use super::sample::Samples;
+use super::softmax::softmax_error;
+use super::trainer::EpochResult;
+
+/// Evaluates samples `range` (cut at the last sample); samples whose label is not a class are
+/// left out. The results of parts add up with [`EpochResult::add`].
+pub fn evaluate<const IN: usize, const HID: usize, const OUT: usize>(
+    params: &Params<IN, HID, OUT>,
+    samples: &impl Samples<IN>,
+    range: core::ops::Range<usize>,
+    pass: &mut Pass<HID, OUT>,
+) -> EpochResult {
+    let mut result = EpochResult::default();
+    for index in range.start..range.end.min(samples.len()) {
+        let label = usize::from(samples.label(index));
+        if label < OUT {
+            pass.forward(params, samples.pixels(index));
+            result.count(softmax_error(&mut pass.output, label));
+        }
+    }
+    result
+}

@@ -1,0 +1,104 @@
+//! The forward pass of one sample.
+
+use super::kernel::pixel_word;
+use super::params::Params;
+use super::run::Run;
+
+/// The largest hidden activation, in units of 2^-10.
+pub const HIDDEN_MAX: u32 = (1 << 15) - 1;
+
+/// What the forward pass of one sample needs and leaves behind.
+#[derive(Clone, Debug)]
+pub struct Pass<const HID: usize, const OUT: usize> {
+    run: Run<256>,
+    sums: [i32; HID],
+    /// Activations h = max(z, 0) in units of 2^-10.
+    pub(super) hidden: [u32; HID],
+    /// Output sums in units of 2^-22.
+    pub(super) output: [i32; OUT],
+}
+
+impl<const HID: usize, const OUT: usize> Pass<HID, OUT> {
+    /// Returns cleared memory, ready for a static.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self {
+            run: Run::EMPTY,
+            sums: [0; HID],
+            hidden: [0; HID],
+            output: [0; OUT],
+        }
+    }
+
+    /// Computes hidden activations and output sums of one sample:
+    /// z = b1 + sum_p x_p W1_p, h = max(z, 0), o = b2 + sum_j h_j W2_j.
+    /// Returns how many rows were summed.
+    pub(super) fn forward<const IN: usize>(
+        &mut self,
+        params: &Params<IN, HID, OUT>,
+        pixels: &[u8; IN],
+    ) -> u32 {
+        let mut rows = 0;
+        self.sums = params.b1;
+        for first in (0..IN).step_by(4) {
+            let mut word = pixel_word(pixels, first);
+            let mut pixel = first;
+            while word != 0 {
+                let x = word & 0xFF;
+                if x != 0 {
+                    self.run.add_row(&params.w1, pixel, x, &mut self.sums);
+                    rows += 1;
+                }
+                word >>= 8;
+                pixel += 1;
+            }
+        }
+        self.run.finish_rows(&params.w1, &mut self.sums);
+
+        self.output = params.b2;
+        for (unit, (hidden, &sum)) in self.hidden.iter_mut().zip(&self.sums).enumerate() {
+            *hidden = activate(sum);
+            if *hidden != 0 {
+                self.run
+                    .add_row(&params.w2, unit, *hidden, &mut self.output);
+            }
+        }
+        self.run.finish_rows(&params.w2, &mut self.output);
+        rows
+    }
+}
+
+impl<const HID: usize, const OUT: usize> Default for Pass<HID, OUT> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// Returns max(z, 0) in units of 2^-10 for z in units of 2^-14 / 255: z / 4080, rounded, with
+/// 1/4080 taken as 257/2^20 (1.5e-5 off).
+#[inline]
+const fn activate(sum: i32) -> u32 {
+    const SUM_MAX: i32 = HIDDEN_MAX as i32 * 4080;
+    if sum <= 0 {
+        return 0;
+    }
+    let sum = if sum < SUM_MAX { sum } else { SUM_MAX };
+    // At most 8,355,585 * 257 + 2^15 < 2^31.
+    ((sum as u32 >> 4) * 257 + (1 << 15)) >> 16
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn activation_divides_by_4080_over_the_whole_range() {
+        for sum in (0..HIDDEN_MAX as i32 * 4080).step_by(977) {
+            let exact = f64::from(sum) / 4080.0;
+            let error = f64::from(activate(sum)) - exact;
+            assert!(error.abs() <= 0.51 + exact * 2e-5, "{sum}: {error}");
+        }
+        assert_eq!(activate(i32::MAX), HIDDEN_MAX);
+        assert_eq!(activate(i32::MIN), 0);
+    }
+}

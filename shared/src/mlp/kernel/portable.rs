@@ -1,0 +1,99 @@
+//! Row sums in plain Rust, for the host and for cores without a kernel of their own; the twin
+//! the assembly is compared with.
+
+use super::Entry;
+
+/// Returns how a list refers to row `index`.
+#[inline(always)]
+pub(crate) fn locate<R>(rows: &[R], index: usize) -> u32 {
+    debug_assert!(index < rows.len());
+    index as u32
+}
+
+/// Reads weight `column` of a row.
+#[inline(always)]
+pub(crate) fn load<const W: usize>(row: &[i16; W], column: usize) -> i16 {
+    row[column]
+}
+
+/// Writes weight `column` of a row.
+#[inline(always)]
+pub(crate) fn store<const W: usize>(row: &mut [i16; W], column: usize, value: i16) {
+    row[column] = value;
+}
+
+/// Returns pixels `first..first + 4`, the first in the low byte; pixels past the end are zero.
+#[inline(always)]
+pub(crate) fn pixel_word<const IN: usize>(pixels: &[u8; IN], first: usize) -> u32 {
+    match pixels[first..].first_chunk::<4>() {
+        Some(&word) => u32::from_le_bytes(word),
+        None => (pixels[first..].iter().rev()).fold(0, |word, &x| word << 8 | u32::from(x)),
+    }
+}
+
+/// Adds the sum of scaled rows to `out`, which saturates; the sum itself is exact because the
+/// scales add up to no more than [`super::SCALE_LIMIT`].
+#[inline]
+pub(crate) fn sum_rows<const W: usize>(rows: &[[i16; W]], entries: &[Entry], out: &mut [i32; W]) {
+    let mut sums = [0i32; W];
+    for entry in entries {
+        let scale = entry.scale as i32;
+        for (sum, &weight) in sums.iter_mut().zip(&rows[entry.at as usize]) {
+            *sum += scale * i32::from(weight);
+        }
+    }
+    for (out, sum) in out.iter_mut().zip(sums) {
+        *out = out.saturating_add(sum);
+    }
+}
+
+/// The hidden errors of one sample.
+#[derive(Clone, Copy, Debug)]
+#[repr(C, align(4))]
+pub(crate) struct ErrorRow<const HID: usize> {
+    values: [i16; HID],
+    live: u16,
+}
+
+impl<const HID: usize> ErrorRow<HID> {
+    /// Stores mantissas of at most 127 times 2^`shift`; a dead row is all zeros.
+    #[inline]
+    pub(crate) fn set(&mut self, mantissas: &[i32; HID], shift: u32, live: bool) {
+        for (value, &mantissa) in self.values.iter_mut().zip(mantissas) {
+            *value = (mantissa << shift) as i16;
+        }
+        self.live = u16::from(live);
+    }
+
+    /// Says whether any error is not zero.
+    #[inline(always)]
+    pub(crate) fn is_live(&self) -> bool {
+        self.live != 0
+    }
+
+    /// Returns the factor that stands for pixel `x` in a sum of such rows.
+    #[inline(always)]
+    pub(crate) fn scale(&self, x: u32) -> u32 {
+        x
+    }
+}
+
+/// Adds the sum of scaled error rows to `out`, which saturates; the sum itself is exact for up
+/// to 256 entries, 256 * 255 * 127 * 2^7 being less than 2^31.
+#[inline]
+pub(crate) fn sum_errors<const HID: usize>(
+    rows: &[ErrorRow<HID>],
+    entries: &[Entry],
+    out: &mut [i32; HID],
+) {
+    let mut sums = [0i32; HID];
+    for entry in entries {
+        let scale = entry.scale as i32;
+        for (sum, &value) in sums.iter_mut().zip(&rows[entry.at as usize].values) {
+            *sum += scale * i32::from(value);
+        }
+    }
+    for (out, sum) in out.iter_mut().zip(sums) {
+        *out = out.saturating_add(sum);
+    }
+}

@@ -1,0 +1,255 @@
+//! The parameters, their initial values, and their order on the wire.
+//!
+//! Order: W1 row by row of pixels `[IN][HID]`, b1 `[HID]`, W2 row by row of hidden units
+//! `[HID][OUT]`, b2 `[OUT]`. The exact form ([`Params::write_exact`]) holds W1 and W2 as
+//! little-endian `i16`, b1 and b2 as little-endian `i32`: 79,640 bytes for 784-50-10.
+
+use super::kernel;
+use crate::rng::{Purpose, Rng};
+
+/// The four parameter tensors, in wire order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tensor {
+    /// Weights of the hidden layer.
+    W1,
+    /// Biases of the hidden layer.
+    B1,
+    /// Weights of the output layer.
+    W2,
+    /// Biases of the output layer.
+    B2,
+}
+
+impl Tensor {
+    /// All four, in wire order.
+    pub const ALL: [Self; 4] = [Self::W1, Self::B1, Self::W2, Self::B2];
+
+    /// Returns how many integer units make one: W1 2^14, b1 255 * 2^14, W2 2^12, b2 2^22.
+    #[must_use]
+    pub const fn units(self) -> u32 {
+        match self {
+            Self::W1 => 1 << 14,
+            Self::B1 => 255 << 14,
+            Self::W2 => 1 << 12,
+            Self::B2 => 1 << 22,
+        }
+    }
+
+    /// Returns the largest magnitude a parameter may have, in units; everything saturates there.
+    /// Weights use 16 bits, biases 31 so that adding one to a sum is the only place to saturate.
+    #[must_use]
+    pub const fn limit(self) -> i32 {
+        match self {
+            Self::W1 | Self::W2 => i16::MAX as i32,
+            Self::B1 | Self::B2 => (1 << 30) - 1,
+        }
+    }
+}
+
+/// The parameters of an `IN`-`HID`-`OUT` perceptron.
+#[derive(Clone, Debug)]
+#[repr(C, align(4))]
+pub struct Params<const IN: usize, const HID: usize, const OUT: usize> {
+    pub(super) w1: [[i16; HID]; IN],
+    pub(super) b1: [i32; HID],
+    pub(super) w2: [[i16; OUT]; HID],
+    pub(super) b2: [i32; OUT],
+}
+
+impl<const IN: usize, const HID: usize, const OUT: usize> Params<IN, HID, OUT> {
+    /// How many parameters there are.
+    pub const COUNT: usize = IN * HID + HID + HID * OUT + OUT;
+    /// How many bytes the exact form takes.
+    pub const EXACT_BYTES: usize = 2 * (IN * HID + HID * OUT) + 4 * (HID + OUT);
+
+    /// Returns memory for parameters, ready for a static; its contents are a valid network, but
+    /// of no use before one of the methods that fill it.
+    #[must_use]
+    pub const fn new() -> Self {
+        const { assert!(IN > 0 && HID > 0 && OUT > 1 && OUT <= 256) };
+        Self {
+            w1: [[0; HID]; IN],
+            b1: [0; HID],
+            w2: [[0; OUT]; HID],
+            b2: [0; OUT],
+        }
+    }
+
+    /// Returns the range of parameter indices of a tensor.
+    #[must_use]
+    pub const fn range(tensor: Tensor) -> core::ops::Range<usize> {
+        let b1 = IN * HID;
+        let w2 = b1 + HID;
+        let b2 = w2 + HID * OUT;
+        match tensor {
+            Tensor::W1 => 0..b1,
+            Tensor::B1 => b1..w2,
+            Tensor::W2 => w2..b2,
+            Tensor::B2 => b2..Self::COUNT,
+        }
+    }
+
+    /// Returns element `index` of a tensor, in its units.
+    ///
+    /// # Panics
+    /// If the tensor has no such element.
+    #[must_use]
+    #[inline]
+    pub fn get(&self, tensor: Tensor, index: usize) -> i32 {
+        match tensor {
+            Tensor::W1 => i32::from(kernel::load(&self.w1[index / HID], index % HID)),
+            Tensor::B1 => self.b1[index],
+            Tensor::W2 => i32::from(kernel::load(&self.w2[index / OUT], index % OUT)),
+            Tensor::B2 => self.b2[index],
+        }
+    }
+
+    /// Sets element `index` of a tensor, saturating at [`Tensor::limit`].
+    ///
+    /// # Panics
+    /// If the tensor has no such element.
+    #[inline]
+    pub fn set(&mut self, tensor: Tensor, index: usize, value: i32) {
+        let value = value.clamp(-tensor.limit(), tensor.limit());
+        match tensor {
+            Tensor::W1 => kernel::store(&mut self.w1[index / HID], index % HID, value as i16),
+            Tensor::B1 => self.b1[index] = value,
+            Tensor::W2 => kernel::store(&mut self.w2[index / OUT], index % OUT, value as i16),
+            Tensor::B2 => self.b2[index] = value,
+        }
+    }
+
+    /// Replaces every parameter by `value(tensor, index, old)`, in wire order, saturating.
+    #[inline]
+    pub fn map(&mut self, mut value: impl FnMut(Tensor, usize, i32) -> i32) {
+        for tensor in Tensor::ALL {
+            for index in 0..Self::range(tensor).len() {
+                let old = self.get(tensor, index);
+                self.set(tensor, index, value(tensor, index, old));
+            }
+        }
+    }
+
+    /// Draws every parameter uniformly within +-1/sqrt(fan_in) from the run's
+    /// [`Purpose::Initialise`] stream: the model before round 1, the same on both ends.
+    pub fn initialise(&mut self, seed: u64) {
+        let mut rng = Rng::stream(seed, Purpose::Initialise, 0, 0);
+        self.map(|tensor, _, _| {
+            let fan_in = match tensor {
+                Tensor::W1 | Tensor::B1 => IN,
+                Tensor::W2 | Tensor::B2 => HID,
+            };
+            let units = u64::from(tensor.units());
+            let bound = (units * units / fan_in as u64).isqrt() as u32;
+            rng.below(2 * bound + 1) as i32 - bound as i32
+        });
+    }
+
+    /// Copies another set of parameters into this one.
+    pub fn copy_from(&mut self, other: &Self) {
+        self.w1.copy_from_slice(&other.w1);
+        self.b1 = other.b1;
+        self.w2.copy_from_slice(&other.w2);
+        self.b2 = other.b2;
+    }
+
+    /// Writes the parameters as real numbers, in wire order, as far as `out` reaches.
+    pub fn write_f32(&self, out: &mut [f32]) {
+        for tensor in Tensor::ALL {
+            let scale = 1.0 / f64::from(tensor.units());
+            for (index, at) in Self::range(tensor).enumerate() {
+                if let Some(out) = out.get_mut(at) {
+                    *out = (f64::from(self.get(tensor, index)) * scale) as f32;
+                }
+            }
+        }
+    }
+
+    /// Reads parameters from real numbers in wire order, rounding to the nearest unit and
+    /// saturating; what `values` lacks stays as it is, and NaN becomes zero.
+    pub fn read_f32(&mut self, values: &[f32]) {
+        for tensor in Tensor::ALL {
+            let units = f64::from(tensor.units());
+            for (index, at) in Self::range(tensor).enumerate() {
+                if let Some(&value) = values.get(at) {
+                    let scaled = f64::from(value) * units;
+                    // `as` truncates and saturates, so half a unit away from zero rounds.
+                    let rounded = (scaled + if scaled < 0.0 { -0.5 } else { 0.5 }) as i32;
+                    self.set(tensor, index, rounded);
+                }
+            }
+        }
+    }
+
+    /// Writes the exact form; `false`, and nothing written, if `out` is too short.
+    #[must_use]
+    pub fn write_exact(&self, out: &mut [u8]) -> bool {
+        if out.len() < Self::EXACT_BYTES {
+            return false;
+        }
+        let mut at = 0;
+        for tensor in Tensor::ALL {
+            for index in 0..Self::range(tensor).len() {
+                let bytes = self.get(tensor, index).to_le_bytes();
+                let width = exact_width(tensor);
+                out[at..at + width].copy_from_slice(&bytes[..width]);
+                at += width;
+            }
+        }
+        true
+    }
+
+    /// Reads the exact form; `false`, and nothing changed, if `bytes` has the wrong length.
+    #[must_use]
+    pub fn read_exact(&mut self, bytes: &[u8]) -> bool {
+        if bytes.len() != Self::EXACT_BYTES {
+            return false;
+        }
+        let mut rest = bytes;
+        self.map(|tensor, _, _| {
+            let (head, tail) = rest.split_at(exact_width(tensor));
+            rest = tail;
+            match *head {
+                [low, high] => i32::from(i16::from_le_bytes([low, high])),
+                [a, b, c, d] => i32::from_le_bytes([a, b, c, d]),
+                _ => 0,
+            }
+        });
+        true
+    }
+
+    /// Returns a 64-bit fingerprint of the parameters in wire order (FNV-1a over 32-bit words).
+    #[must_use]
+    pub fn fingerprint(&self) -> u64 {
+        let mut hash = 0xCBF2_9CE4_8422_2325u64;
+        for tensor in Tensor::ALL {
+            for index in 0..Self::range(tensor).len() {
+                hash ^= u64::from(self.get(tensor, index) as u32);
+                hash = hash.wrapping_mul(0x0000_0100_0000_01B3);
+            }
+        }
+        hash
+    }
+}
+
+/// Bytes of one parameter in the exact form.
+const fn exact_width(tensor: Tensor) -> usize {
+    match tensor {
+        Tensor::W1 | Tensor::W2 => 2,
+        Tensor::B1 | Tensor::B2 => 4,
+    }
+}
+
+impl<const IN: usize, const HID: usize, const OUT: usize> Default for Params<IN, HID, OUT> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<const IN: usize, const HID: usize, const OUT: usize> PartialEq for Params<IN, HID, OUT> {
+    fn eq(&self, other: &Self) -> bool {
+        self.w1 == other.w1 && self.b1 == other.b1 && self.w2 == other.w2 && self.b2 == other.b2
+    }
+}
+
+impl<const IN: usize, const HID: usize, const OUT: usize> Eq for Params<IN, HID, OUT> {}

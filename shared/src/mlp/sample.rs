@@ -1,0 +1,41 @@
+//! Where the samples of a training run come from.
+
+/// Labelled images, one byte a pixel, wherever they lie: flash, an array, a file in memory.
+pub trait Samples<const IN: usize> {
+    /// Returns how many samples there are.
+    fn len(&self) -> usize;
+
+    /// Returns the pixels of sample `index`, which is below [`Samples::len`].
+    fn pixels(&self, index: usize) -> &[u8; IN];
+
+    /// Returns the class of sample `index`, which is below [`Samples::len`].
+    fn label(&self, index: usize) -> u8;
+
+    /// Says whether there is nothing to train on.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// Images and labels in two slices of the same length.
+#[derive(Clone, Copy, Debug)]
+pub struct Slices<'a, const IN: usize> {
+    /// One array of pixels a sample.
+    pub pixels: &'a [[u8; IN]],
+    /// One class a sample.
+    pub labels: &'a [u8],
+}
+
+impl<const IN: usize> Samples<IN> for Slices<'_, IN> {
+    fn len(&self) -> usize {
+        self.pixels.len().min(self.labels.len())
+    }
+
+    fn pixels(&self, index: usize) -> &[u8; IN] {
+        &self.pixels[index]
+    }
+
+    fn label(&self, index: usize) -> u8 {
+        self.labels[index]
+    }
+}

@@ -1,0 +1,56 @@
+//! Memory that training needs only while it runs, and that may carry something else before and
+//! after: plain words of a fixed alignment, seen as error rows or as bytes.
+#![allow(unsafe_code)]
+
+use core::mem::{align_of, size_of};
+
+use super::kernel::ErrorRow;
+
+/// Returns how many words of scratch `samples` samples take with `HID` hidden units.
+#[must_use]
+pub const fn scratch_words<const HID: usize>(samples: usize) -> usize {
+    samples * (size_of::<ErrorRow<HID>>() / size_of::<u32>())
+}
+
+/// A block of scratch memory, aligned to words.
+#[derive(Clone, Debug)]
+#[repr(transparent)]
+pub struct Scratch<const WORDS: usize>([u32; WORDS]);
+
+impl<const WORDS: usize> Scratch<WORDS> {
+    /// Returns a cleared block.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self([0; WORDS])
+    }
+
+    /// Returns the words, as training takes them.
+    pub const fn words(&mut self) -> &mut [u32] {
+        &mut self.0
+    }
+
+    /// Returns the same memory as bytes, to collect or to send a model while nothing trains.
+    pub const fn bytes(&mut self) -> &mut [u8] {
+        let length = size_of::<[u32; WORDS]>();
+        // SAFETY: the words are initialised, `u8` has no alignment and no invalid value, and the
+        // exclusive borrow of `self` lasts as long as the slice.
+        unsafe { core::slice::from_raw_parts_mut(self.0.as_mut_ptr().cast(), length) }
+    }
+}
+
+impl<const WORDS: usize> Default for Scratch<WORDS> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// Sees words as error rows, as many as fit.
+pub(super) const fn error_rows<const HID: usize>(words: &mut [u32]) -> &mut [ErrorRow<HID>] {
+    const { assert!(size_of::<ErrorRow<HID>>().is_multiple_of(size_of::<u32>())) };
+    const { assert!(align_of::<ErrorRow<HID>>() == align_of::<u32>()) };
+    let rows = size_of_val(words) / size_of::<ErrorRow<HID>>();
+    // SAFETY: a row has the alignment of a word, consists of integers without invalid values and
+    // is only ever written field by field, which leaves every byte initialised; `rows` of them
+    // lie within the words, whose exclusive borrow lasts as long as the slice.
+    unsafe { core::slice::from_raw_parts_mut(words.as_mut_ptr().cast(), rows) }
+}

@@ -1,0 +1,123 @@
+//! Softmax and cross-entropy in integers: a table of 2^-f, and one division a sample.
+
+/// One in the unit of probabilities and output errors, 2^-12.
+pub const PROBABILITY_ONE: i32 = 1 << 12;
+
+/// 2^(-i/64) in units of 2^-15.
+const EXP2: [u16; 65] = exp2_table();
+
+const fn exp2_table() -> [u16; 65] {
+    // 2^(-1/64) in units of 2^-62.
+    const RATIO: u128 = 4_562_008_997_483_360_349;
+    let mut table = [0; 65];
+    let mut value: u128 = 1 << 62;
+    let mut index = 0;
+    while index < table.len() {
+        table[index] = ((value + (1 << 46)) >> 47) as u16;
+        value = (value * RATIO) >> 62;
+        index += 1;
+    }
+    table
+}
+
+/// Returns 2^-y in units of 2^-15 for y in units of 2^-16, by linear interpolation in a table of
+/// 64 intervals; within two units.
+const fn exp2_negative(y: u32) -> u32 {
+    let whole = y >> 16;
+    if whole > 15 {
+        return 0;
+    }
+    let index = (y >> 10 & 63) as usize;
+    let upper = EXP2[index] as u32;
+    let lower = EXP2[index + 1] as u32;
+    (upper - (((upper - lower) * (y & 1023) + 512) >> 10)) >> whole
+}
+
+/// Returns log2(value) in units of 2^-16, from above by at most 2^-12; zero for zero.
+const fn log2(value: u32) -> u32 {
+    if value == 0 {
+        return 0;
+    }
+    let whole = 31 - value.leading_zeros();
+    // The mantissa in [1, 2), squared once for every further binary digit.
+    let mut mantissa = if whole > 15 {
+        value >> (whole - 15)
+    } else {
+        value << (15 - whole)
+    };
+    let mut log = whole << 16;
+    let mut digit = 1 << 15;
+    while digit >= 1 << 4 {
+        mantissa = (mantissa * mantissa) >> 15;
+        if mantissa >= 1 << 16 {
+            mantissa >>= 1;
+            log += digit;
+        }
+        digit >>= 1;
+    }
+    log
+}
+
+/// Returns (largest - value) log2(e) in units of 2^-16 for sums in units of 2^-22. The distance is
+/// cut at 32, where e^-32 is far below one unit of anything.
+const fn distance(largest: i32, value: i32) -> u32 {
+    // log2(e) in units of 2^-14.
+    const LOG2_E: u32 = 23_637;
+    let nats = largest.wrapping_sub(value) as u32 >> 10;
+    let nats = if nats < (1 << 17) {
+        nats
+    } else {
+        (1 << 17) - 1
+    };
+    (nats * LOG2_E) >> 10
+}
+
+/// What the output layer says about one sample.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Verdict {
+    /// Cross-entropy -ln p(label) in nats, units of 2^-16; at most about 32 + ln(classes).
+    pub loss: u32,
+    /// Whether the label has the largest sum (the first of equals counts).
+    pub correct: bool,
+}
+
+/// Returns the verdict on output `sums` (units of 2^-22) and replaces them by the output error
+/// d2 = softmax(sums) - onehot(label) in units of 2^-12.
+pub fn softmax_error<const OUT: usize>(sums: &mut [i32; OUT], label: usize) -> Verdict {
+    let mut best = 0;
+    for (class, &sum) in sums.iter().enumerate() {
+        if sum > sums[best] {
+            best = class;
+        }
+    }
+    let largest = sums[best];
+    let mut total = 0u32;
+    let mut label_distance = 0;
+    for (class, sum) in sums.iter_mut().enumerate() {
+        let y = distance(largest, *sum);
+        if class == label {
+            label_distance = y;
+        }
+        let power = exp2_negative(y);
+        total += power;
+        *sum = power as i32;
+    }
+    // The largest contributes 2^15, so 2^31 / total is at most 2^16 and its product with a power
+    // of at most 2^15 stays within 32 bits.
+    let inverse = (1u32 << 31) / total;
+    for sum in sums.iter_mut() {
+        *sum = ((*sum as u32 * inverse + (1 << 18)) >> 19) as i32;
+    }
+    sums[label] -= PROBABILITY_ONE;
+    Verdict {
+        loss: nats(label_distance + log2(total) - (15 << 16)),
+        correct: best == label,
+    }
+}
+
+/// Converts a binary logarithm to nats, both in units of 2^-16.
+const fn nats(bits: u32) -> u32 {
+    // ln(2) in units of 2^-16.
+    const LN_2: u64 = 45_426;
+    ((bits as u64 * LN_2) >> 16) as u32
+}
