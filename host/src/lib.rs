@@ -6,3 +6,4 @@ pub mod data;
 pub mod emulator;
 pub mod partition;
 pub mod scenario;
+pub mod train;

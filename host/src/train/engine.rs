@@ -1,0 +1,92 @@
+//! Trains and evaluates many clients at once on a pool of threads of its own.
+//!
+//! Clients run side by side, and each client's epoch is itself cut into pieces by its data, so
+//! that one client alone still uses every thread. Pieces are joined in a fixed order, so the
+//! number of threads does not change a bit of any result.
+
+use rayon::prelude::*;
+use rayon::{ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder};
+
+use super::{Evaluation, Objective};
+
+/// One client's share of a round.
+pub struct Job<'a> {
+    /// The client's loss.
+    pub objective: &'a dyn Objective,
+    /// The parameters to start from.
+    pub start: &'a [f32],
+    /// The number of full-batch steps.
+    pub epochs: u32,
+    /// The step size η.
+    pub learning_rate: f32,
+}
+
+/// What a client brings back.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Trained {
+    /// The parameters after the last step.
+    pub parameters: Vec<f32>,
+    /// The loss before each step.
+    pub losses: Vec<f64>,
+}
+
+/// A pool of threads that trains clients.
+#[derive(Debug)]
+pub struct Engine {
+    pool: ThreadPool,
+}
+
+impl Engine {
+    /// Starts `threads` threads; 0 means one per processor.
+    ///
+    /// # Errors
+    /// When the operating system refuses the threads.
+    pub fn new(threads: usize) -> Result<Self, ThreadPoolBuildError> {
+        let pool = ThreadPoolBuilder::new()
+            .num_threads(threads)
+            .thread_name(|number| format!("train-{number}"))
+            .build()?;
+        Ok(Self { pool })
+    }
+
+    /// Returns the number of threads.
+    #[must_use]
+    pub fn threads(&self) -> usize {
+        self.pool.current_num_threads()
+    }
+
+    /// Trains every client of `jobs`; results come in the order of the jobs.
+    #[must_use]
+    pub fn train(&self, jobs: &[Job]) -> Vec<Trained> {
+        let train = |job: &Job| {
+            let mut parameters = job.start.to_vec();
+            let losses = job
+                .objective
+                .descend(&mut parameters, job.epochs, job.learning_rate);
+            Trained { parameters, losses }
+        };
+        self.pool.install(|| jobs.par_iter().map(train).collect())
+    }
+
+    /// Returns loss and gradient of every objective at the same parameters, in their order.
+    #[must_use]
+    pub fn gradients(
+        &self,
+        objectives: &[&dyn Objective],
+        parameters: &[f32],
+    ) -> Vec<(f64, Vec<f32>)> {
+        let gradient = |objective: &&dyn Objective| {
+            let mut gradient = vec![0.0; parameters.len()];
+            let loss = objective.gradient(parameters, &mut gradient);
+            (loss, gradient)
+        };
+        self.pool
+            .install(|| objectives.par_iter().map(gradient).collect())
+    }
+
+    /// Evaluates parameters on one objective.
+    #[must_use]
+    pub fn evaluate(&self, objective: &dyn Objective, parameters: &[f32]) -> Evaluation {
+        self.pool.install(|| objective.evaluate(parameters))
+    }
+}

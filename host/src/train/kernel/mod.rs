@@ -1,0 +1,19 @@
+//! The inner loops that decide the speed, for the vectors this machine has.
+//!
+//! Each loop is written once over [`lanes::Lanes`] and compiled for AVX-512, for AVX2 with FMA,
+//! and portably. A lane never meets another and every step is one fused multiply-add, so the
+//! three give the same bits; only `select` knows which one runs. The portable one is exact
+//! everywhere but slow on an x86 without FMA, where the fused step is done in software; on
+//! other architectures the compiler makes vectors of it.
+
+mod dispatch;
+mod lanes;
+mod product;
+mod rows;
+mod select;
+#[cfg(target_arch = "x86_64")]
+mod x86;
+
+pub(super) use product::{Left, multiply};
+pub(super) use rows::{Lists, ROW, add_rows};
+pub use select::{Kernel, KernelError};
