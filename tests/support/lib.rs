@@ -1,6 +1,9 @@
 //! What the integration tests and the figures share.
+#![deny(unsafe_code)]
 
 pub mod emulated;
+pub mod line;
+pub mod pair;
 
 use indicatif::{ProgressBar, ProgressStyle};
 

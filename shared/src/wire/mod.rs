@@ -1,1 +1,25 @@
 //! Frames, messages, model transfer and the link's state machines.
+//!
+//! `docs/wire.md` is the specification; this is its implementation, the same for both ends.
+//! Lowest layer first:
+//! - `cobs`, [`frame`] and [`decoder`]: bytes on the line to checked frames and back.
+//! - [`auth`]: keys, nonces and tags.
+//! - [`schema`] and [`message`]: what is said, and the hash of its shape.
+//! - [`transfer`]: models in chunks.
+//! - [`link`]: the two state machines that bytes and time go into and actions come out of.
+
+pub mod auth;
+mod cobs;
+pub mod decoder;
+pub mod frame;
+pub mod link;
+pub mod message;
+pub mod schema;
+pub mod transfer;
+
+pub use auth::{Insecure, Key, Keyring, Nonce};
+pub use decoder::{Arrival, FrameDecoder};
+pub use frame::{Damage, Direction, Frame, FrameBuffer, Header, Kind};
+pub use link::{DeviceLink, Event, HostLink, Timing};
+pub use message::{DeviceToHost, HostToDevice, PROTOCOL_VERSION, SCHEMA_HASH};
+pub use transfer::{CHUNK_BYTES, MAX_TRANSFER};

@@ -1,0 +1,250 @@
+//! One frame: header, payload, tag and CRC-32, stuffed and delimited.
+//!
+//! ```text
+//! COBS( kind | session u32 | sequence u32 | payload 0..=1024 | tag 8 | CRC-32 ) 00
+//! ```
+//! All integers are little endian. The tag covers header and payload, the CRC covers everything
+//! before it; the CRC is checked first, so that line noise costs a device no hashing.
+
+use crc::{CRC_32_ISO_HDLC, Crc, Table};
+
+use super::auth::{Key, TAG_BYTES};
+use super::cobs;
+
+/// The byte between frames.
+pub const DELIMITER: u8 = 0;
+/// Bytes before the payload.
+pub const HEADER_BYTES: usize = 9;
+/// Largest payload.
+pub const MAX_PAYLOAD: usize = 1024;
+/// Bytes of the checksum.
+pub const CRC_BYTES: usize = 4;
+/// Largest frame before stuffing.
+pub const MAX_FRAME: usize = HEADER_BYTES + MAX_PAYLOAD + TAG_BYTES + CRC_BYTES;
+/// Smallest frame before stuffing: an empty payload.
+pub const MIN_FRAME: usize = MAX_FRAME - MAX_PAYLOAD;
+/// Most bytes a frame takes on the line, delimiter included.
+pub const MAX_WIRE: usize = STUFFING + MAX_FRAME + 1;
+
+/// Room in front of a frame that lets it be stuffed in place.
+const STUFFING: usize = cobs::overhead(MAX_FRAME);
+/// The checksum of Ethernet and zlib, from a 1 KB table.
+const CRC: Crc<u32, Table<1>> = Crc::<u32, Table<1>>::new(&CRC_32_ISO_HDLC);
+
+/// Which way a frame travels: bit 7 of its first byte.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub enum Direction {
+    /// From the base station.
+    HostToDevice,
+    /// From a board.
+    DeviceToHost,
+}
+
+impl Direction {
+    const BIT: u8 = 0x80;
+
+    /// Returns the other way.
+    #[must_use]
+    pub const fn reverse(self) -> Self {
+        match self {
+            Self::HostToDevice => Self::DeviceToHost,
+            Self::DeviceToHost => Self::HostToDevice,
+        }
+    }
+}
+
+/// What a payload is and which key tags it: bits 0 to 6 of the first byte.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[repr(u8)]
+pub enum Kind {
+    /// A message outside any session, tagged with the public key.
+    Open = 0,
+    /// A device's greeting, outside any session, tagged with the device key.
+    Greeting = 1,
+    /// A message that may be lost, tagged with the session key.
+    Message = 2,
+    /// A message that arrives exactly once: its number (u16), then the message.
+    Reliable = 3,
+    /// A piece of a model: transfer (u16), index (u16), then plain bytes.
+    Chunk = 4,
+}
+
+impl Kind {
+    const fn from_bits(bits: u8) -> Option<Self> {
+        match bits {
+            0 => Some(Self::Open),
+            1 => Some(Self::Greeting),
+            2 => Some(Self::Message),
+            3 => Some(Self::Reliable),
+            4 => Some(Self::Chunk),
+            _ => None,
+        }
+    }
+}
+
+/// What stands before the payload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct Header {
+    /// Which way the frame travels.
+    pub direction: Direction,
+    /// What the payload is.
+    pub kind: Kind,
+    /// Number of the session, zero outside any.
+    pub session: u32,
+    /// Grows with every frame of a direction within a session; zero outside any.
+    pub sequence: u32,
+}
+
+impl Header {
+    /// Returns the header's bytes.
+    #[must_use]
+    pub fn to_bytes(&self) -> [u8; HEADER_BYTES] {
+        let direction = match self.direction {
+            Direction::HostToDevice => 0,
+            Direction::DeviceToHost => Direction::BIT,
+        };
+        let [s0, s1, s2, s3] = self.session.to_le_bytes();
+        let [n0, n1, n2, n3] = self.sequence.to_le_bytes();
+        [direction | self.kind as u8, s0, s1, s2, s3, n0, n1, n2, n3]
+    }
+
+    /// Reads a header, or returns `None` for a kind that does not exist.
+    #[must_use]
+    pub fn from_bytes(bytes: &[u8; HEADER_BYTES]) -> Option<Self> {
+        let [first, s0, s1, s2, s3, n0, n1, n2, n3] = *bytes;
+        Some(Self {
+            direction: match first & Direction::BIT {
+                0 => Direction::HostToDevice,
+                _ => Direction::DeviceToHost,
+            },
+            kind: Kind::from_bits(first & !Direction::BIT)?,
+            session: u32::from_le_bytes([s0, s1, s2, s3]),
+            sequence: u32::from_le_bytes([n0, n1, n2, n3]),
+        })
+    }
+}
+
+/// Why a frame was thrown away before anything looked at its payload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[non_exhaustive]
+pub enum Damage {
+    /// Longer than any frame; skipped up to its delimiter.
+    Oversized,
+    /// The delimiter came inside a run of the stuffing.
+    Truncated,
+    /// Too short to hold header, tag and checksum.
+    Short,
+    /// The checksum does not fit.
+    Checksum,
+    /// A kind this version does not know.
+    Kind,
+}
+
+impl core::fmt::Display for Damage {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str(match self {
+            Self::Oversized => "longer than any frame",
+            Self::Truncated => "cut inside a run",
+            Self::Short => "shorter than an empty frame",
+            Self::Checksum => "checksum does not fit",
+            Self::Kind => "unknown kind",
+        })
+    }
+}
+
+impl core::error::Error for Damage {}
+
+/// A frame whose checksum fits; its tag has not been looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Frame<'a> {
+    /// What stands before the payload.
+    pub header: Header,
+    /// Not to be trusted before [`Frame::is_authentic`] said so.
+    pub payload: &'a [u8],
+    tagged: &'a [u8],
+    tag: &'a [u8],
+}
+
+impl<'a> Frame<'a> {
+    /// Checks length, checksum and kind of an unstuffed frame.
+    ///
+    /// # Errors
+    /// Says what is wrong with it.
+    pub fn parse(bytes: &'a [u8]) -> Result<Self, Damage> {
+        let (body, checksum) = bytes.split_last_chunk::<CRC_BYTES>().ok_or(Damage::Short)?;
+        let (tagged, tag) = body.split_last_chunk::<TAG_BYTES>().ok_or(Damage::Short)?;
+        let (header, payload) = tagged
+            .split_first_chunk::<HEADER_BYTES>()
+            .ok_or(Damage::Short)?;
+        if CRC.checksum(body) != u32::from_le_bytes(*checksum) {
+            return Err(Damage::Checksum);
+        }
+        if payload.len() > MAX_PAYLOAD {
+            return Err(Damage::Oversized);
+        }
+        Ok(Self {
+            header: Header::from_bytes(header).ok_or(Damage::Kind)?,
+            payload,
+            tagged,
+            tag,
+        })
+    }
+
+    /// Tells whether the tag was made with `key`.
+    #[must_use]
+    pub fn is_authentic(&self, key: &Key) -> bool {
+        key.accepts(self.tagged, self.tag)
+    }
+}
+
+/// One buffer in which a frame is written, sealed and stuffed.
+#[derive(Clone, Debug)]
+pub struct FrameBuffer {
+    bytes: [u8; MAX_WIRE],
+}
+
+impl FrameBuffer {
+    /// Makes an empty buffer.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self {
+            bytes: [0; MAX_WIRE],
+        }
+    }
+
+    /// The room for a payload: write here, then [`seal`](Self::seal).
+    pub fn payload(&mut self) -> &mut [u8; MAX_PAYLOAD] {
+        let start = STUFFING + HEADER_BYTES;
+        match self.bytes[start..start + MAX_PAYLOAD].first_chunk_mut() {
+            Some(payload) => payload,
+            None => unreachable!("the slice has this length by construction"),
+        }
+    }
+
+    /// Puts header, tag and checksum around the first `len` payload bytes and returns what goes
+    /// on the line, delimiter included. A `len` beyond [`MAX_PAYLOAD`] is cut to it.
+    pub fn seal(&mut self, header: &Header, len: usize, key: &Key) -> &[u8] {
+        let body_at = STUFFING + HEADER_BYTES;
+        let tag_at = body_at + len.min(MAX_PAYLOAD);
+        let crc_at = tag_at + TAG_BYTES;
+        let end = crc_at + CRC_BYTES;
+        self.bytes[STUFFING..body_at].copy_from_slice(&header.to_bytes());
+        let tag = key.tag(&self.bytes[STUFFING..tag_at]);
+        self.bytes[tag_at..crc_at].copy_from_slice(&tag);
+        let checksum = CRC.checksum(&self.bytes[STUFFING..crc_at]);
+        self.bytes[crc_at..end].copy_from_slice(&checksum.to_le_bytes());
+        let stuffed = cobs::stuff_in_place(&mut self.bytes, STUFFING, end);
+        self.bytes[stuffed] = DELIMITER;
+        &self.bytes[..=stuffed]
+    }
+}
+
+impl Default for FrameBuffer {
+    fn default() -> Self {
+        Self::new()
+    }
+}

@@ -1,0 +1,280 @@
+//! The base station's end: asks for a greeting, checks it, opens the session.
+
+use super::channel::Channel;
+use super::session::Session;
+use super::timing::{Retry, Timing};
+use super::{Event, HostEnd, SendError};
+use crate::units::Micros;
+use crate::wire::auth::{Key, Keyring, Nonce, NonceSource};
+use crate::wire::decoder::{Arrival, FrameDecoder};
+use crate::wire::frame::{DELIMITER, Direction, Frame, FrameBuffer, Header, Kind};
+use crate::wire::message::{
+    self, Connect, Counters, DeviceId, DeviceToHost, HostToDevice, Offer, Payload, Refusal,
+    RejectReason, Version,
+};
+use crate::wire::transfer::{Accepted, Receiver};
+
+/// An attempt to connect.
+#[derive(Clone, Debug)]
+struct Attempt {
+    nonce: Nonce,
+    retry: Retry,
+    /// A lone delimiter goes first, so that noise on the line does not cost the request.
+    delimited: bool,
+}
+
+/// The host's state machine for one device.
+#[derive(Debug)]
+pub struct HostLink<K> {
+    decoder: FrameDecoder,
+    channel: Channel<HostEnd>,
+    keys: K,
+    nonces: NonceSource,
+    attempt: Option<Attempt>,
+    refusal_due: Option<Refusal>,
+}
+
+impl<K: Keyring> HostLink<K> {
+    /// Starts connecting at once. `entropy` must be unpredictable and differ at every start.
+    #[must_use]
+    pub fn new(keys: K, entropy: [u8; 32], timing: Timing) -> Self {
+        let mut link = Self {
+            decoder: FrameDecoder::new(),
+            channel: Channel::new(timing),
+            keys,
+            nonces: NonceSource::new(entropy),
+            attempt: None,
+            refusal_due: None,
+        };
+        link.connect();
+        link
+    }
+
+    /// Asks for a new session; an open one goes on until the new one is there.
+    pub fn connect(&mut self) {
+        self.attempt = Some(Attempt {
+            nonce: self.nonces.draw(),
+            retry: Retry::at_once(self.channel.timing().retry),
+            delimited: false,
+        });
+    }
+
+    /// Stops asking, for instance after a refusal that will not change.
+    pub fn give_up(&mut self) {
+        self.attempt = None;
+    }
+
+    /// Tells whether a session is open.
+    #[must_use]
+    pub const fn is_connected(&self) -> bool {
+        self.channel.session().is_some()
+    }
+
+    /// Takes bytes from the line until something happened, leaving the rest in `bytes`; chunks
+    /// of an accepted transfer are written into `store`.
+    pub fn receive(
+        &mut self,
+        now: Micros,
+        bytes: &mut &[u8],
+        store: &mut [u8],
+    ) -> Option<Event<HostEnd>> {
+        while let Some(arrival) = self.decoder.next_in(bytes) {
+            let event = match arrival {
+                Arrival::Damaged(_) => {
+                    self.channel.damaged(now);
+                    continue;
+                }
+                Arrival::Frame(frame) if frame.header.direction != Direction::DeviceToHost => None,
+                Arrival::Frame(frame) if frame.header.session == 0 => {
+                    let handshake = Handshake {
+                        channel: &mut self.channel,
+                        keys: &self.keys,
+                        nonces: &mut self.nonces,
+                        attempt: &mut self.attempt,
+                        refusal_due: &mut self.refusal_due,
+                    };
+                    handshake.take(now, &frame)
+                }
+                Arrival::Frame(frame)
+                    if self.channel.session().map(Session::id) == Some(frame.header.session) =>
+                {
+                    self.channel.take(now, &frame, store)
+                }
+                Arrival::Frame(_) => {
+                    let stray = &mut self.channel.counters_mut().stray;
+                    *stray = stray.saturating_add(1);
+                    None
+                }
+            };
+            if event.is_some() {
+                return event;
+            }
+        }
+        None
+    }
+
+    /// Returns what time brought; after a loss the link connects again by itself.
+    pub fn poll(&mut self, now: Micros) -> Option<Event<HostEnd>> {
+        let event = self.channel.expire(now);
+        if matches!(event, Some(Event::Lost(_))) {
+            self.connect();
+        }
+        event
+    }
+
+    /// Returns the next bytes to put on the line; `source` holds the bytes last offered.
+    pub fn transmit<'f>(
+        &mut self,
+        now: Micros,
+        source: &[u8],
+        frame: &'f mut FrameBuffer,
+    ) -> Option<&'f [u8]> {
+        if let Some(refusal) = self.refusal_due.take() {
+            return open_frame(&HostToDevice::Refuse(refusal), frame);
+        }
+        let longest = self.channel.timing().retry_max;
+        match &mut self.attempt {
+            Some(attempt) if attempt.retry.is_due(now) => {
+                attempt.delimited = !attempt.delimited;
+                if attempt.delimited {
+                    return Some(&[DELIMITER]);
+                }
+                attempt.retry.back_off(now, longest);
+                let connect = Connect {
+                    version: Version::OURS,
+                    nonce: attempt.nonce,
+                    secure: self.keys.is_secure(),
+                };
+                open_frame(&HostToDevice::Connect(connect), frame)
+            }
+            _ => self
+                .channel
+                .transmit(now, source, frame, self.decoder.counters()),
+        }
+    }
+
+    /// Returns when to call `poll` and `transmit` next; a time that has passed means now.
+    #[must_use]
+    pub fn next_wake(&self) -> Option<Micros> {
+        if self.refusal_due.is_some() {
+            return Some(Micros::ZERO);
+        }
+        let attempt = self
+            .attempt
+            .as_ref()
+            .and_then(|attempt| attempt.retry.due());
+        [attempt, self.channel.next_wake()]
+            .into_iter()
+            .flatten()
+            .min()
+    }
+}
+
+super::end_methods!(HostLink<K: Keyring>, HostEnd, HostToDevice);
+
+/// Encodes a message outside any session.
+fn open_frame<'f>(message: &HostToDevice, frame: &'f mut FrameBuffer) -> Option<&'f [u8]> {
+    let len = message::encode(message, frame.payload()).ok()?;
+    let header = Header {
+        direction: Direction::HostToDevice,
+        kind: Kind::Open,
+        session: 0,
+        sequence: 0,
+    };
+    Some(frame.seal(&header, len, &Key::PUBLIC))
+}
+
+/// The parts of a link a frame outside any session may touch.
+struct Handshake<'a, K> {
+    channel: &'a mut Channel<HostEnd>,
+    keys: &'a K,
+    nonces: &'a mut NonceSource,
+    attempt: &'a mut Option<Attempt>,
+    refusal_due: &'a mut Option<Refusal>,
+}
+
+impl<K: Keyring> Handshake<'_, K> {
+    fn take(self, now: Micros, frame: &Frame<'_>) -> Option<Event<HostEnd>> {
+        match frame.header.kind {
+            Kind::Open if frame.is_authentic(&Key::PUBLIC) => self.take_open(now, frame.payload),
+            Kind::Greeting => self.take_greeting(now, frame),
+            _ => {
+                let forged = &mut self.channel.counters_mut().forged;
+                *forged = forged.saturating_add(1);
+                None
+            }
+        }
+    }
+
+    fn take_open(self, now: Micros, payload: &[u8]) -> Option<Event<HostEnd>> {
+        match message::decode(payload) {
+            // Said before the device heard of the session that has just been opened.
+            Ok(DeviceToHost::Announce { .. }) if self.channel.is_new(now) => None,
+            // Only a hint: anyone may say this, so an open session goes on.
+            Ok(DeviceToHost::Announce { .. }) => {
+                let retry = Retry::at_once(self.channel.timing().retry);
+                match self.attempt {
+                    Some(attempt) => attempt.retry = retry,
+                    None => {
+                        *self.attempt = Some(Attempt {
+                            nonce: self.nonces.draw(),
+                            retry,
+                            delimited: false,
+                        });
+                    }
+                }
+                None
+            }
+            Ok(DeviceToHost::Refuse(refusal)) if self.attempt.is_some() => {
+                Some(Event::Refused(refusal))
+            }
+            _ => None,
+        }
+    }
+
+    fn take_greeting(self, now: Micros, frame: &Frame<'_>) -> Option<Event<HostEnd>> {
+        let attempt = self.attempt.as_ref()?;
+        // These come first in every version, so that a mismatch can be named.
+        type Start = (u32, Version, DeviceId, Nonce);
+        let ((_, theirs, device, nonce), _) =
+            postcard::take_from_bytes::<Start>(frame.payload).ok()?;
+        if nonce != attempt.nonce {
+            let replayed = &mut self.channel.counters_mut().replayed;
+            *replayed = replayed.saturating_add(1);
+            return None;
+        }
+        let refusal = match self.keys.key_of(&device) {
+            None => Refusal::UnknownDevice,
+            Some(key) if frame.is_authentic(&key) => {
+                if theirs == Version::OURS {
+                    return self.open(now, &key, frame.payload);
+                }
+                Refusal::Version {
+                    ours: Version::OURS,
+                    theirs,
+                }
+            }
+            Some(_) if frame.is_authentic(&Key::PUBLIC) => Refusal::KeyMissing,
+            Some(key) if key.is_secret() => Refusal::WrongKey,
+            Some(_) => Refusal::KeyRequired,
+        };
+        *self.refusal_due = Some(refusal);
+        Some(Event::Refused(refusal))
+    }
+
+    fn open(self, now: Micros, key: &Key, payload: &[u8]) -> Option<Event<HostEnd>> {
+        let Ok(DeviceToHost::Hello(hello)) = message::decode(payload) else {
+            let malformed = &mut self.channel.counters_mut().malformed;
+            *malformed = malformed.saturating_add(1);
+            return None;
+        };
+        let session = Session::new(key, &hello.host_nonce, &hello.device_nonce);
+        let welcome = HostToDevice::Welcome {
+            session: session.id(),
+        };
+        self.channel.open(now, session);
+        self.channel.send(welcome).ok()?;
+        *self.attempt = None;
+        Some(Event::Connected(hello))
+    }
+}

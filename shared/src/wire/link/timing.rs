@@ -1,0 +1,101 @@
+//! How long to wait for what.
+
+use crate::units::Micros;
+use crate::wire::frame::MAX_WIRE;
+
+/// Bits a byte takes on a serial line: start, eight data, stop.
+const BITS_PER_BYTE: u64 = 10;
+
+/// The waits of a link; each expiry is an outcome, none is an error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct Timing {
+    /// First wait before something is asked or said again.
+    pub retry: Micros,
+    /// Longest such wait; each one doubles the last.
+    pub retry_max: Micros,
+    /// A host with nothing else to say says something this often.
+    pub keep_alive: Micros,
+    /// A peer silent for this long is lost.
+    pub silence: Micros,
+    /// A message or a transfer without any progress for this long is given up.
+    pub stall: Micros,
+    /// Chunks in flight.
+    pub window: u16,
+}
+
+impl Timing {
+    /// Waits that suit a line of this speed.
+    ///
+    /// The first wait covers a window of full frames queued before the answer and a scheduling
+    /// delay of 20 ms at either end.
+    #[must_use]
+    pub const fn for_bit_rate(bits_per_second: u32) -> Self {
+        let window = 8;
+        let rate = if bits_per_second == 0 {
+            1
+        } else {
+            bits_per_second as u64
+        };
+        let frame = (MAX_WIRE as u64 * BITS_PER_BYTE).saturating_mul(1_000_000) / rate;
+        let retry = (window as u64 + 2) * frame + 40_000;
+        Self {
+            retry: Micros(retry),
+            retry_max: Micros(retry * 8),
+            keep_alive: Micros(retry * 2),
+            silence: Micros(retry * 32),
+            stall: Micros(retry * 64),
+            window,
+        }
+    }
+}
+
+impl Default for Timing {
+    fn default() -> Self {
+        Self::for_bit_rate(921_600)
+    }
+}
+
+/// A timer that backs off.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Retry {
+    due: Option<Micros>,
+    wait: Micros,
+}
+
+impl Retry {
+    pub(super) const STOPPED: Self = Self {
+        due: None,
+        wait: Micros::ZERO,
+    };
+
+    /// Due at once, then after `first`, twice that, and so on.
+    pub(super) const fn at_once(first: Micros) -> Self {
+        Self {
+            due: Some(Micros::ZERO),
+            wait: first,
+        }
+    }
+
+    /// Due after `first`.
+    pub(super) const fn after(now: Micros, first: Micros) -> Self {
+        Self {
+            due: Some(now.saturating_add(first)),
+            wait: first,
+        }
+    }
+
+    pub(super) const fn due(&self) -> Option<Micros> {
+        self.due
+    }
+
+    pub(super) fn is_due(&self, now: Micros) -> bool {
+        self.due.is_some_and(|due| due <= now)
+    }
+
+    /// Waits again, next time twice as long up to `longest`.
+    pub(super) fn back_off(&mut self, now: Micros, longest: Micros) {
+        self.due = Some(now.saturating_add(self.wait));
+        self.wait = self.wait.saturating_add(self.wait).min(longest);
+    }
+}

@@ -1,0 +1,200 @@
+//! What a board says to a base station.
+
+use heapless::String;
+
+use super::common::{Counters, DeviceId, LinkMessage, Refusal, RoundMark, Version};
+use crate::energy::{Shortfall, Snapshot};
+use crate::units::{Cycles, Micros, PicoJoules};
+use crate::wire::auth::Nonce;
+use crate::{wire_enum, wire_struct};
+
+wire_struct! {
+    /// Layer sizes the firmware was built for.
+    #[derive(Copy)]
+    pub struct ModelShape {
+        /// Inputs.
+        pub inputs: u16,
+        /// Hidden units.
+        pub hidden: u16,
+        /// Classes.
+        pub outputs: u16,
+    }
+}
+
+wire_enum! {
+    /// The local data.
+    #[derive(Copy)]
+    pub enum ShardStatus {
+        /// No shard at the flash address.
+        Absent,
+        /// A shard whose header or checksum does not fit.
+        Damaged,
+        /// A good shard.
+        Present {
+            /// Number of samples.
+            samples: u32,
+            /// The client it was made for.
+            client: u32,
+            /// Bytes of a sample.
+            inputs: u16,
+            /// Classes.
+            classes: u16,
+            /// Its checksum.
+            crc: u32,
+        },
+    }
+}
+
+wire_struct! {
+    /// The greeting. Its first three fields never change place, so that a mismatch can be named.
+    pub struct Hello {
+        /// What the device speaks.
+        pub version: Version,
+        /// The chip's number.
+        pub device: DeviceId,
+        /// The host's nonce, given back.
+        pub host_nonce: Nonce,
+        /// The device's half of the session key.
+        pub device_nonce: Nonce,
+        /// Whether the device has a key.
+        pub secure: bool,
+        /// Which image runs: revision and features.
+        pub build: String<48>,
+        /// Which board it runs on.
+        pub board: String<24>,
+        /// What it was built for.
+        pub shape: ModelShape,
+        /// Bytes of the largest transfer it takes.
+        pub largest_transfer: u32,
+        /// Its local data.
+        pub shard: ShardStatus,
+        /// Its energy, if it kept or was given any.
+        pub ledger: Option<Snapshot>,
+        /// The last round it completed, if it remembers one.
+        pub last_round: Option<RoundMark>,
+    }
+}
+
+wire_enum! {
+    /// Why an order is not carried out.
+    #[derive(Copy)]
+    pub enum DeclineReason {
+        /// The store cannot pay for it.
+        Energy(Shortfall),
+        /// No provision came before the order.
+        NotProvisioned,
+        /// No shard, a damaged one, or another client's.
+        Shard(ShardStatus),
+        /// The device does not hold the model to start from.
+        Model,
+        /// The round is already done or older.
+        Stale {
+            /// The newest round the device knows.
+            newest: u32,
+        },
+        /// Another order is being carried out.
+        Busy {
+            /// Its round.
+            round: u32,
+        },
+        /// A field is out of range.
+        Invalid,
+    }
+}
+
+wire_struct! {
+    /// Answers an order.
+    #[derive(Copy)]
+    pub struct OrderReply {
+        /// Number of the round.
+        pub round: u32,
+        /// Why not, or nothing if the order is carried out.
+        pub declined: Option<DeclineReason>,
+        /// What was set aside for it.
+        pub reserved: PicoJoules,
+    }
+}
+
+wire_struct! {
+    /// How far training has come; may be lost.
+    #[derive(Copy)]
+    pub struct Progress {
+        /// Number of the round.
+        pub round: u32,
+        /// Epochs done.
+        pub epoch: u16,
+        /// Cycles spent so far.
+        pub cycles: Cycles,
+    }
+}
+
+wire_struct! {
+    /// What a round did, sent when training is over.
+    #[derive(Copy)]
+    pub struct Report {
+        /// Number of the round.
+        pub round: u32,
+        /// Whether an update follows.
+        pub trained: bool,
+        /// Mean loss of the model that came, times 2^20.
+        pub loss_before_q20: u32,
+        /// Mean loss after the last epoch, times 2^20.
+        pub loss_after_q20: u32,
+        /// Samples trained on.
+        pub samples: u32,
+        /// Epochs done.
+        pub epochs: u16,
+        /// Cycles of all epochs.
+        pub cycles: Cycles,
+        /// Time of all epochs.
+        pub elapsed: Micros,
+        /// Spent on training.
+        pub compute: PicoJoules,
+        /// Spent on the upload.
+        pub radio: PicoJoules,
+        /// Income of the round.
+        pub harvested: PicoJoules,
+        /// The ledger after the round.
+        pub ledger: Snapshot,
+    }
+}
+
+wire_enum! {
+    /// From a board; variants are appended, never moved.
+    #[allow(clippy::large_enum_variant, reason = "no heap to box into")]
+    pub enum DeviceToHost {
+        /// Keeps the link going.
+        Link(LinkMessage),
+        /// The device is up and in no session.
+        Announce {
+            /// The chip's number.
+            device: DeviceId,
+        },
+        /// The greeting.
+        Hello(Hello),
+        /// Will not open a session.
+        Refuse(Refusal),
+        /// The provision was taken; the ledger as it stands.
+        Provisioned {
+            /// Number of the client.
+            client: u32,
+            /// The ledger the device goes on with.
+            ledger: Snapshot,
+        },
+        /// Answers an order.
+        OrderReply(OrderReply),
+        /// How far training has come.
+        Progress(Progress),
+        /// What a round did.
+        Report(Report),
+        /// The round's work was stopped.
+        Cancelled {
+            /// Number of the round.
+            round: u32,
+            /// The ledger after what had been spent.
+            ledger: Snapshot,
+        },
+        /// What the link has been through.
+        Counters(Counters),
+    }
+}

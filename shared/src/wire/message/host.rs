@@ -1,0 +1,107 @@
+//! What a base station says to a board.
+
+use super::common::{LinkMessage, ModelHash, Refusal, RoundMark, Version};
+use crate::energy::{CostModel, Snapshot};
+use crate::units::{Micros, NanoWatts, PicoJoules};
+use crate::wire::auth::Nonce;
+use crate::{wire_enum, wire_struct};
+
+wire_struct! {
+    /// Asks for a greeting. Its first field never changes place.
+    #[derive(Copy)]
+    pub struct Connect {
+        /// What the host speaks.
+        pub version: Version,
+        /// The host's half of the session key.
+        pub nonce: Nonce,
+        /// Whether the host wants the device to prove a key.
+        pub secure: bool,
+    }
+}
+
+wire_struct! {
+    /// Makes a board a client: who it is and what its energy is worth.
+    #[derive(Copy)]
+    pub struct Provision {
+        /// Number of the client; must fit the shard.
+        pub client: u32,
+        /// Seed of the run, for every random stream of the device.
+        pub seed: u64,
+        /// What the store holds at most.
+        pub storage_cap: PicoJoules,
+        /// Income of every round.
+        pub harvest_per_round: PicoJoules,
+        /// What work costs.
+        pub cost: CostModel,
+        /// The ledger as the host last confirmed it; a device that kept a newer one keeps it.
+        pub ledger: Snapshot,
+        /// The round the host last counted, if any.
+        pub last_round: Option<RoundMark>,
+    }
+}
+
+wire_struct! {
+    /// What a client does in one round.
+    #[derive(Copy)]
+    pub struct Order {
+        /// Number of the round.
+        pub round: u32,
+        /// Whether to train and upload; otherwise the round only brings its income.
+        pub participate: bool,
+        /// The channel of the upload.
+        pub channel: u8,
+        /// Bits per weight of the upload: 8 or 16.
+        pub uplink_bits: u8,
+        /// Full-batch steps to take.
+        pub epochs: u16,
+        /// Radiated power of the upload.
+        pub power: NanoWatts,
+        /// How long the upload is on the air, by the host's channel model.
+        pub airtime: Micros,
+        /// Learning rate times 2^24.
+        pub learning_rate_q24: u32,
+        /// Seed of this round's random streams.
+        pub seed: u64,
+        /// The model to start from.
+        pub model: ModelHash,
+        /// Modelled time the round may take.
+        pub deadline: Micros,
+    }
+}
+
+wire_enum! {
+    /// From the base station; variants are appended, never moved.
+    pub enum HostToDevice {
+        /// Keeps the link going.
+        Link(LinkMessage),
+        /// Asks for a greeting.
+        Connect(Connect),
+        /// Opens the session: the first reliable message of it.
+        Welcome {
+            /// Number of the session, as in the frames.
+            session: u32,
+        },
+        /// Will not open a session.
+        Refuse(Refusal),
+        /// Makes the board a client.
+        Provision(Provision),
+        /// What to do in a round.
+        Order(Order),
+        /// Stops the round's work; nothing of it is uploaded.
+        Cancel {
+            /// Number of the round.
+            round: u32,
+        },
+        /// The round's upload was counted, or not: the client may forget it.
+        Commit {
+            /// The round and the model it ended with.
+            mark: RoundMark,
+            /// Whether this client's update is part of it.
+            counted: bool,
+        },
+        /// Asks for [`Counters`](super::Counters).
+        Inspect,
+        /// Restarts the board.
+        Reboot,
+    }
+}

@@ -1,0 +1,78 @@
+//! Everything the two ends say to each other: two enums, append-only.
+//!
+//! The encoding is postcard's; every collection has a bound the compiler knows. Fields that
+//! carry a unit have a unit's type. Weights are never in a message: they travel as plain bytes in
+//! chunks.
+
+mod common;
+mod device;
+mod host;
+
+pub use common::{
+    Counters, DeviceId, LinkMessage, ModelHash, Nack, Offer, Payload, Refusal, RejectReason,
+    RoundMark, Status, Version,
+};
+pub use device::{
+    DeclineReason, DeviceToHost, Hello, ModelShape, OrderReply, Progress, Report, ShardStatus,
+};
+pub use host::{Connect, HostToDevice, Order, Provision};
+
+use serde::{Serialize, de::DeserializeOwned};
+
+use super::schema::{self, Schema};
+
+/// Version of frames, handshake and timing rules; messages have the schema hash as well.
+pub const PROTOCOL_VERSION: u16 = 1;
+/// Changes with any change of any message.
+pub const SCHEMA_HASH: u64 = {
+    let hash = schema::number(schema::BASIS, PROTOCOL_VERSION as u64);
+    let hash = schema::number(hash, HostToDevice::HASH);
+    schema::number(hash, DeviceToHost::HASH)
+};
+
+/// Why bytes are not a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[non_exhaustive]
+pub enum MessageError {
+    /// The bytes do not decode: an unknown variant, a bound exceeded, or too few of them.
+    Malformed,
+    /// A message ended before the bytes did.
+    TrailingBytes,
+    /// The message does not fit into the buffer.
+    TooLong,
+}
+
+impl core::fmt::Display for MessageError {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str(match self {
+            Self::Malformed => "the bytes do not decode as a message",
+            Self::TrailingBytes => "bytes follow the message",
+            Self::TooLong => "the message does not fit into its buffer",
+        })
+    }
+}
+
+impl core::error::Error for MessageError {}
+
+/// Encodes a message into `buffer` and returns its length.
+///
+/// # Errors
+/// [`MessageError::TooLong`] when the buffer ends first.
+pub fn encode<T: Serialize>(message: &T, buffer: &mut [u8]) -> Result<usize, MessageError> {
+    postcard::to_slice(message, buffer)
+        .map(|used| used.len())
+        .map_err(|_| MessageError::TooLong)
+}
+
+/// Decodes a message that must fill `bytes` to the last.
+///
+/// # Errors
+/// Says whether the bytes are no message or more than one.
+pub fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, MessageError> {
+    match postcard::take_from_bytes(bytes) {
+        Ok((message, [])) => Ok(message),
+        Ok(_) => Err(MessageError::TrailingBytes),
+        Err(_) => Err(MessageError::Malformed),
+    }
+}

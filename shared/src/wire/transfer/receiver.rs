@@ -1,0 +1,159 @@
+//! The receiving end: writes chunks into the caller's memory and checks the whole.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Bitmap, Chunk, chunks_of, range_of};
+use crate::wire::message::{ModelHash, Offer, RejectReason, Status};
+
+/// What came of accepting an offer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub enum Accepted {
+    /// Everything has to come.
+    Fresh,
+    /// Some chunks are already here.
+    Resumed {
+        /// How many.
+        chunks: u16,
+    },
+    /// The bytes are here, whole and checked; no chunk will come.
+    Complete,
+}
+
+/// What came of one chunk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub enum ChunkOutcome {
+    /// New, and written.
+    Written,
+    /// Was here already; acknowledged and ignored.
+    Duplicate,
+    /// It was the last missing one, and the hash of the whole fits.
+    Complete,
+    /// It was the last missing one, and the hash does not fit: all will be asked for again.
+    HashMismatch,
+    /// Of another transfer, or not of the length its place has.
+    Refused,
+}
+
+/// What has arrived of one transfer. It outlives sessions: an offer of the same bytes goes on
+/// where the last one stopped. Where memory survives a reset, keep it beside the bytes.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Receiver {
+    offer: Option<Offer>,
+    have: Bitmap,
+    complete: bool,
+}
+
+impl Receiver {
+    /// Holds nothing.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self {
+            offer: None,
+            have: Bitmap::EMPTY,
+            complete: false,
+        }
+    }
+
+    /// Returns the transfer being received.
+    #[must_use]
+    pub const fn offer(&self) -> Option<&Offer> {
+        self.offer.as_ref()
+    }
+
+    /// Returns (chunks here, chunks in all).
+    #[must_use]
+    pub fn progress(&self) -> (u16, u16) {
+        let chunks = self
+            .offer
+            .and_then(|offer| chunks_of(offer.len))
+            .unwrap_or(0);
+        (self.have.count(chunks), chunks)
+    }
+
+    /// Forgets everything, for instance because the memory was used for something else.
+    pub fn forget(&mut self) {
+        *self = Self::new();
+    }
+
+    /// Starts or continues receiving into `store`.
+    ///
+    /// # Errors
+    /// [`RejectReason::TooLarge`] when it does not fit, [`RejectReason::Unexpected`] when empty.
+    pub fn accept(&mut self, offer: &Offer, store: &[u8]) -> Result<Accepted, RejectReason> {
+        if offer.len == 0 {
+            return Err(RejectReason::Unexpected);
+        }
+        let chunks = chunks_of(offer.len).ok_or(RejectReason::TooLarge)?;
+        let room = usize::try_from(offer.len)
+            .ok()
+            .and_then(|len| store.get(..len))
+            .ok_or(RejectReason::TooLarge)?;
+        let same = self
+            .offer
+            .is_some_and(|held| held.hash == offer.hash && held.len == offer.len);
+        let held_whole = same && self.have.is_full(chunks);
+        self.offer = Some(*offer);
+        // The memory may have been written to since: only the hash says that all is still here.
+        if held_whole && ModelHash::of(room) == offer.hash {
+            self.complete = true;
+            return Ok(Accepted::Complete);
+        }
+        self.complete = false;
+        if !same || held_whole {
+            self.have.clear();
+        }
+        Ok(match self.have.count(chunks) {
+            0 => Accepted::Fresh,
+            chunks => Accepted::Resumed { chunks },
+        })
+    }
+
+    /// Takes one chunk.
+    pub fn chunk(&mut self, chunk: &Chunk<'_>, store: &mut [u8]) -> ChunkOutcome {
+        let Some(offer) = self.offer.filter(|offer| offer.transfer == chunk.transfer) else {
+            return ChunkOutcome::Refused;
+        };
+        let (Some(chunks), Some(range)) = (chunks_of(offer.len), range_of(chunk.index, offer.len))
+        else {
+            return ChunkOutcome::Refused;
+        };
+        let end = range.end;
+        let Some(room) = store
+            .get_mut(range)
+            .filter(|room| room.len() == chunk.data.len())
+        else {
+            return ChunkOutcome::Refused;
+        };
+        if self.complete || self.have.contains(chunk.index) {
+            return ChunkOutcome::Duplicate;
+        }
+        room.copy_from_slice(chunk.data);
+        self.have.insert(chunk.index);
+        debug_assert!(end <= store.len());
+        if !self.have.is_full(chunks) {
+            return ChunkOutcome::Written;
+        }
+        let whole = usize::try_from(offer.len)
+            .ok()
+            .and_then(|len| store.get(..len));
+        if whole.map(ModelHash::of) == Some(offer.hash) {
+            self.complete = true;
+            ChunkOutcome::Complete
+        } else {
+            self.have.clear();
+            ChunkOutcome::HashMismatch
+        }
+    }
+
+    /// Returns what to answer, with the newest frame seen.
+    #[must_use]
+    pub fn status(&self, seen: u32) -> Option<Status> {
+        self.offer.map(|offer| Status {
+            transfer: offer.transfer,
+            seen,
+            have: self.have.clone(),
+        })
+    }
+}

@@ -1,0 +1,135 @@
+//! The sending end: a window of chunks in flight, repeated only when known to be lost.
+
+use super::{Bitmap, Chunk, MAX_CHUNKS, chunks_of, range_of};
+use crate::wire::message::{Offer, Status};
+
+/// How often the receiver may find that the hash does not fit before the sender gives up.
+const RESTARTS: u8 = 3;
+/// A chunk that is not in flight.
+const NOT_SENT: u32 = 0;
+
+/// What a status meant to the sender.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub enum Heard {
+    /// Of another transfer.
+    Ignored,
+    /// Goes on.
+    Progress,
+    /// Everything arrived and its hash fits.
+    Delivered,
+    /// The hash did not fit too often.
+    Failed,
+}
+
+/// One transfer on its way out.
+#[derive(Clone, Debug)]
+pub struct Sender {
+    offer: Offer,
+    chunks: u16,
+    window: u16,
+    /// Set by the first status: the receiver wants it.
+    accepted: bool,
+    have: Bitmap,
+    /// Sequence of the frame each chunk last went out in.
+    sent: [u32; MAX_CHUNKS],
+    in_flight: u16,
+    /// Chunks since the last one that asked for a status.
+    unasked: u16,
+    restarts: u8,
+}
+
+impl Sender {
+    /// Prepares a transfer with at most `window` chunks in flight; `None` if its length is zero
+    /// or too long.
+    #[must_use]
+    pub fn new(offer: Offer, window: u16) -> Option<Self> {
+        Some(Self {
+            offer,
+            chunks: chunks_of(offer.len)?,
+            window: window.max(1),
+            accepted: false,
+            have: Bitmap::EMPTY,
+            sent: [NOT_SENT; MAX_CHUNKS],
+            in_flight: 0,
+            unasked: 0,
+            restarts: 0,
+        })
+    }
+
+    /// Returns what is being sent.
+    #[must_use]
+    pub const fn offer(&self) -> &Offer {
+        &self.offer
+    }
+
+    /// Returns (chunks known to have arrived, chunks in all).
+    #[must_use]
+    pub fn progress(&self) -> (u16, u16) {
+        (self.have.count(self.chunks), self.chunks)
+    }
+
+    /// Tells whether a chunk may go out now.
+    #[must_use]
+    pub fn is_ready(&self) -> bool {
+        self.accepted && self.in_flight < self.window && self.next_index().is_some()
+    }
+
+    fn next_index(&self) -> Option<u16> {
+        (0..self.chunks).find(|&index| {
+            !self.have.contains(index) && self.sent.get(usize::from(index)) == Some(&NOT_SENT)
+        })
+    }
+
+    /// Takes the next chunk out of `source`, to go out in the frame numbered `sequence`.
+    pub fn next_chunk<'a>(&mut self, sequence: u32, source: &'a [u8]) -> Option<Chunk<'a>> {
+        if !self.is_ready() {
+            return None;
+        }
+        let index = self.next_index()?;
+        let data = source.get(range_of(index, self.offer.len)?)?;
+        *self.sent.get_mut(usize::from(index))? = sequence;
+        self.in_flight += 1;
+        self.unasked += 1;
+        // Asking twice per window keeps the line busy while the answer travels.
+        let status_wanted = self.unasked >= self.window.div_ceil(2) || !self.is_ready();
+        if status_wanted {
+            self.unasked = 0;
+        }
+        Some(Chunk {
+            transfer: self.offer.transfer,
+            index,
+            status_wanted,
+            data,
+        })
+    }
+
+    /// Learns what has arrived, and from the order of frames what has not.
+    pub fn heard(&mut self, status: &Status) -> Heard {
+        if status.transfer != self.offer.transfer {
+            return Heard::Ignored;
+        }
+        let before = self.have.count(self.chunks);
+        let now = status.have.count(self.chunks);
+        self.have = status.have.clone();
+        if now < before {
+            self.restarts += 1;
+            if self.restarts > RESTARTS {
+                return Heard::Failed;
+            }
+        }
+        if now == self.chunks {
+            return Heard::Delivered;
+        }
+        self.accepted = true;
+        self.in_flight = 0;
+        for (index, sent) in (0..self.chunks).zip(&mut self.sent) {
+            if *sent <= status.seen {
+                *sent = NOT_SENT;
+            } else if !self.have.contains(index) {
+                self.in_flight += 1;
+            }
+        }
+        Heard::Progress
+    }
+}
