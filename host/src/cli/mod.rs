@@ -6,10 +6,12 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
+mod bench;
 mod config;
 mod data;
 mod partition;
 mod scenario;
+mod selftest;
 mod version;
 
 /// Federated learning for microcontrollers that live on harvested energy.
@@ -28,6 +30,10 @@ enum Command {
     Data(data::Args),
     /// Show which client owns which samples.
     Partition(partition::Args),
+    /// Measure this build on this machine.
+    Bench(bench::Args),
+    /// Check test vectors: numeric core against expected outputs.
+    Selftest(selftest::Args),
     /// Print the version of this build and of the protocol it speaks.
     Version(version::Args),
 }
@@ -42,6 +48,8 @@ impl Cli {
             Command::Config(args) => config::run(&args),
             Command::Data(args) => data::run(&args),
             Command::Partition(args) => partition::run(&args),
+            Command::Bench(args) => bench::run(&args),
+            Command::Selftest(args) => selftest::run(&args),
             Command::Version(args) => version::run(&args),
         }
     }

@@ -1,0 +1,12 @@
+//! The upper bound on the loss (Section III of the paper): one function per equation.
+//!
+//! [`Heterogeneity`] gathers what the bound sees of the participants, [`LossBound`] what it sees
+//! of the model; together they give Theorem 1, Theorem 2 and Corollary 1.
+
+mod heterogeneity;
+mod loss;
+
+pub use heterogeneity::{
+    Heterogeneity, Sums, a1, a1_of_sums, a2, a2_of_sums, participation_weights, weights,
+};
+pub use loss::{BoundParts, LossBound, drift_factor};

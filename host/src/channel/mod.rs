@@ -1,0 +1,22 @@
+//! The radio: where clients stand, what their channels do, and what an upload then costs.
+//!
+//! Section II-B and II-C of the paper. [`Emulation`] draws the state of a round, [`Trace`] reads
+//! it from a file instead, [`Recorder`] writes such a file; both sources hand out a [`RoundState`].
+
+mod draw;
+mod fading;
+mod gain;
+mod placement;
+mod rate;
+mod trace;
+
+pub use draw::{Emulation, RadioParams, RoundState};
+pub(crate) use fading::gaussian_pair;
+pub use fading::{Fading, FadingKind};
+pub use gain::{channel_gain, large_scale_gain};
+pub use placement::{MIN_DISTANCE_M, distance_in_disc};
+pub use rate::{
+    broadcast_rate, downlink_latency, epoch_energy, epoch_latency, shannon_rate, upload_energy,
+    upload_energy_infimum, upload_latency,
+};
+pub use trace::{Recorder, Trace, TraceError};

@@ -1,0 +1,27 @@
+//! `gleaner bench`: measures this build on this machine, one file per kind.
+
+use std::process::ExitCode;
+
+use clap::Subcommand;
+
+mod solve;
+
+/// Measure this build on this machine.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    #[command(subcommand)]
+    kind: Kind,
+}
+
+#[derive(Debug, Subcommand)]
+enum Kind {
+    /// The optimiser: time of each solver, and how good its answers are.
+    Solve(solve::Args),
+}
+
+/// Runs the chosen measurement.
+pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    match &args.kind {
+        Kind::Solve(args) => solve::run(args),
+    }
+}

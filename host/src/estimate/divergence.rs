@@ -1,0 +1,131 @@
+//! How far each client's gradient is from everybody's: the three rules for delta_i.
+
+use serde::{Deserialize, Serialize};
+
+use super::{average, distance, norm};
+
+/// Which rule.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum DivergenceRule {
+    /// Eq. (17c) as printed: the direction part plus a bias common to all clients.
+    Paper,
+    /// The direction part alone.
+    ///
+    /// Deviation: the printed bias makes all delta_i nearly equal, which fixes the choice of
+    /// clients it was added to free; so this is the default.
+    #[default]
+    Direction,
+    /// The plain distance of Assumption 4.
+    Plain,
+}
+
+/// Estimates delta_i round by round.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Divergence {
+    rule: DivergenceRule,
+    bias: f64,
+}
+
+impl Divergence {
+    /// Starts without a bias.
+    #[must_use]
+    pub const fn new(rule: DivergenceRule) -> Self {
+        Self::with_bias(rule, 0.0)
+    }
+
+    /// Continues from the bias of earlier rounds.
+    #[must_use]
+    pub const fn with_bias(rule: DivergenceRule, bias: f64) -> Self {
+        Self { rule, bias }
+    }
+
+    /// Returns the running bias, max over clients and rounds of | ||g_i|| - ||g|| |.
+    #[must_use]
+    pub const fn bias(&self) -> f64 {
+        self.bias
+    }
+
+    /// Implements Eq. (17c) under the chosen rule, with g = sum w_i g_i:
+    /// delta_i = bias + || (||g||/||g_i||) g_i - g ||, the latter part alone, or ||g_i - g||.
+    ///
+    /// A zero g_i has no direction; its direction part is ||g||.
+    pub fn estimate(&mut self, weights: &[f64], gradients: &[Vec<f64>]) -> Vec<f64> {
+        let global = average(weights, gradients);
+        let global_norm = norm(&global);
+        let norms: Vec<f64> = gradients.iter().map(|g| norm(g)).collect();
+        let widest = norms
+            .iter()
+            .map(|n| (n - global_norm).abs())
+            .fold(0.0, f64::max);
+        self.bias = self.bias.max(widest);
+        let direction = |gradient: &[f64], own_norm: f64| {
+            if own_norm == 0.0 {
+                return global_norm;
+            }
+            let scale = global_norm / own_norm;
+            let squares = gradient
+                .iter()
+                .zip(&global)
+                .map(|(x, y)| (scale * x - y).powi(2));
+            squares.sum::<f64>().sqrt()
+        };
+        gradients
+            .iter()
+            .zip(norms)
+            .map(|(gradient, own_norm)| match self.rule {
+                DivergenceRule::Paper => self.bias + direction(gradient, own_norm),
+                DivergenceRule::Direction => direction(gradient, own_norm),
+                DivergenceRule::Plain => distance(gradient, &global),
+            })
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn gradients() -> Vec<Vec<f64>> {
+        vec![vec![3.0, 0.0], vec![0.0, 1.0]]
+    }
+
+    #[test]
+    fn plain_is_the_distance_of_assumption_4() {
+        // g = (1.5, 0.5).
+        let delta = Divergence::new(DivergenceRule::Plain).estimate(&[0.5, 0.5], &gradients());
+        assert!((delta[0] - 2.5f64.sqrt()).abs() < 1e-15);
+        assert!((delta[1] - 2.5f64.sqrt()).abs() < 1e-15);
+    }
+
+    #[test]
+    fn paper_is_direction_plus_a_bias_that_never_falls() {
+        let mut paper = Divergence::new(DivergenceRule::Paper);
+        let with_bias = paper.estimate(&[0.5, 0.5], &gradients());
+        let without =
+            Divergence::new(DivergenceRule::Direction).estimate(&[0.5, 0.5], &gradients());
+        let bias = 3.0 - 2.5f64.sqrt();
+        assert!((paper.bias() - bias).abs() < 1e-15);
+        for (a, b) in with_bias.iter().zip(without) {
+            assert!((a - b - bias).abs() < 1e-15);
+        }
+        let small = vec![vec![0.1, 0.0], vec![0.1, 0.0]];
+        paper.estimate(&[0.5, 0.5], &small);
+        assert!((paper.bias() - bias).abs() < 1e-15);
+    }
+
+    #[test]
+    fn a_zero_gradient_gives_no_nan() {
+        for rule in [
+            DivergenceRule::Paper,
+            DivergenceRule::Direction,
+            DivergenceRule::Plain,
+        ] {
+            let zero = vec![vec![0.0, 0.0], vec![0.0, 0.0]];
+            assert_eq!(
+                Divergence::new(rule).estimate(&[0.5, 0.5], &zero),
+                [0.0, 0.0]
+            );
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! The linear assignment problem, rectangular, with forbidden pairs and the right to abstain.
+
+/// Minimum-cost matching by shortest augmenting paths (Jonker and Volgenant, "A shortest
+/// augmenting path algorithm for dense and sparse linear assignment problems", 1987).
+///
+/// Every row may take one column or none; taking none costs 0, so only pairs that lower the sum
+/// are taken. Kept between calls for its buffers.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Matcher {
+    row_price: Vec<f64>,
+    column_price: Vec<f64>,
+    column_of_row: Vec<usize>,
+    row_of_column: Vec<usize>,
+    distance: Vec<f64>,
+    parent: Vec<usize>,
+    open: Vec<usize>,
+}
+
+const NONE: usize = usize::MAX;
+
+impl Matcher {
+    /// Solves for `rows` x `columns` costs, infinite where forbidden, and returns the minimum.
+    ///
+    /// The choice is then in [`Self::column_of`]. `cost` must not be NaN or negative infinity.
+    pub(crate) fn solve(
+        &mut self,
+        rows: usize,
+        columns: usize,
+        cost: impl Fn(usize, usize) -> f64,
+    ) -> f64 {
+        // Column `columns + r` is row r's own right to abstain, at cost 0.
+        let width = columns + rows;
+        self.row_price.clear();
+        self.row_price.resize(rows, 0.0);
+        self.column_price.clear();
+        self.column_price.resize(width, 0.0);
+        self.column_of_row.clear();
+        self.column_of_row.resize(rows, NONE);
+        self.row_of_column.clear();
+        self.row_of_column.resize(width, NONE);
+        for row in 0..rows {
+            self.augment(row, columns, &cost);
+        }
+        (0..rows)
+            .filter_map(|row| self.column_of(row, columns).map(|column| cost(row, column)))
+            .sum()
+    }
+
+    /// Returns the column a row took in the last solution with that many columns.
+    pub(crate) fn column_of(&self, row: usize, columns: usize) -> Option<usize> {
+        let column = self.column_of_row[row];
+        (column < columns).then_some(column)
+    }
+
+    /// Finds the cheapest path that gives `start` a column, and takes it.
+    fn augment(&mut self, start: usize, columns: usize, cost: &impl Fn(usize, usize) -> f64) {
+        let width = self.column_price.len();
+        self.distance.clear();
+        self.distance.resize(width, f64::INFINITY);
+        self.parent.clear();
+        self.parent.resize(width, NONE);
+        self.open.clear();
+        self.open.extend(0..width);
+        let mut closed: Vec<usize> = Vec::with_capacity(start + 1);
+        let (mut row, mut reached) = (start, 0.0);
+        let last = loop {
+            let base = reached - self.row_price[row];
+            let (mut best, mut best_at) = (f64::INFINITY, NONE);
+            for (at, &column) in self.open.iter().enumerate() {
+                let edge = if column < columns {
+                    cost(row, column)
+                } else if column == columns + row {
+                    0.0
+                } else {
+                    f64::INFINITY
+                };
+                let candidate = base + edge - self.column_price[column];
+                if candidate < self.distance[column] {
+                    self.distance[column] = candidate;
+                    self.parent[column] = row;
+                }
+                // A free column first among equals: the path ends sooner.
+                let found = self.distance[column];
+                let free = self.row_of_column[column] == NONE;
+                if found < best || (found == best && free && best_at != NONE) {
+                    (best, best_at) = (found, at);
+                }
+            }
+            // The row's own column is always reachable, so a best one exists.
+            let column = self.open.swap_remove(best_at);
+            reached = best;
+            if self.row_of_column[column] == NONE {
+                break column;
+            }
+            closed.push(column);
+            row = self.row_of_column[column];
+        };
+        self.row_price[start] += reached;
+        for &column in &closed {
+            let shift = reached - self.distance[column];
+            self.column_price[column] -= shift;
+            self.row_price[self.row_of_column[column]] += shift;
+        }
+        let mut column = last;
+        loop {
+            let row = self.parent[column];
+            self.row_of_column[column] = row;
+            let previous = self.column_of_row[row];
+            self.column_of_row[row] = column;
+            if row == start {
+                return;
+            }
+            column = previous;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use gleaner_shared::rng::{Purpose, Rng};
+
+    use super::*;
+
+    fn brute(row: usize, rows: usize, taken: u32, columns: usize, costs: &[Vec<f64>]) -> f64 {
+        if row == rows {
+            return 0.0;
+        }
+        let mut best = brute(row + 1, rows, taken, columns, costs);
+        for column in (0..columns).filter(|column| taken >> column & 1 == 0) {
+            let rest = brute(row + 1, rows, taken | 1 << column, columns, costs);
+            best = best.min(costs[row][column] + rest);
+        }
+        best
+    }
+
+    #[test]
+    fn equals_every_matching_tried() {
+        let mut rng = Rng::stream(4, Purpose::Synthetic, 0, 0);
+        let mut matcher = Matcher::default();
+        for _ in 0..300 {
+            let (rows, columns) = (1 + rng.below(5) as usize, 1 + rng.below(6) as usize);
+            let costs: Vec<Vec<f64>> = (0..rows)
+                .map(|_| {
+                    (0..columns)
+                        .map(|_| match rng.below(5) {
+                            0 => f64::INFINITY,
+                            1 => -0.5,
+                            _ => rng.uniform() - 0.7,
+                        })
+                        .collect()
+                })
+                .collect();
+            let found = matcher.solve(rows, columns, |r, c| costs[r][c]);
+            assert!((found - brute(0, rows, 0, columns, &costs)).abs() < 1e-12);
+        }
+    }
+}

@@ -1,0 +1,223 @@
+//! An independent judge of plans: C1 to C6, and the objective recomputed from scratch.
+//!
+//! Shares no code with the solvers or the objective: formulas are written out again here, in
+//! their plain form and with the standard library's functions, so that a mistake has to be made
+//! twice to pass. C5 is a constraint over rounds that P2 replaces by queues; here it is judged
+//! through the claimed objective, which holds those queues, and over a whole run by [`overdrawn`].
+
+use thiserror::Error;
+
+use super::{Instance, Plan};
+
+/// Relative room for rounding in C4 and C6 and in the objective.
+const TOLERANCE: f64 = 1e-9;
+
+/// A constraint that a plan breaks.
+#[derive(Clone, Debug, PartialEq, Error)]
+#[non_exhaustive]
+pub enum Violation {
+    /// C1: a client or channel that does not exist, or epochs that do not fit the participants.
+    #[error("C1: {0}")]
+    NotAChoice(String),
+    /// C2: a client with more than one channel.
+    #[error("C2: client {0} has more than one channel")]
+    ClientTwice(usize),
+    /// C3: a channel with more than one client.
+    #[error("C3: channel {0} has more than one client")]
+    ChannelTwice(usize),
+    /// C4: a power that is not in (0, p_max].
+    #[error("C4: client {client} sends at {power_w} W, allowed are (0, {limit_w}] W")]
+    Power {
+        /// The client.
+        client: usize,
+        /// Its power.
+        power_w: f64,
+        /// The highest power.
+        limit_w: f64,
+    },
+    /// C6: a participant that misses the deadline.
+    #[error("C6: client {client} ends at {end_s} s, the round at {deadline_s} s")]
+    Late {
+        /// The client.
+        client: usize,
+        /// When its upload ends.
+        end_s: f64,
+        /// When the round ends.
+        deadline_s: f64,
+    },
+    /// C5 enters P2 through the queues in J: the claimed J is not that of the plan.
+    #[error("C5: J is {actual}, claimed was {claimed}")]
+    Objective {
+        /// What the plan costs.
+        actual: f64,
+        /// What it was said to cost.
+        claimed: f64,
+    },
+}
+
+/// Judges a plan and its claimed objective.
+///
+/// # Errors
+/// The first violation found.
+pub fn check(instance: &Instance, plan: &Plan, claimed: f64) -> Result<(), Violation> {
+    check_choice(instance, plan)?;
+    check_uploads(instance, plan)?;
+    let actual = objective(instance, plan);
+    let scale = magnitude(instance) + actual.abs();
+    if (actual - claimed).abs() <= TOLERANCE * scale {
+        Ok(())
+    } else {
+        Err(Violation::Objective { actual, claimed })
+    }
+}
+
+/// Returns the (round, client) pairs at which a run breaks C5, sum of q_i so far >= 0; `used_j`
+/// is `[round][client]`.
+#[must_use]
+pub fn overdrawn(income_j: f64, used_j: &[Vec<f64>]) -> Vec<(usize, usize)> {
+    let clients = used_j.first().map_or(0, Vec::len);
+    let mut left_j = vec![0.0; clients];
+    let mut found = Vec::new();
+    for (round, row) in used_j.iter().enumerate() {
+        for (client, used) in row.iter().enumerate() {
+            left_j[client] += income_j - used;
+            if left_j[client] < 0.0 {
+                found.push((round, client));
+            }
+        }
+    }
+    found
+}
+
+fn check_choice(instance: &Instance, plan: &Plan) -> Result<(), Violation> {
+    if plan.uploads.is_empty() != (plan.epochs == 0) {
+        let said = format!(
+            "{} epochs for {} participants",
+            plan.epochs,
+            plan.uploads.len()
+        );
+        return Err(Violation::NotAChoice(said));
+    }
+    let mut channels_of_client = vec![0; instance.samples.len()];
+    let mut clients_of_channel = vec![0; instance.channels];
+    for upload in &plan.uploads {
+        let Some(channels) = channels_of_client.get_mut(upload.client) else {
+            return Err(Violation::NotAChoice(format!(
+                "no client {}",
+                upload.client
+            )));
+        };
+        let Some(clients) = clients_of_channel.get_mut(upload.channel) else {
+            return Err(Violation::NotAChoice(format!(
+                "no channel {}",
+                upload.channel
+            )));
+        };
+        *channels += 1;
+        *clients += 1;
+    }
+    if let Some(client) = channels_of_client.iter().position(|&count| count > 1) {
+        return Err(Violation::ClientTwice(client));
+    }
+    match clients_of_channel.iter().position(|&count| count > 1) {
+        Some(channel) => Err(Violation::ChannelTwice(channel)),
+        None => Ok(()),
+    }
+}
+
+fn check_uploads(instance: &Instance, plan: &Plan) -> Result<(), Violation> {
+    for upload in &plan.uploads {
+        let (client, power_w) = (upload.client, upload.power_w);
+        let limit_w = instance.power_max_w;
+        if !(power_w > 0.0 && power_w <= limit_w * (1.0 + TOLERANCE)) {
+            return Err(Violation::Power {
+                client,
+                power_w,
+                limit_w,
+            });
+        }
+        let train_s = plan.epochs as f64 * instance.epoch_s[client];
+        let end_s = instance.downlink_s + train_s + upload_s(instance, upload);
+        // A limit may be rounded up by 1e-9 epochs.
+        let late_s = TOLERANCE * (instance.deadline_s + 2.0 * instance.epoch_s[client]);
+        if end_s.is_nan() || end_s > instance.deadline_s + late_s {
+            let deadline_s = instance.deadline_s;
+            return Err(Violation::Late {
+                client,
+                end_s,
+                deadline_s,
+            });
+        }
+    }
+    Ok(())
+}
+
+fn upload_s(instance: &Instance, upload: &super::Upload) -> f64 {
+    let noise_w = instance.bandwidth_hz * instance.noise_w_per_hz;
+    let snr = upload.power_w * instance.gain[upload.client][upload.channel] / noise_w;
+    instance.model_bits / (instance.bandwidth_hz * snr.ln_1p() / 2f64.ln())
+}
+
+fn objective(instance: &Instance, plan: &Plan) -> f64 {
+    let tau = plan.epochs as f64;
+    let unit = instance.energy_unit_j;
+    let mut sum = 0.0;
+    for client in 0..instance.samples.len() {
+        let mut q = instance.income_j;
+        if let Some(upload) = plan.uploads.iter().find(|upload| upload.client == client) {
+            q -= tau * instance.epoch_j[client] + upload.power_w * upload_s(instance, upload);
+        }
+        sum += (q / unit).powi(2) - 2.0 * (instance.queue_j[client] / unit) * (q / unit);
+    }
+    sum + instance.v * bound(instance, plan)
+}
+
+fn bound(instance: &Instance, plan: &Plan) -> f64 {
+    let super::super::bound::LossBound {
+        rho,
+        beta,
+        eta,
+        b1,
+        gap,
+    } = instance.bound;
+    if plan.uploads.is_empty() {
+        return gap;
+    }
+    let tau = plan.epochs as f64;
+    let all: f64 = instance.samples.iter().map(|&d| d as f64).sum();
+    let inside: f64 = plan
+        .uploads
+        .iter()
+        .map(|u| instance.samples[u.client] as f64)
+        .sum();
+    let (mut a1, mut spread) = (0.0, 0.0);
+    for client in 0..instance.samples.len() {
+        let samples = instance.samples[client] as f64;
+        let delta = instance.delta[client];
+        if plan.uploads.iter().any(|upload| upload.client == client) {
+            let share = samples / inside;
+            a1 += 2.0 * (share - share * share) * delta;
+            spread += (share - samples / all) * delta * delta;
+        } else {
+            spread += samples / all * delta * delta;
+        }
+    }
+    // Whole numbers: exactly 0 when everybody takes part.
+    let a2 = 2.0 * ((all - inside) / all) * spread;
+    let a3 = (eta - eta * eta * beta) * (2.0 * beta * a2.max(0.0) * gap).sqrt()
+        + eta * eta * beta * a2 / 2.0;
+    let growth = (eta * beta + 1.0).powf(tau) - eta * beta * tau - 1.0;
+    let pace = (2.0 * eta - eta * eta * beta) / (b1 * b1);
+    rho * a1 / beta * growth + tau * a3 + 2.0 / (pace * tau + 2.0 / gap)
+}
+
+/// Returns the size of the terms the objective is summed from.
+fn magnitude(instance: &Instance) -> f64 {
+    let unit = instance.energy_unit_j;
+    let energy: f64 = instance
+        .queue_j
+        .iter()
+        .map(|z| (instance.income_j / unit).powi(2) + 2.0 * (z / unit) * (instance.income_j / unit))
+        .sum();
+    energy + instance.v * instance.bound.gap
+}

@@ -1,0 +1,26 @@
+//! The optimiser of one round: problem P2 of the paper (Section IV).
+//!
+//! [`Instance`] states the problem, [`Solver`] names a way to solve it, [`Plan`] is the answer
+//! and [`Solution`] the answer with its proof. The layers, bottom up: [`power`] and [`epochs`]
+//! hold the closed forms of one variable, [`inner`] solves an assignment, and the files named
+//! after solvers choose the assignment. [`check`] judges answers and shares no code with them.
+
+mod assignment;
+pub mod check;
+pub mod epochs;
+mod exact;
+pub mod inner;
+mod instance;
+pub mod json;
+mod objective;
+mod plan;
+pub mod power;
+mod random;
+mod solver;
+mod table;
+
+pub use instance::{Instance, InstanceError};
+pub use objective::{Evaluation, evaluate, nobody_objective, slope_by_epochs};
+pub use plan::{Plan, Solution, Upload};
+pub use random::random_instance;
+pub use solver::{SolveError, Solver};

@@ -1,0 +1,118 @@
+//! The objective J of P2, its parts, and its derivative by tau.
+
+use crate::bound::{BoundParts, Heterogeneity};
+use crate::channel::{shannon_rate, upload_energy, upload_latency};
+use crate::units::{Bits, Gain, Hertz, Watts, WattsPerHertz};
+
+use super::{Instance, Plan, Upload};
+
+/// A plan's objective and what it is made of.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Evaluation {
+    /// J = energy + penalty.
+    pub total: f64,
+    /// sum (q_i^2 - 2 Z_i q_i), in squared energy units.
+    pub energy: f64,
+    /// V times the bound.
+    pub penalty: f64,
+    /// The parts of the bound, without V.
+    pub bound: BoundParts,
+    /// Energy balance q_i of every client, in joules.
+    pub balance_j: Vec<f64>,
+    /// Time each participant has left at the deadline, in the order of the plan.
+    pub spare_s: Vec<f64>,
+}
+
+/// Returns time and energy of an upload: Eqs. (9) and (10), and e_up = p t_up.
+#[must_use]
+pub(crate) fn upload_cost(instance: &Instance, upload: &Upload) -> (f64, f64) {
+    let rate = shannon_rate(
+        Watts(upload.power_w),
+        Gain(instance.gain[upload.client][upload.channel]),
+        Hertz(instance.bandwidth_hz),
+        WattsPerHertz(instance.noise_w_per_hz),
+    );
+    let latency = upload_latency(Bits(instance.model_bits), rate);
+    (latency.0, upload_energy(Watts(upload.power_w), latency).0)
+}
+
+/// Implements Eq. (27) without its constant: J = sum (q_i^2 - 2 Z_i q_i) + V bound, with
+/// q_i = E_add - a_i (tau E_i + e_up,i) of Eq. (13) and energies in `energy_unit_j`.
+///
+/// Nobody taking part is tau = 0: the bound then is F_gap.
+#[must_use]
+pub fn evaluate(instance: &Instance, plan: &Plan) -> Evaluation {
+    let tau = f64::from(plan.epochs);
+    let mut balance_j = vec![instance.income_j; instance.clients()];
+    let mut spare_s = Vec::with_capacity(plan.uploads.len());
+    for upload in &plan.uploads {
+        let (time_s, energy_j) = upload_cost(instance, upload);
+        balance_j[upload.client] -= tau * instance.epoch_j[upload.client] + energy_j;
+        spare_s.push(instance.slack_s(upload.client, tau) - time_s);
+    }
+    let energy: f64 = balance_j
+        .iter()
+        .zip(&instance.queue_j)
+        .map(|(q_j, z_j)| drift_term(instance, *q_j, *z_j))
+        .sum();
+    let bound = if plan.uploads.is_empty() {
+        BoundParts {
+            drift: 0.0,
+            linear: 0.0,
+            convergence: instance.bound.gap,
+        }
+    } else {
+        instance
+            .bound
+            .corollary1(&heterogeneity(instance, &plan.uploads), tau)
+    };
+    let penalty = instance.v * bound.total();
+    Evaluation {
+        total: energy + penalty,
+        energy,
+        penalty,
+        bound,
+        balance_j,
+        spare_s,
+    }
+}
+
+/// Returns J of nobody taking part, sum (E_add^2 - 2 Z_i E_add) + V F_gap.
+#[must_use]
+pub fn nobody_objective(instance: &Instance) -> f64 {
+    let energy: f64 = instance
+        .queue_j
+        .iter()
+        .map(|&z_j| drift_term(instance, instance.income_j, z_j))
+        .sum();
+    energy + instance.v * instance.bound.gap
+}
+
+/// Returns dJ/dtau at fixed powers: sum over participants of
+/// 2 E_i (Z_i + tau E_i + e_up,i - E_add), plus V times the slope of the bound.
+#[must_use]
+pub fn slope_by_epochs(instance: &Instance, uploads: &[Upload], tau: f64) -> f64 {
+    let unit = instance.energy_unit_j;
+    let energy: f64 = uploads
+        .iter()
+        .map(|upload| {
+            let (_, energy_j) = upload_cost(instance, upload);
+            let epoch_j = instance.epoch_j[upload.client];
+            let pull_j =
+                instance.queue_j[upload.client] + tau * epoch_j + energy_j - instance.income_j;
+            2.0 * (epoch_j / unit) * (pull_j / unit)
+        })
+        .sum();
+    energy + instance.v * instance.bound.slope(&heterogeneity(instance, uploads), tau)
+}
+
+/// Returns A_1 and A_2 of a plan's participants.
+pub(crate) fn heterogeneity(instance: &Instance, uploads: &[Upload]) -> Heterogeneity {
+    let clients: Vec<usize> = uploads.iter().map(|upload| upload.client).collect();
+    Heterogeneity::of(&instance.samples, &instance.delta, &clients)
+}
+
+fn drift_term(instance: &Instance, q_j: f64, z_j: f64) -> f64 {
+    let (q, z) = (q_j / instance.energy_unit_j, z_j / instance.energy_unit_j);
+    q * (q - 2.0 * z)
+}

@@ -1,0 +1,84 @@
+//! What a solver decides, and what it proves about the decision.
+
+use serde::Serialize;
+
+use super::objective::{Evaluation, evaluate};
+use super::{Instance, nobody_objective};
+
+/// One participant: its channel and its power.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Upload {
+    /// Client, from 0.
+    pub client: usize,
+    /// Uplink channel, from 0.
+    pub channel: usize,
+    /// Transmit power.
+    pub power_w: f64,
+}
+
+/// The decision of a round: who takes part, where, how loud, and for how many epochs.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Plan {
+    /// Local epochs tau; 0 exactly if nobody takes part.
+    pub epochs: u32,
+    /// The participants in client order.
+    pub uploads: Vec<Upload>,
+}
+
+impl Plan {
+    /// The plan in which nobody trains: always allowed.
+    #[must_use]
+    pub const fn nobody() -> Self {
+        Self {
+            epochs: 0,
+            uploads: Vec::new(),
+        }
+    }
+
+    /// Puts the participants in client order.
+    #[must_use]
+    pub fn new(epochs: u32, mut uploads: Vec<Upload>) -> Self {
+        uploads.sort_unstable_by_key(|upload| upload.client);
+        Self { epochs, uploads }
+    }
+}
+
+/// A plan with its objective and a proven bound on how good any plan can be.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Solution {
+    /// The plan.
+    pub plan: Plan,
+    /// The objective of the plan, part by part.
+    pub evaluation: Evaluation,
+    /// No plan has a lower J; `None` if the solver proves nothing.
+    pub lower_bound: Option<f64>,
+}
+
+impl Solution {
+    /// Evaluates a plan and attaches its proof.
+    #[must_use]
+    pub fn new(instance: &Instance, plan: Plan, lower_bound: Option<f64>) -> Self {
+        let evaluation = evaluate(instance, &plan);
+        // Both are sums of the same terms in another order: the bound is never above the value.
+        let lower_bound = lower_bound.map(|bound| bound.min(evaluation.total));
+        Self {
+            plan,
+            evaluation,
+            lower_bound,
+        }
+    }
+
+    /// Returns the gap (J - LB) / (J(nobody) - LB): 0 if proven optimal, 1 if the plan is no
+    /// better than doing nothing and that is not proven best.
+    #[must_use]
+    pub fn gap(&self, instance: &Instance) -> Option<f64> {
+        self.lower_bound.map(|bound| {
+            let excess = self.evaluation.total - bound;
+            if excess <= 0.0 {
+                0.0
+            } else {
+                excess / (nobody_objective(instance) - bound)
+            }
+        })
+    }
+}

@@ -1,0 +1,180 @@
+//! What every (client, channel, tau) costs in energy terms, computed once per instance.
+
+use std::f64::consts::LN_2;
+
+use super::Instance;
+use super::epochs::{epoch_limit, whole_epochs};
+use super::plan::Upload;
+use super::power::full_power_energy;
+use crate::bound::{LossBound, Sums, a1_of_sums, a2_of_sums, drift_factor};
+
+/// The separable part of the objective, and the coefficients of the rest.
+///
+/// With u = tau E_i + e_up the energy part of a participant exceeds that of an absent client by
+/// u (u - 2 (E_add - Z_i)); at the best power that depends on client, channel and tau alone.
+/// Values are relative to nobody taking part: J = J(nobody) + sum of costs + V (bound - F_gap).
+#[derive(Clone, Debug)]
+pub(crate) struct Table {
+    clients: usize,
+    channels: usize,
+    epochs: usize,
+    /// `[client][channel][tau - 1]`, infinite where the deadline cannot be met.
+    costs: Vec<f64>,
+    limits: Vec<u32>,
+    /// Each client's share of the four sums.
+    pub(crate) shares: Vec<Sums>,
+    /// The four sums over all clients.
+    pub(crate) total: Sums,
+    bound: LossBound,
+    v: f64,
+    /// V rho / beta ((1 + eta beta)^tau - eta beta tau - 1) for each tau: the weight of A_1.
+    pub(crate) drift: Vec<f64>,
+    /// V (convergence(tau) - F_gap) for each tau.
+    pub(crate) gain: Vec<f64>,
+}
+
+/// More entries than this (32 MB) are refused.
+const MAX_ENTRIES: usize = 1 << 22;
+
+impl Table {
+    /// Computes the table, or `None` if it would be too large.
+    pub(crate) fn new(instance: &Instance) -> Option<Self> {
+        let (clients, channels) = (instance.clients(), instance.channels);
+        let mut limits = vec![0; clients * channels];
+        for client in 0..clients {
+            for channel in 0..channels {
+                let upload = Upload {
+                    client,
+                    channel,
+                    power_w: instance.power_max_w,
+                };
+                limits[client * channels + channel] = whole_epochs(epoch_limit(instance, &upload));
+            }
+        }
+        let epochs = limits.iter().copied().max().unwrap_or(0) as usize;
+        if epochs
+            .checked_mul(clients * channels)
+            .is_none_or(|entries| entries > MAX_ENTRIES)
+        {
+            return None;
+        }
+        let bound = instance.bound;
+        let total_samples: f64 = instance.samples.iter().map(|&d| f64::from(d)).sum();
+        let shares: Vec<Sums> = instance
+            .samples
+            .iter()
+            .zip(&instance.delta)
+            .map(|(&d, &delta)| {
+                let samples = f64::from(d);
+                let w = samples / total_samples;
+                Sums {
+                    samples,
+                    s: w * delta * delta,
+                    p: w * delta,
+                    q: w * w * delta,
+                }
+            })
+            .collect();
+        let total = shares
+            .iter()
+            .fold(Sums::default(), |sum, &share| sum + share);
+        let taus = || (1..=epochs).map(|tau| tau as f64);
+        let scale = instance.v * bound.rho / bound.beta;
+        let drift = taus()
+            .map(|tau| scale * drift_factor(bound.eta * bound.beta, tau))
+            .collect();
+        let gain = taus()
+            .map(|tau| instance.v * (bound.convergence(tau) - bound.gap))
+            .collect();
+        let mut table = Self {
+            clients,
+            channels,
+            epochs,
+            costs: vec![f64::INFINITY; clients * channels * epochs],
+            limits,
+            shares,
+            total,
+            bound,
+            v: instance.v,
+            drift,
+            gain,
+        };
+        table.fill(instance);
+        Some(table)
+    }
+
+    fn fill(&mut self, instance: &Instance) {
+        let unit = instance.energy_unit_j;
+        let noise_w = instance.bandwidth_hz * instance.noise_w_per_hz;
+        let mut least = vec![0.0; self.epochs];
+        for client in 0..self.clients {
+            let limit = self.client_limit(client);
+            // Energy at the least power times the gain: the same on every channel.
+            for (slot, tau) in least.iter_mut().zip(1..=limit) {
+                let slack_s = instance.slack_s(client, f64::from(tau));
+                let exponent = LN_2 * instance.model_bits / (instance.bandwidth_hz * slack_s);
+                *slot = libm::expm1(exponent) * noise_w * slack_s;
+            }
+            let spare_j = instance.income_j - instance.queue_j[client];
+            for channel in 0..self.channels {
+                let e_max_j = full_power_energy(instance, client, channel);
+                let gain = instance.gain[client][channel];
+                let limit = self.limits[client * self.channels + channel];
+                let start = (client * self.channels + channel) * self.epochs;
+                let row = &mut self.costs[start..start + self.epochs];
+                for ((cost, least), tau) in row.iter_mut().zip(&least).zip(1..=limit) {
+                    let train_j = f64::from(tau) * instance.epoch_j[client];
+                    let mut e_min_j = least / gain;
+                    if !e_min_j.is_finite() || e_min_j > e_max_j {
+                        e_min_j = e_max_j; // The limit was rounded up to this tau.
+                    }
+                    let upload_j = (spare_j - train_j).clamp(e_min_j, e_max_j);
+                    let used_j = train_j + upload_j;
+                    *cost = (used_j / unit) * ((used_j - 2.0 * spare_j) / unit);
+                }
+            }
+        }
+    }
+
+    /// Returns the number of clients.
+    pub(crate) const fn clients(&self) -> usize {
+        self.clients
+    }
+
+    /// Returns the number of channels.
+    pub(crate) const fn channels(&self) -> usize {
+        self.channels
+    }
+
+    /// Returns the most epochs anyone can finish.
+    pub(crate) const fn epochs(&self) -> usize {
+        self.epochs
+    }
+
+    /// Returns the most epochs a client can finish on its best channel.
+    pub(crate) fn client_limit(&self, client: usize) -> u32 {
+        let start = client * self.channels;
+        self.limits[start..start + self.channels]
+            .iter()
+            .copied()
+            .max()
+            .unwrap_or(0)
+    }
+
+    /// Returns the costs of a client on a channel for tau = 1, 2, ...
+    pub(crate) fn row(&self, client: usize, channel: usize) -> &[f64] {
+        let start = (client * self.channels + channel) * self.epochs;
+        &self.costs[start..start + self.epochs]
+    }
+
+    /// Returns the cost of a client on a channel at `tau` >= 1.
+    pub(crate) fn cost(&self, client: usize, channel: usize, tau: usize) -> f64 {
+        self.costs[(client * self.channels + channel) * self.epochs + tau - 1]
+    }
+
+    /// Returns A_1 and V A_3 of a set of participants, by its sums.
+    pub(crate) fn set_terms(&self, sums: &Sums) -> (f64, f64) {
+        let a3 = self.bound.a3(a2_of_sums(sums, &self.total));
+        (a1_of_sums(sums, &self.total), self.v * a3)
+    }
+}

@@ -1,0 +1,124 @@
+//! Physical quantities in double precision: one type per unit, linear and logarithmic apart.
+//!
+//! Public functions take and return these; formulas inside work on plain numbers whose names end
+//! in the unit. Integer quantities that devices share live in `gleaner_shared::units`.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+macro_rules! unit {
+    ($(#[$doc:meta])* $name:ident, $suffix:literal) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd, Serialize, Deserialize)]
+        #[serde(transparent)]
+        pub struct $name(pub f64);
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, concat!("{} ", $suffix), self.0)
+            }
+        }
+    };
+}
+
+unit!(
+    /// Power.
+    Watts,
+    "W"
+);
+unit!(
+    /// Power relative to one milliwatt, logarithmic.
+    Dbm,
+    "dBm"
+);
+unit!(
+    /// A power ratio, logarithmic.
+    Db,
+    "dB"
+);
+unit!(
+    /// A power ratio, linear: what a channel multiplies the sent power by.
+    Gain,
+    "(linear)"
+);
+unit!(
+    /// Power spectral density of noise.
+    WattsPerHertz,
+    "W/Hz"
+);
+unit!(
+    /// Frequency or bandwidth.
+    Hertz,
+    "Hz"
+);
+unit!(
+    /// Carrier frequency in the unit of the path-loss formula.
+    Gigahertz,
+    "GHz"
+);
+unit!(
+    /// Time.
+    Seconds,
+    "s"
+);
+unit!(
+    /// Energy.
+    Joules,
+    "J"
+);
+unit!(
+    /// Length of a model on the air.
+    Bits,
+    "bit"
+);
+unit!(
+    /// Transmission rate.
+    BitsPerSecond,
+    "bit/s"
+);
+unit!(
+    /// Distance.
+    Metres,
+    "m"
+);
+
+impl Dbm {
+    /// Returns the power in watts: 10^((dBm - 30)/10).
+    #[must_use]
+    pub fn to_watts(self) -> Watts {
+        Watts(libm::pow(10.0, (self.0 - 30.0) / 10.0))
+    }
+}
+
+impl Db {
+    /// Returns the linear ratio: 10^(dB/10).
+    #[must_use]
+    pub fn to_linear(self) -> Gain {
+        Gain(libm::pow(10.0, self.0 / 10.0))
+    }
+}
+
+impl Gain {
+    /// Returns the ratio in decibels: 10 lg(gain).
+    #[must_use]
+    pub fn to_db(self) -> Db {
+        Db(10.0 * libm::log10(self.0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_papers_power_limit_is_199_526_milliwatts() {
+        assert!((Dbm(23.0).to_watts().0 - 0.199_526_231_496_888).abs() < 1e-15);
+    }
+
+    #[test]
+    fn decibels_and_ratios_are_inverse() {
+        assert!((Gain(0.025).to_db().to_linear().0 - 0.025).abs() < 1e-16);
+        assert!((Db(65.0).to_linear().0 / 3_162_277.660_168_379 - 1.0).abs() < 1e-14);
+    }
+}
