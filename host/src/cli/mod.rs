@@ -24,14 +24,14 @@ pub struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// Measure this build on this machine.
+    Bench(bench::Args),
     /// Show and explain scenarios: every key, its unit, meaning and default.
     Config(config::Args),
     /// List, fetch and inspect data sets.
     Data(data::Args),
     /// Show which client owns which samples.
     Partition(partition::Args),
-    /// Measure this build on this machine.
-    Bench(bench::Args),
     /// Check test vectors: numeric core against expected outputs.
     Selftest(selftest::Args),
     /// Print the version of this build and of the protocol it speaks.
@@ -45,10 +45,10 @@ impl Cli {
     /// Whatever stopped the subcommand, with the context a user needs to mend it.
     pub fn run(self) -> anyhow::Result<ExitCode> {
         match self.command {
+            Command::Bench(args) => bench::run(&args),
             Command::Config(args) => config::run(&args),
             Command::Data(args) => data::run(&args),
             Command::Partition(args) => partition::run(&args),
-            Command::Bench(args) => bench::run(&args),
             Command::Selftest(args) => selftest::run(&args),
             Command::Version(args) => version::run(&args),
         }

@@ -84,6 +84,15 @@ impl Engine {
             .install(|| objectives.par_iter().map(gradient).collect())
     }
 
+    /// Applies `work` to every item on the threads of this engine; results keep their order.
+    pub fn map<T: Sync, R: Send>(
+        &self,
+        items: &[T],
+        work: impl Fn(&T) -> R + Send + Sync,
+    ) -> Vec<R> {
+        self.pool.install(|| items.par_iter().map(work).collect())
+    }
+
     /// Evaluates parameters on one objective.
     #[must_use]
     pub fn evaluate(&self, objective: &dyn Objective, parameters: &[f32]) -> Evaluation {

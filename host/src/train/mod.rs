@@ -3,6 +3,7 @@
 //!
 //! - [`Model`] is an architecture; [`Objective`] is its loss F_i on one client's data.
 //! - [`mlp`] is the perceptron of MNIST.
+//! - [`FixedClient`] trains in integers, by the code of the firmware.
 //! - [`Engine`] spreads the work over threads.
 //! - `kernel` holds the few inner loops that decide the speed.
 //!
@@ -11,12 +12,14 @@
 //! kernel does the same fused multiply-adds in that order.
 
 mod engine;
+mod fixed;
 mod kernel;
 pub mod mlp;
 mod parameters;
 mod softmax;
 
 pub use engine::{Engine, Job, Trained};
+pub use fixed::FixedClient;
 pub use kernel::{Kernel, KernelError};
 pub use mlp::Mlp;
 pub use parameters::Tensor;

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use clap::Subcommand;
 
 mod solve;
+mod train;
 
 /// Measure this build on this machine.
 #[derive(Debug, clap::Args)]
@@ -17,11 +18,14 @@ pub struct Args {
 enum Kind {
     /// The optimiser: time of each solver, and how good its answers are.
     Solve(solve::Args),
+    /// The training engine: time of an epoch, an evaluation and a round.
+    Train(train::Args),
 }
 
 /// Runs the chosen measurement.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     match &args.kind {
         Kind::Solve(args) => solve::run(args),
+        Kind::Train(args) => train::run(args),
     }
 }

@@ -1,0 +1,170 @@
+//! `gleaner bench train`: times training as a round does it, in float, with real images.
+
+use std::process::ExitCode;
+use std::time::Instant;
+
+use serde::Serialize;
+
+use crate::data::{self, Samples};
+use crate::train::{Engine, Job, Kernel, Mlp, Model, Objective};
+
+/// Samples of a client.
+const CLIENT: u32 = 1000;
+/// Samples of an evaluation.
+const TEST: u32 = 10_000;
+
+/// Time the training engine.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The network.
+    #[arg(long, value_enum, default_value_t = Network::Mlp)]
+    model: Network,
+    /// Threads; 0 means one per processor.
+    #[arg(long, default_value_t = 0)]
+    threads: usize,
+    /// Measurements of each figure; the median is printed.
+    #[arg(long, default_value_t = 9)]
+    repetitions: usize,
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Network {
+    /// 784-50-10 on MNIST.
+    Mlp,
+}
+
+/// What was measured.
+#[derive(Debug, Serialize)]
+struct Report {
+    model: &'static str,
+    data: String,
+    kernel: &'static str,
+    threads: usize,
+    figures: Vec<Figure>,
+}
+
+#[derive(Debug, Serialize)]
+struct Figure {
+    what: String,
+    median_ms: f64,
+    least_ms: f64,
+}
+
+/// Measures and prints.
+pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    let kernel = Kernel::chosen()?;
+    let engine = Engine::new(args.threads)?;
+    let bench = Bench {
+        engine,
+        repetitions: args.repetitions.max(1),
+    };
+    let (model, set, epochs_at_once): (Box<dyn Model>, _, u32) = match args.model {
+        Network::Mlp => (
+            Box::new(Mlp::paper(kernel)),
+            data::load("mnist-subset")?,
+            40,
+        ),
+    };
+    let report = Report {
+        model: match args.model {
+            Network::Mlp => "mlp",
+        },
+        data: set.name.clone(),
+        kernel: kernel.name(),
+        threads: bench.engine.threads(),
+        figures: bench.figures(model.as_ref(), &set.train, epochs_at_once),
+    };
+    if args.json {
+        println!("{}", serde_json::to_string_pretty(&report)?);
+    } else {
+        let Report {
+            model,
+            data,
+            kernel,
+            threads,
+            ..
+        } = &report;
+        println!("{model} on {data}, f32, kernel {kernel}, {threads} threads");
+        for figure in &report.figures {
+            println!(
+                "{:<58} median {:>9.3} ms, least {:>9.3} ms",
+                figure.what, figure.median_ms, figure.least_ms
+            );
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+struct Bench {
+    engine: Engine,
+    repetitions: usize,
+}
+
+impl Bench {
+    fn figures(&self, model: &dyn Model, samples: &Samples, epochs: u32) -> Vec<Figure> {
+        let available = samples.len() as u32;
+        let client = |number: u32| {
+            let indices: Vec<u32> = (0..CLIENT)
+                .map(|at| (number * CLIENT + at) % available)
+                .collect();
+            model.objective(samples, &indices)
+        };
+        let clients: Vec<Box<dyn Objective>> = (0..3).map(client).collect();
+        let test: Vec<u32> = (0..TEST).map(|at| at % available).collect();
+        let test = model.objective(samples, &test);
+        let start = model.initialise(0);
+        let train = |count: usize, epochs: u32| {
+            let jobs: Vec<Job> = clients[..count]
+                .iter()
+                .map(|objective| Job {
+                    objective: objective.as_ref(),
+                    start: &start,
+                    epochs,
+                    learning_rate: 0.01,
+                })
+                .collect();
+            move || drop(self.engine.train(&jobs))
+        };
+        vec![
+            self.time(
+                format!("epoch of {CLIENT} samples, two clients at once, per client"),
+                f64::from(2 * epochs),
+                train(2, epochs),
+            ),
+            self.time(
+                format!("epoch of {CLIENT} samples, one client alone"),
+                f64::from(epochs),
+                train(1, epochs),
+            ),
+            self.time(format!("evaluation of {TEST} samples"), 1.0, || {
+                let _ = self.engine.evaluate(test.as_ref(), &start);
+            }),
+            self.time(
+                "round of 3 clients, 4 epochs each".to_owned(),
+                1.0,
+                train(3, 4),
+            ),
+        ]
+    }
+
+    /// Times `work`, which does `units` of what is reported.
+    fn time(&self, what: String, units: f64, work: impl Fn()) -> Figure {
+        work();
+        let mut times: Vec<f64> = (0..self.repetitions)
+            .map(|_| {
+                let start = Instant::now();
+                work();
+                start.elapsed().as_secs_f64() * 1e3 / units
+            })
+            .collect();
+        times.sort_by(f64::total_cmp);
+        Figure {
+            what,
+            median_ms: times[times.len() / 2],
+            least_ms: times[0],
+        }
+    }
+}
