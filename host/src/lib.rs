@@ -8,6 +8,7 @@ pub mod data;
 pub mod emulator;
 pub mod estimate;
 pub mod json;
+pub mod link;
 pub mod optim;
 pub mod partition;
 pub mod preset;

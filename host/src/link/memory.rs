@@ -1,0 +1,87 @@
+//! Lines inside one process: the test transport that ships with the real ones.
+
+use std::fmt;
+use std::io;
+use std::sync::Arc;
+
+use tokio::io::DuplexStream;
+use tokio::sync::{Mutex, mpsc};
+
+/// Bytes a line holds before its writer waits, like the buffer of a serial driver.
+const CAPACITY: usize = 4096;
+
+/// The host's side: waits for something to be plugged in.
+#[derive(Clone)]
+pub struct Socket {
+    lines: Arc<Mutex<mpsc::Receiver<DuplexStream>>>,
+}
+
+impl fmt::Debug for Socket {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Socket")
+    }
+}
+
+impl Socket {
+    /// Waits until the other side plugs in a line.
+    ///
+    /// # Errors
+    /// When the other side is gone for good.
+    pub async fn wait_for_plug(&self) -> io::Result<DuplexStream> {
+        let line = self.lines.lock().await.recv().await;
+        line.ok_or_else(|| io::Error::from(io::ErrorKind::NotConnected))
+    }
+}
+
+/// The device's side: plugs in lines. Dropping a line pulls it out.
+#[derive(Clone, Debug)]
+pub struct Plug {
+    lines: mpsc::Sender<DuplexStream>,
+}
+
+impl Plug {
+    /// Plugs in a new line and returns the device's end of it.
+    ///
+    /// # Errors
+    /// When the socket is gone.
+    pub async fn plug_in(&self) -> io::Result<DuplexStream> {
+        let (near, far) = tokio::io::duplex(CAPACITY);
+        let sent = self.lines.send(near).await;
+        sent.map_err(|_| io::Error::from(io::ErrorKind::NotConnected))?;
+        Ok(far)
+    }
+}
+
+/// Makes a socket and the plug that fits it.
+#[must_use]
+pub fn socket() -> (Socket, Plug) {
+    let (lines, waiting) = mpsc::channel(1);
+    let lines_of_socket = Arc::new(Mutex::new(waiting));
+    (
+        Socket {
+            lines: lines_of_socket,
+        },
+        Plug { lines },
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+    #[tokio::test]
+    async fn what_is_pulled_out_can_be_plugged_in_again() {
+        let (socket, plug) = socket();
+        for _ in 0..2 {
+            let mut far = plug.plug_in().await.unwrap();
+            let mut near = socket.wait_for_plug().await.unwrap();
+            far.write_all(b"here").await.unwrap();
+            let mut word = [0; 4];
+            near.read_exact(&mut word).await.unwrap();
+            assert_eq!(&word, b"here");
+            drop(far);
+            assert_eq!(near.read(&mut word).await.unwrap(), 0);
+        }
+    }
+}

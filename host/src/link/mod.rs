@@ -1,0 +1,131 @@
+//! Bytes to and from one peer: a serial port, a TCP connection, or memory.
+//!
+//! A [`Link`] is an open line; an [`Endpoint`] is where a line can be opened, again and again
+//! while boards come and go. [`faults`] wraps any line in one that loses, flips, repeats, delays
+//! and cuts. Nothing here knows what the bytes mean, except that a zero ends a frame.
+
+pub mod faults;
+pub mod memory;
+pub mod serial;
+
+use std::fmt;
+use std::io;
+use std::sync::Arc;
+
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpStream;
+
+use faults::{FaultCounters, Faults};
+use memory::Socket;
+use serial::SerialAddress;
+
+/// An open line. A read of zero bytes, like an error, means that the peer is gone.
+pub trait Link: AsyncRead + AsyncWrite + Send + Unpin {}
+
+impl<T: AsyncRead + AsyncWrite + Send + Unpin> Link for T {}
+
+/// Where a peer is found.
+#[derive(Clone, Debug)]
+pub enum Place {
+    /// A serial port, by USB serial number or path.
+    Serial(SerialAddress),
+    /// A TCP server, as `host:port`.
+    Tcp(String),
+    /// A socket in this process, for tests.
+    Memory(Socket),
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Serial(address) => address.fmt(f),
+            Self::Tcp(address) => write!(f, "tcp {address}"),
+            Self::Memory(_) => f.write_str("memory"),
+        }
+    }
+}
+
+/// A place, and what the line to it is made to suffer.
+#[derive(Clone, Debug)]
+pub struct Endpoint {
+    place: Place,
+    faults: Option<(Faults, Arc<FaultCounters>)>,
+}
+
+impl Endpoint {
+    /// A line without injected faults.
+    #[must_use]
+    pub const fn new(place: Place) -> Self {
+        Self {
+            place,
+            faults: None,
+        }
+    }
+
+    /// The same line with faults, counted in `counters`.
+    #[must_use]
+    pub fn with_faults(self, faults: Faults, counters: Arc<FaultCounters>) -> Self {
+        Self {
+            faults: faults.any().then_some((faults, counters)),
+            ..self
+        }
+    }
+
+    /// Returns where the peer is.
+    #[must_use]
+    pub const fn place(&self) -> &Place {
+        &self.place
+    }
+
+    /// Opens the line. `attempt` counts the openings, so that every line has faults of its own.
+    ///
+    /// # Errors
+    /// Whatever the system said; try again later.
+    pub async fn open(&self, attempt: u32) -> io::Result<Box<dyn Link>> {
+        let link: Box<dyn Link> = match &self.place {
+            Place::Serial(address) => Box::new(address.open().map_err(io::Error::other)?),
+            Place::Tcp(address) => {
+                let stream = TcpStream::connect(address).await?;
+                // Acknowledgements are small and waited for.
+                stream.set_nodelay(true)?;
+                Box::new(stream)
+            }
+            Place::Memory(socket) => Box::new(socket.wait_for_plug().await?),
+        };
+        Ok(match &self.faults {
+            None => link,
+            Some((faults, counters)) => Box::new(faults.wrap(link, attempt, Arc::clone(counters))),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+    #[tokio::test]
+    async fn a_tcp_line_carries_bytes_both_ways_and_its_end_is_seen() {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap().to_string();
+        let endpoint = Endpoint::new(Place::Tcp(address));
+        let (near, far) = tokio::join!(endpoint.open(0), listener.accept());
+        let (mut near, (mut far, _)) = (near.unwrap(), far.unwrap());
+        near.write_all(b"down").await.unwrap();
+        far.write_all(b"up").await.unwrap();
+        let (mut down, mut up) = ([0; 4], [0; 2]);
+        far.read_exact(&mut down).await.unwrap();
+        near.read_exact(&mut up).await.unwrap();
+        assert_eq!((&down, &up), (b"down", b"up"));
+        drop(far);
+        assert_eq!(near.read(&mut up).await.unwrap(), 0);
+    }
+
+    #[tokio::test]
+    async fn a_server_that_is_not_there_is_an_error_and_no_wait() {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap().to_string();
+        drop(listener);
+        assert!(Endpoint::new(Place::Tcp(address)).open(0).await.is_err());
+    }
+}

@@ -1,0 +1,209 @@
+//! Serial ports: found by USB serial number or path, opened for us alone, found again after they
+//! were unplugged.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use tokio_serial::{
+    SerialPortBuilderExt, SerialPortInfo, SerialPortType, SerialStream, UsbPortInfo,
+};
+
+/// How a serial port is recognised.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SerialAddress {
+    /// The serial number of the USB device, which stays when the path changes.
+    pub usb_serial: Option<String>,
+    /// The path, for ports without a number; with a number, which of its ports is meant.
+    pub path: Option<PathBuf>,
+    /// Symbols per second; USB devices ignore it.
+    pub baud: u32,
+}
+
+/// Why a port was not opened.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SerialError {
+    /// Neither a number nor a path.
+    #[error("neither usb_serial nor path is given")]
+    NoAddress,
+    /// Nothing with this number is plugged in.
+    #[error("no port with usb_serial = \"{wanted}\"; plugged in: {present}")]
+    Absent {
+        /// The number.
+        wanted: String,
+        /// What is there.
+        present: String,
+    },
+    /// Several ports carry this number.
+    #[error("several ports have usb_serial = \"{wanted}\": {candidates}; add path = to choose")]
+    Ambiguous {
+        /// The number.
+        wanted: String,
+        /// Their paths.
+        candidates: String,
+    },
+    /// The system cannot list its ports.
+    #[error("the system does not list its serial ports: {0}")]
+    List(tokio_serial::Error),
+    /// The port cannot be opened.
+    #[error("{path}: {source}{}", hint(source))]
+    Open {
+        /// The port.
+        path: String,
+        /// What the system said.
+        source: tokio_serial::Error,
+    },
+}
+
+/// Says what usually mends a failure to open.
+fn hint(error: &tokio_serial::Error) -> &'static str {
+    match error.kind() {
+        tokio_serial::ErrorKind::Io(std::io::ErrorKind::PermissionDenied) => {
+            "; join the group that owns the port (dialout or uucp) and log in again"
+        }
+        tokio_serial::ErrorKind::NoDevice => "; is it plugged in, or open in another program?",
+        _ => "",
+    }
+}
+
+impl fmt::Display for SerialAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (&self.usb_serial, &self.path) {
+            (Some(number), Some(path)) => write!(f, "usb {number} at {}", path.display()),
+            (Some(number), None) => write!(f, "usb {number}"),
+            (None, Some(path)) => write!(f, "{}", path.display()),
+            (None, None) => f.write_str("no address"),
+        }
+    }
+}
+
+impl SerialAddress {
+    /// Finds the port and opens it for this process alone.
+    ///
+    /// # Errors
+    /// Names what is missing, in the way or ambiguous.
+    pub fn open(&self) -> Result<SerialStream, SerialError> {
+        let path = self.find()?;
+        tokio_serial::new(&path, self.baud)
+            .open_native_async()
+            .map_err(|source| SerialError::Open { path, source })
+    }
+
+    /// Returns the path of the port as it is now.
+    ///
+    /// # Errors
+    /// When nothing, or more than one thing, fits.
+    pub fn find(&self) -> Result<String, SerialError> {
+        match (&self.usb_serial, &self.path) {
+            (None, None) => Err(SerialError::NoAddress),
+            (None, Some(path)) => Ok(path.display().to_string()),
+            (Some(number), path) => {
+                let ports = tokio_serial::available_ports().map_err(SerialError::List)?;
+                let path = path.as_ref().map(|path| path.display().to_string());
+                choose(&ports, number, path.as_deref())
+            }
+        }
+    }
+}
+
+/// Returns what a USB port says of itself.
+#[must_use]
+pub const fn usb(port: &SerialPortInfo) -> Option<&UsbPortInfo> {
+    match &port.port_type {
+        SerialPortType::UsbPort(usb) => Some(usb),
+        _ => None,
+    }
+}
+
+/// Picks the port with a USB serial number; `path` decides between several.
+fn choose(
+    ports: &[SerialPortInfo],
+    wanted: &str,
+    path: Option<&str>,
+) -> Result<String, SerialError> {
+    let number = |port: &SerialPortInfo| usb(port).and_then(|usb| usb.serial_number.clone());
+    let mut fitting: Vec<&str> = ports
+        .iter()
+        .filter(|port| number(port).as_deref() == Some(wanted))
+        .map(|port| port.port_name.as_str())
+        .collect();
+    if let Some(path) = path.filter(|_| fitting.len() > 1) {
+        fitting.retain(|name| *name == path);
+    }
+    match fitting[..] {
+        [name] => Ok(name.to_owned()),
+        [] => {
+            let present: Vec<String> = ports
+                .iter()
+                .filter_map(|port| Some(format!("{} ({})", number(port)?, port.port_name)))
+                .collect();
+            Err(SerialError::Absent {
+                wanted: wanted.to_owned(),
+                present: match present[..] {
+                    [] => "no USB serial port at all".to_owned(),
+                    _ => present.join(", "),
+                },
+            })
+        }
+        _ => Err(SerialError::Ambiguous {
+            wanted: wanted.to_owned(),
+            candidates: fitting.join(", "),
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn port(name: &str, number: Option<&str>) -> SerialPortInfo {
+        SerialPortInfo {
+            port_name: name.to_owned(),
+            port_type: SerialPortType::UsbPort(UsbPortInfo {
+                vid: 0x2E8A,
+                pid: 0x000A,
+                serial_number: number.map(str::to_owned),
+                manufacturer: None,
+                product: None,
+            }),
+        }
+    }
+
+    #[test]
+    fn a_number_finds_its_port_wherever_it_appears() {
+        let ports = [
+            port("/dev/ttyACM3", Some("B")),
+            port("/dev/ttyACM0", Some("A")),
+        ];
+        assert_eq!(choose(&ports, "A", None).unwrap(), "/dev/ttyACM0");
+        // A path that has moved on since does not hide a number that is unique.
+        assert_eq!(
+            choose(&ports, "A", Some("/dev/ttyACM9")).unwrap(),
+            "/dev/ttyACM0"
+        );
+    }
+
+    #[test]
+    fn two_ports_of_one_number_are_listed_until_a_path_decides() {
+        let ports = [
+            port("/dev/ttyACM0", Some("A")),
+            port("/dev/ttyACM1", Some("A")),
+        ];
+        let message = choose(&ports, "A", None).unwrap_err().to_string();
+        assert!(message.contains("/dev/ttyACM0, /dev/ttyACM1"), "{message}");
+        assert_eq!(
+            choose(&ports, "A", Some("/dev/ttyACM1")).unwrap(),
+            "/dev/ttyACM1"
+        );
+    }
+
+    #[test]
+    fn a_missing_number_says_what_is_there_instead() {
+        let ports = [port("/dev/ttyACM0", Some("A")), port("/dev/ttyACM1", None)];
+        let message = choose(&ports, "Z", None).unwrap_err().to_string();
+        assert!(
+            message.contains("\"Z\"") && message.contains("A (/dev/ttyACM0)"),
+            "{message}"
+        );
+    }
+}
