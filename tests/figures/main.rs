@@ -1,7 +1,9 @@
 //! Figures that take longer than a test: `cargo figures NAME`. Each prints what it measured and
 //! exits with 1 if the claim it checks does not hold; a short run of each is among the tests.
 
+mod damage;
 mod ledger;
+mod transfer;
 
 use std::process::ExitCode;
 
@@ -17,13 +19,19 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Figure {
+    /// Damaged frames against the decoder.
+    Damage(damage::Args),
     /// The energy ledger's identity over random schedules.
     Ledger(ledger::Args),
+    /// A model through the two state machines over lines that lose, repeat and flip.
+    Transfer(transfer::Args),
 }
 
 fn main() -> ExitCode {
     let holds = match Cli::parse().figure {
+        Figure::Damage(args) => damage::run(&args),
         Figure::Ledger(args) => ledger::run(&args),
+        Figure::Transfer(args) => transfer::run(&args),
     };
     if holds {
         ExitCode::SUCCESS

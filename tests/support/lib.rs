@@ -4,6 +4,7 @@
 pub mod emulated;
 pub mod line;
 pub mod pair;
+pub mod transfer;
 
 use indicatif::{ProgressBar, ProgressStyle};
 

@@ -111,6 +111,12 @@ impl<K: Keyring> Pair<K> {
         }
     }
 
+    /// Lets time pass to whatever comes next, without looking at what happened.
+    pub fn tick(&mut self) {
+        self.exchange();
+        self.now = self.next_wake().max(Micros(self.now.0 + 1));
+    }
+
     /// Runs until `wanted` says so, or returns `None` at `limit`.
     pub fn run_until(
         &mut self,

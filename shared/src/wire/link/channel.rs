@@ -334,11 +334,13 @@ impl<E: End> Channel<E> {
                 let sender = self.sender.as_mut()?;
                 let offer = *sender.offer();
                 let heard = sender.heard(&status);
+                let lost = sender.take_lost();
+                self.counters.repeated = self.counters.repeated.saturating_add(lost);
                 if heard == Heard::Ignored {
                     return None;
                 }
                 self.progress_at = now;
-                self.poll = Retry::after(now, self.timing.retry);
+                self.poll = Retry::after(now, self.timing.answer_after(sender.in_flight()));
                 match heard {
                     Heard::Delivered => {
                         self.withdraw();
@@ -460,9 +462,9 @@ impl<E: End> Channel<E> {
         source: &[u8],
         payload: &mut [u8; MAX_PAYLOAD],
     ) -> Option<(Kind, usize)> {
-        let chunk = self.sender.as_mut()?.next_chunk(sequence, source)?;
-        // What is asked for now may be answered only after all that is queued before it.
-        self.poll = Retry::after(now, self.timing.retry);
+        let sender = self.sender.as_mut()?;
+        let chunk = sender.next_chunk(sequence, source)?;
+        self.poll = Retry::after(now, self.timing.answer_after(sender.in_flight()));
         Some((Kind::Chunk, chunk.write(payload)?))
     }
 

@@ -6,10 +6,15 @@ use crate::wire::frame::MAX_WIRE;
 /// Bits a byte takes on a serial line: start, eight data, stop.
 const BITS_PER_BYTE: u64 = 10;
 
+/// How long a busy end may take to look at the line.
+const SCHEDULING: Micros = Micros(20_000);
+
 /// The waits of a link; each expiry is an outcome, none is an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Timing {
+    /// How long one full frame is on the line.
+    pub frame: Micros,
     /// First wait before something is asked or said again.
     pub retry: Micros,
     /// Longest such wait; each one doubles the last.
@@ -25,21 +30,20 @@ pub struct Timing {
 }
 
 impl Timing {
-    /// Waits that suit a line of this speed.
-    ///
-    /// The first wait covers a window of full frames queued before the answer and a scheduling
-    /// delay of 20 ms at either end.
+    /// Waits that suit a line of this speed: the first one covers a window of full frames queued
+    /// before the answer.
     #[must_use]
     pub const fn for_bit_rate(bits_per_second: u32) -> Self {
-        let window = 8;
+        let window = 12;
         let rate = if bits_per_second == 0 {
             1
         } else {
             bits_per_second as u64
         };
-        let frame = (MAX_WIRE as u64 * BITS_PER_BYTE).saturating_mul(1_000_000) / rate;
-        let retry = (window as u64 + 2) * frame + 40_000;
+        let frame = Micros((MAX_WIRE as u64 * BITS_PER_BYTE * 1_000_000) / rate);
+        let retry = answer_after(frame, window).0;
         Self {
+            frame,
             retry: Micros(retry),
             retry_max: Micros(retry * 8),
             keep_alive: Micros(retry * 2),
@@ -48,6 +52,22 @@ impl Timing {
             window,
         }
     }
+
+    /// Returns how long an answer may take when `in_flight` full frames go before the question.
+    pub(super) const fn answer_after(&self, in_flight: u16) -> Micros {
+        answer_after(self.frame, in_flight)
+    }
+}
+
+/// The frames before the question, one frame before the answer at either end, and a scheduling
+/// delay at either end.
+const fn answer_after(frame: Micros, in_flight: u16) -> Micros {
+    Micros(
+        frame
+            .0
+            .saturating_mul(in_flight as u64 + 2)
+            .saturating_add(2 * SCHEDULING.0),
+    )
 }
 
 impl Default for Timing {

@@ -136,10 +136,10 @@ wire_struct! {
         pub round: u32,
         /// Whether an update follows.
         pub trained: bool,
-        /// Mean loss of the model that came, times 2^20.
-        pub loss_before_q20: u32,
-        /// Mean loss after the last epoch, times 2^20.
-        pub loss_after_q20: u32,
+        /// Mean loss of the model that came, times 2^16.
+        pub loss_before_q16: u32,
+        /// Mean loss after the last epoch, times 2^16.
+        pub loss_after_q16: u32,
         /// Samples trained on.
         pub samples: u32,
         /// Epochs done.

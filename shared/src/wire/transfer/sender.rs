@@ -37,6 +37,7 @@ pub struct Sender {
     /// Chunks since the last one that asked for a status.
     unasked: u16,
     restarts: u8,
+    lost: u32,
 }
 
 impl Sender {
@@ -54,6 +55,7 @@ impl Sender {
             in_flight: 0,
             unasked: 0,
             restarts: 0,
+            lost: 0,
         })
     }
 
@@ -67,6 +69,17 @@ impl Sender {
     #[must_use]
     pub fn progress(&self) -> (u16, u16) {
         (self.have.count(self.chunks), self.chunks)
+    }
+
+    /// Returns how many chunks were found lost since the last call.
+    pub fn take_lost(&mut self) -> u32 {
+        core::mem::take(&mut self.lost)
+    }
+
+    /// Returns how many chunks are on their way.
+    #[must_use]
+    pub const fn in_flight(&self) -> u16 {
+        self.in_flight
     }
 
     /// Tells whether a chunk may go out now.
@@ -91,8 +104,8 @@ impl Sender {
         *self.sent.get_mut(usize::from(index))? = sequence;
         self.in_flight += 1;
         self.unasked += 1;
-        // Asking twice per window keeps the line busy while the answer travels.
-        let status_wanted = self.unasked >= self.window.div_ceil(2) || !self.is_ready();
+        // The last quarter of the window keeps the line busy while the answer travels.
+        let status_wanted = self.unasked > self.window / 4 * 3 || !self.is_ready();
         if status_wanted {
             self.unasked = 0;
         }
@@ -125,6 +138,8 @@ impl Sender {
         self.in_flight = 0;
         for (index, sent) in (0..self.chunks).zip(&mut self.sent) {
             if *sent <= status.seen {
+                let lost = *sent != NOT_SENT && !self.have.contains(index);
+                self.lost = self.lost.saturating_add(u32::from(lost));
                 *sent = NOT_SENT;
             } else if !self.have.contains(index) {
                 self.in_flight += 1;
