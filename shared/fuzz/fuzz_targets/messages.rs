@@ -1,0 +1,8 @@
+//! libFuzzer on `targets::messages`.
+#![no_main]
+
+#[allow(dead_code, reason = "each program runs one of the targets")]
+#[path = "../targets.rs"]
+mod targets;
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| targets::messages(data));

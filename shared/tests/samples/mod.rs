@@ -1,0 +1,263 @@
+//! One message of every variant, for golden bytes, seeds and properties.
+
+use gleaner_shared::energy::{CostModel, Shortfall, Snapshot};
+use gleaner_shared::units::{Cycles, Micros, NanoWatts, PicoJoules};
+use gleaner_shared::wire::message::{
+    Connect, Counters, DeclineReason, DeviceId, DeviceToHost, Hello, HostToDevice, LinkMessage,
+    ModelHash, ModelShape, Nack, Offer, Order, OrderReply, Payload, Progress, Provision, Refusal,
+    RejectReason, Report, RoundMark, ShardStatus, Status, Version,
+};
+use gleaner_shared::wire::transfer::Bitmap;
+
+/// A version that does not move with the schema, so that seeds and examples stay.
+const VERSION: Version = Version {
+    protocol: 1,
+    schema: 0x0123_4567_89AB_CDEF,
+};
+const DEVICE: DeviceId = DeviceId(*b"\xE6\x61\x64\x08\x43\x1F\x9A\x2C\0\0\0\0");
+const MODEL: ModelHash = ModelHash([0xA0; 16]);
+const MARK: RoundMark = RoundMark {
+    round: 6,
+    model: MODEL,
+};
+
+fn ledger() -> Snapshot {
+    Snapshot {
+        initial: PicoJoules(1_000_000),
+        stored: PicoJoules(1_350_000),
+        harvested: PicoJoules(800_000),
+        compute: PicoJoules(250_000),
+        radio: PicoJoules(150_000),
+        idle: PicoJoules(20_000),
+        overflow: PicoJoules(30_000),
+        rounds: 2,
+    }
+}
+
+fn link() -> [(&'static str, LinkMessage); 8] {
+    let mut have = Bitmap::EMPTY;
+    [0, 1, 3, 41]
+        .into_iter()
+        .for_each(|index| have.insert(index));
+    [
+        ("ack", LinkMessage::Ack { number: 7 }),
+        (
+            "nack",
+            LinkMessage::Nack(Nack {
+                damaged: 3,
+                refused: 200,
+            }),
+        ),
+        ("ping", LinkMessage::Ping { token: 0xDEAD }),
+        ("pong", LinkMessage::Pong { token: 0xDEAD }),
+        (
+            "offer",
+            LinkMessage::Offer(Offer {
+                transfer: 1,
+                payload: Payload::Model,
+                round: 7,
+                len: 39_760,
+                hash: MODEL,
+            }),
+        ),
+        ("poll", LinkMessage::Poll { transfer: 1 }),
+        (
+            "status",
+            LinkMessage::Status(Status {
+                transfer: 1,
+                seen: 300,
+                have,
+            }),
+        ),
+        (
+            "reject",
+            LinkMessage::Reject {
+                transfer: 1,
+                reason: RejectReason::Busy,
+            },
+        ),
+    ]
+}
+
+/// Everything a host says, by name.
+pub fn host_to_device() -> Vec<(&'static str, HostToDevice)> {
+    let own = [
+        (
+            "connect",
+            HostToDevice::Connect(Connect {
+                version: VERSION,
+                nonce: [0x11; 16],
+                secure: true,
+            }),
+        ),
+        (
+            "welcome",
+            HostToDevice::Welcome {
+                session: 0x1234_5678,
+            },
+        ),
+        ("host_refuse", HostToDevice::Refuse(Refusal::KeyMissing)),
+        (
+            "provision",
+            HostToDevice::Provision(Provision {
+                client: 3,
+                seed: 42,
+                storage_cap: PicoJoules(10_000_000_000),
+                harvest_per_round: PicoJoules(400_000_000),
+                cost: CostModel::paper(1e-26, 5e8),
+                ledger: ledger(),
+                last_round: Some(MARK),
+            }),
+        ),
+        (
+            "order",
+            HostToDevice::Order(Order {
+                round: 7,
+                participate: true,
+                channel: 2,
+                uplink_bits: 8,
+                epochs: 5,
+                power: NanoWatts(199_526_231),
+                airtime: Micros(8_000),
+                learning_rate_q24: 167_772,
+                seed: 99,
+                model: MODEL,
+                deadline: Micros(10_000),
+            }),
+        ),
+        ("cancel", HostToDevice::Cancel { round: 7 }),
+        (
+            "commit",
+            HostToDevice::Commit {
+                mark: MARK,
+                counted: true,
+            },
+        ),
+        ("inspect", HostToDevice::Inspect),
+        ("reboot", HostToDevice::Reboot),
+    ];
+    let names = [
+        "h_ack", "h_nack", "h_ping", "h_pong", "h_offer", "h_poll", "h_status", "h_reject",
+    ];
+    let link = link().into_iter().zip(names);
+    link.map(|((_, message), name)| (name, HostToDevice::Link(message)))
+        .chain(own)
+        .collect()
+}
+
+/// Everything a device says, by name.
+pub fn device_to_host() -> Vec<(&'static str, DeviceToHost)> {
+    let own = [
+        ("announce", DeviceToHost::Announce { device: DEVICE }),
+        (
+            "hello",
+            DeviceToHost::Hello(Hello {
+                version: VERSION,
+                device: DEVICE,
+                host_nonce: [0x11; 16],
+                device_nonce: [0x22; 16],
+                secure: true,
+                build: "1f2e3d4 board-rp2040".try_into().unwrap_or_default(),
+                board: "rp2040".try_into().unwrap_or_default(),
+                shape: ModelShape {
+                    inputs: 784,
+                    hidden: 50,
+                    outputs: 10,
+                },
+                largest_transfer: 79_520,
+                shard: ShardStatus::Present {
+                    samples: 1000,
+                    client: 3,
+                    inputs: 784,
+                    classes: 10,
+                    crc: 0xCAFE_F00D,
+                },
+                ledger: Some(ledger()),
+                last_round: None,
+            }),
+        ),
+        (
+            "device_refuse",
+            DeviceToHost::Refuse(Refusal::Version {
+                ours: VERSION,
+                theirs: Version {
+                    protocol: 2,
+                    schema: 5,
+                },
+            }),
+        ),
+        (
+            "provisioned",
+            DeviceToHost::Provisioned {
+                client: 3,
+                ledger: ledger(),
+            },
+        ),
+        (
+            "order_accepted",
+            DeviceToHost::OrderReply(OrderReply {
+                round: 7,
+                declined: None,
+                reserved: PicoJoules(1_846_209_848),
+            }),
+        ),
+        (
+            "order_declined",
+            DeviceToHost::OrderReply(OrderReply {
+                round: 7,
+                declined: Some(DeclineReason::Energy(Shortfall {
+                    needed: PicoJoules(2_000_000),
+                    available: PicoJoules(1_350_000),
+                })),
+                reserved: PicoJoules::ZERO,
+            }),
+        ),
+        (
+            "progress",
+            DeviceToHost::Progress(Progress {
+                round: 7,
+                epoch: 2,
+                cycles: Cycles(160_000_000),
+            }),
+        ),
+        (
+            "report",
+            DeviceToHost::Report(Report {
+                round: 7,
+                trained: true,
+                loss_before_q16: 150_902,
+                loss_after_q16: 98_304,
+                samples: 1000,
+                epochs: 5,
+                cycles: Cycles(400_000_000),
+                elapsed: Micros(3_200_000),
+                compute: PicoJoules(250_000),
+                radio: PicoJoules(150_000),
+                harvested: PicoJoules(400_000),
+                ledger: ledger(),
+            }),
+        ),
+        (
+            "cancelled",
+            DeviceToHost::Cancelled {
+                round: 7,
+                ledger: ledger(),
+            },
+        ),
+        (
+            "counters",
+            DeviceToHost::Counters(Counters {
+                sent: 300,
+                received: 1,
+                ..Counters::default()
+            }),
+        ),
+    ];
+    let names = [
+        "d_ack", "d_nack", "d_ping", "d_pong", "d_offer", "d_poll", "d_status", "d_reject",
+    ];
+    let link = link().into_iter().zip(names);
+    link.map(|((_, message), name)| (name, DeviceToHost::Link(message)))
+        .chain(own)
+        .collect()
+}
