@@ -71,17 +71,17 @@ impl Factor {
     /// Returns floor(gradient * factor + random / 2^16) for a step that fits 16 bits, in 32-bit
     /// arithmetic; a larger step saturates.
     #[inline(always)]
-    pub(super) fn step(self, gradient: i32, random: u16) -> i32 {
+    pub(super) const fn step(self, gradient: i32, random: u16) -> i32 {
         // gradient * mantissa / 2^16, floored, by halves: a Cortex-M0+ multiplies 32 bits only.
         let high = (gradient >> 16) * self.mantissa as i32;
         let low = ((gradient as u32 & 0xFFFF) * self.mantissa) >> 16;
         let product = high + low as i32;
         let step = if self.shift >= 32 {
-            product >> (self.shift - 32).min(31)
+            product >> if self.shift < 63 { self.shift - 32 } else { 31 }
         } else {
             saturating_shift(product, 32 - self.shift)
         };
-        step.saturating_add(i32::from(random)) >> 16
+        step.saturating_add(random as i32) >> 16
     }
 
     /// Returns floor(gradient * factor + random / 2^16) for steps of any size, saturating at
@@ -99,16 +99,15 @@ impl Factor {
     }
 }
 
-/// Shifts left, saturating.
+/// Shifts left by at most 31, saturating, in 32-bit arithmetic.
+#[inline(always)]
 const fn saturating_shift(value: i32, by: i32) -> i32 {
     let by = if by < 31 { by } else { 31 };
-    let shifted = (value as i64) << by;
-    if shifted > i32::MAX as i64 {
-        i32::MAX
-    } else if shifted < i32::MIN as i64 {
-        i32::MIN
+    let shifted = value << by;
+    if shifted >> by == value {
+        shifted
     } else {
-        shifted as i32
+        i32::MAX ^ (value >> 31)
     }
 }
 

@@ -1,8 +1,8 @@
 //! The forward pass of one sample.
 
-use super::kernel::pixel_word;
+use super::kernel::{self, SCALE_LIMIT};
+use super::list::List;
 use super::params::Params;
-use super::run::Run;
 
 /// The largest hidden activation, in units of 2^-10.
 pub const HIDDEN_MAX: u32 = (1 << 15) - 1;
@@ -10,10 +10,13 @@ pub const HIDDEN_MAX: u32 = (1 << 15) - 1;
 /// What the forward pass of one sample needs and leaves behind.
 #[derive(Clone, Debug)]
 pub struct Pass<const HID: usize, const OUT: usize> {
-    run: Run<256>,
+    pub(super) list: List<256>,
     sums: [i32; HID],
-    /// Activations h = max(z, 0) in units of 2^-10.
-    pub(super) hidden: [u32; HID],
+    /// Activations h = max(z, 0) in units of 2^-10; only those of live units are up to date.
+    hidden: [u32; HID],
+    /// The units whose activation is not zero, in ascending order.
+    live: [u16; HID],
+    live_count: usize,
     /// Output sums in units of 2^-22.
     pub(super) output: [i32; OUT],
 }
@@ -23,9 +26,11 @@ impl<const HID: usize, const OUT: usize> Pass<HID, OUT> {
     #[must_use]
     pub const fn new() -> Self {
         Self {
-            run: Run::EMPTY,
+            list: List::EMPTY,
             sums: [0; HID],
             hidden: [0; HID],
+            live: [0; HID],
+            live_count: 0,
             output: [0; OUT],
         }
     }
@@ -38,33 +43,51 @@ impl<const HID: usize, const OUT: usize> Pass<HID, OUT> {
         params: &Params<IN, HID, OUT>,
         pixels: &[u8; IN],
     ) -> u32 {
+        let list = &mut self.list;
         let mut rows = 0;
+        let mut pixel = 0;
         self.sums = params.b1;
-        for first in (0..IN).step_by(4) {
-            let mut word = pixel_word(pixels, first);
-            let mut pixel = first;
-            while word != 0 {
-                let x = word & 0xFF;
-                if x != 0 {
-                    self.run.add_row(&params.w1, pixel, x, &mut self.sums);
-                    rows += 1;
-                }
-                word >>= 8;
-                pixel += 1;
-            }
+        while pixel < IN {
+            list.extend(|entries, length| {
+                let (length, next) =
+                    kernel::list_pixels(pixels, pixel, &params.w1, entries, length);
+                pixel = next;
+                length
+            });
+            rows += list.entries().len() as u32;
+            kernel::sum_rows(&params.w1, list.entries(), &mut self.sums);
+            list.clear();
         }
-        self.run.finish_rows(&params.w1, &mut self.sums);
 
         self.output = params.b2;
+        self.live_count = 0;
+        let mut scales = 0;
         for (unit, (hidden, &sum)) in self.hidden.iter_mut().zip(&self.sums).enumerate() {
-            *hidden = activate(sum);
-            if *hidden != 0 {
-                self.run
-                    .add_row(&params.w2, unit, *hidden, &mut self.output);
+            let activation = activate(sum);
+            if activation == 0 {
+                continue;
             }
+            if list.lacks_room(1) || scales + activation > SCALE_LIMIT {
+                kernel::sum_rows(&params.w2, list.entries(), &mut self.output);
+                list.clear();
+                scales = 0;
+            }
+            list.push(activation, kernel::locate(&params.w2, unit));
+            scales += activation;
+            *hidden = activation;
+            self.live[self.live_count] = unit as u16;
+            self.live_count += 1;
         }
-        self.run.finish_rows(&params.w2, &mut self.output);
+        kernel::sum_rows(&params.w2, list.entries(), &mut self.output);
+        list.clear();
         rows
+    }
+
+    /// Returns the live units and their activations.
+    #[inline(always)]
+    pub(super) fn live(&self) -> impl Iterator<Item = (usize, u32)> {
+        let live = self.live[..self.live_count.min(HID)].iter();
+        live.map(|&unit| (usize::from(unit), self.hidden[usize::from(unit)]))
     }
 }
 

@@ -11,6 +11,12 @@ pub trait Samples<const IN: usize> {
     /// Returns the class of sample `index`, which is below [`Samples::len`].
     fn label(&self, index: usize) -> u8;
 
+    /// Returns the pixels of all samples if they lie one after another in memory, which lets a
+    /// kernel walk them.
+    fn block(&self) -> Option<&[[u8; IN]]> {
+        None
+    }
+
     /// Says whether there is nothing to train on.
     fn is_empty(&self) -> bool {
         self.len() == 0
@@ -37,5 +43,9 @@ impl<const IN: usize> Samples<IN> for Slices<'_, IN> {
 
     fn label(&self, index: usize) -> u8 {
         self.labels[index]
+    }
+
+    fn block(&self) -> Option<&[[u8; IN]]> {
+        Some(&self.pixels[..self.len()])
     }
 }

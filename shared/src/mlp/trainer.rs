@@ -12,9 +12,9 @@
 
 use super::descent::{Factor, LearningRate};
 use super::forward::Pass;
-use super::kernel::{self, ErrorRow, pixel_word};
+use super::kernel::{self, ErrorRow};
+use super::list::List;
 use super::params::{Params, Tensor};
-use super::run::Run;
 use super::sample::Samples;
 use super::scratch::error_rows;
 use super::softmax::{Verdict, softmax_error};
@@ -107,13 +107,17 @@ impl core::error::Error for TrainError {}
 
 /// How many pixels the second pass gathers at once.
 const BLOCK: usize = 4;
+/// How many error rows are listed for a pixel before they are summed.
+const ROOM: usize = 128;
+/// How many samples are gathered between two looks at how full the lists are.
+const STRETCH: usize = 32;
 
 /// Working memory of a trainer beside its scratch: about 14 KB for 784-50-10.
 #[derive(Clone, Debug)]
 pub struct Work<const HID: usize, const OUT: usize> {
     /// Memory of the forward pass, free for [`super::evaluate()`] between epochs.
     pub pass: Pass<HID, OUT>,
-    runs: [Run<128>; BLOCK],
+    lists: [List<ROOM>; BLOCK],
     sums: [[i32; HID]; BLOCK],
     errors: [i32; HID],
     dw2: [[i32; OUT]; HID],
@@ -128,7 +132,7 @@ impl<const HID: usize, const OUT: usize> Work<HID, OUT> {
     pub const fn new() -> Self {
         Self {
             pass: Pass::new(),
-            runs: [const { Run::EMPTY }; BLOCK],
+            lists: [const { List::EMPTY }; BLOCK],
             sums: [[0; HID]; BLOCK],
             errors: [0; HID],
             dw2: [[0; OUT]; HID],
@@ -170,6 +174,8 @@ pub struct Trainer<'a, S, const IN: usize, const HID: usize, const OUT: usize> {
     errors: &'a mut [ErrorRow<HID>],
     rng: Rng,
     rate: LearningRate,
+    /// What turns a sum of the second pass into a step of W1.
+    factor: Factor,
     place: Place,
     result: EpochResult,
     /// The sum of the largest activations since dW2 was last folded.
@@ -216,6 +222,8 @@ impl<'a, S: Samples<IN>, const IN: usize, const HID: usize, const OUT: usize>
             errors,
             rng,
             rate,
+            // The sum is in units of 2^-12 / 255, a weight in units of 2^-14.
+            factor: Factor::new(rate, 4, 255, samples.len() as u32),
             place: Place::Sample(0),
             result: EpochResult::default(),
             unfolded: 0,
@@ -289,7 +297,7 @@ impl<'a, S: Samples<IN>, const IN: usize, const HID: usize, const OUT: usize>
             .count(softmax_error(&mut self.work.pass.output, label));
 
         // |h d2| is at most h 2^12, so sums of dW2 fit while the activations add up to 2^19 - 1.
-        let largest = self.work.pass.hidden.iter().fold(0, |a, &b| a.max(b));
+        let largest = self.work.pass.live().fold(0, |a, (_, h)| a.max(h));
         if self.unfolded + largest >= 1 << 19 {
             self.work.fold_dw2();
             self.unfolded = 0;
@@ -308,72 +316,70 @@ impl<'a, S: Samples<IN>, const IN: usize, const HID: usize, const OUT: usize>
             *sum += error;
         }
         let mut largest = 0;
-        let rows = work.dw2.iter_mut().zip(&self.params.w2);
-        let units = work.errors.iter_mut().zip(&work.pass.hidden);
-        for ((error, &hidden), (dw2, w2)) in units.zip(rows) {
-            *error = 0;
-            if hidden != 0 {
-                // |W2| |d2|_1 is at most 2^15 * 2^13.
-                for (class, (sum, &d2)) in dw2.iter_mut().zip(output).enumerate() {
-                    *sum += hidden as i32 * d2;
-                    *error += i32::from(kernel::load(w2, class)) * d2;
-                }
-                largest = largest.max(error.unsigned_abs());
-            }
+        for (unit, hidden) in work.pass.live() {
+            let error =
+                kernel::backward_unit(hidden, output, &self.params.w2[unit], &mut work.dw2[unit]);
+            work.errors[unit] = error;
+            largest = largest.max(error.unsigned_abs());
         }
-        // The least power of two with which the largest error rounds to at most 127.
+        let row = &mut self.errors[index];
+        row.clear();
+        // Errors are in units of 2^-24. The least power of two with which the largest rounds to
+        // at most 127 units of 2^-12:
         let mut shift = 0;
         while shift < 7 && (largest + (1 << (11 + shift))) >> (12 + shift) > 127 {
             shift += 1;
         }
-        let mut live = false;
-        for (error, sum) in work.errors.iter_mut().zip(&mut work.db1) {
-            *error = ((*error + (1 << (11 + shift))) >> (12 + shift)).clamp(-127, 127);
-            live |= *error != 0;
-            *sum += *error << shift;
+        if largest < 1 << 11 {
+            return;
         }
-        self.errors[index].set(&work.errors, shift, live);
+        for (unit, _) in work.pass.live() {
+            let rounded = (work.errors[unit] + (1 << (11 + shift))) >> (12 + shift);
+            let mantissa = rounded.clamp(-127, 127);
+            work.db1[unit] += mantissa << shift;
+            row.set(unit, mantissa, shift);
+        }
+        row.enliven(shift);
     }
 
     /// Second pass of the pixels from `first` on; returns how many rows were summed.
     fn descend(&mut self, first: usize) -> u32 {
-        // g is in units of 2^-12 / 255, a weight in units of 2^-14.
-        let factor = self.factor(4, 255);
-        let mut rows = 0;
-        let mut touched = [false; BLOCK];
-        let work = &mut *self.work;
-        for sums in &mut work.sums {
-            sums.fill(0);
-        }
-        for (index, row) in self.errors.iter().enumerate() {
-            if !row.is_live() {
-                continue;
-            }
-            let mut word = pixel_word(self.samples.pixels(index), first);
-            let mut lane = 0;
-            while word != 0 {
-                let x = word & 0xFF;
-                if x != 0 {
-                    work.runs[lane].add_error(self.errors, index, x, &mut work.sums[lane]);
-                    touched[lane] = true;
-                    rows += 1;
+        let Work { lists, sums, .. } = &mut *self.work;
+        sums.as_flattened_mut().fill(0);
+        let mut touched = [0; BLOCK];
+        let mut sum = |lane: usize, list: &mut List<ROOM>| {
+            kernel::sum_errors(self.errors, list.entries(), &mut sums[lane]);
+            touched[lane] += list.entries().len() as u32;
+            list.clear();
+        };
+        let block = self.samples.block();
+        for (stretch, rows) in self.errors.chunks(STRETCH).enumerate() {
+            for (lane, list) in lists.iter_mut().enumerate() {
+                if list.lacks_room(STRETCH) {
+                    sum(lane, list);
                 }
-                word >>= 8;
-                lane += 1;
             }
+            let start = stretch * STRETCH;
+            match block.and_then(|block| block.get(start..start + rows.len())) {
+                Some(images) => kernel::list_block(images, first, rows, start, lists),
+                None => {
+                    for (index, row) in rows.iter().enumerate() {
+                        let image = self.samples.pixels(start + index);
+                        kernel::list_errors(image, first, row, start + index, lists);
+                    }
+                }
+            }
+        }
+        for (lane, list) in lists.iter_mut().enumerate() {
+            sum(lane, list);
         }
         for (lane, touched) in touched.into_iter().enumerate() {
-            if touched {
-                work.runs[lane].finish_errors(self.errors, &mut work.sums[lane]);
-                step_row(
-                    &mut self.params.w1[first + lane],
-                    &work.sums[lane],
-                    factor,
-                    &mut self.rng,
-                );
+            if touched != 0 {
+                let row = &mut self.params.w1[first + lane];
+                step_row(row, &sums[lane], self.factor, &mut self.rng);
             }
         }
-        rows
+        touched.iter().sum()
     }
 
     /// Steps b1, W2 and b2.
@@ -416,14 +422,17 @@ fn step_row<const HID: usize>(
     rng: &mut Rng,
 ) {
     const LIMIT: i32 = Tensor::W1.limit();
-    let mut random = 0;
-    for (column, &gradient) in gradient.iter().enumerate() {
-        random = match column % 2 {
-            0 => rng.next_u32(),
-            _ => random >> 16,
-        };
+    let mut step = |column: usize, random: u32| {
         let old = i32::from(kernel::load(row, column));
-        let new = old - factor.step(gradient, random as u16);
+        let new = old - factor.step(gradient[column], random as u16);
         kernel::store(row, column, new.clamp(-LIMIT, LIMIT) as i16);
+    };
+    for pair in 0..HID / 2 {
+        let random = rng.next_u32();
+        step(2 * pair, random);
+        step(2 * pair + 1, random >> 16);
+    }
+    if !HID.is_multiple_of(2) {
+        step(HID - 1, rng.next_u32());
     }
 }

@@ -1,12 +1,33 @@
 //! The one inner loop of training: a sum of scaled rows over a sparse list.
 //!
 //! The forward pass sums rows of W1 scaled by pixels and rows of W2 scaled by activations; the
-//! backward pass sums rows of hidden errors scaled by pixels. A kernel may store rows
-//! as suits it ([`store`], [`load`], [`ErrorRow`]); the numbers are the same to the bit.
+//! backward pass sums rows of hidden errors scaled by pixels. One of three modules does
+//! it: `armv6m` and `armv7em` in assembly on their cores, `portable` anywhere else. They store
+//! rows as suits them ([`store`], [`load`], [`ErrorRow`]); the numbers are the same to the bit.
 
+/// A core without compare-and-swap is an ARMv6-M.
+#[cfg(all(target_arch = "arm", target_os = "none", not(target_has_atomic = "32")))]
+mod armv6m;
+mod common;
+#[cfg_attr(
+    all(target_arch = "arm", target_os = "none", not(target_has_atomic = "32")),
+    expect(
+        dead_code,
+        unused_imports,
+        reason = "ARMv6-M only falls back to parts of it"
+    )
+)]
 mod portable;
 
-pub(crate) use portable::{ErrorRow, load, locate, pixel_word, store, sum_errors, sum_rows};
+#[cfg(all(target_arch = "arm", target_os = "none", not(target_has_atomic = "32")))]
+use armv6m as chosen;
+#[cfg(not(all(target_arch = "arm", target_os = "none", not(target_has_atomic = "32"))))]
+use portable as chosen;
+
+pub(crate) use chosen::{
+    ErrorRow, backward_unit, list_block, list_errors, list_pixels, load, locate, store, sum_errors,
+    sum_rows,
+};
 
 /// One row of a sum and its factor.
 #[derive(Clone, Copy, Debug, Default)]

@@ -2,11 +2,18 @@
 //! the assembly is compared with.
 
 use super::Entry;
+pub(crate) use super::common::{backward_unit, list_block, list_errors, list_pixels};
 
 /// Returns how a list refers to row `index`.
 #[inline(always)]
 pub(crate) fn locate<R>(rows: &[R], index: usize) -> u32 {
     debug_assert!(index < rows.len());
+    index as u32
+}
+
+/// Returns how a list refers to a row of errors, the `index`th.
+#[inline(always)]
+pub(crate) fn locate_error<const HID: usize>(_row: &ErrorRow<HID>, index: usize) -> u32 {
     index as u32
 }
 
@@ -35,10 +42,20 @@ pub(crate) fn pixel_word<const IN: usize>(pixels: &[u8; IN], first: usize) -> u3
 /// scales add up to no more than [`super::SCALE_LIMIT`].
 #[inline]
 pub(crate) fn sum_rows<const W: usize>(rows: &[[i16; W]], entries: &[Entry], out: &mut [i32; W]) {
+    sum(entries, out, |entry| &rows[entry.at as usize]);
+}
+
+/// Adds a sum of scaled rows, each found by `row`, to `out`, which saturates.
+#[inline(always)]
+pub(super) fn sum<'a, const W: usize>(
+    entries: &[Entry],
+    out: &mut [i32; W],
+    row: impl Fn(&Entry) -> &'a [i16; W],
+) {
     let mut sums = [0i32; W];
     for entry in entries {
         let scale = entry.scale as i32;
-        for (sum, &weight) in sums.iter_mut().zip(&rows[entry.at as usize]) {
+        for (sum, &weight) in sums.iter_mut().zip(row(entry)) {
             *sum += scale * i32::from(weight);
         }
     }
@@ -56,13 +73,23 @@ pub(crate) struct ErrorRow<const HID: usize> {
 }
 
 impl<const HID: usize> ErrorRow<HID> {
-    /// Stores mantissas of at most 127 times 2^`shift`; a dead row is all zeros.
+    /// Makes every error zero.
     #[inline]
-    pub(crate) fn set(&mut self, mantissas: &[i32; HID], shift: u32, live: bool) {
-        for (value, &mantissa) in self.values.iter_mut().zip(mantissas) {
-            *value = (mantissa << shift) as i16;
-        }
-        self.live = u16::from(live);
+    pub(crate) fn clear(&mut self) {
+        self.values.fill(0);
+        self.live = 0;
+    }
+
+    /// Stores the error of a unit, a mantissa of at most 127 times 2^`shift`.
+    #[inline(always)]
+    pub(crate) fn set(&mut self, unit: usize, mantissa: i32, shift: u32) {
+        self.values[unit] = (mantissa << shift) as i16;
+    }
+
+    /// Notes that an error is not zero, and the power of two of all of them.
+    #[inline(always)]
+    pub(crate) fn enliven(&mut self, _shift: u32) {
+        self.live = 1;
     }
 
     /// Says whether any error is not zero.
@@ -86,14 +113,5 @@ pub(crate) fn sum_errors<const HID: usize>(
     entries: &[Entry],
     out: &mut [i32; HID],
 ) {
-    let mut sums = [0i32; HID];
-    for entry in entries {
-        let scale = entry.scale as i32;
-        for (sum, &value) in sums.iter_mut().zip(&rows[entry.at as usize].values) {
-            *sum += scale * i32::from(value);
-        }
-    }
-    for (out, sum) in out.iter_mut().zip(sums) {
-        *out = out.saturating_add(sum);
-    }
+    sum(entries, out, |entry| &rows[entry.at as usize].values);
 }

@@ -1,0 +1,790 @@
+//! Row sums for a Cortex-M0+, which has one 32-bit multiplication and no other.
+//!
+//! Two 16-bit weights share a word w = 2^16 hi + lo. A walk over the list sums A = sum x w and
+//! H = sum x (w >> 16), both modulo 2^32: two multiplications and one shift for two weights, where
+//! taking the halves apart would need another shift. If lo is stored as an unsigned number, that
+//! is with its sign bit flipped, then sum x lo = A - 2^16 H - 2^15 sum x, exactly modulo 2^32, and
+//! the true sum fits 32 bits. Hidden errors have 8-bit mantissas, four to a word, and all but the
+//! topmost are stored flipped: with A_k = sum x (w >> 8 k),
+//! sum x b_k = A_k - 2^8 A_(k+1) - 2^7 sum x.
+//!
+//! Eight sums stay in registers while the list is walked, so a row of 50 takes seven walks: 31
+//! cycles a walk and entry with weights, 29 with errors, 11 or 17 in the last one.
+#![allow(unsafe_code)]
+
+use core::arch::naked_asm;
+
+use super::super::list::List;
+pub(crate) use super::common::list_errors;
+use super::{Entry, common, portable};
+
+/// Returns how a list refers to row `index`: by its address.
+#[inline(always)]
+pub(crate) fn locate<R>(rows: &[R], index: usize) -> u32 {
+    (&raw const rows[index]).expose_provenance() as u32
+}
+
+/// Returns how a list refers to a row of errors: by its address.
+#[inline(always)]
+pub(crate) fn locate_error<const HID: usize>(row: &ErrorRow<HID>, _index: usize) -> u32 {
+    (&raw const *row).expose_provenance() as u32
+}
+
+/// Whether rows of this width suit the assembly: whole words, within reach of an offset.
+const fn packed<const W: usize>() -> bool {
+    W.is_multiple_of(2) && W <= 64
+}
+
+/// The bits of a weight that are flipped in storage.
+#[inline(always)]
+const fn flip<const W: usize>(column: usize) -> i16 {
+    if packed::<W>() && column.is_multiple_of(2) {
+        i16::MIN
+    } else {
+        0
+    }
+}
+
+/// Reads weight `column` of a row.
+#[inline(always)]
+pub(crate) fn load<const W: usize>(row: &[i16; W], column: usize) -> i16 {
+    row[column] ^ flip::<W>(column)
+}
+
+/// Writes weight `column` of a row.
+#[inline(always)]
+pub(crate) fn store<const W: usize>(row: &mut [i16; W], column: usize, value: i16) {
+    row[column] = value ^ flip::<W>(column);
+}
+
+/// Returns pixels `first..first + 4`, the first in the low byte; pixels past the end are zero.
+#[inline(always)]
+pub(crate) fn pixel_word<const IN: usize>(pixels: &[u8; IN], first: usize) -> u32 {
+    if first + 4 <= IN && (pixels.as_ptr().addr() + first).is_multiple_of(4) {
+        // SAFETY: four bytes from `first` on lie within the array, and the address was checked
+        // to be that of a word.
+        unsafe { pixels.as_ptr().add(first).cast::<u32>().read() }
+    } else {
+        portable::pixel_word(pixels, first)
+    }
+}
+
+/// Lists the pixels from `first` on that are not zero, with their rows, until the list could be
+/// too full for another word of four. Returns the length of the list and the next pixel.
+pub(crate) fn list_pixels<const IN: usize, const W: usize>(
+    pixels: &[u8; IN],
+    first: usize,
+    rows: &[[i16; W]; IN],
+    entries: &mut [Entry; 256],
+    length: usize,
+) -> (usize, usize) {
+    let words = pixels.as_ptr_range();
+    if !IN.is_multiple_of(4) || !words.start.addr().is_multiple_of(4) || first >= IN {
+        return common::list_pixels(pixels, first, rows, entries, length);
+    }
+    let start = entries.as_mut_ptr();
+    let mut cursor = Cursor {
+        word: words.start.wrapping_add(first).cast(),
+        end: words.end.cast(),
+        entry: start.wrapping_add(length),
+        full: start.wrapping_add(entries.len() - 4),
+        row: locate(rows, first),
+        stride: size_of::<[i16; W]>() as u32,
+    };
+    // SAFETY: `word` to `end` are the rest of the pixels, aligned to words and not empty; at most
+    // four entries are written from `full` on, which the list has.
+    unsafe { walk_pixels(&mut cursor) };
+    let length = (cursor.entry.addr() - start.addr()) / size_of::<Entry>();
+    (length, cursor.word.addr() - words.start.addr())
+}
+
+/// How far a walk over pixels has come.
+#[repr(C)]
+struct Cursor {
+    word: *const u32,
+    end: *const u32,
+    entry: *mut Entry,
+    full: *mut Entry,
+    row: u32,
+    stride: u32,
+}
+
+/// Lists the pixels that are not zero, a word of four at a time, until `word` is `end` or
+/// `entry` is past `full`. A word of zeros takes 8 cycles, any other about 33.
+///
+/// # Safety
+/// `word` must be below `end`, both aligned and of one array, and `entry` must have room for the
+/// entries up to four past `full`.
+#[unsafe(naked)]
+#[cfg_attr(
+    feature = "kernels-in-ram",
+    unsafe(link_section = ".data.gleaner_kernel")
+)]
+unsafe extern "C" fn walk_pixels(cursor: &mut Cursor) {
+    naked_asm!(
+        "push {{r0, r4, r5, r6, r7, lr}}",
+        "ldm r0!, {{r1, r2, r3, r4, r5, r6}}",
+        "lsls r0, r6, #2",
+        "mov r12, r0",
+        "2:",
+        "cmp r3, r4",
+        "bhi 5f",
+        "3:",
+        "ldm r1!, {{r7}}",
+        "cmp r7, #0",
+        "bne 4f",
+        "add r5, r12",
+        "cmp r1, r2",
+        "bne 3b",
+        "b 5f",
+        "4:",
+        "lsls r0, r7, #24",
+        "lsrs r0, r0, #24",
+        "beq 6f",
+        "stm r3!, {{r0, r5}}",
+        "6:",
+        "adds r5, r5, r6",
+        "lsls r0, r7, #16",
+        "lsrs r0, r0, #24",
+        "beq 6f",
+        "stm r3!, {{r0, r5}}",
+        "6:",
+        "adds r5, r5, r6",
+        "lsls r0, r7, #8",
+        "lsrs r0, r0, #24",
+        "beq 6f",
+        "stm r3!, {{r0, r5}}",
+        "6:",
+        "adds r5, r5, r6",
+        "lsrs r0, r7, #24",
+        "beq 6f",
+        "stm r3!, {{r0, r5}}",
+        "6:",
+        "adds r5, r5, r6",
+        "cmp r1, r2",
+        "bne 2b",
+        "5:",
+        "ldr r0, [sp]",
+        "stm r0!, {{r1, r2, r3}}",
+        "pop {{r0, r4, r5, r6, r7, pc}}",
+    )
+}
+
+/// Lists rows of errors under each of the pixels `first..first + 4` that is not zero in their
+/// image; every list must have room for all of them.
+pub(crate) fn list_block<const IN: usize, const HID: usize, const ROOM: usize>(
+    images: &[[u8; IN]],
+    first: usize,
+    rows: &[ErrorRow<HID>],
+    start: usize,
+    lists: &mut [List<ROOM>; 4],
+) {
+    let count = images.len().min(rows.len());
+    let aligned = IN.is_multiple_of(4) && images.as_ptr().addr().is_multiple_of(4);
+    if !aligned || first + 4 > IN || count == 0 || lists.iter().any(|list| list.lacks_room(count)) {
+        return common::list_block(images, first, rows, start, lists);
+    }
+    let mut stretch = Stretch {
+        row: rows.as_ptr().cast(),
+        lists: [
+            lists[0].next(),
+            lists[1].next(),
+            lists[2].next(),
+            lists[3].next(),
+        ],
+        word: images.as_ptr().cast::<u8>().wrapping_add(first).cast(),
+        image_bytes: IN as u32,
+        row_bytes: size_of::<ErrorRow<HID>>() as u32,
+        end: rows.as_ptr().wrapping_add(count).cast(),
+        shift_at: HID as u32,
+    };
+    // SAFETY: `count` images and rows exist, the words are aligned because the images are and
+    // their size is a multiple of four, and every list has room for `count` entries.
+    unsafe { walk_samples(&mut stretch) };
+    for (list, end) in lists.iter_mut().zip(stretch.lists) {
+        let next = list.next();
+        list.extend(|_, length| length + (end.addr() - next.addr()) / size_of::<Entry>());
+    }
+}
+
+/// A stretch of samples to walk over.
+#[repr(C)]
+struct Stretch {
+    row: *const u8,
+    lists: [*mut Entry; 4],
+    word: *const u32,
+    image_bytes: u32,
+    row_bytes: u32,
+    end: *const u8,
+    shift_at: u32,
+}
+
+/// Lists the live rows of samples under each of four pixels that is not zero. A word of zeros
+/// takes 10 cycles, any other about 43.
+///
+/// # Safety
+/// `row` must be below `end` and every row have a word of pixels; all words are aligned, and
+/// every list has room for as many entries as there are rows.
+#[unsafe(naked)]
+#[cfg_attr(
+    feature = "kernels-in-ram",
+    unsafe(link_section = ".data.gleaner_kernel")
+)]
+unsafe extern "C" fn walk_samples(stretch: &mut Stretch) {
+    naked_asm!(
+        "push {{r0, r4, r5, r6, r7, lr}}",
+        "mov r4, r8",
+        "mov r5, r9",
+        "mov r6, r10",
+        "mov r7, r11",
+        "push {{r4, r5, r6, r7}}",
+        "movs r1, r0",
+        "adds r1, #20",
+        "ldm r1!, {{r2, r3, r4, r5, r6}}",
+        "mov r8, r2",
+        "mov r9, r3",
+        "mov r10, r4",
+        "mov r11, r5",
+        "mov r12, r6",
+        "ldm r0!, {{r1, r2, r3, r4, r5}}",
+        "2:",
+        "mov r7, r8",
+        "ldr r6, [r7]",
+        "add r8, r9",
+        "cmp r6, #0",
+        "bne 4f",
+        "3:",
+        "add r1, r10",
+        "cmp r1, r11",
+        "bne 2b",
+        "ldr r0, [sp, #16]",
+        "stm r0!, {{r1, r2, r3, r4, r5}}",
+        "pop {{r4, r5, r6, r7}}",
+        "mov r8, r4",
+        "mov r9, r5",
+        "mov r10, r6",
+        "mov r11, r7",
+        "pop {{r0, r4, r5, r6, r7, pc}}",
+        "4:",
+        "mov r7, r12",
+        "ldrb r7, [r1, r7]",
+        "cmp r7, #255",
+        "beq 3b",
+        "lsls r0, r6, #24",
+        "lsrs r0, r0, #24",
+        "beq 6f",
+        "lsls r0, r7",
+        "stm r2!, {{r0, r1}}",
+        "6:",
+        "lsls r0, r6, #16",
+        "lsrs r0, r0, #24",
+        "beq 6f",
+        "lsls r0, r7",
+        "stm r3!, {{r0, r1}}",
+        "6:",
+        "lsls r0, r6, #8",
+        "lsrs r0, r0, #24",
+        "beq 6f",
+        "lsls r0, r7",
+        "stm r4!, {{r0, r1}}",
+        "6:",
+        "lsrs r0, r6, #24",
+        "beq 3b",
+        "lsls r0, r7",
+        "stm r5!, {{r0, r1}}",
+        "b 3b",
+    )
+}
+
+/// Adds h d2 to a unit's row of dW2 and returns the unit's error W2 d2 in units of 2^-24.
+#[inline(always)]
+pub(crate) fn backward_unit<const OUT: usize>(
+    hidden: u32,
+    output: &[i32; OUT],
+    w2: &[i16; OUT],
+    dw2: &mut [i32; OUT],
+) -> i32 {
+    if !packed::<OUT>() {
+        return common::backward_unit(hidden, output, w2, dw2);
+    }
+    // SAFETY: the three rows have OUT elements, an even number, so that the weights are words.
+    unsafe {
+        walk_unit(
+            output.as_ptr(),
+            w2.as_ptr().cast(),
+            dw2.as_mut_ptr(),
+            hidden,
+            output.as_ptr().wrapping_add(OUT),
+        )
+    }
+}
+
+/// Adds h d2 to a row of dW2 and returns the sum of W2 d2, a pair of classes in 27 cycles.
+///
+/// # Safety
+/// `output` must be below `end`, a whole number of pairs before it, and the other two rows as
+/// long, the weights aligned to a word.
+#[unsafe(naked)]
+#[cfg_attr(
+    feature = "kernels-in-ram",
+    unsafe(link_section = ".data.gleaner_kernel")
+)]
+unsafe extern "C" fn walk_unit(
+    output: *const i32,
+    w2: *const u32,
+    dw2: *mut i32,
+    hidden: u32,
+    end: *const i32,
+) -> i32 {
+    naked_asm!(
+        "push {{r4, r5, r6, r7, lr}}",
+        "ldr r5, [sp, #20]",
+        "mov lr, r5",
+        "mov r4, r8",
+        "push {{r4}}",
+        "movs r4, #0",
+        "mov r12, r4",
+        "subs r4, #1",
+        "lsls r4, r4, #15",
+        "mov r8, r4",
+        "2:",
+        "ldm r0!, {{r4, r5}}",
+        "ldr r6, [r1]",
+        "asrs r7, r6, #16",
+        "muls r7, r5, r7",
+        "add r12, r7",
+        "uxth r6, r6",
+        "add r6, r8",
+        "muls r6, r4, r6",
+        "add r12, r6",
+        "adds r1, #4",
+        "muls r4, r3, r4",
+        "muls r5, r3, r5",
+        "ldr r6, [r2]",
+        "ldr r7, [r2, #4]",
+        "adds r6, r6, r4",
+        "adds r7, r7, r5",
+        "stm r2!, {{r6, r7}}",
+        "cmp r0, lr",
+        "bne 2b",
+        "mov r0, r12",
+        "pop {{r4}}",
+        "mov r8, r4",
+        "pop {{r4, r5, r6, r7, pc}}",
+    )
+}
+
+/// Adds the sum of scaled rows to `out`, which saturates; the sum itself is exact because the
+/// scales add up to no more than [`super::SCALE_LIMIT`].
+pub(crate) fn sum_rows<const W: usize>(rows: &[[i16; W]], entries: &[Entry], out: &mut [i32; W]) {
+    if entries.is_empty() {
+        return;
+    }
+    if !packed::<W>() {
+        let base = rows.as_ptr().addr();
+        return portable::sum(entries, out, |entry| {
+            &rows[(entry.at as usize - base) / size_of::<[i16; W]>()]
+        });
+    }
+    let list = entries.as_ptr_range();
+    let (whole, rest) = out.as_chunks_mut::<8>();
+    let mut sums = [0; 8];
+    let mut last = [0; 3];
+    let mut at = 16 * whole.len() as u32;
+    // SAFETY (all walks): every entry holds the address of one of `rows`: callers list and sum
+    // rows under one borrow of them; offsets stay within the W weights of a row, which is a
+    // whole number of words; the list is not empty.
+    unsafe { walk_pair(list.start, list.end, &mut last, at.min(2 * W as u32 - 4)) };
+    let bias = last[2] << 15;
+    for pair in rest.as_chunks_mut::<2>().0 {
+        add_pairs(pair, &last, bias);
+        at += 4;
+        if at < 2 * W as u32 {
+            // SAFETY: as above.
+            unsafe { walk_pair(list.start, list.end, &mut last, at) };
+        }
+    }
+    macro_rules! groups {
+        ($($group:literal)*) => {
+            $(if W / 8 > $group {
+                // SAFETY: as above.
+                unsafe { walk_pairs::<{ 16 * $group }>(list.start, list.end, &mut sums) };
+                add_pairs(&mut whole[$group], &sums, bias);
+            })*
+        };
+    }
+    groups!(0 1 2 3 4 5 6 7);
+}
+
+/// Adds what a walk over pairs of weights found.
+#[inline(always)]
+fn add_pairs(out: &mut [i32], sums: &[u32], bias: u32) {
+    for (out, sums) in out
+        .as_chunks_mut::<2>()
+        .0
+        .iter_mut()
+        .zip(sums.as_chunks::<2>().0)
+    {
+        let low = sums[0].wrapping_sub(sums[1] << 16).wrapping_sub(bias);
+        out[0] = out[0].saturating_add(low as i32);
+        out[1] = out[1].saturating_add(sums[1] as i32);
+    }
+}
+
+/// The hidden errors of one sample: 8-bit mantissas and one power of two.
+#[derive(Clone, Copy, Debug)]
+#[repr(C, align(4))]
+pub(crate) struct ErrorRow<const HID: usize> {
+    mantissas: [u8; HID],
+    shift: u8,
+}
+
+/// The bits of an error that are flipped in storage.
+#[inline(always)]
+const fn flip_byte(column: usize) -> u8 {
+    if column % 4 == 3 { 0 } else { 0x80 }
+}
+
+/// The shift of a row without errors.
+const DEAD: u8 = u8::MAX;
+
+impl<const HID: usize> ErrorRow<HID> {
+    /// Makes every error zero.
+    #[inline]
+    pub(crate) fn clear(&mut self) {
+        for (column, byte) in self.mantissas.iter_mut().enumerate() {
+            *byte = flip_byte(column);
+        }
+        self.shift = DEAD;
+    }
+
+    /// Stores the error of a unit, a mantissa of at most 127 times 2^`shift`.
+    #[inline(always)]
+    pub(crate) fn set(&mut self, unit: usize, mantissa: i32, _shift: u32) {
+        self.mantissas[unit] = mantissa as u8 ^ flip_byte(unit);
+    }
+
+    /// Notes that an error is not zero, and the power of two of all of them.
+    #[inline(always)]
+    pub(crate) fn enliven(&mut self, shift: u32) {
+        self.shift = shift as u8;
+    }
+
+    /// Says whether any error is not zero.
+    #[inline(always)]
+    pub(crate) fn is_live(&self) -> bool {
+        self.shift != DEAD
+    }
+
+    /// Returns the factor that stands for pixel `x` in a sum of such rows.
+    #[inline(always)]
+    pub(crate) fn scale(&self, x: u32) -> u32 {
+        x << (self.shift & 7)
+    }
+}
+
+/// Adds the sum of scaled error rows to `out`, which saturates; the sum itself is exact for up
+/// to 256 entries, 256 * 255 * 127 * 2^7 being less than 2^31.
+pub(crate) fn sum_errors<const HID: usize>(
+    _rows: &[ErrorRow<HID>],
+    entries: &[Entry],
+    out: &mut [i32; HID],
+) {
+    const { assert!(HID <= 64, "a Cortex-M0+ trains up to 64 hidden units") };
+    if entries.is_empty() {
+        return;
+    }
+    let list = entries.as_ptr_range();
+    let (whole, rest) = out.as_chunks_mut::<8>();
+    let mut sums = [0; 8];
+    let mut last = [0; 5];
+    let at = 8 * whole.len() as u32;
+    // SAFETY (all walks): every entry holds the address of one of the rows: callers list and sum
+    // rows under one borrow of them; a row has HID + 1 bytes, rounded up to whole words, and
+    // offsets stay within those; the list is not empty.
+    unsafe { walk_word(list.start, list.end, &mut last, at) };
+    let bias = last[4] << 7;
+    let (first, second) = rest.split_at_mut(rest.len().min(4));
+    add_words(first, &last, bias);
+    if !second.is_empty() {
+        // SAFETY: as above.
+        unsafe { walk_word(list.start, list.end, &mut last, at + 4) };
+        add_words(second, &last, bias);
+    }
+    macro_rules! groups {
+        ($($group:literal)*) => {
+            $(if HID / 8 > $group {
+                // SAFETY: as above.
+                unsafe { walk_words::<{ 8 * $group }>(list.start, list.end, &mut sums) };
+                let (first, second) = whole[$group].split_at_mut(4);
+                add_words(first, &sums[..4], bias);
+                add_words(second, &sums[4..], bias);
+            })*
+        };
+    }
+    groups!(0 1 2 3 4 5 6 7);
+}
+
+/// Adds what a walk over words of four errors found.
+#[inline(always)]
+fn add_words(out: &mut [i32], sums: &[u32], bias: u32) {
+    for (byte, out) in out.iter_mut().enumerate() {
+        let sum = match byte {
+            3 => sums[3],
+            _ => (sums[byte].wrapping_sub(sums[byte + 1] << 8)).wrapping_sub(bias),
+        };
+        *out = out.saturating_add(sum as i32);
+    }
+}
+
+/// Walks a list with eight sums in r5 to r12. `$body` handles one entry in 50 bytes: its scale is
+/// in r1, its row in r2; r3 and r4 are free. Four bodies make a turn; the first turn begins
+/// where it leaves a multiple of four.
+macro_rules! walk_of_eight {
+    ($(#[$doc:meta])* $name:ident, $body:expr) => {
+        $(#[$doc])*
+        ///
+        /// # Safety
+        /// The list must not be empty, and every entry must hold the address of a row that
+        /// reaches 16 bytes (8 for errors) beyond `AT`, aligned to a word.
+        #[unsafe(naked)]
+        #[cfg_attr(feature = "kernels-in-ram", unsafe(link_section = ".data.gleaner_kernel"))]
+        unsafe extern "C" fn $name<const AT: usize>(
+            list: *const Entry,
+            end: *const Entry,
+            sums: &mut [u32; 8],
+        ) {
+            naked_asm!(
+                "push {{r2, r4, r5, r6, r7, lr}}",
+                "mov r4, r8", "mov r5, r9", "mov r6, r10", "mov r7, r11",
+                "push {{r4, r5, r6, r7}}",
+                "mov lr, r1",
+                "subs r3, r0, r1",
+                "lsrs r3, r3, #3",
+                "movs r4, #3",
+                "ands r3, r4",
+                "movs r4, #50",
+                "muls r3, r4, r3",
+                "movs r5, #0", "movs r6, #0", "movs r7, #0",
+                "mov r8, r5", "mov r9, r5", "mov r10, r5", "mov r11, r5", "mov r12, r5",
+                "add pc, r3",
+                "nop",
+                "2:",
+                $body, $body, $body, $body,
+                "cmp r0, lr",
+                "bne 2b",
+                "ldr r0, [sp, #16]",
+                "stm r0!, {{r5, r6, r7}}",
+                "mov r1, r8", "mov r2, r9", "mov r3, r10", "mov r4, r11", "mov r5, r12",
+                "stm r0!, {{r1, r2, r3, r4, r5}}",
+                "pop {{r4, r5, r6, r7}}",
+                "mov r8, r4", "mov r9, r5", "mov r10, r6", "mov r11, r7",
+                "pop {{r2, r4, r5, r6, r7, pc}}",
+                at = const AT,
+            )
+        }
+    };
+}
+
+macro_rules! pair {
+    ($offset:literal, $low:literal, $high:literal) => {
+        concat!(
+            "ldr r3, [r2, #{at}+",
+            $offset,
+            "]\n",
+            "asrs r4, r3, #16\n",
+            "muls r3, r1, r3\n",
+            "muls r4, r1, r4\n",
+            "add ",
+            $low,
+            ", r3\n",
+            "add ",
+            $high,
+            ", r4\n",
+        )
+    };
+}
+
+walk_of_eight!(
+    /// Sums A and H of the four pairs of weights from byte `AT` on.
+    walk_pairs,
+    concat!(
+        "ldm r0!, {{r1, r2}}\n",
+        pair!("0", "r5", "r6"),
+        pair!("4", "r7", "r8"),
+        pair!("8", "r9", "r10"),
+        pair!("12", "r11", "r12"),
+    )
+);
+
+macro_rules! word {
+    ($offset:literal, $b0:literal, $b1:literal, $b2:literal, $b3:literal) => {
+        concat!(
+            "ldr r3, [r2, #{at}+",
+            $offset,
+            "]\n",
+            "asrs r4, r3, #24\n",
+            "muls r4, r1, r4\n",
+            "add ",
+            $b3,
+            ", r4\n",
+            "asrs r4, r3, #16\n",
+            "muls r4, r1, r4\n",
+            "add ",
+            $b2,
+            ", r4\n",
+            "asrs r4, r3, #8\n",
+            "muls r4, r1, r4\n",
+            "add ",
+            $b1,
+            ", r4\n",
+            "muls r3, r1, r3\n",
+            "add ",
+            $b0,
+            ", r3\n",
+        )
+    };
+}
+
+walk_of_eight!(
+    /// Sums A_0 to A_3 of the two words of four errors from byte `AT` on.
+    walk_words,
+    concat!(
+        "ldm r0!, {{r1, r2}}\n",
+        word!("0", "r5", "r6", "r7", "r8"),
+        word!("4", "r9", "r10", "r11", "r12"),
+    )
+);
+
+/// Sums A and H of one pair of weights at byte `at`, and the scales.
+///
+/// # Safety
+/// The list must not be empty, and every entry must hold the address of a row that reaches 4
+/// bytes beyond `at`, aligned to a word.
+#[unsafe(naked)]
+#[cfg_attr(
+    feature = "kernels-in-ram",
+    unsafe(link_section = ".data.gleaner_kernel")
+)]
+unsafe extern "C" fn walk_pair(
+    list: *const Entry,
+    end: *const Entry,
+    sums: &mut [u32; 3],
+    at: u32,
+) {
+    macro_rules! body {
+        () => {
+            concat!(
+                "ldm r0!, {{r1, r2}}\n",
+                "ldr r3, [r2, r7]\n",
+                "asrs r4, r3, #16\n",
+                "muls r3, r1, r3\n",
+                "muls r4, r1, r4\n",
+                "adds r5, r5, r3\n",
+                "adds r6, r6, r4\n",
+                "add r12, r1\n",
+            )
+        };
+    }
+    naked_asm!(
+        "push {{r2, r4, r5, r6, r7, lr}}",
+        "mov r7, r3",
+        "mov lr, r1",
+        "subs r3, r0, r1",
+        "lsrs r3, r3, #3",
+        "movs r4, #3",
+        "ands r3, r4",
+        "lsls r3, r3, #4",
+        "movs r5, #0",
+        "movs r6, #0",
+        "mov r12, r5",
+        "add pc, r3",
+        "nop",
+        "2:",
+        body!(),
+        body!(),
+        body!(),
+        body!(),
+        "cmp r0, lr",
+        "bne 2b",
+        "ldr r0, [sp]",
+        "mov r7, r12",
+        "stm r0!, {{r5, r6, r7}}",
+        "pop {{r2, r4, r5, r6, r7, pc}}",
+    )
+}
+
+/// Sums A_0 to A_3 of one word of errors at byte `at`, and the scales.
+///
+/// # Safety
+/// As for [`walk_pair`].
+#[unsafe(naked)]
+#[cfg_attr(
+    feature = "kernels-in-ram",
+    unsafe(link_section = ".data.gleaner_kernel")
+)]
+unsafe extern "C" fn walk_word(
+    list: *const Entry,
+    end: *const Entry,
+    sums: &mut [u32; 5],
+    at: u32,
+) {
+    macro_rules! body {
+        () => {
+            concat!(
+                "ldm r0!, {{r1, r2}}\n",
+                "ldr r3, [r2, r7]\n",
+                "asrs r4, r3, #24\n",
+                "muls r4, r1, r4\n",
+                "add r9, r4\n",
+                "asrs r4, r3, #16\n",
+                "muls r4, r1, r4\n",
+                "add r8, r4\n",
+                "asrs r4, r3, #8\n",
+                "muls r4, r1, r4\n",
+                "adds r6, r6, r4\n",
+                "muls r3, r1, r3\n",
+                "adds r5, r5, r3\n",
+                "add r12, r1\n",
+            )
+        };
+    }
+    naked_asm!(
+        "push {{r2, r4, r5, r6, r7, lr}}",
+        "mov r4, r8",
+        "mov r5, r9",
+        "push {{r4, r5}}",
+        "mov r7, r3",
+        "mov lr, r1",
+        "subs r3, r0, r1",
+        "lsrs r3, r3, #3",
+        "movs r4, #3",
+        "ands r3, r4",
+        "movs r4, #28",
+        "muls r3, r4, r3",
+        "movs r5, #0",
+        "movs r6, #0",
+        "mov r8, r5",
+        "mov r9, r5",
+        "mov r12, r5",
+        "add pc, r3",
+        "nop",
+        "2:",
+        body!(),
+        body!(),
+        body!(),
+        body!(),
+        "cmp r0, lr",
+        "bne 2b",
+        "ldr r0, [sp, #8]",
+        "mov r2, r8",
+        "mov r3, r9",
+        "mov r4, r12",
+        "stm r0!, {{r5, r6}}",
+        "stm r0!, {{r2, r3, r4}}",
+        "pop {{r4, r5}}",
+        "mov r8, r4",
+        "mov r9, r5",
+        "pop {{r2, r4, r5, r6, r7, pc}}",
+    )
+}

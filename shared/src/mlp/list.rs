@@ -1,0 +1,62 @@
+//! The sparse list of a row sum.
+
+use super::kernel::Entry;
+
+/// A list of scaled rows with room for `ROOM` of them, a power of two of at most 256: as many
+/// pixels as that add up to less than [`super::kernel::SCALE_LIMIT`].
+#[derive(Clone, Debug)]
+pub(super) struct List<const ROOM: usize> {
+    entries: [Entry; ROOM],
+    length: usize,
+}
+
+impl<const ROOM: usize> List<ROOM> {
+    /// A list without entries.
+    pub(super) const EMPTY: Self = {
+        assert!(ROOM.is_power_of_two() && ROOM <= 256);
+        Self {
+            entries: [Entry { scale: 0, at: 0 }; ROOM],
+            length: 0,
+        }
+    };
+
+    /// Returns what is listed.
+    #[inline(always)]
+    pub(super) fn entries(&self) -> &[Entry] {
+        &self.entries[..self.length.min(ROOM)]
+    }
+
+    /// Says whether fewer than `more` entries can be added.
+    #[inline(always)]
+    pub(super) const fn lacks_room(&self, more: usize) -> bool {
+        self.length + more > ROOM
+    }
+
+    /// Adds an entry, for which there must be room.
+    #[inline(always)]
+    pub(super) fn push(&mut self, scale: u32, at: u32) {
+        debug_assert!(!self.lacks_room(1));
+        // The mask costs one instruction, a bounds check three.
+        self.entries[self.length & (ROOM - 1)] = Entry { scale, at };
+        self.length += 1;
+    }
+
+    /// Forgets all entries.
+    #[inline(always)]
+    pub(super) const fn clear(&mut self) {
+        self.length = 0;
+    }
+
+    /// Returns the address of the next entry.
+    #[cfg(all(target_arch = "arm", target_os = "none", not(target_has_atomic = "32")))]
+    pub(super) fn next(&mut self) -> *mut Entry {
+        self.entries.as_mut_ptr().wrapping_add(self.length)
+    }
+
+    /// Lets a kernel append to the entries: it is given all of them and how many are in use, and
+    /// returns how many are then.
+    #[inline(always)]
+    pub(super) fn extend(&mut self, append: impl FnOnce(&mut [Entry; ROOM], usize) -> usize) {
+        self.length = append(&mut self.entries, self.length).min(ROOM);
+    }
+}
