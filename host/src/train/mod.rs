@@ -2,7 +2,7 @@
 //! engine that trains many clients at once.
 //!
 //! - [`Model`] is an architecture; [`Objective`] is its loss F_i on one client's data.
-//! - [`mlp`] is the perceptron of MNIST.
+//! - [`mlp`] is the perceptron of MNIST, [`cnn`] the convolutional network of CIFAR-10.
 //! - [`FixedClient`] trains in integers, by the code of the firmware.
 //! - [`Engine`] spreads the work over threads.
 //! - `kernel` holds the few inner loops that decide the speed.
@@ -11,6 +11,7 @@
 //! machine offers: work is cut by the data alone, every sum has one stated order, and every
 //! kernel does the same fused multiply-adds in that order.
 
+pub mod cnn;
 mod engine;
 mod fixed;
 mod kernel;
@@ -18,6 +19,7 @@ pub mod mlp;
 mod parameters;
 mod softmax;
 
+pub use cnn::Cnn;
 pub use engine::{Engine, Job, Trained};
 pub use fixed::FixedClient;
 pub use kernel::{Kernel, KernelError};

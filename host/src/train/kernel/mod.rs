@@ -8,12 +8,16 @@
 
 mod dispatch;
 mod lanes;
+mod pool;
 mod product;
 mod rows;
 mod select;
+mod windows;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
+pub(super) use pool::{CHANNELS, pool};
 pub(super) use product::{Left, multiply};
 pub(super) use rows::{Lists, ROW, add_rows};
 pub use select::{Kernel, KernelError};
+pub(super) use windows::{NARROW, Places, ROWS, WIDE, Windows, add_windows};

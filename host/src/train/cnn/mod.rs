@@ -1,0 +1,85 @@
+//! The paper's convolutional network for CIFAR-10.
+//!
+//! conv 64 @ 5x5 (3 -> 64, valid), ReLU, max-pool 3x3 stride 2, conv 64 @ 5x5 (64 -> 64, valid),
+//! ReLU, max-pool 3x3 stride 2, dense 1024 -> 384 -> 192 -> 10: 576,778 parameters.
+//!
+//! Images are stored by pixel with channels together, weights as `[row][column][in][out]`, so a
+//! convolution is a product whose left factor is read straight from the image. Pooling comes
+//! before ReLU, which commute, and the backward pass visits only the places that pooling chose.
+
+mod backward;
+mod convolution;
+mod dense;
+mod objective;
+#[cfg(test)]
+mod tests;
+mod weights;
+
+use super::{Kernel, Model, Objective, Tensor};
+use crate::data::{Samples, Shape};
+use objective::CnnObjective;
+
+/// The architecture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cnn {
+    kernel: Kernel,
+}
+
+impl Cnn {
+    /// The network of the paper.
+    #[must_use]
+    pub const fn paper(kernel: Kernel) -> Self {
+        Self { kernel }
+    }
+}
+
+/// Values of an image.
+const IMAGE: usize = 32 * 32 * 3;
+/// Classes.
+const CLASSES: usize = 10;
+/// Values that enter the dense layers.
+const FEATURES: usize = 4 * 4 * 64;
+/// Units of the first dense layer.
+const DENSE1: usize = 384;
+/// Units of the second.
+const DENSE2: usize = 192;
+
+impl Model for Cnn {
+    fn tensors(&self) -> Vec<Tensor> {
+        vec![
+            Tensor::new("conv1", &[5, 5, 3, 64], 75),
+            Tensor::new("conv1_bias", &[64], 75),
+            Tensor::new("conv2", &[5, 5, 64, 64], 1600),
+            Tensor::new("conv2_bias", &[64], 1600),
+            Tensor::new("dense1", &[FEATURES, DENSE1], FEATURES),
+            Tensor::new("dense1_bias", &[DENSE1], FEATURES),
+            Tensor::new("dense2", &[DENSE1, DENSE2], DENSE1),
+            Tensor::new("dense2_bias", &[DENSE2], DENSE1),
+            Tensor::new("dense3", &[DENSE2, CLASSES], DENSE2),
+            Tensor::new("dense3_bias", &[CLASSES], DENSE2),
+        ]
+    }
+
+    fn objective(&self, samples: &Samples, indices: &[u32]) -> Box<dyn Objective> {
+        assert_eq!(IMAGE, Shape::CIFAR10.bytes());
+        let (images, rest) = samples.images.as_chunks::<IMAGE>();
+        assert!(
+            rest.is_empty() && images.len() == samples.len(),
+            "images are not 32 x 32 RGB"
+        );
+        let images: Vec<[u8; IMAGE]> = indices.iter().map(|&at| images[at as usize]).collect();
+        let labels: Vec<u8> = indices
+            .iter()
+            .map(|&at| samples.labels[at as usize])
+            .collect();
+        assert!(
+            labels.iter().all(|&label| usize::from(label) < CLASSES),
+            "a label beyond 9"
+        );
+        Box::new(CnnObjective {
+            kernel: self.kernel,
+            images,
+            labels,
+        })
+    }
+}

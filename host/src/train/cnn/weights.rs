@@ -1,0 +1,141 @@
+//! The flat vector as tensors, and the turned copies that the backward pass reads.
+
+use std::ops::Range;
+
+use super::{CLASSES, DENSE1, DENSE2, FEATURES};
+use crate::train::kernel::CHANNELS;
+use crate::train::softmax::LANES;
+
+/// Values of a window of the first convolution.
+pub(super) const PATCH1: usize = 5 * 5 * 3;
+/// Values of a window of the second convolution.
+pub(super) const PATCH2: usize = 5 * 5 * CHANNELS;
+
+/// Where each tensor lies in the flat vector.
+pub(super) struct Layout {
+    pub conv1: Range<usize>,
+    pub conv1_bias: Range<usize>,
+    pub conv2: Range<usize>,
+    pub conv2_bias: Range<usize>,
+    pub dense1: Range<usize>,
+    pub dense1_bias: Range<usize>,
+    pub dense2: Range<usize>,
+    pub dense2_bias: Range<usize>,
+    pub dense3: Range<usize>,
+    pub dense3_bias: Range<usize>,
+}
+
+/// The layout that `Cnn::tensors` describes.
+pub(super) const LAYOUT: Layout = {
+    const fn after(range: &Range<usize>, length: usize) -> Range<usize> {
+        range.end..range.end + length
+    }
+    let conv1 = 0..PATCH1 * CHANNELS;
+    let conv1_bias = after(&conv1, CHANNELS);
+    let conv2 = after(&conv1_bias, PATCH2 * CHANNELS);
+    let conv2_bias = after(&conv2, CHANNELS);
+    let dense1 = after(&conv2_bias, FEATURES * DENSE1);
+    let dense1_bias = after(&dense1, DENSE1);
+    let dense2 = after(&dense1_bias, DENSE1 * DENSE2);
+    let dense2_bias = after(&dense2, DENSE2);
+    let dense3 = after(&dense2_bias, DENSE2 * CLASSES);
+    let dense3_bias = after(&dense3, CLASSES);
+    Layout {
+        conv1,
+        conv1_bias,
+        conv2,
+        conv2_bias,
+        dense1,
+        dense1_bias,
+        dense2,
+        dense2_bias,
+        dense3,
+        dense3_bias,
+    }
+};
+
+/// How many parameters there are.
+pub(super) const PARAMETERS: usize = LAYOUT.dense3_bias.end;
+
+/// The parameters, with the last layer padded to whole vectors.
+pub(super) struct Weights<'a> {
+    pub conv1: &'a [f32],
+    pub conv1_bias: &'a [f32],
+    pub conv2: &'a [f32],
+    pub conv2_bias: &'a [f32],
+    pub dense1: &'a [f32],
+    pub dense1_bias: &'a [f32],
+    pub dense2: &'a [f32],
+    pub dense2_bias: &'a [f32],
+    pub dense3: Vec<f32>,
+    pub dense3_bias: [f32; LANES],
+}
+
+impl<'a> Weights<'a> {
+    /// # Panics
+    /// When there are not [`PARAMETERS`] parameters.
+    pub(super) fn new(parameters: &'a [f32]) -> Self {
+        assert_eq!(
+            parameters.len(),
+            PARAMETERS,
+            "not the parameters of this network"
+        );
+        let mut dense3 = vec![0.0; DENSE2 * LANES];
+        let rows = parameters[LAYOUT.dense3].chunks_exact(CLASSES);
+        for (to, from) in dense3.chunks_exact_mut(LANES).zip(rows) {
+            to[..CLASSES].copy_from_slice(from);
+        }
+        let mut dense3_bias = [0.0; LANES];
+        dense3_bias[..CLASSES].copy_from_slice(&parameters[LAYOUT.dense3_bias]);
+        Self {
+            conv1: &parameters[LAYOUT.conv1],
+            conv1_bias: &parameters[LAYOUT.conv1_bias],
+            conv2: &parameters[LAYOUT.conv2],
+            conv2_bias: &parameters[LAYOUT.conv2_bias],
+            dense1: &parameters[LAYOUT.dense1],
+            dense1_bias: &parameters[LAYOUT.dense1_bias],
+            dense2: &parameters[LAYOUT.dense2],
+            dense2_bias: &parameters[LAYOUT.dense2_bias],
+            dense3,
+            dense3_bias,
+        }
+    }
+}
+
+/// The matrices of the layers above the first convolution, turned.
+pub(super) struct Turned {
+    /// One window per output channel.
+    pub conv2: Vec<f32>,
+    pub dense1: Vec<f32>,
+    pub dense2: Vec<f32>,
+    pub dense3: Vec<f32>,
+}
+
+impl Turned {
+    pub(super) fn new(weights: &Weights) -> Self {
+        Self {
+            conv2: transpose(weights.conv2, CHANNELS, CHANNELS),
+            dense1: transpose(weights.dense1, DENSE1, DENSE1),
+            dense2: transpose(weights.dense2, DENSE2, DENSE2),
+            dense3: transpose(&weights.dense3, LANES, CLASSES),
+        }
+    }
+}
+
+/// Turns a matrix stored in rows of `width` values, of which the first `used` count.
+pub(super) fn transpose(matrix: &[f32], width: usize, used: usize) -> Vec<f32> {
+    let height = matrix.len() / width;
+    let mut turned = vec![0.0; used * height];
+    // Square tiles keep both sides in the cache.
+    const TILE: usize = 16;
+    for top in (0..height).step_by(TILE) {
+        for left in (0..used).step_by(TILE) {
+            for column in left..(left + TILE).min(used) {
+                for row in top..(top + TILE).min(height) {
+                    turned[column * height + row] = matrix[row * width + column];
+                }
+            }
+        }
+    }
+    turned
+}
