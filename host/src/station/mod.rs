@@ -1,0 +1,100 @@
+//! The base station over real links: a task per board, and the boards as a fleet for the round
+//! engine.
+//!
+//! Layers, lowest first: [`peer`] (one line, driven), [`board`] (one board, kept at work),
+//! [`news`] (what happens, for log and view).
+
+pub mod board;
+pub mod news;
+pub mod peer;
+
+use std::future::Future;
+use std::time::Duration;
+
+use gleaner_shared::wire::message::Hello;
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinHandle;
+
+use board::{Closing, Command, Identity, Job, Outcome, Standing};
+use news::News;
+
+/// A board's task, from outside. Dropping it ends the task and closes the line.
+#[derive(Debug)]
+pub struct Handle {
+    commands: mpsc::Sender<Command>,
+    task: JoinHandle<()>,
+}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+impl Handle {
+    /// Starts the task on the current runtime.
+    #[must_use]
+    pub fn spawn(
+        identity: Identity,
+        standing: Standing,
+        news: mpsc::UnboundedSender<News>,
+    ) -> Self {
+        let (commands, receiver) = mpsc::channel(4);
+        let task = tokio::spawn(board::run(identity, standing, receiver, news));
+        Self { commands, task }
+    }
+
+    /// Carries out a round's work.
+    pub async fn work(&self, job: Job) -> Outcome {
+        let asked = self
+            .ask(|answer| Command::Work(Box::new(job), answer))
+            .await;
+        asked.unwrap_or_else(|| Outcome::Missing(GONE.to_owned()))
+    }
+
+    /// Closes a round and returns what is confirmed of the board, unless its task is gone.
+    pub async fn close(&self, closing: Closing) -> Option<Standing> {
+        self.ask(|answer| Command::Close(closing, answer)).await
+    }
+
+    /// Goes back to a checkpoint.
+    pub async fn restore(&self, standing: Standing) {
+        // A task that is gone has nothing to restore.
+        let _ = self.commands.send(Command::Restore(standing)).await;
+    }
+
+    /// Waits for a session.
+    ///
+    /// # Errors
+    /// Why there is none.
+    pub async fn greet(&self, limit: Duration) -> Result<Box<Hello>, String> {
+        let asked = self.ask(|answer| Command::Greet(limit, answer)).await;
+        asked.unwrap_or_else(|| Err(GONE.to_owned()))
+    }
+
+    /// Sends bytes there and back.
+    ///
+    /// # Errors
+    /// What went wrong.
+    pub async fn echo(&self, bytes: &[u8], limit: Duration) -> Result<Duration, String> {
+        let asked = self
+            .ask(|answer| Command::Echo(bytes.into(), limit, answer))
+            .await;
+        asked.unwrap_or_else(|| Err(GONE.to_owned()))
+    }
+
+    fn ask<T>(
+        &self,
+        command: impl FnOnce(oneshot::Sender<T>) -> Command,
+    ) -> impl Future<Output = Option<T>> {
+        let (answer, answered) = oneshot::channel();
+        let command = command(answer);
+        async move {
+            self.commands.send(command).await.ok()?;
+            answered.await.ok()
+        }
+    }
+}
+
+/// The reason when a task ended by itself.
+const GONE: &str = "the system has no randomness for a session";

@@ -1,0 +1,205 @@
+//! What happens on a bench, as the log and the live view hear of it.
+
+use gleaner_shared::energy::Snapshot;
+use gleaner_shared::wire::message::Report;
+use serde::{Deserialize, Serialize};
+
+/// Something that happened to one client.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct News {
+    /// The client.
+    pub client: u32,
+    /// The round it was about, if any.
+    pub round: Option<u32>,
+    /// What happened.
+    #[serde(flatten)]
+    pub what: What,
+}
+
+/// What happened.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum What {
+    /// A line was opened.
+    Opened {
+        /// Where to.
+        place: String,
+    },
+    /// The line is gone, or could not be opened.
+    Gone {
+        /// What the system said.
+        reason: String,
+    },
+    /// A session is open.
+    Connected {
+        /// The board.
+        board: String,
+        /// Its image.
+        build: String,
+        /// Samples in its shard, if it has a good one.
+        samples: Option<u32>,
+        /// The checksum of its shard.
+        shard_crc: Option<u32>,
+    },
+    /// One side does not want the session.
+    Refused {
+        /// Why.
+        reason: String,
+    },
+    /// The session ended.
+    Lost {
+        /// Why.
+        reason: String,
+    },
+    /// The board's ledger is not what the base station expected.
+    LedgerDiffers {
+        /// The base station's.
+        expected: Snapshot,
+        /// The board's.
+        found: Snapshot,
+    },
+    /// A model is on its way to the board.
+    Sending {
+        /// Bytes.
+        bytes: usize,
+        /// Whether it is the whole model and not the change since the last.
+        whole: bool,
+    },
+    /// The model arrived.
+    Sent,
+    /// The order was accepted.
+    Ordered {
+        /// Epochs.
+        epochs: u32,
+        /// The uplink channel.
+        channel: usize,
+        /// Radiated power.
+        power_w: f64,
+    },
+    /// An epoch is done.
+    Epoch {
+        /// How many are.
+        done: u16,
+    },
+    /// Training is over.
+    Reported(Box<Measured>),
+    /// Part of the update is here.
+    Receiving {
+        /// Chunks here.
+        have: u16,
+        /// Chunks in all.
+        of: u16,
+    },
+    /// The update is here.
+    Uploaded {
+        /// Bytes.
+        bytes: usize,
+        /// Hash of the bytes.
+        hash: String,
+    },
+    /// The client is lost for the round.
+    Missing {
+        /// Why.
+        reason: String,
+    },
+}
+
+/// What a board measured in a round, beside what the model says.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Measured {
+    /// Mean loss before.
+    pub loss_before: f64,
+    /// Mean loss after.
+    pub loss_after: f64,
+    /// Samples.
+    pub samples: u32,
+    /// Epochs.
+    pub epochs: u16,
+    /// Cycles of all epochs.
+    pub cycles: u64,
+    /// Cycles a sample and epoch.
+    pub cycles_per_sample: f64,
+    /// Joules the board booked for computing.
+    pub compute_j: f64,
+    /// Joules the board booked for the upload.
+    pub radio_j: f64,
+    /// Joules the board booked as income.
+    pub harvest_j: f64,
+    /// Joules in its store afterwards.
+    pub stored_j: f64,
+}
+
+impl Measured {
+    /// Reads a board's report.
+    #[must_use]
+    pub fn of(report: &Report) -> Self {
+        let steps = f64::from(report.samples) * f64::from(report.epochs);
+        Self {
+            loss_before: loss(report.loss_before_q20),
+            loss_after: loss(report.loss_after_q20),
+            samples: report.samples,
+            epochs: report.epochs,
+            cycles: report.cycles.0,
+            cycles_per_sample: if steps > 0.0 {
+                report.cycles.0 as f64 / steps
+            } else {
+                0.0
+            },
+            compute_j: report.compute.as_joules(),
+            radio_j: report.radio.as_joules(),
+            harvest_j: report.harvested.as_joules(),
+            stored_j: report.ledger.stored.as_joules(),
+        }
+    }
+}
+
+/// Turns a loss in units of 2^-20 into a number.
+#[must_use]
+pub fn loss(q20: u32) -> f64 {
+    f64::from(q20) / f64::from(1u32 << 20)
+}
+
+impl What {
+    /// Says it in a few words.
+    #[must_use]
+    pub fn words(&self) -> String {
+        match self {
+            Self::Opened { place } => format!("opened {place}"),
+            Self::Gone { reason } => format!("line gone: {reason}"),
+            Self::Connected { board, samples, .. } => match samples {
+                Some(samples) => format!("connected: {board}, {samples} samples"),
+                None => format!("connected: {board}, no usable shard"),
+            },
+            Self::Refused { reason } => format!("refused: {reason}"),
+            Self::Lost { reason } => format!("session lost: {reason}"),
+            Self::LedgerDiffers { expected, found } => format!(
+                "ledger differs: {} stored after {} rounds, {} after {} expected",
+                found.stored, found.rounds, expected.stored, expected.rounds
+            ),
+            Self::Sending { bytes, whole } => {
+                let what = if *whole { "model" } else { "update" };
+                format!("sending {what}, {bytes} bytes")
+            }
+            Self::Sent => "model arrived".to_owned(),
+            Self::Ordered {
+                epochs,
+                channel,
+                power_w,
+            } => {
+                format!(
+                    "{epochs} epochs, channel {channel}, {:.1} mW",
+                    power_w * 1e3
+                )
+            }
+            Self::Epoch { done } => format!("{done} epochs done"),
+            Self::Reported(measured) => format!(
+                "trained: loss {:.4} to {:.4}, {:.0} cycles a sample",
+                measured.loss_before, measured.loss_after, measured.cycles_per_sample
+            ),
+            Self::Receiving { have, of } => format!("receiving {have}/{of}"),
+            Self::Uploaded { bytes, .. } => format!("uploaded {bytes} bytes"),
+            Self::Missing { reason } => format!("lost for the round: {reason}"),
+        }
+    }
+}

@@ -1,0 +1,206 @@
+//! One end of one line: the host's state machine with bytes and wall time behind it.
+//!
+//! Memory is bounded: a frame each way, the bytes on offer (shared with other peers) and room for
+//! the one transfer that is expected. A peer that does not read, says nothing or talks nonsense
+//! costs its own task a time-out and nobody else anything.
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use gleaner_shared::units::Micros;
+use gleaner_shared::wire::link::{Event, HostEnd, HostLink, SendError, Timing};
+use gleaner_shared::wire::message::{Counters, HostToDevice, Payload, RejectReason};
+use gleaner_shared::wire::{FrameBuffer, Key};
+use tokio::io::{AsyncReadExt, AsyncWriteExt, ReadHalf, WriteHalf};
+use tokio::time::{Instant, sleep_until};
+
+use crate::link::Link;
+
+/// Bytes taken from the line at once.
+const INPUT: usize = 2048;
+
+/// A line, while there is one.
+struct Line {
+    read: ReadHalf<Box<dyn Link>>,
+    write: WriteHalf<Box<dyn Link>>,
+}
+
+/// The host's end of a line to one device; it outlives the line.
+pub struct Peer {
+    machine: HostLink<Key>,
+    line: Option<Line>,
+    epoch: Instant,
+    input: Vec<u8>,
+    /// Where in `input` the unread bytes begin.
+    taken: usize,
+    frame: FrameBuffer,
+    output: Vec<u8>,
+    /// Where in `output` the unwritten bytes begin.
+    written: usize,
+    source: Arc<[u8]>,
+    store: Vec<u8>,
+}
+
+impl Peer {
+    /// Makes the end for a device that knows `key`; [`Key::PUBLIC`] works without secrets.
+    ///
+    /// # Errors
+    /// When the system has no randomness to give.
+    pub fn try_new(key: Key, timing: Timing) -> io::Result<Self> {
+        let mut entropy = [0; 32];
+        getrandom::fill(&mut entropy).map_err(io::Error::other)?;
+        Ok(Self {
+            machine: HostLink::new(key, entropy, timing),
+            line: None,
+            epoch: Instant::now(),
+            input: Vec::new(),
+            taken: 0,
+            frame: FrameBuffer::new(),
+            output: Vec::new(),
+            written: 0,
+            source: Arc::new([]),
+            store: Vec::new(),
+        })
+    }
+
+    /// Tells whether there is a line.
+    #[must_use]
+    pub const fn is_plugged(&self) -> bool {
+        self.line.is_some()
+    }
+
+    /// Goes on over a new line: asks for a new session.
+    pub fn plug(&mut self, link: Box<dyn Link>) {
+        let (read, write) = tokio::io::split(link);
+        self.line = Some(Line { read, write });
+        self.input.clear();
+        self.taken = 0;
+        self.output.clear();
+        self.written = 0;
+        self.machine.connect();
+    }
+
+    /// Queues a message.
+    ///
+    /// # Errors
+    /// Without a session, or with too many messages waiting.
+    pub fn send(&mut self, message: HostToDevice) -> Result<(), SendError> {
+        self.machine.send(message)
+    }
+
+    /// Offers bytes; an offer before it that was not finished is dropped.
+    ///
+    /// # Errors
+    /// Without a session, with a full queue, or for an impossible length.
+    pub fn offer(
+        &mut self,
+        payload: Payload,
+        round: u32,
+        source: Arc<[u8]>,
+    ) -> Result<(), SendError> {
+        self.machine.withdraw();
+        let now = self.now();
+        self.machine.offer(now, payload, round, &source)?;
+        self.source = source;
+        Ok(())
+    }
+
+    /// Accepts the transfer on offer, of `len` bytes.
+    ///
+    /// # Errors
+    /// When nothing is on offer.
+    pub fn accept(&mut self, len: usize) -> Result<(), SendError> {
+        self.store.resize(len, 0);
+        self.machine.accept(&self.store).map(drop)
+    }
+
+    /// Declines the transfer on offer.
+    ///
+    /// # Errors
+    /// When nothing is on offer, or with too many messages waiting.
+    pub fn reject(&mut self, reason: RejectReason) -> Result<(), SendError> {
+        self.machine.reject(reason)
+    }
+
+    /// Takes what was received.
+    pub fn take_received(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.store)
+    }
+
+    /// Returns (chunks delivered, chunks in all) of the outgoing transfer.
+    #[must_use]
+    pub fn sending(&self) -> Option<(u16, u16)> {
+        self.machine.sending()
+    }
+
+    /// Returns what the link has been through.
+    #[must_use]
+    pub const fn counters(&self) -> Counters {
+        self.machine.counters()
+    }
+
+    fn now(&self) -> Micros {
+        Micros(u64::try_from(self.epoch.elapsed().as_micros()).unwrap_or(u64::MAX))
+    }
+
+    /// Waits for the next event; may be dropped and called again at any time.
+    ///
+    /// # Errors
+    /// The line is gone; give the peer another with [`Peer::plug`].
+    pub async fn next(&mut self) -> io::Result<Event<HostEnd>> {
+        loop {
+            let now = self.now();
+            let mut bytes = &self.input[self.taken..];
+            let event = match bytes.is_empty() {
+                true => None,
+                false => self.machine.receive(now, &mut bytes, &mut self.store),
+            };
+            self.taken = self.input.len() - bytes.len();
+            if let Some(event) = event.or_else(|| self.machine.poll(now)) {
+                return Ok(event);
+            }
+            if let Err(error) = self.exchange(now).await {
+                self.line = None;
+                return Err(error);
+            }
+        }
+    }
+
+    /// Moves bytes one way or the other, or waits until the machine wants to act.
+    async fn exchange(&mut self, now: Micros) -> io::Result<()> {
+        if self.written == self.output.len() {
+            self.written = 0;
+            self.output.clear();
+            if let Some(bytes) = self.machine.transmit(now, &self.source, &mut self.frame) {
+                self.output.extend_from_slice(bytes);
+            }
+        }
+        let Some(Line { read, write }) = &mut self.line else {
+            return Err(io::ErrorKind::NotConnected.into());
+        };
+        let pending = &self.output[self.written..];
+        let wake = self.machine.next_wake();
+        let wake = wake.map(|at| self.epoch + Duration::from_micros(at.0));
+        self.input.clear();
+        self.taken = 0;
+        // Not read in place: whoever drops this wait must not leave half-read bytes behind.
+        let mut piece = [0; INPUT];
+        tokio::select! {
+            biased;
+            result = read.read(&mut piece) => match result? {
+                0 => return Err(io::ErrorKind::UnexpectedEof.into()),
+                len => self.input.extend_from_slice(&piece[..len]),
+            },
+            result = write.write(pending), if !pending.is_empty() => match result? {
+                0 => return Err(io::ErrorKind::WriteZero.into()),
+                len => self.written += len,
+            },
+            // With bytes to write the machine has nothing else to do but expire, which it
+            // does at the latest when its peer's silence has lasted too long.
+            () = sleep_until(wake.unwrap_or(self.epoch)), if pending.is_empty() && wake.is_some() => {}
+            () = tokio::time::sleep(Duration::from_millis(200)), if !pending.is_empty() => {}
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,362 @@
+//! The base station's tasks against clients that speak the protocol, over every kind of line.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use gleaner_host::link::faults::{FaultCounters, Faults};
+use gleaner_host::link::serial::SerialAddress;
+use gleaner_host::link::{Endpoint, Place, memory};
+use gleaner_host::station::Handle;
+use gleaner_host::station::board::{Closing, Identity, Job, Limits, Outcome, Standing};
+use gleaner_host::station::news::{News, What};
+use gleaner_shared::energy::CostModel;
+use gleaner_shared::units::{Micros, NanoWatts, PicoJoules};
+use gleaner_shared::wire::Key;
+use gleaner_shared::wire::link::Timing;
+use gleaner_shared::wire::message::{ModelHash, Order, RoundMark};
+use gleaner_tests::client::{Client, update_of};
+use tokio::sync::mpsc;
+
+const KEY: Key = Key::new([9; 32]);
+const TIMING: Timing = Timing::for_bit_rate(921_600);
+const BYTES: usize = 39_776;
+const STORE: PicoJoules = PicoJoules(1_000_000);
+
+fn identity(endpoint: Endpoint, key: Key) -> Identity {
+    Identity {
+        client: 3,
+        endpoint,
+        key,
+        timing: TIMING,
+        seed: 1,
+        storage: STORE,
+        income: PicoJoules(10),
+        cost: CostModel::paper(1e-26, 5e8),
+        shard_crc: Some(7),
+    }
+}
+
+fn job(round: u32) -> Job {
+    let model: Arc<[u8]> = update_of(99, round, BYTES).into();
+    let base = ModelHash::of(&update_of(99, round.wrapping_sub(1), BYTES));
+    Job {
+        order: Order {
+            round,
+            participate: true,
+            channel: 1,
+            uplink_bits: 8,
+            epochs: 2,
+            power: NanoWatts(1_000_000),
+            airtime: Micros(1_000),
+            learning_rate_q24: 1 << 20,
+            seed: 1,
+            model: ModelHash::of(&model),
+            deadline: Micros(10_000),
+        },
+        update: (round > 0).then(|| (base, Arc::clone(&model))),
+        model,
+        upload_bytes: BYTES,
+        limits: Limits {
+            connect: Duration::from_secs(60),
+            download: Duration::from_secs(600),
+            epoch: Duration::from_secs(60),
+            upload: Duration::from_secs(600),
+        },
+        pace: None,
+    }
+}
+
+fn closing(round: u32) -> Closing {
+    let model = ModelHash([round as u8; 16]);
+    Closing {
+        mark: RoundMark { round, model },
+        counted: true,
+        rest: None,
+    }
+}
+
+fn start(endpoint: Endpoint, key: Key) -> (Handle, mpsc::UnboundedReceiver<News>) {
+    let (news, heard) = mpsc::unbounded_channel();
+    let standing = Standing::new(PicoJoules(500), STORE);
+    (
+        Handle::spawn(identity(endpoint, key), standing, news),
+        heard,
+    )
+}
+
+/// Returns all news so far.
+fn drain(heard: &mut mpsc::UnboundedReceiver<News>) -> Vec<What> {
+    std::iter::from_fn(|| heard.try_recv().ok())
+        .map(|news| news.what)
+        .collect()
+}
+
+/// Works rounds `0..rounds` and checks that every update is the client's own.
+async fn work(board: &Handle, rounds: u32) {
+    for round in 0..rounds {
+        match board.work(job(round)).await {
+            Outcome::Done(report, update) => {
+                assert_eq!(report.round, round);
+                assert_eq!(update, update_of(3, round, BYTES), "round {round}");
+            }
+            Outcome::Missing(reason) => panic!("round {round}: {reason}"),
+        }
+        board.close(closing(round)).await.expect("the task lives");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn rounds_run_over_a_clean_line_and_changes_follow_the_first_model() {
+    let (socket, plug) = memory::socket();
+    let (board, mut heard) = start(Endpoint::new(Place::Memory(socket)), KEY);
+    let served = tokio::spawn(async move {
+        let mut client = Client::new(3, KEY, TIMING, BYTES);
+        let _ = client.serve(plug.plug_in().await.unwrap()).await;
+        client
+    });
+    work(&board, 3).await;
+    drop(board);
+    let client = served.await.unwrap();
+    assert_eq!(client.trained, [0, 1, 2]);
+    // The task may end before it has said the last word.
+    assert!(client.counted.starts_with(&[0, 1]), "{:?}", client.counted);
+    let sent: Vec<bool> = drain(&mut heard)
+        .into_iter()
+        .filter_map(|what| match what {
+            What::Sending { whole, .. } => Some(whole),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(sent, [true, false, false]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn loss_duplicates_and_flipped_bits_change_nothing_but_time() {
+    for (seed, loss) in [(1, 0.01), (2, 0.05), (3, 0.10)] {
+        let (socket, plug) = memory::socket();
+        let counters = Arc::new(FaultCounters::default());
+        let faults = Faults {
+            loss,
+            corrupt: 0.01,
+            duplicate: 0.02,
+            seed,
+            ..Faults::default()
+        };
+        let endpoint = Endpoint::new(Place::Memory(socket));
+        let endpoint = endpoint.with_faults(faults, Arc::clone(&counters));
+        let (board, _heard) = start(endpoint, KEY);
+        let served = tokio::spawn(async move {
+            let mut client = Client::new(3, KEY, TIMING, BYTES);
+            let _ = client.serve(plug.plug_in().await.unwrap()).await;
+            client
+        });
+        work(&board, 3).await;
+        drop(board);
+        assert_eq!(served.await.unwrap().trained, [0, 1, 2]);
+        let [_, lost, corrupted, duplicated, _] = counters.read();
+        assert!(
+            lost > 0 && corrupted + duplicated > 0,
+            "{:?}",
+            counters.read()
+        );
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_line_that_is_cut_again_and_again_loses_no_round_and_doubles_none() {
+    let (socket, plug) = memory::socket();
+    let counters = Arc::new(FaultCounters::default());
+    let faults = Faults {
+        cut: 0.004,
+        seed: 5,
+        ..Faults::default()
+    };
+    let endpoint = Endpoint::new(Place::Memory(socket));
+    let (board, mut heard) = start(endpoint.with_faults(faults, Arc::clone(&counters)), KEY);
+    let served = tokio::spawn(async move {
+        let mut client = Client::new(3, KEY, TIMING, BYTES);
+        // Every other time it also loses its power.
+        for life in 0.. {
+            let Ok(line) = plug.plug_in().await else {
+                break;
+            };
+            let _ = client.serve(line).await;
+            if life % 2 == 0 {
+                client.switch_off();
+            }
+        }
+        client
+    });
+    work(&board, 20).await;
+    drop(board);
+    let client = served.await.unwrap();
+    let mut counted = client.counted.clone();
+    counted.dedup();
+    assert_eq!(counted, client.counted, "no round is counted twice");
+    assert!(counters.read()[4] >= 3, "{:?}", counters.read());
+    let gone = |what: &What| matches!(what, What::Gone { .. });
+    assert!(drain(&mut heard).iter().filter(|what| gone(what)).count() >= 3);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_silent_board_is_lost_for_the_round_with_a_reason_and_the_next_round_goes_on() {
+    let (socket, plug) = memory::socket();
+    let (board, mut heard) = start(Endpoint::new(Place::Memory(socket)), KEY);
+    let silent = plug.plug_in().await.unwrap();
+    let Outcome::Missing(reason) = board.work(job(0)).await else {
+        panic!("a silent board cannot train");
+    };
+    assert!(reason.contains("not connected"), "{reason}");
+    assert!(drain(&mut heard).contains(&What::Missing { reason }));
+    drop(silent);
+    tokio::spawn(async move {
+        let mut client = Client::new(3, KEY, TIMING, BYTES);
+        let _ = client.serve(plug.plug_in().await.unwrap()).await;
+    });
+    assert!(matches!(board.work(job(1)).await, Outcome::Done(..)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_board_with_another_key_is_refused_by_name_of_the_reason() {
+    let (socket, plug) = memory::socket();
+    let (board, _heard) = start(Endpoint::new(Place::Memory(socket)), KEY);
+    tokio::spawn(async move {
+        let mut client = Client::new(3, Key::new([1; 32]), TIMING, BYTES);
+        let _ = client.serve(plug.plug_in().await.unwrap()).await;
+    });
+    let Outcome::Missing(reason) = board.work(job(0)).await else {
+        panic!("the key is wrong");
+    };
+    assert!(reason.contains("different keys"), "{reason}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_board_with_another_clients_shard_is_told_apart() {
+    let (socket, plug) = memory::socket();
+    let (board, _heard) = start(Endpoint::new(Place::Memory(socket)), KEY);
+    tokio::spawn(async move {
+        let mut client = Client::new(8, KEY, TIMING, BYTES);
+        let _ = client.serve(plug.plug_in().await.unwrap()).await;
+    });
+    let Outcome::Missing(reason) = board.work(job(0)).await else {
+        panic!("the shard is another client's");
+    };
+    assert!(reason.contains("client 8, not 3"), "{reason}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_update_of_another_length_is_not_taken() {
+    let (socket, plug) = memory::socket();
+    let (board, _heard) = start(Endpoint::new(Place::Memory(socket)), KEY);
+    tokio::spawn(async move {
+        let mut client = Client::new(3, KEY, TIMING, BYTES + 1);
+        let _ = client.serve(plug.plug_in().await.unwrap()).await;
+    });
+    let Outcome::Missing(reason) = board.work(job(0)).await else {
+        panic!("the update is too long");
+    };
+    assert!(reason.contains("update did not arrive"), "{reason}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn real_pace_takes_the_modelled_airtime() {
+    let (socket, plug) = memory::socket();
+    let (board, _heard) = start(Endpoint::new(Place::Memory(socket)), KEY);
+    tokio::spawn(async move {
+        let mut client = Client::new(3, KEY, TIMING, BYTES);
+        let _ = client.serve(plug.plug_in().await.unwrap()).await;
+    });
+    let begin = tokio::time::Instant::now();
+    let pace = (Duration::from_secs(3), Duration::from_secs(20));
+    let slow = Job {
+        pace: Some(pace),
+        ..job(0)
+    };
+    assert!(matches!(board.work(slow).await, Outcome::Done(..)));
+    let taken = begin.elapsed();
+    assert!(
+        taken >= Duration::from_secs(23) && taken < Duration::from_secs(30),
+        "{taken:?}"
+    );
+}
+
+/// A pseudo-terminal stands in for a serial port: the board holds the controlling end.
+#[cfg(unix)]
+mod pty {
+    use super::*;
+    use tokio_serial::{SerialPort, SerialStream};
+
+    /// Opens a pair and returns the board's end and the path of the other.
+    fn pair() -> (SerialStream, String) {
+        let (near, far) = SerialStream::pair().expect("a pseudo-terminal");
+        let path = far.name().expect("a path");
+        drop(far);
+        (near, path)
+    }
+
+    fn serial(path: &std::path::Path) -> Endpoint {
+        Endpoint::new(Place::Serial(SerialAddress {
+            usb_serial: None,
+            path: Some(path.into()),
+            baud: 921_600,
+        }))
+    }
+
+    #[tokio::test]
+    async fn a_port_that_disappears_and_returns_elsewhere_goes_on_with_the_same_board() {
+        // Like /dev/serial/by-id: a link that points to wherever the board is now.
+        let folder = std::env::temp_dir().join(format!("gleaner-pty-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let link = folder.join("board");
+        let _ = std::fs::remove_file(&link);
+        let (board, mut heard) = start(serial(&link), KEY);
+        let mut client = Client::new(3, KEY, TIMING, BYTES);
+        for round in 0..3 {
+            let (near, path) = pair();
+            std::os::unix::fs::symlink(&path, &link).unwrap();
+            let outcome = tokio::select! {
+                outcome = board.work(job(round)) => outcome,
+                _ = serve_until_gone(&mut client, near) => panic!("nobody closed the port"),
+            };
+            assert!(
+                matches!(outcome, Outcome::Done(..)),
+                "round {round}: {outcome:?}"
+            );
+            board.close(closing(round)).await.unwrap();
+            // Here the board's end is dropped: the port is unplugged.
+            std::fs::remove_file(&link).unwrap();
+        }
+        drop(board);
+        let news = drain(&mut heard);
+        let opened = news
+            .iter()
+            .filter(|what| matches!(what, What::Opened { .. }))
+            .count();
+        assert!(opened >= 3, "{news:?}");
+        assert_eq!(client.trained, [0, 1, 2]);
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+
+    /// Until somebody opens the port, its other end reads errors.
+    async fn serve_until_gone(client: &mut Client, mut port: SerialStream) {
+        loop {
+            let _ = client.serve(&mut port).await;
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    }
+
+    #[tokio::test]
+    async fn a_port_is_opened_for_one_program_alone() {
+        let (_near, path) = pair();
+        let address = SerialAddress {
+            usb_serial: None,
+            path: Some(path.into()),
+            baud: 115_200,
+        };
+        let first = address.open().expect("the first may");
+        let second = address.open().expect_err("the second may not").to_string();
+        assert!(second.contains("open in another program"), "{second}");
+        drop(first);
+        address.open().expect("the next may");
+    }
+}

@@ -1,0 +1,267 @@
+//! A client that speaks the protocol and trains nothing: what a base station is tested with
+//! where no board, emulated or not, is the point.
+//!
+//! Its update is a fixed pattern of client and round, so that a test can tell whose it is.
+
+use std::io;
+use std::time::Duration;
+
+use gleaner_shared::energy::{Ledger, Snapshot};
+use gleaner_shared::units::{Cycles, Micros, PicoJoules};
+use gleaner_shared::wire::link::{DeviceEnd, DeviceLink, Event, Timing};
+use gleaner_shared::wire::message::{
+    DeclineReason, DeviceId, DeviceToHost, Hello, HostToDevice, ModelHash, ModelShape, Order,
+    OrderReply, Payload, Provision, Report, RoundMark, ShardStatus, Version,
+};
+use gleaner_shared::wire::{FrameBuffer, Key};
+use heapless::String;
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::time::{Instant, sleep_until};
+
+/// A client and what it remembers while it is not switched off.
+pub struct Client {
+    number: u32,
+    key: Key,
+    timing: Timing,
+    starts: u8,
+    upload_bytes: usize,
+    model: Option<ModelHash>,
+    last_round: Option<RoundMark>,
+    provision: Option<Provision>,
+    ledger: Snapshot,
+    work: Option<Finished>,
+    store: Vec<u8>,
+    /// How often each order was carried out, by round.
+    pub trained: Vec<u32>,
+    /// Rounds in which its update was counted.
+    pub counted: Vec<u32>,
+}
+
+struct Finished {
+    report: Report,
+    update: Vec<u8>,
+    reported: bool,
+    offered: bool,
+}
+
+/// The update of a client in a round.
+#[must_use]
+pub fn update_of(client: u32, round: u32, bytes: usize) -> Vec<u8> {
+    let seed = client.wrapping_mul(0x9E37_79B9) ^ round.wrapping_mul(0x85EB_CA6B);
+    (0..bytes as u32)
+        .map(|i| (seed.wrapping_add(i).wrapping_mul(2_654_435_761) >> 24) as u8)
+        .collect()
+}
+
+impl Client {
+    /// Makes a client that uploads `upload_bytes`.
+    #[must_use]
+    pub fn new(number: u32, key: Key, timing: Timing, upload_bytes: usize) -> Self {
+        Self {
+            number,
+            key,
+            timing,
+            starts: 0,
+            upload_bytes,
+            model: None,
+            last_round: None,
+            provision: None,
+            ledger: Snapshot::default(),
+            work: None,
+            store: vec![0; 2 * upload_bytes.max(64)],
+            trained: Vec::new(),
+            counted: Vec::new(),
+        }
+    }
+
+    /// Forgets what a power cut would take.
+    pub fn switch_off(&mut self) {
+        self.model = None;
+        self.work = None;
+        self.provision = None;
+    }
+
+    fn hello(&self) -> Hello {
+        Hello {
+            version: Version::OURS,
+            device: DeviceId([self.number as u8; 12]),
+            host_nonce: [0; 16],
+            device_nonce: [0; 16],
+            secure: self.key.is_secret(),
+            build: String::try_from("test").unwrap_or_default(),
+            board: String::try_from("test").unwrap_or_default(),
+            shape: ModelShape {
+                inputs: 784,
+                hidden: 50,
+                outputs: 10,
+            },
+            largest_transfer: self.store.len() as u32,
+            shard: ShardStatus::Present {
+                samples: 1_000,
+                client: self.number,
+                inputs: 784,
+                classes: 10,
+                crc: 7,
+            },
+            ledger: None,
+            last_round: self.last_round,
+        }
+    }
+
+    /// Serves one line until it closes.
+    ///
+    /// # Errors
+    /// How the line ended, other than by closing.
+    pub async fn serve(&mut self, line: impl AsyncRead + AsyncWrite) -> io::Result<()> {
+        self.starts = self.starts.wrapping_add(1);
+        let entropy = [self.starts ^ self.number as u8; 32];
+        let mut link = DeviceLink::new(self.key, entropy, self.hello(), self.timing);
+        let (mut read, mut write) = tokio::io::split(line);
+        let (epoch, mut frame) = (Instant::now(), FrameBuffer::new());
+        let now = || Micros(epoch.elapsed().as_micros() as u64);
+        let mut piece = [0; 1024];
+        loop {
+            while let Some(event) = link.poll(now()) {
+                self.handle(&mut link, event);
+            }
+            loop {
+                self.flush(&mut link, now());
+                let source = self.work.as_ref().map_or(&[][..], |work| &work.update);
+                match link.transmit(now(), source, &mut frame) {
+                    Some(bytes) => write.write_all(bytes).await?,
+                    None => break,
+                }
+            }
+            let wake = link.next_wake().unwrap_or(Micros(u64::from(u32::MAX)));
+            let len = tokio::select! {
+                len = read.read(&mut piece) => len?,
+                () = sleep_until(epoch + Duration::from_micros(wake.0)) => continue,
+            };
+            if len == 0 {
+                return Ok(());
+            }
+            let mut bytes = &piece[..len];
+            while !bytes.is_empty() {
+                if let Some(event) = link.receive(now(), &mut bytes, &mut self.store) {
+                    self.handle(&mut link, event);
+                }
+            }
+        }
+    }
+
+    fn flush(&mut self, link: &mut DeviceLink, now: Micros) {
+        let Some(work) = self.work.as_mut().filter(|_| self.provision.is_some()) else {
+            return;
+        };
+        if !work.reported {
+            work.reported = link.send(DeviceToHost::Report(work.report)).is_ok();
+        } else if !work.offered {
+            let round = work.report.round;
+            work.offered = link
+                .offer(now, Payload::Update, round, &work.update)
+                .is_ok();
+        }
+    }
+
+    fn handle(&mut self, link: &mut DeviceLink, event: Event<DeviceEnd>) {
+        match event {
+            Event::Connected(()) => {
+                self.provision = None;
+                if let Some(work) = &mut self.work {
+                    (work.reported, work.offered) = (false, false);
+                }
+            }
+            Event::Offered(_) => drop(link.accept(&self.store)),
+            // The tests' updates stand for the models they lead to.
+            Event::Received(offer) => self.model = Some(offer.hash),
+            Event::Rejected(..) => self.work = None,
+            Event::TransferTimedOut(_) => {
+                if let Some(work) = &mut self.work {
+                    work.offered = false;
+                }
+            }
+            Event::Message(message) => self.hear(link, &message),
+            _ => {}
+        }
+    }
+
+    fn hear(&mut self, link: &mut DeviceLink, message: &HostToDevice) {
+        match message {
+            HostToDevice::Provision(provision) => {
+                self.provision = Some(*provision);
+                self.ledger = provision.ledger;
+                self.last_round = provision.last_round;
+                let (client, ledger) = (provision.client, provision.ledger);
+                let _ = link.send(DeviceToHost::Provisioned { client, ledger });
+            }
+            HostToDevice::Order(order) => {
+                let declined = self.take(order).err();
+                let reply = OrderReply {
+                    round: order.round,
+                    declined,
+                    reserved: PicoJoules::ZERO,
+                };
+                let _ = link.send(DeviceToHost::OrderReply(reply));
+            }
+            HostToDevice::Cancel { .. } => {
+                link.withdraw();
+                self.work = None;
+            }
+            HostToDevice::Commit { mark, counted } => {
+                if *counted {
+                    self.counted.push(mark.round);
+                }
+                self.last_round = Some(*mark);
+                self.work = None;
+            }
+            _ => {}
+        }
+    }
+
+    fn take(&mut self, order: &Order) -> Result<(), DeclineReason> {
+        let provision = self.provision.ok_or(DeclineReason::NotProvisioned)?;
+        if let Some(mark) = self.last_round.filter(|mark| order.round <= mark.round) {
+            return Err(DeclineReason::Stale { newest: mark.round });
+        }
+        if let Some(work) = &self.work
+            && work.report.round >= order.round
+        {
+            let round = work.report.round;
+            return Err(DeclineReason::Busy { round });
+        }
+        if order.participate && self.model != Some(order.model) {
+            return Err(DeclineReason::Model);
+        }
+        if let Some(mut ledger) = Ledger::restore(self.ledger, provision.storage_cap) {
+            ledger.begin_round(provision.harvest_per_round);
+            self.ledger = ledger.snapshot();
+        }
+        if order.participate {
+            self.trained.push(order.round);
+            self.work = Some(self.finish(order));
+        }
+        Ok(())
+    }
+
+    fn finish(&self, order: &Order) -> Finished {
+        Finished {
+            report: Report {
+                round: order.round,
+                trained: true,
+                loss_before_q20: 2 << 20,
+                loss_after_q20: 1 << 20,
+                samples: 1_000,
+                epochs: order.epochs,
+                cycles: Cycles(80_000_000),
+                elapsed: Micros(640_000),
+                compute: PicoJoules::ZERO,
+                radio: PicoJoules::ZERO,
+                harvested: PicoJoules::ZERO,
+                ledger: self.ledger,
+            },
+            update: update_of(self.number, order.round, self.upload_bytes),
+            reported: false,
+            offered: false,
+        }
+    }
+}
