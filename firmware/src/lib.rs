@@ -3,9 +3,22 @@
 //! Layers, lowest first:
 //! - [`platform`]: the few things a board must offer, as traits.
 //! - [`board`]: one board's implementation of them, chosen by a `board-…` feature.
+//! - [`model`]: the network's sizes and all memory it needs.
+//! - [`data`], [`retained`], [`store`]: samples in flash, the record that survives a reset, and
+//!   the energy ledger on top of it.
+//! - [`client`]: the state machine, no waiting inside.
+//! - [`runner`] and `training`: the loop around it, the same on a board and in a test.
 #![cfg_attr(not(test), no_std)]
 
 pub mod board;
+pub mod client;
+pub mod data;
+pub mod hash;
+pub mod identity;
+mod local;
+pub mod model;
 pub mod platform;
-#[cfg(feature = "_device")]
+pub mod retained;
 pub mod runner;
+pub mod store;
+mod training;

@@ -1,15 +1,79 @@
-//! What the client needs of a board besides its link: cycles, a watchdog, a lamp, and where the
-//! stack ended.
+//! What the client needs of a board: bytes, time, cycles, a watchdog, a lamp, and a little RAM
+//! that survives a reset.
 
-use gleaner_shared::units::Cycles;
+use embedded_io_async::{Read, Write};
+use gleaner_shared::units::{Cycles, Micros};
+use gleaner_shared::wire::message::DeviceId;
+
+use crate::retained::Retained;
+
+/// A kind of board: the types of its parts.
+pub trait Platform {
+    /// Bytes from the base station.
+    type Rx: Read;
+    /// Bytes to the base station.
+    type Tx: Write;
+    /// Time.
+    type Clock: Clock;
+    /// Meter of computation.
+    type Cycles: CycleCounter;
+    /// Resets the board when the client stops making progress.
+    type Watchdog: Watchdog;
+    /// The board's light.
+    type Lamp: Lamp;
+    /// RAM that survives a reset.
+    type Retained: Retained;
+
+    /// The board's name, as told to the base station.
+    const NAME: &'static str;
+    /// Cycles an epoch takes per sample, before one was measured.
+    const CYCLES_PER_SAMPLE: u32;
+
+    /// Measures the stack's high-water mark.
+    fn stack_use() -> StackUse;
+
+    /// Restarts the board.
+    fn reset() -> !;
+}
+
+/// Everything a board hands to the runner.
+pub struct Board<P: Platform> {
+    /// Bytes from the base station.
+    pub rx: P::Rx,
+    /// Bytes to the base station.
+    pub tx: P::Tx,
+    /// Time.
+    pub clock: P::Clock,
+    /// Meter of computation.
+    pub cycles: P::Cycles,
+    /// Resets the board when the client stops making progress.
+    pub watchdog: P::Watchdog,
+    /// The board's light.
+    pub lamp: P::Lamp,
+    /// RAM that survives a reset.
+    pub retained: P::Retained,
+    /// The flash region of the local samples, whatever it holds.
+    pub shard: &'static [u8],
+    /// The chip's own number.
+    pub device: DeviceId,
+    /// As much as the board can gather that nobody can guess; zeros where there is nothing.
+    pub entropy: [u8; 32],
+}
+
+/// Tells the time and waits for it.
+#[allow(async_fn_in_trait, reason = "one executor, one thread")]
+pub trait Clock {
+    /// Returns the time since start.
+    fn now(&self) -> Micros;
+
+    /// Returns when `at` has come.
+    async fn wait_until(&self, at: Micros);
+}
 
 /// Counts processor cycles of a piece of work.
 ///
-/// Counters are narrow (24 bits on SysTick), so one piece must stay below [`Self::RANGE`].
+/// Counters are narrow (24 bits on SysTick: 134 ms at 125 MHz), so a piece must be short.
 pub trait CycleCounter {
-    /// The longest stretch that can be told apart from a shorter one.
-    const RANGE: Cycles;
-
     /// Reads the counter; only differences of two readings mean something.
     fn read(&self) -> u32;
 
@@ -36,26 +100,4 @@ pub struct StackUse {
     pub available_bytes: u32,
     /// Most bytes used at once since boot.
     pub used_bytes: u32,
-}
-
-/// Everything a board hands to the runner.
-pub struct Board<Rx, Tx, C, W, L> {
-    /// Bytes from the base station.
-    pub rx: Rx,
-    /// Bytes to the base station.
-    pub tx: Tx,
-    /// Meter of computation.
-    pub cycles: C,
-    /// Resets the board when the client stops making progress.
-    pub watchdog: W,
-    /// The board's light.
-    pub lamp: L,
-    /// The flash region of the local samples, whatever it holds.
-    pub shard: &'static [u8],
-    /// Tells this board from its siblings.
-    pub device_id: [u8; 8],
-    /// Clock of the core.
-    pub clock_hz: u32,
-    /// Reads the stack's high-water mark.
-    pub stack: fn() -> StackUse,
 }

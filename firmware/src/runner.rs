@@ -1,22 +1,158 @@
-//! The loop around the client.
+//! The loop around the client: bytes and time in, frames out, work in between.
 
-use embassy_time::{Duration, with_timeout};
+use core::task::Poll;
+
+use embassy_futures::poll_once;
+use embassy_futures::select::{Either, select};
 use embedded_io_async::{Read, Write};
+use gleaner_shared::units::Micros;
+use gleaner_shared::wire::FrameBuffer;
+use gleaner_shared::wire::link::{DeviceLink, Timing};
 
-use crate::platform::{Board, CycleCounter, Lamp, Watchdog};
+use crate::client::{Client, Work};
+use crate::data::Flashed;
+use crate::identity;
+use crate::model::Memory;
+use crate::platform::{Board, Clock, Lamp, Platform, Watchdog};
+
+/// An idle loop turns at least this often, well within the watchdog's patience.
+const IDLE: Micros = Micros(500_000);
+
+/// Bytes taken from the line at once.
+const INPUT_BYTES: usize = 256;
 
 /// Runs the client for ever.
-pub async fn run<Rx: Read, Tx: Write, C: CycleCounter, W: Watchdog, L: Lamp>(
-    mut board: Board<Rx, Tx, C, W, L>,
-) -> ! {
-    let mut buffer = [0; 256];
-    let _ = board.tx.write_all(b"hello").await;
+pub async fn run<P: Platform>(board: Board<P>, memory: &mut Memory, timing: Timing) -> ! {
+    let mut runner = Runner::new(board, timing);
     loop {
-        board.watchdog.feed();
-        if let Ok(Ok(count)) =
-            with_timeout(Duration::from_millis(500), board.rx.read(&mut buffer)).await
-        {
-            let _ = board.tx.write_all(&buffer[..count]).await;
+        match runner.client.work() {
+            Work::Wait => runner.wait(memory).await,
+            Work::Train(order) => {
+                runner.parts.lamp.set(true);
+                runner.train(&order, memory).await;
+                runner.parts.lamp.set(false);
+            }
+            Work::Reboot => P::reset(),
+        }
+    }
+}
+
+/// The parts of a board the loop works with.
+pub(crate) struct Parts<P: Platform> {
+    rx: P::Rx,
+    tx: P::Tx,
+    pub(crate) clock: P::Clock,
+    pub(crate) cycles: P::Cycles,
+    pub(crate) watchdog: P::Watchdog,
+    lamp: P::Lamp,
+}
+
+/// A client on its board.
+pub(crate) struct Runner<P: Platform> {
+    pub(crate) parts: Parts<P>,
+    pub(crate) client: Client<'static, P::Retained>,
+    pub(crate) link: DeviceLink,
+    frame: FrameBuffer,
+    input: [u8; INPUT_BYTES],
+}
+
+impl<P: Platform> Runner<P> {
+    fn new(board: Board<P>, timing: Timing) -> Self {
+        let flashed = Flashed::read(board.shard);
+        let key = flashed.key;
+        let hello = identity::hello::<P>(board.device, flashed.status);
+        let mut client = Client::new(flashed, board.retained, P::CYCLES_PER_SAMPLE);
+        let entropy = identity::entropy(&board.entropy, &board.device, client.store().boots());
+        Self {
+            parts: Parts {
+                rx: board.rx,
+                tx: board.tx,
+                clock: board.clock,
+                cycles: board.cycles,
+                watchdog: board.watchdog,
+                lamp: board.lamp,
+            },
+            client,
+            link: DeviceLink::new(key, entropy, hello, timing),
+            frame: FrameBuffer::new(),
+            input: [0; INPUT_BYTES],
+        }
+    }
+
+    /// Sends what is due, then sleeps until bytes come or time is up.
+    async fn wait(&mut self, memory: &mut Memory) {
+        self.parts.watchdog.feed();
+        if self.send_one(Some(memory)).await {
+            self.take_pending(Some(memory)).await;
+            return;
+        }
+        let idle = self.parts.clock.now().saturating_add(IDLE);
+        let wake = self.link.next_wake().map_or(idle, |wake| wake.min(idle));
+        let Parts { rx, clock, .. } = &mut self.parts;
+        match select(rx.read(&mut self.input), clock.wait_until(wake)).await {
+            Either::First(Ok(count)) => self.take(count, Some(memory)),
+            // A line error damaged a frame at most, which its checksum tells.
+            Either::First(Err(_)) => {}
+            Either::Second(()) => {}
+        }
+        self.take_time(Some(memory));
+    }
+
+    /// Keeps the link going between two steps of work that holds the memory.
+    pub(crate) async fn attend(&mut self) {
+        self.parts.watchdog.feed();
+        self.take_pending(None).await;
+        self.take_time(None);
+        while self.send_one(None).await {}
+        // The other tasks of the board, such as USB.
+        embassy_futures::yield_now().await;
+    }
+
+    /// Takes bytes that are already there.
+    async fn take_pending(&mut self, mut memory: Option<&mut Memory>) {
+        while let Poll::Ready(Ok(count)) = poll_once(self.parts.rx.read(&mut self.input)) {
+            self.take(count, memory.as_deref_mut());
+        }
+    }
+
+    fn take(&mut self, count: usize, mut memory: Option<&mut Memory>) {
+        let now = self.parts.clock.now();
+        let mut bytes = &self.input[..count];
+        while !bytes.is_empty() {
+            let store = match memory.as_deref_mut() {
+                Some(memory) => memory.local.bytes(),
+                None => &mut [],
+            };
+            if let Some(event) = self.link.receive(now, &mut bytes, store) {
+                self.client
+                    .handle(&mut self.link, event, memory.as_deref_mut());
+            }
+        }
+    }
+
+    fn take_time(&mut self, mut memory: Option<&mut Memory>) {
+        while let Some(event) = self.link.poll(self.parts.clock.now()) {
+            self.client
+                .handle(&mut self.link, event, memory.as_deref_mut());
+        }
+    }
+
+    /// Sends one frame if one is due.
+    async fn send_one(&mut self, mut memory: Option<&mut Memory>) -> bool {
+        let now = self.parts.clock.now();
+        self.client
+            .flush(now, &mut self.link, memory.as_deref_mut());
+        let hello = self.link.hello_mut();
+        hello.ledger = self.client.store().snapshot();
+        hello.last_round = self.client.store().last_round();
+        let source = match memory {
+            Some(memory) => self.client.source(memory),
+            None => &[],
+        };
+        match self.link.transmit(now, source, &mut self.frame) {
+            // A line that cannot be written to loses the frame, as any line may.
+            Some(bytes) => self.parts.tx.write_all(bytes).await.is_ok(),
+            None => false,
         }
     }
 }

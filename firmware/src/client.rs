@@ -1,0 +1,404 @@
+//! The client's state machine: what the base station says goes in, answers and work come out;
+//! no waiting inside.
+
+use gleaner_shared::mlp::code::Code;
+use gleaner_shared::mlp::{Samples, Width};
+use gleaner_shared::units::{Cycles, Micros, PicoJoules};
+use gleaner_shared::wire::link::{DeviceEnd, DeviceLink, Event};
+use gleaner_shared::wire::message::{
+    DeclineReason, DeviceToHost, HostToDevice, ModelHash, Offer, Order, OrderReply, Payload,
+    Provision, RejectReason, Report,
+};
+use heapless::Deque;
+
+use crate::data::{Flashed, LocalData};
+use crate::hash::hash_of;
+use crate::model::{HIDDEN, INPUTS, Memory, OUTPUTS, Params, Rows};
+use crate::retained::Retained;
+use crate::store::{Estimate, Store};
+
+/// Answers waiting for room in the link's queue; the base station has one question open.
+const ANSWERS: usize = 4;
+
+/// What the runner is to do besides keeping the link going.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Work {
+    /// Nothing.
+    Wait,
+    /// Train as ordered.
+    Train(Order),
+    /// Restart the board.
+    Reboot,
+}
+
+/// Where in a round the client stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    Idle,
+    /// Bytes of an echo on their way back.
+    Echoing {
+        length: usize,
+        offered: bool,
+    },
+    Training(Order),
+    /// An update, coded in the error rows, until the round is closed.
+    Uploading {
+        report: Report,
+        length: usize,
+        reported: bool,
+        offered: bool,
+    },
+}
+
+/// A federated client.
+pub struct Client<'a, M> {
+    flashed: Flashed<'a>,
+    store: Store<M>,
+    number: Option<u32>,
+    /// Whether this session's base station said who it takes the client for.
+    provisioned: bool,
+    /// What the global parameters are, if anything.
+    model: Option<ModelHash>,
+    phase: Phase,
+    cycles_per_epoch: Cycles,
+    answers: Deque<DeviceToHost, ANSWERS>,
+    reboot: bool,
+}
+
+impl<'a, M: Retained> Client<'a, M> {
+    /// Makes a client of what is in flash and what survived the reset; `cycles_per_sample` is
+    /// what an epoch is expected to take before one was measured.
+    pub fn new(flashed: Flashed<'a>, retained: M, cycles_per_sample: u32) -> Self {
+        let samples = flashed.data.map_or(0, |data| data.len() as u64);
+        Self {
+            flashed,
+            store: Store::new(retained),
+            number: None,
+            provisioned: false,
+            model: None,
+            phase: Phase::Idle,
+            cycles_per_epoch: Cycles(samples * u64::from(cycles_per_sample)),
+            answers: Deque::new(),
+            reboot: false,
+        }
+    }
+
+    /// Returns the energy store.
+    pub fn store(&mut self) -> &mut Store<M> {
+        &mut self.store
+    }
+
+    /// Returns the local samples, if there are any to train on.
+    #[must_use]
+    pub const fn data(&self) -> Option<LocalData<'a>> {
+        self.flashed.data
+    }
+
+    /// Returns the number the base station gave, or the shard's.
+    #[must_use]
+    pub fn number(&self) -> u32 {
+        self.number.or(self.flashed.client()).unwrap_or_default()
+    }
+
+    /// Returns what there is to do.
+    #[must_use]
+    pub const fn work(&self) -> Work {
+        match self.phase {
+            _ if self.reboot => Work::Reboot,
+            Phase::Training(order) => Work::Train(order),
+            _ => Work::Wait,
+        }
+    }
+
+    /// Returns the bytes on offer.
+    pub fn source<'m>(&self, memory: &'m mut Memory) -> &'m [u8] {
+        match self.phase {
+            Phase::Echoing { length, .. } => &memory.local.bytes()[..length],
+            Phase::Uploading { length, .. } => &memory.rows.bytes()[..length],
+            Phase::Idle | Phase::Training(_) => &[],
+        }
+    }
+
+    /// Takes what happened on the link. While training, `memory` is elsewhere.
+    pub fn handle(
+        &mut self,
+        link: &mut DeviceLink,
+        event: Event<DeviceEnd>,
+        memory: Option<&mut Memory>,
+    ) {
+        match event {
+            Event::Connected(()) => self.start_session(),
+            Event::Message(message) => self.hear(link, &message),
+            Event::Offered(offer) => self.answer_offer(link, &offer, memory),
+            Event::Received(offer) => {
+                if let Some(memory) = memory {
+                    self.receive(&offer, memory);
+                }
+            }
+            Event::Delivered(_) => {
+                if matches!(self.phase, Phase::Echoing { .. }) {
+                    self.phase = Phase::Idle;
+                }
+            }
+            Event::Rejected(..) => self.drop_work(),
+            Event::TransferTimedOut(_) => self.offer_again(),
+            // The link connects again by itself, and training goes on meanwhile.
+            Event::Lost(_)
+            | Event::Refused(_)
+            | Event::Nacked(_)
+            | Event::Pong { .. }
+            | Event::ChunkReceived { .. }
+            | Event::Corrupt(_) => {}
+        }
+    }
+
+    /// Hands the link what waits for it.
+    pub fn flush(&mut self, now: Micros, link: &mut DeviceLink, memory: Option<&mut Memory>) {
+        while let Some(answer) = self.answers.front() {
+            if link.send(answer.clone()).is_err() {
+                return;
+            }
+            self.answers.pop_front();
+        }
+        let Some(memory) = memory else { return };
+        match &mut self.phase {
+            Phase::Uploading {
+                report,
+                length,
+                reported,
+                offered,
+            } if self.provisioned => {
+                if !*reported {
+                    *reported = link.send(DeviceToHost::Report(*report)).is_ok();
+                }
+                if *reported && !*offered && *length > 0 {
+                    let source = &memory.rows.bytes()[..*length];
+                    let offer = link.offer(now, Payload::Update, report.round, source);
+                    *offered = offer.is_ok();
+                }
+            }
+            Phase::Echoing { length, offered } if !*offered => {
+                let source = &memory.local.bytes()[..*length];
+                *offered = link.offer(now, Payload::Echo, 0, source).is_ok();
+            }
+            _ => {}
+        }
+    }
+
+    /// Ends training with its report; `length` bytes of update are in the error rows.
+    pub fn finish_training(&mut self, report: Report, length: usize) {
+        if report.epochs > 0 {
+            let measured = report.cycles.0 / u64::from(report.epochs);
+            self.cycles_per_epoch = Cycles(measured);
+        }
+        self.store.settle();
+        self.phase = Phase::Uploading {
+            report,
+            length,
+            reported: false,
+            offered: false,
+        };
+    }
+
+    fn start_session(&mut self) {
+        self.answers.clear();
+        self.provisioned = false;
+        self.offer_again();
+        if let Phase::Uploading { reported, .. } = &mut self.phase {
+            *reported = false;
+        }
+        if matches!(self.phase, Phase::Echoing { .. }) {
+            self.phase = Phase::Idle;
+        }
+    }
+
+    fn offer_again(&mut self) {
+        if let Phase::Uploading { offered, .. } | Phase::Echoing { offered, .. } = &mut self.phase {
+            *offered = false;
+        }
+    }
+
+    fn hear(&mut self, link: &mut DeviceLink, message: &HostToDevice) {
+        match message {
+            HostToDevice::Provision(provision) => self.provision(provision),
+            HostToDevice::Order(order) => {
+                let reply = self.take_order(order);
+                self.answer(DeviceToHost::OrderReply(reply));
+            }
+            HostToDevice::Cancel { round } => {
+                if self.round() == Some(*round) {
+                    link.withdraw();
+                    self.drop_work();
+                }
+                if let Some(ledger) = self.store.snapshot() {
+                    let round = *round;
+                    self.answer(DeviceToHost::Cancelled { round, ledger });
+                }
+            }
+            HostToDevice::Commit { mark, .. } => {
+                self.store.close_round(*mark);
+                if self.round().is_some_and(|round| round <= mark.round) {
+                    self.drop_work();
+                }
+            }
+            HostToDevice::Inspect => {
+                let counters = link.counters();
+                self.answer(DeviceToHost::Counters(counters));
+            }
+            HostToDevice::Reboot => self.reboot = true,
+            // The link handles these.
+            HostToDevice::Link(_)
+            | HostToDevice::Connect(_)
+            | HostToDevice::Welcome { .. }
+            | HostToDevice::Refuse(_) => {}
+        }
+    }
+
+    fn provision(&mut self, provision: &Provision) {
+        // A ledger that does not add up is not answered: the base station sees its provision
+        // stall and reports the board.
+        let Some(ledger) = self.store.provision(provision) else {
+            return;
+        };
+        let client = provision.client;
+        self.number = Some(client);
+        self.provisioned = true;
+        let closed = provision.last_round.map(|mark| mark.round);
+        if self.round() <= closed {
+            self.drop_work();
+        }
+        self.answer(DeviceToHost::Provisioned { client, ledger });
+    }
+
+    fn take_order(&mut self, order: &Order) -> OrderReply {
+        let outcome = self.judge(order);
+        if outcome.is_ok() && order.participate {
+            self.phase = Phase::Training(*order);
+        }
+        OrderReply {
+            round: order.round,
+            declined: outcome.err(),
+            reserved: outcome.unwrap_or_default(),
+        }
+    }
+
+    /// Books the round's income and sets aside what the order costs, or says why not.
+    fn judge(&mut self, order: &Order) -> Result<PicoJoules, DeclineReason> {
+        if !self.provisioned {
+            return Err(DeclineReason::NotProvisioned);
+        }
+        if let Some(mark) = self.store.last_round()
+            && order.round <= mark.round
+        {
+            return Err(DeclineReason::Stale { newest: mark.round });
+        }
+        if let Some(round) = self.round() {
+            if round >= order.round {
+                return Err(DeclineReason::Busy { round });
+            }
+            // The base station went on without the unfinished round.
+            self.drop_work();
+        }
+        self.store.begin_round(order.round);
+        if !order.participate {
+            return Ok(PicoJoules::ZERO);
+        }
+        if self.flashed.data.is_none() || self.flashed.client() != self.number {
+            return Err(DeclineReason::Shard(self.flashed.status));
+        }
+        if self.model != Some(order.model) {
+            return Err(DeclineReason::Model);
+        }
+        if order.epochs == 0 || upload_width(order.uplink_bits).is_none() {
+            return Err(DeclineReason::Invalid);
+        }
+        self.store
+            .reserve(&Estimate {
+                epochs: order.epochs,
+                cycles_per_epoch: self.cycles_per_epoch,
+                power: order.power,
+                airtime: order.airtime,
+            })
+            .map_err(DeclineReason::Energy)
+    }
+
+    fn answer_offer(&mut self, link: &mut DeviceLink, offer: &Offer, memory: Option<&mut Memory>) {
+        let answer = match memory {
+            None => link.reject(RejectReason::Busy),
+            // An echo is sent from where it was received.
+            Some(_) if matches!(self.phase, Phase::Echoing { .. }) => {
+                link.reject(RejectReason::Busy)
+            }
+            Some(_) if offer.payload == Payload::Echo && self.phase != Phase::Idle => {
+                link.reject(RejectReason::Busy)
+            }
+            Some(memory) => link.accept(memory.local.bytes()).map(drop),
+        };
+        // A full queue drops the answer; the sender asks again.
+        let _ = answer;
+    }
+
+    fn receive(&mut self, offer: &Offer, memory: &mut Memory) {
+        let bytes = match memory.local.bytes().get(..offer.len as usize) {
+            Some(bytes) => bytes,
+            None => return,
+        };
+        match offer.payload {
+            Payload::Model => {
+                let taken = memory.global.read_exact(bytes);
+                self.model = taken.then_some(offer.hash);
+            }
+            Payload::Update => {
+                let width = [Width::Byte, Width::Wide]
+                    .into_iter()
+                    .find(|width| width.coded_bytes(Params::COUNT) == bytes.len());
+                let code = width.and_then(|width| {
+                    Code::<'_, INPUTS, HIDDEN, OUTPUTS>::parse(bytes, width).ok()
+                });
+                if let Some(code) = code
+                    && self.model.is_some()
+                {
+                    code.apply(&mut memory.global);
+                    self.model = Some(hash_of(&memory.global));
+                }
+            }
+            Payload::Echo => {
+                self.phase = Phase::Echoing {
+                    length: bytes.len(),
+                    offered: false,
+                };
+            }
+        }
+    }
+
+    /// Returns the round being worked on.
+    const fn round(&self) -> Option<u32> {
+        match self.phase {
+            Phase::Training(order) => Some(order.round),
+            Phase::Uploading { report, .. } => Some(report.round),
+            Phase::Idle | Phase::Echoing { .. } => None,
+        }
+    }
+
+    fn drop_work(&mut self) {
+        self.store.settle();
+        self.phase = Phase::Idle;
+    }
+
+    fn answer(&mut self, message: DeviceToHost) {
+        // The base station has one question open at a time, so there is room; a question that
+        // goes unanswered is asked again.
+        let _ = self.answers.push_back(message);
+    }
+}
+
+/// Returns the width of an upload whose code fits where the error rows were.
+#[must_use]
+pub fn upload_width(bits: u8) -> Option<Width> {
+    let width = match bits {
+        8 => Width::Byte,
+        16 => Width::Wide,
+        _ => return None,
+    };
+    (width.coded_bytes(Params::COUNT) <= size_of::<Rows>()).then_some(width)
+}

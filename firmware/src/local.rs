@@ -1,0 +1,41 @@
+//! One block of RAM with two uses at different times: the model in training, and the bytes of a
+//! transfer on their way in.
+//!
+//! Two copies of the paper's model and the error rows of a thousand samples leave an RP2040 no
+//! room for a third buffer of 80 KB.
+#![allow(unsafe_code)]
+
+use crate::model::{Params, STORE_BYTES};
+
+/// Parameters that can be seen as bytes.
+#[repr(transparent)]
+pub struct Local(Params);
+
+impl Local {
+    /// Returns cleared memory.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self(Params::new())
+    }
+
+    /// Returns the memory as parameters; what a transfer left there is a network of no meaning.
+    pub const fn params(&mut self) -> &mut Params {
+        &mut self.0
+    }
+
+    /// Returns the memory as bytes.
+    pub const fn bytes(&mut self) -> &mut [u8] {
+        const { assert!(size_of::<Params>() >= STORE_BYTES) };
+        // SAFETY: `Params` is `repr(C)` and made of integers without padding (its size equals
+        // that of its exact form, checked below), so every byte is initialised and every value
+        // of a byte leaves valid integers; the exclusive borrow lasts as long as the slice.
+        const { assert!(size_of::<Params>() == Params::EXACT_BYTES) };
+        unsafe { core::slice::from_raw_parts_mut((&raw mut self.0).cast(), size_of::<Params>()) }
+    }
+}
+
+impl Default for Local {
+    fn default() -> Self {
+        Self::new()
+    }
+}

@@ -1,0 +1,77 @@
+//! The network this firmware trains: its layer sizes, and all memory it needs.
+//!
+//! Another perceptron is built by changing the constants here; nothing else knows them.
+
+use gleaner_shared::mlp::{self, Scratch, Width, scratch_words};
+use gleaner_shared::wire::message::ModelShape;
+
+pub use crate::local::Local;
+
+/// Pixels of a sample.
+pub const INPUTS: usize = 784;
+/// Hidden units.
+pub const HIDDEN: usize = 50;
+/// Classes.
+pub const OUTPUTS: usize = 10;
+
+/// Most samples a board trains on: each takes a row of hidden errors in RAM.
+#[cfg(feature = "board-rp2040")]
+pub const MAX_SAMPLES: usize = 1_150;
+/// Most samples a board trains on: each takes a row of hidden errors in RAM.
+#[cfg(not(feature = "board-rp2040"))]
+pub const MAX_SAMPLES: usize = 2_000;
+
+/// The parameters of the network.
+pub type Params = mlp::Params<INPUTS, HIDDEN, OUTPUTS>;
+/// The trainer's working memory.
+pub type Work = mlp::Work<HIDDEN, OUTPUTS>;
+/// Memory that holds error rows during training and the coded update after it.
+pub type Rows = Scratch<{ scratch_words::<HIDDEN>(MAX_SAMPLES) }>;
+
+/// The sizes as they are told to the base station.
+pub const SHAPE: ModelShape = ModelShape {
+    inputs: INPUTS as u16,
+    hidden: HIDDEN as u16,
+    outputs: OUTPUTS as u16,
+};
+
+/// Bytes of the largest transfer taken: the whole model.
+pub const STORE_BYTES: usize = Params::EXACT_BYTES;
+
+/// Everything large, in one static.
+pub struct Memory {
+    /// The model both ends hold.
+    pub global: Params,
+    /// The model being trained; while none is, the link receives into it.
+    pub local: Local,
+    /// The trainer's working memory.
+    pub work: Work,
+    /// Error rows while training, the coded update afterwards.
+    pub rows: Rows,
+}
+
+impl Memory {
+    /// Returns cleared memory, ready for a static.
+    #[must_use]
+    pub const fn new() -> Self {
+        const {
+            let update = Width::Byte.coded_bytes(Params::COUNT);
+            assert!(
+                size_of::<Rows>() >= update,
+                "MAX_SAMPLES leaves no room for the coded update"
+            );
+        }
+        Self {
+            global: Params::new(),
+            local: Local::new(),
+            work: Work::new(),
+            rows: Rows::new(),
+        }
+    }
+}
+
+impl Default for Memory {
+    fn default() -> Self {
+        Self::new()
+    }
+}

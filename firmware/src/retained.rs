@@ -1,0 +1,152 @@
+//! What survives a reset: a small record in RAM that start-up code does not clear, with a
+//! checksum, since after a power cut the RAM holds noise.
+
+use crc::{CRC_32_ISO_HDLC, Crc};
+use gleaner_shared::energy::Snapshot;
+use gleaner_shared::units::PicoJoules;
+use gleaner_shared::wire::message::RoundMark;
+use serde::{Deserialize, Serialize};
+
+/// Bytes of the record in memory.
+pub const RECORD_BYTES: usize = 192;
+
+const MAGIC: [u8; 4] = *b"GLK1";
+const CRC32: Crc<u32> = Crc::<u32>::new(&CRC_32_ISO_HDLC);
+const BODY: usize = 8;
+
+/// Memory that keeps its content over a reset.
+pub trait Retained {
+    /// Reads all of it, noise included.
+    fn read(&self) -> [u8; RECORD_BYTES];
+
+    /// Writes all of it.
+    fn write(&mut self, bytes: &[u8; RECORD_BYTES]);
+}
+
+impl<M: Retained> Retained for &mut M {
+    fn read(&self) -> [u8; RECORD_BYTES] {
+        (**self).read()
+    }
+
+    fn write(&mut self, bytes: &[u8; RECORD_BYTES]) {
+        (**self).write(bytes);
+    }
+}
+
+/// Memory of a board that keeps nothing, and of tests.
+impl Retained for [u8; RECORD_BYTES] {
+    fn read(&self) -> [u8; RECORD_BYTES] {
+        *self
+    }
+
+    fn write(&mut self, bytes: &[u8; RECORD_BYTES]) {
+        *self = *bytes;
+    }
+}
+
+/// The store as it stood.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeptLedger {
+    /// Seed of the run it belongs to.
+    pub seed: u64,
+    /// The client it belongs to.
+    pub client: u32,
+    /// All counters.
+    pub snapshot: Snapshot,
+    /// What the store holds at most.
+    pub capacity: PicoJoules,
+    /// The round whose income was booked last, so that no round pays twice.
+    pub income_round: Option<u32>,
+}
+
+/// The record.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Record {
+    /// Starts since the memory was noise; makes every start different.
+    pub boots: u32,
+    /// The store, if the board was ever provisioned.
+    pub ledger: Option<KeptLedger>,
+    /// The last round the base station closed.
+    pub last_round: Option<RoundMark>,
+}
+
+impl Record {
+    /// Reads the record, or starts a fresh one where the memory holds none.
+    pub fn load(memory: &impl Retained) -> Self {
+        Self::parse(&memory.read()).unwrap_or_default()
+    }
+
+    /// Writes the record.
+    pub fn store(&self, memory: &mut impl Retained) {
+        let mut bytes = [0; RECORD_BYTES];
+        // A record that did not fit would be lost at the next reset, as after a power cut.
+        if postcard::to_slice(self, &mut bytes[BODY..]).is_ok() {
+            bytes[..4].copy_from_slice(&MAGIC);
+            let crc = CRC32.checksum(&bytes[BODY..]);
+            bytes[4..BODY].copy_from_slice(&crc.to_le_bytes());
+        }
+        memory.write(&bytes);
+    }
+
+    fn parse(bytes: &[u8; RECORD_BYTES]) -> Option<Self> {
+        let (head, body) = bytes.split_at(BODY);
+        let crc = CRC32.checksum(body).to_le_bytes();
+        if head[..4] != MAGIC || head[4..] != crc {
+            return None;
+        }
+        postcard::from_bytes(body).ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use gleaner_shared::wire::message::ModelHash;
+
+    use super::*;
+
+    fn largest() -> Record {
+        let most = PicoJoules::MAX;
+        Record {
+            boots: u32::MAX,
+            ledger: Some(KeptLedger {
+                seed: u64::MAX,
+                client: u32::MAX,
+                snapshot: Snapshot {
+                    initial: most,
+                    stored: most,
+                    harvested: most,
+                    compute: most,
+                    radio: most,
+                    idle: most,
+                    overflow: most,
+                    rounds: u32::MAX,
+                },
+                capacity: most,
+                income_round: Some(u32::MAX),
+            }),
+            last_round: Some(RoundMark {
+                round: u32::MAX,
+                model: ModelHash([0xFF; 16]),
+            }),
+        }
+    }
+
+    #[test]
+    fn the_largest_record_comes_back() {
+        let mut memory = [0xA5; RECORD_BYTES];
+        largest().store(&mut memory);
+        assert_eq!(Record::load(&memory), largest());
+    }
+
+    #[test]
+    fn noise_is_a_fresh_start() {
+        let mut memory = [0xA5; RECORD_BYTES];
+        assert_eq!(Record::load(&memory), Record::default());
+        largest().store(&mut memory);
+        for bit in 0..RECORD_BYTES * 8 {
+            let mut flipped = memory;
+            flipped[bit / 8] ^= 1 << (bit % 8);
+            assert_eq!(Record::load(&flipped), Record::default(), "bit {bit}");
+        }
+    }
+}

@@ -1,0 +1,259 @@
+//! A client's samples as they lie in its flash: header, pixels, labels.
+//!
+//! All numbers are little endian. 64 bytes of header, then `count` samples of `inputs` bytes,
+//! one byte a pixel, then `count` labels of one byte.
+//!
+//! | offset | bytes | field |
+//! |---|---|---|
+//! | 0 | 4 | magic `GLSH` |
+//! | 4 | 2 | format version, 1 |
+//! | 6 | 2 | inputs per sample |
+//! | 8 | 2 | classes |
+//! | 10 | 2 | flags; bit 0: a device key is present |
+//! | 12 | 4 | samples |
+//! | 16 | 4 | client |
+//! | 20 | 32 | device key, or zeros |
+//! | 52 | 4 | CRC-32 of pixels and labels |
+//! | 56 | 4 | zero |
+//! | 60 | 4 | CRC-32 of the header up to here |
+//!
+//! The key rides along because flashing its shard is what makes a board a particular client.
+
+use crc::{CRC_32_ISO_HDLC, Crc};
+
+/// Bytes in front of the first sample; a multiple of four, so that samples stay aligned.
+pub const HEADER_BYTES: usize = 64;
+
+const MAGIC: [u8; 4] = *b"GLSH";
+const VERSION: u16 = 1;
+const KEYED: u16 = 1;
+const CHECKED_BYTES: usize = 60;
+const CRC32: Crc<u32> = Crc::<u32>::new(&CRC_32_ISO_HDLC);
+
+/// What a shard says of itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ShardHeader {
+    /// Bytes of a sample.
+    pub inputs: u16,
+    /// Classes.
+    pub classes: u16,
+    /// Number of samples.
+    pub samples: u32,
+    /// The client it was made for.
+    pub client: u32,
+    /// The secret the client shares with its base station.
+    pub key: Option<[u8; 32]>,
+    /// CRC-32 of pixels and labels.
+    pub crc: u32,
+}
+
+/// Why there are no samples.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[non_exhaustive]
+pub enum ShardError {
+    /// The magic is not there: nothing was ever written.
+    Absent,
+    /// A format this build does not read.
+    Version {
+        /// The version found.
+        found: u16,
+    },
+    /// A checksum, a dimension or the length does not fit.
+    Damaged,
+}
+
+impl core::fmt::Display for ShardError {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            Self::Absent => f.write_str("no shard: write one with `gleaner shard`"),
+            Self::Version { found } => {
+                write!(f, "shard of format {found}, this build reads {VERSION}")
+            }
+            Self::Damaged => f.write_str("the shard is damaged: write it again"),
+        }
+    }
+}
+
+impl core::error::Error for ShardError {}
+
+impl ShardHeader {
+    /// Returns the bytes of the whole shard, or `None` when they are beyond counting.
+    #[must_use]
+    pub const fn total_bytes(&self) -> Option<usize> {
+        match (self.samples as usize).checked_mul(self.inputs as usize + 1) {
+            Some(body) => body.checked_add(HEADER_BYTES),
+            None => None,
+        }
+    }
+
+    /// Writes the header, with its checksum.
+    #[must_use]
+    pub fn to_bytes(&self) -> [u8; HEADER_BYTES] {
+        let mut bytes = [0; HEADER_BYTES];
+        let flags = if self.key.is_some() { KEYED } else { 0 };
+        bytes[..4].copy_from_slice(&MAGIC);
+        bytes[4..6].copy_from_slice(&VERSION.to_le_bytes());
+        bytes[6..8].copy_from_slice(&self.inputs.to_le_bytes());
+        bytes[8..10].copy_from_slice(&self.classes.to_le_bytes());
+        bytes[10..12].copy_from_slice(&flags.to_le_bytes());
+        bytes[12..16].copy_from_slice(&self.samples.to_le_bytes());
+        bytes[16..20].copy_from_slice(&self.client.to_le_bytes());
+        bytes[20..52].copy_from_slice(&self.key.unwrap_or_default());
+        bytes[52..56].copy_from_slice(&self.crc.to_le_bytes());
+        let crc = CRC32.checksum(&bytes[..CHECKED_BYTES]);
+        bytes[CHECKED_BYTES..].copy_from_slice(&crc.to_le_bytes());
+        bytes
+    }
+
+    /// Reads and checks the header of a flash region.
+    ///
+    /// # Errors
+    /// See [`ShardError`].
+    pub fn from_bytes(region: &[u8]) -> Result<Self, ShardError> {
+        let bytes: &[u8; HEADER_BYTES] = region.first_chunk().ok_or(ShardError::Absent)?;
+        if bytes[..4] != MAGIC {
+            return Err(ShardError::Absent);
+        }
+        if CRC32.checksum(&bytes[..CHECKED_BYTES]) != u32_at(bytes, CHECKED_BYTES) {
+            return Err(ShardError::Damaged);
+        }
+        match u16_at(bytes, 4) {
+            VERSION => {}
+            found => return Err(ShardError::Version { found }),
+        }
+        let mut key = [0; 32];
+        key.copy_from_slice(&bytes[20..52]);
+        Ok(Self {
+            inputs: u16_at(bytes, 6),
+            classes: u16_at(bytes, 8),
+            samples: u32_at(bytes, 12),
+            client: u32_at(bytes, 16),
+            key: (u16_at(bytes, 10) & KEYED != 0).then_some(key),
+            crc: u32_at(bytes, 52),
+        })
+    }
+}
+
+/// A shard whose header and checksum fit.
+#[derive(Clone, Copy, Debug)]
+pub struct Shard<'a> {
+    header: ShardHeader,
+    pixels: &'a [u8],
+    labels: &'a [u8],
+}
+
+impl<'a> Shard<'a> {
+    /// Opens the shard at the start of a flash region and checks all of it.
+    ///
+    /// # Errors
+    /// See [`ShardError`].
+    pub fn open(region: &'a [u8]) -> Result<Self, ShardError> {
+        let header = ShardHeader::from_bytes(region)?;
+        let end = header.total_bytes().ok_or(ShardError::Damaged)?;
+        let body = region.get(HEADER_BYTES..end).ok_or(ShardError::Damaged)?;
+        if CRC32.checksum(body) != header.crc {
+            return Err(ShardError::Damaged);
+        }
+        let (pixels, labels) = body.split_at(body.len() - header.samples as usize);
+        Ok(Self {
+            header,
+            pixels,
+            labels,
+        })
+    }
+
+    /// Returns the header.
+    #[must_use]
+    pub const fn header(&self) -> &ShardHeader {
+        &self.header
+    }
+
+    /// Returns all pixels, sample after sample.
+    #[must_use]
+    pub const fn pixels(&self) -> &'a [u8] {
+        self.pixels
+    }
+
+    /// Returns all labels.
+    #[must_use]
+    pub const fn labels(&self) -> &'a [u8] {
+        self.labels
+    }
+}
+
+/// Returns the checksum of pixels and labels, for the header's `crc`.
+#[must_use]
+pub fn body_crc(pixels: &[u8], labels: &[u8]) -> u32 {
+    let mut digest = CRC32.digest();
+    digest.update(pixels);
+    digest.update(labels);
+    digest.finalize()
+}
+
+fn u16_at(bytes: &[u8; HEADER_BYTES], at: usize) -> u16 {
+    u16::from_le_bytes([bytes[at], bytes[at + 1]])
+}
+
+fn u32_at(bytes: &[u8; HEADER_BYTES], at: usize) -> u32 {
+    u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample() -> Vec<u8> {
+        let (pixels, labels) = ([7, 0, 255, 1, 2, 3], [4, 9, 0]);
+        let header = ShardHeader {
+            inputs: 2,
+            classes: 10,
+            samples: 3,
+            client: 6,
+            key: Some([3; 32]),
+            crc: body_crc(&pixels, &labels),
+        };
+        let mut bytes = header.to_bytes().to_vec();
+        bytes.extend(pixels);
+        bytes.extend(labels);
+        bytes
+    }
+
+    #[test]
+    fn what_was_written_is_read() {
+        let mut region = sample();
+        region.extend([0xFF; 40]);
+        let shard = Shard::open(&region).unwrap();
+        assert_eq!((shard.header().client, shard.header().key), (6, Some([3; 32])));
+        assert_eq!(shard.pixels(), [7, 0, 255, 1, 2, 3]);
+        assert_eq!(shard.labels(), [4, 9, 0]);
+    }
+
+    #[test]
+    fn erased_flash_holds_no_shard() {
+        assert_eq!(Shard::open(&[0xFF; 100]).unwrap_err(), ShardError::Absent);
+        assert_eq!(Shard::open(&[]).unwrap_err(), ShardError::Absent);
+    }
+
+    #[test]
+    fn any_flipped_bit_or_cut_is_found() {
+        let bytes = sample();
+        for bit in 32..bytes.len() * 8 {
+            let mut flipped = bytes.clone();
+            flipped[bit / 8] ^= 1 << (bit % 8);
+            assert_eq!(Shard::open(&flipped).unwrap_err(), ShardError::Damaged, "bit {bit}");
+        }
+        for end in HEADER_BYTES..bytes.len() {
+            assert_eq!(Shard::open(&bytes[..end]).unwrap_err(), ShardError::Damaged);
+        }
+    }
+
+    #[test]
+    fn a_newer_format_is_named() {
+        let mut bytes = sample();
+        bytes[4] = 2;
+        let crc = CRC32.checksum(&bytes[..CHECKED_BYTES]);
+        bytes[CHECKED_BYTES..HEADER_BYTES].copy_from_slice(&crc.to_le_bytes());
+        assert_eq!(Shard::open(&bytes).unwrap_err(), ShardError::Version { found: 2 });
+    }
+}
