@@ -14,12 +14,15 @@ pub const HIDDEN: usize = 50;
 /// Classes.
 pub const OUTPUTS: usize = 10;
 
-/// Most samples a board trains on: each takes a row of hidden errors in RAM.
+/// RAM for the error rows, one a sample: what an RP2040 has left beside two models.
 #[cfg(feature = "board-rp2040")]
-pub const MAX_SAMPLES: usize = 1_150;
-/// Most samples a board trains on: each takes a row of hidden errors in RAM.
+const ROWS_BYTES: usize = 57_200;
+/// RAM for the error rows, one a sample: two thousand of them, or a 16-bit update.
 #[cfg(not(feature = "board-rp2040"))]
-pub const MAX_SAMPLES: usize = 2_000;
+const ROWS_BYTES: usize = 208_000;
+
+/// Most samples a board trains on.
+pub const MAX_SAMPLES: usize = ROWS_BYTES / size_of::<u32>() / scratch_words::<HIDDEN>(1);
 
 /// The parameters of the network.
 pub type Params = mlp::Params<INPUTS, HIDDEN, OUTPUTS>;

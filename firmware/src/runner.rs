@@ -9,6 +9,7 @@ use gleaner_shared::units::Micros;
 use gleaner_shared::wire::FrameBuffer;
 use gleaner_shared::wire::link::{DeviceLink, Timing};
 
+use crate::board::BAUD;
 use crate::client::{Client, Work};
 use crate::data::Flashed;
 use crate::identity;
@@ -22,8 +23,8 @@ const IDLE: Micros = Micros(500_000);
 const INPUT_BYTES: usize = 256;
 
 /// Runs the client for ever.
-pub async fn run<P: Platform>(board: Board<P>, memory: &mut Memory, timing: Timing) -> ! {
-    let mut runner = Runner::new(board, timing);
+pub async fn run<P: Platform>(board: Board<P>, memory: &mut Memory) -> ! {
+    let mut runner = Runner::new(board, Timing::for_bit_rate(BAUD));
     loop {
         match runner.client.work() {
             Work::Wait => runner.wait(memory).await,

@@ -1,12 +1,12 @@
-//! Entry point of the emulated board.
+//! Entry point of the emulated Cortex-M4.
 #![no_std]
 #![no_main]
 
 use embassy_executor::Spawner;
-use gleaner_firmware::board::emulated;
+use gleaner_firmware::board::{emulated, client_memory};
 use gleaner_firmware::runner;
 
 #[embassy_executor::main]
 async fn main(spawner: Spawner) {
-    runner::run(emulated::start(spawner)).await
+    runner::run(emulated::start(spawner), client_memory()).await
 }

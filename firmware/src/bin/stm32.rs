@@ -1,12 +1,12 @@
-//! Entry point of the stm32 board.
+//! Entry point of a Nucleo-L4R5ZI.
 #![no_std]
 #![no_main]
 
 use embassy_executor::Spawner;
-use gleaner_firmware::board::stm32;
+use gleaner_firmware::board::{stm32, client_memory};
 use gleaner_firmware::runner;
 
 #[embassy_executor::main]
 async fn main(spawner: Spawner) {
-    runner::run(stm32::start(spawner)).await
+    runner::run(stm32::start(spawner), client_memory()).await
 }

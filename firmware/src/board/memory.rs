@@ -1,8 +1,14 @@
-//! What the linker script tells: where the shard lies and how deep the stack went.
+//! What the linker script lays out: the shard, the stack, the RAM that start-up does not clear,
+//! and the client's large memory.
 
+use core::mem::MaybeUninit;
 use core::ptr;
 
+use static_cell::ConstStaticCell;
+
+use crate::model::Memory;
 use crate::platform::StackUse;
+use crate::retained::{RECORD_BYTES, Retained};
 
 unsafe extern "C" {
     static _shard_start: u8;
@@ -40,5 +46,40 @@ pub fn stack_use() -> StackUse {
             available_bytes: top.byte_offset_from_unsigned(bottom) as u32,
             used_bytes: top.byte_offset_from_unsigned(lowest_used) as u32,
         }
+    }
+}
+
+/// Hands over the client's memory, once.
+///
+/// # Panics
+/// When called again.
+pub fn client_memory() -> &'static mut Memory {
+    static MEMORY: ConstStaticCell<Memory> = ConstStaticCell::new(Memory::new());
+    MEMORY.take()
+}
+
+#[unsafe(link_section = ".uninit.retained")]
+static mut RETAINED: MaybeUninit<[u8; RECORD_BYTES]> = MaybeUninit::uninit();
+
+/// RAM that a reset leaves as it was.
+pub struct RetainedRam(());
+
+impl RetainedRam {
+    /// Takes hold of it; a board does so once.
+    pub(super) const fn new() -> Self {
+        Self(())
+    }
+}
+
+impl Retained for RetainedRam {
+    fn read(&self) -> [u8; RECORD_BYTES] {
+        // SAFETY: the section is RAM, so a volatile read yields some bytes, and bytes have no
+        // invalid value; nobody else holds the static.
+        unsafe { ptr::read_volatile((&raw const RETAINED).cast()) }
+    }
+
+    fn write(&mut self, bytes: &[u8; RECORD_BYTES]) {
+        // SAFETY: as in `read`; `&mut self` is the only writer.
+        unsafe { ptr::write_volatile((&raw mut RETAINED).cast(), *bytes) }
     }
 }

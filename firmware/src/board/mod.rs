@@ -20,6 +20,8 @@ pub mod rp2040;
 pub mod stm32;
 
 #[cfg(feature = "_device")]
+mod clock;
+#[cfg(feature = "_device")]
 mod memory;
 #[cfg(feature = "_device")]
 mod panic;
@@ -28,6 +30,9 @@ mod systick;
 
 /// Speed of every board's UART: the fastest that common USB bridges and ST-Links carry.
 pub const BAUD: u32 = 921_600;
+
+#[cfg(feature = "_device")]
+pub use memory::client_memory;
 
 /// How long a board may make no progress before its watchdog resets it.
 pub const WATCHDOG_MS: u32 = 2_000;

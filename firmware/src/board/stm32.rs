@@ -1,35 +1,58 @@
 //! Nucleo-L4R5ZI: STM32L4R5 at 120 MHz, the link on LPUART1 (PG7, PG8), which the on-board
 //! ST-Link shows as a serial port; the lamp is LD1 on PC7.
 
-use cortex_m::peripheral::{DWT, Peripherals};
+use cortex_m::peripheral::{DWT, Peripherals, SCB};
 use embassy_executor::Spawner;
 use embassy_stm32::gpio::{Level, Output, Speed};
-use embassy_stm32::peripherals::{IWDG, LPUART1};
+use embassy_stm32::peripherals::{IWDG, LPUART1, RNG};
 use embassy_stm32::rcc::{AHBPrescaler, Pll, PllMul, PllPreDiv, PllRDiv, PllSource, Sysclk};
+use embassy_stm32::rng::{self, Rng};
 use embassy_stm32::usart::{self, BufferedUart, BufferedUartRx, BufferedUartTx};
 use embassy_stm32::wdg::IndependentWatchdog;
 use embassy_stm32::{Config, bind_interrupts, pac, rcc};
 use gleaner_shared::units::Cycles;
+use gleaner_shared::wire::message::DeviceId;
 use static_cell::StaticCell;
 
-use super::{BAUD, WATCHDOG_MS, memory};
-use crate::platform::{self, Board, CycleCounter};
+use super::clock::EmbassyClock;
+use super::memory::{self, RetainedRam};
+use super::{BAUD, WATCHDOG_MS};
+use crate::platform::{self, Board, CycleCounter, Platform, StackUse};
 
 bind_interrupts!(struct Irqs {
     LPUART1 => usart::BufferedInterruptHandler<LPUART1>;
+    RNG => rng::InterruptHandler<RNG>;
 });
-
-/// Clock of the core, set by [`fastest_clock`].
-const CLOCK_HZ: u32 = 120_000_000;
 
 const RX_BUFFER_BYTES: usize = 2_048;
 const TX_BUFFER_BYTES: usize = 256;
 
+/// The Nucleo-L4R5ZI.
+pub struct Nucleo;
+
+impl Platform for Nucleo {
+    type Rx = BufferedUartRx<'static>;
+    type Tx = BufferedUartTx<'static>;
+    type Clock = EmbassyClock;
+    type Cycles = DwtCounter;
+    type Watchdog = FedWatchdog;
+    type Lamp = Output<'static>;
+    type Retained = RetainedRam;
+
+    const NAME: &'static str = "nucleo-l4r5zi";
+    const CYCLES_PER_SAMPLE: u32 = 28_000;
+
+    fn stack_use() -> StackUse {
+        memory::stack_use()
+    }
+
+    fn reset() -> ! {
+        SCB::sys_reset()
+    }
+}
+
 /// Brings the board up.
-pub fn start(
-    _spawner: Spawner,
-) -> Board<BufferedUartRx<'static>, BufferedUartTx<'static>, DwtCounter, FedWatchdog, Output<'static>>
-{
+pub fn start(_spawner: Spawner) -> Board<Nucleo> {
     static RX: StaticCell<[u8; RX_BUFFER_BYTES]> = StaticCell::new();
     static TX: StaticCell<[u8; TX_BUFFER_BYTES]> = StaticCell::new();
 
@@ -57,18 +80,20 @@ pub fn start(
     let mut watchdog = IndependentWatchdog::new(p.IWDG, WATCHDOG_MS * 1_000);
     watchdog.unleash();
 
-    let mut device_id = [0; 8];
-    device_id.copy_from_slice(&embassy_stm32::uid::uid()[..8]);
+    let mut entropy = [0; 32];
+    Rng::new(p.RNG, Irqs).fill_bytes(&mut entropy);
+
     Board {
         rx,
         tx,
+        clock: EmbassyClock,
         cycles: DwtCounter::start(),
         watchdog: FedWatchdog(watchdog),
         lamp: Output::new(p.PC7, Level::Low, Speed::Low),
+        retained: RetainedRam::new(),
         shard: memory::shard(),
-        device_id,
-        clock_hz: CLOCK_HZ,
-        stack: memory::stack_use,
+        device: DeviceId(embassy_stm32::uid::uid()),
+        entropy,
     }
 }
 
@@ -114,8 +139,6 @@ impl DwtCounter {
 }
 
 impl CycleCounter for DwtCounter {
-    const RANGE: Cycles = Cycles(u32::MAX as u64);
-
     fn read(&self) -> u32 {
         DWT::cycle_count()
     }

@@ -27,8 +27,6 @@ impl SysTickCounter {
 }
 
 impl CycleCounter for SysTickCounter {
-    const RANGE: Cycles = Cycles(MASK as u64);
-
     fn read(&self) -> u32 {
         SYST::get_current()
     }

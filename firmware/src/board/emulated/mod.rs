@@ -3,11 +3,15 @@
 //! Under `-icount shift=0` the machine's clock advances one nanosecond per instruction, so time
 //! and cycle figures of this board are instruction counts and are labelled "emulated".
 
+use cortex_m::peripheral::SCB;
 use embassy_executor::Spawner;
 use gleaner_shared::units::Cycles;
+use gleaner_shared::wire::message::DeviceId;
 
-use super::{WATCHDOG_MS, memory};
-use crate::platform::{self, Board, CycleCounter};
+use super::WATCHDOG_MS;
+use super::clock::EmbassyClock;
+use super::memory::{self, RetainedRam};
+use crate::platform::{self, Board, CycleCounter, Platform, StackUse};
 
 mod register;
 mod time;
@@ -24,20 +28,46 @@ const TICK_HZ: u32 = 25_000_000;
 /// Instructions per second of emulated time under `-icount shift=0`.
 const INSTRUCTIONS_HZ: u32 = 1_000_000_000;
 
+/// The emulated Cortex-M4.
+pub struct EmulatedM4;
+
+impl Platform for EmulatedM4 {
+    type Rx = UartRx;
+    type Tx = UartTx;
+    type Clock = EmbassyClock;
+    type Cycles = TimerCounter;
+    type Watchdog = ApbWatchdog;
+    type Lamp = NoLamp;
+    type Retained = RetainedRam;
+
+    const NAME: &'static str = "emulated-m4";
+    const CYCLES_PER_SAMPLE: u32 = 28_000;
+
+    fn stack_use() -> StackUse {
+        memory::stack_use()
+    }
+
+    fn reset() -> ! {
+        SCB::sys_reset()
+    }
+}
+
 /// Brings the board up.
-pub fn start(_spawner: Spawner) -> Board<UartRx, UartTx, TimerCounter, ApbWatchdog, NoLamp> {
+pub fn start(_spawner: Spawner) -> Board<EmulatedM4> {
     let timer = time::start();
     let (tx, rx) = uart::start();
     Board {
         rx,
         tx,
+        clock: EmbassyClock,
         cycles: TimerCounter(timer),
         watchdog: ApbWatchdog::start(),
         lamp: NoLamp,
+        retained: RetainedRam::new(),
         shard: memory::shard(),
-        device_id: [0; 8],
-        clock_hz: INSTRUCTIONS_HZ,
-        stack: memory::stack_use,
+        // No chip, no number and no noise: emulated boards differ by their shards alone.
+        device: DeviceId::default(),
+        entropy: [0; 32],
     }
 }
 
@@ -45,8 +75,6 @@ pub fn start(_spawner: Spawner) -> Board<UartRx, UartTx, TimerCounter, ApbWatchd
 pub struct TimerCounter(time::FreeRunning);
 
 impl CycleCounter for TimerCounter {
-    const RANGE: Cycles = Cycles(u32::MAX as u64 * (INSTRUCTIONS_HZ / TICK_HZ) as u64);
-
     fn read(&self) -> u32 {
         self.0.ticks()
     }

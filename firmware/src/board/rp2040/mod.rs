@@ -1,20 +1,25 @@
 //! Raspberry Pi Pico: RP2040 at 125 MHz, the link on UART0 (GP0 transmits, GP1 receives) and on
 //! USB CDC-ACM at once, the lamp on GP25.
 
+use cortex_m::peripheral::SCB;
 use embassy_executor::Spawner;
-use embassy_rp::bind_interrupts;
+use embassy_rp::{Peri, bind_interrupts};
+use embassy_rp::clocks::RoscRng;
 use embassy_rp::flash::{Blocking, Flash};
 use embassy_rp::gpio::{Level, Output};
-use embassy_rp::peripherals::{UART0, USB};
+use embassy_rp::peripherals::{FLASH, UART0, USB};
 use embassy_rp::uart::{self, BufferedInterruptHandler, BufferedUart};
 use embassy_rp::usb::InterruptHandler;
 use embassy_rp::watchdog::Watchdog;
 use embassy_time::Duration;
+use gleaner_shared::wire::message::DeviceId;
 use static_cell::StaticCell;
 
-use super::{BAUD, WATCHDOG_MS, memory};
-use crate::board::systick::SysTickCounter;
-use crate::platform::{self, Board};
+use super::clock::EmbassyClock;
+use super::memory::{self, RetainedRam};
+use super::systick::SysTickCounter;
+use super::{BAUD, WATCHDOG_MS};
+use crate::platform::{self, Board, Platform, StackUse};
 
 mod ports;
 mod usb;
@@ -33,16 +38,39 @@ const FLASH_BYTES: usize = 2 * 1024 * 1024;
 const RX_BUFFER_BYTES: usize = 2_048;
 const TX_BUFFER_BYTES: usize = 256;
 
+/// The Raspberry Pi Pico.
+pub struct Pico;
+
+impl Platform for Pico {
+    type Rx = PortsRx;
+    type Tx = PortsTx;
+    type Clock = EmbassyClock;
+    type Cycles = SysTickCounter;
+    type Watchdog = FedWatchdog;
+    type Lamp = Output<'static>;
+    type Retained = RetainedRam;
+
+    const NAME: &'static str = "rp2040";
+    const CYCLES_PER_SAMPLE: u32 = 80_000;
+
+    fn stack_use() -> StackUse {
+        memory::stack_use()
+    }
+
+    fn reset() -> ! {
+        SCB::sys_reset()
+    }
+}
+
 /// Brings the board up.
-pub fn start(
-    spawner: Spawner,
-) -> Board<PortsRx, PortsTx, SysTickCounter, FedWatchdog, Output<'static>> {
+pub fn start(spawner: Spawner) -> Board<Pico> {
     static RX: StaticCell<[u8; RX_BUFFER_BYTES]> = StaticCell::new();
     static TX: StaticCell<[u8; TX_BUFFER_BYTES]> = StaticCell::new();
 
     let p = embassy_rp::init(Default::default());
-    let clock_hz = embassy_rp::clocks::clk_sys_freq();
-    let device_id = device_id(p.FLASH);
+    let device = device_id(p.FLASH);
+    let mut entropy = [0; 32];
+    RoscRng.fill_bytes(&mut entropy);
 
     let mut config = uart::Config::default();
     config.baudrate = BAUD;
@@ -56,7 +84,7 @@ pub fn start(
         config,
     );
     let (uart_tx, uart_rx) = uart.split();
-    let (usb_tx, usb_rx) = usb::start(spawner, p.USB, &device_id);
+    let (usb_tx, usb_rx) = usb::start(spawner, p.USB, &device);
 
     let mut watchdog = Watchdog::new(p.WATCHDOG);
     watchdog.start(Duration::from_millis(WATCHDOG_MS.into()));
@@ -64,27 +92,30 @@ pub fn start(
     Board {
         rx: PortsRx::new(uart_rx, usb_rx),
         tx: PortsTx::new(uart_tx, usb_tx),
+        clock: EmbassyClock,
         cycles: SysTickCounter::start(),
         watchdog: FedWatchdog(watchdog),
         lamp: Output::new(p.PIN_25, Level::Low),
+        retained: RetainedRam::new(),
         shard: memory::shard(),
-        device_id,
-        clock_hz,
-        stack: memory::stack_use,
+        device,
+        entropy,
     }
 }
 
 /// Returns the flash chip's unique number, or zeros where there is no boot ROM to read it with
 /// (an emulator).
-fn device_id(flash: embassy_rp::Peri<'static, embassy_rp::peripherals::FLASH>) -> [u8; 8] {
+fn device_id(flash: Peri<'static, FLASH>) -> DeviceId {
+    /// Bytes of the chip's number on the Pico's flash.
+    const UNIQUE_BYTES: usize = 8;
     /// Address of the boot ROM's magic number, which opens its function table.
     const ROM_MAGIC: *const [u8; 2] = 0x10 as *const [u8; 2];
-    let mut id = [0; 8];
+    let mut id = DeviceId::default();
     // SAFETY: the boot ROM is mapped at address 0 on every RP2040 and is read-only.
     if unsafe { ROM_MAGIC.read_volatile() } == *b"Mu" {
         let mut flash = Flash::<_, Blocking, FLASH_BYTES>::new_blocking(flash);
         // A chip that does not answer keeps the zeros; the shard's client id still tells it apart.
-        let _ = flash.blocking_unique_id(&mut id);
+        let _ = flash.blocking_unique_id(&mut id.0[..UNIQUE_BYTES]);
     }
     id
 }

@@ -6,6 +6,7 @@ use embassy_rp::peripherals::USB;
 use embassy_rp::usb::Driver;
 use embassy_usb::class::cdc_acm::{BufferedReceiver, CdcAcmClass, Sender, State};
 use embassy_usb::{Builder, Config, UsbDevice};
+use gleaner_shared::wire::message::DeviceId;
 use static_cell::StaticCell;
 
 use super::Irqs;
@@ -23,8 +24,8 @@ pub type UsbTx = Sender<'static, Driver<'static, USB>>;
 pub type UsbRx = BufferedReceiver<'static, Driver<'static, USB>>;
 
 /// Starts the USB device and returns its serial port.
-pub fn start(spawner: Spawner, usb: Peri<'static, USB>, device_id: &[u8; 8]) -> (UsbTx, UsbRx) {
-    static SERIAL: StaticCell<[u8; 16]> = StaticCell::new();
+pub fn start(spawner: Spawner, usb: Peri<'static, USB>, device: &DeviceId) -> (UsbTx, UsbRx) {
+    static SERIAL: StaticCell<[u8; 24]> = StaticCell::new();
     static CONFIGURATION: StaticCell<[u8; 128]> = StaticCell::new();
     static CONTROL: StaticCell<[u8; 64]> = StaticCell::new();
     static STATE: StaticCell<State<'static>> = StaticCell::new();
@@ -33,7 +34,7 @@ pub fn start(spawner: Spawner, usb: Peri<'static, USB>, device_id: &[u8; 8]) -> 
     let mut config = Config::new(VENDOR_ID, PRODUCT_ID);
     config.manufacturer = Some("Gleaner");
     config.product = Some("Gleaner client");
-    config.serial_number = Some(hexadecimal(device_id, SERIAL.init([0; 16])));
+    config.serial_number = Some(hexadecimal(device, SERIAL.init([0; 24])));
     let mut builder = Builder::new(
         Driver::new(usb, Irqs),
         config,
@@ -53,12 +54,12 @@ async fn run(mut device: UsbDevice<'static, Driver<'static, USB>>) -> ! {
     device.run().await
 }
 
-/// Writes `bytes` in hexadecimal, which is how the host finds a board again.
-fn hexadecimal<'a>(bytes: &[u8; 8], text: &'a mut [u8; 16]) -> &'a str {
+/// Writes the chip's number in hexadecimal, which is how the host finds a board again.
+fn hexadecimal<'a>(device: &DeviceId, text: &'a mut [u8; 24]) -> &'a str {
     const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
-    for (pair, byte) in text.chunks_exact_mut(2).zip(bytes) {
+    for (pair, byte) in text.chunks_exact_mut(2).zip(&device.0) {
         pair[0] = DIGITS[usize::from(byte >> 4)];
         pair[1] = DIGITS[usize::from(byte & 15)];
     }
-    core::str::from_utf8(text).unwrap_or("0000000000000000")
+    core::str::from_utf8(text).unwrap_or_default()
 }
