@@ -14,6 +14,7 @@ pub mod partition;
 pub mod preset;
 pub mod reference;
 pub mod scenario;
+pub mod shard;
 pub mod station;
 pub mod train;
 pub mod units;

@@ -3,9 +3,14 @@
 
 pub mod client;
 pub mod emulated;
+pub mod in_process;
 pub mod line;
 pub mod pair;
+pub mod reference;
+pub mod shard;
+pub mod station;
 pub mod transfer;
+pub mod wire;
 
 use indicatif::{ProgressBar, ProgressStyle};
 

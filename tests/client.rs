@@ -1,0 +1,232 @@
+//! Host and firmware over a paced line in virtual time: the firmware's own runner, the host's
+//! own link, every byte of the protocol between them.
+
+use gleaner_shared::energy::Ledger;
+use gleaner_shared::units::{Micros, PicoJoules};
+use gleaner_shared::wire::Key;
+use gleaner_shared::wire::link::Event;
+use gleaner_shared::wire::message::{
+    DeclineReason, DeviceToHost, HostToDevice, ModelHash, Payload, RejectReason, RoundMark,
+    ShardStatus,
+};
+use gleaner_tests::in_process::InProcess;
+use gleaner_tests::reference::{apply, coded, exact, initial, trained};
+use gleaner_tests::shard::Digits;
+use gleaner_tests::station::{Station, generous, training_order};
+use gleaner_tests::wire::Wire;
+
+const CLIENT: u32 = 4;
+const SEED: u64 = 11;
+
+fn digits() -> Digits {
+    Digits::take(0, 60)
+}
+
+fn station() -> Station<InProcess> {
+    Station::new(InProcess::start(&digits().shard(CLIENT, None)))
+}
+
+/// Connects, provisions and sends the first model.
+fn ready(station: &mut Station<InProcess>) -> ModelHash {
+    station.connect();
+    station.provision(generous(CLIENT, SEED));
+    station
+        .deliver(Payload::Model, 0, &exact(&initial(SEED)))
+        .hash
+}
+
+#[test]
+fn two_rounds_give_the_reference_model_to_the_bit() {
+    let mut station = station();
+    let mut model = ready(&mut station);
+    let mut global = initial(SEED);
+    for round in 1..=2 {
+        let order = training_order(round, 3, model);
+        assert_eq!(station.order(order).declined, None);
+        let report = station.report(round);
+        assert!(report.trained && report.loss_after_q20 < report.loss_before_q20);
+        assert!(report.ledger.is_consistent());
+        assert_eq!((report.samples, report.epochs), (60, 3));
+
+        let local = trained(&global, &digits(), CLIENT, &order);
+        let update = coded(&local, &global, CLIENT, &order);
+        assert_eq!(station.update(round), update);
+
+        // With one client its update is the broadcast.
+        apply(&update, &mut global);
+        station.deliver(Payload::Update, round + 1, &update);
+        model = ModelHash::of(&exact(&global));
+        station.commit(RoundMark { round, model });
+    }
+}
+
+#[test]
+fn the_greeting_names_build_board_shape_and_shard() {
+    let mut station = station();
+    let hello = station.connect();
+    assert!(hello.build.ends_with("+host"), "{}", hello.build);
+    assert_eq!(hello.board, "in-process");
+    let shape = (hello.shape.inputs, hello.shape.hidden, hello.shape.outputs);
+    assert_eq!(shape, (784, 50, 10));
+    assert!(
+        matches!(hello.shard, ShardStatus::Present { samples: 60, client: CLIENT, .. }),
+        "{:?}",
+        hello.shard
+    );
+    assert_eq!((hello.ledger, hello.last_round), (None, None));
+}
+
+#[test]
+fn without_a_good_shard_of_its_own_a_client_declines_to_train() {
+    let good = digits().shard(CLIENT, None);
+    let mut damaged = good.clone();
+    damaged[5_000] ^= 1;
+    let others = digits().shard(CLIENT + 1, None);
+    for (flash, expected) in [
+        (&[0xFF; 64][..], Some(ShardStatus::Absent)),
+        (&damaged, Some(ShardStatus::Damaged)),
+        (&others, None),
+    ] {
+        let mut station = Station::new(InProcess::start(flash));
+        let model = ready(&mut station);
+        let told = station.hello.as_ref().unwrap().shard;
+        let reply = station.order(training_order(1, 1, model));
+        assert_eq!(reply.declined, Some(DeclineReason::Shard(told)));
+        assert!(expected.is_none_or(|expected| expected == told), "{told:?}");
+    }
+}
+
+#[test]
+fn an_order_that_cannot_be_paid_is_declined_before_any_work() {
+    let mut station = station();
+    station.connect();
+    let mut poor = generous(CLIENT, SEED);
+    poor.harvest_per_round = PicoJoules(10);
+    poor.ledger = Ledger::new(PicoJoules(5), poor.storage_cap).snapshot();
+    station.provision(poor);
+    let model = station.deliver(Payload::Model, 0, &exact(&initial(SEED))).hash;
+    let reply = station.order(training_order(1, 1, model));
+    let Some(DeclineReason::Energy(shortfall)) = reply.declined else {
+        panic!("{:?}", reply.declined);
+    };
+    assert_eq!(shortfall.available, PicoJoules(15));
+    assert!(shortfall.needed > shortfall.available);
+}
+
+#[test]
+fn orders_out_of_place_are_declined_with_the_reason() {
+    let mut station = station();
+    station.connect();
+    let declined = |station: &mut Station<InProcess>, order| station.order(order).declined;
+    let blind = training_order(1, 1, ModelHash::default());
+    assert_eq!(
+        declined(&mut station, blind),
+        Some(DeclineReason::NotProvisioned)
+    );
+    station.provision(generous(CLIENT, SEED));
+    assert_eq!(declined(&mut station, blind), Some(DeclineReason::Model));
+    let model = station.deliver(Payload::Model, 0, &exact(&initial(SEED))).hash;
+    let mut invalid = training_order(1, 0, model);
+    assert_eq!(declined(&mut station, invalid), Some(DeclineReason::Invalid));
+    invalid = training_order(1, 1, model);
+    invalid.uplink_bits = 7;
+    assert_eq!(declined(&mut station, invalid), Some(DeclineReason::Invalid));
+    station.commit(RoundMark { round: 3, model });
+    let stale = training_order(3, 1, model);
+    assert_eq!(
+        declined(&mut station, stale),
+        Some(DeclineReason::Stale { newest: 3 })
+    );
+}
+
+#[test]
+fn a_cancelled_round_uploads_nothing_and_keeps_what_it_spent() {
+    let mut station = station();
+    let model = ready(&mut station);
+    station.order(training_order(1, 50, model));
+    station.expect(|message| match message {
+        DeviceToHost::Progress(progress) if progress.epoch == 2 => Some(()),
+        _ => None,
+    });
+    station.say(HostToDevice::Cancel { round: 1 });
+    let ledger = station.expect(|message| match message {
+        DeviceToHost::Cancelled { round: 1, ledger } => Some(*ledger),
+        _ => None,
+    });
+    assert!(ledger.compute > PicoJoules::ZERO && ledger.is_consistent());
+    assert_eq!(ledger.radio, PicoJoules::ZERO);
+    let reply = station.order(training_order(2, 1, model));
+    assert_eq!(reply.declined, None);
+    station.update(2);
+    assert_eq!(station.updates.len(), 1);
+}
+
+#[test]
+fn a_training_client_keeps_its_link_and_watchdog_and_takes_no_transfer() {
+    let mut station = station();
+    let model = ready(&mut station);
+    station.order(training_order(1, 400, model));
+    station.source = vec![1; 500];
+    let now = station.wire.now();
+    station
+        .link
+        .offer(now, Payload::Model, 1, &station.source)
+        .unwrap();
+    let mut hunger = Micros::ZERO;
+    let deadline = now.saturating_add(Micros(10_000_000));
+    let rejected = station.run_until(deadline, |station, event| {
+        hunger = hunger.max(station.wire.hunger());
+        match event {
+            Event::Rejected(_, reason) => Some(*reason),
+            _ => None,
+        }
+    });
+    assert_eq!(rejected, Some(RejectReason::Busy));
+    assert!(hunger < Micros(1_000_000), "{hunger}");
+}
+
+#[test]
+fn an_echo_comes_back() {
+    let mut station = station();
+    station.connect();
+    let bytes: Vec<u8> = (0..50_000u32).map(|i| (i * 7) as u8).collect();
+    station.deliver(Payload::Echo, 0, &bytes);
+    let deadline = station.wire.now().saturating_add(Micros(5_000_000));
+    let back = station.run_until(deadline, |station, event| match event {
+        Event::Received(offer) => Some(station.store[..offer.len as usize].to_vec()),
+        _ => None,
+    });
+    assert_eq!(back, Some(bytes));
+}
+
+#[test]
+fn a_key_in_the_shard_is_demanded_of_the_host() {
+    let flash = digits().shard(CLIENT, Some([0x5A; 32]));
+    let mut station = Station::with_keys(InProcess::start(&flash), Key::new([0x5A; 32]));
+    assert!(station.connect().secure);
+
+    let mut stranger = Station::new(InProcess::start(&flash));
+    let deadline = Micros(3_000_000);
+    let opened = stranger.run_until(deadline, |_, event| {
+        matches!(event, Event::Connected(_)).then_some(())
+    });
+    assert_eq!(opened, None);
+}
+
+#[test]
+fn a_reset_keeps_the_ledger_and_a_power_cut_falls_back_to_the_hosts() {
+    let mut station = station();
+    let model = ready(&mut station);
+    station.order(training_order(1, 1, model));
+    let spent = station.report(1).ledger;
+
+    station.wire.reset();
+    let hello = station.connect();
+    assert_eq!(hello.ledger, Some(spent));
+    assert_eq!(station.provision(generous(CLIENT, SEED)), spent);
+
+    station.wire.power_cycle();
+    assert_eq!(station.connect().ledger, None);
+    let confirmed = generous(CLIENT, SEED).ledger;
+    assert_eq!(station.provision(generous(CLIENT, SEED)), confirmed);
+}

@@ -1,0 +1,300 @@
+//! The firmware's client in this process: the same runner as on a board, over a paced line in
+//! virtual time.
+
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::convert::Infallible;
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll, Waker};
+
+use embedded_io_async::{ErrorType, Read, Write};
+use gleaner_firmware::model::Memory;
+use gleaner_firmware::platform::{
+    Board, Clock, CycleCounter, Lamp, Platform, StackUse, Watchdog,
+};
+use gleaner_firmware::retained::{RECORD_BYTES, Retained};
+use gleaner_firmware::runner;
+use gleaner_shared::units::{Cycles, Micros};
+use gleaner_shared::wire::message::DeviceId;
+
+use crate::wire::Wire;
+
+/// Ten bits a byte at 921,600 baud, in nanoseconds.
+const BYTE_NANOS: u64 = 10_851;
+/// Modelled time of one look at the clock during training.
+const STEP_MICROS: u64 = 5;
+
+/// What the client and its line share.
+#[derive(Default)]
+struct World {
+    now: Micros,
+    wake: Option<Micros>,
+    to_device: Direction,
+    to_host: Direction,
+    retained: Option<[u8; RECORD_BYTES]>,
+    fed: Micros,
+    reboot: bool,
+}
+
+/// One direction of the line: bytes and the moment each has arrived.
+#[derive(Default)]
+struct Direction {
+    bytes: VecDeque<(Micros, u8)>,
+    busy_until_nanos: u64,
+}
+
+impl Direction {
+    fn put(&mut self, now: Micros, bytes: &[u8]) {
+        self.busy_until_nanos = self.busy_until_nanos.max(now.0 * 1_000);
+        for &byte in bytes {
+            self.busy_until_nanos += BYTE_NANOS;
+            self.bytes
+                .push_back((Micros(self.busy_until_nanos.div_ceil(1_000)), byte));
+        }
+    }
+
+    fn take(&mut self, now: Micros, room: usize) -> Vec<u8> {
+        let ready = self.bytes.iter().take_while(|(at, _)| *at <= now).count();
+        let taken = self.bytes.drain(..ready.min(room));
+        taken.map(|(_, byte)| byte).collect()
+    }
+
+    fn next_arrival(&self) -> Option<Micros> {
+        self.bytes.front().map(|(at, _)| *at)
+    }
+}
+
+type Shared = Rc<RefCell<World>>;
+
+/// A client without a board.
+pub struct InProcess {
+    world: Shared,
+    shard: &'static [u8],
+    client: Pin<Box<dyn Future<Output = ()>>>,
+}
+
+impl InProcess {
+    /// Starts a client whose flash holds `shard`.
+    #[must_use]
+    pub fn start(shard: &[u8]) -> Self {
+        let world = Shared::default();
+        // A board's flash outlives its program.
+        let shard = Box::leak(shard.to_vec().into_boxed_slice());
+        let client = boot(&world, shard);
+        Self {
+            world,
+            shard,
+            client,
+        }
+    }
+
+    /// Returns how long ago the client last fed its watchdog.
+    #[must_use]
+    pub fn hunger(&self) -> Micros {
+        let world = self.world.borrow();
+        world.now.saturating_sub(world.fed)
+    }
+
+    /// Cuts the power: RAM that would survive a reset is lost too.
+    pub fn power_cycle(&mut self) {
+        self.world.borrow_mut().retained = None;
+        self.reset();
+    }
+}
+
+fn boot(world: &Shared, shard: &'static [u8]) -> Pin<Box<dyn Future<Output = ()>>> {
+    let board = Board::<InProcessBoard> {
+        rx: Rx(world.clone()),
+        tx: Tx(world.clone()),
+        clock: VirtualClock(world.clone()),
+        cycles: VirtualCycles(world.clone()),
+        watchdog: Watched(world.clone()),
+        lamp: Dark,
+        retained: Kept(world.clone()),
+        shard,
+        device: DeviceId([1; 12]),
+        entropy: [9; 32],
+    };
+    Box::pin(async move {
+        let mut memory = Box::new(Memory::new());
+        runner::run(board, &mut memory).await
+    })
+}
+
+impl Wire for InProcess {
+    fn now(&self) -> Micros {
+        self.world.borrow().now
+    }
+
+    fn exchange(&mut self, to_device: &[u8], until: Micros) -> Vec<u8> {
+        {
+            let mut world = self.world.borrow_mut();
+            let now = world.now;
+            world.to_device.put(now, to_device);
+        }
+        loop {
+            self.world.borrow_mut().wake = None;
+            let mut context = Context::from_waker(Waker::noop());
+            let _ = self.client.as_mut().poll(&mut context);
+            if std::mem::take(&mut self.world.borrow_mut().reboot) {
+                self.reset();
+            }
+            let mut world = self.world.borrow_mut();
+            let now = world.now;
+            let bytes = world.to_host.take(now, usize::MAX);
+            if !bytes.is_empty() || now >= until {
+                return bytes;
+            }
+            let next = [
+                world.wake,
+                world.to_device.next_arrival(),
+                world.to_host.next_arrival(),
+                Some(until),
+            ];
+            let next = next.into_iter().flatten().min().unwrap_or(until);
+            world.now = next.max(now.saturating_add(Micros(1)));
+        }
+    }
+
+    fn reset(&mut self) {
+        {
+            let mut world = self.world.borrow_mut();
+            world.to_device = Direction::default();
+            world.to_host = Direction::default();
+        }
+        self.client = boot(&self.world, self.shard);
+    }
+}
+
+/// The platform of a client in this process.
+struct InProcessBoard;
+
+impl Platform for InProcessBoard {
+    type Rx = Rx;
+    type Tx = Tx;
+    type Clock = VirtualClock;
+    type Cycles = VirtualCycles;
+    type Watchdog = Watched;
+    type Lamp = Dark;
+    type Retained = Kept;
+
+    const NAME: &'static str = "in-process";
+    const CYCLES_PER_SAMPLE: u32 = 80_000;
+
+    fn stack_use() -> StackUse {
+        StackUse::default()
+    }
+
+    fn reset() -> ! {
+        unreachable!("the runner waits for the reset that its watchdog would bring")
+    }
+}
+
+struct Rx(Shared);
+
+impl ErrorType for Rx {
+    type Error = Infallible;
+}
+
+impl Read for Rx {
+    async fn read(&mut self, buffer: &mut [u8]) -> Result<usize, Infallible> {
+        poll_fn(|_| {
+            let mut world = self.0.borrow_mut();
+            let now = world.now;
+            let bytes = world.to_device.take(now, buffer.len());
+            if bytes.is_empty() {
+                return Poll::Pending;
+            }
+            buffer[..bytes.len()].copy_from_slice(&bytes);
+            Poll::Ready(Ok(bytes.len()))
+        })
+        .await
+    }
+}
+
+struct Tx(Shared);
+
+impl ErrorType for Tx {
+    type Error = Infallible;
+}
+
+impl Write for Tx {
+    async fn write(&mut self, bytes: &[u8]) -> Result<usize, Infallible> {
+        {
+            let mut world = self.0.borrow_mut();
+            let now = world.now;
+            world.to_host.put(now, bytes);
+        }
+        let sent = Micros(self.0.borrow().to_host.busy_until_nanos / 1_000);
+        VirtualClock(self.0.clone()).wait_until(sent).await;
+        Ok(bytes.len())
+    }
+
+    async fn flush(&mut self) -> Result<(), Infallible> {
+        Ok(())
+    }
+}
+
+struct VirtualClock(Shared);
+
+impl Clock for VirtualClock {
+    fn now(&self) -> Micros {
+        self.0.borrow().now
+    }
+
+    async fn wait_until(&self, at: Micros) {
+        poll_fn(|_| {
+            let mut world = self.0.borrow_mut();
+            if world.now >= at {
+                return Poll::Ready(());
+            }
+            world.wake = Some(world.wake.map_or(at, |wake| wake.min(at)));
+            Poll::Pending
+        })
+        .await;
+    }
+}
+
+/// Every reading takes a little time, so that training takes some.
+struct VirtualCycles(Shared);
+
+impl CycleCounter for VirtualCycles {
+    fn read(&self) -> u32 {
+        let mut world = self.0.borrow_mut();
+        world.now = world.now.saturating_add(Micros(STEP_MICROS));
+        (world.now.0 * 125) as u32
+    }
+
+    fn between(&self, start: u32, end: u32) -> Cycles {
+        Cycles(u64::from(end.wrapping_sub(start)))
+    }
+}
+
+struct Watched(Shared);
+
+impl Watchdog for Watched {
+    fn feed(&mut self) {
+        let mut world = self.0.borrow_mut();
+        world.fed = world.now;
+    }
+}
+
+struct Dark;
+
+impl Lamp for Dark {
+    fn set(&mut self, _lit: bool) {}
+}
+
+struct Kept(Shared);
+
+impl Retained for Kept {
+    fn read(&self) -> [u8; RECORD_BYTES] {
+        self.0.borrow().retained.unwrap_or([0xA5; RECORD_BYTES])
+    }
+
+    fn write(&mut self, bytes: &[u8; RECORD_BYTES]) {
+        self.0.borrow_mut().retained = Some(*bytes);
+    }
+}

@@ -1,0 +1,276 @@
+//! A base station with one client: the host's link, driven over any [`Wire`].
+
+use gleaner_shared::energy::{CostModel, Ledger, Snapshot};
+use gleaner_shared::units::{Micros, NanoWatts, PicoJoules};
+use gleaner_shared::wire::link::{Event, HostEnd, HostLink, Timing};
+use gleaner_shared::wire::message::{
+    DeviceToHost, Hello, HostToDevice, ModelHash, Offer, Order, OrderReply, Payload, Provision,
+    Report, RoundMark,
+};
+use gleaner_shared::wire::{FrameBuffer, Insecure, Keyring, MAX_TRANSFER};
+
+use crate::wire::Wire;
+
+/// How long a client may take for anything.
+pub const PATIENCE: Micros = Micros(60_000_000);
+
+/// The host's end of one link.
+pub struct Station<W, K = Insecure> {
+    /// The line.
+    pub wire: W,
+    /// The link's state machine.
+    pub link: HostLink<K>,
+    /// What the client sends.
+    pub store: Vec<u8>,
+    /// What the client is sent.
+    pub source: Vec<u8>,
+    /// The greeting of the newest session.
+    pub hello: Option<Hello>,
+    /// Updates that arrived whole, by round.
+    pub updates: Vec<(u32, Vec<u8>)>,
+    frame: FrameBuffer,
+    input: Vec<u8>,
+}
+
+impl<W: Wire> Station<W> {
+    /// Connects without keys.
+    pub fn new(wire: W) -> Self {
+        Self::with_keys(wire, Insecure)
+    }
+}
+
+impl<W: Wire, K: Keyring> Station<W, K> {
+    /// Connects with keys.
+    pub fn with_keys(wire: W, keys: K) -> Self {
+        Self {
+            wire,
+            link: HostLink::new(keys, [7; 32], Timing::for_bit_rate(921_600)),
+            store: vec![0; MAX_TRANSFER],
+            source: Vec::new(),
+            hello: None,
+            updates: Vec::new(),
+            frame: FrameBuffer::new(),
+            input: Vec::new(),
+        }
+    }
+
+    /// Runs until `wanted` finds what it looks for, or the time is up.
+    pub fn run_until<T>(
+        &mut self,
+        deadline: Micros,
+        mut wanted: impl FnMut(&mut Self, &Event<HostEnd>) -> Option<T>,
+    ) -> Option<T> {
+        loop {
+            while let Some(event) = self.next_event() {
+                self.note(&event);
+                if let Some(found) = wanted(self, &event) {
+                    return Some(found);
+                }
+            }
+            let now = self.wire.now();
+            if now >= deadline {
+                return None;
+            }
+            let mut out = Vec::new();
+            while let Some(bytes) = self.link.transmit(now, &self.source, &mut self.frame) {
+                out.extend_from_slice(bytes);
+            }
+            let wake = self.link.next_wake().unwrap_or(deadline).min(deadline);
+            self.input = self.wire.exchange(&out, wake.max(now));
+        }
+    }
+
+    fn next_event(&mut self) -> Option<Event<HostEnd>> {
+        let now = self.wire.now();
+        let mut rest = &self.input[..];
+        let event = self.link.receive(now, &mut rest, &mut self.store);
+        let taken = self.input.len() - rest.len();
+        self.input.drain(..taken);
+        event.or_else(|| self.link.poll(now))
+    }
+
+    /// Does what every event asks for, whoever waits for it.
+    fn note(&mut self, event: &Event<HostEnd>) {
+        match event {
+            Event::Connected(hello) => self.hello = Some(hello.clone()),
+            Event::Offered(_) => {
+                let _ = self.link.accept(&self.store);
+            }
+            Event::Received(offer) => {
+                let bytes = self.store[..offer.len as usize].to_vec();
+                // A transfer of a round that is already here is the same update again.
+                let known = self.updates.iter().any(|(round, _)| *round == offer.round);
+                if offer.payload == Payload::Update && !known {
+                    self.updates.push((offer.round, bytes));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Waits for a message.
+    ///
+    /// # Panics
+    /// When it does not come in time.
+    #[track_caller]
+    pub fn expect<T>(&mut self, mut pick: impl FnMut(&DeviceToHost) -> Option<T>) -> T {
+        let deadline = self.wire.now().saturating_add(PATIENCE);
+        self.run_until(deadline, |_, event| match event {
+            Event::Message(message) => pick(message),
+            _ => None,
+        })
+        .expect("the client says what is expected of it")
+    }
+
+    /// Waits for a session.
+    ///
+    /// # Panics
+    /// When none opens in time.
+    #[track_caller]
+    pub fn connect(&mut self) -> Hello {
+        let deadline = self.wire.now().saturating_add(PATIENCE);
+        self.run_until(deadline, |_, event| match event {
+            Event::Connected(hello) => Some(hello.clone()),
+            _ => None,
+        })
+        .expect("the client connects")
+    }
+
+    /// Says something that must arrive.
+    ///
+    /// # Panics
+    /// Without a session or with a full queue.
+    #[track_caller]
+    pub fn say(&mut self, message: HostToDevice) {
+        self.link.send(message).expect("a session with room");
+    }
+
+    /// Provisions the client and returns the ledger it goes on with.
+    #[track_caller]
+    pub fn provision(&mut self, provision: Provision) -> Snapshot {
+        self.say(HostToDevice::Provision(provision));
+        self.expect(|message| match message {
+            DeviceToHost::Provisioned { ledger, .. } => Some(*ledger),
+            _ => None,
+        })
+    }
+
+    /// Gives an order and returns the answer.
+    #[track_caller]
+    pub fn order(&mut self, order: Order) -> OrderReply {
+        self.say(HostToDevice::Order(order));
+        self.expect(|message| match message {
+            DeviceToHost::OrderReply(reply) if reply.round == order.round => Some(*reply),
+            _ => None,
+        })
+    }
+
+    /// Sends bytes and returns when they arrived whole.
+    ///
+    /// # Panics
+    /// When they do not.
+    #[track_caller]
+    pub fn deliver(&mut self, payload: Payload, round: u32, bytes: &[u8]) -> Offer {
+        self.source = bytes.to_vec();
+        let now = self.wire.now();
+        let offer = self
+            .link
+            .offer(now, payload, round, &self.source)
+            .expect("a session without another transfer");
+        let deadline = now.saturating_add(PATIENCE);
+        self.run_until(deadline, |_, event| match event {
+            Event::Delivered(delivered) if delivered.transfer == offer.transfer => Some(*delivered),
+            Event::Rejected(_, reason) => panic!("the client rejects the transfer: {reason:?}"),
+            _ => None,
+        })
+        .expect("the transfer arrives")
+    }
+
+    /// Waits for the report of a round.
+    #[track_caller]
+    pub fn report(&mut self, round: u32) -> Report {
+        self.expect(|message| match message {
+            DeviceToHost::Report(report) if report.round == round => Some(*report),
+            _ => None,
+        })
+    }
+
+    /// Waits for the update of a round.
+    ///
+    /// # Panics
+    /// When it does not come in time.
+    #[track_caller]
+    pub fn update(&mut self, round: u32) -> Vec<u8> {
+        let find = |station: &Self| {
+            let found = station.updates.iter().find(|(of, _)| *of == round);
+            found.map(|(_, bytes)| bytes.clone())
+        };
+        if let Some(bytes) = find(self) {
+            return bytes;
+        }
+        let deadline = self.wire.now().saturating_add(PATIENCE);
+        self.run_until(deadline, |station, event| match event {
+            Event::Received(offer) if offer.round == round => find(station),
+            _ => None,
+        })
+        .expect("the update arrives")
+    }
+
+    /// Closes a round.
+    #[track_caller]
+    pub fn commit(&mut self, mark: RoundMark) {
+        self.say(HostToDevice::Commit {
+            mark,
+            counted: true,
+        });
+        self.settle();
+    }
+
+    /// Runs until everything said was acknowledged.
+    ///
+    /// # Panics
+    /// When that takes too long.
+    #[track_caller]
+    pub fn settle(&mut self) {
+        let deadline = self.wire.now().saturating_add(PATIENCE);
+        while !self.link.is_idle() {
+            let now = self.wire.now();
+            assert!(now < deadline, "the client acknowledges");
+            let soon = now.saturating_add(Micros(2_000));
+            self.run_until(soon, |_, _| None::<()>);
+        }
+    }
+}
+
+/// A provision with energy for anything.
+#[must_use]
+pub fn generous(client: u32, seed: u64) -> Provision {
+    let capacity = PicoJoules::from_joules(1_000.0);
+    Provision {
+        client,
+        seed,
+        storage_cap: capacity,
+        harvest_per_round: PicoJoules::from_joules(0.5),
+        cost: CostModel::paper(4.2e-26, 125e6),
+        ledger: Ledger::new(PicoJoules::from_joules(100.0), capacity).snapshot(),
+        last_round: None,
+    }
+}
+
+/// An order to train `epochs` from `model`.
+#[must_use]
+pub fn training_order(round: u32, epochs: u16, model: ModelHash) -> Order {
+    Order {
+        round,
+        participate: true,
+        channel: 0,
+        uplink_bits: 8,
+        epochs,
+        power: NanoWatts(50_000_000),
+        airtime: Micros(8_000),
+        learning_rate_q24: 1 << 23,
+        seed: 0x5EED,
+        model,
+        deadline: Micros(10_000_000),
+    }
+}
