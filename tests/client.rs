@@ -69,7 +69,14 @@ fn the_greeting_names_build_board_shape_and_shard() {
     let shape = (hello.shape.inputs, hello.shape.hidden, hello.shape.outputs);
     assert_eq!(shape, (784, 50, 10));
     assert!(
-        matches!(hello.shard, ShardStatus::Present { samples: 60, client: CLIENT, .. }),
+        matches!(
+            hello.shard,
+            ShardStatus::Present {
+                samples: 60,
+                client: CLIENT,
+                ..
+            }
+        ),
         "{:?}",
         hello.shard
     );
@@ -104,7 +111,9 @@ fn an_order_that_cannot_be_paid_is_declined_before_any_work() {
     poor.harvest_per_round = PicoJoules(10);
     poor.ledger = Ledger::new(PicoJoules(5), poor.storage_cap).snapshot();
     station.provision(poor);
-    let model = station.deliver(Payload::Model, 0, &exact(&initial(SEED))).hash;
+    let model = station
+        .deliver(Payload::Model, 0, &exact(&initial(SEED)))
+        .hash;
     let reply = station.order(training_order(1, 1, model));
     let Some(DeclineReason::Energy(shortfall)) = reply.declined else {
         panic!("{:?}", reply.declined);
@@ -125,12 +134,20 @@ fn orders_out_of_place_are_declined_with_the_reason() {
     );
     station.provision(generous(CLIENT, SEED));
     assert_eq!(declined(&mut station, blind), Some(DeclineReason::Model));
-    let model = station.deliver(Payload::Model, 0, &exact(&initial(SEED))).hash;
+    let model = station
+        .deliver(Payload::Model, 0, &exact(&initial(SEED)))
+        .hash;
     let mut invalid = training_order(1, 0, model);
-    assert_eq!(declined(&mut station, invalid), Some(DeclineReason::Invalid));
+    assert_eq!(
+        declined(&mut station, invalid),
+        Some(DeclineReason::Invalid)
+    );
     invalid = training_order(1, 1, model);
     invalid.uplink_bits = 7;
-    assert_eq!(declined(&mut station, invalid), Some(DeclineReason::Invalid));
+    assert_eq!(
+        declined(&mut station, invalid),
+        Some(DeclineReason::Invalid)
+    );
     station.commit(RoundMark { round: 3, model });
     let stale = training_order(3, 1, model);
     assert_eq!(

@@ -14,6 +14,7 @@ use heapless::Deque;
 use crate::data::{Flashed, LocalData};
 use crate::hash::hash_of;
 use crate::model::{HIDDEN, INPUTS, Memory, OUTPUTS, Params, Rows};
+use crate::platform::{Platform, StackUse};
 use crate::retained::Retained;
 use crate::store::{Estimate, Store};
 
@@ -62,13 +63,13 @@ pub struct Client<'a, M> {
     phase: Phase,
     cycles_per_epoch: Cycles,
     answers: Deque<DeviceToHost, ANSWERS>,
+    stack_use: fn() -> StackUse,
     reboot: bool,
 }
 
 impl<'a, M: Retained> Client<'a, M> {
-    /// Makes a client of what is in flash and what survived the reset; `cycles_per_sample` is
-    /// what an epoch is expected to take before one was measured.
-    pub fn new(flashed: Flashed<'a>, retained: M, cycles_per_sample: u32) -> Self {
+    /// Makes a client of what is in flash and what survived the reset.
+    pub fn new<P: Platform<Retained = M>>(flashed: Flashed<'a>, retained: M) -> Self {
         let samples = flashed.data.map_or(0, |data| data.len() as u64);
         Self {
             flashed,
@@ -77,8 +78,9 @@ impl<'a, M: Retained> Client<'a, M> {
             provisioned: false,
             model: None,
             phase: Phase::Idle,
-            cycles_per_epoch: Cycles(samples * u64::from(cycles_per_sample)),
+            cycles_per_epoch: Cycles(samples * u64::from(P::CYCLES_PER_SAMPLE)),
             answers: Deque::new(),
+            stack_use: P::stack_use,
             reboot: false,
         }
     }
@@ -244,6 +246,14 @@ impl<'a, M: Retained> Client<'a, M> {
             HostToDevice::Inspect => {
                 let counters = link.counters();
                 self.answer(DeviceToHost::Counters(counters));
+                let StackUse {
+                    available_bytes,
+                    used_bytes,
+                } = (self.stack_use)();
+                self.answer(DeviceToHost::Stack {
+                    available_bytes,
+                    used_bytes,
+                });
             }
             HostToDevice::Reboot => self.reboot = true,
             // The link handles these.

@@ -25,11 +25,10 @@ impl Local {
 
     /// Returns the memory as bytes.
     pub const fn bytes(&mut self) -> &mut [u8] {
-        const { assert!(size_of::<Params>() >= STORE_BYTES) };
+        const { assert!(size_of::<Params>() == STORE_BYTES) };
         // SAFETY: `Params` is `repr(C)` and made of integers without padding (its size equals
-        // that of its exact form, checked below), so every byte is initialised and every value
+        // that of its exact form, checked above), so every byte is initialised and every value
         // of a byte leaves valid integers; the exclusive borrow lasts as long as the slice.
-        const { assert!(size_of::<Params>() == Params::EXACT_BYTES) };
         unsafe { core::slice::from_raw_parts_mut((&raw mut self.0).cast(), size_of::<Params>()) }
     }
 }

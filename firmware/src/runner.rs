@@ -62,7 +62,7 @@ impl<P: Platform> Runner<P> {
         let flashed = Flashed::read(board.shard);
         let key = flashed.key;
         let hello = identity::hello::<P>(board.device, flashed.status);
-        let mut client = Client::new(flashed, board.retained, P::CYCLES_PER_SAMPLE);
+        let mut client = Client::new::<P>(flashed, board.retained);
         let entropy = identity::entropy(&board.entropy, &board.device, client.store().boots());
         Self {
             parts: Parts {

@@ -142,7 +142,9 @@ impl<M: Retained> Store<M> {
 
     /// Pays for computing; returns what was paid, and whether the store held it.
     pub fn pay_compute(&mut self, cycles: Cycles, epochs: u32) -> (PicoJoules, bool) {
-        let cost = self.open.map(|open| open.cost.compute.energy(cycles, epochs));
+        let cost = self
+            .open
+            .map(|open| open.cost.compute.energy(cycles, epochs));
         self.pay(Use::Compute, cost.unwrap_or_default())
     }
 
@@ -221,10 +223,10 @@ mod tests {
         Provision {
             client: 3,
             seed,
-            storage_cap: PicoJoules(1_000_000),
+            storage_cap: PicoJoules(1_000_000_000),
             harvest_per_round: PicoJoules(400),
             cost: CostModel::paper(1e-26, 5e8),
-            ledger: Ledger::new(PicoJoules(1_000), PicoJoules(1_000_000)).snapshot(),
+            ledger: Ledger::new(PicoJoules(1_000_000), PicoJoules(1_000_000_000)).snapshot(),
             last_round: last_round.map(mark),
         }
     }
@@ -280,11 +282,11 @@ mod tests {
             power: NanoWatts(1),
             airtime: Micros(1),
         };
-        // alpha f^2 is 2,500 fJ a cycle: one and a half epochs are 3,750 pJ.
+        // alpha f^2 is 2,500 pJ a cycle, and an order is paid for half an epoch of evaluation too.
         let shortfall = store.reserve(&estimate).unwrap_err();
-        assert_eq!(shortfall.needed, PicoJoules(3_750));
-        assert_eq!(shortfall.missing(), PicoJoules(2_750));
-        assert_eq!(store.snapshot().unwrap().stored, PicoJoules(1_000));
+        assert_eq!(shortfall.needed, PicoJoules(3_750_000));
+        assert_eq!(shortfall.missing(), PicoJoules(2_750_000));
+        assert_eq!(store.snapshot().unwrap().stored, PicoJoules(1_000_000));
     }
 
     #[test]

@@ -108,7 +108,11 @@ impl<P: Platform> Runner<P> {
         }
         report.loss_after_q20 = to_q20(result.mean_loss());
         let paid = self.pay(spent, 0, report);
-        Some(if paid { Outcome::Trained } else { Outcome::Exhausted })
+        Some(if paid {
+            Outcome::Trained
+        } else {
+            Outcome::Exhausted
+        })
     }
 
     /// Codes the difference to the global model; returns its bytes, zero if there is no room.
@@ -117,7 +121,10 @@ impl<P: Platform> Runner<P> {
         let mut rng = Rng::stream(order.seed, Purpose::Uplink, client, order.round);
         upload_width(order.uplink_bits).map_or(0, |width| {
             let Memory {
-                local, global, rows, ..
+                local,
+                global,
+                rows,
+                ..
             } = memory;
             code::encode(local.params(), global, width, &mut rng, rows.bytes()).unwrap_or(0)
         })

@@ -224,7 +224,10 @@ mod tests {
         let mut region = sample();
         region.extend([0xFF; 40]);
         let shard = Shard::open(&region).unwrap();
-        assert_eq!((shard.header().client, shard.header().key), (6, Some([3; 32])));
+        assert_eq!(
+            (shard.header().client, shard.header().key),
+            (6, Some([3; 32]))
+        );
         assert_eq!(shard.pixels(), [7, 0, 255, 1, 2, 3]);
         assert_eq!(shard.labels(), [4, 9, 0]);
     }
@@ -241,7 +244,11 @@ mod tests {
         for bit in 32..bytes.len() * 8 {
             let mut flipped = bytes.clone();
             flipped[bit / 8] ^= 1 << (bit % 8);
-            assert_eq!(Shard::open(&flipped).unwrap_err(), ShardError::Damaged, "bit {bit}");
+            assert_eq!(
+                Shard::open(&flipped).unwrap_err(),
+                ShardError::Damaged,
+                "bit {bit}"
+            );
         }
         for end in HEADER_BYTES..bytes.len() {
             assert_eq!(Shard::open(&bytes[..end]).unwrap_err(), ShardError::Damaged);
@@ -254,6 +261,9 @@ mod tests {
         bytes[4] = 2;
         let crc = CRC32.checksum(&bytes[..CHECKED_BYTES]);
         bytes[CHECKED_BYTES..HEADER_BYTES].copy_from_slice(&crc.to_le_bytes());
-        assert_eq!(Shard::open(&bytes).unwrap_err(), ShardError::Version { found: 2 });
+        assert_eq!(
+            Shard::open(&bytes).unwrap_err(),
+            ShardError::Version { found: 2 }
+        );
     }
 }

@@ -1,7 +1,14 @@
 //! What the tests of emulated boards share.
 
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+
 use gleaner_host::emulator::EmulatorError;
-use gleaner_host::emulator::image::is_strict;
+use gleaner_host::emulator::image::{EmulatedBoard, is_strict};
+use gleaner_host::emulator::qemu::Qemu;
+use gleaner_host::emulator::rp2040::Lockstep;
+
+use crate::wire::{LockstepWire, TcpWire};
 
 /// Returns what is there. What is missing is a failure under `CI=true`; elsewhere it is said
 /// loudly and the test passes as skipped.
@@ -17,5 +24,53 @@ pub fn available<T>(result: Result<T, EmulatorError>) -> Option<T> {
             None
         }
         Err(error) => panic!("{error}"),
+    }
+}
+
+/// Starts an RP2040 in lockstep with this shard in its flash.
+#[must_use]
+pub fn on_rp2040(shard: Option<&[u8]>) -> Option<LockstepWire> {
+    let image = available(EmulatedBoard::Rp2040.ensure_image())?;
+    let shard = shard.map(TemporaryFile::new);
+    let path = shard.as_ref().map(TemporaryFile::path);
+    Some(LockstepWire::new(available(Lockstep::start(&image, path))?))
+}
+
+/// Starts a Cortex-M4 with this shard in its memory.
+#[must_use]
+pub fn on_m4(shard: Option<&[u8]>) -> Option<TcpWire<impl FnMut()>> {
+    let image = available(EmulatedBoard::M4.ensure_image())?;
+    let shard = shard.map(TemporaryFile::new);
+    let path = shard.as_ref().map(TemporaryFile::path);
+    let mut board = available(Qemu::start(&image, path))?;
+    let link = board.link();
+    Some(TcpWire::new(link, move || {
+        // The file is read again at every reset.
+        let _keep = &shard;
+        board.reset().expect("the emulator runs");
+    }))
+}
+
+/// A file that goes when it is dropped.
+struct TemporaryFile(PathBuf);
+
+impl TemporaryFile {
+    fn new(content: &[u8]) -> Self {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let name = format!("gleaner-{}-{number}.bin", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        std::fs::write(&path, content).expect("the temporary folder takes files");
+        Self(path)
+    }
+
+    fn path(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for TemporaryFile {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.0);
     }
 }

@@ -11,9 +11,7 @@ use std::task::{Context, Poll, Waker};
 
 use embedded_io_async::{ErrorType, Read, Write};
 use gleaner_firmware::model::Memory;
-use gleaner_firmware::platform::{
-    Board, Clock, CycleCounter, Lamp, Platform, StackUse, Watchdog,
-};
+use gleaner_firmware::platform::{Board, Clock, CycleCounter, Lamp, Platform, StackUse, Watchdog};
 use gleaner_firmware::retained::{RECORD_BYTES, Retained};
 use gleaner_firmware::runner;
 use gleaner_shared::units::{Cycles, Micros};

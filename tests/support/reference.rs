@@ -36,7 +36,12 @@ pub fn exact(params: &PaperParams) -> Vec<u8> {
 /// # Panics
 /// When there are more samples than the reference has room for.
 #[must_use]
-pub fn trained(global: &PaperParams, digits: &Digits, client: u32, order: &Order) -> Box<PaperParams> {
+pub fn trained(
+    global: &PaperParams,
+    digits: &Digits,
+    client: u32,
+    order: &Order,
+) -> Box<PaperParams> {
     let mut params = Box::new(global.clone());
     let samples = digits.samples();
     let mut work = Box::new(Work::new());
@@ -62,7 +67,11 @@ pub fn trained(global: &PaperParams, digits: &Digits, client: u32, order: &Order
 /// Never: the buffer has the right length.
 #[must_use]
 pub fn coded(local: &PaperParams, global: &PaperParams, client: u32, order: &Order) -> Vec<u8> {
-    let width = if order.uplink_bits == 8 { Width::Byte } else { Width::Wide };
+    let width = if order.uplink_bits == 8 {
+        Width::Byte
+    } else {
+        Width::Wide
+    };
     let mut bytes = vec![0; width.coded_bytes(PaperParams::COUNT)];
     let mut rng = Rng::stream(order.seed, Purpose::Uplink, client, order.round);
     code::encode(local, global, width, &mut rng, &mut bytes).expect("a buffer of the right length");
@@ -74,5 +83,7 @@ pub fn coded(local: &PaperParams, global: &PaperParams, client: u32, order: &Ord
 /// # Panics
 /// When the bytes are no update.
 pub fn apply(update: &[u8], model: &mut PaperParams) {
-    Code::parse(update, Width::Byte).expect("an update").apply(model);
+    Code::parse(update, Width::Byte)
+        .expect("an update")
+        .apply(model);
 }

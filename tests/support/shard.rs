@@ -23,7 +23,9 @@ impl Digits {
     /// When the subset carried by the crate has fewer.
     #[must_use]
     pub fn take(first: usize, count: usize) -> Self {
-        let train = mnist_subset().expect("the subset is part of the crate").train;
+        let train = mnist_subset()
+            .expect("the subset is part of the crate")
+            .train;
         let (pixels, _) = train.images.as_chunks::<INPUTS>();
         Self {
             pixels: pixels[first..first + count].to_vec(),

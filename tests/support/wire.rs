@@ -100,7 +100,9 @@ impl<R: FnMut()> Wire for TcpWire<R> {
     }
 
     fn exchange(&mut self, to_device: &[u8], until: Micros) -> Vec<u8> {
-        self.stream.write_all(to_device).expect("the board is there");
+        self.stream
+            .write_all(to_device)
+            .expect("the board is there");
         let wait = until.saturating_sub(self.now()).0.clamp(100, 50_000);
         self.stream
             .set_read_timeout(Some(Duration::from_micros(wait)))

@@ -3,7 +3,7 @@
 #![no_main]
 
 use embassy_executor::Spawner;
-use gleaner_firmware::board::{emulated, client_memory};
+use gleaner_firmware::board::{client_memory, emulated};
 use gleaner_firmware::runner;
 
 #[embassy_executor::main]

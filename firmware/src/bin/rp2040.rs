@@ -3,7 +3,7 @@
 #![no_main]
 
 use embassy_executor::Spawner;
-use gleaner_firmware::board::{rp2040, client_memory};
+use gleaner_firmware::board::{client_memory, rp2040};
 use gleaner_firmware::runner;
 
 #[embassy_executor::main]

@@ -3,7 +3,7 @@
 #![no_main]
 
 use embassy_executor::Spawner;
-use gleaner_firmware::board::{stm32, client_memory};
+use gleaner_firmware::board::{client_memory, stm32};
 use gleaner_firmware::runner;
 
 #[embassy_executor::main]

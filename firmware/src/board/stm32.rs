@@ -111,18 +111,19 @@ fn boost_voltage() {
 
 /// 4 MHz MSI times 60 over 2: the chip's limit.
 fn fastest_clock(ahb_pre: AHBPrescaler) -> rcc::Config {
-    let mut config = rcc::Config::default();
-    config.pll = Some(Pll {
-        source: PllSource::MSI,
-        prediv: PllPreDiv::DIV1,
-        mul: PllMul::MUL60,
-        divp: None,
-        divq: None,
-        divr: Some(PllRDiv::DIV2),
-    });
-    config.sys = Sysclk::PLL1_R;
-    config.ahb_pre = ahb_pre;
-    config
+    rcc::Config {
+        pll: Some(Pll {
+            source: PllSource::MSI,
+            prediv: PllPreDiv::DIV1,
+            mul: PllMul::MUL60,
+            divp: None,
+            divq: None,
+            divr: Some(PllRDiv::DIV2),
+        }),
+        sys: Sysclk::PLL1_R,
+        ahb_pre,
+        ..rcc::Config::default()
+    }
 }
 
 /// The core's cycle counter.

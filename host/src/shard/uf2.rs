@@ -46,8 +46,14 @@ mod tests {
         let file = for_rp2040(0x1006_0000, &bytes);
         assert_eq!(file.len(), 2 * BLOCK_BYTES);
         let word = |at: usize| u32::from_le_bytes(file[at..at + 4].try_into().unwrap());
-        assert_eq!([word(0), word(4), word(508)], [0x0A32_4655, 0x9E5D_5157, 0x0AB1_6F30]);
-        assert_eq!([word(512 + 12), word(512 + 20), word(512 + 24)], [0x1006_0100, 1, 2]);
+        assert_eq!(
+            [word(0), word(4), word(508)],
+            [0x0A32_4655, 0x9E5D_5157, 0x0AB1_6F30]
+        );
+        assert_eq!(
+            [word(512 + 12), word(512 + 20), word(512 + 24)],
+            [0x1006_0100, 1, 2]
+        );
         assert_eq!(file[32..288], bytes[..256]);
         assert_eq!(file[512 + 32..512 + 76], bytes[256..]);
         assert_eq!(file[512 + 76], 0xFF);

@@ -3,7 +3,6 @@
 
 use cortex_m::peripheral::SCB;
 use embassy_executor::Spawner;
-use embassy_rp::{Peri, bind_interrupts};
 use embassy_rp::clocks::RoscRng;
 use embassy_rp::flash::{Blocking, Flash};
 use embassy_rp::gpio::{Level, Output};
@@ -11,6 +10,7 @@ use embassy_rp::peripherals::{FLASH, UART0, USB};
 use embassy_rp::uart::{self, BufferedInterruptHandler, BufferedUart};
 use embassy_rp::usb::InterruptHandler;
 use embassy_rp::watchdog::Watchdog;
+use embassy_rp::{Peri, bind_interrupts};
 use embassy_time::Duration;
 use gleaner_shared::wire::message::DeviceId;
 use static_cell::StaticCell;

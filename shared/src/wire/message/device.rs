@@ -196,5 +196,12 @@ wire_enum! {
         },
         /// What the link has been through.
         Counters(Counters),
+        /// How deep the stack ever went; follows [`DeviceToHost::Counters`].
+        Stack {
+            /// Bytes there are for it.
+            available_bytes: u32,
+            /// Most bytes used at once since start.
+            used_bytes: u32,
+        },
     }
 }
