@@ -44,7 +44,7 @@ fn two_rounds_give_the_reference_model_to_the_bit() {
         let order = training_order(round, 3, model);
         assert_eq!(station.order(order).declined, None);
         let report = station.report(round);
-        assert!(report.trained && report.loss_after_q20 < report.loss_before_q20);
+        assert!(report.trained && report.loss_after_q16 < report.loss_before_q16);
         assert!(report.ledger.is_consistent());
         assert_eq!((report.samples, report.epochs), (60, 3));
 

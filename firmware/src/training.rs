@@ -79,7 +79,7 @@ impl<P: Platform> Runner<P> {
                 }
             };
             if epoch == 1 {
-                report.loss_before_q20 = to_q20(result.mean_loss());
+                report.loss_before_q16 = result.mean_loss();
             }
             report.epochs = epoch;
             report.cycles = report.cycles.saturating_add(spent);
@@ -106,7 +106,7 @@ impl<P: Platform> Runner<P> {
                 return Some(Outcome::Cancelled);
             }
         }
-        report.loss_after_q20 = to_q20(result.mean_loss());
+        report.loss_after_q16 = result.mean_loss();
         let paid = self.pay(spent, 0, report);
         Some(if paid {
             Outcome::Trained
@@ -150,8 +150,8 @@ impl<P: Platform> Runner<P> {
         Report {
             round: order.round,
             trained: false,
-            loss_before_q20: 0,
-            loss_after_q20: 0,
+            loss_before_q16: 0,
+            loss_after_q16: 0,
             samples: 0,
             epochs: 0,
             cycles: Cycles::ZERO,
@@ -171,9 +171,4 @@ enum Outcome {
     /// The store ran dry although the order had been reserved.
     Exhausted,
     Cancelled,
-}
-
-/// Turns a loss in units of 2^-16 into one of 2^-20.
-const fn to_q20(loss_q16: u32) -> u32 {
-    loss_q16.saturating_mul(16)
 }
