@@ -1,21 +1,27 @@
 //! Gleaner's base station: channel emulation, the CRE optimiser, aggregation and simulation.
 #![deny(unsafe_code)]
 
+pub mod aggregate;
 pub mod bound;
 pub mod channel;
 pub mod cli;
 pub mod data;
 pub mod emulator;
+pub mod engine;
 pub mod estimate;
 pub mod json;
 pub mod link;
 pub mod optim;
 pub mod partition;
+pub mod policy;
 pub mod preset;
 pub mod reference;
+pub mod report;
+pub mod run;
 pub mod scenario;
 pub mod shard;
 pub mod station;
 pub mod train;
 pub mod units;
 pub mod vectors;
+pub mod world;

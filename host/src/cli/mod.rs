@@ -10,8 +10,11 @@ mod bench;
 mod config;
 mod data;
 mod partition;
+mod progress;
+mod resume;
 mod scenario;
 mod selftest;
+mod simulate;
 mod version;
 
 /// Federated learning for microcontrollers that live on harvested energy.
@@ -34,6 +37,10 @@ enum Command {
     Partition(partition::Args),
     /// Check test vectors: numeric core against expected outputs.
     Selftest(selftest::Args),
+    /// Continue a run that was interrupted, from its last checkpoint.
+    Resume(resume::Args),
+    /// Run one scenario: train, log, and report.
+    Simulate(simulate::Args),
     /// Print the version of this build and of the protocol it speaks.
     Version(version::Args),
 }
@@ -50,6 +57,8 @@ impl Cli {
             Command::Data(args) => data::run(&args),
             Command::Partition(args) => partition::run(&args),
             Command::Selftest(args) => selftest::run(&args),
+            Command::Resume(args) => resume::run(&args),
+            Command::Simulate(args) => simulate::run(&args),
             Command::Version(args) => version::run(&args),
         }
     }

@@ -41,10 +41,8 @@ choice!(
 choice!(
     /// How the round problem P2 is solved.
     Solver {
-        Auto = "auto", "exact while affordable, then the relaxation with local search";
+        Auto = "auto", "exact while affordable, then a good plan with a proven gap";
         Exact = "exact", "the proven optimum";
-        Anneal = "anneal", "repaired simulated annealing";
-        Paper = "paper", "Algorithms 1 and 2 as printed";
     }
 );
 

@@ -1,0 +1,84 @@
+//! How a run shows its progress: a bar on a terminal, plain lines elsewhere, or nothing.
+
+use std::io::IsTerminal;
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressStyle};
+
+use crate::engine::RoundLog;
+use crate::run::Observer;
+
+/// Shows rounds as they finish.
+pub struct Progress {
+    quiet: bool,
+    bar: Option<ProgressBar>,
+    total: usize,
+    accuracy: f64,
+}
+
+impl Progress {
+    /// Prepares to show; `quiet` keeps to warnings.
+    #[must_use]
+    pub const fn new(quiet: bool) -> Self {
+        Self {
+            quiet,
+            bar: None,
+            total: 0,
+            accuracy: 0.0,
+        }
+    }
+
+    /// Takes the bar off the screen.
+    pub fn finish(&mut self) {
+        if let Some(bar) = self.bar.take() {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+impl Observer for Progress {
+    fn started(&mut self, done: usize, total: usize) {
+        self.total = total;
+        if self.quiet || !std::io::stderr().is_terminal() {
+            return;
+        }
+        let template = "{bar:32.cyan/dim} round {pos}/{len}  {msg}  ETA {eta}";
+        let style =
+            ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
+        let bar = ProgressBar::new(total as u64)
+            .with_style(style)
+            .with_position(done as u64);
+        bar.reset_eta();
+        bar.enable_steady_tick(Duration::from_millis(200));
+        self.bar = Some(bar);
+    }
+
+    fn round(&mut self, log: &RoundLog) {
+        let row = &log.round;
+        self.accuracy = row.accuracy.unwrap_or(self.accuracy);
+        let (accuracy, energy_mj) = (100.0 * self.accuracy, 1e3 * row.spent_j);
+        if let Some(bar) = &self.bar {
+            bar.set_position(u64::from(row.round));
+            bar.set_message(format!(
+                "accuracy {accuracy:.1} %  energy {energy_mj:.1} mJ"
+            ));
+        } else if !self.quiet && is_tenth(row.round as usize, self.total) {
+            eprintln!(
+                "round {}/{}  accuracy {accuracy:.1} %  energy {energy_mj:.1} mJ",
+                row.round, self.total
+            );
+        }
+    }
+
+    fn notice(&mut self, text: &str) {
+        match &self.bar {
+            Some(bar) => bar.println(text),
+            None => eprintln!("{text}"),
+        }
+    }
+}
+
+/// Without a terminal a line every tenth of the run is enough.
+fn is_tenth(round: usize, total: usize) -> bool {
+    round > 0 && (round == total || round.is_multiple_of(total.div_ceil(10).max(1)))
+}

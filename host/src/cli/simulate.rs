@@ -1,0 +1,125 @@
+//! `gleaner simulate`: one run, from scenario to report.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use super::progress::Progress;
+use super::scenario::ScenarioArgs;
+use crate::report::summary_table;
+use crate::run::{Outcome, RunDirectory, execute};
+use crate::scenario::{Override, Scenario, Scheduler};
+use crate::world;
+
+/// Which scenario, and where the results go.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    #[command(flatten)]
+    scenario: ScenarioArgs,
+    /// Who decides which clients train: random, round-robin, cre, fednova, channel-allocate or
+    /// importance-aware.
+    #[arg(long, value_name = "NAME")]
+    scheduler: Option<Scheduler>,
+    /// Directory of the run; by default a new one under runs/.
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+/// How a run is carried out and shown.
+#[derive(Clone, Copy, Debug, clap::Args)]
+pub struct OutputArgs {
+    /// Threads that train; 0 means one per processor. Results do not depend on it.
+    #[arg(long, default_value_t = 0, value_name = "N")]
+    pub threads: usize,
+    /// Print the result as JSON.
+    #[arg(long)]
+    pub json: bool,
+    /// Print nothing but the result.
+    #[arg(short, long)]
+    pub quiet: bool,
+}
+
+/// Runs the scenario.
+///
+/// # Errors
+/// Whatever is wrong with scenario, data or files.
+pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    let scheduler: Vec<Override> = args
+        .scheduler
+        .iter()
+        .map(|scheduler| Override::new("run.scheduler", scheduler.word()))
+        .collect();
+    let scenario = args.scenario.resolve_with(&scheduler)?;
+    let directory = match &args.out {
+        Some(path) => RunDirectory::new(path),
+        None => fresh_directory(&args.scenario.preset, &scenario),
+    };
+    let data = world::load_data(&scenario)?;
+    let mut world = world::build(&scenario, &data, args.output.threads)?;
+    drop(data);
+    let mut progress = Progress::new(args.output.quiet);
+    let outcome = execute(
+        &scenario,
+        &mut world,
+        &directory,
+        args.output.threads,
+        &mut progress,
+    )?;
+    progress.finish();
+    show(&scenario, &directory, &outcome, args.output);
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Prints what a run came to.
+pub(super) fn show(
+    scenario: &Scenario,
+    directory: &RunDirectory,
+    outcome: &Outcome,
+    output: OutputArgs,
+) {
+    let report = directory.file(RunDirectory::REPORT);
+    if output.json {
+        let value = serde_json::json!({
+            "directory": directory.path(),
+            "scheduler": scenario.run.scheduler,
+            "seed": scenario.run.seed,
+            "summary": outcome.summary,
+            "model_sha256": outcome.model_sha256,
+            "wall_s": outcome.wall.as_secs_f64(),
+        });
+        println!("{value}");
+        return;
+    }
+    if !output.quiet {
+        println!("\n{} on {}", scenario.run.scheduler, scenario.data.dataset);
+    }
+    print!("{}", summary_table(&outcome.summary).to_text());
+    if !output.quiet {
+        println!("\nmodel   sha256 {}", outcome.model_sha256);
+        println!("wall    {:.1} s", outcome.wall.as_secs_f64());
+        println!("report  {}", report.display());
+    }
+}
+
+/// Returns the first free directory under `runs/` named after preset, scheduler and seed.
+fn fresh_directory(preset: &str, scenario: &Scenario) -> RunDirectory {
+    let stem = Path::new(preset)
+        .file_stem()
+        .unwrap_or_default()
+        .to_string_lossy();
+    let name = format!("{stem}-{}-{}", scenario.run.scheduler, scenario.run.seed);
+    let candidates = (1u32..).map(|n| {
+        let suffix = if n == 1 {
+            String::new()
+        } else {
+            format!("-{n}")
+        };
+        RunDirectory::new(Path::new("runs").join(format!("{name}{suffix}")))
+    });
+    // The endless iterator always finds one.
+    candidates
+        .into_iter()
+        .find(RunDirectory::is_vacant)
+        .unwrap_or_else(|| RunDirectory::new("runs/next"))
+}

@@ -1,0 +1,105 @@
+//! The energy account of every client: what it earned, what it spent, and its queue.
+//!
+//! Amounts are the integers a device counts in, so that a board's own ledger can be compared to
+//! the picojoule.
+
+use gleaner_shared::energy::{CostModel, EnergyQueue, RoundRecord};
+use gleaner_shared::units::{Cycles, Micros, NanoWatts, PicoJoules};
+use serde::{Deserialize, Serialize};
+
+/// One client's account since the start of the run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Account {
+    queue: EnergyQueue,
+    harvested: PicoJoules,
+    compute: PicoJoules,
+    radio: PicoJoules,
+}
+
+impl Account {
+    /// Books one round.
+    pub fn book(&mut self, record: &RoundRecord) {
+        self.queue.update(record);
+        self.harvested = self.harvested.saturating_add(record.harvested);
+        self.compute = self.compute.saturating_add(record.compute);
+        self.radio = self.radio.saturating_add(record.radio);
+    }
+
+    /// Returns the queue Z_i.
+    #[must_use]
+    pub const fn queue_j(&self) -> f64 {
+        self.queue.0.as_joules()
+    }
+
+    /// Returns the sum of q_i so far: income less use, negative when overdrawn.
+    #[must_use]
+    pub fn balance_j(&self) -> f64 {
+        self.harvested.as_joules() - self.compute.as_joules() - self.radio.as_joules()
+    }
+
+    /// Says whether C5 holds after this round: never more spent than harvested, on average.
+    #[must_use]
+    pub fn within_income(&self) -> bool {
+        self.compute.saturating_add(self.radio) <= self.harvested
+    }
+
+    /// Returns everything spent so far.
+    #[must_use]
+    pub fn spent_j(&self) -> f64 {
+        self.compute.as_joules() + self.radio.as_joules()
+    }
+}
+
+/// What one order costs: tau epochs of `cycles_per_epoch`, and `upload_s` on the air.
+#[must_use]
+pub fn bill(
+    costs: &CostModel,
+    income_j: f64,
+    epochs: u32,
+    cycles_per_epoch: f64,
+    power_w: f64,
+    upload_s: f64,
+) -> RoundRecord {
+    let cycles = Cycles((cycles_per_epoch * f64::from(epochs)).round() as u64);
+    let airtime = Micros((upload_s * 1e6).round() as u64);
+    RoundRecord {
+        compute: costs.compute.energy(cycles, epochs),
+        radio: costs
+            .radio
+            .energy(NanoWatts((power_w * 1e9).round() as u64), airtime),
+        ..rest(income_j)
+    }
+}
+
+/// What a round without an order brings.
+#[must_use]
+pub fn rest(income_j: f64) -> RoundRecord {
+    RoundRecord {
+        harvested: PicoJoules::from_joules(income_j),
+        ..RoundRecord::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_papers_order_costs_what_the_paper_says() {
+        // 3 epochs of 0.25 mJ, 8 ms at 200 mW.
+        let record = bill(&CostModel::paper(1e-26, 5e8), 4e-4, 3, 1e5, 0.2, 8e-3);
+        assert_eq!(record.compute, PicoJoules(750_000_000));
+        assert_eq!(record.radio, PicoJoules(1_600_000_000));
+        assert_eq!(record.harvested, PicoJoules(400_000_000));
+    }
+
+    #[test]
+    fn overdrawing_fills_the_queue_and_breaks_c5_until_income_catches_up() {
+        let mut account = Account::default();
+        account.book(&bill(&CostModel::paper(1e-26, 5e8), 4e-4, 2, 1e5, 0.0, 0.0));
+        assert!((account.queue_j() - 1e-4).abs() < 1e-15 && !account.within_income());
+        account.book(&rest(4e-4));
+        assert!(account.queue_j() == 0.0 && account.within_income());
+        assert!((account.balance_j() - 3e-4).abs() < 1e-15);
+    }
+}

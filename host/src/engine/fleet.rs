@@ -1,0 +1,149 @@
+//! Where clients live: the seam between the round engine and simulated clients or boards.
+
+use serde::{Deserialize, Serialize};
+
+/// What one participant is told to do.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Order {
+    /// The client.
+    pub client: usize,
+    /// Its uplink channel.
+    pub channel: usize,
+    /// Its transmit power.
+    pub power_w: f64,
+    /// Full-batch gradient steps to take, tau.
+    pub epochs: u32,
+}
+
+/// What the base station sends in a round.
+#[derive(Clone, Copy, Debug)]
+pub struct Broadcast<'a> {
+    /// The round, from 1; 0 is the introduction before it.
+    pub round: u32,
+    /// The global model as announced.
+    pub model: &'a [f32],
+    /// Who takes part, in client order.
+    pub orders: &'a [Order],
+    /// Whether clients are to report their loss after training, which costs a forward pass.
+    pub wants_loss_after: bool,
+}
+
+/// What a participant sends back.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Update {
+    /// Its model after training.
+    pub model: Vec<f32>,
+    /// Its loss at the model it received.
+    pub loss_before: f64,
+    /// Its loss at the model it sends, where asked for.
+    pub loss_after: Option<f64>,
+}
+
+/// The answer to one order.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Reply {
+    /// The client trained and sent its model.
+    Trained(Update),
+    /// Nothing usable came back; the round goes on without it.
+    Lost(String),
+}
+
+/// A question for [`Fleet::probe`]: how does this client see this model?
+#[derive(Clone, Copy, Debug)]
+pub struct Question<'a> {
+    /// The client asked.
+    pub client: usize,
+    /// The model it is asked about.
+    pub model: &'a [f32],
+}
+
+/// A client's exact loss and gradient at a model.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Probe {
+    /// F_i.
+    pub loss: f64,
+    /// grad F_i.
+    pub gradient: Vec<f32>,
+}
+
+/// Why a fleet could not do what it was asked.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum FleetError {
+    /// These clients cannot be asked for exact gradients.
+    #[error("{clients} cannot report exact gradients; set {fix}")]
+    NoProbe {
+        /// What the clients are.
+        clients: &'static str,
+        /// The setting that does without.
+        fix: &'static str,
+    },
+    /// A saved state does not fit.
+    #[error("the saved state of the clients does not fit: {0}")]
+    Restore(String),
+    /// The clients could not be set up or run.
+    #[error("{0}")]
+    Failed(String),
+}
+
+/// Clients, wherever they live.
+pub trait Fleet {
+    /// Returns the number of samples D_i of every client.
+    fn samples(&self) -> &[u32];
+
+    /// Tells every client the global model and returns the model they then hold: the same one,
+    /// unless the way there loses something.
+    ///
+    /// # Errors
+    /// Only what stops the whole run.
+    fn announce(&mut self, _round: u32, model: &[f32]) -> Result<Vec<f32>, FleetError> {
+        Ok(model.to_vec())
+    }
+
+    /// Carries out a round's orders, starting from the announced model; one reply per order, in the same order.
+    ///
+    /// # Errors
+    /// Only what stops the whole run; a client that fails is [`Reply::Lost`].
+    fn train(&mut self, broadcast: &Broadcast<'_>) -> Result<Vec<Reply>, FleetError>;
+
+    /// Asks clients for exact losses and gradients; one answer per question, in the same order.
+    ///
+    /// # Errors
+    /// When these clients have no such channel, as boards do not.
+    fn probe(&mut self, questions: &[Question<'_>]) -> Result<Vec<Probe>, FleetError>;
+
+    /// Returns whatever clients remember between rounds, for a checkpoint.
+    fn save(&self) -> Vec<u8> {
+        Vec::new()
+    }
+
+    /// Returns to a saved state.
+    ///
+    /// # Errors
+    /// When the state belongs to other clients.
+    fn restore(&mut self, state: &[u8]) -> Result<(), FleetError> {
+        if state.is_empty() {
+            Ok(())
+        } else {
+            Err(FleetError::Restore(format!(
+                "{} bytes for clients without a memory",
+                state.len()
+            )))
+        }
+    }
+}
+
+/// How good a model is on the test set.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Score {
+    /// Share of test images classified correctly, 0 to 1.
+    pub accuracy: f64,
+    /// Mean cross-entropy on the test images.
+    pub loss: f64,
+}
+
+/// Judges models at the base station.
+pub trait Examiner {
+    /// Scores a model on the test set.
+    fn examine(&self, model: &[f32]) -> Score;
+}

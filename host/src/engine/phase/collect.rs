@@ -1,0 +1,104 @@
+//! Phases 2 and 3: the broadcast, and what comes back in time.
+
+use super::Planned;
+use crate::channel::{shannon_rate, upload_latency};
+use crate::engine::fleet::{Broadcast, Order, Reply, Update};
+use crate::engine::record::ClientState;
+use crate::engine::{Engine, EngineError};
+use crate::optim::Instance;
+use crate::scenario::Estimates;
+use crate::units::{Bits, Gain, Hertz, Watts, WattsPerHertz};
+
+/// A plan may use the deadline to the last bit; rounding must not make it late.
+const DEADLINE_TOLERANCE: f64 = 1e-9;
+
+/// The modelled times of one order.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(in crate::engine) struct Timing {
+    pub(in crate::engine) compute_s: f64,
+    pub(in crate::engine) upload_s: f64,
+    pub(in crate::engine) finish_s: f64,
+}
+
+impl Timing {
+    /// t_down + tau T_i + l / v_up.
+    pub(in crate::engine) fn of(instance: &Instance, order: &Order) -> Self {
+        let rate = shannon_rate(
+            Watts(order.power_w),
+            Gain(instance.gain[order.client][order.channel]),
+            Hertz(instance.bandwidth_hz),
+            WattsPerHertz(instance.noise_w_per_hz),
+        );
+        let upload_s = upload_latency(Bits(instance.model_bits), rate).0;
+        let compute_s = f64::from(order.epochs) * instance.epoch_s[order.client];
+        Self {
+            compute_s,
+            upload_s,
+            finish_s: instance.downlink_s + compute_s + upload_s,
+        }
+    }
+
+    fn meets(&self, deadline_s: f64) -> bool {
+        self.finish_s <= deadline_s * (1.0 + DEADLINE_TOLERANCE)
+    }
+}
+
+/// What became of one order.
+pub(in crate::engine) struct Delivery {
+    pub(in crate::engine) order: Order,
+    pub(in crate::engine) timing: Timing,
+    pub(in crate::engine) result: Result<Update, (ClientState, String)>,
+}
+
+/// A round whose updates are in.
+pub(in crate::engine) struct Collected {
+    pub(in crate::engine) planned: Planned,
+    pub(in crate::engine) deliveries: Vec<Delivery>,
+}
+
+impl Engine<'_> {
+    pub(in crate::engine) fn collect(
+        &mut self,
+        planned: Planned,
+    ) -> Result<Collected, EngineError> {
+        let orders = &planned.decision.orders;
+        let replies = if orders.is_empty() {
+            Vec::new()
+        } else {
+            self.state.model = self.fleet.announce(planned.round, &self.state.model)?;
+            let by_upload = self.scenario.cre.estimates == Estimates::Uplink;
+            let broadcast = Broadcast {
+                round: planned.round,
+                model: &self.state.model,
+                orders,
+                wants_loss_after: by_upload && self.policy.wants_estimates(),
+            };
+            self.fleet.train(&broadcast)?
+        };
+        let deadline_s = planned.instance.deadline_s;
+        let deliveries = orders
+            .iter()
+            .zip(replies)
+            .map(|(&order, reply)| {
+                let timing = Timing::of(&planned.instance, &order);
+                let result = match reply {
+                    Reply::Lost(reason) => Err((ClientState::Lost, reason)),
+                    Reply::Trained(_) if !timing.meets(deadline_s) => {
+                        let reason = format!("{} s of {deadline_s} s", timing.finish_s);
+                        Err((ClientState::Late, reason))
+                    }
+                    Reply::Trained(update) => Ok(update),
+                };
+                Delivery {
+                    order,
+                    timing,
+                    result,
+                }
+            })
+            .collect();
+        Ok(Collected {
+            planned,
+            deliveries,
+        })
+    }
+}

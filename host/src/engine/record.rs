@@ -1,0 +1,137 @@
+//! What a round leaves behind: one line for the round, one row for every client.
+//!
+//! Neither holds wall time, so the logs of equal runs are equal bytes.
+
+use serde::{Deserialize, Serialize};
+
+/// One line of `rounds.jsonl`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RoundRow {
+    /// The round, from 1; 0 is the introduction, where there is one.
+    pub round: u32,
+    /// Share of test images classified correctly, where the round was evaluated.
+    pub accuracy: Option<f64>,
+    /// Loss on the test set, where the round was evaluated.
+    pub test_loss: Option<f64>,
+    /// Training loss as the base station knows it: weighted mean of each client's last report.
+    pub train_loss: Option<f64>,
+    /// The plan's bound on the loss after the round (Corollary 1); only where a bound decides.
+    pub bound: Option<f64>,
+    /// The plan's objective J.
+    pub objective: Option<f64>,
+    /// Estimate of the Lipschitz constant rho the plan used.
+    pub rho: Option<f64>,
+    /// Estimate of the smoothness beta the plan used.
+    pub beta: Option<f64>,
+    /// Clients whose updates were aggregated.
+    pub participants: Vec<usize>,
+    /// Largest number of epochs among them.
+    pub epochs: u32,
+    /// Joules all clients spent computing.
+    pub compute_j: f64,
+    /// Joules all clients spent sending.
+    pub radio_j: f64,
+    /// Joules all clients harvested.
+    pub harvest_j: f64,
+    /// Joules all clients have spent since the start.
+    pub spent_j: f64,
+    /// Modelled time of the broadcast.
+    pub downlink_s: f64,
+    /// Modelled time of the round: broadcast, training, upload of the slowest participant.
+    pub round_s: f64,
+    /// Clients that have spent more than they harvested so far: C5 fails for them.
+    pub overdrawn: Vec<usize>,
+    /// Clients that were drawn but could not take part, or did not deliver, with the reason.
+    pub absent: Vec<Absence>,
+}
+
+/// A client that should have taken part.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Absence {
+    /// The client.
+    pub client: usize,
+    /// Why its update is missing.
+    pub reason: String,
+}
+
+/// One row of `clients.csv`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ClientRow {
+    /// The round.
+    pub round: u32,
+    /// The client.
+    pub client: usize,
+    /// What became of it in the round.
+    pub state: ClientState,
+    /// Its uplink channel, if it had an order.
+    pub channel: Option<usize>,
+    /// Its transmit power.
+    pub power_w: f64,
+    /// Its epochs tau.
+    pub epochs: u32,
+    /// Bytes of model sent to it.
+    pub down_bytes: u64,
+    /// Bytes of model it sent.
+    pub up_bytes: u64,
+    /// Modelled time of its training.
+    pub compute_s: f64,
+    /// Modelled time of its upload.
+    pub upload_s: f64,
+    /// Joules spent computing.
+    pub compute_j: f64,
+    /// Joules spent sending.
+    pub radio_j: f64,
+    /// Joules harvested.
+    pub harvest_j: f64,
+    /// Its queue Z_i after the round.
+    pub queue_j: f64,
+    /// Income less use since the start; C5 holds while it is not negative.
+    pub balance_j: f64,
+    /// Whether C5 holds.
+    pub within_income: bool,
+    /// The divergence delta_i the plan used, where it used one.
+    pub delta: Option<f64>,
+}
+
+/// What became of a client in a round.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ClientState {
+    /// It had no order.
+    Idle,
+    /// Its update was aggregated.
+    Trained,
+    /// It was drawn, but not even one epoch fits before the deadline.
+    Infeasible,
+    /// It missed the deadline.
+    Late,
+    /// It did not deliver.
+    Lost,
+}
+
+impl ClientState {
+    /// Returns the word used in `clients.csv`.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Idle => "idle",
+            Self::Trained => "trained",
+            Self::Infeasible => "infeasible",
+            Self::Late => "late",
+            Self::Lost => "lost",
+        }
+    }
+
+    /// Reads the word back.
+    #[must_use]
+    pub fn from_word(word: &str) -> Option<Self> {
+        [
+            Self::Idle,
+            Self::Trained,
+            Self::Infeasible,
+            Self::Late,
+            Self::Lost,
+        ]
+        .into_iter()
+        .find(|state| state.word() == word)
+    }
+}

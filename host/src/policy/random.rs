@@ -1,0 +1,46 @@
+//! `random`: as many random clients as there are channels, all with the epochs of the slowest.
+
+use super::drawn::{Drawn, at_random, on_channels};
+use super::{Decision, Policy, View, baseline_power};
+use crate::aggregate::Averaging;
+use crate::engine::Order;
+use crate::optim::SolveError;
+use crate::scenario::BaselinePower;
+
+/// Random scheduling.
+#[derive(Clone, Copy, Debug)]
+pub struct Random {
+    /// How loud clients send.
+    pub power: BaselinePower,
+}
+
+impl Policy for Random {
+    fn decide(&self, view: &View<'_>) -> Result<Decision, SolveError> {
+        Ok(with_common_epochs(view, &at_random(view), self.power))
+    }
+}
+
+/// Gives every drawn client that can take part the epochs that all of them can finish,
+/// tau = floor(min tau_max at p_max).
+pub(super) fn with_common_epochs(
+    view: &View<'_>,
+    clients: &[usize],
+    power: BaselinePower,
+) -> Decision {
+    let (able, infeasible) = on_channels(view, clients);
+    let epochs = able.iter().map(|drawn| drawn.epochs).min().unwrap_or(0);
+    let order = |&Drawn {
+                     client, channel, ..
+                 }: &Drawn| Order {
+        client,
+        channel,
+        power_w: baseline_power(view.instance, power, client, channel, epochs),
+        epochs,
+    };
+    Decision {
+        orders: able.iter().map(order).collect(),
+        averaging: Averaging::Weighted,
+        infeasible,
+        promise: None,
+    }
+}

@@ -1,0 +1,24 @@
+//! `round-robin`: as many clients as there are channels, in rotation.
+
+use super::random::with_common_epochs;
+use super::{Decision, Policy, View};
+use crate::optim::SolveError;
+use crate::scenario::BaselinePower;
+
+/// Scheduling in rotation.
+#[derive(Clone, Copy, Debug)]
+pub struct RoundRobin {
+    /// How loud clients send.
+    pub power: BaselinePower,
+}
+
+impl Policy for RoundRobin {
+    fn decide(&self, view: &View<'_>) -> Result<Decision, SolveError> {
+        let (clients, channels) = (view.instance.clients(), view.instance.channels);
+        let first = view.round.saturating_sub(1) as usize * channels;
+        let turn: Vec<usize> = (0..channels.min(clients))
+            .map(|n| (first + n) % clients)
+            .collect();
+        Ok(with_common_epochs(view, &turn, self.power))
+    }
+}

@@ -1,0 +1,206 @@
+//! What holds for every scheduler, and what tells them apart.
+
+use super::*;
+use crate::bound::LossBound;
+use crate::channel::Emulation;
+use crate::engine::settings;
+use crate::scenario::{Override, resolve};
+
+const SAMPLES: [u32; 10] = [900, 1100, 1000, 950, 1050, 870, 1130, 990, 1010, 1000];
+
+fn scenario(scheduler: Scheduler, power: BaselinePower) -> Scenario {
+    let overrides = [
+        Override::new("run.scheduler", scheduler.word()),
+        Override::new("baselines.power", power.word()),
+    ];
+    resolve("paper-mlp", &overrides).unwrap()
+}
+
+/// The paper's setting in mid-training.
+fn instance(seed: u64, round: u32) -> Instance {
+    let scenario = Scenario::default();
+    let radio = settings::radio(&scenario);
+    let gains = Emulation::new(seed, 10, 3, radio).round(round);
+    let (epoch_s, epoch_j) = SAMPLES
+        .iter()
+        .map(|&samples| settings::epoch_cost(&scenario, samples))
+        .unzip();
+    Instance {
+        channels: 3,
+        samples: SAMPLES.to_vec(),
+        downlink_s: radio
+            .downlink_time(&gains, settings::model_bits(&scenario))
+            .0,
+        gain: gains.uplink,
+        queue_j: (0..10).map(|client| 2e-4 * f64::from(client)).collect(),
+        delta: (0..10)
+            .map(|client| 0.25 + 0.01 * f64::from(client))
+            .collect(),
+        epoch_s,
+        epoch_j,
+        bound: LossBound {
+            rho: 1.2,
+            beta: 11.0,
+            eta: 0.01,
+            b1: 0.3,
+            gap: 1.0,
+        },
+        v: scenario.cre.v,
+        energy_unit_j: 1.0,
+        deadline_s: scenario.device.deadline_s,
+        model_bits: scenario.model_bits(),
+        bandwidth_hz: radio.uplink_bandwidth_hz.0,
+        noise_w_per_hz: radio.noise_w_per_hz.0,
+        power_max_w: radio.uplink_power_max_w.0,
+        income_j: scenario.device.harvest_j,
+    }
+}
+
+fn norms() -> Vec<f64> {
+    (0..10)
+        .map(|client| 0.3 + 0.05 * f64::from((client * 7) % 10))
+        .collect()
+}
+
+fn decide(scheduler: Scheduler, power: BaselinePower, instance: &Instance, round: u32) -> Decision {
+    let norms = norms();
+    let view = View {
+        seed: 3,
+        round,
+        instance,
+        gradient_norms: &norms,
+    };
+    of(&scenario(scheduler, power)).decide(&view).unwrap()
+}
+
+#[test]
+fn every_order_of_every_scheduler_keeps_all_constraints() {
+    for &scheduler in Scheduler::ALL {
+        for &power in BaselinePower::ALL {
+            for round in 1..=25 {
+                let instance = instance(5, round);
+                let decision = decide(scheduler, power, &instance, round);
+                let mut channels: Vec<usize> = decision.orders.iter().map(|o| o.channel).collect();
+                channels.sort_unstable();
+                channels.dedup();
+                assert_eq!(channels.len(), decision.orders.len(), "{scheduler}: C3");
+                let in_order = decision.orders.is_sorted_by(|a, b| a.client < b.client);
+                assert!(in_order, "{scheduler}: clients in order, each once");
+                for order in &decision.orders {
+                    let Order {
+                        client,
+                        channel,
+                        power_w,
+                        epochs,
+                    } = *order;
+                    assert!(epochs >= 1 && power_w > 0.0, "{scheduler}: {order:?}");
+                    assert!(
+                        power_w <= instance.power_max_w,
+                        "{scheduler}: C4, {order:?}"
+                    );
+                    let limit = epoch_limit(
+                        &instance,
+                        &Upload {
+                            client,
+                            channel,
+                            power_w,
+                        },
+                    );
+                    assert!(
+                        f64::from(epochs) <= limit + 1e-9,
+                        "{scheduler}: C6, {order:?}"
+                    );
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn least_power_sends_the_same_orders_more_quietly() {
+    for &scheduler in Scheduler::ALL
+        .iter()
+        .filter(|&&scheduler| scheduler != Scheduler::Cre)
+    {
+        let instance = instance(6, 4);
+        let loud = decide(scheduler, BaselinePower::Max, &instance, 4);
+        let quiet = decide(scheduler, BaselinePower::Min, &instance, 4);
+        for (a, b) in loud.orders.iter().zip(&quiet.orders) {
+            assert_eq!(
+                (a.client, a.channel, a.epochs),
+                (b.client, b.channel, b.epochs)
+            );
+            assert!(b.power_w <= a.power_w);
+        }
+        let total = |decision: &Decision| decision.orders.iter().map(|o| o.power_w).sum::<f64>();
+        assert!(total(&quiet) < total(&loud), "{scheduler}");
+    }
+}
+
+#[test]
+fn rotation_visits_everybody_equally_often() {
+    let mut visits = [0; 10];
+    for round in 1..=10 {
+        let instance = instance(7, round);
+        let decision = decide(Scheduler::RoundRobin, BaselinePower::Max, &instance, round);
+        let ordered = decision.orders.iter().map(|order| order.client);
+        ordered
+            .chain(decision.infeasible)
+            .for_each(|client| visits[client] += 1);
+    }
+    assert_eq!(visits, [3; 10]);
+}
+
+#[test]
+fn random_and_fednova_draw_the_same_clients_and_differ_in_epochs() {
+    let instance = instance(8, 2);
+    let common = decide(Scheduler::Random, BaselinePower::Max, &instance, 2);
+    let own = decide(Scheduler::FedNova, BaselinePower::Max, &instance, 2);
+    let clients =
+        |decision: &Decision| decision.orders.iter().map(|o| o.client).collect::<Vec<_>>();
+    assert_eq!(clients(&common), clients(&own));
+    let slowest = own.orders.iter().map(|order| order.epochs).min();
+    assert!(
+        common
+            .orders
+            .iter()
+            .all(|order| Some(order.epochs) == slowest)
+    );
+    assert_eq!(own.averaging, Averaging::Normalised);
+}
+
+#[test]
+fn importance_decides_channel_by_channel() {
+    let instance = instance(9, 1);
+    let decision = decide(Scheduler::ImportanceAware, BaselinePower::Max, &instance, 1);
+    let weighted: Vec<f64> = SAMPLES
+        .iter()
+        .zip(norms())
+        .map(|(&d, norm)| f64::from(d) * norm)
+        .collect();
+    for order in &decision.orders {
+        assert_eq!(order.client % 3, order.channel);
+        let rivals = (order.channel..10).step_by(3);
+        for rival in rivals.filter(|&c| epochs_at_full_power(&instance, c, order.channel) >= 3) {
+            assert!(weighted[order.client] >= weighted[rival]);
+        }
+    }
+}
+
+#[test]
+fn channel_allocation_is_worth_at_least_the_fixed_channels() {
+    for round in 1..=25 {
+        let instance = instance(10, round);
+        let worth = |scheduler| -> f64 {
+            let decision = decide(scheduler, BaselinePower::Max, &instance, round);
+            let norms = norms();
+            decision
+                .orders
+                .iter()
+                .map(|o| f64::from(SAMPLES[o.client]) * norms[o.client])
+                .sum()
+        };
+        let fixed = worth(Scheduler::ImportanceAware);
+        assert!(worth(Scheduler::ChannelAllocate) >= fixed - 1e-9);
+    }
+}

@@ -1,0 +1,171 @@
+//! Stacked bars with an optional reference mark each.
+
+use super::axis::{Frame, Scale};
+use super::line::{Mark, Series, draw_legend, wrap};
+use super::svg::{Anchor, Svg};
+use super::theme::{
+    AXIS, INK, LEFT, PLOT_HEIGHT, RIGHT, SOFT_INK, TEXT, TITLE, WIDTH, colour, text_width,
+};
+
+/// One bar.
+#[derive(Clone, Debug)]
+pub struct BarGroup {
+    /// Its label on the horizontal axis.
+    pub label: String,
+    /// The stacked parts, lowest first.
+    pub parts: Vec<f64>,
+    /// A reference drawn as a line across the bar.
+    pub reference: Option<f64>,
+}
+
+/// A chart of stacked bars.
+#[derive(Clone, Debug)]
+pub struct BarChart {
+    /// What is shown.
+    pub title: String,
+    /// Label of the horizontal axis.
+    pub x_label: String,
+    /// Label of the vertical axis, with unit.
+    pub y_label: String,
+    /// Names of the parts, lowest first.
+    pub parts: Vec<String>,
+    /// Name of the reference; empty when there is none.
+    pub reference: String,
+    /// The bars, left to right.
+    pub bars: Vec<BarGroup>,
+    /// Text below the chart; may be empty.
+    pub note: String,
+}
+
+impl BarChart {
+    /// Renders the chart.
+    #[must_use]
+    pub fn render(&self) -> String {
+        let mut svg = Svg::new();
+        svg.title((LEFT, 24.0), TITLE, &self.title);
+        let top = draw_legend(&mut svg, 46.0, &self.legend()) + 12.0;
+        let highest = self
+            .bars
+            .iter()
+            .map(|bar| {
+                bar.parts
+                    .iter()
+                    .sum::<f64>()
+                    .max(bar.reference.unwrap_or(0.0))
+            })
+            .fold(0.0, f64::max);
+        let highest = if highest > 0.0 { highest } else { 1.0 };
+        let frame = Frame {
+            top,
+            x: Scale::exact(0.0, 1.0, 1),
+            y: Scale::round(0.0, highest, 5),
+        };
+        frame.draw_y(&mut svg, &self.y_label);
+        let slot = (WIDTH - LEFT - RIGHT) / self.bars.len().max(1) as f64;
+        let widest = self
+            .bars
+            .iter()
+            .map(|bar| text_width(&bar.label, TEXT))
+            .fold(0.0, f64::max);
+        let label_every = ((widest + 8.0) / slot).ceil().max(1.0) as usize;
+        for (n, bar) in self.bars.iter().enumerate() {
+            self.draw_bar(&mut svg, &frame, bar, LEFT + n as f64 * slot, slot);
+            if n % label_every == 0 {
+                let middle = LEFT + (n as f64 + 0.5) * slot;
+                let below = frame.bottom() + 19.0;
+                svg.text((middle, below), Anchor::Middle, TEXT, SOFT_INK, &bar.label);
+            }
+        }
+        svg.line(
+            (LEFT, frame.bottom()),
+            (WIDTH - RIGHT, frame.bottom()),
+            AXIS,
+            1.2,
+        );
+        let middle = LEFT + (WIDTH - LEFT - RIGHT) / 2.0;
+        svg.text(
+            (middle, frame.bottom() + 40.0),
+            Anchor::Middle,
+            TEXT,
+            INK,
+            &self.x_label,
+        );
+        let mut height = top + PLOT_HEIGHT + 54.0;
+        for line in wrap(&self.note, WIDTH - LEFT - RIGHT) {
+            svg.text((LEFT, height + 6.0), Anchor::Start, TEXT, SOFT_INK, &line);
+            height += 18.0;
+        }
+        svg.finish(WIDTH, height + 6.0, &self.title)
+    }
+
+    fn draw_bar(&self, svg: &mut Svg, frame: &Frame, bar: &BarGroup, left: f64, slot: f64) {
+        let width = (slot * 0.7).min(54.0);
+        let x = left + (slot - width) / 2.0;
+        let mut base = 0.0;
+        for (n, part) in bar.parts.iter().enumerate() {
+            let (upper, lower) = (frame.at(0.0, base + part).1, frame.at(0.0, base).1);
+            let name = self.parts.get(n).map_or("", String::as_str);
+            let hint = format!(
+                "{} {}: {name} {}",
+                self.x_label,
+                bar.label,
+                super::number(*part)
+            );
+            svg.rect((x, upper), (width, lower - upper), colour(n), &hint);
+            base += part;
+        }
+        if let Some(reference) = bar.reference {
+            let y = frame.at(0.0, reference).1;
+            let (from, to) = ((x - 4.0, y), (x + width + 4.0, y));
+            svg.polyline(&[from, to], INK, 2.0, "5 3");
+        }
+    }
+
+    fn legend(&self) -> Vec<Series> {
+        let mut legend: Vec<Series> = self
+            .parts
+            .iter()
+            .enumerate()
+            .map(|(n, name)| Series::line(name.as_str(), n, Vec::new()).with_mark(Mark::Dots))
+            .collect();
+        if !self.reference.is_empty() {
+            // The palette's seventh colour is black, like the mark itself.
+            legend
+                .push(Series::line(self.reference.as_str(), 6, Vec::new()).with_mark(Mark::Dashed));
+        }
+        legend
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_are_stacked_and_named() {
+        let chart = BarChart {
+            title: "energy".into(),
+            x_label: "client".into(),
+            y_label: "mJ".into(),
+            parts: vec!["compute".into(), "radio".into()],
+            reference: "harvested".into(),
+            bars: vec![BarGroup {
+                label: "0".into(),
+                parts: vec![1.0, 2.0],
+                reference: Some(2.5),
+            }],
+            note: String::new(),
+        };
+        let svg = chart.render();
+        assert!(svg.contains("client 0: compute 1") && svg.contains("client 0: radio 2"));
+        assert!(svg.contains("harvested"));
+        assert!(
+            !BarChart {
+                bars: Vec::new(),
+                ..chart
+            }
+            .render()
+            .contains("NaN")
+        );
+    }
+}

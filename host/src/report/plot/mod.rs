@@ -1,0 +1,17 @@
+//! Charts as SVG text: what a run needs to show, no fonts or libraries of the system.
+//!
+//! A chart is a value ([`LineChart`], [`HeatMap`], [`BarChart`]) and renders to one string.
+//! Nothing here knows what is plotted, and nothing recomputes what it plots.
+
+mod axis;
+mod bars;
+mod heat;
+mod line;
+mod svg;
+mod theme;
+
+pub use axis::{Scale, number};
+pub use bars::{BarChart, BarGroup};
+pub use heat::HeatMap;
+pub use line::{LineChart, Mark, Series};
+pub use theme::{PALETTE, colour, sequential};

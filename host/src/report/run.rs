@@ -1,0 +1,161 @@
+//! The report of one run, from the files in its directory.
+
+use std::fs;
+
+use super::charts::run_charts;
+use super::html::Page;
+use super::plot::number;
+use super::table::Table;
+use crate::engine::{ClientRow, RoundRow};
+use crate::run::{
+    Environment, RunDirectory, RunError, Summary, read_clients, read_rounds, scenario_of,
+    write_atomically,
+};
+use crate::scenario::Scenario;
+
+/// What a run left behind.
+#[derive(Clone, Debug)]
+pub struct RunData {
+    /// Its scenario.
+    pub scenario: Scenario,
+    /// Its rounds.
+    pub rounds: Vec<RoundRow>,
+    /// Its clients, round by round.
+    pub clients: Vec<ClientRow>,
+}
+
+impl RunData {
+    /// Reads the logs of a run.
+    ///
+    /// # Errors
+    /// Names the file and line that cannot be read.
+    pub fn read(directory: &RunDirectory) -> Result<Self, RunError> {
+        Ok(Self {
+            scenario: scenario_of(directory)?,
+            rounds: read_rounds(&directory.file(RunDirectory::ROUNDS))?,
+            clients: read_clients(&directory.file(RunDirectory::CLIENTS))?,
+        })
+    }
+
+    /// Returns the number of clients.
+    #[must_use]
+    pub fn client_count(&self) -> usize {
+        self.scenario.clients.count
+    }
+
+    /// Returns the number of finished rounds.
+    #[must_use]
+    pub fn rounds_done(&self) -> usize {
+        self.rounds.last().map_or(0, |row| row.round as usize)
+    }
+
+    /// Sums the run up.
+    #[must_use]
+    pub fn summary(&self) -> Summary {
+        Summary::of(&self.rounds, &self.clients)
+    }
+}
+
+/// Writes `report.html` and `plots/*.svg` of the run in a directory.
+///
+/// # Errors
+/// Names the file that cannot be read or written.
+pub fn write_run(directory: &RunDirectory) -> Result<(), RunError> {
+    let run = RunData::read(directory)?;
+    let plots = directory.file(RunDirectory::PLOTS);
+    fs::create_dir_all(&plots).map_err(RunError::file(&plots))?;
+    let charts = run_charts(&run);
+    for chart in &charts {
+        let file = plots.join(format!("{}.svg", chart.name));
+        write_atomically(&file, chart.svg.as_bytes()).map_err(RunError::file(&file))?;
+    }
+    let mut page = page(&run);
+    for chart in &charts {
+        page.figure(&chart.svg, &chart.caption);
+    }
+    page.heading("How to get this run again");
+    page.paragraph(
+        "Everything above follows from the scenario below and the data. `SHA256SUMS` beside this \
+         page holds the digests of model and logs: the same scenario gives the same bytes on any \
+         number of threads.",
+    );
+    page.details("scenario.toml", &run.scenario.to_commented_toml());
+    let environment = fs::read_to_string(directory.file(RunDirectory::ENVIRONMENT));
+    if let Some(environment) = environment
+        .ok()
+        .and_then(|text| serde_json::from_str::<Environment>(&text).ok())
+    {
+        let text = serde_json::to_string_pretty(&environment).unwrap_or_default();
+        page.details("environment.json", &text);
+    }
+    let file = directory.file(RunDirectory::REPORT);
+    write_atomically(&file, page.finish().as_bytes()).map_err(RunError::file(&file))
+}
+
+fn page(run: &RunData) -> Page {
+    let scenario = &run.scenario;
+    let summary = run.summary();
+    let title = format!("{} on {}", scenario.run.scheduler, scenario.data.dataset);
+    let lead = format!(
+        "{} rounds, {} clients on {} channels, {}, non-IID degree {}, seed {}.",
+        summary.rounds,
+        scenario.clients.count,
+        scenario.link.channels,
+        scenario.learning.model,
+        scenario.partition.non_iid_degree,
+        scenario.run.seed
+    );
+    let mut page = Page::new(&title, &lead);
+    page.table(&summary_table(&summary));
+    page
+}
+
+/// Returns the figures of a run as a table of two columns.
+#[must_use]
+pub fn summary_table(summary: &Summary) -> Table {
+    let mut table = Table::new(&["figure", "value"]);
+    let mut row = |name: &str, value: String| table.row(vec![name.to_owned(), value]);
+    row(
+        "test accuracy, last round",
+        format!("{:.2} %", 100.0 * summary.final_accuracy),
+    );
+    row(
+        "test accuracy, mean of the last tenth",
+        format!("{:.2} %", 100.0 * summary.tail_accuracy),
+    );
+    row(
+        "energy of all clients",
+        format!("{} mJ", number(1e3 * summary.energy_j)),
+    );
+    row(
+        "energy per round",
+        format!("{} mJ", number(1e3 * summary.energy_per_round_j)),
+    );
+    row(
+        "of it computing",
+        format!("{:.0} %", 100.0 * summary.compute_share),
+    );
+    row(
+        "participants per round",
+        format!("{:.2}", summary.participants),
+    );
+    row("epochs per round", format!("{:.2}", summary.epochs));
+    row(
+        "rounds in which nobody trained",
+        summary.empty_rounds.to_string(),
+    );
+    row(
+        "fairness of participation (Jain)",
+        format!("{:.2}", summary.fairness),
+    );
+    row(
+        "longest energy queue at the end",
+        format!("{} mJ", number(1e3 * summary.largest_queue_j)),
+    );
+    row(
+        "client-rounds overdrawn (C5 fails)",
+        format!("{:.1} %", 100.0 * summary.overdrawn_share),
+    );
+    row("modelled time", format!("{} s", number(summary.modelled_s)));
+    table
+}

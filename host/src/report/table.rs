@@ -1,0 +1,104 @@
+//! Tables for the terminal and for pages.
+
+use super::html::escape;
+
+/// Rows of text under a header; the first column is aligned left, the others right.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Table {
+    /// The header.
+    pub header: Vec<String>,
+    /// The rows.
+    pub rows: Vec<Vec<String>>,
+}
+
+impl Table {
+    /// Starts a table.
+    #[must_use]
+    pub fn new(header: &[&str]) -> Self {
+        Self {
+            header: header.iter().map(|&text| text.to_owned()).collect(),
+            rows: Vec::new(),
+        }
+    }
+
+    /// Adds a row.
+    pub fn row(&mut self, cells: Vec<String>) {
+        self.rows.push(cells);
+    }
+
+    /// Writes the table with aligned columns.
+    #[must_use]
+    pub fn to_text(&self) -> String {
+        let columns = self.header.len();
+        let width = |column: usize| {
+            self.rows
+                .iter()
+                .chain([&self.header])
+                .filter_map(|row| row.get(column))
+                .map(|cell| cell.chars().count())
+                .max()
+                .unwrap_or(0)
+        };
+        let widths: Vec<usize> = (0..columns).map(width).collect();
+        let line = |row: &Vec<String>| {
+            let cells: Vec<String> = row
+                .iter()
+                .zip(&widths)
+                .enumerate()
+                .map(|(column, (cell, &width))| {
+                    if column == 0 {
+                        format!("{cell:<width$}")
+                    } else {
+                        format!("{cell:>width$}")
+                    }
+                })
+                .collect();
+            format!("{}\n", cells.join("  ").trim_end())
+        };
+        let rule: usize = widths.iter().sum::<usize>() + 2 * columns.saturating_sub(1);
+        let mut text = line(&self.header);
+        text.push_str(&format!("{}\n", "-".repeat(rule)));
+        text.extend(self.rows.iter().map(line));
+        text
+    }
+
+    /// Writes the table as HTML.
+    #[must_use]
+    pub fn to_html(&self) -> String {
+        let cells = |row: &Vec<String>, tag: &str| -> String {
+            row.iter()
+                .map(|cell| format!("<{tag}>{}</{tag}>", escape(cell)))
+                .collect()
+        };
+        let body: String = self
+            .rows
+            .iter()
+            .map(|row| format!("<tr>{}</tr>\n", cells(row, "td")))
+            .collect();
+        format!(
+            "<table>\n<thead><tr>{}</tr></thead>\n<tbody>\n{body}</tbody>\n</table>\n",
+            cells(&self.header, "th")
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_line_up() {
+        let mut table = Table::new(&["scheduler", "mJ"]);
+        table.row(vec!["cre".into(), "3.4".into()]);
+        table.row(vec!["channel-allocate".into(), "17.4".into()]);
+        assert_eq!(
+            table.to_text(),
+            "scheduler           mJ\n----------------------\ncre                3.4\nchannel-allocate  17.4\n"
+        );
+        assert!(
+            table
+                .to_html()
+                .contains("<td>channel-allocate</td><td>17.4</td>")
+        );
+    }
+}

@@ -1,0 +1,203 @@
+//! Checkpoints: the state after a round, with the lengths of the logs at that moment.
+//!
+//! Layout: 8 bytes magic, 32 bytes SHA-256 of the rest, then the rest in postcard. A new
+//! checkpoint replaces the old by two renames, so that at every instant at least one whole
+//! checkpoint is on the disk; a damaged one is noticed by its hash and the one before it is used.
+
+use std::fs;
+use std::io;
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use super::digest::sha256;
+use super::directory::{RunDirectory, sync_parent, write_atomically};
+use crate::engine::State;
+
+/// Changes whenever the layout does.
+const MAGIC: &[u8; 8] = b"GLNRCKP1";
+const HEADER: usize = MAGIC.len() + 32;
+
+/// What a resumed run needs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Checkpoint {
+    /// SHA-256 of the scenario the run was started with.
+    pub scenario: [u8; 32],
+    /// The engine's state.
+    pub state: State,
+    /// Bytes of `rounds.jsonl` that belong to finished rounds.
+    pub rounds_bytes: u64,
+    /// Bytes of `clients.csv` that belong to finished rounds.
+    pub clients_bytes: u64,
+}
+
+/// Why a checkpoint cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum CheckpointError {
+    /// The file cannot be read or written.
+    #[error("{}: {source}", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The file is not what was written.
+    #[error("{}: {what}", path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// How it shows.
+        what: String,
+    },
+}
+
+impl Checkpoint {
+    /// Writes the checkpoint; the last one becomes the previous one.
+    ///
+    /// # Errors
+    /// Names the file that could not be written.
+    pub fn write(&self, directory: &RunDirectory) -> Result<(), CheckpointError> {
+        let newest = directory.file(RunDirectory::CHECKPOINT);
+        let previous = directory.file(RunDirectory::PREVIOUS_CHECKPOINT);
+        let failed = |path: &PathBuf| {
+            let path = path.clone();
+            move |source| CheckpointError::File { path, source }
+        };
+        if newest.exists() {
+            fs::rename(&newest, &previous).map_err(failed(&previous))?;
+            sync_parent(&previous).map_err(failed(&previous))?;
+        }
+        write_atomically(&newest, &self.encode()).map_err(failed(&newest))
+    }
+
+    /// Reads the newest checkpoint that is whole. `None` means there is none at all; the text
+    /// says what was wrong with those passed over.
+    #[must_use]
+    pub fn read(directory: &RunDirectory) -> (Option<Self>, Vec<String>) {
+        let mut complaints = Vec::new();
+        for name in [RunDirectory::CHECKPOINT, RunDirectory::PREVIOUS_CHECKPOINT] {
+            let path = directory.file(name);
+            let bytes = match fs::read(&path) {
+                Ok(bytes) => bytes,
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                Err(source) => {
+                    complaints.push(CheckpointError::File { path, source }.to_string());
+                    continue;
+                }
+            };
+            match Self::decode(&bytes) {
+                Ok(checkpoint) => return (Some(checkpoint), complaints),
+                Err(what) => {
+                    complaints.push(CheckpointError::Damaged { path, what }.to_string());
+                }
+            }
+        }
+        (None, complaints)
+    }
+
+    fn encode(&self) -> Vec<u8> {
+        // Plain data of known types always serialises.
+        let body = postcard::to_allocvec(self).unwrap_or_default();
+        let mut bytes = Vec::with_capacity(HEADER + body.len());
+        bytes.extend_from_slice(MAGIC);
+        bytes.extend_from_slice(&sha256(&body));
+        bytes.extend_from_slice(&body);
+        bytes
+    }
+
+    fn decode(bytes: &[u8]) -> Result<Self, String> {
+        if bytes.len() < HEADER {
+            return Err(format!(
+                "{} bytes are too few for a checkpoint",
+                bytes.len()
+            ));
+        }
+        let (head, body) = bytes.split_at(HEADER);
+        if &head[..MAGIC.len()] != MAGIC {
+            return Err("does not start like a checkpoint of this version".to_owned());
+        }
+        if head[MAGIC.len()..] != sha256(body) {
+            return Err("content does not match its hash".to_owned());
+        }
+        postcard::from_bytes(body).map_err(|error| format!("cannot be decoded: {error}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::estimate::DivergenceRule;
+
+    fn directory(name: &str) -> RunDirectory {
+        let path = std::env::temp_dir().join(format!("gleaner-{name}-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&path);
+        fs::create_dir_all(&path).unwrap();
+        RunDirectory::new(path)
+    }
+
+    fn checkpoint(rounds_bytes: u64) -> Checkpoint {
+        Checkpoint {
+            scenario: [7; 32],
+            state: State::new(vec![1.0, -0.5], 2, DivergenceRule::Direction),
+            rounds_bytes,
+            clients_bytes: 9,
+        }
+    }
+
+    #[test]
+    fn the_newest_whole_checkpoint_is_read() {
+        let directory = directory("newest");
+        assert_eq!(Checkpoint::read(&directory), (None, Vec::new()));
+        checkpoint(1).write(&directory).unwrap();
+        checkpoint(2).write(&directory).unwrap();
+        assert_eq!(
+            Checkpoint::read(&directory),
+            (Some(checkpoint(2)), Vec::new())
+        );
+        fs::remove_dir_all(directory.path()).unwrap();
+    }
+
+    #[test]
+    fn every_kind_of_damage_falls_back_to_the_previous_one_and_is_named() {
+        let directory = directory("damage");
+        checkpoint(1).write(&directory).unwrap();
+        checkpoint(2).write(&directory).unwrap();
+        let newest = directory.file(RunDirectory::CHECKPOINT);
+        let whole = fs::read(&newest).unwrap();
+        let mut damaged: Vec<Vec<u8>> = (0..whole.len()).map(|n| whole[..n].to_vec()).collect();
+        damaged.extend((0..whole.len()).map(|n| {
+            let mut bytes = whole.clone();
+            bytes[n] ^= 0x10;
+            bytes
+        }));
+        for bytes in damaged {
+            fs::write(&newest, bytes).unwrap();
+            let (found, complaints) = Checkpoint::read(&directory);
+            assert_eq!(found, Some(checkpoint(1)));
+            assert_eq!(complaints.len(), 1);
+            assert!(
+                complaints[0].contains(RunDirectory::CHECKPOINT),
+                "{complaints:?}"
+            );
+        }
+        fs::remove_dir_all(directory.path()).unwrap();
+    }
+
+    #[test]
+    fn a_crash_between_the_two_renames_leaves_the_previous_one() {
+        let directory = directory("between");
+        checkpoint(1).write(&directory).unwrap();
+        fs::rename(
+            directory.file(RunDirectory::CHECKPOINT),
+            directory.file(RunDirectory::PREVIOUS_CHECKPOINT),
+        )
+        .unwrap();
+        assert_eq!(
+            Checkpoint::read(&directory),
+            (Some(checkpoint(1)), Vec::new())
+        );
+        fs::remove_dir_all(directory.path()).unwrap();
+    }
+}

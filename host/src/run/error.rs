@@ -1,0 +1,65 @@
+//! Why a run could not be made.
+
+use std::io;
+use std::path::PathBuf;
+
+use super::{CheckpointError, LogError};
+use crate::engine::EngineError;
+use crate::scenario::ScenarioError;
+
+/// What stopped a run.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RunError {
+    /// A round failed.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+    /// A log failed.
+    #[error(transparent)]
+    Log(#[from] LogError),
+    /// A checkpoint could not be written.
+    #[error(transparent)]
+    Checkpoint(#[from] CheckpointError),
+    /// The scenario of a run to resume is damaged.
+    #[error(transparent)]
+    Scenario(#[from] ScenarioError),
+    /// Some other file failed.
+    #[error("{}: {source}", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The directory is not empty.
+    #[error(
+        "{} is not empty; choose another --out, or continue the run there with \
+         `gleaner resume {}`", path.display(), path.display()
+    )]
+    Occupied {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// There is no run to resume.
+    #[error("{} holds no scenario.toml, so there is no run to resume", path.display())]
+    NotStarted {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// A checkpoint belongs to another scenario.
+    #[error(
+        "the checkpoint in {} belongs to another scenario; restore scenario.toml or start anew",
+        path.display()
+    )]
+    OtherScenario {
+        /// The directory.
+        path: PathBuf,
+    },
+}
+
+impl RunError {
+    pub(crate) fn file(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
+        let path = path.into();
+        move |source| Self::File { path, source }
+    }
+}

@@ -1,0 +1,223 @@
+//! Starting, continuing and completing a run.
+
+use std::fs;
+use std::time::{Duration, Instant};
+
+use super::checkpoint::Checkpoint;
+use super::digest::{hexadecimal, sha256};
+use super::directory::{RunDirectory, write_atomically};
+use super::environment::Environment;
+use super::error::RunError;
+use super::log::{Logs, read_clients, read_rounds};
+use super::safetensors::encode_model;
+use super::summary::Summary;
+use crate::engine::{Engine, RoundLog};
+use crate::scenario::{Scenario, resolve_text};
+use crate::world::World;
+
+/// Is told what happens during a run.
+pub trait Observer {
+    /// Rounds begin, `done` of them being finished already.
+    fn started(&mut self, _done: usize, _total: usize) {}
+    /// A round is finished.
+    fn round(&mut self, _log: &RoundLog) {}
+    /// Something worth saying that does not stop the run.
+    fn notice(&mut self, _text: &str) {}
+}
+
+/// An observer that does not listen.
+pub struct Silent;
+
+impl Observer for Silent {}
+
+/// A completed run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Outcome {
+    /// What it comes down to.
+    pub summary: Summary,
+    /// SHA-256 of the final model file.
+    pub model_sha256: String,
+    /// Wall time of the rounds of this session.
+    pub wall: Duration,
+}
+
+/// Runs a scenario from its first round in an empty directory.
+///
+/// # Errors
+/// An occupied directory, a file that cannot be written, or a round that failed.
+pub fn execute(
+    scenario: &Scenario,
+    world: &mut World,
+    directory: &RunDirectory,
+    threads: usize,
+    observer: &mut dyn Observer,
+) -> Result<Outcome, RunError> {
+    let path = directory.path();
+    if !directory.is_vacant() {
+        return Err(RunError::Occupied {
+            path: path.to_owned(),
+        });
+    }
+    fs::create_dir_all(path).map_err(RunError::file(path))?;
+    let file = directory.file(RunDirectory::SCENARIO);
+    write_atomically(&file, scenario.to_toml().as_bytes()).map_err(RunError::file(&file))?;
+    drive(scenario, world, directory, threads, None, observer)
+}
+
+/// Reads the scenario of the run in a directory.
+///
+/// # Errors
+/// When there is none or it cannot be read.
+pub fn scenario_of(directory: &RunDirectory) -> Result<Scenario, RunError> {
+    if !directory.is_started() {
+        return Err(RunError::NotStarted {
+            path: directory.path().to_owned(),
+        });
+    }
+    let file = directory.file(RunDirectory::SCENARIO);
+    let text = fs::read_to_string(&file).map_err(RunError::file(&file))?;
+    Ok(resolve_text(&text, &file.display().to_string(), &[])?)
+}
+
+/// Continues the run in a directory from its newest whole checkpoint.
+///
+/// # Errors
+/// As [`execute`], and when the checkpoint belongs to another scenario.
+pub fn resume(
+    scenario: &Scenario,
+    world: &mut World,
+    directory: &RunDirectory,
+    threads: usize,
+    observer: &mut dyn Observer,
+) -> Result<Outcome, RunError> {
+    let (checkpoint, complaints) = Checkpoint::read(directory);
+    for complaint in &complaints {
+        observer.notice(&format!("passing over a damaged checkpoint: {complaint}"));
+    }
+    match &checkpoint {
+        Some(found) if found.scenario != sha256(scenario.to_toml().as_bytes()) => {
+            return Err(RunError::OtherScenario {
+                path: directory.path().to_owned(),
+            });
+        }
+        Some(found) => {
+            observer.notice(&format!("continuing after round {}", found.state.round()));
+        }
+        None => observer.notice("no usable checkpoint: starting from the first round"),
+    }
+    drive(scenario, world, directory, threads, checkpoint, observer)
+}
+
+fn drive(
+    scenario: &Scenario,
+    world: &mut World,
+    directory: &RunDirectory,
+    threads: usize,
+    checkpoint: Option<Checkpoint>,
+    observer: &mut dyn Observer,
+) -> Result<Outcome, RunError> {
+    let resumed = checkpoint.is_some();
+    let fingerprint = sha256(scenario.to_toml().as_bytes());
+    let model = world.model.clone();
+    let (fleet, examiner) = (&mut *world.fleet, &*world.examiner);
+    let (mut engine, mut logs) = match checkpoint {
+        None => (
+            Engine::new(scenario, fleet, examiner, model),
+            Logs::open(directory, 0, 0)?,
+        ),
+        Some(saved) => {
+            let logs = Logs::open(directory, saved.rounds_bytes, saved.clients_bytes)?;
+            (
+                Engine::resume(scenario, fleet, examiner, saved.state)?,
+                logs,
+            )
+        }
+    };
+    observer.started(engine.state().round() as usize, scenario.run.rounds);
+    let begin = Instant::now();
+    let every = scenario.run.checkpoint_every;
+    while !engine.is_finished() {
+        for log in engine.step()? {
+            logs.append(&log)?;
+            observer.round(&log);
+        }
+        let round = engine.state().round() as usize;
+        if every > 0 && round.is_multiple_of(every) && !engine.is_finished() {
+            let (rounds_bytes, clients_bytes) = logs.sync()?;
+            let state = engine.checkpoint();
+            Checkpoint {
+                scenario: fingerprint,
+                state,
+                rounds_bytes,
+                clients_bytes,
+            }
+            .write(directory)?;
+        }
+    }
+    logs.sync()?;
+    let wall = begin.elapsed();
+    let model = engine.state().model().to_vec();
+    let environment = Environment::here(threads, wall, resumed);
+    complete(scenario, world, directory, &model, &environment)
+}
+
+/// Writes what a completed run consists of; the digests come last and mark it complete.
+fn complete(
+    scenario: &Scenario,
+    world: &World,
+    directory: &RunDirectory,
+    model: &[f32],
+    environment: &Environment,
+) -> Result<Outcome, RunError> {
+    let write = |name: &str, bytes: &[u8]| {
+        let file = directory.file(name);
+        write_atomically(&file, bytes).map_err(RunError::file(&file))
+    };
+    let about = [
+        ("scheduler", scenario.run.scheduler.to_string()),
+        ("seed", scenario.run.seed.to_string()),
+        ("rounds", scenario.run.rounds.to_string()),
+    ];
+    write(
+        RunDirectory::MODEL,
+        &encode_model(model, &world.tensors, &about),
+    )?;
+    let json = serde_json::to_string_pretty(environment).unwrap_or_default();
+    write(RunDirectory::ENVIRONMENT, format!("{json}\n").as_bytes())?;
+    crate::report::write_run(directory)?;
+
+    let mut sums = String::new();
+    let mut model_sha256 = String::new();
+    let names = [
+        RunDirectory::SCENARIO,
+        RunDirectory::ROUNDS,
+        RunDirectory::CLIENTS,
+        RunDirectory::MODEL,
+    ];
+    for name in names {
+        let file = directory.file(name);
+        let bytes = fs::read(&file).map_err(RunError::file(&file))?;
+        model_sha256 = hexadecimal(&sha256(&bytes));
+        sums.push_str(&format!("{model_sha256}  {name}\n"));
+    }
+    write(RunDirectory::SUMS, sums.as_bytes())?;
+    for name in [RunDirectory::CHECKPOINT, RunDirectory::PREVIOUS_CHECKPOINT] {
+        // A leftover would only cost space.
+        let _ = fs::remove_file(directory.file(name));
+    }
+    Ok(Outcome {
+        summary: summary_of(directory)?,
+        model_sha256,
+        wall: Duration::from_secs_f64(environment.wall_s),
+    })
+}
+
+/// Sums up the logs in a directory.
+///
+/// # Errors
+/// Names the log and line that cannot be read.
+pub fn summary_of(directory: &RunDirectory) -> Result<Summary, RunError> {
+    let rounds = read_rounds(&directory.file(RunDirectory::ROUNDS))?;
+    let clients = read_clients(&directory.file(RunDirectory::CLIENTS))?;
+    Ok(Summary::of(&rounds, &clients))
+}

@@ -1,0 +1,68 @@
+//! The final model in the safetensors format, which Python and Rust tools read without our help.
+
+/// A named piece of the flat model.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tensor {
+    /// Its name.
+    pub name: String,
+    /// Its extents, slowest first.
+    pub shape: Vec<usize>,
+}
+
+/// Encodes a flat model whose tensors lie one behind the other in the given order.
+///
+/// Layout: the length of the header as 8 bytes little-endian, the header in JSON padded with
+/// spaces to a multiple of 8, then the little-endian f32 values.
+#[must_use]
+pub fn encode_model(model: &[f32], tensors: &[Tensor], metadata: &[(&str, String)]) -> Vec<u8> {
+    let mut header = serde_json::Map::new();
+    let about: serde_json::Map<String, serde_json::Value> = metadata
+        .iter()
+        .map(|(key, value)| ((*key).to_owned(), value.clone().into()))
+        .collect();
+    header.insert("__metadata__".to_owned(), about.into());
+    let mut at = 0;
+    for tensor in tensors {
+        let end = at + 4 * tensor.shape.iter().product::<usize>();
+        let entry = serde_json::json!({
+            "dtype": "F32", "shape": tensor.shape, "data_offsets": [at, end],
+        });
+        header.insert(tensor.name.clone(), entry);
+        at = end;
+    }
+    let mut text = serde_json::Value::Object(header).to_string();
+    while !text.len().is_multiple_of(8) {
+        text.push(' ');
+    }
+    let mut bytes = Vec::with_capacity(8 + text.len() + 4 * model.len());
+    bytes.extend_from_slice(&(text.len() as u64).to_le_bytes());
+    bytes.extend_from_slice(text.as_bytes());
+    bytes.extend(model.iter().flat_map(|value| value.to_le_bytes()));
+    bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn header_and_values_are_where_the_format_says() {
+        let tensors = [
+            Tensor {
+                name: "w".into(),
+                shape: vec![2, 1],
+            },
+            Tensor {
+                name: "b".into(),
+                shape: vec![1],
+            },
+        ];
+        let bytes = encode_model(&[1.0, 2.0, -3.0], &tensors, &[("seed", "7".into())]);
+        let length = u64::from_le_bytes(bytes[..8].try_into().unwrap()) as usize;
+        assert_eq!(length % 8, 0);
+        let header: serde_json::Value = serde_json::from_slice(&bytes[8..8 + length]).unwrap();
+        assert_eq!(header["b"]["data_offsets"], serde_json::json!([8, 12]));
+        assert_eq!(header["__metadata__"]["seed"], "7");
+        assert_eq!(bytes[8 + length..][8..], (-3.0f32).to_le_bytes());
+    }
+}
