@@ -5,24 +5,46 @@
 //! it: `armv6m` and `armv7em` in assembly on their cores, `portable` anywhere else. They store
 //! rows as suits them ([`store`], [`load`], [`ErrorRow`]); the numbers are the same to the bit.
 
-/// A core without compare-and-swap is an ARMv6-M.
+// A core without compare-and-swap is an ARMv6-M; one with a floating-point unit has the DSP
+// instructions of the ARMv7E-M too.
 #[cfg(all(target_arch = "arm", target_os = "none", not(target_has_atomic = "32")))]
-mod armv6m;
+#[path = "armv6m.rs"]
+mod chosen;
+#[cfg(all(
+    target_arch = "arm",
+    target_os = "none",
+    target_has_atomic = "32",
+    target_abi = "eabihf"
+))]
+#[path = "armv7em.rs"]
+mod chosen;
+#[cfg(not(all(
+    target_arch = "arm",
+    target_os = "none",
+    any(not(target_has_atomic = "32"), target_abi = "eabihf")
+)))]
+use portable as chosen;
+
+#[cfg(all(
+    target_arch = "arm",
+    target_os = "none",
+    any(not(target_has_atomic = "32"), target_abi = "eabihf")
+))]
+mod arm;
 mod common;
 #[cfg_attr(
-    all(target_arch = "arm", target_os = "none", not(target_has_atomic = "32")),
+    all(
+        target_arch = "arm",
+        target_os = "none",
+        any(not(target_has_atomic = "32"), target_abi = "eabihf")
+    ),
     expect(
         dead_code,
         unused_imports,
-        reason = "ARMv6-M only falls back to parts of it"
+        reason = "assembly only falls back to parts of it"
     )
 )]
 mod portable;
-
-#[cfg(all(target_arch = "arm", target_os = "none", not(target_has_atomic = "32")))]
-use armv6m as chosen;
-#[cfg(not(all(target_arch = "arm", target_os = "none", not(target_has_atomic = "32"))))]
-use portable as chosen;
 
 pub(crate) use chosen::{
     ErrorRow, backward_unit, list_block, list_errors, list_pixels, load, locate, store, sum_errors,

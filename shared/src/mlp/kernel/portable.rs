@@ -69,15 +69,22 @@ pub(super) fn sum<'a, const W: usize>(
 #[repr(C, align(4))]
 pub(crate) struct ErrorRow<const HID: usize> {
     values: [i16; HID],
-    live: u16,
+    shift: u8,
 }
 
+/// The shift of a row without errors.
+const DEAD: u8 = u8::MAX;
+
 impl<const HID: usize> ErrorRow<HID> {
+    /// Where in a row its shift is, in bytes; [`u8::MAX`] there says that there are no errors.
+    #[allow(dead_code, reason = "for assembly that walks over rows")]
+    pub(crate) const SHIFT_AT: usize = core::mem::offset_of!(Self, shift);
+
     /// Makes every error zero.
     #[inline]
     pub(crate) fn clear(&mut self) {
         self.values.fill(0);
-        self.live = 0;
+        self.shift = DEAD;
     }
 
     /// Stores the error of a unit, a mantissa of at most 127 times 2^`shift`.
@@ -89,13 +96,14 @@ impl<const HID: usize> ErrorRow<HID> {
     /// Notes that an error is not zero, and the power of two of all of them.
     #[inline(always)]
     pub(crate) fn enliven(&mut self, _shift: u32) {
-        self.live = 1;
+        // The values contain it already.
+        self.shift = 0;
     }
 
     /// Says whether any error is not zero.
     #[inline(always)]
     pub(crate) fn is_live(&self) -> bool {
-        self.live != 0
+        self.shift != DEAD
     }
 
     /// Returns the factor that stands for pixel `x` in a sum of such rows.

@@ -1,0 +1,181 @@
+//! Row sums for a Cortex-M4 with its multiply-accumulate of 16-bit halves.
+//!
+//! SMLABB and SMLABT multiply a scale with the lower or the upper half of a word and add to a
+//! 32-bit sum, one instruction a weight. Eight sums stay in registers while the list is walked,
+//! so a row of 50 takes seven walks of 11 instructions an entry, 4 in the last one.
+#![allow(unsafe_code)]
+
+use core::arch::naked_asm;
+
+pub(crate) use super::arm::{list_block, list_pixels, locate, locate_error};
+pub(crate) use super::common::{backward_unit, list_errors};
+pub(crate) use super::portable::{ErrorRow, load, pixel_word, store};
+use super::{Entry, portable};
+
+/// Adds the sum of scaled rows to `out`, which saturates; the sum itself is exact because the
+/// scales add up to no more than [`super::SCALE_LIMIT`].
+#[inline]
+pub(crate) fn sum_rows<const W: usize>(rows: &[[i16; W]], entries: &[Entry], out: &mut [i32; W]) {
+    if !W.is_multiple_of(2) {
+        let base = rows.as_ptr().addr();
+        return portable::sum(entries, out, |entry| {
+            &rows[(entry.at as usize - base) / size_of::<[i16; W]>()]
+        });
+    }
+    // SAFETY: every entry holds the address of one of `rows`: callers list and sum rows under
+    // one borrow of them. A row is a whole number of words.
+    unsafe { sum_words(entries, out) }
+}
+
+/// Adds the sum of scaled error rows to `out`, which saturates; the sum itself is exact for up
+/// to 256 entries, 256 * 255 * 127 * 2^7 being less than 2^31.
+#[inline]
+pub(crate) fn sum_errors<const HID: usize>(
+    _rows: &[ErrorRow<HID>],
+    entries: &[Entry],
+    out: &mut [i32; HID],
+) {
+    // SAFETY: every entry holds the address of one of the rows: callers list and sum rows under
+    // one borrow of them. The values come first in a row, whose size is a whole number of words.
+    unsafe { sum_words(entries, out) }
+}
+
+/// Adds the sum of scaled rows of words.
+///
+/// # Safety
+/// Every entry must hold the address of W 16-bit numbers, aligned to a word and followed by one
+/// more if W is odd.
+unsafe fn sum_words<const W: usize>(entries: &[Entry], out: &mut [i32; W]) {
+    const { assert!(W <= 128, "a Cortex-M4 trains up to 128 hidden units") };
+    if entries.is_empty() {
+        return;
+    }
+    let list = entries.as_ptr_range();
+    let (whole, rest) = out.as_chunks_mut::<8>();
+    let mut sums = [0; 8];
+    macro_rules! groups {
+        ($($group:literal)*) => {
+            $(if W / 8 > $group {
+                // SAFETY: 16 bytes from there on lie within a row, and the list is not empty.
+                unsafe { walk_eight::<{ 16 * $group }>(list.start, list.end, &mut sums) };
+                add(&mut whole[$group], &sums);
+            })*
+        };
+    }
+    groups!(0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15);
+    let mut sums = [0; 2];
+    let mut at = 2 * (W - W % 8) as u32;
+    for out in rest.chunks_mut(2) {
+        // SAFETY: 4 bytes from `at` on lie within a row, and the list is not empty.
+        unsafe { walk_two(list.start, list.end, &mut sums, at) };
+        add(out, &sums);
+        at += 4;
+    }
+}
+
+#[inline(always)]
+fn add(out: &mut [i32], sums: &[i32]) {
+    for (out, &sum) in out.iter_mut().zip(sums) {
+        *out = out.saturating_add(sum);
+    }
+}
+
+/// Sums eight weights of every row from byte `AT` on. Four entries make a turn; the first turn
+/// begins where it leaves a multiple of four.
+///
+/// # Safety
+/// The list must not be empty, and every entry must hold the address of a row that reaches 16
+/// bytes beyond `AT`, aligned to a word.
+#[unsafe(naked)]
+#[cfg_attr(
+    feature = "kernels-in-ram",
+    unsafe(link_section = ".data.gleaner_kernel")
+)]
+unsafe extern "C" fn walk_eight<const AT: usize>(
+    list: *const Entry,
+    end: *const Entry,
+    sums: &mut [i32; 8],
+) {
+    // 42 bytes. The scale is in r1, the row in r2; r3 and lr take two words at a time.
+    macro_rules! body {
+        () => {
+            concat!(
+                "ldm r0!, {{r1, r2}}\n",
+                "ldrd r3, lr, [r2, #{at}]\n",
+                "smlabb r4, r1, r3, r4\n",
+                "smlabt r5, r1, r3, r5\n",
+                "smlabb r6, r1, lr, r6\n",
+                "smlabt r7, r1, lr, r7\n",
+                "ldrd r3, lr, [r2, #{at}+8]\n",
+                "smlabb r8, r1, r3, r8\n",
+                "smlabt r9, r1, r3, r9\n",
+                "smlabb r10, r1, lr, r10\n",
+                "smlabt r11, r1, lr, r11\n",
+            )
+        };
+    }
+    naked_asm!(
+        "push {{r2, r4, r5, r6, r7, r8, r9, r10, r11, lr}}",
+        "mov r12, r1",
+        "subs r3, r0, r1",
+        "ubfx r3, r3, #3, #2",
+        "movs r1, #42",
+        "muls r3, r1, r3",
+        "movs r4, #0", "movs r5, #0", "movs r6, #0", "movs r7, #0",
+        "mov r8, r4", "mov r9, r4", "mov r10, r4", "mov r11, r4",
+        "add pc, r3",
+        "nop",
+        "2:",
+        body!(), body!(), body!(), body!(),
+        "cmp r0, r12",
+        "bne 2b",
+        "ldr r0, [sp]",
+        "stm r0!, {{r4, r5, r6, r7, r8, r9, r10, r11}}",
+        "pop {{r2, r4, r5, r6, r7, r8, r9, r10, r11, pc}}",
+        at = const AT,
+    )
+}
+
+/// Sums two weights of every row at byte `at`.
+///
+/// # Safety
+/// The list must not be empty, and every entry must hold the address of a row that reaches 4
+/// bytes beyond `at`, aligned to a word.
+#[unsafe(naked)]
+#[cfg_attr(
+    feature = "kernels-in-ram",
+    unsafe(link_section = ".data.gleaner_kernel")
+)]
+unsafe extern "C" fn walk_two(list: *const Entry, end: *const Entry, sums: &mut [i32; 2], at: u32) {
+    // 12 bytes.
+    macro_rules! body {
+        () => {
+            concat!(
+                "ldm r0!, {{r6, r7}}\n",
+                "ldr r7, [r7, r3]\n",
+                "smlabb r4, r6, r7, r4\n",
+                "smlabt r5, r6, r7, r5\n",
+            )
+        };
+    }
+    naked_asm!(
+        "push {{r4, r5, r6, r7, lr}}",
+        "subs r6, r0, r1",
+        "ubfx r6, r6, #3, #2",
+        "movs r7, #12",
+        "muls r6, r7, r6",
+        "movs r4, #0",
+        "movs r5, #0",
+        "add pc, r6",
+        "nop",
+        "2:",
+        body!(),
+        body!(),
+        body!(),
+        body!(),
+        "cmp r0, r1",
+        "bne 2b",
+        "stm r2!, {{r4, r5}}",
+        "pop {{r4, r5, r6, r7, pc}}",
+    )
+}
