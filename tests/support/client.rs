@@ -248,8 +248,8 @@ impl Client {
             report: Report {
                 round: order.round,
                 trained: true,
-                loss_before_q20: 2 << 20,
-                loss_after_q20: 1 << 20,
+                loss_before_q16: 2 << 16,
+                loss_after_q16: 1 << 16,
                 samples: 1_000,
                 epochs: order.epochs,
                 cycles: Cycles(80_000_000),

@@ -369,7 +369,8 @@ impl Board {
             | DeviceToHost::Announce { .. }
             | DeviceToHost::Hello(_)
             | DeviceToHost::Refuse(_)
-            | DeviceToHost::Counters(_) => {}
+            | DeviceToHost::Counters(_)
+            | DeviceToHost::Stack { .. } => {}
         }
     }
 

@@ -136,8 +136,8 @@ impl Measured {
     pub fn of(report: &Report) -> Self {
         let steps = f64::from(report.samples) * f64::from(report.epochs);
         Self {
-            loss_before: loss(report.loss_before_q20),
-            loss_after: loss(report.loss_after_q20),
+            loss_before: loss(report.loss_before_q16),
+            loss_after: loss(report.loss_after_q16),
             samples: report.samples,
             epochs: report.epochs,
             cycles: report.cycles.0,
@@ -154,10 +154,10 @@ impl Measured {
     }
 }
 
-/// Turns a loss in units of 2^-20 into a number.
+/// Turns a loss in units of 2^-16 into a number.
 #[must_use]
-pub fn loss(q20: u32) -> f64 {
-    f64::from(q20) / f64::from(1u32 << 20)
+pub fn loss(q16: u32) -> f64 {
+    f64::from(q16) / f64::from(1u32 << 16)
 }
 
 impl What {
