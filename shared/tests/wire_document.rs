@@ -1,0 +1,220 @@
+//! `docs/wire.md` and the code agree to the byte, both ways.
+//!
+//! `GLEANER_BLESS=1 cargo test -p gleaner-shared --test wire_document` rewrites the examples.
+
+#[path = "samples/mod.rs"]
+mod samples;
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::PathBuf;
+
+use gleaner_shared::wire::message::{self, HostToDevice};
+use gleaner_shared::wire::transfer::Chunk;
+use gleaner_shared::wire::{
+    Arrival, Direction, Frame, FrameBuffer, FrameDecoder, Header, Key, Kind, PROTOCOL_VERSION,
+    SCHEMA_HASH,
+};
+
+const EXAMPLES: &str = "## 8. Examples of every message";
+
+fn path() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../docs/wire.md")
+}
+
+fn document() -> String {
+    std::fs::read_to_string(path()).expect("docs/wire.md")
+}
+
+fn key() -> Key {
+    Key::new(std::array::from_fn(|at| at as u8))
+}
+
+const HEADER: Header = Header {
+    direction: Direction::HostToDevice,
+    kind: Kind::Reliable,
+    session: 0x1234_5678,
+    sequence: 5,
+};
+/// The number of the reliable message in the example frame.
+const NUMBER: [u8; 2] = [2, 0];
+const CHUNK: Chunk<'static> = Chunk {
+    transfer: 1,
+    index: 3,
+    status_wanted: true,
+    data: &[0xAA, 0xBB, 0xCC],
+};
+
+fn encoded<T: serde::Serialize>(value: &T) -> Vec<u8> {
+    let mut buffer = [0; 1024];
+    let len = message::encode(value, &mut buffer).expect("it fits");
+    buffer[..len].to_vec()
+}
+
+/// The examples in the text, by name: a comment, if any, and the bytes.
+fn expected_in_text() -> BTreeMap<String, Vec<u8>> {
+    let payload = [&NUMBER[..], &encoded(&HostToDevice::Cancel { round: 7 })].concat();
+    let mut buffer = FrameBuffer::new();
+    buffer.payload()[..payload.len()].copy_from_slice(&payload);
+    let line = buffer.seal(&HEADER, payload.len(), &key()).to_vec();
+    // Derived here from the words of the document, and compared with the code.
+    let device_key: [u8; 32] = std::array::from_fn(|at| at as u8);
+    let input = [&b"gleaner session"[..], &[0x11; 16], &[0x22; 16]].concat();
+    let session_key = *blake3::keyed_hash(&device_key, &input).as_bytes();
+    let session = key().session(&[0x11; 16], &[0x22; 16]);
+    assert_eq!(Key::new(session_key), session);
+    let mut chunk = [0; 7];
+    CHUNK.write(&mut chunk).expect("it fits");
+    BTreeMap::from([
+        ("frame-plain".into(), unstuffed(&line)),
+        ("frame-line".into(), line),
+        ("session-key".into(), session_key.to_vec()),
+        (
+            "session-number".into(),
+            session.session_id().to_le_bytes().to_vec(),
+        ),
+        ("chunk".into(), chunk.to_vec()),
+    ])
+}
+
+/// COBS, written a second time from the document.
+fn unstuffed(line: &[u8]) -> Vec<u8> {
+    let mut plain = Vec::new();
+    let mut rest = &line[..line.len() - 1];
+    while let Some((&code, tail)) = rest.split_first() {
+        let (piece, tail) = tail.split_at(usize::from(code) - 1);
+        plain.extend_from_slice(piece);
+        if code != 0xFF && !tail.is_empty() {
+            plain.push(0);
+        }
+        rest = tail;
+    }
+    plain
+}
+
+fn hex(bytes: &[u8]) -> String {
+    let lines: Vec<String> = bytes
+        .chunks(32)
+        .map(|line| {
+            line.iter()
+                .map(|byte| format!("{byte:02X}"))
+                .collect::<Vec<_>>()
+                .join(" ")
+        })
+        .collect();
+    lines.join("\n")
+}
+
+/// Everything in section 8.
+fn examples() -> String {
+    let mut text = format!(
+        "{EXAMPLES}\n\nThe line after `#` is the value as the Rust code prints it, then follow the \
+         bytes of the message as\nthey stand in a frame's payload.\n\n### Host to device\n"
+    );
+    let mut add = |name: &str, value: String, bytes: &[u8]| {
+        write!(text, "\n```hex {name}\n# {value}\n{}\n```\n", hex(bytes)).expect("a string");
+        text.len()
+    };
+    for (name, value) in samples::host_to_device() {
+        add(name, format!("{value:?}"), &encoded(&value));
+    }
+    let split = add("split", String::new(), &[]);
+    for (name, value) in samples::device_to_host() {
+        add(name, format!("{value:?}"), &encoded(&value));
+    }
+    text[..split].replace("\n```hex split\n# \n\n```\n", "\n### Device to host\n") + &text[split..]
+}
+
+fn bless() {
+    let mut text = document();
+    text.truncate(text.find(EXAMPLES).expect("section 8"));
+    text.push_str(&examples());
+    for (name, bytes) in expected_in_text() {
+        let open = format!("```hex {name}\n");
+        let start = text.find(&open).expect("a block of that name") + open.len();
+        let end = start + text[start..].find("```").expect("its end");
+        text.replace_range(start..end, &format!("{}\n", hex(&bytes)));
+    }
+    let mark = "Schema hash: `";
+    let start = text.find(mark).expect("the schema hash") + mark.len();
+    text.replace_range(start..start + 18, &format!("{SCHEMA_HASH:#018x}"));
+    std::fs::write(path(), text).expect("a writable document");
+}
+
+/// All `hex` blocks of the document: name, comment, bytes.
+fn blocks() -> Vec<(String, String, Vec<u8>)> {
+    let text = document();
+    let mut found = Vec::new();
+    for block in text.split("```hex ").skip(1) {
+        let (name, rest) = block.split_once('\n').expect("a name");
+        let (body, _) = rest.split_once("```").expect("an end");
+        let (comments, lines): (Vec<&str>, Vec<&str>) =
+            body.lines().partition(|line| line.starts_with('#'));
+        let bytes = lines
+            .iter()
+            .flat_map(|line| line.split_whitespace())
+            .map(|byte| u8::from_str_radix(byte, 16).expect("a byte in hexadecimal"))
+            .collect();
+        found.push((name.to_string(), comments.join("\n"), bytes));
+    }
+    found
+}
+
+#[test]
+fn every_example_is_what_the_code_writes() {
+    if std::env::var_os("GLEANER_BLESS").is_some() {
+        bless();
+    }
+    let mut expected: BTreeMap<String, (String, Vec<u8>)> = expected_in_text()
+        .into_iter()
+        .map(|(name, bytes)| (name, (String::new(), bytes)))
+        .collect();
+    for (name, value) in samples::host_to_device() {
+        expected.insert(name.into(), (format!("# {value:?}"), encoded(&value)));
+    }
+    for (name, value) in samples::device_to_host() {
+        expected.insert(name.into(), (format!("# {value:?}"), encoded(&value)));
+    }
+    let mut written = BTreeMap::new();
+    for (name, comment, bytes) in blocks() {
+        let before = written.insert(name.clone(), (comment, bytes));
+        assert_eq!(before, None, "{name} is there twice");
+    }
+    assert_eq!(written, expected);
+}
+
+#[test]
+fn every_example_is_read_as_what_it_says() {
+    let blocks: BTreeMap<String, Vec<u8>> = blocks()
+        .into_iter()
+        .map(|(name, _, bytes)| (name, bytes))
+        .collect();
+    for (name, value) in samples::host_to_device() {
+        assert_eq!(message::decode(&blocks[name]), Ok(value), "{name}");
+    }
+    for (name, value) in samples::device_to_host() {
+        assert_eq!(message::decode(&blocks[name]), Ok(value), "{name}");
+    }
+
+    let mut decoder = FrameDecoder::new();
+    let Some(Arrival::Frame(frame)) = decoder.next_in(&mut &blocks["frame-line"][..]) else {
+        panic!("the example on the line is no frame");
+    };
+    let plain = Frame::parse(&blocks["frame-plain"]).expect("the plain example is a frame");
+    assert_eq!(frame, plain);
+    assert_eq!(frame.header, HEADER);
+    assert!(frame.is_authentic(&key()));
+    let (number, rest) = frame.payload.split_at(2);
+    assert_eq!(number, NUMBER);
+    assert_eq!(message::decode(rest), Ok(HostToDevice::Cancel { round: 7 }));
+
+    assert_eq!(Chunk::parse(&blocks["chunk"]), Some(CHUNK));
+}
+
+#[test]
+fn version_and_schema_are_those_of_the_code() {
+    let text = document();
+    let stated =
+        format!("Protocol version: `{PROTOCOL_VERSION}`. Schema hash: `{SCHEMA_HASH:#018x}`.");
+    assert!(text.contains(&stated), "docs/wire.md must say: {stated}");
+}
