@@ -183,3 +183,22 @@ fn a_silent_peer_is_an_outcome_at_both_ends() {
     })
     .expect("both notice");
 }
+
+#[test]
+fn bytes_that_change_under_way_are_never_taken_for_the_model() {
+    let mut pair = Pair::new(KEY, device(KEY, 1), CLEAN, 0);
+    pair.run_until(MINUTE, connected).expect("a session");
+    pair.host_source = model();
+    pair.host
+        .offer(pair.now, Payload::Model, 1, &pair.host_source)
+        .expect("room");
+    pair.host_source[5_000] ^= 1;
+    let mut corrupt = 0;
+    let end = pair.run_until(MINUTE, |happened| {
+        corrupt += usize::from(matches!(happened, Happened::Device(Event::Corrupt(_))));
+        assert!(!matches!(happened, Happened::Device(Event::Received(_))));
+        matches!(happened, Happened::Host(Event::Rejected(..)))
+    });
+    assert!(end.is_some(), "the sender is told");
+    assert_eq!(corrupt, 4);
+}

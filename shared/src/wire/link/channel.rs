@@ -300,7 +300,15 @@ impl<E: End> Channel<E> {
                 Some(Event::ChunkReceived { have, of })
             }
             ChunkOutcome::Complete => Some(Event::Received(offer)),
-            ChunkOutcome::HashMismatch => Some(Event::Corrupt(offer)),
+            ChunkOutcome::HashMismatch => {
+                if self.receiver.is_hopeless() {
+                    self.receiving = false;
+                    self.status_due = false;
+                    // With a full queue the sender is left to its stall time.
+                    let _ = self.say_reject(&offer, RejectReason::HashMismatch);
+                }
+                Some(Event::Corrupt(offer))
+            }
             ChunkOutcome::Duplicate | ChunkOutcome::Refused => None,
         }
     }
@@ -341,16 +349,9 @@ impl<E: End> Channel<E> {
                 }
                 self.progress_at = now;
                 self.poll = Retry::after(now, self.timing.answer_after(sender.in_flight()));
-                match heard {
-                    Heard::Delivered => {
-                        self.withdraw();
-                        return Some(Event::Delivered(offer));
-                    }
-                    Heard::Failed => {
-                        self.withdraw();
-                        return Some(Event::Rejected(offer, RejectReason::HashMismatch));
-                    }
-                    Heard::Progress | Heard::Ignored => {}
+                if heard == Heard::Delivered {
+                    self.withdraw();
+                    return Some(Event::Delivered(offer));
                 }
             }
             LinkMessage::Reject { transfer, reason } => {

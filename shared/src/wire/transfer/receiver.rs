@@ -5,6 +5,9 @@ use serde::{Deserialize, Serialize};
 use super::{Bitmap, Chunk, chunks_of, range_of};
 use crate::wire::message::{ModelHash, Offer, RejectReason, Status};
 
+/// How often the hash of the whole may not fit before the receiver no longer wants it.
+const MISMATCHES: u8 = 4;
+
 /// What came of accepting an offer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
@@ -43,6 +46,7 @@ pub struct Receiver {
     offer: Option<Offer>,
     have: Bitmap,
     complete: bool,
+    mismatches: u8,
 }
 
 impl Receiver {
@@ -53,6 +57,7 @@ impl Receiver {
             offer: None,
             have: Bitmap::EMPTY,
             complete: false,
+            mismatches: 0,
         }
     }
 
@@ -95,6 +100,7 @@ impl Receiver {
             .is_some_and(|held| held.hash == offer.hash && held.len == offer.len);
         let held_whole = same && self.have.is_full(chunks);
         self.offer = Some(*offer);
+        self.mismatches = 0;
         // The memory may have been written to since: only the hash says that all is still here.
         if held_whole && ModelHash::of(room) == offer.hash {
             self.complete = true;
@@ -143,8 +149,15 @@ impl Receiver {
             ChunkOutcome::Complete
         } else {
             self.have.clear();
+            self.mismatches = self.mismatches.saturating_add(1);
             ChunkOutcome::HashMismatch
         }
+    }
+
+    /// Tells whether the hash did not fit too often: the bytes are not what was offered.
+    #[must_use]
+    pub const fn is_hopeless(&self) -> bool {
+        self.mismatches >= MISMATCHES
     }
 
     /// Returns what to answer, with the newest frame seen.

@@ -3,8 +3,6 @@
 use super::{Bitmap, Chunk, MAX_CHUNKS, chunks_of, range_of};
 use crate::wire::message::{Offer, Status};
 
-/// How often the receiver may find that the hash does not fit before the sender gives up.
-const RESTARTS: u8 = 3;
 /// A chunk that is not in flight.
 const NOT_SENT: u32 = 0;
 
@@ -18,8 +16,6 @@ pub enum Heard {
     Progress,
     /// Everything arrived and its hash fits.
     Delivered,
-    /// The hash did not fit too often.
-    Failed,
 }
 
 /// One transfer on its way out.
@@ -36,7 +32,6 @@ pub struct Sender {
     in_flight: u16,
     /// Chunks since the last one that asked for a status.
     unasked: u16,
-    restarts: u8,
     lost: u32,
 }
 
@@ -54,7 +49,6 @@ impl Sender {
             sent: [NOT_SENT; MAX_CHUNKS],
             in_flight: 0,
             unasked: 0,
-            restarts: 0,
             lost: 0,
         })
     }
@@ -122,16 +116,9 @@ impl Sender {
         if status.transfer != self.offer.transfer {
             return Heard::Ignored;
         }
-        let before = self.have.count(self.chunks);
-        let now = status.have.count(self.chunks);
+        let arrived = status.have.count(self.chunks);
         self.have = status.have.clone();
-        if now < before {
-            self.restarts += 1;
-            if self.restarts > RESTARTS {
-                return Heard::Failed;
-            }
-        }
-        if now == self.chunks {
+        if arrived == self.chunks {
             return Heard::Delivered;
         }
         self.accepted = true;
