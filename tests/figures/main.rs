@@ -2,6 +2,7 @@
 //! exits with 1 if the claim it checks does not hold; a short run of each is among the tests.
 
 mod damage;
+mod fuzz;
 mod ledger;
 mod transfer;
 
@@ -21,6 +22,8 @@ struct Cli {
 enum Figure {
     /// Damaged frames against the decoder.
     Damage(damage::Args),
+    /// Mutated inputs against decoders, parsers and state machines.
+    Fuzz(fuzz::Args),
     /// The energy ledger's identity over random schedules.
     Ledger(ledger::Args),
     /// A model through the two state machines over lines that lose, repeat and flip.
@@ -30,6 +33,7 @@ enum Figure {
 fn main() -> ExitCode {
     let holds = match Cli::parse().figure {
         Figure::Damage(args) => damage::run(&args),
+        Figure::Fuzz(args) => fuzz::run(&args),
         Figure::Ledger(args) => ledger::run(&args),
         Figure::Transfer(args) => transfer::run(&args),
     };
