@@ -7,14 +7,18 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 mod bench;
+mod compare;
 mod config;
 mod data;
+mod gather;
 mod partition;
 mod progress;
+mod report;
 mod resume;
 mod scenario;
 mod selftest;
 mod simulate;
+mod sweep;
 mod version;
 
 /// Federated learning for microcontrollers that live on harvested energy.
@@ -29,6 +33,8 @@ pub struct Cli {
 enum Command {
     /// Measure this build on this machine.
     Bench(bench::Args),
+    /// Compare schedulers over seeds: a table, plots and a report.
+    Compare(compare::Args),
     /// Show and explain scenarios: every key, its unit, meaning and default.
     Config(config::Args),
     /// List, fetch and inspect data sets.
@@ -37,10 +43,14 @@ enum Command {
     Partition(partition::Args),
     /// Check test vectors: numeric core against expected outputs.
     Selftest(selftest::Args),
+    /// Make the report of a run again from its logs.
+    Report(report::Args),
     /// Continue a run that was interrupted, from its last checkpoint.
     Resume(resume::Args),
     /// Run one scenario: train, log, and report.
     Simulate(simulate::Args),
+    /// Run a grid of keys and seeds and gather one tidy CSV.
+    Sweep(sweep::Args),
     /// Print the version of this build and of the protocol it speaks.
     Version(version::Args),
 }
@@ -53,12 +63,15 @@ impl Cli {
     pub fn run(self) -> anyhow::Result<ExitCode> {
         match self.command {
             Command::Bench(args) => bench::run(&args),
+            Command::Compare(args) => compare::run(&args),
             Command::Config(args) => config::run(&args),
             Command::Data(args) => data::run(&args),
             Command::Partition(args) => partition::run(&args),
             Command::Selftest(args) => selftest::run(&args),
+            Command::Report(args) => report::run(&args),
             Command::Resume(args) => resume::run(&args),
             Command::Simulate(args) => simulate::run(&args),
+            Command::Sweep(args) => sweep::run(&args),
             Command::Version(args) => version::run(&args),
         }
     }

@@ -193,8 +193,12 @@ fn epochs(run: &RunData) -> Chart {
         .collect();
     let count = points(&run.rounds, |row| Some(row.participants.len() as f64));
     let series = vec![
-        Series::line("participants", 4, count),
-        Series::line("epochs \u{3c4}", 0, dots).with_mark(Mark::Dots),
+        Series::line("epochs \u{3c4} of each participant", 0, dots).with_mark(Mark::Dots),
+        Series::line(
+            "participants, mean of ten rounds",
+            1,
+            running_mean(&count, 10),
+        ),
     ];
     let chart = per_round("Local epochs and participants", "count", true, series);
     Chart {
@@ -202,6 +206,17 @@ fn epochs(run: &RunData) -> Chart {
         svg: chart.render(),
         caption: "Local epochs of each participant, and how many took part.".to_owned(),
     }
+}
+
+/// Averages each point with the ones before it, `window` in all.
+fn running_mean(points: &[(f64, f64)], window: usize) -> Vec<(f64, f64)> {
+    (0..points.len())
+        .map(|at| {
+            let recent = &points[(at + 1).saturating_sub(window)..=at];
+            let sum: f64 = recent.iter().map(|point| point.1).sum();
+            (points[at].0, sum / recent.len() as f64)
+        })
+        .collect()
 }
 
 fn loss(run: &RunData) -> Chart {

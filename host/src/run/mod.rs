@@ -17,6 +17,7 @@ mod environment;
 mod error;
 mod execute;
 mod log;
+mod pool;
 mod safetensors;
 mod summary;
 
@@ -27,5 +28,6 @@ pub use environment::{Environment, peak_memory_mb};
 pub use error::RunError;
 pub use execute::{Observer, Outcome, Silent, execute, resume, scenario_of, summary_of};
 pub use log::{CLIENT_COLUMNS, LogError, Logs, read_clients, read_rounds};
+pub use pool::{Job, JobError, run_all, thread_count};
 pub use safetensors::{Tensor, encode_model};
 pub use summary::{Summary, jain, participations};

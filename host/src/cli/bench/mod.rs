@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use clap::Subcommand;
 
+mod rounds;
 mod solve;
 mod train;
 
@@ -16,6 +17,8 @@ pub struct Args {
 
 #[derive(Debug, Subcommand)]
 enum Kind {
+    /// The round engine: how cost grows with clients and rounds.
+    Rounds(rounds::Args),
     /// The optimiser: time of each solver, and how good its answers are.
     Solve(solve::Args),
     /// The training engine: time of an epoch, an evaluation and a round.
@@ -25,6 +28,7 @@ enum Kind {
 /// Runs the chosen measurement.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     match &args.kind {
+        Kind::Rounds(args) => rounds::run(args),
         Kind::Solve(args) => solve::run(args),
         Kind::Train(args) => train::run(args),
     }

@@ -99,7 +99,7 @@ impl HeatMap {
 
     fn draw_columns(&self, svg: &mut Svg, columns: usize, bottom: f64) {
         let first = self.first_column as f64;
-        let scale = Scale::exact(first - 0.5, first + columns as f64 - 0.5, 8);
+        let scale = Scale::exact(first - 0.5, first + columns as f64 - 0.5, 10);
         svg.line((LEFT, bottom), (WIDTH - RIGHT, bottom), AXIS, 1.2);
         for tick in scale.ticks().into_iter().filter(|tick| tick.fract() == 0.0) {
             let x = LEFT + scale.part(tick) * (WIDTH - LEFT - RIGHT);

@@ -117,10 +117,10 @@ impl LineChart {
             .iter()
             .any(|series| matches!(series.mark, Mark::Line))
         {
-            Scale::exact(low, high, 8)
+            Scale::exact(low, high, 10)
         } else {
             let margin = ((high - low) * 0.03).max(1e-9);
-            Scale::exact(low - margin, high + margin, 8)
+            Scale::exact(low - margin, high + margin, 10)
         }
     }
 

@@ -1,0 +1,104 @@
+//! `gleaner compare`: several schedulers, several seeds, one table.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::Context;
+
+use super::gather::{Gathering, choices};
+use super::scenario::ScenarioArgs;
+use crate::compare::{Row, Variant, plan, table, write};
+use crate::run::{Job, RunDirectory, run_all};
+use crate::scenario::{BaselinePower, Scheduler};
+
+/// What to compare.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    #[command(flatten)]
+    scenario: ScenarioArgs,
+    /// Schedulers, separated by commas, or `all`.
+    #[arg(long, default_value = "all", value_name = "LIST")]
+    schedulers: String,
+    /// Number of seeds; they start at --seed, or 0.
+    #[arg(long, default_value_t = 5, value_name = "N")]
+    seeds: u64,
+    /// How loud the baselines send: max, min, or both.
+    #[arg(long, default_value = "max,min", value_name = "LIST")]
+    baseline_power: String,
+    /// Directory of the comparison; runs that are complete there are not made again.
+    #[arg(long, default_value = "runs/compare", value_name = "DIR")]
+    out: PathBuf,
+    /// Threads in all; 0 means one per processor. Results do not depend on it.
+    #[arg(long, default_value_t = 0, value_name = "N")]
+    threads: usize,
+    /// Print the rows as JSON.
+    #[arg(long)]
+    json: bool,
+    /// Print nothing but the table.
+    #[arg(short, long)]
+    quiet: bool,
+}
+
+/// Runs the comparison.
+///
+/// # Errors
+/// Whatever stopped the first run that failed.
+pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    let schedulers = choices(&args.schedulers, Scheduler::ALL)?;
+    let powers = choices(&args.baseline_power, BaselinePower::ALL)?;
+    let variants = Variant::list(&schedulers, &powers);
+    let first = args.scenario.seed.unwrap_or(0);
+    let seeds: Vec<u64> = (0..args.seeds.max(1)).map(|n| first + n).collect();
+    let directory = RunDirectory::new(&args.out);
+    let scenario = args.scenario.clone();
+    let planned = plan(&variants, &seeds, &directory, |more| {
+        scenario.resolve_with(more)
+    })?;
+    let jobs: Vec<Job> = planned.iter().map(|(_, job)| job.clone()).collect();
+
+    let mut gathering = Gathering::new(args.quiet, jobs.len());
+    let outcomes = run_all(&jobs, args.threads, |at, result| {
+        gathering.finished(&jobs[at], result.as_ref().ok());
+    });
+    gathering.end();
+
+    let mut rows: Vec<Row> = variants
+        .iter()
+        .map(|&variant| Row {
+            variant,
+            summaries: Vec::new(),
+            runs: Vec::new(),
+        })
+        .collect();
+    for ((variant, job), outcome) in planned.iter().zip(outcomes) {
+        let outcome =
+            outcome.with_context(|| format!("run in {} failed", job.directory.path().display()))?;
+        if let Some(row) = rows.iter_mut().find(|row| row.variant == *variant) {
+            row.summaries.push(outcome.summary);
+            row.runs.push(job.directory.clone());
+        }
+    }
+    write(&directory, &jobs[0].scenario, &rows)?;
+    if args.json {
+        let value: Vec<serde_json::Value> = rows
+            .iter()
+            .map(|row| {
+                serde_json::json!({
+                    "scheduler": row.variant.scheduler,
+                    "baseline_power": row.variant.power,
+                    "seeds": row.summaries,
+                })
+            })
+            .collect();
+        println!("{}", serde_json::Value::from(value));
+    } else {
+        print!("{}", table(&rows).to_text());
+        if !args.quiet {
+            println!(
+                "\nreport  {}",
+                directory.file(RunDirectory::REPORT).display()
+            );
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,85 @@
+//! What commands that make many runs have in common: lists of choices, and progress.
+
+use std::io::IsTerminal;
+use std::str::FromStr;
+use std::time::Duration;
+
+use anyhow::anyhow;
+use indicatif::{ProgressBar, ProgressStyle};
+
+use crate::run::{Job, Outcome};
+
+/// Parses `all` or a list separated by commas.
+pub fn choices<T: Copy + FromStr<Err = String>>(text: &str, all: &[T]) -> anyhow::Result<Vec<T>> {
+    if text == "all" {
+        return Ok(all.to_vec());
+    }
+    text.split(',')
+        .map(|word| word.trim().parse().map_err(|error: String| anyhow!(error)))
+        .collect()
+}
+
+/// Shows how many runs are done.
+pub struct Gathering {
+    quiet: bool,
+    done: usize,
+    total: usize,
+    bar: Option<ProgressBar>,
+}
+
+impl Gathering {
+    /// Prepares to show `total` runs.
+    pub fn new(quiet: bool, total: usize) -> Self {
+        let bar = (!quiet && std::io::stderr().is_terminal()).then(|| {
+            let template = "{bar:32.cyan/dim} run {pos}/{len}  {msg}  ETA {eta}";
+            let style = ProgressStyle::with_template(template)
+                .unwrap_or_else(|_| ProgressStyle::default_bar());
+            let bar = ProgressBar::new(total as u64).with_style(style);
+            bar.enable_steady_tick(Duration::from_millis(200));
+            bar
+        });
+        Self {
+            quiet,
+            done: 0,
+            total,
+            bar,
+        }
+    }
+
+    /// Notes a finished run; `None` if it failed.
+    pub fn finished(&mut self, job: &Job, outcome: Option<&Outcome>) {
+        self.done += 1;
+        let name = job
+            .directory
+            .path()
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy();
+        let result = outcome.map_or_else(
+            || "failed".to_owned(),
+            |outcome| {
+                let summary = &outcome.summary;
+                format!(
+                    "accuracy {:.1} %  energy {:.2} mJ/round",
+                    100.0 * summary.tail_accuracy,
+                    1e3 * summary.energy_per_round_j
+                )
+            },
+        );
+        match &self.bar {
+            Some(bar) => {
+                bar.set_position(self.done as u64);
+                bar.set_message(format!("{name}: {result}"));
+            }
+            None if self.quiet => {}
+            None => eprintln!("run {}/{}  {name}: {result}", self.done, self.total),
+        }
+    }
+
+    /// Takes the bar off the screen.
+    pub fn end(&mut self) {
+        if let Some(bar) = self.bar.take() {
+            bar.finish_and_clear();
+        }
+    }
+}

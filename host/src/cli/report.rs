@@ -1,0 +1,25 @@
+//! `gleaner report`: make the report of a run again from its logs.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use crate::report::write_run;
+use crate::run::RunDirectory;
+
+/// Which run.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Directory of the run.
+    directory: PathBuf,
+}
+
+/// Writes `report.html` and the plots.
+///
+/// # Errors
+/// Names the log and line that cannot be read.
+pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    let directory = RunDirectory::new(&args.directory);
+    write_run(&directory)?;
+    println!("{}", directory.file(RunDirectory::REPORT).display());
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,83 @@
+//! `gleaner sweep`: a grid of keys and seeds, one tidy CSV.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::{Context, bail};
+
+use super::gather::Gathering;
+use crate::run::{Job, RunDirectory, run_all, write_atomically};
+use crate::sweep::{Sweep, csv};
+
+/// Which sweep.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The sweep file.
+    file: PathBuf,
+    /// Directory of the sweep; by default runs/ and the name of the file.
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Run only what is missing in a directory that exists already.
+    #[arg(long)]
+    resume: bool,
+    /// Threads in all; 0 means one per processor. Results do not depend on it.
+    #[arg(long, default_value_t = 0, value_name = "N")]
+    threads: usize,
+    /// Print nothing but the path of the CSV.
+    #[arg(short, long)]
+    quiet: bool,
+}
+
+/// Runs the sweep; points that failed are named, the others are gathered all the same.
+///
+/// # Errors
+/// A wrong sweep file, or a directory that is in use.
+pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    let points = Sweep::read(&args.file)?.points()?;
+    let stem = args.file.file_stem().unwrap_or_default();
+    let directory = RunDirectory::new(
+        args.out
+            .clone()
+            .unwrap_or_else(|| PathBuf::from("runs").join(stem)),
+    );
+    if !args.resume && !directory.is_vacant() {
+        bail!(
+            "{} is not empty; add --resume to run only what is missing there, or choose another \
+             --out",
+            directory.path().display()
+        );
+    }
+    let jobs: Vec<Job> = points
+        .iter()
+        .map(|point| Job {
+            scenario: point.scenario.clone(),
+            directory: RunDirectory::new(directory.file("points").join(&point.id)),
+        })
+        .collect();
+    let mut gathering = Gathering::new(args.quiet, jobs.len());
+    let outcomes = run_all(&jobs, args.threads, |at, result| {
+        gathering.finished(&jobs[at], result.as_ref().ok());
+    });
+    gathering.end();
+
+    let mut done = Vec::new();
+    let mut failed = 0;
+    for (point, outcome) in points.into_iter().zip(outcomes) {
+        match outcome {
+            Ok(outcome) => done.push((point, outcome.summary)),
+            Err(error) => {
+                failed += 1;
+                eprintln!("point {}: {error}", point.id);
+            }
+        }
+    }
+    let file = directory.file("sweep.csv");
+    write_atomically(&file, csv(&done).as_bytes())
+        .with_context(|| format!("cannot write {}", file.display()))?;
+    println!("{}", file.display());
+    if failed > 0 {
+        eprintln!("{failed} points failed; mend the cause and repeat with --resume");
+        return Ok(ExitCode::FAILURE);
+    }
+    Ok(ExitCode::SUCCESS)
+}

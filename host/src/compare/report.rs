@@ -1,0 +1,179 @@
+//! The comparison as a table, a CSV file, plots and a page.
+
+use std::fs;
+
+use super::{Row, charts};
+use crate::report::Page;
+use crate::report::table::Table;
+use crate::run::{RunDirectory, RunError, write_atomically};
+use crate::scenario::{BaselinePower, Scenario, Scheduler};
+
+/// Returns the comparison as a table.
+#[must_use]
+pub fn table(rows: &[Row]) -> Table {
+    let mut table = Table::new(&[
+        "scheduler",
+        "power",
+        "accuracy last tenth %",
+        "last round %",
+        "energy mJ/round",
+        "clients",
+        "epochs",
+        "fairness",
+        "C5 broken %",
+    ]);
+    for row in rows {
+        let power = match row.variant.power {
+            Some(BaselinePower::Max) => "max",
+            Some(BaselinePower::Min) => "min",
+            None => "chosen",
+        };
+        table.row(vec![
+            row.variant.scheduler.to_string(),
+            power.to_owned(),
+            row.statistic(|summary| summary.tail_accuracy)
+                .text(100.0, 1),
+            row.statistic(|summary| summary.final_accuracy)
+                .text(100.0, 1),
+            row.statistic(|summary| summary.energy_per_round_j)
+                .text(1e3, 2),
+            format!("{:.2}", row.statistic(|summary| summary.participants).mean),
+            format!("{:.2}", row.statistic(|summary| summary.epochs).mean),
+            format!("{:.2}", row.statistic(|summary| summary.fairness).mean),
+            format!(
+                "{:.0}",
+                100.0 * row.statistic(|summary| summary.overdrawn_share).mean
+            ),
+        ]);
+    }
+    table
+}
+
+/// Writes `compare.csv`, `plots/*.svg` and `report.html`.
+///
+/// # Errors
+/// Names the file that cannot be read or written.
+pub fn write(directory: &RunDirectory, scenario: &Scenario, rows: &[Row]) -> Result<(), RunError> {
+    let save = |path: std::path::PathBuf, text: &str| {
+        write_atomically(&path, text.as_bytes()).map_err(RunError::file(&path))
+    };
+    let plots = directory.file(RunDirectory::PLOTS);
+    fs::create_dir_all(&plots).map_err(RunError::file(&plots))?;
+    save(directory.file("compare.csv"), &csv(rows))?;
+    let charts = charts::draw(rows)?;
+    let mut page = page(scenario, rows);
+    for chart in &charts {
+        save(plots.join(format!("{}.svg", chart.name)), &chart.svg)?;
+        page.figure(&chart.svg, &chart.caption);
+    }
+    page.details("the common scenario", &scenario.to_commented_toml());
+    save(directory.file(RunDirectory::REPORT), &page.finish())
+}
+
+/// One row per run: tidy, for other tools.
+fn csv(rows: &[Row]) -> String {
+    let mut text = String::from(
+        "scheduler,baseline_power,seed_index,final_accuracy,tail_accuracy,energy_j,\
+         energy_per_round_j,compute_share,participants,epochs,empty_rounds,fairness,\
+         largest_queue_j,overdrawn_share,modelled_s\n",
+    );
+    for row in rows {
+        let power = row
+            .variant
+            .power
+            .map(BaselinePower::word)
+            .unwrap_or_default();
+        for (seed, s) in row.summaries.iter().enumerate() {
+            text.push_str(&format!(
+                "{},{power},{seed},{},{},{},{},{},{},{},{},{},{},{},{}\n",
+                row.variant.scheduler,
+                s.final_accuracy,
+                s.tail_accuracy,
+                s.energy_j,
+                s.energy_per_round_j,
+                s.compute_share,
+                s.participants,
+                s.epochs,
+                s.empty_rounds,
+                s.fairness,
+                s.largest_queue_j,
+                s.overdrawn_share,
+                s.modelled_s,
+            ));
+        }
+    }
+    text
+}
+
+fn page(scenario: &Scenario, rows: &[Row]) -> Page {
+    let seeds = rows
+        .iter()
+        .map(|row| row.summaries.len())
+        .max()
+        .unwrap_or(0);
+    let lead = format!(
+        "{} rounds, {} clients on {} channels, {} on {}, non-IID degree {}, {} each.",
+        scenario.run.rounds,
+        scenario.clients.count,
+        scenario.link.channels,
+        scenario.learning.model,
+        scenario.data.dataset,
+        scenario.partition.non_iid_degree,
+        if seeds == 1 {
+            "one seed".to_owned()
+        } else {
+            format!("{seeds} seeds")
+        },
+    );
+    let mut page = Page::new("Schedulers compared", &lead);
+    page.table(&table(rows));
+    page.paragraph(
+        "Figures are means over the seeds, with the sample standard deviation where there is a \
+         plus-minus. Accuracy of the last tenth is the mean over the last tenth of the rounds; \
+         clients and epochs are per round; fairness is Jain's index of how often clients took \
+         part; C5 is broken for a client while it has spent more than it harvested.",
+    );
+    if let Some(text) = saving(rows) {
+        page.paragraph(&text);
+    }
+    page
+}
+
+/// Says how much of CRE's saving is left when the baselines stop shouting.
+fn saving(rows: &[Row]) -> Option<String> {
+    let energy = |row: &Row| row.statistic(|summary| summary.energy_per_round_j).mean;
+    let cre = energy(
+        rows.iter()
+            .find(|row| row.variant.scheduler == Scheduler::Cre)?,
+    );
+    let least = |power: BaselinePower| {
+        rows.iter()
+            .filter(|row| row.variant.power == Some(power))
+            .map(|row| (energy(row), row.variant.scheduler))
+            .min_by(|a, b| a.0.total_cmp(&b.0))
+    };
+    let sentence = |power: BaselinePower, words: &str| {
+        least(power).map(|(energy, scheduler)| {
+            let difference = 100.0 * (1.0 - cre / energy);
+            let verdict = if difference >= 0.0 {
+                format!("{difference:.0} % less than")
+            } else {
+                format!("{:.0} % more than", -difference)
+            };
+            format!(
+                "Against baselines {words}, CRE spends {verdict} the most frugal one ({scheduler})."
+            )
+        })
+    };
+    let loud = sentence(BaselinePower::Max, "at full power");
+    let quiet = sentence(
+        BaselinePower::Min,
+        "at the least power that meets the deadline",
+    );
+    let text = [loud, quiet]
+        .into_iter()
+        .flatten()
+        .collect::<Vec<_>>()
+        .join(" ");
+    (!text.is_empty()).then_some(text)
+}

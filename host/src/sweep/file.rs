@@ -1,0 +1,222 @@
+//! The sweep file, and the points it stands for.
+
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+
+use super::Point;
+use crate::run::{hexadecimal, sha256};
+use crate::scenario::{Override, ScenarioError, resolve};
+
+/// What a sweep file says.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Sweep {
+    /// The preset or scenario file every point starts from.
+    #[serde(default = "default_preset")]
+    pub preset: String,
+    /// Seeds: a number of them from 0, or a list.
+    #[serde(default)]
+    pub seeds: Seeds,
+    /// Keys that are the same at every point.
+    #[serde(default)]
+    pub set: toml::Table,
+    /// Keys with the values to try; points are all combinations.
+    #[serde(default)]
+    pub grid: toml::Table,
+}
+
+/// The seeds of a sweep.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(untagged)]
+pub enum Seeds {
+    /// So many, from 0.
+    Count(u32),
+    /// These.
+    List(Vec<u32>),
+}
+
+impl Default for Seeds {
+    fn default() -> Self {
+        Self::Count(1)
+    }
+}
+
+fn default_preset() -> String {
+    "paper-mlp".to_owned()
+}
+
+/// Why a sweep file was refused.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SweepError {
+    /// The file cannot be read.
+    #[error("cannot read sweep {}: {source}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// The file is not a sweep.
+    #[error("{}: {message}", path.display())]
+    Syntax {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong, with line and column where known.
+        message: String,
+    },
+    /// A grid entry is not a list.
+    #[error("grid entry {key} = {value}: write a list of values, as in {key} = [0.1, 1.0]")]
+    NotAList {
+        /// The key.
+        key: String,
+        /// What stands there.
+        value: String,
+    },
+    /// A point is not a scenario.
+    #[error(transparent)]
+    Scenario(#[from] ScenarioError),
+}
+
+impl Sweep {
+    /// Reads a sweep file.
+    ///
+    /// # Errors
+    /// Names the file and what is wrong in it.
+    pub fn read(path: &Path) -> Result<Self, SweepError> {
+        let text = std::fs::read_to_string(path).map_err(|source| SweepError::Read {
+            path: path.to_owned(),
+            source,
+        })?;
+        toml::from_str(&text).map_err(|error| SweepError::Syntax {
+            path: path.to_owned(),
+            message: error.to_string(),
+        })
+    }
+
+    /// Returns every point, seeds varying fastest.
+    ///
+    /// # Errors
+    /// Names the key that is unknown or has a wrong value.
+    pub fn points(&self) -> Result<Vec<Point>, SweepError> {
+        let fixed: Vec<Override> = flatten(&self.set)
+            .into_iter()
+            .map(|(key, value)| Override::new(key, value))
+            .collect();
+        let mut combinations: Vec<Vec<(String, toml::Value)>> = vec![Vec::new()];
+        for (key, values) in flatten(&self.grid) {
+            let toml::Value::Array(values) = values else {
+                return Err(SweepError::NotAList {
+                    key,
+                    value: values.to_string(),
+                });
+            };
+            combinations = combinations
+                .iter()
+                .flat_map(|head| {
+                    values.iter().map(|value| {
+                        let mut longer = head.clone();
+                        longer.push((key.clone(), value.clone()));
+                        longer
+                    })
+                })
+                .collect();
+        }
+        let mut points = Vec::new();
+        for combination in combinations {
+            for seed in self.seed_list() {
+                let mut overrides = fixed.clone();
+                let varied = combination
+                    .iter()
+                    .map(|(key, value)| Override::new(key, value.clone()));
+                overrides.extend(varied);
+                overrides.push(Override::new("run.seed", i64::from(seed)));
+                let scenario = resolve(&self.preset, &overrides)?;
+                let digest = sha256(scenario.to_toml().as_bytes());
+                points.push(Point {
+                    id: hexadecimal(&digest[..8]),
+                    values: overrides[fixed.len()..]
+                        .iter()
+                        .map(|set| (set.key().to_owned(), set.value_text()))
+                        .collect(),
+                    scenario,
+                });
+            }
+        }
+        Ok(points)
+    }
+
+    fn seed_list(&self) -> Vec<u32> {
+        match &self.seeds {
+            Seeds::Count(count) => (0..*count).collect(),
+            Seeds::List(seeds) => seeds.clone(),
+        }
+    }
+}
+
+/// Turns `[cre] v = 1` and `"cre.v" = 1` alike into `cre.v`.
+fn flatten(table: &toml::Table) -> Vec<(String, toml::Value)> {
+    table
+        .iter()
+        .flat_map(|(key, value)| match value {
+            toml::Value::Table(inner) => flatten(inner)
+                .into_iter()
+                .map(|(name, value)| (format!("{key}.{name}"), value))
+                .collect(),
+            value => vec![(key.clone(), value.clone())],
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sweep(text: &str) -> Sweep {
+        toml::from_str(text).unwrap()
+    }
+
+    #[test]
+    fn points_are_all_combinations_and_ids_are_all_different() {
+        let points = sweep(
+            "seeds = 3\n[set]\nrun.rounds = 5\n[grid]\ncre.v = [0.1, 0.01]\n\
+             \"run.scheduler\" = [\"cre\", \"random\"]\n",
+        )
+        .points()
+        .unwrap();
+        assert_eq!(points.len(), 12);
+        let mut ids: Vec<&str> = points.iter().map(|point| point.id.as_str()).collect();
+        ids.sort_unstable();
+        ids.dedup();
+        assert_eq!(ids.len(), 12);
+        assert!(points.iter().all(|point| point.scenario.run.rounds == 5));
+        assert_eq!(
+            points[1].values.last(),
+            Some(&("run.seed".to_owned(), "1".to_owned()))
+        );
+    }
+
+    #[test]
+    fn a_points_id_does_not_depend_on_its_neighbours() {
+        let alone = sweep("[grid]\ncre.v = [0.01]\n").points().unwrap();
+        let among = sweep("seeds = [4, 0]\n[grid]\ncre.v = [0.1, 0.01]\n")
+            .points()
+            .unwrap();
+        assert!(among.iter().any(|point| point.id == alone[0].id));
+    }
+
+    #[test]
+    fn mistakes_name_the_key() {
+        let text = sweep("[grid]\ncre.v = 3\n")
+            .points()
+            .unwrap_err()
+            .to_string();
+        assert!(text.contains("cre.v = 3"), "{text}");
+        let text = sweep("[grid]\ncre.w = [3]\n")
+            .points()
+            .unwrap_err()
+            .to_string();
+        assert!(text.contains("did you mean `cre.v`?"), "{text}");
+    }
+}

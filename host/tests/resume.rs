@@ -1,0 +1,227 @@
+//! A run killed at any moment and resumed ends with the same bytes as one left alone.
+
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::{env, fs};
+
+use gleaner_shared::rng::{Purpose, Rng};
+
+/// Small enough to be quick, long enough to be hit in the middle.
+const SMALL: [&str; 12] = [
+    "--rounds",
+    "30",
+    "--set",
+    "partition.mean_samples=60",
+    "--set",
+    "partition.std_samples=10",
+    "--set",
+    "data.test_samples=50",
+    "--set",
+    "run.checkpoint_every=1",
+    "--threads",
+    "1",
+];
+
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let path = env::temp_dir().join(format!("gleaner-{name}-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&path);
+        fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+
+    fn join(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+fn gleaner() -> Command {
+    Command::new(env!("CARGO_BIN_EXE_gleaner"))
+}
+
+fn simulate(out: &Path, more: &[&str]) -> Command {
+    let mut command = gleaner();
+    command
+        .arg("simulate")
+        .args(SMALL)
+        .args(more)
+        .arg("--quiet")
+        .arg("--out")
+        .arg(out);
+    command
+}
+
+fn resume(out: &Path) -> Command {
+    let mut command = gleaner();
+    command.arg("resume").arg(out).args(["--threads", "1"]);
+    command
+}
+
+fn succeed(command: &mut Command) -> Output {
+    let output = command.output().unwrap();
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    output
+}
+
+fn sums(run: &Path) -> String {
+    fs::read_to_string(run.join("SHA256SUMS")).unwrap()
+}
+
+/// Kills a process once a log has reached a length, or lets it end if it never does.
+fn kill_when_logged(mut child: Child, log: &Path, bytes: u64) {
+    while child.try_wait().unwrap().is_none() {
+        if fs::metadata(log).is_ok_and(|metadata| metadata.len() >= bytes) {
+            child.kill().unwrap();
+            child.wait().unwrap();
+            return;
+        }
+        std::thread::yield_now();
+    }
+}
+
+fn is_killed_and_resumed_to_the_same_bytes(name: &str, kills: u32, more: &[&str]) {
+    let folder = Folder::new(name);
+    let whole = folder.join("whole");
+    succeed(&mut simulate(&whole, more));
+    let length = fs::metadata(whole.join("clients.csv")).unwrap().len();
+    let expected = sums(&whole);
+
+    let broken = folder.join("broken");
+    let log = broken.join("clients.csv");
+    let mut rng = Rng::stream(11, Purpose::Faults, 0, kills);
+    let mut hits = 0;
+    for kill in 0..kills {
+        let mut command = if broken.join("scenario.toml").exists() {
+            resume(&broken)
+        } else {
+            let _ = fs::remove_dir_all(&broken);
+            simulate(&broken, more)
+        };
+        let child = command
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        // The log is cut back on resuming, so thresholds rise to make progress on average.
+        let from = length * u64::from(kill) / u64::from(kills);
+        let span = u32::try_from(length / u64::from(kills) * 2).unwrap();
+        kill_when_logged(child, &log, from + u64::from(rng.below(span)));
+        hits += u32::from(!broken.join("SHA256SUMS").exists());
+    }
+    assert!(
+        hits > kills / 2,
+        "only {hits} of {kills} kills came before the end"
+    );
+    if !broken.join("SHA256SUMS").exists() {
+        succeed(&mut resume(&broken));
+    }
+    assert_eq!(sums(&broken), expected);
+}
+
+#[test]
+fn killed_at_many_moments_a_run_resumes_to_the_same_bytes() {
+    is_killed_and_resumed_to_the_same_bytes("kill-cre", 12, &[]);
+}
+
+#[test]
+fn fixed_point_clients_resume_with_the_model_they_hold() {
+    let fixed = [
+        "--set",
+        "clients.kind=fixed-point",
+        "--set",
+        "cre.estimates=uplink",
+    ];
+    is_killed_and_resumed_to_the_same_bytes("kill-fixed", 4, &fixed);
+}
+
+#[test]
+fn a_damaged_checkpoint_falls_back_to_the_previous_one_and_says_so() {
+    let folder = Folder::new("damaged");
+    let whole = folder.join("whole");
+    succeed(&mut simulate(&whole, &[]));
+    let broken = folder.join("broken");
+    let mut command = simulate(&broken, &[]);
+    let child = command
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let half = fs::metadata(whole.join("clients.csv")).unwrap().len() / 2;
+    kill_when_logged(child, &broken.join("clients.csv"), half);
+    // The kill may fall between the two renames; then the older one is the newest there is.
+    let newest = ["checkpoint.bin", "checkpoint.previous.bin"]
+        .iter()
+        .map(|name| broken.join(name))
+        .find(|path| path.exists())
+        .unwrap();
+    let mut bytes = fs::read(&newest).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    fs::write(&newest, bytes).unwrap();
+    let output = succeed(&mut resume(&broken));
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        said.contains("damaged checkpoint") && said.contains("hash"),
+        "{said}"
+    );
+    assert_eq!(sums(&broken), sums(&whole));
+}
+
+#[test]
+fn the_number_of_threads_changes_no_byte() {
+    for (name, more) in [
+        ("cre", ["--scheduler", "cre"]),
+        ("fednova", ["--scheduler", "fednova"]),
+        ("fresh", ["--scheduler", "channel-allocate"]),
+        ("fixed", ["--set", "clients.kind=fixed-point"]),
+    ] {
+        let folder = Folder::new(&format!("threads-{name}"));
+        let of = |threads: &str| {
+            let run = folder.join(threads);
+            succeed(
+                gleaner()
+                    .arg("simulate")
+                    .args(&SMALL[2..10])
+                    .args(more)
+                    .args([
+                        "--threads",
+                        threads,
+                        "--quiet",
+                        "--rounds",
+                        "8",
+                        "--out",
+                        run.to_str().unwrap(),
+                    ]),
+            );
+            sums(&run)
+        };
+        let one = of("1");
+        assert_eq!(one, of("2"), "{name}");
+        assert_eq!(one, of("4"), "{name}");
+    }
+}
+
+#[test]
+fn an_occupied_directory_is_left_alone() {
+    let folder = Folder::new("occupied");
+    fs::write(folder.join("notes.txt"), "mine").unwrap();
+    let output = simulate(&folder.0, &[]).output().unwrap();
+    assert!(!output.status.success());
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        said.contains("not empty") && said.contains("gleaner resume"),
+        "{said}"
+    );
+}

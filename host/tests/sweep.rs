@@ -1,0 +1,130 @@
+//! Comparisons and sweeps do each run once, whatever happened before.
+
+use std::path::PathBuf;
+use std::process::Command;
+use std::{env, fs};
+
+fn folder(name: &str) -> PathBuf {
+    let path = env::temp_dir().join(format!("gleaner-{name}-{}", std::process::id()));
+    let _ = fs::remove_dir_all(&path);
+    fs::create_dir_all(&path).unwrap();
+    path
+}
+
+fn gleaner(arguments: &[&str]) -> (bool, String, String) {
+    let output = Command::new(env!("CARGO_BIN_EXE_gleaner"))
+        .args(arguments)
+        .output()
+        .unwrap();
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (
+        output.status.success(),
+        text(&output.stdout),
+        text(&output.stderr),
+    )
+}
+
+const SWEEP: &str = "
+seeds = 2
+[set]
+run.rounds = 4
+partition.mean_samples = 60.0
+partition.std_samples = 5.0
+data.test_samples = 50
+[grid]
+cre.v = [0.1, 0.001]
+";
+
+#[test]
+fn a_sweep_is_refused_on_top_of_another_and_resumed_where_points_are_missing() {
+    let folder = folder("sweep");
+    let file = folder.join("lab.toml");
+    fs::write(&file, SWEEP).unwrap();
+    let (file, out) = (file.to_str().unwrap(), folder.join("out"));
+    let directory = out.to_str().unwrap();
+    let (ok, stdout, stderr) = gleaner(&["sweep", file, "--out", directory, "-q"]);
+    assert!(ok, "{stderr}");
+    let csv = fs::read_to_string(stdout.trim()).unwrap();
+    assert_eq!(csv.lines().count(), 5);
+    assert!(
+        csv.starts_with("point,cre.v,run.seed,final_accuracy"),
+        "{csv}"
+    );
+
+    let (ok, _, stderr) = gleaner(&["sweep", file, "--out", directory]);
+    assert!(!ok && stderr.contains("--resume"), "{stderr}");
+
+    // One point is lost, one is kept: only the lost one gets a new model file.
+    let mut points: Vec<PathBuf> = fs::read_dir(out.join("points"))
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .collect();
+    points.sort();
+    fs::remove_dir_all(&points[0]).unwrap();
+    let kept = fs::metadata(points[1].join("SHA256SUMS"))
+        .unwrap()
+        .modified()
+        .unwrap();
+    let (ok, _, stderr) = gleaner(&["sweep", file, "--out", directory, "--resume", "-q"]);
+    assert!(ok, "{stderr}");
+    assert_eq!(fs::read_to_string(out.join("sweep.csv")).unwrap(), csv);
+    assert_eq!(
+        fs::metadata(points[1].join("SHA256SUMS"))
+            .unwrap()
+            .modified()
+            .unwrap(),
+        kept
+    );
+    fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn a_comparison_lists_both_baseline_powers_and_draws_them() {
+    let folder = folder("compare");
+    let out = folder.join("out");
+    let (ok, stdout, stderr) = gleaner(&[
+        "compare",
+        "--schedulers",
+        "cre,random",
+        "--seeds",
+        "2",
+        "--rounds",
+        "5",
+        "--set",
+        "partition.mean_samples=60",
+        "--set",
+        "data.test_samples=50",
+        "--out",
+        out.to_str().unwrap(),
+        "-q",
+    ]);
+    assert!(ok, "{stderr}");
+    assert_eq!(
+        stdout
+            .lines()
+            .filter(|line| line.starts_with("random"))
+            .count(),
+        2
+    );
+    assert_eq!(
+        stdout
+            .lines()
+            .filter(|line| line.starts_with("cre"))
+            .count(),
+        1
+    );
+    let csv = fs::read_to_string(out.join("compare.csv")).unwrap();
+    assert_eq!(csv.lines().count(), 1 + 3 * 2);
+    let page = fs::read_to_string(out.join("report.html")).unwrap();
+    assert!(
+        page.contains("<svg") && page.contains("at the least power"),
+        "no plots or words"
+    );
+    for name in ["accuracy", "energy", "trade_off", "fairness"] {
+        assert!(
+            out.join("plots").join(format!("{name}.svg")).exists(),
+            "{name}"
+        );
+    }
+    fs::remove_dir_all(folder).unwrap();
+}
