@@ -18,6 +18,7 @@ mod resume;
 mod scenario;
 mod selftest;
 mod simulate;
+mod solve;
 mod sweep;
 mod version;
 
@@ -51,6 +52,8 @@ enum Command {
     Simulate(simulate::Args),
     /// Run a grid of keys and seeds and gather one tidy CSV.
     Sweep(sweep::Args),
+    /// Plan rounds: who, which channel, what power, how many epochs.
+    Solve(solve::Args),
     /// Print the version of this build and of the protocol it speaks.
     Version(version::Args),
 }
@@ -72,6 +75,7 @@ impl Cli {
             Command::Resume(args) => resume::run(&args),
             Command::Simulate(args) => simulate::run(&args),
             Command::Sweep(args) => sweep::run(&args),
+            Command::Solve(args) => solve::run(&args),
             Command::Version(args) => version::run(&args),
         }
     }

@@ -14,6 +14,9 @@ pub(crate) struct Matcher {
     distance: Vec<f64>,
     parent: Vec<usize>,
     open: Vec<usize>,
+    closed: Vec<usize>,
+    /// Cells of cost tables looked at so far, over all calls.
+    pub(crate) cells: u64,
 }
 
 const NONE: usize = usize::MAX;
@@ -52,6 +55,22 @@ impl Matcher {
         (column < columns).then_some(column)
     }
 
+    /// Returns the price of a row in the last solution: cost - row price - column price >= 0 for
+    /// every pair, with equality for those taken.
+    pub(crate) fn row_price(&self, row: usize) -> f64 {
+        self.row_price[row]
+    }
+
+    /// Returns the price of a column in the last solution, never positive.
+    pub(crate) fn column_price(&self, column: usize) -> f64 {
+        self.column_price[column]
+    }
+
+    /// Returns the sum of all prices in the last solution: its cost, by duality.
+    pub(crate) fn dual_value(&self) -> f64 {
+        self.row_price.iter().sum::<f64>() + self.column_price.iter().sum::<f64>()
+    }
+
     /// Finds the cheapest path that gives `start` a column, and takes it.
     fn augment(&mut self, start: usize, columns: usize, cost: &impl Fn(usize, usize) -> f64) {
         let width = self.column_price.len();
@@ -61,10 +80,11 @@ impl Matcher {
         self.parent.resize(width, NONE);
         self.open.clear();
         self.open.extend(0..width);
-        let mut closed: Vec<usize> = Vec::with_capacity(start + 1);
+        self.closed.clear();
         let (mut row, mut reached) = (start, 0.0);
         let last = loop {
             let base = reached - self.row_price[row];
+            self.cells += self.open.len() as u64;
             let (mut best, mut best_at) = (f64::INFINITY, NONE);
             for (at, &column) in self.open.iter().enumerate() {
                 let edge = if column < columns {
@@ -92,11 +112,11 @@ impl Matcher {
             if self.row_of_column[column] == NONE {
                 break column;
             }
-            closed.push(column);
+            self.closed.push(column);
             row = self.row_of_column[column];
         };
         self.row_price[start] += reached;
-        for &column in &closed {
+        for &column in &self.closed {
             let shift = reached - self.distance[column];
             self.column_price[column] -= shift;
             self.row_price[self.row_of_column[column]] += shift;

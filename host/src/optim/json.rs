@@ -31,19 +31,39 @@ const EXPECTED: [&str; 7] = [
 /// Derived times and energies may differ from the given ones by rounding only.
 const AGREEMENT: f64 = 1e-9;
 
+/// What a file of instances holds.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Cases {
+    /// One instance or case.
+    One(Box<Case>),
+    /// A list of them.
+    List(Vec<Case>),
+}
+
+impl Cases {
+    /// Returns all cases.
+    #[must_use]
+    pub fn as_slice(&self) -> &[Case] {
+        match self {
+            Self::One(case) => std::slice::from_ref(case),
+            Self::List(cases) => cases,
+        }
+    }
+}
+
 /// Reads one instance or case, or a list of them.
 ///
 /// # Errors
 /// Names file, position, field and value.
-pub fn read_cases(path: &Path) -> Result<Vec<Case>, JsonError> {
+pub fn read_cases(path: &Path) -> Result<Cases, JsonError> {
     let place = path.display().to_string();
     match read(path)? {
-        Value::Array(cases) => cases
-            .into_iter()
-            .enumerate()
-            .map(|(at, case)| parse_case(format!("{place}[{at}]"), case))
-            .collect(),
-        single => Ok(vec![parse_case(place, single)?]),
+        Value::Array(cases) => {
+            let numbered = cases.into_iter().enumerate();
+            let parsed = numbered.map(|(at, case)| parse_case(format!("{place}[{at}]"), case));
+            Ok(Cases::List(parsed.collect::<Result<_, _>>()?))
+        }
+        single => Ok(Cases::One(Box::new(parse_case(place, single)?))),
     }
 }
 

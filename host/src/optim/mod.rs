@@ -5,6 +5,7 @@
 //! hold the closed forms of one variable, [`inner`] solves an assignment, and the files named
 //! after solvers choose the assignment. [`check`] judges answers and shares no code with them.
 
+mod anneal;
 mod assignment;
 pub mod check;
 pub mod epochs;
@@ -12,7 +13,9 @@ mod exact;
 pub mod inner;
 mod instance;
 pub mod json;
+mod large;
 mod objective;
+mod paper;
 mod plan;
 pub mod power;
 mod random;

@@ -68,6 +68,18 @@ impl Solution {
         }
     }
 
+    /// Evaluates a plan that is proven best.
+    #[must_use]
+    pub fn optimal(instance: &Instance, plan: Plan) -> Self {
+        let evaluation = evaluate(instance, &plan);
+        let lower_bound = Some(evaluation.total);
+        Self {
+            plan,
+            evaluation,
+            lower_bound,
+        }
+    }
+
     /// Returns the gap (J - LB) / (J(nobody) - LB): 0 if proven optimal, 1 if the plan is no
     /// better than doing nothing and that is not proven best.
     #[must_use]

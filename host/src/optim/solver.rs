@@ -1,15 +1,24 @@
 //! The solvers by name, and the one entrance to them.
 
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use super::large::{self, Effort};
 use super::table::Table;
-use super::{Instance, InstanceError, Plan, Solution, check, exact};
+use super::{Instance, InstanceError, Solution, anneal, check, exact, nobody_objective, paper};
 
 /// A way to solve a round.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Solver {
     /// The optimum, proven.
     Exact,
+    /// Algorithm 2 repaired: quick at any size, proves nothing.
+    Anneal,
+    /// A plan at any size, with a proof of how good it is.
+    Large,
+    /// Algorithms 1 and 2 as printed, to show what they do.
+    Paper,
 }
 
 /// Why there is no answer.
@@ -25,15 +34,32 @@ pub enum SolveError {
 }
 
 impl Solver {
+    /// All solvers.
+    pub const ALL: [Self; 4] = [Self::Exact, Self::Anneal, Self::Large, Self::Paper];
+
+    /// Returns the name used on the command line and in scenario files.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Exact => "exact",
+            Self::Anneal => "anneal",
+            Self::Large => "large",
+            Self::Paper => "paper",
+        }
+    }
+
     /// Solves a round. `seed` drives the randomised solvers and is ignored by the others.
     ///
     /// # Errors
     /// [`SolveError::Instance`] names a field that cannot be; [`SolveError::Unaffordable`] says
     /// which solver to take instead. That nobody can take part is an answer, not an error.
-    pub fn solve(self, instance: &Instance, _seed: u64) -> Result<Solution, SolveError> {
+    pub fn solve(self, instance: &Instance, seed: u64) -> Result<Solution, SolveError> {
         instance.validate()?;
         let solution = match self {
             Self::Exact => solve_exactly(instance)?,
+            Self::Anneal => Solution::new(instance, anneal::solve(instance, seed), None),
+            Self::Large => solve_large(instance)?,
+            Self::Paper => Solution::new(instance, paper::solve(instance, seed), None),
         };
         debug_assert_eq!(
             check::check(instance, &solution.plan, solution.evaluation.total),
@@ -47,21 +73,50 @@ impl Solver {
 fn solve_exactly(instance: &Instance) -> Result<Solution, SolveError> {
     let (clients, channels) = (instance.clients(), instance.channels);
     let plan = match Table::new(instance) {
-        Some(table) if table.epochs() == 0 => Plan::nobody(),
         Some(table) if exact::is_enumerable(clients, channels, table.epochs()) => {
             exact::enumerate(instance, &table)
         }
-        None if exact::is_enumerable(clients, channels, 64) => {
+        Some(table) => {
+            let found = large::solve(instance, &table, Effort::PROOF);
+            if !found.closed {
+                return Err(unaffordable(instance, "to prove an optimum", "large"));
+            }
+            found.plan
+        }
+        None if exact::is_enumerable(clients, channels, EPOCHS_BY_BISECTION) => {
             exact::enumerate_assignments(instance)
         }
-        _ => {
-            return Err(SolveError::Unaffordable(format!(
-                "U = {clients} clients on C = {channels} channels are too many to solve exactly; \
-                 use the solver `large`, which proves how good its answer is"
-            )));
-        }
+        None => return Err(unaffordable(instance, "with so many epochs", "anneal")),
     };
-    let mut solution = Solution::new(instance, plan, None);
-    solution.lower_bound = Some(solution.evaluation.total);
-    Ok(solution)
+    Ok(Solution::optimal(instance, plan))
+}
+
+/// What a bisection over tau costs, in epochs of a table.
+const EPOCHS_BY_BISECTION: usize = 512;
+
+fn solve_large(instance: &Instance) -> Result<Solution, SolveError> {
+    let (clients, channels) = (instance.clients(), instance.channels);
+    let Some(table) = Table::new(instance) else {
+        return Err(unaffordable(instance, "with so many epochs", "anneal"));
+    };
+    let found = large::solve(instance, &table, Effort::ROUND);
+    if found.closed {
+        return Ok(Solution::optimal(instance, found.plan));
+    }
+    if exact::is_enumerable(clients, channels, table.epochs()) {
+        return Ok(Solution::optimal(
+            instance,
+            exact::enumerate(instance, &table),
+        ));
+    }
+    let bound = nobody_objective(instance) + found.lower_bound;
+    Ok(Solution::new(instance, found.plan, Some(bound)))
+}
+
+fn unaffordable(instance: &Instance, what: &str, instead: &str) -> SolveError {
+    let (clients, channels) = (instance.clients(), instance.channels);
+    SolveError::Unaffordable(format!(
+        "U = {clients} clients on C = {channels} channels are too many {what}; use the solver \
+         `{instead}`"
+    ))
 }

@@ -177,4 +177,22 @@ impl Table {
         let a3 = self.bound.a3(a2_of_sums(sums, &self.total));
         (a1_of_sums(sums, &self.total), self.v * a3)
     }
+
+    /// Returns V A_3 as a function of A_2.
+    pub(crate) fn weighted_a3(&self, a2: f64) -> f64 {
+        self.v * self.bound.a3(a2)
+    }
+
+    /// Returns the derivative of V A_3 by A_2 > 0.
+    pub(crate) fn weighted_a3_slope(&self, a2: f64) -> f64 {
+        let LossBound { beta, eta, gap, .. } = self.bound;
+        let root = eta * (1.0 - eta * beta) * (2.0 * beta * gap / a2).sqrt() / 2.0;
+        self.v * (root + eta * eta * beta / 2.0)
+    }
+
+    /// Returns J - J(nobody) of a set of participants with the given energy costs at `tau`.
+    pub(crate) fn value(&self, sums: &Sums, costs: f64, tau: usize) -> f64 {
+        let (a1, va3) = self.set_terms(sums);
+        costs + self.drift[tau - 1] * a1 + tau as f64 * va3 + self.gain[tau - 1]
+    }
 }

@@ -1,12 +1,13 @@
-//! `gleaner bench solve`: times the solvers on random rounds of the paper's presets.
+//! `gleaner bench solve`: how fast the solvers are and how good their answers, on random rounds
+//! of the paper's presets.
 
 use std::process::ExitCode;
 use std::time::Instant;
 
-use crate::optim::{Solver, random_instance};
+use crate::optim::{Instance, Solution, SolveError, Solver, nobody_objective, random_instance};
 use crate::preset::Preset;
 
-/// Time the solvers.
+/// Time the solvers and measure how good their answers are.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Random rounds per size and preset.
@@ -14,25 +15,137 @@ pub struct Args {
     instances: u32,
 }
 
-/// Prints the median time of a solve.
+const SIZES: [(u32, usize); 6] = [(10, 3), (30, 3), (30, 10), (100, 10), (100, 20), (1000, 50)];
+
+/// Exact is measured up to this size; beyond, its proof may take minutes.
+const EXACT_UP_TO: u32 = 30;
+/// Rounds at the largest size, where one takes a second.
+const INSTANCES_AT_1000: u32 = 5;
+
+/// Prints one line per preset, size and solver.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    println!("gap: (J - LB) / (J(nobody) - LB); excess: (J - best J) / (J(nobody) - best J)");
+    println!(
+        "{:<10} {:>8} {:<7} {:>6}  {:>10} {:>10}  {:>9} {:>9}  {:>11} {:>9} {:>7}",
+        "preset",
+        "U/C",
+        "solver",
+        "rounds",
+        "median ms",
+        "worst ms",
+        "gap med",
+        "gap max",
+        "excess mean",
+        "max",
+        "nobody"
+    );
     for preset in [Preset::PaperMlp, Preset::PaperCnn] {
-        let mut times_us = Vec::new();
-        for seed in 0..args.instances {
-            let instance = random_instance(preset, 10, 3, u64::from(seed));
-            let start = Instant::now();
-            Solver::Exact.solve(&instance, 0)?;
-            times_us.push(start.elapsed().as_secs_f64() * 1e6);
+        for (clients, channels) in SIZES {
+            let count = if clients > 100 {
+                args.instances.min(INSTANCES_AT_1000)
+            } else {
+                args.instances
+            };
+            let instances: Vec<Instance> = (0..count)
+                .map(|seed| random_instance(preset, clients, channels, u64::from(seed)))
+                .collect();
+            measure_size(preset, (clients, channels), &instances)?;
         }
-        times_us.sort_by(f64::total_cmp);
-        let median = times_us
-            .get(times_us.len() / 2)
-            .copied()
-            .unwrap_or(f64::NAN);
-        println!(
-            "{:<10} U/C 10/3  exact  median {median:.1} us",
-            preset.name()
-        );
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Measures every solver that applies; the best J of all is the reference of the excess.
+fn measure_size(
+    preset: Preset,
+    size: (u32, usize),
+    instances: &[Instance],
+) -> Result<(), SolveError> {
+    let solvers = Solver::ALL.into_iter().filter(|solver| match solver {
+        Solver::Exact => size.0 <= EXACT_UP_TO,
+        Solver::Paper => size.0 <= 100,
+        Solver::Large | Solver::Anneal => true,
+    });
+    let runs: Vec<Run> = solvers
+        .map(|solver| Run::measure(solver, instances))
+        .collect::<Result<_, _>>()?;
+    let best: Vec<f64> = (0..instances.len())
+        .map(|at| {
+            runs.iter()
+                .map(|run| run.solutions[at].evaluation.total)
+                .fold(f64::NAN, f64::min)
+        })
+        .collect();
+    for run in &runs {
+        run.print(preset, size, instances, &best);
+    }
+    Ok(())
+}
+
+struct Run {
+    solver: Solver,
+    solutions: Vec<Solution>,
+    times_ms: Vec<f64>,
+}
+
+impl Run {
+    fn measure(solver: Solver, instances: &[Instance]) -> Result<Self, SolveError> {
+        let (mut solutions, mut times_ms) = (Vec::new(), Vec::new());
+        for (seed, instance) in (0..).zip(instances) {
+            let start = Instant::now();
+            solutions.push(solver.solve(instance, seed)?);
+            times_ms.push(start.elapsed().as_secs_f64() * 1e3);
+        }
+        Ok(Self {
+            solver,
+            solutions,
+            times_ms,
+        })
+    }
+
+    fn print(&self, preset: Preset, size: (u32, usize), instances: &[Instance], best: &[f64]) {
+        let rounds = instances.iter().zip(&self.solutions);
+        let gaps: Option<Vec<f64>> = rounds.map(|(i, solution)| solution.gap(i)).collect();
+        let excess: Vec<f64> = (instances.iter().zip(&self.solutions))
+            .zip(best)
+            .map(|((instance, solution), best)| {
+                let over = solution.evaluation.total - best;
+                if over <= 0.0 {
+                    0.0
+                } else {
+                    over / (nobody_objective(instance) - best)
+                }
+            })
+            .collect();
+        let nobody = self.solutions.iter().filter(|s| s.plan.epochs == 0).count();
+        let (gap_median, gap_most) = gaps.map_or(("-".into(), "-".into()), |gaps| {
+            (percent(median(&gaps)), percent(most(&gaps)))
+        });
+        println!(
+            "{:<10} {:>8} {:<7} {:>6}  {:>10.4} {:>10.4}  {gap_median:>9} {gap_most:>9}  {:>11} \
+             {:>9} {nobody:>7}",
+            preset.name(),
+            format!("{}/{}", size.0, size.1),
+            self.solver.name(),
+            instances.len(),
+            median(&self.times_ms),
+            most(&self.times_ms),
+            percent(excess.iter().sum::<f64>() / excess.len() as f64),
+            percent(most(&excess)),
+        );
+    }
+}
+
+fn median(values: &[f64]) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    sorted.get(sorted.len() / 2).copied().unwrap_or(f64::NAN)
+}
+
+fn most(values: &[f64]) -> f64 {
+    values.iter().copied().fold(0.0, f64::max)
+}
+
+fn percent(part: f64) -> String {
+    format!("{:.3} %", 100.0 * part)
 }

@@ -1,0 +1,39 @@
+//! One solve of a random round of the paper's MLP preset, at each size and by each solver that
+//! applies.
+
+use std::hint::black_box;
+
+use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
+use gleaner_host::optim::{Solver, random_instance};
+use gleaner_host::preset::Preset;
+
+const SIZES: [(u32, usize); 6] = [(10, 3), (30, 3), (30, 10), (100, 10), (100, 20), (1000, 50)];
+
+/// Exact must close its proof; the printed algorithms are shown up to the size they were meant for.
+fn applies(solver: Solver, clients: u32) -> bool {
+    match solver {
+        Solver::Exact | Solver::Paper => clients <= 30,
+        Solver::Anneal | Solver::Large => true,
+    }
+}
+
+fn solve(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("solve");
+    group.sample_size(10);
+    for (clients, channels) in SIZES {
+        let instance = random_instance(Preset::PaperMlp, clients, channels, 0);
+        for solver in Solver::ALL
+            .into_iter()
+            .filter(|&solver| applies(solver, clients))
+        {
+            let id = BenchmarkId::new(solver.name(), format!("{clients}/{channels}"));
+            group.bench_with_input(id, &instance, |bencher, instance| {
+                bencher.iter(|| solver.solve(black_box(instance), 0));
+            });
+        }
+    }
+    group.finish();
+}
+
+criterion_group!(benches, solve);
+criterion_main!(benches);

@@ -1,0 +1,175 @@
+//! `gleaner solve`: plans rounds that are given as files.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use clap::ValueEnum;
+use serde_json::{Value, json};
+
+use crate::optim::json::{Case, Cases, read_cases};
+use crate::optim::{Solution, Solver, nobody_objective};
+
+/// Plan rounds: who takes part, on which channel, at what power, for how many epochs.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// One instance or a list of them, in the format of `tests/vectors/round_problem.json`.
+    #[arg(long, value_name = "FILE.json")]
+    instance: PathBuf,
+    /// How to solve: proven optimum, repaired annealing, large sizes with a proven gap, or the
+    /// paper's algorithms as printed.
+    #[arg(long, value_enum, default_value = "exact")]
+    solver: SolverName,
+    /// Seed of the randomised solvers.
+    #[arg(long, default_value_t = 0)]
+    seed: u64,
+    /// Print JSON: an object for one instance, a list for a list.
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum SolverName {
+    Exact,
+    Anneal,
+    Large,
+    Paper,
+}
+
+impl From<SolverName> for Solver {
+    fn from(name: SolverName) -> Self {
+        match name {
+            SolverName::Exact => Self::Exact,
+            SolverName::Anneal => Self::Anneal,
+            SolverName::Large => Self::Large,
+            SolverName::Paper => Self::Paper,
+        }
+    }
+}
+
+/// Solves every instance of the file and prints the plans.
+pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    let cases = read_cases(&args.instance)?;
+    let solver = Solver::from(args.solver);
+    let mut reports = Vec::new();
+    for case in cases.as_slice() {
+        if let Err(error) = case.instance.check_deadline() {
+            // A vector may expect this very answer; a hand-written instance has a unit wrong.
+            if !case.is_vector {
+                anyhow::bail!("{}: {error}; nobody could take part", case.place);
+            }
+            eprintln!("note: {}: {error}; nobody can take part", case.place);
+        }
+        let start = Instant::now();
+        let solution = solver
+            .solve(&case.instance, args.seed)
+            .map_err(|error| anyhow::anyhow!("{}: {error}", case.place))?;
+        let report = Report {
+            case,
+            solver,
+            solution,
+            time: start.elapsed(),
+        };
+        if args.json {
+            reports.push(report.to_json());
+        } else {
+            report.print();
+        }
+    }
+    if args.json {
+        let value = match cases {
+            Cases::One(_) => reports.remove(0),
+            Cases::List(_) => Value::Array(reports),
+        };
+        println!("{}", serde_json::to_string_pretty(&value)?);
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+struct Report<'a> {
+    case: &'a Case,
+    solver: Solver,
+    solution: Solution,
+    time: Duration,
+}
+
+impl Report<'_> {
+    fn print(&self) {
+        let Self { case, solution, .. } = self;
+        let found = &solution.evaluation;
+        let instance = &case.instance;
+        let name = case
+            .name
+            .as_ref()
+            .map(|name| format!(" ({name})"))
+            .unwrap_or_default();
+        println!(
+            "{}{name}: U = {}, C = {}",
+            case.place,
+            instance.clients(),
+            instance.channels
+        );
+        if solution.plan.uploads.is_empty() {
+            println!("  nobody takes part");
+        } else {
+            println!("  tau = {} epochs", solution.plan.epochs);
+            println!("  client  channel    power mW   energy mJ   spare us");
+        }
+        for (upload, spare_s) in solution.plan.uploads.iter().zip(&found.spare_s) {
+            println!(
+                "  {:>6}  {:>7}  {:>10.4}  {:>10.4}  {:>9.3}",
+                upload.client,
+                upload.channel,
+                upload.power_w * 1e3,
+                (instance.income_j - found.balance_j[upload.client]) * 1e3,
+                spare_s * 1e6,
+            );
+        }
+        println!(
+            "  J = {:.9e}  (energy {:.6e}, V bound {:.6e}; nobody {:.6e})",
+            found.total,
+            found.energy,
+            found.penalty,
+            nobody_objective(instance)
+        );
+        println!(
+            "  bound = {:.6e}  (drift {:.4e}, absent {:.4e}, convergence {:.4e})",
+            found.bound.total(),
+            found.bound.drift,
+            found.bound.linear,
+            found.bound.convergence
+        );
+        let gap = match solution.gap(instance) {
+            Some(gap) => format!("{:.4} %", 100.0 * gap),
+            None => "not proven".into(),
+        };
+        let time_us = self.time.as_secs_f64() * 1e6;
+        println!("  gap {gap}, {} in {time_us:.1} us", self.solver.name());
+    }
+
+    fn to_json(&self) -> Value {
+        let Self { case, solution, .. } = self;
+        let found = &solution.evaluation;
+        let uploads = &solution.plan.uploads;
+        json!({
+            "place": case.place,
+            "name": case.name,
+            "solver": self.solver.name(),
+            "tau": solution.plan.epochs,
+            "assign": uploads.iter().map(|u| [u.channel, u.client]).collect::<Vec<_>>(),
+            "p_w": uploads.iter().map(|u| u.power_w).collect::<Vec<_>>(),
+            "spare_s": found.spare_s,
+            "q_j": found.balance_j,
+            "J": found.total,
+            "J_energy": found.energy,
+            "J_penalty": found.penalty,
+            "J_nobody": nobody_objective(&case.instance),
+            "drift": found.bound.drift,
+            "linear": found.bound.linear,
+            "convergence": found.bound.convergence,
+            "lower_bound": solution.lower_bound,
+            "gap": solution.gap(&case.instance),
+            "time_s": self.time.as_secs_f64(),
+        })
+    }
+}

@@ -1,0 +1,246 @@
+//! The lower bound: a Lagrangian relaxation of one tau over a box of sums.
+//!
+//! Write W = sum w_i and S = sum w_i delta_i^2 over participants. The bound's A_3 part is a
+//! function f(W, S), the energies are a linear assignment problem, and the A_1 part, for W in an
+//! interval, is at least a sum of per-client terms. Giving the assignment and f copies of W and S
+//! of their own and pricing the difference at (a, b),
+//!
+//! J - J(nobody) >= gain + min over the box of (f(W, S) - a W - b S)
+//!                 + min over assignments of sum (cost + k_i + a w_i + b w_i delta_i^2)
+//!
+//! for every (a, b) and every set whose sums lie in the box. Good prices are found by ascent.
+
+use super::layer::Layer;
+use crate::optim::assignment::Matcher;
+use crate::optim::table::Table;
+
+/// A box: an interval of W and one of r = S / W, the participants' mean delta^2.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Sides {
+    pub(super) w: (f64, f64),
+    pub(super) r: (f64, f64),
+}
+
+/// The prices of W and S.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Prices {
+    pub(super) w: f64,
+    pub(super) s: f64,
+}
+
+/// The result of one relaxation.
+#[derive(Clone, Debug)]
+pub(super) struct Relaxation {
+    /// No set in the box has a lower J - J(nobody).
+    pub(super) bound: f64,
+    pub(super) prices: Prices,
+    /// W and S where the box's minimum lies.
+    pub(super) box_point: (f64, f64),
+    /// W and S of the assignment.
+    pub(super) set_point: (f64, f64),
+    /// The assignment: column of each channel.
+    pub(super) columns: Vec<Option<usize>>,
+}
+
+/// Relative allowance for rounding in the sums of a bound.
+const ROUNDING: f64 = 1e-13;
+
+/// Pieces the W interval is cut into for the minimum over the box.
+const PIECES: usize = 12;
+
+/// Evaluates relaxations of one layer, reusing buffers.
+pub(super) struct Relaxer<'a> {
+    table: &'a Table,
+    pub(super) matcher: Matcher,
+    /// Per column: k_i + a w_i + b s_i, infinite for a client that alone is heavier than the box.
+    pub(super) shift: Vec<f64>,
+}
+
+impl<'a> Relaxer<'a> {
+    pub(super) fn new(table: &'a Table) -> Self {
+        Self {
+            table,
+            matcher: Matcher::default(),
+            shift: Vec::new(),
+        }
+    }
+
+    /// Evaluates the bound at given prices.
+    pub(super) fn evaluate(&mut self, layer: &Layer, sides: &Sides, prices: Prices) -> Relaxation {
+        let (box_value, box_point) = self.box_minimum(layer, sides, prices);
+        self.price_columns(layer, sides, prices);
+        let (width, channels) = (layer.width(), self.table.channels());
+        let shift = &self.shift;
+        let matched = self.matcher.solve(channels, width, |channel, column| {
+            layer.costs[channel * width + column] + shift[column]
+        });
+        let columns: Vec<Option<usize>> = (0..channels)
+            .map(|channel| self.matcher.column_of(channel, width))
+            .collect();
+        let mut set_point = (0.0, 0.0);
+        let mut magnitude = layer.gain.abs() + box_value.abs();
+        for (channel, column) in columns.iter().enumerate() {
+            if let &Some(column) = column {
+                set_point.0 += layer.w[column];
+                set_point.1 += layer.s[column];
+                magnitude += layer.costs[channel * width + column].abs() + self.shift[column].abs();
+            }
+        }
+        let bound = layer.gain + box_value + matched - ROUNDING * magnitude;
+        Relaxation {
+            bound,
+            prices,
+            box_point,
+            set_point,
+            columns,
+        }
+    }
+
+    /// Raises the prices' bound by steps along the difference of the two copies, until the bound
+    /// reaches `target`, the copies agree, or `steps` are spent.
+    pub(super) fn ascend(
+        &mut self,
+        layer: &Layer,
+        sides: &Sides,
+        start: Prices,
+        target: f64,
+        steps: usize,
+        mut visit: impl FnMut(&Relaxation),
+    ) -> Relaxation {
+        let mut best = self.evaluate(layer, sides, start);
+        visit(&best);
+        let scale_w = (sides.w.1 - sides.w.0).max(1e-12);
+        let scale_s = (sides.w.1 * sides.r.1 - sides.w.0 * sides.r.0).max(1e-12);
+        let mut current = best.clone();
+        let mut damping = 1.0;
+        for _ in 1..steps {
+            if best.bound >= target {
+                break;
+            }
+            // Units in which the root box is a square; a flat side has no price to find.
+            let step_w = (current.set_point.0 - current.box_point.0) / scale_w;
+            let step_s = (current.set_point.1 - current.box_point.1) / scale_s;
+            let length = step_w * step_w + step_s * step_s;
+            if length < 1e-18 {
+                break;
+            }
+            let step = damping * (target - current.bound) / length;
+            let prices = Prices {
+                w: current.prices.w + step * step_w / scale_w,
+                s: current.prices.s + step * step_s / scale_s,
+            };
+            current = self.evaluate(layer, sides, prices);
+            visit(&current);
+            if current.bound > best.bound {
+                best = current.clone();
+            } else {
+                damping *= 0.5;
+                current = best.clone();
+            }
+        }
+        best
+    }
+
+    /// Returns f's gradient: the prices at which the relaxation touches the objective there.
+    pub(super) fn gradient(&self, layer: &Layer, (w, s): (f64, f64)) -> Prices {
+        let (w, step) = (w.clamp(1e-9, 1.0), 1e-6);
+        let f = |w, s| self.f(layer, w, s);
+        let (dw, ds) = (step * w, step * s.max(1e-9));
+        Prices {
+            w: (f(w + dw, s) - f(w - dw, s)) / (2.0 * dw),
+            s: (f(w, s + ds) - f(w, s - ds)) / (2.0 * ds),
+        }
+    }
+
+    /// Returns tau V A_3 as a function of W and S.
+    fn f(&self, layer: &Layer, w: f64, s: f64) -> f64 {
+        layer.tau as f64
+            * self
+                .table
+                .weighted_a3(a2(w, s, self.table.total.s).max(0.0))
+    }
+
+    fn price_columns(&mut self, layer: &Layer, sides: &Sides, prices: Prices) {
+        let (low, high) = sides.w;
+        let spread = |t: f64| t * (1.0 - t);
+        self.shift.clear();
+        self.shift
+            .extend(
+                layer
+                    .w
+                    .iter()
+                    .zip(&layer.s)
+                    .zip(&layer.drift)
+                    .map(|((&w, &s), &drift)| {
+                        if w > high {
+                            return f64::INFINITY;
+                        }
+                        // t (1 - t) is concave, so its least value over the interval is at an end.
+                        let share = spread(w / high).min(spread((w / low).min(1.0)));
+                        drift * share + prices.w * w + prices.s * s
+                    }),
+            );
+    }
+
+    /// Returns a lower bound on f(W, S) - a W - b S over the reachable part of the box, and where.
+    ///
+    /// f is concave in S, so S = r W with r at an end. Along such a line A_2 is the convex
+    /// g(W) = 2 (1 - W)(S_total + r (1 - 2 W)). W is cut into pieces; on each, the function lies
+    /// above its chord less [`Self::sag`].
+    fn box_minimum(&self, layer: &Layer, sides: &Sides, prices: Prices) -> (f64, (f64, f64)) {
+        let (mut least, mut point) = (f64::INFINITY, (sides.w.0, sides.w.0 * sides.r.0));
+        let width = (sides.w.1 - sides.w.0) / PIECES as f64;
+        for piece in 0..PIECES {
+            let low = sides.w.0 + piece as f64 * width;
+            let high = if piece + 1 == PIECES {
+                sides.w.1
+            } else {
+                low + width
+            };
+            // The least mean rises with W and the most falls, so they are widest at `low`.
+            let r_low = sides.r.0.max(layer.s_least(low) / low);
+            let r_high = sides.r.1.min(layer.s_most(low) / low);
+            if r_low > r_high {
+                continue;
+            }
+            for r in [r_low, r_high] {
+                let line = |w: f64| self.f(layer, w, r * w) - (prices.w + prices.s * r) * w;
+                let (at_low, at_high) = (line(low), line(high));
+                let value = at_low.min(at_high) - self.sag(layer, low, high, r);
+                if value < least {
+                    let w = if at_low < at_high { low } else { high };
+                    (least, point) = (value, (w, r * w));
+                }
+            }
+        }
+        (least, point)
+    }
+
+    /// Returns how far f can lie below its chord on [low, high] along S = r W.
+    ///
+    /// f = c1 sqrt(g) + c2 g has f'' <= (c1 / (2 sqrt(g)) + c2) g'' with g'' = 8 r, so it lies at
+    /// most f'' width^2 / 8 below. Near g = 0 the fall of f over the piece is the better bound.
+    fn sag(&self, layer: &Layer, low: f64, high: f64, r: f64) -> f64 {
+        let total = self.table.total.s;
+        let g = |w: f64| a2(w, r * w, total).max(0.0);
+        let (g_low, g_high) = (g(low), g(high));
+        // A convex function's minimum: at an end, or where its derivative vanishes.
+        let stationary = ((total + 3.0 * r) / (4.0 * r)).clamp(low, high);
+        let g_least = g_low
+            .min(g_high)
+            .min(g(if stationary.is_nan() { low } else { stationary }));
+        let f = |g: f64| layer.tau as f64 * self.table.weighted_a3(g);
+        let fall = f(g_low.max(g_high)) - f(g_least);
+        if g_least <= 0.0 {
+            return fall;
+        }
+        let slope = layer.tau as f64 * self.table.weighted_a3_slope(g_least);
+        let width = high - low;
+        (slope * r * width * width).min(fall)
+    }
+}
+
+/// Returns A_2 = 2 (1 - W)((1 - W)/W S + S_total - S).
+fn a2(w: f64, s: f64, total: f64) -> f64 {
+    2.0 * (1.0 - w) * ((1.0 - w) / w * s + total - s)
+}

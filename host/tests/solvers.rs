@@ -1,0 +1,231 @@
+//! Solvers against brute force: every assignment, every whole tau, powers by closed form and, on
+//! some instances, by a dense scan.
+
+use gleaner_host::optim::check::check;
+use gleaner_host::optim::inner::{Pair, most_epochs, plan_at};
+use gleaner_host::optim::{Instance, Plan, Solver, evaluate, nobody_objective, random_instance};
+use gleaner_host::preset::Preset;
+use gleaner_shared::rng::{Purpose, Rng};
+
+const INSTANCES: u64 = 2000;
+
+/// Draws an instance from all over: sizes, penalties, queues and gains of every magnitude, and
+/// each edge case in its turn.
+fn instance(seed: u64) -> Instance {
+    let mut rng = Rng::stream(seed, Purpose::Synthetic, 0, 77);
+    let preset = if rng.below(2) == 0 {
+        Preset::PaperMlp
+    } else {
+        Preset::PaperCnn
+    };
+    let (mut clients, mut channels) = (1 + rng.below(6), 1 + rng.below(3) as usize);
+    match seed % 16 {
+        0 => clients = 1,
+        1 => channels = 1,
+        2 => (clients, channels) = (1 + rng.below(2), 3),
+        _ => {}
+    }
+    let mut drawn = random_instance(preset, clients, channels, seed);
+    drawn.v *= libm::pow(10.0, 6.0 * rng.uniform() - 3.0);
+    drawn.bound.b1 *= libm::pow(10.0, 2.0 * rng.uniform() - 1.0);
+    if rng.below(2) == 0 {
+        drawn.energy_unit_j = 1e-3;
+    }
+    match seed % 16 {
+        3 => scale_gains(&mut drawn, 1e-7),
+        4 => drawn.queue_j.fill(0.0),
+        5 => drawn.queue_j.iter_mut().for_each(|z| *z *= 1e4),
+        6 => drawn.deadline_s = drawn.downlink_s + 0.9 * drawn.epoch_s[0],
+        7 => drawn.bound.eta = 0.9999 / drawn.bound.beta,
+        8 => make_identical(&mut drawn),
+        9 => drawn.delta.fill(0.0),
+        10 => drawn.downlink_s = 2.0 * drawn.deadline_s,
+        11 => drawn.v = 0.0,
+        12 => drawn.deadline_s *= 1.5,
+        _ => {}
+    }
+    drawn
+}
+
+fn scale_gains(instance: &mut Instance, factor: f64) {
+    instance
+        .gain
+        .iter_mut()
+        .flatten()
+        .for_each(|gain| *gain *= factor);
+}
+
+fn make_identical(instance: &mut Instance) {
+    for client in 1..instance.clients() {
+        instance.samples[client] = instance.samples[0];
+        instance.gain[client] = instance.gain[0].clone();
+        instance.queue_j[client] = instance.queue_j[0];
+        instance.delta[client] = instance.delta[0];
+        instance.epoch_s[client] = instance.epoch_s[0];
+        instance.epoch_j[client] = instance.epoch_j[0];
+    }
+}
+
+/// Calls `visit` with every assignment of at least one client.
+fn every_assignment(instance: &Instance, visit: &mut impl FnMut(&[Pair])) {
+    fn go(
+        instance: &Instance,
+        channel: usize,
+        pairs: &mut Vec<Pair>,
+        visit: &mut impl FnMut(&[Pair]),
+    ) {
+        if channel == instance.channels {
+            if !pairs.is_empty() {
+                visit(pairs);
+            }
+            return;
+        }
+        go(instance, channel + 1, pairs, visit);
+        for client in 0..instance.clients() {
+            if pairs.iter().all(|pair| pair.client != client) {
+                pairs.push(Pair { client, channel });
+                go(instance, channel + 1, pairs, visit);
+                pairs.pop();
+            }
+        }
+    }
+    go(instance, 0, &mut Vec::new(), visit);
+}
+
+fn brute_force(instance: &Instance) -> (f64, Plan) {
+    let mut best = (nobody_objective(instance), Plan::nobody());
+    every_assignment(instance, &mut |pairs| {
+        for tau in 1..=most_epochs(instance, pairs) {
+            let plan = plan_at(instance, pairs, tau);
+            let value = evaluate(instance, &plan).total;
+            if value < best.0 {
+                best = (value, plan);
+            }
+        }
+    });
+    best
+}
+
+/// Returns what J is summed from, in size: the scale of its rounding.
+fn scale(instance: &Instance) -> f64 {
+    let unit = instance.energy_unit_j;
+    let queues: f64 = instance.queue_j.iter().map(|z| z / unit).sum();
+    let most_j = instance.income_j + instance.power_max_w * instance.deadline_s;
+    instance.v * instance.bound.gap + (most_j / unit + queues).powi(2)
+}
+
+#[test]
+fn exact_and_large_equal_brute_force_on_two_thousand_instances() {
+    let mut trained = 0;
+    for seed in 0..INSTANCES {
+        let instance = instance(seed);
+        let (best, _) = brute_force(&instance);
+        for solver in [Solver::Exact, Solver::Large] {
+            let solution = solver.solve(&instance, 0).expect("the instance is valid");
+            let found = solution.evaluation.total;
+            assert!(
+                (found - best).abs() <= 1e-11 * scale(&instance),
+                "seed {seed}: {solver:?} found {found}, brute force {best}"
+            );
+            assert_eq!(
+                solution.gap(&instance),
+                Some(0.0),
+                "seed {seed}: {solver:?}"
+            );
+            assert_eq!(check(&instance, &solution.plan, found), Ok(()));
+            trained += u32::from(solution.plan.epochs > 0);
+        }
+    }
+    assert!(trained > 800, "the draw is not all infeasible: {trained}");
+}
+
+#[test]
+fn the_heuristics_never_beat_the_optimum_and_pass_the_checker() {
+    for seed in 0..200 {
+        let instance = instance(seed);
+        let best = Solver::Exact
+            .solve(&instance, 0)
+            .expect("valid")
+            .evaluation
+            .total;
+        for solver in [Solver::Anneal, Solver::Paper] {
+            let solution = solver.solve(&instance, seed).expect("valid");
+            let found = solution.evaluation.total;
+            assert_eq!(
+                check(&instance, &solution.plan, found),
+                Ok(()),
+                "seed {seed} {solver:?}"
+            );
+            assert!(
+                found >= best - 1e-11 * scale(&instance),
+                "seed {seed} {solver:?}"
+            );
+            assert_eq!(solution.lower_bound, None);
+        }
+    }
+}
+
+#[test]
+fn no_power_on_a_dense_grid_beats_the_closed_form() {
+    for seed in (0..INSTANCES).step_by(40) {
+        let instance = instance(seed);
+        let plan = Solver::Exact.solve(&instance, 0).expect("valid").plan;
+        let best = evaluate(&instance, &plan).total;
+        for at in 0..plan.uploads.len() {
+            for step in 0..=4000 {
+                let mut other = plan.clone();
+                let down = libm::pow(10.0, -12.0 * f64::from(step) / 4000.0);
+                other.uploads[at].power_w = instance.power_max_w * down;
+                let value = evaluate(&instance, &other);
+                if value.spare_s[at] >= 0.0 {
+                    assert!(
+                        value.total >= best - 1e-12 * scale(&instance),
+                        "seed {seed}"
+                    );
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn exact_equals_large_where_enumeration_ends() {
+    for seed in 0..6 {
+        let instance = random_instance(Preset::PaperMlp, 30, 10, seed);
+        let exact = Solver::Exact
+            .solve(&instance, 0)
+            .expect("closes")
+            .evaluation
+            .total;
+        let large = Solver::Large.solve(&instance, 0).expect("solves");
+        assert!((exact - large.evaluation.total).abs() <= 1e-12 * scale(&instance));
+    }
+}
+
+#[test]
+fn large_bounds_its_gap_at_its_size() {
+    for (preset, seed) in [(Preset::PaperMlp, 1), (Preset::PaperCnn, 2)] {
+        let instance = random_instance(preset, 100, 20, seed);
+        let solution = Solver::Large.solve(&instance, 0).expect("solves");
+        assert!(solution.gap(&instance).expect("large proves") <= 0.05);
+        assert!(solution.lower_bound.expect("proven") <= solution.evaluation.total);
+        let anneal = Solver::Anneal
+            .solve(&instance, 0)
+            .expect("solves")
+            .evaluation
+            .total;
+        assert!(solution.evaluation.total <= anneal);
+    }
+}
+
+#[test]
+fn nobody_is_the_answer_when_nobody_can() {
+    for seed in [3, 10, 19, 26] {
+        for solver in Solver::ALL {
+            let solution = solver
+                .solve(&instance(seed), 0)
+                .expect("infeasible is no error");
+            assert_eq!(solution.plan, Plan::nobody(), "seed {seed} {solver:?}");
+        }
+    }
+}
