@@ -2,7 +2,7 @@
 //!
 //! Names, types and order of all fields and variants go into it, through nested types as well,
 //! so two builds that would misread each other disagree in their greeting. The messages are
-//! declared with [`wire_struct!`] and [`wire_enum!`], which write the type and its hash from the
+//! declared with `wire_struct!` and `wire_enum!`, which write the type and its hash from the
 //! same text.
 
 use crate::energy::{ComputeModel, CostModel, RadioModel, Shortfall, Snapshot};
