@@ -2,8 +2,11 @@
 //! exits with 1 if the claim it checks does not hold; a short run of each is among the tests.
 
 mod damage;
+mod federated;
+mod fixed;
 mod fuzz;
 mod ledger;
+mod reference;
 mod transfer;
 
 use std::process::ExitCode;
@@ -24,6 +27,10 @@ enum Figure {
     Damage(damage::Args),
     /// Mutated inputs against decoders, parsers and state machines.
     Fuzz(fuzz::Args),
+    /// Ten clients' average over 8-bit models against the same in f32.
+    Federated(federated::Args),
+    /// The fixed-point trainer against f32.
+    Fixed(fixed::Args),
     /// The energy ledger's identity over random schedules.
     Ledger(ledger::Args),
     /// A model through the two state machines over lines that lose, repeat and flip.
@@ -34,6 +41,8 @@ fn main() -> ExitCode {
     let holds = match Cli::parse().figure {
         Figure::Damage(args) => damage::run(&args),
         Figure::Fuzz(args) => fuzz::run(&args),
+        Figure::Federated(args) => federated::run(&args),
+        Figure::Fixed(args) => fixed::run(&args),
         Figure::Ledger(args) => ledger::run(&args),
         Figure::Transfer(args) => transfer::run(&args),
     };
