@@ -171,9 +171,10 @@ impl Coded {
 
     fn train(&mut self, args: &Args, shard: &Set, client: u32, round: u32) {
         self.local.copy_from(&self.base);
+        let samples = shard.slices();
         let mut trainer = Trainer::try_new(
             &mut *self.local,
-            &shard.slices(),
+            &samples,
             &mut self.work,
             &mut self.scratch,
             LearningRate::from_real(args.rate),

@@ -121,3 +121,55 @@ const fn nats(bits: u32) -> u32 {
     const LN_2: u64 = 45_426;
     ((bits as u64 * LN_2) >> 16) as u32
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rng::{Purpose, Rng};
+
+    #[test]
+    fn powers_and_logarithms_are_within_their_stated_errors() {
+        for y in (0..16 << 16).step_by(37) {
+            let exact = 32_768.0 * (-f64::from(y) / 65_536.0).exp2();
+            assert!((f64::from(exp2_negative(y)) - exact).abs() <= 2.0, "{y}");
+        }
+        assert_eq!(exp2_negative(16 << 16), 0);
+        for value in (1u32 << 15..11 << 15).step_by(53) {
+            let error = f64::from(log2(value)) / 65_536.0 - f64::from(value).log2();
+            assert!((-0.0004..0.0001).contains(&error), "{value}: {error}");
+        }
+    }
+
+    #[test]
+    fn errors_and_losses_match_real_numbers() {
+        let mut rng = Rng::stream(1, Purpose::Synthetic, 3, 0);
+        for _ in 0..2_000 {
+            let spread = 1 + rng.below(8 << 22);
+            let sums: [i32; 10] =
+                core::array::from_fn(|_| rng.below(2 * spread) as i32 - spread as i32);
+            let label = rng.below(10) as usize;
+            let real = sums.map(|sum| f64::from(sum) / f64::from(1 << 22));
+            let total: f64 = real.iter().map(|o| o.exp()).sum();
+            let mut errors = sums;
+            let verdict = softmax_error(&mut errors, label);
+            for class in 0..10 {
+                let exact = real[class].exp() / total - f64::from(u8::from(class == label));
+                let got = f64::from(errors[class]) / f64::from(PROBABILITY_ONE);
+                assert!((got - exact).abs() < 4e-4, "{class}: {got} {exact}");
+            }
+            let loss = total.ln() - real[label];
+            let got = f64::from(verdict.loss) / 65_536.0;
+            assert!((got - loss).abs() < 1e-3, "{got} {loss}");
+        }
+    }
+
+    #[test]
+    fn extreme_sums_neither_overflow_nor_lose_the_label() {
+        let mut sums = [i32::MIN, i32::MAX, i32::MIN];
+        let verdict = softmax_error(&mut sums, 0);
+        assert_eq!(sums, [-PROBABILITY_ONE, PROBABILITY_ONE, 0]);
+        assert!(!verdict.correct && (31 << 16..33 << 16).contains(&verdict.loss));
+        let mut equal = [7; 3];
+        assert!(softmax_error(&mut equal, 0).correct);
+    }
+}

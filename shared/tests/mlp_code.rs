@@ -1,0 +1,206 @@
+//! What travels: golden bytes, round trips, error bounds, refusals.
+
+use gleaner_shared::mlp::code::{self, Code, HEADER_BYTES};
+use gleaner_shared::mlp::params::Tensor;
+use gleaner_shared::mlp::{CodeError, PaperParams, Params, Width};
+use gleaner_shared::rng::{Purpose, Rng};
+use proptest::prelude::*;
+
+type Net = Params<6, 4, 3>;
+
+fn stream(seed: u64) -> Rng {
+    Rng::stream(seed, Purpose::Uplink, 1, 1)
+}
+
+fn moved(base: &Net, seed: u64, spread: u32) -> Net {
+    let mut rng = Rng::stream(seed, Purpose::Synthetic, 0, 0);
+    let mut model = base.clone();
+    model.map(|_, _, old| old.saturating_add(rng.below(2 * spread + 1) as i32 - spread as i32));
+    model
+}
+
+#[test]
+fn a_model_of_the_paper_takes_39_760_bytes_and_a_header() {
+    assert_eq!(
+        Width::Byte.coded_bytes(PaperParams::COUNT),
+        39_760 + HEADER_BYTES
+    );
+    assert_eq!(
+        Width::Wide.coded_bytes(PaperParams::COUNT),
+        79_520 + HEADER_BYTES
+    );
+    assert_eq!(PaperParams::EXACT_BYTES, 79_640);
+}
+
+#[test]
+fn golden_bytes_of_a_small_difference() {
+    type Tiny = Params<2, 2, 2>;
+    let (base, mut model) = (Tiny::new(), Tiny::new());
+    model.copy_from(&base);
+    let mut next = -3;
+    model.map(|_, _, old| {
+        next += 1;
+        old.saturating_add(next)
+    });
+    let mut bytes = [0; Width::Byte.coded_bytes(Tiny::COUNT)];
+    code::encode(&model, &base, Width::Byte, &mut stream(1), &mut bytes).unwrap();
+    let scales = [0, 1, 0, 0].repeat(4);
+    let codes = [0xFE, 0xFF, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9];
+    assert_eq!(bytes[..], [&scales[..], &codes[..]].concat());
+}
+
+#[test]
+fn golden_initial_parameters() {
+    let mut params = Box::new(PaperParams::new());
+    params.initialise(1);
+    let first: Vec<i32> = (0..4).map(|index| params.get(Tensor::W1, index)).collect();
+    assert_eq!(first, [127, -224, -481, -405]);
+    let bound = (1 << 14) / 28;
+    let largest = (0..784 * 50)
+        .map(|index| params.get(Tensor::W1, index).abs())
+        .max();
+    assert_eq!(largest, Some(bound));
+}
+
+#[test]
+fn small_differences_travel_exactly() {
+    let mut base = Net::new();
+    base.initialise(1);
+    for (width, spread) in [(Width::Byte, 127), (Width::Wide, 30_000)] {
+        let model = moved(&base, 2, spread);
+        let mut bytes = vec![0; width.coded_bytes(Net::COUNT)];
+        code::encode(&model, &base, width, &mut stream(2), &mut bytes).unwrap();
+        let mut decoded = base.clone();
+        Code::parse(&bytes, width).unwrap().apply(&mut decoded);
+        assert!(decoded == model, "{width:?}");
+    }
+}
+
+#[test]
+fn codes_are_right_on_average() {
+    let mut base = Net::new();
+    base.initialise(3);
+    let model = moved(&base, 4, 2_000);
+    let draws = 4_000;
+    let mut bytes = vec![0; Width::Byte.coded_bytes(Net::COUNT)];
+    let mut sums = vec![0i64; Net::COUNT];
+    for draw in 0..draws {
+        code::encode(&model, &base, Width::Byte, &mut stream(draw), &mut bytes).unwrap();
+        let code = Code::<6, 4, 3>::parse(&bytes, Width::Byte).unwrap();
+        for tensor in Tensor::ALL {
+            for (index, at) in Net::range(tensor).enumerate() {
+                sums[at] += i64::from(code.difference(tensor, index));
+            }
+        }
+    }
+    for tensor in Tensor::ALL {
+        for (index, at) in Net::range(tensor).enumerate() {
+            let exact = f64::from(model.get(tensor, index) - base.get(tensor, index));
+            let mean = sums[at] as f64 / draws as f64;
+            // A step is at most 2000 / 127 units; its mean over 4000 draws is within a tenth.
+            assert!(
+                (mean - exact).abs() < 1.6,
+                "{tensor:?} {index}: {mean} {exact}"
+            );
+        }
+    }
+}
+
+#[test]
+fn wrong_lengths_and_impossible_scales_are_refused() {
+    let (base, expected) = (Net::new(), Width::Byte.coded_bytes(Net::COUNT));
+    let mut short = vec![0; expected - 1];
+    let length = |bytes| CodeError::Length { bytes, expected };
+    assert_eq!(
+        code::encode(&base, &base, Width::Byte, &mut stream(1), &mut short),
+        Err(length(expected - 1))
+    );
+    let parse = |bytes: &[u8]| Code::<6, 4, 3>::parse(bytes, Width::Byte).err();
+    assert_eq!(parse(&short), Some(length(expected - 1)));
+    assert_eq!(parse(&vec![0; expected + 1]), Some(length(expected + 1)));
+    let mut bytes = vec![0; expected];
+    code::encode(&base, &base, Width::Byte, &mut stream(1), &mut bytes).unwrap();
+    assert_eq!(parse(&bytes), None);
+    bytes[8..12].fill(0);
+    assert_eq!(
+        parse(&bytes),
+        Some(CodeError::Scale {
+            tensor: 2,
+            scale: 0
+        })
+    );
+    bytes[8..12].fill(0xFF);
+    assert_eq!(
+        parse(&bytes),
+        Some(CodeError::Scale {
+            tensor: 2,
+            scale: u32::MAX
+        })
+    );
+}
+
+#[test]
+fn exact_form_and_real_numbers_return_what_went_in() {
+    let mut params = Net::new();
+    params.initialise(5);
+    let mut bytes = [0; Net::EXACT_BYTES];
+    assert!(params.write_exact(&mut bytes));
+    let mut copy = Net::new();
+    assert!(copy.read_exact(&bytes) && copy == params);
+    assert!(!copy.read_exact(&bytes[1..]));
+    assert!(!params.write_exact(&mut bytes[1..]));
+    let mut real = vec![0.0; Net::COUNT];
+    params.write_f32(&mut real);
+    let mut back = Net::new();
+    back.read_f32(&real);
+    assert!(back == params);
+    back.read_f32(&[1e9, -1e9, f32::NAN]);
+    let read: Vec<i32> = (0..3).map(|index| back.get(Tensor::W1, index)).collect();
+    assert_eq!(read, [32_767, -32_767, 0]);
+}
+
+proptest! {
+    #[test]
+    fn decoded_models_are_within_one_step_of_the_original(
+        seed in any::<u64>(),
+        spread in 0u32..1 << 24,
+        wide in any::<bool>(),
+    ) {
+        let width = if wide { Width::Wide } else { Width::Byte };
+        let mut base = Net::new();
+        base.initialise(seed);
+        let model = moved(&base, seed, spread);
+        let mut bytes = vec![0; width.coded_bytes(Net::COUNT)];
+        code::encode(&model, &base, width, &mut stream(seed), &mut bytes).unwrap();
+        let code = Code::<6, 4, 3>::parse(&bytes, width).unwrap();
+        let mut decoded = base.clone();
+        code.apply(&mut decoded);
+        for tensor in Tensor::ALL {
+            let largest = (0..Net::range(tensor).len())
+                .map(|index| (model.get(tensor, index) - base.get(tensor, index)).abs())
+                .max()
+                .unwrap_or(0);
+            let step = (f64::from(largest) / f64::from(width.limit())).max(1.0);
+            for index in 0..Net::range(tensor).len() {
+                let error = model.get(tensor, index) - decoded.get(tensor, index);
+                // The factor of the encoder has 16 significant bits.
+                let bound = step + 1.5 + f64::from(largest) / 65_536.0;
+                prop_assert!(f64::from(error.abs()) <= bound, "{tensor:?} {error} {step}");
+            }
+        }
+    }
+
+    #[test]
+    fn any_bytes_are_decoded_or_refused_without_overflow(
+        bytes in proptest::collection::vec(any::<u8>(), 16 + 2 * Net::COUNT),
+        wide in any::<bool>(),
+    ) {
+        let width = if wide { Width::Wide } else { Width::Byte };
+        let bytes = &bytes[..width.coded_bytes(Net::COUNT)];
+        if let Ok(code) = Code::<6, 4, 3>::parse(bytes, width) {
+            let mut base = Net::new();
+            base.initialise(1);
+            code.apply(&mut base);
+        }
+    }
+}
