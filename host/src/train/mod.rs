@@ -11,6 +11,7 @@
 //! machine offers: work is cut by the data alone, every sum has one stated order, and every
 //! kernel does the same fused multiply-adds in that order.
 
+mod aligned;
 pub mod cnn;
 mod engine;
 mod fixed;

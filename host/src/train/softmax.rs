@@ -25,25 +25,35 @@ impl Score {
 /// cross-entropy, and returns the score; y is the one-hot label.
 pub(super) fn errors(rows: &mut [f32], labels: &[u8], classes: usize, scale: f32) -> Score {
     let mut score = Score::default();
-    for (row, &label) in rows.as_chunks_mut::<LANES>().0.iter_mut().zip(labels) {
-        let label = usize::from(label);
-        let (largest, at) = maximum(&row[..classes]);
-        score.correct += usize::from(at == label);
-        let own = row[label] - largest;
-        let mut powers = [0.0; LANES];
-        for (power, value) in powers.iter_mut().zip(row.iter()) {
-            *power = exp_of_negative(value - largest);
+    // A sum of powers is at most 16, so 64 of them multiply without overflow: one logarithm.
+    for (rows, labels) in rows.chunks_mut(64 * LANES).zip(labels.chunks(64)) {
+        let mut product = 1.0;
+        for (row, &label) in rows.as_chunks_mut::<LANES>().0.iter_mut().zip(labels) {
+            let label = usize::from(label);
+            let (largest, at) = maximum(&row[..classes]);
+            score.correct += usize::from(at == label);
+            score.loss -= f64::from(row[label] - largest);
+            let sum = powers(row, largest, classes);
+            product *= f64::from(sum);
+            let share = scale / sum;
+            for error in row.iter_mut() {
+                *error *= share;
+            }
+            row[label] -= scale;
         }
-        let sum = powers[..classes].iter().fold(0.0, |sum, power| sum + power);
-        score.loss += libm::log(f64::from(sum)) - f64::from(own);
-        let share = scale / sum;
-        for (error, power) in row.iter_mut().zip(powers) {
-            *error = power * share;
-        }
-        row[label] -= scale;
-        row[classes..].fill(0.0);
+        score.loss += libm::log(product);
     }
     score
+}
+
+/// Replaces scores by powers of e, those beyond the classes by zero, and returns their sum.
+#[inline(always)]
+fn powers(row: &mut [f32; LANES], largest: f32, classes: usize) -> f32 {
+    for value in row.iter_mut() {
+        *value = exp_of_negative(*value - largest);
+    }
+    row[classes..].fill(0.0);
+    row[..classes].iter().fold(0.0, |sum, power| sum + power)
 }
 
 /// Returns the largest value and the first place that has it.

@@ -6,9 +6,10 @@
 //! and each list is one sum of scaled windows.
 
 use super::convolution::{
-    CONV1, CONV2, IMAGE_ROW, POOL1, POOL2, POOLED1, POOLED1_ROW, ROOMY_IMAGE, Trace,
+    CONV2, IMAGE_ROW, POOL1, POOL2, POOLED1, POOLED1_ROW, ROOMY_IMAGE, Trace,
 };
 use super::weights::{LAYOUT, PATCH1, PATCH2, Turned};
+use crate::train::aligned::Aligned;
 use crate::train::kernel::{CHANNELS, Kernel, NARROW, Places, ROWS, WIDE, Windows, add_windows};
 
 /// Lanes of a window of the first convolution, its rows padded.
@@ -19,24 +20,13 @@ const PADDED_PATCH1: usize = ROWS * NARROW;
 pub(super) struct Reverse<'a> {
     kernel: Kernel,
     turned: &'a Turned,
-    conv1: Vec<f32>,
+    conv1: Aligned,
     conv1_bias: [f32; CHANNELS],
-    conv2: Vec<f32>,
+    conv2: Aligned,
     conv2_bias: [f32; CHANNELS],
-    chosen: Vec<Chosen>,
     by_channel: Places,
     by_place: Places,
-    errors1: Vec<f32>,
-}
-
-/// An error at the place that pooling chose.
-#[derive(Clone, Copy)]
-struct Chosen {
-    /// Column and row of the place.
-    x: u16,
-    y: u16,
-    channel: u16,
-    error: f32,
+    errors1: Aligned,
 }
 
 impl<'a> Reverse<'a> {
@@ -45,17 +35,16 @@ impl<'a> Reverse<'a> {
         Self {
             kernel,
             turned,
-            conv1: vec![0.0; CHANNELS * PADDED_PATCH1],
+            conv1: Aligned::zeros(CHANNELS * PADDED_PATCH1),
             conv1_bias: [0.0; CHANNELS],
-            conv2: vec![0.0; CHANNELS * PATCH2],
+            conv2: Aligned::zeros(CHANNELS * PATCH2),
             conv2_bias: [0.0; CHANNELS],
-            chosen: Vec::new(),
             by_channel: Places::default(),
             by_place: Places {
                 targets: (0..CONV2 * CONV2).map(place).collect(),
                 ..Places::default()
             },
-            errors1: vec![0.0; POOLED1],
+            errors1: Aligned::zeros(POOLED1),
         }
     }
 
@@ -67,22 +56,14 @@ impl<'a> Reverse<'a> {
     }
 
     fn second(&mut self, trace: &Trace, errors: &[f32]) {
-        choose(
-            POOL2,
-            errors,
-            &trace.choices2,
-            &mut self.chosen,
-            &mut self.conv2_bias,
-        );
-        let in_pooled =
-            |at: &Chosen| u32::from(at.y) * POOLED1_ROW as u32 + u32::from(at.x) * CHANNELS as u32;
-        self.by_channel.targets.clear();
-        self.by_channel
-            .targets
-            .extend((0..CHANNELS).map(|channel| (channel * PATCH2) as u32));
-        gather(&self.chosen, CHANNELS, &mut self.by_channel, |at| {
-            (usize::from(at.channel), in_pooled(at))
-        });
+        let pooling = Pooling {
+            side: POOL2,
+            row: POOLED1_ROW,
+            pixel: CHANNELS,
+            window: PATCH2,
+        };
+        let places = &mut self.by_channel;
+        pooling.by_channel(errors, &trace.choices2, places, &mut self.conv2_bias);
         let windows = Windows {
             lanes: WIDE,
             from_jump: POOLED1_ROW,
@@ -91,15 +72,12 @@ impl<'a> Reverse<'a> {
         add_windows(
             self.kernel,
             windows,
-            &self.by_channel,
+            places,
             &trace.pooled1,
             &mut self.conv2,
         );
 
-        gather(&self.chosen, CONV2 * CONV2, &mut self.by_place, |at| {
-            let place = usize::from(at.y) * CONV2 + usize::from(at.x);
-            (place, u32::from(at.channel) * PATCH2 as u32)
-        });
+        turn(&self.by_channel, &mut self.by_place);
         self.errors1.fill(0.0);
         let windows = Windows {
             lanes: WIDE,
@@ -113,38 +91,26 @@ impl<'a> Reverse<'a> {
             &self.turned.conv2,
             &mut self.errors1,
         );
-        for (error, &value) in self.errors1.iter_mut().zip(&trace.pooled1) {
+        for (error, &value) in self.errors1.iter_mut().zip(trace.pooled1.iter()) {
             *error = if value > 0.0 { *error } else { 0.0 };
         }
     }
 
     fn first(&mut self, image: &[f32], trace: &Trace) {
-        choose(
-            POOL1,
-            &self.errors1,
-            &trace.choices1,
-            &mut self.chosen,
-            &mut self.conv1_bias,
-        );
-        self.by_channel.targets.clear();
-        let targets = (0..CHANNELS).map(|channel| (channel * PADDED_PATCH1) as u32);
-        self.by_channel.targets.extend(targets);
-        gather(&self.chosen, CHANNELS, &mut self.by_channel, |at| {
-            let place = u32::from(at.y) * IMAGE_ROW as u32 + u32::from(at.x) * 3;
-            (usize::from(at.channel), place)
-        });
+        let pooling = Pooling {
+            side: POOL1,
+            row: IMAGE_ROW,
+            pixel: 3,
+            window: PADDED_PATCH1,
+        };
+        let places = &mut self.by_channel;
+        pooling.by_channel(&self.errors1, &trace.choices1, places, &mut self.conv1_bias);
         let windows = Windows {
             lanes: NARROW,
             from_jump: IMAGE_ROW,
             to_jump: NARROW,
         };
-        add_windows(
-            self.kernel,
-            windows,
-            &self.by_channel,
-            image,
-            &mut self.conv1,
-        );
+        add_windows(self.kernel, windows, places, image, &mut self.conv1);
     }
 
     /// Adds everything to the flat gradient.
@@ -169,68 +135,97 @@ impl<'a> Reverse<'a> {
     }
 }
 
-/// Lists the errors that are not zero at the places pooling chose, and adds them to the bias.
-fn choose(
-    pooled_side: usize,
-    errors: &[f32],
-    choices: &[u8],
-    chosen: &mut Vec<Chosen>,
-    bias: &mut [f32; CHANNELS],
-) {
-    debug_assert!(pooled_side * 2 < CONV1);
-    chosen.clear();
-    let windows = errors
-        .as_chunks::<CHANNELS>()
-        .0
-        .iter()
-        .zip(choices.as_chunks::<CHANNELS>().0);
-    for (window, (errors, choices)) in windows.enumerate() {
-        let (top, left) = (window / pooled_side * 2, window % pooled_side * 2);
-        for (channel, (&error, &choice)) in errors.iter().zip(choices).enumerate() {
-            if error != 0.0 {
+/// A pooling layer seen from the image under its convolution.
+struct Pooling {
+    /// Windows in a row of the pooled image.
+    side: usize,
+    /// Values in a row and in a pixel of the image.
+    row: usize,
+    pixel: usize,
+    /// Values of a window in the gradient.
+    window: usize,
+}
+
+impl Pooling {
+    /// Lists for every channel the errors that are not zero, each with the place that pooling
+    /// chose, in the order of the windows; and adds them to the bias.
+    fn by_channel(
+        &self,
+        errors: &[f32],
+        choices: &[u8],
+        places: &mut Places,
+        bias: &mut [f32; CHANNELS],
+    ) {
+        let windows = self.side * self.side;
+        places.targets.clear();
+        places
+            .targets
+            .extend((0..CHANNELS).map(|channel| (channel * self.window) as u32));
+        // Every channel has room for all windows; a list that is not full ends early.
+        places.entries.clear();
+        places.entries.resize(CHANNELS * windows, (0, 0.0));
+        let mut ends: [u32; CHANNELS] = std::array::from_fn(|channel| (channel * windows) as u32);
+        places.bounds.clear();
+        places
+            .bounds
+            .extend(ends.iter().map(|&start| (start, start)));
+        let offsets: [u32; 9] =
+            std::array::from_fn(|choice| (choice / 3 * self.row + choice % 3 * self.pixel) as u32);
+        let rows = errors
+            .as_chunks::<CHANNELS>()
+            .0
+            .iter()
+            .zip(choices.as_chunks::<CHANNELS>().0);
+        for (window, (errors, choices)) in rows.enumerate() {
+            let (y, x) = (window / self.side * 2, window % self.side * 2);
+            let corner = (y * self.row + x * self.pixel) as u32;
+            for channel in 0..CHANNELS {
+                // Written always, kept only if not zero: a branch would be missed half the time.
+                let error = errors[channel];
+                let place = corner + offsets[usize::from(choices[channel])];
+                places.entries[ends[channel] as usize] = (place, error);
+                ends[channel] += u32::from(error != 0.0);
                 bias[channel] += error;
-                let (y, x) = (
-                    top + usize::from(choice / 3),
-                    left + usize::from(choice % 3),
-                );
-                let channel = channel as u16;
-                chosen.push(Chosen {
-                    x: x as u16,
-                    y: y as u16,
-                    channel,
-                    error,
-                });
             }
+        }
+        for (bounds, end) in places.bounds.iter_mut().zip(ends) {
+            bounds.1 = end;
         }
     }
 }
 
-/// Sorts errors into lists, keeping their order within each; `key` gives list and place.
-fn gather(
-    chosen: &[Chosen],
-    lists: usize,
-    places: &mut Places,
-    key: impl Fn(&Chosen) -> (usize, u32),
-) {
+/// Sorts the errors of the second convolution by place instead of by channel; an entry then
+/// names the window of its channel in the turned weights.
+fn turn(by_channel: &Places, by_place: &mut Places) {
+    let place = |at: u32| {
+        let (y, x) = (
+            at as usize / POOLED1_ROW,
+            at as usize % POOLED1_ROW / CHANNELS,
+        );
+        y * CONV2 + x
+    };
+    let list = |bounds: (u32, u32)| &by_channel.entries[bounds.0 as usize..bounds.1 as usize];
     let Places {
-        starts, entries, ..
-    } = places;
-    starts.clear();
-    starts.resize(lists + 1, 0);
-    for at in chosen {
-        starts[key(at).0 + 1] += 1;
+        bounds, entries, ..
+    } = by_place;
+    bounds.clear();
+    bounds.resize(CONV2 * CONV2, (0, 0));
+    for &(at, _) in by_channel.bounds.iter().flat_map(|&bounds| list(bounds)) {
+        bounds[place(at)].1 += 1;
     }
-    for list in 0..lists {
-        starts[list + 1] += starts[list];
+    let mut start = 0;
+    for bounds in bounds.iter_mut() {
+        let length = bounds.1;
+        *bounds = (start, start);
+        start += length;
     }
     entries.clear();
-    entries.resize(chosen.len(), (0, 0.0));
-    // Each start moves to its list's end while the list fills, and so to the next start.
-    for at in chosen {
-        let (list, place) = key(at);
-        entries[starts[list] as usize] = (place, at.error);
-        starts[list] += 1;
+    entries.resize(start as usize, (0, 0.0));
+    for (channel, &channel_bounds) in by_channel.bounds.iter().enumerate() {
+        for &(at, error) in list(channel_bounds) {
+            let end = &mut bounds[place(at)].1;
+            entries[*end as usize] = ((channel * PATCH2) as u32, error);
+            *end += 1;
+        }
     }
-    starts.rotate_right(1);
-    starts[0] = 0;
 }

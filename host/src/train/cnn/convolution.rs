@@ -2,6 +2,7 @@
 
 use super::weights::Weights;
 use super::{FEATURES, IMAGE};
+use crate::train::aligned::Aligned;
 use crate::train::kernel::{CHANNELS, Kernel, Left, multiply, pool};
 
 /// Side of the image, and of what the layers make of it.
@@ -21,7 +22,7 @@ pub(super) const ROOMY_IMAGE: usize = IMAGE + 1;
 /// What the backward pass needs of one sample.
 pub(super) struct Trace {
     /// After the first pooling and ReLU.
-    pub pooled1: Vec<f32>,
+    pub pooled1: Aligned,
     pub choices1: Vec<u8>,
     pub choices2: Vec<u8>,
 }
@@ -30,14 +31,14 @@ pub(super) struct Trace {
 pub(super) struct Extractor<'a> {
     kernel: Kernel,
     weights: &'a Weights<'a>,
-    conv1: Vec<f32>,
-    conv2: Vec<f32>,
+    conv1: Aligned,
+    conv2: Aligned,
 }
 
 impl<'a> Extractor<'a> {
     pub(super) fn new(kernel: Kernel, weights: &'a Weights<'a>) -> Self {
-        let conv1 = vec![0.0; CONV1 * CONV1 * CHANNELS];
-        let conv2 = vec![0.0; CONV2 * CONV2 * CHANNELS];
+        let conv1 = Aligned::zeros(CONV1 * CONV1 * CHANNELS);
+        let conv2 = Aligned::zeros(CONV2 * CONV2 * CHANNELS);
         Self {
             kernel,
             weights,
@@ -97,7 +98,7 @@ impl<'a> Extractor<'a> {
 impl Trace {
     pub(super) fn new() -> Self {
         Self {
-            pooled1: vec![0.0; POOLED1],
+            pooled1: Aligned::zeros(POOLED1),
             choices1: vec![0; POOLED1],
             choices2: vec![0; FEATURES],
         }

@@ -1,27 +1,26 @@
 //! The dense part: features in, class scores out, and back.
 
-use super::convolution::fill;
 use super::weights::{LAYOUT, Turned, Weights};
 use super::{CLASSES, DENSE1, DENSE2, FEATURES};
+use crate::train::aligned::Aligned;
 use crate::train::kernel::{Kernel, Left, multiply};
 use crate::train::softmax::{self, LANES, Score};
 
 /// The values of every layer for a batch of samples, one row each.
 pub(super) struct Batch {
-    pub features: Vec<f32>,
-    hidden1: Vec<f32>,
-    hidden2: Vec<f32>,
-    scores: Vec<f32>,
+    features: Aligned,
+    hidden1: Aligned,
+    hidden2: Aligned,
+    scores: Aligned,
 }
 
 impl Batch {
     /// Takes the features through the three layers.
-    pub(super) fn forward(kernel: Kernel, weights: &Weights, features: Vec<f32>) -> Self {
+    pub(super) fn forward(kernel: Kernel, weights: &Weights, features: Aligned) -> Self {
         let count = features.len() / FEATURES;
         let layer = |inputs: &[f32], depth, matrix: &[f32], bias: &[f32]| {
             let width = bias.len();
-            let mut outputs = vec![0.0; count * width];
-            fill(&mut outputs, bias);
+            let mut outputs = Aligned::repeat(bias, count);
             multiply(
                 kernel,
                 count,
@@ -52,15 +51,10 @@ impl Batch {
 
     /// Adds the dense gradients and returns the errors of the features. The scores must have
     /// been judged.
-    pub(super) fn backward(
-        self,
-        kernel: Kernel,
-        turned: &Turned,
-        gradient: &mut [f32],
-    ) -> Vec<f32> {
+    pub(super) fn backward(self, kernel: Kernel, turned: &Turned, gradient: &mut [f32]) -> Aligned {
         let count = self.features.len() / FEATURES;
         let errors3 = self.scores;
-        let mut last = vec![0.0; DENSE2 * LANES];
+        let mut last = Aligned::zeros(DENSE2 * LANES);
         let left = Left::transposed(&self.hidden2, DENSE2, count);
         multiply(kernel, DENSE2, left, &errors3, &mut last, LANES);
         let rows = gradient[LAYOUT.dense3].chunks_exact_mut(CLASSES);
@@ -108,8 +102,8 @@ impl Batch {
 
 /// Errors of a layer's inputs: those of its outputs times the turned matrix, where ReLU let the
 /// input through.
-fn back(kernel: Kernel, errors: Left, turned: &[f32], inputs: &[f32], width: usize) -> Vec<f32> {
-    let mut back = vec![0.0; inputs.len()];
+fn back(kernel: Kernel, errors: Left, turned: &[f32], inputs: &[f32], width: usize) -> Aligned {
+    let mut back = Aligned::zeros(inputs.len());
     multiply(
         kernel,
         inputs.len() / width,

@@ -9,6 +9,7 @@ use super::convolution::{Extractor, Trace, to_real};
 use super::dense::Batch;
 use super::weights::{PARAMETERS, Turned, Weights};
 use super::{FEATURES, IMAGE};
+use crate::train::aligned::Aligned;
 use crate::train::softmax::Score;
 use crate::train::{Evaluation, Kernel, Objective};
 
@@ -43,16 +44,16 @@ impl CnnObjective {
         weights: &Weights,
         turned: &Turned,
         (images, labels): (&[[u8; IMAGE]], &[u8]),
-    ) -> (Score, Vec<f32>) {
+    ) -> (Score, Aligned) {
         let mut extractor = Extractor::new(self.kernel, weights);
-        let mut features = vec![0.0; images.len() * FEATURES];
+        let mut features = Aligned::zeros(images.len() * FEATURES);
         let mut traces = Vec::with_capacity(images.len());
         for (image, features) in images.iter().zip(features.chunks_exact_mut(FEATURES)) {
             let mut trace = Trace::new();
             extractor.extract(&to_real(image), &mut trace, features);
             traces.push(trace);
         }
-        let mut gradient = vec![0.0; PARAMETERS];
+        let mut gradient = Aligned::zeros(PARAMETERS);
         let mut batch = Batch::forward(self.kernel, weights, features);
         let score = batch.judge(labels, 1.0 / self.labels.len() as f32);
         let errors = batch.backward(self.kernel, turned, &mut gradient);
@@ -67,7 +68,7 @@ impl CnnObjective {
 
     fn chunk_score(&self, weights: &Weights, (images, labels): (&[[u8; IMAGE]], &[u8])) -> Score {
         let mut extractor = Extractor::new(self.kernel, weights);
-        let mut features = vec![0.0; images.len() * FEATURES];
+        let mut features = Aligned::zeros(images.len() * FEATURES);
         let mut trace = Trace::new();
         for (image, features) in images.iter().zip(features.chunks_exact_mut(FEATURES)) {
             extractor.extract(&to_real(image), &mut trace, features);
@@ -87,9 +88,10 @@ impl Objective for CnnObjective {
             gradient.len(),
             "the gradient has another length"
         );
-        let weights = Weights::new(parameters);
+        let parameters = Aligned::copy(parameters);
+        let weights = Weights::new(&parameters);
         let turned = Turned::new(&weights);
-        let parts: Vec<(Score, Vec<f32>)> = self
+        let parts: Vec<(Score, Aligned)> = self
             .chunks()
             .into_par_iter()
             .map(|chunk| self.chunk_gradient(&weights, &turned, chunk))
@@ -112,7 +114,8 @@ impl Objective for CnnObjective {
     }
 
     fn evaluate(&self, parameters: &[f32]) -> Evaluation {
-        let weights = Weights::new(parameters);
+        let parameters = Aligned::copy(parameters);
+        let weights = Weights::new(&parameters);
         let scores: Vec<Score> = self
             .chunks()
             .into_par_iter()

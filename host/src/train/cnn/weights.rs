@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::{CLASSES, DENSE1, DENSE2, FEATURES};
+use crate::train::aligned::Aligned;
 use crate::train::kernel::CHANNELS;
 use crate::train::softmax::LANES;
 
@@ -67,7 +68,7 @@ pub(super) struct Weights<'a> {
     pub dense1_bias: &'a [f32],
     pub dense2: &'a [f32],
     pub dense2_bias: &'a [f32],
-    pub dense3: Vec<f32>,
+    pub dense3: Aligned,
     pub dense3_bias: [f32; LANES],
 }
 
@@ -80,7 +81,7 @@ impl<'a> Weights<'a> {
             PARAMETERS,
             "not the parameters of this network"
         );
-        let mut dense3 = vec![0.0; DENSE2 * LANES];
+        let mut dense3 = Aligned::zeros(DENSE2 * LANES);
         let rows = parameters[LAYOUT.dense3].chunks_exact(CLASSES);
         for (to, from) in dense3.chunks_exact_mut(LANES).zip(rows) {
             to[..CLASSES].copy_from_slice(from);
@@ -105,10 +106,10 @@ impl<'a> Weights<'a> {
 /// The matrices of the layers above the first convolution, turned.
 pub(super) struct Turned {
     /// One window per output channel.
-    pub conv2: Vec<f32>,
-    pub dense1: Vec<f32>,
-    pub dense2: Vec<f32>,
-    pub dense3: Vec<f32>,
+    pub conv2: Aligned,
+    pub dense1: Aligned,
+    pub dense2: Aligned,
+    pub dense3: Aligned,
 }
 
 impl Turned {
@@ -123,9 +124,9 @@ impl Turned {
 }
 
 /// Turns a matrix stored in rows of `width` values, of which the first `used` count.
-pub(super) fn transpose(matrix: &[f32], width: usize, used: usize) -> Vec<f32> {
+pub(super) fn transpose(matrix: &[f32], width: usize, used: usize) -> Aligned {
     let height = matrix.len() / width;
-    let mut turned = vec![0.0; used * height];
+    let mut turned = Aligned::zeros(used * height);
     // Square tiles keep both sides in the cache.
     const TILE: usize = 16;
     for top in (0..height).step_by(TILE) {

@@ -95,10 +95,13 @@ unsafe fn sum<V: Lanes>(
                 for (at, vector) in even.iter_mut().enumerate() {
                     *vector = V::load(target.add(at * V::WIDTH));
                 }
-                for &[a, b] in pairs {
-                    let (a_row, b_row) = (&rows[usize::from(a[0])], &rows[usize::from(b[0])]);
-                    let a_factor = V::splat(table[usize::from(a[1])]);
-                    let b_factor = V::splat(table[usize::from(b[1])]);
+                for &[[a, a_code], [b, b_code]] in pairs {
+                    // One load of four bytes; the compiler would make it four.
+                    let word = u32::from_le_bytes([a, a_code, b, b_code]);
+                    let byte = |number: u32| (word >> (8 * number) & 0xFF) as usize;
+                    let (a_row, b_row) = (&rows[byte(0)], &rows[byte(2)]);
+                    let a_factor = V::splat(table[byte(1)]);
+                    let b_factor = V::splat(table[byte(3)]);
                     for at in 0..VECTORS {
                         let lane = offset + at * V::WIDTH;
                         even[at] =

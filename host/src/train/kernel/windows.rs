@@ -27,8 +27,8 @@ pub(in crate::train) struct Windows {
 /// Lists of (place in the source, factor) pairs, and where each list's sum goes.
 #[derive(Clone, Debug, Default)]
 pub(in crate::train) struct Places {
-    /// List i is `entries[starts[i]..starts[i + 1]]`.
-    pub starts: Vec<u32>,
+    /// List i is `entries[bounds[i].0..bounds[i].1]`.
+    pub bounds: Vec<(u32, u32)>,
     /// Place and factor.
     pub entries: Vec<(u32, f32)>,
     /// Where the sum of list i goes.
@@ -50,8 +50,8 @@ pub(in crate::train) fn add_windows(
     let lanes = windows.lanes;
     assert!(lanes == NARROW || lanes == WIDE, "{lanes} lanes");
     assert_eq!(
-        places.starts.len(),
-        places.targets.len() + 1,
+        places.bounds.len(),
+        places.targets.len(),
         "a target per list"
     );
     let reach = |jump: usize| (ROWS - 1) * jump + lanes;
@@ -80,8 +80,8 @@ unsafe fn whole<V: Lanes>(windows: Windows, places: &Places, source: &[f32], sum
         from_jump,
         to_jump,
     } = windows;
-    for (bounds, &target) in places.starts.windows(2).zip(&places.targets) {
-        let list = &places.entries[bounds[0] as usize..bounds[1] as usize];
+    for (&(start, end), &target) in places.bounds.iter().zip(&places.targets) {
+        let list = &places.entries[start as usize..end as usize];
         if list.is_empty() {
             continue;
         }
@@ -158,7 +158,7 @@ mod tests {
         let source = noise(4000);
         let start = noise(4000);
         let places = Places {
-            starts: vec![0, 3, 3, 4],
+            bounds: vec![(0, 3), (3, 3), (3, 4)],
             entries: vec![(0, 0.5), (77, -0.25), (300, 2.0), (13, 1.0)],
             targets: vec![10, 0, 500],
         };
@@ -179,7 +179,7 @@ mod tests {
             }
             let mut exact: Vec<f64> = start.iter().map(|&value| f64::from(value)).collect();
             for (list, &target) in places.targets.iter().enumerate() {
-                for entry in places.starts[list]..places.starts[list + 1] {
+                for entry in places.bounds[list].0..places.bounds[list].1 {
                     let (place, factor) = places.entries[entry as usize];
                     for (row, lane) in (0..ROWS).flat_map(|r| (0..lanes).map(move |l| (r, l))) {
                         exact[target as usize + row * 330 + lane] += f64::from(factor)
@@ -197,7 +197,7 @@ mod tests {
     #[should_panic(expected = "beyond its image")]
     fn a_window_beyond_the_image_is_refused() {
         let places = Places {
-            starts: vec![0, 1],
+            bounds: vec![(0, 1)],
             entries: vec![(1, 1.0)],
             targets: vec![0],
         };

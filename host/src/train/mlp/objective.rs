@@ -12,12 +12,13 @@ use rayon::prelude::*;
 
 use super::Mlp;
 use super::sparse::{Block, SEGMENT, Sparse};
+use crate::train::aligned::Aligned;
 use crate::train::kernel::{Left, ROW, add_rows, multiply};
 use crate::train::softmax::{self, LANES, Score};
 use crate::train::{Evaluation, Objective};
 
 /// Rows of W1 that one piece of the second pass sums.
-const PIXELS: usize = 28;
+const PIXELS: usize = 56;
 
 /// F_i of a perceptron.
 #[derive(Debug)]
@@ -28,10 +29,10 @@ pub(super) struct MlpObjective {
 
 /// The parameters with rows padded to whole vectors.
 struct Weights {
-    w1: Vec<f32>,
+    w1: Aligned,
     b1: [f32; ROW],
-    w2: Vec<f32>,
-    w2_transposed: Vec<f32>,
+    w2: Aligned,
+    w2_transposed: Aligned,
     b2: [f32; LANES],
 }
 
@@ -39,8 +40,8 @@ struct Weights {
 struct Pass {
     score: Score,
     /// One row of hidden errors per sample.
-    hidden_errors: Vec<f32>,
-    w2: Vec<f32>,
+    hidden_errors: Aligned,
+    w2: Aligned,
     b1: [f32; ROW],
     b2: [f32; LANES],
 }
@@ -77,7 +78,7 @@ impl MlpObjective {
             w1: padded::<ROW>(w1, hidden),
             b1: [0.0; ROW],
             w2: padded::<LANES>(w2, outputs),
-            w2_transposed: vec![0.0; outputs * ROW],
+            w2_transposed: Aligned::zeros(outputs * ROW),
             b2: [0.0; LANES],
         };
         weights.b1[..hidden].copy_from_slice(b1);
@@ -91,10 +92,10 @@ impl MlpObjective {
     }
 
     /// Returns the hidden layer after ReLU, one row per sample, and the class scores.
-    fn forward(&self, weights: &Weights, block: &Block) -> (Vec<f32>, Vec<f32>) {
+    fn forward(&self, weights: &Weights, block: &Block) -> (Aligned, Aligned) {
         let samples = block.labels.len();
         let kernel = self.model.kernel;
-        let mut hidden = repeat(&weights.b1, samples);
+        let mut hidden = Aligned::repeat(&weights.b1, samples);
         for (segment, rows) in weights.w1.chunks(SEGMENT * ROW).enumerate() {
             let first = segment * samples;
             add_rows(
@@ -106,10 +107,10 @@ impl MlpObjective {
                 &mut hidden,
             );
         }
-        for value in &mut hidden {
+        for value in hidden.iter_mut() {
             *value = value.max(0.0);
         }
-        let mut scores = repeat(&weights.b2, samples);
+        let mut scores = Aligned::repeat(&weights.b2, samples);
         let left = Left::matrix(&hidden, ROW, self.model.hidden);
         multiply(kernel, samples, left, &weights.w2, &mut scores, LANES);
         (hidden, scores)
@@ -123,13 +124,13 @@ impl MlpObjective {
             ..
         } = self.model;
         let samples = block.labels.len();
-        let (mut hidden, mut errors) = self.forward(weights, block);
+        let (hidden, mut errors) = self.forward(weights, block);
         let scale = 1.0 / self.data.samples as f32;
         let score = softmax::errors(&mut errors, &block.labels, outputs, scale);
-        let mut w2 = vec![0.0; units * LANES];
+        let mut w2 = Aligned::zeros(units * LANES);
         let transposed = Left::transposed(&hidden, ROW, samples);
         multiply(kernel, units, transposed, &errors, &mut w2, LANES);
-        let mut hidden_errors = vec![0.0; samples * ROW];
+        let mut hidden_errors = Aligned::zeros(samples * ROW);
         let left = Left::matrix(&errors, LANES, outputs);
         multiply(
             kernel,
@@ -139,7 +140,7 @@ impl MlpObjective {
             &mut hidden_errors,
             ROW,
         );
-        for (error, value) in hidden_errors.iter_mut().zip(&mut hidden) {
+        for (error, value) in hidden_errors.iter_mut().zip(hidden.iter()) {
             *error = if *value > 0.0 { *error } else { 0.0 };
         }
         let (b1, b2) = (sum_rows(&hidden_errors), sum_rows(&errors));
@@ -155,7 +156,7 @@ impl MlpObjective {
     /// Sums the gradient of the rows of W1 from `first` on.
     fn second_pass(&self, passes: &[Pass], first: usize, gradient: &mut [f32]) {
         let units = self.model.hidden;
-        let mut rows = vec![0.0; gradient.len() / units * ROW];
+        let mut rows = Aligned::zeros(gradient.len() / units * ROW);
         for (block, pass) in self.data.blocks.iter().zip(passes) {
             let errors = &pass.hidden_errors;
             let table = &self.data.table;
@@ -267,14 +268,10 @@ fn sum_rows<const N: usize>(rows: &[f32]) -> [f32; N] {
 }
 
 /// Widens rows of `width` values to `N`, with zeros.
-fn padded<const N: usize>(rows: &[f32], width: usize) -> Vec<f32> {
-    let mut wide = vec![0.0; rows.len() / width * N];
+fn padded<const N: usize>(rows: &[f32], width: usize) -> Aligned {
+    let mut wide = Aligned::zeros(rows.len() / width * N);
     for (to, from) in wide.chunks_exact_mut(N).zip(rows.chunks_exact(width)) {
         to[..width].copy_from_slice(from);
     }
     wide
-}
-
-fn repeat<const N: usize>(row: &[f32; N], count: usize) -> Vec<f32> {
-    row.repeat(count)
 }

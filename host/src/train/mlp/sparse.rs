@@ -8,8 +8,8 @@ use crate::train::kernel::Lists;
 
 /// Samples in a block: their rows of 64 values take 25 KB.
 pub(super) const BLOCK: usize = 100;
-/// Pixels in a segment: eight segments make an MNIST image.
-pub(super) const SEGMENT: usize = 98;
+/// Pixels in a segment, of which seven make an MNIST image: their rows take 28 KB.
+pub(super) const SEGMENT: usize = 112;
 
 /// Some consecutive samples.
 #[derive(Debug)]
