@@ -17,8 +17,27 @@
 //! | dW1, summed for one pixel at a time | `i32` | 2^-12 / 255 | |
 //! | dW2 | `i32`, folded into `i64` | 2^-22 | |
 //!
+//! RAM of a client with 784-50-10 and N samples, in bytes; the samples stay in flash:
+//!
+//! | what | Cortex-M0+ | elsewhere |
+//! |---|---|---|
+//! | [`Params`] being trained | 79,640 | 79,640 |
+//! | [`Scratch`]: one row of hidden errors a sample | 52 N | 104 N |
+//! | [`Work`] | 13,976 | 13,976 |
+//! | training alone, N = 1000 | about 146,000 | about 198,000 |
+//! | [`Params`] of the base, to code the difference to | 79,640 | 79,640 |
+//! | all, N = 1000 | about 225,000 | about 277,000 |
+//!
+//! The scratch memory is free outside an epoch and then holds a coded model of 39,776 bytes on
+//! its way in or out ([`Scratch::bytes`]). A Cortex-M0+ keeps the 8-bit mantissas and the power
+//! of two of hidden errors apart, other cores their 16-bit product: the same numbers.
+//!
+//! A unit whose activation rounds to zero counts as dead. Sums over a sample's pixels, its hidden
+//! units and a pixel's samples are exact in 32 bits up to a stated number of entries and
+//! saturate where such parts are joined; the lists are cut at the same places everywhere.
+//!
 //! Layers, lowest first: the private row-sum kernels, [`softmax`], [`params`] (the parameters and
-//! the order of bytes on the wire), [`forward`] and [`evaluate`], [`descent`] (the step of one
+//! the order of bytes on the wire), [`forward`] and [`mod@evaluate`], [`descent`] (the step of one
 //! weight), [`trainer`] (an epoch as a resumable state machine), [`code`] (what travels: 8-bit or
 //! 16-bit differences to the last model both ends hold), [`selftest`] (one number that two
 //! builds must agree on).
