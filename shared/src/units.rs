@@ -85,10 +85,10 @@ impl PicoJoules {
         Self(microjoules.saturating_mul(1_000_000))
     }
 
-    /// Returns the amount in joules; exact below 2^53 pJ.
+    /// Returns the nearest double to the amount in joules, below 2^53 pJ.
     #[must_use]
     pub const fn as_joules(self) -> f64 {
-        self.0 as f64 * 1e-12
+        self.0 as f64 / 1e12
     }
 
     /// Converts from joules, rounding to the nearest picojoule; negative and NaN become zero,
