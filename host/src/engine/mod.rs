@@ -1,6 +1,6 @@
 //! The round engine: plan, broadcast, collect, aggregate, report, for clients of any kind.
 //!
-//! A round is a chain of phases, one file each in [`phase`]: every phase takes what the one
+//! A round is a chain of phases, one file each in `phase`: every phase takes what the one
 //! before it produced, so none can be skipped or repeated. Modelled time (cycles over clock,
 //! airtime from the channel) decides deadlines and energy; wall time is no business of this
 //! module. Where clients live is behind [`Fleet`], what becomes of the records behind the caller.
