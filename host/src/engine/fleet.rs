@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::RoundLog;
+
 /// What one participant is told to do.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Order {
@@ -24,6 +26,10 @@ pub struct Broadcast<'a> {
     pub model: &'a [f32],
     /// Who takes part, in client order.
     pub orders: &'a [Order],
+    /// Modelled time of the way down.
+    pub downlink_s: f64,
+    /// Modelled time of each order's upload.
+    pub upload_s: &'a [f64],
     /// Whether clients are to report their loss after training, which costs a forward pass.
     pub wants_loss_after: bool,
 }
@@ -105,6 +111,14 @@ pub trait Fleet {
     /// # Errors
     /// Only what stops the whole run; a client that fails is [`Reply::Lost`].
     fn train(&mut self, broadcast: &Broadcast<'_>) -> Result<Vec<Reply>, FleetError>;
+
+    /// Closes a round: what became of it, and the model it ended with.
+    ///
+    /// # Errors
+    /// Only what stops the whole run.
+    fn settle(&mut self, _log: &RoundLog, _model: &[f32]) -> Result<(), FleetError> {
+        Ok(())
+    }
 
     /// Asks clients for exact losses and gradients; one answer per question, in the same order.
     ///

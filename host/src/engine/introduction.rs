@@ -3,7 +3,7 @@
 use super::account::bill;
 use super::fleet::{Broadcast, Order, Question, Reply};
 use super::knowledge::{Seen, Trial};
-use super::phase::Timing;
+use super::phase::{Timing, upload_times};
 use super::record::{Absence, ClientRow, ClientState};
 use super::{Engine, EngineError, RoundLog, settings};
 use crate::optim::power::least_power;
@@ -91,10 +91,13 @@ impl Engine<'_> {
             .collect();
         self.state.model = self.fleet.announce(0, &self.state.model)?;
         let model = self.state.model.clone();
+        let upload_s = upload_times(&instance, &orders);
         let broadcast = Broadcast {
             round: 0,
             model: &model,
             orders: &orders,
+            downlink_s: instance.downlink_s,
+            upload_s: &upload_s,
             wants_loss_after: true,
         };
         let replies = self.fleet.train(&broadcast)?;
@@ -133,6 +136,7 @@ impl Engine<'_> {
             log.clients.push(self.booked_row(order, &timing, state));
         }
         self.finish_row(&mut log);
+        self.fleet.settle(&log, &self.state.model)?;
         Ok(log)
     }
 

@@ -52,6 +52,15 @@ pub fn execute(
     threads: usize,
     observer: &mut dyn Observer,
 ) -> Result<Outcome, RunError> {
+    prepare(scenario, directory)?;
+    start(scenario, world, directory, threads, observer)
+}
+
+/// Makes an empty directory the directory of a run.
+///
+/// # Errors
+/// An occupied directory, or one that cannot be written to.
+pub fn prepare(scenario: &Scenario, directory: &RunDirectory) -> Result<(), RunError> {
     let path = directory.path();
     if !directory.is_vacant() {
         return Err(RunError::Occupied {
@@ -60,7 +69,20 @@ pub fn execute(
     }
     fs::create_dir_all(path).map_err(RunError::file(path))?;
     let file = directory.file(RunDirectory::SCENARIO);
-    write_atomically(&file, scenario.to_toml().as_bytes()).map_err(RunError::file(&file))?;
+    write_atomically(&file, scenario.to_toml().as_bytes()).map_err(RunError::file(&file))
+}
+
+/// Runs a scenario from its first round in a prepared directory.
+///
+/// # Errors
+/// A file that cannot be written, or a round that failed.
+pub fn start(
+    scenario: &Scenario,
+    world: &mut World,
+    directory: &RunDirectory,
+    threads: usize,
+    observer: &mut dyn Observer,
+) -> Result<Outcome, RunError> {
     drive(scenario, world, directory, threads, None, observer)
 }
 
@@ -161,6 +183,16 @@ fn drive(
     complete(scenario, world, directory, &model, &environment)
 }
 
+/// Returns what a model file says of the run it came from.
+#[must_use]
+pub fn about(scenario: &Scenario) -> [(&'static str, String); 3] {
+    [
+        ("scheduler", scenario.run.scheduler.to_string()),
+        ("seed", scenario.run.seed.to_string()),
+        ("rounds", scenario.run.rounds.to_string()),
+    ]
+}
+
 /// Writes what a completed run consists of; the digests come last and mark it complete.
 fn complete(
     scenario: &Scenario,
@@ -173,14 +205,9 @@ fn complete(
         let file = directory.file(name);
         write_atomically(&file, bytes).map_err(RunError::file(&file))
     };
-    let about = [
-        ("scheduler", scenario.run.scheduler.to_string()),
-        ("seed", scenario.run.seed.to_string()),
-        ("rounds", scenario.run.rounds.to_string()),
-    ];
     write(
         RunDirectory::MODEL,
-        &encode_model(model, &world.tensors, &about),
+        &encode_model(model, &world.tensors, &about(scenario)),
     )?;
     let json = serde_json::to_string_pretty(environment).unwrap_or_default();
     write(RunDirectory::ENVIRONMENT, format!("{json}\n").as_bytes())?;

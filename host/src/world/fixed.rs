@@ -16,6 +16,9 @@ use super::FloatFleet;
 use crate::engine::{Broadcast, Fleet, FleetError, Order, Probe, Question, Reply, Update};
 use crate::train::{Engine, FixedClient, Objective};
 
+/// Reported losses are in units of 2^-16.
+const LOSS_UNITS: f64 = 65_536.0;
+
 /// Clients that train in integers.
 pub struct FixedFleet {
     seed: u64,
@@ -25,6 +28,8 @@ pub struct FixedFleet {
     oracle: FloatFleet,
     /// The model both ends hold.
     held: Box<PaperParams>,
+    /// The coded change that led to it.
+    change: Vec<u8>,
     pool: ThreadPool,
 }
 
@@ -51,6 +56,7 @@ impl FixedFleet {
             clients,
             oracle: FloatFleet::new(engine, objectives, learning_rate as f32),
             held,
+            change: Vec::new(),
             pool,
         })
     }
@@ -59,6 +65,32 @@ impl FixedFleet {
     #[must_use]
     pub fn first_model(&self) -> Vec<f32> {
         real(&self.held)
+    }
+
+    /// Returns the model both ends hold.
+    #[must_use]
+    pub fn held(&self) -> &PaperParams {
+        &self.held
+    }
+
+    /// Returns the bytes of the last announcement: the change from the model held before.
+    #[must_use]
+    pub fn change(&self) -> &[u8] {
+        &self.change
+    }
+
+    /// Returns the rate as clients are told it.
+    #[must_use]
+    pub const fn learning_rate(&self) -> LearningRate {
+        self.rate
+    }
+
+    /// Returns the model of a client whose coded update are these bytes.
+    ///
+    /// # Errors
+    /// When they are no update of this network.
+    pub fn decode(&self, update: &[u8]) -> Result<Vec<f32>, code::CodeError> {
+        apply(update, &self.held).map(|received| real(&received))
     }
 
     fn carry_out(&self, order: &Order, broadcast: &Broadcast<'_>) -> Reply {
@@ -72,14 +104,14 @@ impl FixedFleet {
         };
         let mut rounding = Rng::stream(self.seed, Purpose::Uplink, id, broadcast.round);
         match over_the_air(&parameters, &self.held, &mut rounding) {
-            Ok(received) => Reply::Trained(Update {
+            Ok((_, received)) => Reply::Trained(Update {
                 model: real(&received),
-                loss_before: epochs.first().map_or(f64::NAN, |epoch| {
-                    epoch.loss_sum as f64 / 65_536.0 / f64::from(epoch.samples.max(1))
-                }),
+                loss_before: epochs
+                    .first()
+                    .map_or(f64::NAN, |epoch| f64::from(epoch.mean_loss()) / LOSS_UNITS),
                 loss_after: broadcast
                     .wants_loss_after
-                    .then(|| client.evaluate(&parameters).loss),
+                    .then(|| as_reported(client.evaluate(&parameters).loss)),
             }),
             Err(error) => Reply::Lost(error.to_string()),
         }
@@ -95,7 +127,7 @@ impl Fleet for FixedFleet {
         let mut wanted = Box::new(PaperParams::new());
         wanted.read_f32(model);
         let mut rounding = Rng::stream(self.seed, Purpose::Downlink, 0, round);
-        self.held = over_the_air(&wanted, &self.held, &mut rounding)
+        (self.change, self.held) = over_the_air(&wanted, &self.held, &mut rounding)
             .map_err(|error| FleetError::Failed(error.to_string()))?;
         Ok(real(&self.held))
     }
@@ -131,18 +163,29 @@ impl Fleet for FixedFleet {
     }
 }
 
-/// Returns what arrives when `model` is sent as an 8-bit difference to `base`.
+/// Returns what is sent and what arrives when `model` travels as an 8-bit difference to `base`.
 fn over_the_air(
     model: &PaperParams,
     base: &PaperParams,
     rounding: &mut Rng,
-) -> Result<Box<PaperParams>, code::CodeError> {
+) -> Result<(Vec<u8>, Box<PaperParams>), code::CodeError> {
     let mut bytes = vec![0; Width::Byte.coded_bytes(PaperParams::COUNT)];
     code::encode(model, base, Width::Byte, rounding, &mut bytes)?;
+    let received = apply(&bytes, base)?;
+    Ok((bytes, received))
+}
+
+/// Adds a coded difference to `base`.
+fn apply(bytes: &[u8], base: &PaperParams) -> Result<Box<PaperParams>, code::CodeError> {
     let mut received = Box::new(PaperParams::new());
     received.copy_from(base);
-    Code::parse(&bytes, Width::Byte)?.apply(&mut received);
+    Code::parse(bytes, Width::Byte)?.apply(&mut received);
     Ok(received)
+}
+
+/// Rounds a mean loss down as a client reports it.
+fn as_reported(loss: f64) -> f64 {
+    (loss * LOSS_UNITS).floor() / LOSS_UNITS
 }
 
 fn real(parameters: &PaperParams) -> Vec<f32> {

@@ -112,6 +112,19 @@ pub fn deal(scenario: &Scenario, data: &Dataset) -> Result<Partition, PartitionE
 /// # Errors
 /// When data, clients or threads cannot be had.
 pub fn build(scenario: &Scenario, data: &Dataset, threads: usize) -> Result<World, WorldError> {
+    build_around(scenario, data, threads, |fleet| Ok(Box::new(fleet)))
+}
+
+/// Builds the world of a scenario around what `wrap` makes of its fixed-point clients.
+///
+/// # Errors
+/// As [`build`].
+pub fn build_around(
+    scenario: &Scenario,
+    data: &Dataset,
+    threads: usize,
+    wrap: impl FnOnce(FixedFleet) -> Result<Box<dyn Fleet + Send>, FleetError>,
+) -> Result<World, WorldError> {
     let network = network(scenario, data)?;
     let partition = deal(scenario, data)?;
     let engine = Arc::new(Engine::new(threads)?);
@@ -143,7 +156,7 @@ pub fn build(scenario: &Scenario, data: &Dataset, threads: usize) -> Result<Worl
             let clients = partition.clients.iter().map(deal).collect();
             let fleet = FixedFleet::new(engine, seed, rate, clients, objectives)?;
             let model = fleet.first_model();
-            (Box::new(fleet), model)
+            (wrap(fleet)?, model)
         }
     };
     Ok(World {

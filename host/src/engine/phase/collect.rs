@@ -43,6 +43,12 @@ impl Timing {
     }
 }
 
+/// Returns the modelled time of each order's upload.
+pub(in crate::engine) fn upload_times(instance: &Instance, orders: &[Order]) -> Vec<f64> {
+    let upload_s = |order| Timing::of(instance, order).upload_s;
+    orders.iter().map(upload_s).collect()
+}
+
 /// What became of one order.
 pub(in crate::engine) struct Delivery {
     pub(in crate::engine) order: Order,
@@ -67,10 +73,13 @@ impl Engine<'_> {
         } else {
             self.state.model = self.fleet.announce(planned.round, &self.state.model)?;
             let by_upload = self.scenario.cre.estimates == Estimates::Uplink;
+            let upload_s = upload_times(&planned.instance, orders);
             let broadcast = Broadcast {
                 round: planned.round,
                 model: &self.state.model,
                 orders,
+                downlink_s: planned.instance.downlink_s,
+                upload_s: &upload_s,
                 wants_loss_after: by_upload && self.policy.wants_estimates(),
             };
             self.fleet.train(&broadcast)?

@@ -71,6 +71,7 @@ impl Engine<'_> {
             log.round.test_loss = Some(score.loss);
         }
         self.finish_row(&mut log);
+        self.fleet.settle(&log, &self.state.model)?;
         Ok(log)
     }
 
