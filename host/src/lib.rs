@@ -2,6 +2,7 @@
 #![deny(unsafe_code)]
 
 pub mod aggregate;
+pub mod bench;
 pub mod bound;
 pub mod channel;
 pub mod cli;
