@@ -3,10 +3,13 @@
 
 pub mod client;
 pub mod emulated;
+pub mod folder;
 pub mod in_process;
 pub mod line;
+pub mod mixed;
 pub mod pair;
 pub mod reference;
+pub mod served;
 pub mod shard;
 pub mod station;
 pub mod transfer;

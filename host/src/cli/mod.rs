@@ -10,16 +10,19 @@ mod bench;
 mod compare;
 mod config;
 mod data;
+mod emulate;
 mod gather;
 mod partition;
 mod progress;
 mod report;
 mod resume;
+mod run;
 mod scenario;
 mod selftest;
 mod simulate;
 mod solve;
 mod sweep;
+mod verify;
 mod version;
 
 /// Federated learning for microcontrollers that live on harvested energy.
@@ -32,7 +35,7 @@ pub struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Measure this build on this machine.
+    /// Write the list of boards, or measure this build on this machine.
     Bench(bench::Args),
     /// Compare schedulers over seeds: a table, plots and a report.
     Compare(compare::Args),
@@ -40,6 +43,8 @@ enum Command {
     Config(config::Args),
     /// List, fetch and inspect data sets.
     Data(data::Args),
+    /// Start emulated boards, and run rounds with them.
+    Emulate(emulate::Args),
     /// Show which client owns which samples.
     Partition(partition::Args),
     /// Check test vectors: numeric core against expected outputs.
@@ -48,12 +53,16 @@ enum Command {
     Report(report::Args),
     /// Continue a run that was interrupted, from its last checkpoint.
     Resume(resume::Args),
+    /// Run rounds with boards, emulated boards and simulated clients.
+    Run(run::Args),
     /// Run one scenario: train, log, and report.
     Simulate(simulate::Args),
     /// Run a grid of keys and seeds and gather one tidy CSV.
     Sweep(sweep::Args),
     /// Plan rounds: who, which channel, what power, how many epochs.
     Solve(solve::Args),
+    /// Replay a run of boards from its event log.
+    Verify(verify::Args),
     /// Print the version of this build and of the protocol it speaks.
     Version(version::Args),
 }
@@ -69,13 +78,16 @@ impl Cli {
             Command::Compare(args) => compare::run(&args),
             Command::Config(args) => config::run(&args),
             Command::Data(args) => data::run(&args),
+            Command::Emulate(args) => emulate::run(&args),
             Command::Partition(args) => partition::run(&args),
             Command::Selftest(args) => selftest::run(&args),
             Command::Report(args) => report::run(&args),
             Command::Resume(args) => resume::run(&args),
+            Command::Run(args) => run::run(&args),
             Command::Simulate(args) => simulate::run(&args),
             Command::Sweep(args) => sweep::run(&args),
             Command::Solve(args) => solve::run(&args),
+            Command::Verify(args) => verify::run(&args),
             Command::Version(args) => version::run(&args),
         }
     }

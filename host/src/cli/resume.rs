@@ -7,6 +7,7 @@ use std::time::Duration;
 use super::progress::Progress;
 use super::simulate::{OutputArgs, show};
 use crate::run::{Outcome, RunDirectory, hexadecimal, resume, scenario_of, sha256, summary_of};
+use crate::station::execute::BENCH;
 use crate::world;
 
 /// Which run.
@@ -24,6 +25,9 @@ pub struct Args {
 /// Whatever is wrong with the run's files.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let directory = RunDirectory::new(&args.directory);
+    if directory.file(BENCH).is_file() && !directory.is_complete() {
+        return super::run::resume(&directory, args.output);
+    }
     let scenario = scenario_of(&directory)?;
     let outcome = if directory.is_complete() {
         if !args.output.quiet {

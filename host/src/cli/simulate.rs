@@ -103,7 +103,7 @@ pub(super) fn show(
 }
 
 /// Returns the first free directory under `runs/` named after preset, scheduler and seed.
-fn fresh_directory(preset: &str, scenario: &Scenario) -> RunDirectory {
+pub(super) fn fresh_directory(preset: &str, scenario: &Scenario) -> RunDirectory {
     let stem = Path::new(preset)
         .file_stem()
         .unwrap_or_default()

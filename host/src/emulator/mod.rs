@@ -4,6 +4,7 @@
 //! same RP2040 with time under the caller's control, for tests that measure emulated time.
 
 pub mod image;
+pub mod machine;
 pub mod qemu;
 pub mod rp2040;
 

@@ -2,11 +2,17 @@
 //! engine.
 //!
 //! Layers, lowest first: [`peer`] (one line, driven), [`board`] (one board, kept at work),
-//! [`news`] (what happens, for log and view).
+//! [`news`] (what happens, for log and view), [`fleet`] (all boards and simulated clients, for
+//! the engine), [`journal`] (the event log) and [`replay`] (the run once more, from its log).
 
 pub mod board;
+pub mod execute;
+pub mod fleet;
+pub mod journal;
 pub mod news;
 pub mod peer;
+pub mod replay;
+pub mod setup;
 
 use std::future::Future;
 use std::time::Duration;

@@ -98,10 +98,35 @@ pub enum What {
         /// Hash of the bytes.
         hash: String,
     },
-    /// The client is lost for the round.
+    /// The client's task gave the round up.
     Missing {
         /// Why.
         reason: String,
+    },
+    /// The engine has the client's model; replaying the run must find the same.
+    Arrived {
+        /// Its fingerprint.
+        model: String,
+    },
+    /// The engine goes on without the client; replaying the run does, too.
+    Absent {
+        /// Why.
+        reason: String,
+    },
+    /// What the board booked in the round beside what the model says.
+    Reconciled {
+        /// Joules of computing, from the model's cycles.
+        compute_model_j: f64,
+        /// Joules of computing, from the board's measured cycles.
+        compute_board_j: f64,
+        /// Joules of the upload, from the model.
+        radio_model_j: f64,
+        /// Joules of the upload, as the board booked it.
+        radio_board_j: f64,
+        /// Income, from the model.
+        harvest_model_j: f64,
+        /// Income, as the board booked it.
+        harvest_board_j: f64,
     },
 }
 
@@ -200,6 +225,25 @@ impl What {
             Self::Receiving { have, of } => format!("receiving {have}/{of}"),
             Self::Uploaded { bytes, .. } => format!("uploaded {bytes} bytes"),
             Self::Missing { reason } => format!("lost for the round: {reason}"),
+            Self::Arrived { .. } => "counted".to_owned(),
+            Self::Absent { .. } => "not counted".to_owned(),
+            Self::Reconciled {
+                compute_model_j,
+                compute_board_j,
+                radio_model_j,
+                radio_board_j,
+                harvest_model_j,
+                harvest_board_j,
+            } => {
+                let equal = radio_model_j == radio_board_j && harvest_model_j == harvest_board_j;
+                let verdict = if equal { "equal" } else { "DIFFERENT" };
+                format!(
+                    "ledgers: upload and income {verdict}, computing {:.3} mJ measured, {:.3} mJ \
+                     modelled",
+                    compute_board_j * 1e3,
+                    compute_model_j * 1e3
+                )
+            }
         }
     }
 }

@@ -1,14 +1,16 @@
-//! `gleaner bench`: measures this build on this machine, one file per kind.
+//! `gleaner bench`: writes the list of boards, or measures this build on this machine; one file
+//! per kind.
 
 use std::process::ExitCode;
 
 use clap::Subcommand;
 
+mod init;
 mod rounds;
 mod solve;
 mod train;
 
-/// Measure this build on this machine.
+/// Write a bench of boards, or measure this build on this machine.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(subcommand)]
@@ -19,6 +21,8 @@ pub struct Args {
 enum Kind {
     /// The round engine: how cost grows with clients and rounds.
     Rounds(rounds::Args),
+    /// Write a bench.toml from what is plugged in.
+    Init(init::Args),
     /// The optimiser: time of each solver, and how good its answers are.
     Solve(solve::Args),
     /// The training engine: time of an epoch, an evaluation and a round.
@@ -29,6 +33,7 @@ enum Kind {
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     match &args.kind {
         Kind::Rounds(args) => rounds::run(args),
+        Kind::Init(args) => init::run(args),
         Kind::Solve(args) => solve::run(args),
         Kind::Train(args) => train::run(args),
     }

@@ -1,0 +1,148 @@
+//! `gleaner emulate`: a bench of emulated boards, and rounds with them, on one machine.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::str::FromStr;
+
+use anyhow::Context;
+
+use super::run::{RoundArgs, on_bench};
+use crate::bench::{Bench, Chip, Entry, LinkKind};
+use crate::station::setup::{shards, start_machine};
+use crate::world;
+
+/// How many boards of which kind.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Boards to emulate, e.g. `rp2040:2,m4:2`.
+    #[arg(long, value_name = "KIND:COUNT,...", default_value = "rp2040:1,m4:1")]
+    boards: Crew,
+    /// Simulated clients beside them.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    simulated: u32,
+    /// Where to write the bench of these boards.
+    #[arg(long, value_name = "FILE", default_value = "bench.toml")]
+    bench: PathBuf,
+    /// Run rounds with them at once instead of waiting for `gleaner run`.
+    #[arg(long)]
+    run: bool,
+    #[command(flatten)]
+    rounds: RoundArgs,
+}
+
+/// Boards by kind.
+#[derive(Clone, Debug, PartialEq)]
+struct Crew(Vec<(Chip, u32)>);
+
+impl FromStr for Crew {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let group = |part: &str| {
+            let wrong = || format!("\"{part}\" is no group of boards; write for example rp2040:2");
+            let (kind, count) = part.split_once(':').unwrap_or((part, "1"));
+            let chip = match kind.trim() {
+                "rp2040" => Chip::Rp2040,
+                "m4" => Chip::M4,
+                _ => return Err(format!("{}; kinds are rp2040 and m4", wrong())),
+            };
+            let count = count.trim().parse().map_err(|_| wrong())?;
+            Ok((chip, count))
+        };
+        text.split(',')
+            .map(group)
+            .collect::<Result<_, _>>()
+            .map(Self)
+    }
+}
+
+impl Crew {
+    fn bench(&self, simulated: u32) -> Bench {
+        let kinds = self.0.iter().flat_map(|&(chip, count)| {
+            std::iter::repeat_n((LinkKind::Emulated, Some(chip)), count as usize)
+        });
+        let others = std::iter::repeat_n((LinkKind::Simulated, None), simulated as usize);
+        let entry = |(id, (link, chip)): (u32, (LinkKind, Option<Chip>))| {
+            let stem = match chip {
+                Some(Chip::Rp2040) => "pico",
+                Some(Chip::M4) => "m4",
+                Some(Chip::Stm32l4r5) => "nucleo",
+                None => "simulated",
+            };
+            Entry::new(format!("{stem}-{id}"), id, link, chip)
+        };
+        Bench {
+            clients: (0..).zip(kinds.chain(others)).map(entry).collect(),
+        }
+    }
+}
+
+/// Runs `gleaner emulate`.
+pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    let bench = args.boards.bench(args.simulated);
+    anyhow::ensure!(!bench.clients.is_empty(), "there is nobody to emulate");
+    if args.run {
+        return on_bench(&bench, &args.rounds);
+    }
+    serve(args, bench)
+}
+
+/// Starts the boards, writes their addresses and waits until standard input ends.
+fn serve(args: &Args, mut bench: Bench) -> anyhow::Result<ExitCode> {
+    anyhow::ensure!(
+        !args.bench.exists(),
+        "{} exists; move it away or choose another --bench",
+        args.bench.display()
+    );
+    let scenario = args.rounds.resolve(&bench)?;
+    let data = world::load_data(&scenario)?;
+    let images = shards(&scenario, &data, |_| None)?;
+    let folder = std::env::temp_dir().join(format!("gleaner-emulate-{}", std::process::id()));
+    let mut machines = Vec::new();
+    for entry in &mut bench.clients {
+        let Some(machine) = start_machine(entry, &images[entry.id as usize], &folder)? else {
+            continue;
+        };
+        entry.link = LinkKind::Tcp;
+        entry.address = Some(machine.link().to_string());
+        println!("{:<12} tcp {}", entry.name, machine.link());
+        machines.push(machine);
+    }
+    std::fs::write(&args.bench, bench.to_toml())
+        .with_context(|| format!("cannot write {}", args.bench.display()))?;
+    println!(
+        "\n{} is written; now type, with the same preset and seed:\n  gleaner run --bench {}\n\
+         The boards run until standard input ends (Ctrl-D) or Ctrl-C.",
+        args.bench.display(),
+        args.bench.display()
+    );
+    std::io::copy(&mut std::io::stdin().lock(), &mut std::io::sink())?;
+    drop(machines);
+    // A leftover in the folder for temporary files is harmless.
+    let _ = std::fs::remove_dir_all(folder);
+    Ok(ExitCode::SUCCESS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_crew_becomes_a_bench_of_numbered_clients() {
+        let crew: Crew = "rp2040:2,m4".parse().unwrap();
+        let bench = crew.bench(1);
+        let names: Vec<&str> = bench.clients.iter().map(|it| it.name.as_str()).collect();
+        assert_eq!(names, ["pico-0", "pico-1", "m4-2", "simulated-3"]);
+        assert!(Bench::parse(&bench.to_toml(), "crew").is_ok());
+    }
+
+    #[test]
+    fn an_unknown_kind_is_named_with_the_known() {
+        let message = "esp32:2".parse::<Crew>().unwrap_err();
+        assert!(
+            message.contains("esp32:2") && message.contains("rp2040 and m4"),
+            "{message}"
+        );
+        assert!("rp2040:many".parse::<Crew>().is_err());
+    }
+}

@@ -1,0 +1,191 @@
+//! `gleaner run`: rounds with real boards, emulated boards and simulated clients.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use super::progress::Progress;
+use super::scenario::ScenarioArgs;
+use super::simulate::{OutputArgs, fresh_directory, show};
+use crate::bench::Bench;
+use crate::link::faults::Faults;
+use crate::run::RunDirectory;
+use crate::scenario::{Override, Scenario, Scheduler};
+use crate::station::execute::{self, Listener};
+use crate::station::fleet::Pace;
+use crate::station::news::{News, What};
+use crate::station::setup::{self, Options};
+use crate::world;
+
+/// Which bench, which scenario, and where the results go.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Who takes part; `gleaner bench init` writes one.
+    #[arg(long, value_name = "FILE", default_value = "bench.toml")]
+    bench: PathBuf,
+    #[command(flatten)]
+    rounds: RoundArgs,
+}
+
+/// The rounds of a bench, common to `run` and `emulate`.
+#[derive(Debug, clap::Args)]
+pub struct RoundArgs {
+    #[command(flatten)]
+    pub(super) scenario: ScenarioArgs,
+    /// Who decides which clients train: random, round-robin, cre or fednova.
+    #[arg(long, value_name = "NAME")]
+    scheduler: Option<Scheduler>,
+    /// Directory of the run; by default a new one under runs/.
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    #[command(flatten)]
+    line: LineArgs,
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+/// How the lines behave.
+#[derive(Clone, Copy, Debug, clap::Args)]
+pub struct LineArgs {
+    /// Whether transfers take at least their modelled airtime.
+    #[arg(long, value_enum, default_value_t)]
+    pace: Pace,
+    /// Rehearse bad lines, e.g. `loss=0.05,duplicate=0.01,corrupt=0.01,cut=0.0001,delay_ms=5`.
+    #[arg(long, value_name = "FAULTS", default_value = "")]
+    faults: Faults,
+    /// Wall seconds a board may take for a phase, or for each epoch, before it is lost for the
+    /// round.
+    #[arg(long, value_name = "SECONDS", default_value_t = 120)]
+    wall_limit_s: u64,
+}
+
+impl LineArgs {
+    /// The options of a run.
+    #[must_use]
+    pub const fn options(&self, threads: usize) -> Options {
+        Options {
+            pace: self.pace,
+            faults: self.faults,
+            wall_limit: Duration::from_secs(self.wall_limit_s),
+            threads,
+        }
+    }
+}
+
+/// Runs `gleaner run`.
+pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    let bench = Bench::read(&args.bench)?;
+    on_bench(&bench, &args.rounds)
+}
+
+/// Runs the scenario of `args` on a bench.
+pub(super) fn on_bench(bench: &Bench, args: &RoundArgs) -> anyhow::Result<ExitCode> {
+    let scenario = args.resolve(bench)?;
+    let directory = match &args.out {
+        Some(path) => RunDirectory::new(path),
+        None => fresh_directory(&args.scenario.preset, &scenario),
+    };
+    anyhow::ensure!(
+        !directory.is_started(),
+        "{} holds a run already: continue it with `gleaner resume`, or choose another --out",
+        directory.path().display()
+    );
+    carry_out(bench, &scenario, &directory, args.line, args.output)
+}
+
+impl RoundArgs {
+    /// Resolves the scenario for a bench.
+    pub(super) fn resolve(&self, bench: &Bench) -> anyhow::Result<Scenario> {
+        let mut overrides = setup::overrides(bench);
+        let scheduler = self.scheduler.iter();
+        overrides.extend(scheduler.map(|it| Override::new("run.scheduler", it.word())));
+        Ok(self.scenario.resolve_with(&overrides)?)
+    }
+}
+
+/// Continues the run of a bench in a directory.
+pub(super) fn resume(directory: &RunDirectory, output: OutputArgs) -> anyhow::Result<ExitCode> {
+    let bench = Bench::read(&directory.file(execute::BENCH))?;
+    let scenario = crate::run::scenario_of(directory)?;
+    let line = LineArgs {
+        pace: Pace::Fast,
+        faults: Faults::default(),
+        wall_limit_s: 120,
+    };
+    carry_out(&bench, &scenario, directory, line, output)
+}
+
+fn carry_out(
+    bench: &Bench,
+    scenario: &Scenario,
+    directory: &RunDirectory,
+    line: LineArgs,
+    output: OutputArgs,
+) -> anyhow::Result<ExitCode> {
+    let data = world::load_data(scenario)?;
+    let mut progress = Progress::new(output.quiet);
+    let listener: Listener = match output.quiet {
+        true => Box::new(|_| {}),
+        false => plain_lines(bench),
+    };
+    let options = line.options(output.threads);
+    let finished = execute::run(
+        scenario,
+        bench,
+        &data,
+        directory,
+        &options,
+        &mut progress,
+        listener,
+    )?;
+    progress.finish();
+    show(scenario, directory, &finished.outcome, output);
+    if !output.quiet && !output.json {
+        println!("events  {}", events(directory.path()).display());
+        if options.faults.any() {
+            let [frames, lost, corrupted, duplicated, cuts] = finished.faults.read();
+            println!(
+                "faults  {frames} frames: {lost} lost, {corrupted} corrupted, {duplicated} \
+                 duplicated; {cuts} lines cut"
+            );
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn events(directory: &Path) -> PathBuf {
+    directory.join(crate::station::journal::EVENTS)
+}
+
+/// Says what happens in lines of text.
+fn plain_lines(bench: &Bench) -> Listener {
+    let clients = bench.clients.iter();
+    let names: HashMap<u32, String> = clients.map(|it| (it.id, it.name.clone())).collect();
+    let width = names.values().map(String::len).max().unwrap_or(0);
+    let begin = Instant::now();
+    Box::new(
+        move |News {
+                  client,
+                  round,
+                  what,
+              }| {
+            let dull = matches!(
+                what,
+                What::Receiving { .. }
+                    | What::Epoch { .. }
+                    | What::Sent
+                    | What::Opened { .. }
+                    | What::Arrived { .. }
+                    | What::Absent { .. }
+            );
+            if dull {
+                return;
+            }
+            let name = names.get(client).map_or("?", String::as_str);
+            let round = round.map_or(String::new(), |round| format!("round {round}: "));
+            let seconds = begin.elapsed().as_secs_f64();
+            eprintln!("{seconds:8.2} s  {name:<width$}  {round}{}", what.words());
+        },
+    )
+}

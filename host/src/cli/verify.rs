@@ -1,0 +1,32 @@
+//! `gleaner verify`: replays a run over real links from its event log.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use crate::run::RunDirectory;
+use crate::station::execute::verify;
+
+/// Which run.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Directory of a complete run of `gleaner run`.
+    directory: PathBuf,
+    /// Threads that train; 0 means one per processor.
+    #[arg(long, default_value_t = 0, value_name = "N")]
+    threads: usize,
+}
+
+/// Runs `gleaner verify`; exit code 1 means that the replay ended with another model.
+pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    let verdict = verify(&RunDirectory::new(&args.directory), args.threads)?;
+    println!("orders    {} replayed", verdict.orders);
+    println!("recorded  sha256 {}", verdict.recorded);
+    println!("replayed  sha256 {}", verdict.replayed);
+    if verdict.recorded == verdict.replayed {
+        println!("the log leads to the model of the run");
+        Ok(ExitCode::SUCCESS)
+    } else {
+        println!("the log leads to ANOTHER model");
+        Ok(ExitCode::FAILURE)
+    }
+}

@@ -1,0 +1,190 @@
+//! One run of a bench from start to report, and the same run replayed from its log.
+
+use std::fs;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+
+use tokio::sync::mpsc;
+
+use super::journal::{self, EVENTS, Journal, JournalError};
+use super::news::News;
+use super::replay::{Record, ReplayFleet};
+use super::setup::{self, Options, SetupError};
+use crate::bench::{Bench, BenchError};
+use crate::data::Dataset;
+use crate::engine::{Engine, EngineError};
+use crate::link::faults::FaultCounters;
+use crate::run::{
+    self, Checkpoint, Observer, Outcome, RunDirectory, RunError, encode_model, hexadecimal, sha256,
+};
+use crate::scenario::Scenario;
+use crate::world::{self, WorldError};
+
+/// The copy of the bench in a run's directory.
+pub const BENCH: &str = "bench.toml";
+
+/// What stopped a run, or a replay.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StationError {
+    /// The bench cannot be set up.
+    #[error(transparent)]
+    Setup(#[from] SetupError),
+    /// The run failed.
+    #[error(transparent)]
+    Run(#[from] RunError),
+    /// The event log failed.
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    /// The bench file failed.
+    #[error(transparent)]
+    Bench(#[from] BenchError),
+    /// The replayed rounds differ from the log.
+    #[error("the log does not replay: {0}")]
+    Replay(#[from] EngineError),
+    /// Clients cannot be had.
+    #[error(transparent)]
+    World(#[from] WorldError),
+    /// A file failed.
+    #[error("{}: {source}", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// The run is not complete.
+    #[error("{} is not complete: continue it with `gleaner resume`", path.display())]
+    Incomplete {
+        /// Its directory.
+        path: PathBuf,
+    },
+}
+
+/// A finished run.
+#[derive(Debug)]
+pub struct Finished {
+    /// What it came to.
+    pub outcome: Outcome,
+    /// What the lines were made to suffer.
+    pub faults: Arc<FaultCounters>,
+}
+
+/// Hears everything that happens.
+pub type Listener = Box<dyn FnMut(&News) + Send>;
+
+/// Runs a scenario on a bench, from its first round or from the last checkpoint.
+///
+/// # Errors
+/// What stops a whole run; boards that fail do not.
+pub fn run(
+    scenario: &Scenario,
+    bench: &Bench,
+    data: &Dataset,
+    directory: &RunDirectory,
+    options: &Options,
+    observer: &mut dyn Observer,
+    listener: Listener,
+) -> Result<Finished, StationError> {
+    let resumed = directory.is_started();
+    let after_round = if resumed {
+        let (checkpoint, _) = Checkpoint::read(directory);
+        checkpoint.map_or(0, |checkpoint| checkpoint.state.round())
+    } else {
+        run::prepare(scenario, directory)?;
+        keep_private(directory.file(BENCH), &bench.to_toml())?;
+        0
+    };
+    let journal = Journal::open(&directory.file(EVENTS), after_round)?;
+    let (news, heard) = mpsc::unbounded_channel();
+    let pump = pump(journal, heard, listener);
+    let mut assembly = setup::assemble(scenario, bench, data, options, directory.path(), news)?;
+    let begin = if resumed { run::resume } else { run::start };
+    let world = &mut assembly.world;
+    let outcome = begin(scenario, world, directory, options.threads, observer);
+    let faults = Arc::clone(&assembly.faults);
+    // With the last sender gone the pump has heard everything.
+    drop(assembly);
+    let _ = pump.join();
+    let outcome = outcome?;
+    Ok(Finished { outcome, faults })
+}
+
+fn pump(
+    mut journal: Journal,
+    mut heard: mpsc::UnboundedReceiver<News>,
+    mut listener: Listener,
+) -> JoinHandle<()> {
+    std::thread::spawn(move || {
+        let mut complained = false;
+        while let Some(news) = heard.blocking_recv() {
+            listener(&news);
+            if let Err(error) = journal.append(&news)
+                && !complained
+            {
+                complained = true;
+                eprintln!("{EVENTS} is no longer written: {error}");
+            }
+        }
+    })
+}
+
+/// Writes a file only its owner may read: it holds keys.
+fn keep_private(path: PathBuf, text: &str) -> Result<(), StationError> {
+    let failed = |source| StationError::File {
+        path: path.clone(),
+        source,
+    };
+    fs::write(&path, text).map_err(failed)?;
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        let owner_only = fs::Permissions::from_mode(0o600);
+        fs::set_permissions(&path, owner_only).map_err(failed)?;
+    }
+    Ok(())
+}
+
+/// What a replay found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Verdict {
+    /// Orders whose outcome was repeated.
+    pub orders: usize,
+    /// SHA-256 of the model file the run left.
+    pub recorded: String,
+    /// SHA-256 of the model file the replay leads to.
+    pub replayed: String,
+}
+
+/// Replays a complete run from its event log.
+///
+/// # Errors
+/// Names the round and client where log and replay part, or the file that cannot be read.
+pub fn verify(directory: &RunDirectory, threads: usize) -> Result<Verdict, StationError> {
+    let path = directory.path().to_owned();
+    let scenario = run::scenario_of(directory)?;
+    if !directory.is_complete() {
+        return Err(StationError::Incomplete { path });
+    }
+    let record = Record::of(&journal::read(&directory.file(EVENTS))?);
+    let orders = record.orders();
+    let file = directory.file(RunDirectory::MODEL);
+    let recorded = fs::read(&file).map_err(|source| StationError::File { path: file, source })?;
+    let data = world::load_data(&scenario).map_err(WorldError::from)?;
+    let mut world = world::build_around(&scenario, &data, threads, |fixed| {
+        Ok(Box::new(ReplayFleet::new(fixed, record)))
+    })?;
+    let model = world.model.clone();
+    let mut engine = Engine::new(&scenario, &mut *world.fleet, &*world.examiner, model);
+    while !engine.is_finished() {
+        engine.step()?;
+    }
+    let about = run::about(&scenario);
+    let replayed = encode_model(engine.state().model(), &world.tensors, &about);
+    Ok(Verdict {
+        orders,
+        recorded: hexadecimal(&sha256(&recorded)),
+        replayed: hexadecimal(&sha256(&replayed)),
+    })
+}

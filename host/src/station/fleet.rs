@@ -1,0 +1,373 @@
+//! Boards and simulated clients as one fleet for the round engine.
+//!
+//! Simulated clients compute here, in the firmware's arithmetic; boards compute where they are.
+//! Both start from the same bytes, so a board and a simulated client in its place give the same
+//! update to the bit. What a board spent is compared with what the model says after every round.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use gleaner_shared::mlp::{PaperParams, Width};
+use gleaner_shared::units::{Micros, NanoWatts, PicoJoules};
+use gleaner_shared::wire::message::{self as wire, ModelHash, Report, RoundMark};
+use serde::{Deserialize, Serialize};
+use tokio::runtime::Runtime;
+use tokio::sync::mpsc;
+
+use super::Handle;
+use super::board::{Closing, Identity, Job, Limits, Outcome, Standing};
+use super::news::{News, What, loss};
+use crate::engine::{
+    Broadcast, ClientState, Fleet, FleetError, Order, Probe, Question, Reply, RoundLog, Update,
+};
+use crate::world::FixedFleet;
+
+/// Whether the lines take as long as the modelled radio would.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum Pace {
+    /// As fast as the lines are.
+    #[default]
+    Fast,
+    /// Each transfer takes at least its modelled airtime.
+    Real,
+}
+
+/// How a station runs its rounds.
+#[derive(Clone, Copy, Debug)]
+pub struct Rules {
+    /// Seed of the run.
+    pub seed: u64,
+    /// Modelled time a round may take.
+    pub deadline_s: f64,
+    /// Limits of wall time.
+    pub limits: Limits,
+    /// The pace.
+    pub pace: Pace,
+}
+
+/// One board and where it stands.
+struct Member {
+    handle: Arc<Handle>,
+    standing: Standing,
+    /// What it reported in the round that is not closed yet.
+    report: Option<Box<Report>>,
+}
+
+/// The clients of a bench.
+pub struct StationFleet {
+    rules: Rules,
+    /// All clients' data, and the model they hold; carries out the simulated clients' orders.
+    fixed: FixedFleet,
+    members: Vec<Option<Member>>,
+    held: ModelHash,
+    exact: Arc<[u8]>,
+    change: Option<(ModelHash, Arc<[u8]>)>,
+    news: mpsc::UnboundedSender<News>,
+    // Dropped last: the boards' tasks run on it.
+    runtime: Runtime,
+}
+
+/// What a checkpoint keeps of a fleet.
+#[derive(Serialize, Deserialize)]
+struct Saved {
+    fixed: Vec<u8>,
+    standings: Vec<Option<Standing>>,
+}
+
+impl StationFleet {
+    /// Gathers clients: those of `boards` are where they say, all others are simulated.
+    ///
+    /// # Errors
+    /// When the system refuses threads.
+    pub fn try_new(
+        rules: Rules,
+        fixed: FixedFleet,
+        boards: Vec<(Identity, PicoJoules)>,
+        news: mpsc::UnboundedSender<News>,
+    ) -> std::io::Result<Self> {
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(2)
+            .enable_all()
+            .build()?;
+        let mut members: Vec<Option<Member>> = Vec::new();
+        members.resize_with(fixed.samples().len(), || None);
+        let guard = runtime.enter();
+        for (identity, stored) in boards {
+            let standing = Standing::new(stored, identity.storage);
+            let Some(slot) = members.get_mut(identity.client as usize) else {
+                continue;
+            };
+            let handle = Arc::new(Handle::spawn(identity, standing, news.clone()));
+            *slot = Some(Member {
+                handle,
+                standing,
+                report: None,
+            });
+        }
+        drop(guard);
+        let mut fleet = Self {
+            rules,
+            fixed,
+            members,
+            held: ModelHash::default(),
+            exact: Arc::new([]),
+            change: None,
+            news,
+            runtime,
+        };
+        fleet.hold();
+        Ok(fleet)
+    }
+
+    /// Takes note of the model now held.
+    fn hold(&mut self) {
+        let mut bytes = vec![0; PaperParams::EXACT_BYTES];
+        let fits = self.fixed.held().write_exact(&mut bytes);
+        debug_assert!(fits, "the buffer has the length of the exact form");
+        self.held = ModelHash::of(&bytes);
+        self.exact = bytes.into();
+    }
+
+    fn tell(&self, client: usize, round: u32, what: What) {
+        // Without a listener there is nothing to log.
+        let _ = self.news.send(News {
+            client: id(client),
+            round: Some(round),
+            what,
+        });
+    }
+
+    fn job(&self, order: &Order, broadcast: &Broadcast<'_>, upload_s: f64) -> Job {
+        let pace = (self.rules.pace == Pace::Real).then(|| {
+            let seconds = |s: f64| Duration::try_from_secs_f64(s).unwrap_or_default();
+            (seconds(broadcast.downlink_s), seconds(upload_s))
+        });
+        let order = wire::Order {
+            participate: true,
+            channel: u8::try_from(order.channel).unwrap_or(u8::MAX),
+            epochs: u16::try_from(order.epochs).unwrap_or(u16::MAX),
+            power: NanoWatts((order.power_w * 1e9).round() as u64),
+            airtime: micros(upload_s),
+            ..self.blank_order(broadcast.round)
+        };
+        Job {
+            order,
+            model: Arc::clone(&self.exact),
+            update: self.change.clone(),
+            upload_bytes: Width::Byte.coded_bytes(PaperParams::COUNT),
+            limits: self.rules.limits,
+            pace,
+        }
+    }
+
+    /// An order that brings the income of a round and nothing else.
+    fn blank_order(&self, round: u32) -> wire::Order {
+        wire::Order {
+            round,
+            participate: false,
+            channel: 0,
+            uplink_bits: 8,
+            epochs: 0,
+            power: NanoWatts::ZERO,
+            airtime: Micros::ZERO,
+            learning_rate_q24: self.fixed.learning_rate().0,
+            seed: self.rules.seed,
+            model: self.held,
+            deadline: micros(self.rules.deadline_s),
+        }
+    }
+
+    fn reply_of(&mut self, order: &Order, round: u32, outcome: Outcome, after: bool) -> Reply {
+        let (report, bytes) = match outcome {
+            Outcome::Done(report, bytes) => (report, bytes),
+            Outcome::Missing(reason) => return Reply::Lost(reason),
+        };
+        match self.fixed.decode(&bytes) {
+            Ok(model) => {
+                let update = Update {
+                    model,
+                    loss_before: loss(report.loss_before_q16),
+                    loss_after: after.then(|| loss(report.loss_after_q16)),
+                };
+                if let Some(member) = &mut self.members[order.client] {
+                    member.report = Some(report);
+                }
+                Reply::Trained(update)
+            }
+            Err(error) => {
+                let reason = format!("its update is damaged: {error}");
+                self.tell(
+                    order.client,
+                    round,
+                    What::Missing {
+                        reason: reason.clone(),
+                    },
+                );
+                Reply::Lost(reason)
+            }
+        }
+    }
+}
+
+impl Fleet for StationFleet {
+    fn samples(&self) -> &[u32] {
+        self.fixed.samples()
+    }
+
+    fn announce(&mut self, round: u32, model: &[f32]) -> Result<Vec<f32>, FleetError> {
+        let base = self.held;
+        let announced = self.fixed.announce(round, model)?;
+        self.change = Some((base, self.fixed.change().into()));
+        self.hold();
+        Ok(announced)
+    }
+
+    fn train(&mut self, broadcast: &Broadcast<'_>) -> Result<Vec<Reply>, FleetError> {
+        let round = broadcast.round;
+        let mut replies: Vec<Option<Reply>> = vec![None; broadcast.orders.len()];
+        let (mut here, mut away) = (Vec::new(), Vec::new());
+        for (at, order) in broadcast.orders.iter().enumerate() {
+            let upload_s = broadcast.upload_s.get(at).copied().unwrap_or_default();
+            match &self.members[order.client] {
+                Some(member) => {
+                    let (handle, job) = (
+                        Arc::clone(&member.handle),
+                        self.job(order, broadcast, upload_s),
+                    );
+                    away.push((
+                        at,
+                        self.runtime.spawn(async move { handle.work(job).await }),
+                    ));
+                }
+                None => here.push((at, *order)),
+            }
+        }
+        let orders: Vec<Order> = here.iter().map(|(_, order)| *order).collect();
+        let simulated = self.fixed.train(&Broadcast {
+            orders: &orders,
+            upload_s: &[],
+            ..*broadcast
+        })?;
+        for ((at, _), reply) in here.iter().zip(simulated) {
+            replies[*at] = Some(reply);
+        }
+        for (at, task) in away {
+            let outcome = self.runtime.block_on(task);
+            let outcome = outcome.unwrap_or_else(|error| Outcome::Missing(error.to_string()));
+            let order = &broadcast.orders[at];
+            let after = broadcast.wants_loss_after;
+            replies[at] = Some(self.reply_of(order, round, outcome, after));
+        }
+        let mut whole = Vec::with_capacity(replies.len());
+        for (order, reply) in broadcast.orders.iter().zip(replies) {
+            let reply = reply.unwrap_or_else(|| Reply::Lost("it had no answer".to_owned()));
+            let what = match &reply {
+                Reply::Trained(update) => What::Arrived {
+                    model: fingerprint(&update.model),
+                },
+                Reply::Lost(reason) => What::Absent {
+                    reason: reason.clone(),
+                },
+            };
+            self.tell(order.client, round, what);
+            whole.push(reply);
+        }
+        Ok(whole)
+    }
+
+    fn settle(&mut self, log: &RoundLog, model: &[f32]) -> Result<(), FleetError> {
+        let round = log.round.round;
+        let mark = RoundMark {
+            round,
+            model: ModelHash::of(&little_endian(model)),
+        };
+        let blank = self.blank_order(round);
+        for row in &log.clients {
+            let Some(member) = &mut self.members[row.client] else {
+                continue;
+            };
+            let report = member.report.take();
+            let closing = Closing {
+                mark,
+                counted: row.state == ClientState::Trained,
+                rest: report.is_none().then_some(blank),
+            };
+            let handle = Arc::clone(&member.handle);
+            if let Some(standing) = self.runtime.block_on(handle.close(closing)) {
+                member.standing = standing;
+            }
+            if let Some(report) = report {
+                let what = What::Reconciled {
+                    compute_model_j: row.compute_j,
+                    compute_board_j: report.compute.as_joules(),
+                    radio_model_j: row.radio_j,
+                    radio_board_j: report.radio.as_joules(),
+                    harvest_model_j: row.harvest_j,
+                    harvest_board_j: report.harvested.as_joules(),
+                };
+                self.tell(row.client, round, what);
+            }
+        }
+        Ok(())
+    }
+
+    fn probe(&mut self, _: &[Question<'_>]) -> Result<Vec<Probe>, FleetError> {
+        Err(FleetError::NoProbe {
+            clients: "boards",
+            fix: "cre.estimates = \"uplink\", and a scheduler that needs no gradient norms",
+        })
+    }
+
+    fn save(&self) -> Vec<u8> {
+        let standings = self.members.iter();
+        let saved = Saved {
+            fixed: self.fixed.save(),
+            standings: standings
+                .map(|member| member.as_ref().map(|member| member.standing))
+                .collect(),
+        };
+        // Plain data always serialises.
+        postcard::to_allocvec(&saved).unwrap_or_default()
+    }
+
+    fn restore(&mut self, state: &[u8]) -> Result<(), FleetError> {
+        let saved: Saved = postcard::from_bytes(state)
+            .map_err(|error| FleetError::Restore(format!("it was not a bench's: {error}")))?;
+        self.fixed.restore(&saved.fixed)?;
+        if saved.standings.len() != self.members.len() {
+            return Err(FleetError::Restore(format!(
+                "{} clients, the bench has {}",
+                saved.standings.len(),
+                self.members.len()
+            )));
+        }
+        for (member, standing) in self.members.iter_mut().zip(saved.standings) {
+            // A client that was simulated before starts with what the bench gives it.
+            if let (Some(member), Some(standing)) = (member, standing) {
+                member.standing = standing;
+                self.runtime.block_on(member.handle.restore(standing));
+            }
+        }
+        self.change = None;
+        self.hold();
+        Ok(())
+    }
+}
+
+/// Names a model of real numbers.
+#[must_use]
+pub fn fingerprint(model: &[f32]) -> String {
+    ModelHash::of(&little_endian(model)).to_string()
+}
+
+fn little_endian(model: &[f32]) -> Vec<u8> {
+    model.iter().flat_map(|value| value.to_le_bytes()).collect()
+}
+
+fn micros(seconds: f64) -> Micros {
+    Micros((seconds * 1e6).round() as u64)
+}
+
+fn id(client: usize) -> u32 {
+    u32::try_from(client).unwrap_or(u32::MAX)
+}

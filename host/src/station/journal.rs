@@ -1,0 +1,192 @@
+//! The event log, `events.jsonl`: one line per thing that happened, with the wall time since the
+//! session began.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use serde::{Deserialize, Serialize};
+
+use super::news::News;
+
+/// The file in a run's directory.
+pub const EVENTS: &str = "events.jsonl";
+
+/// One line.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Line {
+    /// Something happened to a client.
+    News {
+        /// Wall time since the session began.
+        t_s: f64,
+        /// What.
+        #[serde(flatten)]
+        news: News,
+    },
+    /// A session began; whatever was logged of later rounds did not count.
+    Session {
+        /// The round it continues after.
+        session_after_round: u32,
+    },
+}
+
+/// Why a log cannot be read.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum JournalError {
+    /// The system refused.
+    #[error("{}: {source}", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// A line is not what was written.
+    #[error("{}, line {line}: {what}", path.display())]
+    Line {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: usize,
+        /// What is wrong.
+        what: String,
+    },
+}
+
+/// A log being written.
+#[derive(Debug)]
+pub struct Journal {
+    file: File,
+    begin: Instant,
+}
+
+impl Journal {
+    /// Opens the log for a session that continues after a round; 0 is a new run.
+    ///
+    /// # Errors
+    /// Names the file.
+    pub fn open(path: &Path, after_round: u32) -> Result<Self, JournalError> {
+        let failed = |source| JournalError::File {
+            path: path.to_owned(),
+            source,
+        };
+        let mut options = OpenOptions::new();
+        let file = options
+            .create(true)
+            .append(true)
+            .open(path)
+            .map_err(failed)?;
+        let mut journal = Self {
+            file,
+            begin: Instant::now(),
+        };
+        let line = Line::Session {
+            session_after_round: after_round,
+        };
+        journal.write(&line).map_err(failed)?;
+        Ok(journal)
+    }
+
+    /// Appends what happened.
+    ///
+    /// # Errors
+    /// Whatever the system refuses.
+    pub fn append(&mut self, news: &News) -> io::Result<()> {
+        let t_s = self.begin.elapsed().as_secs_f64();
+        self.write(&Line::News {
+            t_s: (t_s * 1e6).round() / 1e6,
+            news: news.clone(),
+        })
+    }
+
+    /// A line is written at once and whole, so that a crash leaves at most the last one cut.
+    fn write(&mut self, line: &Line) -> io::Result<()> {
+        let mut text = serde_json::to_string(line)?;
+        text.push('\n');
+        self.file.write_all(text.as_bytes())
+    }
+}
+
+/// Reads a log; a line cut by a crash ends a session and is passed over.
+///
+/// # Errors
+/// Names file and line.
+pub fn read(path: &Path) -> Result<Vec<Line>, JournalError> {
+    let failed = |source| JournalError::File {
+        path: path.to_owned(),
+        source,
+    };
+    let file = BufReader::new(File::open(path).map_err(failed)?);
+    let texts: Vec<String> = file.lines().collect::<Result<_, _>>().map_err(failed)?;
+    let mut lines = Vec::with_capacity(texts.len());
+    for (at, text) in texts.iter().enumerate() {
+        match serde_json::from_str(text) {
+            Ok(line) => lines.push(line),
+            // A crash cut the line; the next session's first line was appended to it.
+            Err(_) if text.contains("{\"session_after_round\"") || at + 1 == texts.len() => {
+                let begins = text.find("{\"session_after_round\"").unwrap_or(text.len());
+                lines.extend(serde_json::from_str::<Line>(&text[begins..]).ok());
+            }
+            Err(error) => {
+                return Err(JournalError::Line {
+                    path: path.to_owned(),
+                    line: at + 1,
+                    what: error.to_string(),
+                });
+            }
+        }
+    }
+    Ok(lines)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::station::news::What;
+
+    fn news(round: u32) -> News {
+        News {
+            client: 2,
+            round: Some(round),
+            what: What::Absent {
+                reason: "gone".to_owned(),
+            },
+        }
+    }
+
+    #[test]
+    fn what_was_written_is_read_even_after_a_crash_in_the_middle_of_a_line() {
+        let path = std::env::temp_dir().join(format!("gleaner-events-{}", std::process::id()));
+        let _ = std::fs::remove_file(&path);
+        let mut journal = Journal::open(&path, 0).unwrap();
+        journal.append(&news(1)).unwrap();
+        journal.append(&news(2)).unwrap();
+        drop(journal);
+        let whole = std::fs::read(&path).unwrap();
+        std::fs::write(&path, &whole[..whole.len() - 9]).unwrap();
+        let mut journal = Journal::open(&path, 1).unwrap();
+        journal.append(&news(3)).unwrap();
+        let kinds: Vec<Option<u32>> = read(&path)
+            .unwrap()
+            .into_iter()
+            .map(|line| match line {
+                Line::News { news, .. } => news.round,
+                Line::Session { .. } => None,
+            })
+            .collect();
+        assert_eq!(kinds, [None, Some(1), None, Some(3)]);
+        std::fs::remove_file(&path).unwrap();
+    }
+
+    #[test]
+    fn a_line_nobody_wrote_is_named() {
+        let path = std::env::temp_dir().join(format!("gleaner-odd-events-{}", std::process::id()));
+        std::fs::write(&path, "{\"session_after_round\":0}\nnonsense\n{}\n").unwrap();
+        let message = read(&path).unwrap_err().to_string();
+        assert!(message.contains("line 2"), "{message}");
+        std::fs::remove_file(&path).unwrap();
+    }
+}

@@ -1,0 +1,230 @@
+//! From a scenario and a bench to a world the round engine can run in.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use gleaner_shared::shard::body_crc;
+use gleaner_shared::units::PicoJoules;
+use tokio::sync::mpsc;
+
+use super::board::{Identity, Limits};
+use super::fleet::{Pace, Rules, StationFleet};
+use super::news::News;
+use crate::bench::{Bench, Entry, LinkKind};
+use crate::data::Dataset;
+use crate::emulator::EmulatorError;
+use crate::emulator::machine::Machine;
+use crate::engine::{FleetError, settings};
+use crate::link::faults::{FaultCounters, Faults};
+use crate::link::{Endpoint, Place};
+use crate::scenario::{Override, Scenario};
+use crate::shard::{ClientSamples, ShardBuildError, image};
+use crate::world::{self, World, WorldError};
+
+/// Why a bench cannot run.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SetupError {
+    /// Data or clients cannot be had.
+    #[error(transparent)]
+    World(#[from] WorldError),
+    /// A shard cannot be made.
+    #[error(transparent)]
+    Shard(#[from] ShardBuildError),
+    /// An emulator does not start.
+    #[error("client \"{name}\": {source}")]
+    Emulator {
+        /// The client.
+        name: String,
+        /// Why not.
+        source: EmulatorError,
+    },
+    /// A file cannot be written.
+    #[error("{}: {source}", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+}
+
+/// What is not in the bench file.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// The pace of the lines.
+    pub pace: Pace,
+    /// Faults on every line.
+    pub faults: Faults,
+    /// Wall time any phase of a round may take, for each epoch in training.
+    pub wall_limit: Duration,
+    /// Threads that train simulated clients.
+    pub threads: usize,
+}
+
+/// The settings every bench forces on its scenario.
+#[must_use]
+pub fn overrides(bench: &Bench) -> Vec<Override> {
+    let count = i64::try_from(bench.clients.len()).unwrap_or(i64::MAX);
+    vec![
+        Override::new("clients.count", count),
+        Override::new("clients.kind", "fixed-point"),
+        Override::new("cre.estimates", "uplink"),
+    ]
+}
+
+/// A bench, ready to run.
+pub struct Assembly {
+    /// What the engine runs in.
+    pub world: World,
+    /// Faults injected so far, on all lines together.
+    pub faults: Arc<FaultCounters>,
+    /// The emulators that were started for it.
+    pub machines: Vec<(u32, Machine)>,
+}
+
+/// The shard of every client of a scenario.
+///
+/// # Errors
+/// When the data do not suffice.
+pub fn shards(
+    scenario: &Scenario,
+    data: &Dataset,
+    key: impl Fn(u32) -> Option<[u8; 32]>,
+) -> Result<Vec<Vec<u8>>, SetupError> {
+    let inputs = data.shape.bytes();
+    let partition = world::deal(scenario, data).map_err(WorldError::from)?;
+    let clients = (0..).zip(&partition.clients);
+    clients
+        .map(|(client, indices)| {
+            let gather = |at: &u32| {
+                let start = *at as usize * inputs;
+                data.train.images[start..start + inputs].iter().copied()
+            };
+            let pixels: Vec<u8> = indices.iter().flat_map(gather).collect();
+            let labels: Vec<u8> = indices
+                .iter()
+                .map(|&at| data.train.labels[at as usize])
+                .collect();
+            let samples = ClientSamples {
+                client,
+                inputs: u16::try_from(inputs).unwrap_or(u16::MAX),
+                classes: u16::try_from(data.classes).unwrap_or(u16::MAX),
+                pixels: &pixels,
+                labels: &labels,
+                key: key(client),
+            };
+            Ok(image(&samples)?)
+        })
+        .collect()
+}
+
+/// Starts an emulator with a client's shard.
+///
+/// # Errors
+/// Names the client and what is missing.
+pub fn start_machine(
+    entry: &Entry,
+    shard: &[u8],
+    folder: &Path,
+) -> Result<Option<Machine>, SetupError> {
+    let Some(board) = entry.chip.and_then(|chip| chip.emulator()) else {
+        return Ok(None);
+    };
+    let file = |path: &Path| {
+        let path = path.to_owned();
+        move |source| SetupError::File { path, source }
+    };
+    std::fs::create_dir_all(folder).map_err(file(folder))?;
+    let path = folder.join(format!("client-{}.bin", entry.id));
+    std::fs::write(&path, shard).map_err(file(&path))?;
+    let machine = Machine::start(board, &path);
+    machine.map(Some).map_err(|source| SetupError::Emulator {
+        name: entry.name.clone(),
+        source,
+    })
+}
+
+/// Brings a bench to life: deals the data, starts the emulators, opens the lines.
+///
+/// # Errors
+/// When something cannot be had; a board that is not there is not an error.
+pub fn assemble(
+    scenario: &Scenario,
+    bench: &Bench,
+    data: &Dataset,
+    options: &Options,
+    folder: &Path,
+    news: mpsc::UnboundedSender<News>,
+) -> Result<Assembly, SetupError> {
+    let key_of = |client: u32| {
+        let entry = bench.clients.iter().find(|entry| entry.id == client)?;
+        entry.key.map(|key| key.0)
+    };
+    let shards = shards(scenario, data, key_of)?;
+    let counters = Arc::new(FaultCounters::default());
+    let mut machines = Vec::new();
+    let mut boards = Vec::new();
+    for entry in &bench.clients {
+        let shard = shards.get(entry.id as usize).map_or(&[][..], |shard| shard);
+        let place = match entry.link {
+            LinkKind::Simulated => continue,
+            LinkKind::Emulated => {
+                let Some(machine) = start_machine(entry, shard, &folder.join("shards"))? else {
+                    continue;
+                };
+                let address = machine.link().to_string();
+                machines.push((entry.id, machine));
+                Place::Tcp(address)
+            }
+            LinkKind::Serial | LinkKind::Tcp => match entry.place() {
+                Some(place) => place,
+                None => continue,
+            },
+        };
+        let faults = Faults {
+            client: entry.id,
+            seed: scenario.run.seed,
+            ..options.faults
+        };
+        let identity = Identity {
+            client: entry.id,
+            endpoint: Endpoint::new(place).with_faults(faults, Arc::clone(&counters)),
+            key: entry.wire_key(),
+            timing: entry.timing(),
+            seed: scenario.run.seed,
+            storage: PicoJoules::from_joules(entry.storage_j),
+            income: PicoJoules::from_joules(scenario.device.harvest_j),
+            cost: settings::cost_model(scenario),
+            shard_crc: shard_crc(shard),
+        };
+        boards.push((identity, PicoJoules::from_joules(entry.stored_j())));
+    }
+    let rules = Rules {
+        seed: scenario.run.seed,
+        deadline_s: scenario.device.deadline_s,
+        limits: Limits {
+            connect: options.wall_limit,
+            download: options.wall_limit,
+            epoch: options.wall_limit,
+            upload: options.wall_limit,
+        },
+        pace: options.pace,
+    };
+    let world = world::build_around(scenario, data, options.threads, |fixed| {
+        let fleet = StationFleet::try_new(rules, fixed, boards, news);
+        let fleet = fleet.map_err(|error| FleetError::Failed(error.to_string()))?;
+        Ok(Box::new(fleet))
+    })?;
+    Ok(Assembly {
+        world,
+        faults: counters,
+        machines,
+    })
+}
+
+fn shard_crc(shard: &[u8]) -> Option<u32> {
+    let shard = gleaner_shared::shard::Shard::open(shard).ok()?;
+    Some(body_crc(shard.pixels(), shard.labels()))
+}

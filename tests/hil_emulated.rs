@@ -1,0 +1,103 @@
+//! The firmware's images in their emulators as clients of a whole run.
+//!
+//! Under `CI=true` a missing emulator or image is a failure; elsewhere the test says what to
+//! install and passes.
+
+use std::time::Duration;
+
+use gleaner_host::bench::{Bench, Chip, Entry, LinkKind};
+use gleaner_host::emulator::image::EmulatedBoard;
+use gleaner_host::link::faults::Faults;
+use gleaner_host::run::{self, RunDirectory, Silent};
+use gleaner_host::scenario::{Override, Scenario, resolve};
+use gleaner_host::station::execute;
+use gleaner_host::station::fleet::Pace;
+use gleaner_host::station::news::News;
+use gleaner_host::station::setup::Options;
+use gleaner_host::world;
+use gleaner_tests::emulated::available;
+use gleaner_tests::folder::Folder;
+
+/// Six clients of about thirty samples, so that an emulated epoch takes a fraction of a second.
+fn scenario(rounds: i64) -> Scenario {
+    let overrides = [
+        Override::new("run.rounds", rounds),
+        Override::new("run.seed", 5),
+        Override::new("clients.count", 6),
+        Override::new("clients.kind", "fixed-point"),
+        Override::new("cre.estimates", "uplink"),
+        Override::new("partition.mean_samples", 30.0),
+        Override::new("partition.std_samples", 3.0),
+        Override::new("learning.learning_rate", 0.1),
+        Override::new("device.cycles_per_sample", 10_000.0),
+        Override::new("data.test_samples", 500),
+    ];
+    resolve("paper-mlp", &overrides).unwrap()
+}
+
+fn bench() -> Bench {
+    let kinds = [
+        (LinkKind::Emulated, Some(Chip::Rp2040)),
+        (LinkKind::Emulated, Some(Chip::Rp2040)),
+        (LinkKind::Emulated, Some(Chip::M4)),
+        (LinkKind::Emulated, Some(Chip::M4)),
+        (LinkKind::Simulated, None),
+        (LinkKind::Simulated, None),
+    ];
+    let entry = |(id, (link, chip))| Entry::new(format!("client-{id}"), id, link, chip);
+    Bench {
+        clients: (0..).zip(kinds).map(entry).collect(),
+    }
+}
+
+#[test]
+fn two_picos_two_m4s_and_two_simulated_clients_equal_six_simulated_ones_to_the_bit() {
+    for board in EmulatedBoard::ALL {
+        if available(board.ensure_image()).is_none() {
+            return;
+        }
+    }
+    let scenario = scenario(10);
+    let data = world::load_data(&scenario).unwrap();
+    let (mixed, alone) = (Folder::new("emulated-mixed"), Folder::new("emulated-alone"));
+    let mut simulated = world::build(&scenario, &data, 1).unwrap();
+    let expected = run::execute(&scenario, &mut simulated, &alone.run(), 1, &mut Silent).unwrap();
+    let options = Options {
+        pace: Pace::Fast,
+        faults: Faults {
+            loss: 0.01,
+            duplicate: 0.01,
+            ..Faults::default()
+        },
+        wall_limit: Duration::from_secs(300),
+        threads: 1,
+    };
+    let quiet = Box::new(|_: &News| {});
+    let directory = mixed.run();
+    let finished = execute::run(
+        &scenario,
+        &bench(),
+        &data,
+        &directory,
+        &options,
+        &mut Silent,
+        quiet,
+    );
+    let finished = match finished {
+        Err(execute::StationError::Setup(gleaner_host::station::setup::SetupError::Emulator {
+            source,
+            ..
+        })) => {
+            assert!(available::<()>(Err(source)).is_none());
+            return;
+        }
+        other => other.unwrap(),
+    };
+    assert_eq!(finished.outcome.model_sha256, expected.model_sha256);
+    for log in [RunDirectory::ROUNDS, RunDirectory::CLIENTS] {
+        assert_eq!(mixed.file(log), alone.file(log), "{log}");
+    }
+    assert!(finished.faults.read()[1] > 0, "frames were lost on the way");
+    let verdict = execute::verify(&directory, 1).unwrap();
+    assert_eq!(verdict.replayed, expected.model_sha256);
+}

@@ -1,0 +1,250 @@
+//! Whole runs of the round engine with the firmware's own client behind TCP, in every mix with
+//! simulated clients.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use gleaner_host::link::faults::Faults;
+use gleaner_host::run::{self, Observer, RunDirectory, Silent};
+use gleaner_host::scenario::Scenario;
+use gleaner_host::station::execute::{self, Finished};
+use gleaner_host::station::fleet::Pace;
+use gleaner_host::station::journal::{self, EVENTS, Line};
+use gleaner_host::station::news::{News, What};
+use gleaner_host::station::setup::Options;
+use gleaner_host::world;
+use gleaner_tests::folder::Folder;
+use gleaner_tests::mixed::{bench, scenario};
+use gleaner_tests::served::{Button, Served};
+
+const OPTIONS: Options = Options {
+    pace: Pace::Fast,
+    faults: Faults {
+        loss: 0.0,
+        corrupt: 0.0,
+        duplicate: 0.0,
+        cut: 0.0,
+        delay: Duration::ZERO,
+        seed: 0,
+        client: 0,
+    },
+    wall_limit: Duration::from_secs(120),
+    threads: 1,
+};
+
+fn on_bench(
+    scenario: &Scenario,
+    folder: &Folder,
+    options: &Options,
+    observer: &mut dyn Observer,
+    listener: impl FnMut(&News, &[Button]) + Send + 'static,
+) -> Finished {
+    let data = world::load_data(scenario).unwrap();
+    let (bench, boards) = bench(scenario, &data);
+    let buttons: Vec<Button> = boards.iter().map(Served::button).collect();
+    let mut listener = listener;
+    let listener = Box::new(move |news: &News| listener(news, &buttons));
+    let directory = folder.run();
+    execute::run(
+        scenario, &bench, &data, &directory, options, observer, listener,
+    )
+    .unwrap()
+}
+
+fn simulated(scenario: &Scenario, folder: &Folder) -> run::Outcome {
+    let data = world::load_data(scenario).unwrap();
+    let mut world = world::build(scenario, &data, 1).unwrap();
+    run::execute(scenario, &mut world, &folder.run(), 1, &mut Silent).unwrap()
+}
+
+#[test]
+fn boards_and_simulated_clients_end_with_the_same_model_and_logs_as_simulated_ones_alone() {
+    for (scheduler, rounds) in [("cre", 10), ("fednova", 3)] {
+        let scenario = scenario(scheduler, rounds);
+        let (mixed, alone) = (
+            Folder::new(&format!("mixed-{scheduler}")),
+            Folder::new(scheduler),
+        );
+        let finished = on_bench(&scenario, &mixed, &OPTIONS, &mut Silent, |_, _| {});
+        let expected = simulated(&scenario, &alone);
+        assert_eq!(
+            finished.outcome.model_sha256, expected.model_sha256,
+            "{scheduler}"
+        );
+        for log in [RunDirectory::ROUNDS, RunDirectory::CLIENTS] {
+            assert_eq!(mixed.file(log), alone.file(log), "{scheduler}: {log}");
+        }
+        let mut reconciled = 0;
+        for line in journal::read(&mixed.run().file(EVENTS)).unwrap() {
+            let Line::News { news, .. } = line else {
+                continue;
+            };
+            if let What::Reconciled {
+                radio_model_j,
+                radio_board_j,
+                harvest_model_j,
+                harvest_board_j,
+                ..
+            } = news.what
+            {
+                reconciled += 1;
+                assert_eq!(radio_model_j, radio_board_j);
+                assert_eq!(harvest_model_j, harvest_board_j);
+            }
+        }
+        assert!(reconciled > 0, "{scheduler}: no board took part");
+        let verdict = execute::verify(&mixed.run(), 1).unwrap();
+        assert_eq!(verdict.recorded, expected.model_sha256);
+        assert_eq!(verdict.replayed, expected.model_sha256);
+    }
+}
+
+#[test]
+fn frame_loss_and_duplicates_change_no_bit_of_the_result() {
+    let scenario = scenario("random", 4);
+    let alone = Folder::new("lossless");
+    let expected = simulated(&scenario, &alone).model_sha256;
+    for loss in [0.01, 0.05, 0.10] {
+        let folder = Folder::new(&format!("loss-{loss}"));
+        let options = Options {
+            faults: Faults {
+                loss,
+                duplicate: 0.02,
+                ..OPTIONS.faults
+            },
+            ..OPTIONS
+        };
+        let finished = on_bench(&scenario, &folder, &options, &mut Silent, |_, _| {});
+        assert_eq!(finished.outcome.model_sha256, expected, "loss {loss}");
+        let [_, lost, _, duplicated, _] = finished.faults.read();
+        assert!(
+            lost > 0 && duplicated > 0,
+            "loss {loss}: {lost} {duplicated}"
+        );
+    }
+}
+
+#[test]
+fn boards_that_are_reset_and_switched_off_all_the_time_finish_with_the_same_model() {
+    let scenario = scenario("random", 12);
+    let (folder, alone) = (Folder::new("resets"), Folder::new("no-resets"));
+    let presses = Arc::new(Mutex::new(0u32));
+    let pressed = Arc::clone(&presses);
+    let finished = on_bench(
+        &scenario,
+        &folder,
+        &OPTIONS,
+        &mut Silent,
+        move |news, buttons| {
+            // Moments of every kind: after orders, in the middle of transfers, after reports.
+            let moment = matches!(
+                news.what,
+                What::Ordered { .. }
+                    | What::Receiving { .. }
+                    | What::Reported(_)
+                    | What::Sending { .. }
+            );
+            let mut presses = pressed.lock().unwrap();
+            let Some(button) = buttons.get(news.client as usize).filter(|_| moment) else {
+                return;
+            };
+            *presses += 1;
+            match *presses % 9 {
+                3 => button.reset(),
+                7 => button.cut_power(),
+                _ => {}
+            }
+        },
+    );
+    assert!(*presses.lock().unwrap() > 30);
+    let expected = simulated(&scenario, &alone);
+    assert_eq!(finished.outcome.model_sha256, expected.model_sha256);
+    assert_eq!(finished.outcome.summary.rounds, 12);
+}
+
+#[test]
+fn a_board_that_never_comes_is_absent_with_a_reason_and_the_run_replays() {
+    let scenario = scenario("random", 3);
+    let data = world::load_data(&scenario).unwrap();
+    let (mut bench, mut boards) = bench(&scenario, &data);
+    // Nobody listens on the first board's port any more.
+    boards.remove(0);
+    let folder = Folder::new("absent");
+    bench.clients[1].key = None;
+    let options = Options {
+        wall_limit: Duration::from_secs(2),
+        ..OPTIONS
+    };
+    let directory = folder.run();
+    let quiet = Box::new(|_: &News| {});
+    execute::run(
+        &scenario,
+        &bench,
+        &data,
+        &directory,
+        &options,
+        &mut Silent,
+        quiet,
+    )
+    .unwrap();
+    let log = String::from_utf8(folder.file(EVENTS)).unwrap();
+    assert!(
+        log.contains("\"event\":\"absent\"") && log.contains("not connected"),
+        "{log}"
+    );
+    let verdict = execute::verify(&directory, 1).unwrap();
+    assert_eq!(verdict.recorded, verdict.replayed);
+}
+
+/// Stops the run after a round, as a crash would.
+struct StopAfter(u32);
+
+impl Observer for StopAfter {
+    fn round(&mut self, log: &gleaner_host::engine::RoundLog) {
+        assert!(log.round.round < self.0, "stopped on purpose");
+    }
+}
+
+#[test]
+fn a_run_that_died_goes_on_from_its_checkpoint_to_the_same_bits() {
+    let scenario = scenario("cre", 6);
+    let (folder, alone) = (Folder::new("died"), Folder::new("lived"));
+    let expected = simulated(&scenario, &alone).model_sha256;
+    let data = world::load_data(&scenario).unwrap();
+    let (bench, _boards) = bench(&scenario, &data);
+    let directory = folder.run();
+    for stop in [2, 4] {
+        let quiet = Box::new(|_: &News| {});
+        let died = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            let mut observer = StopAfter(stop);
+            execute::run(
+                &scenario,
+                &bench,
+                &data,
+                &directory,
+                &OPTIONS,
+                &mut observer,
+                quiet,
+            )
+        }));
+        assert!(died.is_err());
+    }
+    let quiet = Box::new(|_: &News| {});
+    let finished = execute::run(
+        &scenario,
+        &bench,
+        &data,
+        &directory,
+        &OPTIONS,
+        &mut Silent,
+        quiet,
+    )
+    .unwrap();
+    assert_eq!(finished.outcome.model_sha256, expected);
+    let verdict = execute::verify(&directory, 1).unwrap();
+    assert_eq!(verdict.replayed, expected);
+    assert_eq!(
+        folder.file(RunDirectory::CLIENTS),
+        alone.file(RunDirectory::CLIENTS)
+    );
+}
