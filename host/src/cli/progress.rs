@@ -13,7 +13,7 @@ pub struct Progress {
     quiet: bool,
     bar: Option<ProgressBar>,
     total: usize,
-    accuracy: f64,
+    accuracy: Option<f64>,
 }
 
 impl Progress {
@@ -24,7 +24,7 @@ impl Progress {
             quiet,
             bar: None,
             total: 0,
-            accuracy: 0.0,
+            accuracy: None,
         }
     }
 
@@ -55,16 +55,18 @@ impl Observer for Progress {
 
     fn round(&mut self, log: &RoundLog) {
         let row = &log.round;
-        self.accuracy = row.accuracy.unwrap_or(self.accuracy);
-        let (accuracy, energy_mj) = (100.0 * self.accuracy, 1e3 * row.spent_j);
+        self.accuracy = row.accuracy.or(self.accuracy);
+        let accuracy = self.accuracy.map_or_else(
+            || "not yet measured".to_owned(),
+            |share| format!("{:.1} %", 100.0 * share),
+        );
+        let energy_mj = 1e3 * row.spent_j;
         if let Some(bar) = &self.bar {
             bar.set_position(u64::from(row.round));
-            bar.set_message(format!(
-                "accuracy {accuracy:.1} %  energy {energy_mj:.1} mJ"
-            ));
+            bar.set_message(format!("accuracy {accuracy}  energy {energy_mj:.1} mJ"));
         } else if !self.quiet && is_tenth(row.round as usize, self.total) {
             eprintln!(
-                "round {}/{}  accuracy {accuracy:.1} %  energy {energy_mj:.1} mJ",
+                "round {}/{}  accuracy {accuracy}  energy {energy_mj:.1} mJ",
                 row.round, self.total
             );
         }

@@ -67,7 +67,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
             Ok(outcome) => done.push((point, outcome.summary)),
             Err(error) => {
                 failed += 1;
-                eprintln!("point {}: {error}", point.id);
+                eprintln!("point {}: {:#}", point.id, anyhow::Error::from(error));
             }
         }
     }

@@ -114,7 +114,7 @@ fn trade_off(rows: &[Row]) -> Chart {
                 .mean;
             let accuracy = row.statistic(|summary| 100.0 * summary.tail_accuracy).mean;
             let quiet = row.variant.power == Some(BaselinePower::Min);
-            let mark = if quiet { Mark::Rings } else { Mark::Dots };
+            let mark = if quiet { Mark::Rings } else { Mark::Discs };
             Series::line(row.variant.name(), colour_of(row), vec![(energy, accuracy)])
                 .with_mark(mark)
         })
@@ -130,7 +130,7 @@ fn trade_off(rows: &[Row]) -> Chart {
     Chart {
         name: "trade_off",
         svg: chart.render(),
-        caption: "Up and to the left is better. Filled: baselines at full power. Hollow: the same \
+        caption: "Up and to the left is better. Filled: CRE, and baselines at full power. Hollow: the same \
                   baselines at the least power that meets the deadline, which is where much of \
                   the saving comes from."
             .to_owned(),

@@ -35,7 +35,7 @@ pub enum EngineError {
     #[error(transparent)]
     Fleet(#[from] FleetError),
     /// The round's problem has no meaning.
-    #[error("round {round}: {source}")]
+    #[error("round {round} cannot be planned")]
     Solve {
         /// The round.
         round: u32,
@@ -159,3 +159,6 @@ impl<'a> Engine<'a> {
         Ok(logs)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -24,7 +24,17 @@ impl Cre {
         let seed = view.seed ^ (u64::from(view.round) << 32);
         let solve = |solver: Solver| solver.solve(view.instance, seed);
         match self.solver {
-            scenario::Solver::Auto | scenario::Solver::Exact => solve(Solver::Exact),
+            scenario::Solver::Auto => match solve(Solver::Exact) {
+                Err(SolveError::Unaffordable(_)) => match solve(Solver::Large) {
+                    Err(SolveError::Unaffordable(_)) => solve(Solver::Anneal),
+                    other => other,
+                },
+                other => other,
+            },
+            scenario::Solver::Exact => solve(Solver::Exact),
+            scenario::Solver::Large => solve(Solver::Large),
+            scenario::Solver::Anneal => solve(Solver::Anneal),
+            scenario::Solver::Paper => solve(Solver::Paper),
         }
     }
 }

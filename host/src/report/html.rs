@@ -23,9 +23,10 @@ figure { margin: 18px 0; padding: 14px 14px 8px; background: #fff; border: 1px s
 figure svg { width: 100%; height: auto; display: block; }
 figcaption { color: #52606d; font-size: 14px; padding: 6px 8px 6px; }
 .wide { overflow-x: auto; background: #fff; border: 1px solid #e4e7eb; border-radius: 8px; padding: 6px 12px; }
-table { border-collapse: collapse; width: 100%; font-size: 14px; font-variant-numeric: tabular-nums; }
-th, td { padding: 6px 10px; text-align: right; border-bottom: 1px solid #e4e7eb; white-space: nowrap; }
-th { color: #52606d; font-weight: 600; }
+table { border-collapse: collapse; width: 100%; font-size: 13.5px; font-variant-numeric: tabular-nums; }
+th, td { padding: 6px 7px; text-align: right; border-bottom: 1px solid #e4e7eb; }
+td { white-space: nowrap; }
+th { color: #52606d; font-weight: 600; vertical-align: bottom; }
 th:first-child, td:first-child { text-align: left; }
 tbody tr:last-child td { border-bottom: 0; }
 details { background: #fff; border: 1px solid #e4e7eb; border-radius: 8px; padding: 10px 14px; }

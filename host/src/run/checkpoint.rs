@@ -36,7 +36,7 @@ pub struct Checkpoint {
 #[non_exhaustive]
 pub enum CheckpointError {
     /// The file cannot be read or written.
-    #[error("{}: {source}", path.display())]
+    #[error("{}", path.display())]
     File {
         /// The file.
         path: PathBuf,
@@ -82,8 +82,8 @@ impl Checkpoint {
             let bytes = match fs::read(&path) {
                 Ok(bytes) => bytes,
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-                Err(source) => {
-                    complaints.push(CheckpointError::File { path, source }.to_string());
+                Err(error) => {
+                    complaints.push(format!("{}: {error}", path.display()));
                     continue;
                 }
             };

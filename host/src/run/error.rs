@@ -24,7 +24,7 @@ pub enum RunError {
     #[error(transparent)]
     Scenario(#[from] ScenarioError),
     /// Some other file failed.
-    #[error("{}: {source}", path.display())]
+    #[error("{}", path.display())]
     File {
         /// The file.
         path: PathBuf,

@@ -33,7 +33,7 @@ pub const CLIENT_COLUMNS: [&str; 17] = [
 #[non_exhaustive]
 pub enum LogError {
     /// The system refused.
-    #[error("{}: {source}", path.display())]
+    #[error("{}", path.display())]
     File {
         /// The file.
         path: PathBuf,

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 #[non_exhaustive]
 pub enum ScenarioError {
     /// The file could not be read.
-    #[error("cannot read scenario {}: {source}", path.display())]
+    #[error("cannot read scenario {}", path.display())]
     Read {
         /// The file asked for.
         path: PathBuf,

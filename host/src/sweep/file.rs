@@ -51,7 +51,7 @@ fn default_preset() -> String {
 #[non_exhaustive]
 pub enum SweepError {
     /// The file cannot be read.
-    #[error("cannot read sweep {}: {source}", path.display())]
+    #[error("cannot read sweep {}", path.display())]
     Read {
         /// The file.
         path: PathBuf,

@@ -75,6 +75,7 @@ fn scenario(scheduler: Scheduler, clients: usize, rounds: usize) -> anyhow::Resu
         &[
             Override::new("run.scheduler", scheduler.word()),
             Override::new("run.rounds", whole(rounds)),
+            Override::new("run.evaluate_every", whole(rounds)),
             Override::new("clients.count", whole(clients)),
             Override::new("link.channels", whole((3 * clients / 10).max(1))),
             Override::new("partition.rule", "iid"),

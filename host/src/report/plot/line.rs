@@ -13,9 +13,11 @@ pub enum Mark {
     Line,
     /// A dashed line, for references.
     Dashed,
-    /// Dots.
+    /// Small dots, for many points.
     Dots,
-    /// Hollow dots.
+    /// Large dots, for a few points.
+    Discs,
+    /// Large hollow dots.
     Rings,
 }
 
@@ -167,15 +169,17 @@ fn draw(svg: &mut Svg, frame: &Frame, series: &Series) {
         .filter(|(x, y)| x.is_finite() && y.is_finite())
         .map(|&(x, y)| frame.at(x, y))
         .collect();
+    let mut circles = |radius: f64, fill: &str, stroke: &str| {
+        points
+            .iter()
+            .for_each(|&at| svg.circle(at, radius, fill, stroke));
+    };
     match series.mark {
         Mark::Line => svg.polyline(&points, ink, 1.8, dash(series.colour)),
         Mark::Dashed => svg.polyline(&points, ink, 1.6, "7 4"),
-        Mark::Dots => points
-            .iter()
-            .for_each(|&at| svg.circle(at, 2.6, ink, "none")),
-        Mark::Rings => points
-            .iter()
-            .for_each(|&at| svg.circle(at, 3.4, "#ffffff", ink)),
+        Mark::Dots => circles(2.6, ink, "none"),
+        Mark::Discs => circles(5.5, ink, "none"),
+        Mark::Rings => circles(5.0, "#ffffff", ink),
     }
 }
 
@@ -202,7 +206,7 @@ pub(super) fn draw_legend(svg: &mut Svg, first_row: f64, series: &[Series]) -> f
                 dash(series.colour),
             ),
             Mark::Dashed => svg.polyline(&[(x, middle), (x + 22.0, middle)], ink, 2.0, "7 4"),
-            Mark::Dots => svg.circle((x + 14.0, middle), 4.0, ink, "none"),
+            Mark::Dots | Mark::Discs => svg.circle((x + 14.0, middle), 4.0, ink, "none"),
             Mark::Rings => svg.circle((x + 14.0, middle), 4.0, "#ffffff", ink),
         }
         svg.text((x + 28.0, y), Anchor::Start, TEXT, INK, &series.name);

@@ -1,0 +1,198 @@
+//! The engine on clients whose losses are parabolas: everything but the network is real.
+
+use super::*;
+use crate::scenario::{Estimates, Override, Scheduler, resolve};
+
+const SAMPLES: [u32; 10] = [900, 1100, 1000, 950, 1050, 870, 1130, 990, 1010, 1000];
+
+/// F_i(x) = |x - t_i|^2 / 2 with a target t_i of its own for every client.
+struct Parabolas {
+    rate: f32,
+    /// This client trains and is never heard.
+    mute: Option<usize>,
+}
+
+impl Parabolas {
+    fn target(client: usize) -> [f32; 2] {
+        [1.0 + 0.1 * client as f32, -1.0 + 0.05 * client as f32]
+    }
+
+    fn see(client: usize, model: &[f32]) -> Probe {
+        let target = Self::target(client);
+        let gradient: Vec<f32> = model.iter().zip(target).map(|(x, t)| x - t).collect();
+        let loss = gradient
+            .iter()
+            .map(|&g| f64::from(g) * f64::from(g) / 2.0)
+            .sum();
+        Probe { loss, gradient }
+    }
+}
+
+impl Fleet for Parabolas {
+    fn samples(&self) -> &[u32] {
+        &SAMPLES
+    }
+
+    fn train(&mut self, broadcast: &Broadcast<'_>) -> Result<Vec<Reply>, FleetError> {
+        let reply = |order: &Order| {
+            if self.mute == Some(order.client) {
+                return Reply::Lost("no answer within 2 s".to_owned());
+            }
+            let mut model = broadcast.model.to_vec();
+            for _ in 0..order.epochs {
+                let gradient = Self::see(order.client, &model).gradient;
+                model
+                    .iter_mut()
+                    .zip(gradient)
+                    .for_each(|(x, g)| *x -= self.rate * g);
+            }
+            Reply::Trained(Update {
+                loss_before: Self::see(order.client, broadcast.model).loss,
+                loss_after: Some(Self::see(order.client, &model).loss),
+                model,
+            })
+        };
+        Ok(broadcast.orders.iter().map(reply).collect())
+    }
+
+    fn probe(&mut self, questions: &[Question<'_>]) -> Result<Vec<Probe>, FleetError> {
+        Ok(questions
+            .iter()
+            .map(|question| Self::see(question.client, question.model))
+            .collect())
+    }
+}
+
+struct NoTest;
+
+impl Examiner for NoTest {
+    fn examine(&self, _model: &[f32]) -> Score {
+        Score {
+            accuracy: 0.0,
+            loss: 0.0,
+        }
+    }
+}
+
+fn scenario(scheduler: Scheduler, estimates: Estimates) -> Scenario {
+    let overrides = [
+        Override::new("run.scheduler", scheduler.word()),
+        Override::new("run.rounds", 25),
+        Override::new("cre.estimates", estimates.word()),
+    ];
+    resolve("paper-mlp", &overrides).unwrap()
+}
+
+fn run(scenario: &Scenario, mute: Option<usize>) -> (Vec<RoundLog>, State) {
+    let mut fleet = Parabolas {
+        rate: scenario.learning.learning_rate as f32,
+        mute,
+    };
+    let mut engine = Engine::new(scenario, &mut fleet, &NoTest, vec![0.0, 0.0]);
+    let mut logs = Vec::new();
+    while !engine.is_finished() {
+        logs.extend(engine.step().unwrap());
+    }
+    let state = engine.state().clone();
+    (logs, state)
+}
+
+#[test]
+fn training_moves_towards_the_clients_under_every_scheduler() {
+    for &scheduler in Scheduler::ALL {
+        let (logs, state) = run(&scenario(scheduler, Estimates::Oracle), None);
+        assert_eq!(logs.len(), 25, "{scheduler}");
+        assert!(
+            state.model()[0] > 0.1 && state.model()[1] < -0.1,
+            "{scheduler}: {state:?}"
+        );
+    }
+}
+
+#[test]
+fn the_rows_add_up_to_rounds_queues_and_balances() {
+    for &scheduler in Scheduler::ALL {
+        let (logs, state) = run(&scenario(scheduler, Estimates::Uplink), None);
+        let mut queues = [0.0f64; 10];
+        let mut balances = [0.0f64; 10];
+        for log in &logs {
+            let spent: f64 = log
+                .clients
+                .iter()
+                .map(|row| row.compute_j + row.radio_j)
+                .sum();
+            assert!((spent - log.round.compute_j - log.round.radio_j).abs() < 1e-15);
+            for row in &log.clients {
+                let use_j = row.compute_j + row.radio_j;
+                queues[row.client] = (queues[row.client] + use_j - row.harvest_j).max(0.0);
+                balances[row.client] += row.harvest_j - use_j;
+                assert!(
+                    (row.queue_j - queues[row.client]).abs() < 1e-12,
+                    "{scheduler}"
+                );
+                assert!(
+                    (row.balance_j - balances[row.client]).abs() < 1e-12,
+                    "{scheduler}"
+                );
+                assert_eq!(
+                    row.within_income,
+                    !log.round.overdrawn.contains(&row.client)
+                );
+            }
+        }
+        for (account, queue) in state.accounts().iter().zip(queues) {
+            assert!((account.queue_j() - queue).abs() < 1e-12);
+        }
+    }
+}
+
+#[test]
+fn a_client_that_is_never_heard_is_logged_pays_and_changes_nothing() {
+    let (logs, _) = run(&scenario(Scheduler::RoundRobin, Estimates::Oracle), Some(4));
+    let silences = logs
+        .iter()
+        .flat_map(|log| &log.round.absent)
+        .filter(|a| a.client == 4)
+        .count();
+    assert!(silences >= 7, "{silences}");
+    for log in &logs {
+        assert!(!log.round.participants.contains(&4));
+        let row = &log.clients[4];
+        if row.state == ClientState::Lost {
+            assert!(row.compute_j > 0.0 && row.radio_j > 0.0);
+        }
+    }
+}
+
+#[test]
+fn learning_from_uploads_starts_with_a_round_that_everybody_pays_for() {
+    let (logs, _) = run(&scenario(Scheduler::Cre, Estimates::Uplink), None);
+    assert_eq!((logs.len(), logs[0].round.round), (26, 0));
+    assert_eq!(logs[0].round.participants.len(), 10);
+    assert!(
+        logs[0]
+            .clients
+            .iter()
+            .all(|row| row.radio_j > 0.0 && row.epochs == 1)
+    );
+    let (logs, _) = run(&scenario(Scheduler::Cre, Estimates::Oracle), None);
+    assert_eq!(logs[0].round.round, 1, "exact estimates are free");
+}
+
+#[test]
+fn a_model_that_diverges_stops_the_run_with_the_rate_to_lower() {
+    let mut scenario = scenario(Scheduler::Random, Estimates::Oracle);
+    scenario.run.rounds = 400;
+    let mut fleet = Parabolas {
+        rate: 1e9,
+        mute: None,
+    };
+    let mut engine = Engine::new(&scenario, &mut fleet, &NoTest, vec![0.0, 0.0]);
+    let error = std::iter::from_fn(|| Some(engine.step()))
+        .find_map(Result::err)
+        .unwrap();
+    assert!(
+        error.to_string().contains("learning.learning_rate"),
+        "{error}"
+    );
+}
