@@ -13,6 +13,9 @@ pub struct Args {
     /// Random rounds per size and preset.
     #[arg(long, default_value_t = 200)]
     instances: u32,
+    /// Only this size, as `U/C`.
+    #[arg(long, value_name = "U/C")]
+    only: Option<String>,
 }
 
 const SIZES: [(u32, usize); 6] = [(10, 3), (30, 3), (30, 10), (100, 10), (100, 20), (1000, 50)];
@@ -41,6 +44,13 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     );
     for preset in [Preset::PaperMlp, Preset::PaperCnn] {
         for (clients, channels) in SIZES {
+            if args
+                .only
+                .as_ref()
+                .is_some_and(|only| *only != format!("{clients}/{channels}"))
+            {
+                continue;
+            }
             let count = if clients > 100 {
                 args.instances.min(INSTANCES_AT_1000)
             } else {
@@ -63,7 +73,7 @@ fn measure_size(
 ) -> Result<(), SolveError> {
     let solvers = Solver::ALL.into_iter().filter(|solver| match solver {
         Solver::Exact => size.0 <= EXACT_UP_TO,
-        Solver::Paper => size.0 <= 100,
+        Solver::Paper => size.0 <= 30,
         Solver::Large | Solver::Anneal => true,
     });
     let runs: Vec<Run> = solvers

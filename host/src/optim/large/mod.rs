@@ -46,7 +46,7 @@ impl Effort {
 
 /// Ascent steps on the first box of a tau, and on the later ones.
 const ROOT_STEPS: usize = 12;
-const BOX_STEPS: usize = 5;
+const BOX_STEPS: usize = 8;
 
 /// An assignment within this part of the best plan's value may be polished into a better one.
 const WORTH_POLISHING: f64 = 0.02;

@@ -96,8 +96,12 @@ impl<'a> Relaxer<'a> {
         }
     }
 
-    /// Raises the prices' bound by steps along the difference of the two copies, until the bound
-    /// reaches `target`, the copies agree, or `steps` are spent.
+    /// Raises the bound over the prices by cutting planes, until it reaches `target`, the copies
+    /// agree, or `steps` evaluations are spent.
+    ///
+    /// The bound is concave in the prices, and the difference of the two copies is its slope:
+    /// every evaluation is a plane above it. The next prices are where the lowest of the planes is
+    /// highest, within a trust region around the best prices so far.
     pub(super) fn ascend(
         &mut self,
         layer: &Layer,
@@ -107,35 +111,43 @@ impl<'a> Relaxer<'a> {
         steps: usize,
         mut visit: impl FnMut(&Relaxation),
     ) -> Relaxation {
+        // Units in which a step of one box side changes the bound by the price itself.
+        let scale_w = (sides.w.1 - sides.w.0).max(0.05 * sides.w.1);
+        let scale_s = (sides.w.1 * sides.r.1 - sides.w.0 * sides.r.0).max(0.05 * layer.s_most(1.0));
+        let scale_s = scale_s.max(1e-12);
+        let plane = |at: &Relaxation| Plane {
+            at: (at.prices.w * scale_w, at.prices.s * scale_s),
+            value: at.bound,
+            slope: (
+                (at.set_point.0 - at.box_point.0) / scale_w,
+                (at.set_point.1 - at.box_point.1) / scale_s,
+            ),
+        };
         let mut best = self.evaluate(layer, sides, start);
         visit(&best);
-        let scale_w = (sides.w.1 - sides.w.0).max(1e-12);
-        let scale_s = (sides.w.1 * sides.r.1 - sides.w.0 * sides.r.0).max(1e-12);
-        let mut current = best.clone();
-        let mut damping = 1.0;
+        let mut planes = vec![plane(&best)];
+        let mut radius = 2.0 * (target - best.bound).max(0.0);
         for _ in 1..steps {
             if best.bound >= target {
                 break;
             }
-            // Units in which the root box is a square; a flat side has no price to find.
-            let step_w = (current.set_point.0 - current.box_point.0) / scale_w;
-            let step_s = (current.set_point.1 - current.box_point.1) / scale_s;
-            let length = step_w * step_w + step_s * step_s;
-            if length < 1e-18 {
+            let centre = (best.prices.w * scale_w, best.prices.s * scale_s);
+            let next = highest(&planes, centre, radius);
+            let prices = Prices {
+                w: next.0 / scale_w,
+                s: next.1 / scale_s,
+            };
+            if prices == best.prices {
                 break;
             }
-            let step = damping * (target - current.bound) / length;
-            let prices = Prices {
-                w: current.prices.w + step * step_w / scale_w,
-                s: current.prices.s + step * step_s / scale_s,
-            };
-            current = self.evaluate(layer, sides, prices);
+            let current = self.evaluate(layer, sides, prices);
             visit(&current);
+            planes.push(plane(&current));
             if current.bound > best.bound {
-                best = current.clone();
+                best = current;
+                radius *= 2.0;
             } else {
-                damping *= 0.5;
-                current = best.clone();
+                radius *= 0.5;
             }
         }
         best
@@ -238,6 +250,74 @@ impl<'a> Relaxer<'a> {
         let width = high - low;
         (slope * r * width * width).min(fall)
     }
+}
+
+/// A plane above the bound as a function of the prices.
+#[derive(Clone, Copy, Debug)]
+struct Plane {
+    at: (f64, f64),
+    value: f64,
+    slope: (f64, f64),
+}
+
+impl Plane {
+    fn height(&self, (x, y): (f64, f64)) -> f64 {
+        self.value + self.slope.0 * (x - self.at.0) + self.slope.1 * (y - self.at.1)
+    }
+}
+
+/// Returns the point of a square at which the lowest of the planes is highest.
+///
+/// The maximum of a concave piecewise linear function of two variables lies where three of its
+/// planes or the sides of the square meet; there are few enough of those to try them all.
+fn highest(planes: &[Plane], centre: (f64, f64), radius: f64) -> (f64, f64) {
+    let lowest = |point| {
+        planes
+            .iter()
+            .map(|p| p.height(point))
+            .fold(f64::INFINITY, f64::min)
+    };
+    let mut best = (lowest(centre), centre);
+    let mut offer = |point: (f64, f64)| {
+        let inside = (point.0 - centre.0).abs() <= radius * (1.0 + 1e-9)
+            && (point.1 - centre.1).abs() <= radius * (1.0 + 1e-9);
+        let height = lowest(point);
+        if inside && height > best.0 {
+            best = (height, point);
+        }
+    };
+    let sides = [(-1.0, 0.0), (1.0, 0.0), (0.0, -1.0), (0.0, 1.0)];
+    for x in [-1.0, 1.0] {
+        for y in [-1.0, 1.0] {
+            offer((centre.0 + x * radius, centre.1 + y * radius));
+        }
+    }
+    // Where two planes meet above a side of the square, and where three planes meet.
+    for (i, a) in planes.iter().enumerate() {
+        for (j, b) in planes[..i].iter().enumerate() {
+            let ab = difference(a, b);
+            for (x, y) in sides {
+                let side = (x, y, -(x * centre.0 + y * centre.1 + radius));
+                offer(crossing(ab, side));
+            }
+            for c in &planes[..j] {
+                offer(crossing(ab, difference(a, c)));
+            }
+        }
+    }
+    best.1
+}
+
+/// Returns the line a x + b y + c = 0 above which two planes meet.
+fn difference(a: &Plane, b: &Plane) -> (f64, f64, f64) {
+    let (x, y) = (a.slope.0 - b.slope.0, a.slope.1 - b.slope.1);
+    (x, y, a.height((0.0, 0.0)) - b.height((0.0, 0.0)))
+}
+
+/// Returns the point two lines share; not a number if they are parallel.
+fn crossing(a: (f64, f64, f64), b: (f64, f64, f64)) -> (f64, f64) {
+    let det = a.0 * b.1 - b.0 * a.1;
+    ((a.1 * b.2 - b.1 * a.2) / det, (b.0 * a.2 - a.0 * b.2) / det)
 }
 
 /// Returns A_2 = 2 (1 - W)((1 - W)/W S + S_total - S).
