@@ -1,11 +1,19 @@
-//! The firmware's images in their emulators.
+//! The firmware's images in their emulators: they train to the host's bits, within the targets
+//! for cycles, stack, RAM and link, and survive a reset at any moment.
 //!
 //! Under `CI=true` a missing emulator or image is a failure; elsewhere the test says what to
 //! install and passes.
 
-use gleaner_shared::wire::message::{ModelHash, Payload, RoundMark, ShardStatus};
-use gleaner_tests::emulated::{on_m4, on_rp2040};
+use gleaner_host::emulator::image::Program;
+use gleaner_shared::mlp::selftest::small_nets;
+use gleaner_shared::units::Micros;
+use gleaner_shared::wire::link::Event;
+use gleaner_shared::wire::message::{
+    DeviceToHost, HostToDevice, Offer, Payload, Report, ShardStatus,
+};
+use gleaner_tests::emulated::{on_m4, on_rp2040, on_rp2040_socket};
 use gleaner_tests::reference::{coded, exact, initial, trained};
+use gleaner_tests::rehearsal::{self, Moment, reset_at};
 use gleaner_tests::shard::Digits;
 use gleaner_tests::station::{Station, generous, training_order};
 use gleaner_tests::wire::Wire;
@@ -13,54 +21,202 @@ use gleaner_tests::wire::Wire;
 const CLIENT: u32 = 3;
 const SEED: u64 = 5;
 
-/// A round of three epochs over 200 samples, checked to the bit.
-fn trains_as_the_host_does(wire: impl Wire, board: &str, digits: &Digits) {
-    let mut station = Station::new(wire);
-    let hello = station.connect();
-    assert_eq!(hello.board, board);
-    assert!(!hello.build.is_empty());
-    assert!(
-        matches!(
-            hello.shard,
-            ShardStatus::Present {
-                samples: 200,
-                client: CLIENT,
-                ..
-            }
-        ),
-        "{:?}",
-        hello.shard
-    );
+const RP2040_RAM_BYTES: u32 = 264 * 1024;
+/// Of the RP2040's RAM, what statics may take.
+const RP2040_STATICS_BYTES: u32 = 240 * 1024;
+/// Most cycles a sample and epoch with a thousand digits: what the kernels reach, rounded up. The
+/// targets are 80,000 cycles on the M0+ and 28,000 instructions on the M4.
+const M0_CYCLES: u64 = 107_000;
+const M4_INSTRUCTIONS: u64 = 40_000;
+
+/// Runs one round and compares its update with the host's, bit by bit.
+fn train<W: Wire>(station: &mut Station<W>, digits: &Digits, epochs: u16) -> Report {
+    station.connect();
     station.provision(generous(CLIENT, SEED));
     let global = initial(SEED);
     let model = station.deliver(Payload::Model, 0, &exact(&global)).hash;
-    let order = training_order(1, 3, model);
+    let order = training_order(1, epochs, model);
     assert_eq!(station.order(order).declined, None);
     let report = station.report(1);
     let local = trained(&global, digits, CLIENT, &order);
     assert_eq!(station.update(1), coded(&local, &global, CLIENT, &order));
-    println!(
-        "{board}: {} cycles a sample and epoch",
-        report.cycles.0 / u64::from(report.samples * u32::from(report.epochs))
-    );
-    station.commit(RoundMark {
-        round: 1,
-        model: ModelHash::default(),
+    report
+}
+
+fn cycles_per_sample(report: &Report) -> u64 {
+    report.cycles.0 / u64::from(report.samples) / u64::from(report.epochs)
+}
+
+/// Asks how deep the stack went and checks it against its limit; returns what it may take.
+fn stack_within_limit<W: Wire>(station: &mut Station<W>, board: &str) -> u32 {
+    station.say(HostToDevice::Inspect);
+    let (available, used) = station.expect(|message| match message {
+        DeviceToHost::Stack {
+            available_bytes,
+            used_bytes,
+        } => Some((*available_bytes, *used_bytes)),
+        _ => None,
     });
+    println!("{board}: stack {used} of {available} bytes used at most");
+    assert!(used > 0 && u64::from(used) * 10 < u64::from(available) * 8);
+    available
 }
 
 #[test]
-fn the_cortex_m4_trains_as_the_host_does() {
+fn three_epochs_of_the_whole_network_give_the_hosts_bits_on_a_cortex_m4() {
     let digits = Digits::take(0, 200);
-    if let Some(wire) = on_m4(Some(&digits.shard(CLIENT, None))) {
-        trains_as_the_host_does(wire, "emulated-m4", &digits);
+    let Some(wire) = on_m4(Program::Client, Some(&digits.shard(CLIENT, None))) else {
+        return;
+    };
+    let mut station = Station::new(wire);
+    train(&mut station, &digits, 3);
+    let hello = station.hello.clone().unwrap();
+    assert_eq!(hello.board, "emulated-m4");
+    assert!(hello.build.ends_with("+emulated"), "{}", hello.build);
+    stack_within_limit(&mut station, "emulated-m4");
+}
+
+#[test]
+fn three_epochs_of_the_whole_network_give_the_hosts_bits_on_an_rp2040() {
+    let digits = Digits::take(0, 200);
+    let Some(wire) = on_rp2040(Program::Client, Some(&digits.shard(CLIENT, None))) else {
+        return;
+    };
+    let mut station = Station::new(wire);
+    train(&mut station, &digits, 3);
+    let hello = station.hello.clone().unwrap();
+    assert_eq!(hello.board, "rp2040");
+    assert!(hello.build.ends_with("+rp2040"), "{}", hello.build);
+    let stack = stack_within_limit(&mut station, "rp2040");
+    let statics = RP2040_RAM_BYTES - stack;
+    println!("rp2040: statics take {statics} bytes");
+    assert!(statics <= RP2040_STATICS_BYTES, "{statics}");
+}
+
+#[test]
+fn an_epoch_of_a_thousand_digits_stays_within_its_cycles() {
+    let digits = Digits::take(0, 1_000);
+    let shard = digits.shard(CLIENT, None);
+    if let Some(wire) = on_rp2040(Program::Client, Some(&shard)) {
+        let report = train(&mut Station::new(wire), &digits, 1);
+        let cycles = cycles_per_sample(&report);
+        println!("rp2040: {cycles} cycles a sample and epoch");
+        assert!(cycles <= M0_CYCLES, "{cycles}");
+    }
+    if let Some(wire) = on_m4(Program::Client, Some(&shard)) {
+        let report = train(&mut Station::new(wire), &digits, 1);
+        let cycles = cycles_per_sample(&report);
+        println!("emulated-m4: {cycles} instructions a sample and epoch");
+        assert!(cycles <= M4_INSTRUCTIONS, "{cycles}");
     }
 }
 
 #[test]
-fn the_rp2040_trains_as_the_host_does() {
-    let digits = Digits::take(0, 200);
-    if let Some(wire) = on_rp2040(Some(&digits.shard(CLIENT, None))) {
-        trains_as_the_host_does(wire, "rp2040", &digits);
+fn a_thousand_epochs_of_small_networks_give_the_hosts_number() {
+    let expected = small_nets().to_le_bytes();
+    let says = |wire: &mut dyn Wire| {
+        let mut heard = Vec::new();
+        while heard.len() < expected.len() && wire.now() < wire.patience() {
+            let until = wire.now().saturating_add(Micros(100_000));
+            heard.extend(wire.exchange(&[], until));
+        }
+        heard.truncate(expected.len());
+        heard
+    };
+    if let Some(mut wire) = on_m4(Program::SelfTest, None) {
+        assert_eq!(says(&mut wire), expected);
+    }
+    if let Some(mut wire) = on_rp2040(Program::SelfTest, None) {
+        assert_eq!(says(&mut wire), expected);
+    }
+}
+
+#[test]
+fn transfers_to_and_from_an_rp2040_come_near_the_speed_of_the_wire() {
+    let digits = rehearsal::digits();
+    let Some(wire) = on_rp2040(Program::Client, Some(&digits.shard(CLIENT, None))) else {
+        return;
+    };
+    let mut station = Station::new(wire);
+    station.connect();
+    station.provision(generous(CLIENT, SEED));
+    // What reached the chip before its UART was up is lost, as on a board.
+    let lost = station.wire.last().stat.lost_bytes;
+
+    let begin = station.wire.now();
+    let offer = station.deliver(Payload::Model, 0, &exact(&initial(SEED)));
+    near_the_wire("download", &offer, station.wire.now().saturating_sub(begin));
+
+    station.order(training_order(1, 1, offer.hash));
+    station.report(1);
+    let mut begin = None;
+    let deadline = station.deadline();
+    let offer = station.run_until(deadline, |station, event| match event {
+        Event::Offered(_) => {
+            begin = Some(station.wire.now());
+            None
+        }
+        Event::Received(offer) => Some(*offer),
+        _ => None,
+    });
+    let took = station.wire.now().saturating_sub(begin.unwrap());
+    near_the_wire("upload", &offer.unwrap(), took);
+    assert_eq!(station.wire.last().stat.lost_bytes, lost);
+}
+
+/// Ten bits a byte at 921,600 baud are the least a transfer takes.
+fn near_the_wire(what: &str, offer: &Offer, took: Micros) {
+    let floor = Micros(u64::from(offer.len) * 10_000_000 / 921_600);
+    let ratio = took.0 as f64 / floor.0 as f64;
+    println!(
+        "{what} of {} bytes: {took}, {ratio:.3} times the wire's floor",
+        offer.len
+    );
+    assert!(ratio <= 1.25, "{ratio}");
+}
+
+#[test]
+fn an_rp2040_is_back_in_step_within_two_seconds_of_a_reset_at_any_moment() {
+    for moment in Moment::ALL {
+        let Some(wire) = on_rp2040(Program::Client, Some(&rehearsal::shard())) else {
+            return;
+        };
+        let recovery = reset_at(&mut Station::new(wire), moment);
+        println!("rp2040: reset when {moment:?}, in step after {recovery}");
+        assert!(recovery <= Micros(2_000_000), "{moment:?}: {recovery}");
+    }
+}
+
+#[test]
+fn a_cortex_m4_is_back_in_step_after_a_reset_at_work() {
+    // QEMU takes bytes one by one, so the moments are those that differ most.
+    for moment in [Moment::Downloading, Moment::Training, Moment::Uploaded] {
+        let Some(wire) = on_m4(Program::Client, Some(&rehearsal::shard())) else {
+            return;
+        };
+        reset_at(&mut Station::new(wire), moment);
+    }
+}
+
+#[test]
+fn an_rp2040_behind_a_socket_greets_before_and_after_a_reset() {
+    let Some(wire) = on_rp2040_socket(Some(&rehearsal::shard())) else {
+        return;
+    };
+    let mut station = Station::new(wire);
+    assert_eq!(station.connect().board, "rp2040");
+    station.wire.reset();
+    assert_eq!(station.connect().board, "rp2040");
+}
+
+#[test]
+fn boards_without_a_shard_say_so() {
+    if let Some(wire) = on_m4(Program::Client, None) {
+        let hello = Station::new(wire).connect();
+        assert_eq!(hello.shard, ShardStatus::Absent);
+    }
+    if let Some(wire) = on_rp2040(Program::Client, None) {
+        let hello = Station::new(wire).connect();
+        assert_eq!(hello.shard, ShardStatus::Absent);
     }
 }

@@ -12,6 +12,7 @@ use gleaner_shared::wire::message::{
 use heapless::Deque;
 
 use crate::data::{Flashed, LocalData};
+use crate::fmt::{info, warning};
 use crate::hash::hash_of;
 use crate::model::{HIDDEN, INPUTS, Memory, OUTPUTS, Params, Rows};
 use crate::platform::{Platform, StackUse};
@@ -129,7 +130,10 @@ impl<'a, M: Retained> Client<'a, M> {
         memory: Option<&mut Memory>,
     ) {
         match event {
-            Event::Connected(()) => self.start_session(),
+            Event::Connected(()) => {
+                info!("connected");
+                self.start_session();
+            }
             Event::Message(message) => self.hear(link, &message),
             Event::Offered(offer) => self.answer_offer(link, &offer, memory),
             Event::Received(offer) => {
@@ -138,6 +142,7 @@ impl<'a, M: Retained> Client<'a, M> {
                 }
             }
             Event::Delivered(_) => {
+                info!("delivered");
                 if matches!(self.phase, Phase::Echoing { .. }) {
                     self.phase = Phase::Idle;
                 }
@@ -145,9 +150,8 @@ impl<'a, M: Retained> Client<'a, M> {
             Event::Rejected(..) => self.drop_work(),
             Event::TransferTimedOut(_) => self.offer_again(),
             // The link connects again by itself, and training goes on meanwhile.
-            Event::Lost(_)
-            | Event::Refused(_)
-            | Event::Nacked(_)
+            Event::Lost(_) | Event::Refused(_) => warning!("session lost or refused"),
+            Event::Nacked(_)
             | Event::Pong { .. }
             | Event::ChunkReceived { .. }
             | Event::Corrupt(_) => {}
@@ -271,6 +275,7 @@ impl<'a, M: Retained> Client<'a, M> {
             return;
         };
         let client = provision.client;
+        info!("client {} with {} pJ", client, ledger.stored.0);
         self.number = Some(client);
         self.provisioned = true;
         let closed = provision.last_round.map(|mark| mark.round);
@@ -282,6 +287,11 @@ impl<'a, M: Retained> Client<'a, M> {
 
     fn take_order(&mut self, order: &Order) -> OrderReply {
         let outcome = self.judge(order);
+        if outcome.is_ok() {
+            info!("round {}: {} epochs", order.round, order.epochs);
+        } else {
+            warning!("round {}: declined", order.round);
+        }
         if outcome.is_ok() && order.participate {
             self.phase = Phase::Training(*order);
         }

@@ -13,6 +13,7 @@
 pub mod board;
 pub mod client;
 pub mod data;
+mod fmt;
 pub mod hash;
 pub mod identity;
 mod local;
@@ -20,5 +21,6 @@ pub mod model;
 pub mod platform;
 pub mod retained;
 pub mod runner;
+pub mod selftest;
 pub mod store;
 mod training;

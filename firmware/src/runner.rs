@@ -12,6 +12,7 @@ use gleaner_shared::wire::link::{DeviceLink, Timing};
 use crate::board::BAUD;
 use crate::client::{Client, Work};
 use crate::data::Flashed;
+use crate::fmt::info;
 use crate::identity;
 use crate::model::Memory;
 use crate::platform::{Board, Clock, Lamp, Platform, Watchdog};
@@ -60,6 +61,7 @@ pub(crate) struct Runner<P: Platform> {
 impl<P: Platform> Runner<P> {
     fn new(board: Board<P>, timing: Timing) -> Self {
         let flashed = Flashed::read(board.shard);
+        info!("{} on {}", identity::BUILD, P::NAME);
         let key = flashed.key;
         let hello = identity::hello::<P>(board.device, flashed.status);
         let mut client = Client::new::<P>(flashed, board.retained);

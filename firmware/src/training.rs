@@ -7,6 +7,7 @@ use gleaner_shared::units::{Cycles, PicoJoules};
 use gleaner_shared::wire::message::{DeviceToHost, Order, Progress, Report};
 
 use crate::client::{Work, upload_width};
+use crate::fmt::info;
 use crate::model::Memory;
 use crate::platform::{Clock, CycleCounter, Platform};
 use crate::runner::Runner;
@@ -86,6 +87,7 @@ impl<P: Platform> Runner<P> {
             if !self.pay(spent, 1, report) {
                 return Some(Outcome::Exhausted);
             }
+            info!("epoch {}: {} cycles", epoch, spent.0);
             self.link.notify(DeviceToHost::Progress(Progress {
                 round: order.round,
                 epoch,

@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use gleaner_host::emulator::EmulatorError;
-use gleaner_host::emulator::image::{EmulatedBoard, is_strict};
+use gleaner_host::emulator::image::{EmulatedBoard, Program, is_strict};
 use gleaner_host::emulator::qemu::Qemu;
-use gleaner_host::emulator::rp2040::Lockstep;
+use gleaner_host::emulator::rp2040::{Lockstep, Rp2040};
 
 use crate::wire::{LockstepWire, TcpWire};
 
@@ -29,17 +29,30 @@ pub fn available<T>(result: Result<T, EmulatorError>) -> Option<T> {
 
 /// Starts an RP2040 in lockstep with this shard in its flash.
 #[must_use]
-pub fn on_rp2040(shard: Option<&[u8]>) -> Option<LockstepWire> {
-    let image = available(EmulatedBoard::Rp2040.ensure_image())?;
+pub fn on_rp2040(program: Program, shard: Option<&[u8]>) -> Option<LockstepWire> {
+    let image = available(EmulatedBoard::Rp2040.ensure(program))?;
     let shard = shard.map(TemporaryFile::new);
     let path = shard.as_ref().map(TemporaryFile::path);
     Some(LockstepWire::new(available(Lockstep::start(&image, path))?))
 }
 
+/// Starts an RP2040 whose UART is a TCP port, as `gleaner` uses it.
+#[must_use]
+pub fn on_rp2040_socket(shard: Option<&[u8]>) -> Option<TcpWire<impl FnMut() + use<>>> {
+    let image = available(EmulatedBoard::Rp2040.ensure(Program::Client))?;
+    let shard = shard.map(TemporaryFile::new);
+    let path = shard.as_ref().map(TemporaryFile::path);
+    let mut board = available(Rp2040::start(&image, path))?;
+    let link = board.link();
+    Some(TcpWire::new(link, move || {
+        board.reset().expect("the emulator runs");
+    }))
+}
+
 /// Starts a Cortex-M4 with this shard in its memory.
 #[must_use]
-pub fn on_m4(shard: Option<&[u8]>) -> Option<TcpWire<impl FnMut()>> {
-    let image = available(EmulatedBoard::M4.ensure_image())?;
+pub fn on_m4(program: Program, shard: Option<&[u8]>) -> Option<TcpWire<impl FnMut() + use<>>> {
+    let image = available(EmulatedBoard::M4.ensure(program))?;
     let shard = shard.map(TemporaryFile::new);
     let path = shard.as_ref().map(TemporaryFile::path);
     let mut board = available(Qemu::start(&image, path))?;

@@ -9,6 +9,7 @@ pub mod line;
 pub mod mixed;
 pub mod pair;
 pub mod reference;
+pub mod rehearsal;
 pub mod served;
 pub mod shard;
 pub mod station;

@@ -11,9 +11,6 @@ use gleaner_shared::wire::{FrameBuffer, Insecure, Keyring, MAX_TRANSFER};
 
 use crate::wire::Wire;
 
-/// How long a client may take for anything.
-pub const PATIENCE: Micros = Micros(60_000_000);
-
 /// The host's end of one link.
 pub struct Station<W, K = Insecure> {
     /// The line.
@@ -42,9 +39,10 @@ impl<W: Wire> Station<W> {
 impl<W: Wire, K: Keyring> Station<W, K> {
     /// Connects with keys.
     pub fn with_keys(wire: W, keys: K) -> Self {
+        let timing = Timing::for_bit_rate(wire.bit_rate());
         Self {
             wire,
-            link: HostLink::new(keys, [7; 32], Timing::for_bit_rate(921_600)),
+            link: HostLink::new(keys, [7; 32], timing),
             store: vec![0; MAX_TRANSFER],
             source: Vec::new(),
             hello: None,
@@ -52,6 +50,11 @@ impl<W: Wire, K: Keyring> Station<W, K> {
             frame: FrameBuffer::new(),
             input: Vec::new(),
         }
+    }
+
+    /// Returns when patience with the client ends.
+    pub fn deadline(&self) -> Micros {
+        self.wire.now().saturating_add(self.wire.patience())
     }
 
     /// Runs until `wanted` finds what it looks for, or the time is up.
@@ -114,7 +117,7 @@ impl<W: Wire, K: Keyring> Station<W, K> {
     /// When it does not come in time.
     #[track_caller]
     pub fn expect<T>(&mut self, mut pick: impl FnMut(&DeviceToHost) -> Option<T>) -> T {
-        let deadline = self.wire.now().saturating_add(PATIENCE);
+        let deadline = self.deadline();
         self.run_until(deadline, |_, event| match event {
             Event::Message(message) => pick(message),
             _ => None,
@@ -128,7 +131,7 @@ impl<W: Wire, K: Keyring> Station<W, K> {
     /// When none opens in time.
     #[track_caller]
     pub fn connect(&mut self) -> Hello {
-        let deadline = self.wire.now().saturating_add(PATIENCE);
+        let deadline = self.deadline();
         self.run_until(deadline, |_, event| match event {
             Event::Connected(hello) => Some(hello.clone()),
             _ => None,
@@ -177,10 +180,16 @@ impl<W: Wire, K: Keyring> Station<W, K> {
             .link
             .offer(now, payload, round, &self.source)
             .expect("a session without another transfer");
-        let deadline = now.saturating_add(PATIENCE);
-        self.run_until(deadline, |_, event| match event {
-            Event::Delivered(delivered) if delivered.transfer == offer.transfer => Some(*delivered),
+        let deadline = self.deadline();
+        self.run_until(deadline, |station, event| match event {
+            Event::Delivered(delivered) if delivered.hash == offer.hash => Some(*delivered),
             Event::Rejected(_, reason) => panic!("the client rejects the transfer: {reason:?}"),
+            Event::TransferTimedOut(_) => {
+                let now = station.wire.now();
+                let again = station.link.offer(now, payload, round, &station.source);
+                again.map(drop).expect("a session");
+                None
+            }
             _ => None,
         })
         .expect("the transfer arrives")
@@ -208,7 +217,7 @@ impl<W: Wire, K: Keyring> Station<W, K> {
         if let Some(bytes) = find(self) {
             return bytes;
         }
-        let deadline = self.wire.now().saturating_add(PATIENCE);
+        let deadline = self.deadline();
         self.run_until(deadline, |station, event| match event {
             Event::Received(offer) if offer.round == round => find(station),
             _ => None,
@@ -232,7 +241,7 @@ impl<W: Wire, K: Keyring> Station<W, K> {
     /// When that takes too long.
     #[track_caller]
     pub fn settle(&mut self) {
-        let deadline = self.wire.now().saturating_add(PATIENCE);
+        let deadline = self.deadline();
         while !self.link.is_idle() {
             let now = self.wire.now();
             assert!(now < deadline, "the client acknowledges");

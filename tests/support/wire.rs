@@ -20,6 +20,16 @@ pub trait Wire {
 
     /// Resets the client.
     fn reset(&mut self);
+
+    /// Returns the speed both ends are to expect of the line.
+    fn bit_rate(&self) -> u32 {
+        921_600
+    }
+
+    /// Returns how long a client may take for anything.
+    fn patience(&self) -> Micros {
+        Micros(60_000_000)
+    }
 }
 
 /// An RP2040 in lockstep: time is emulated time, so what is measured is repeatable.
@@ -119,5 +129,14 @@ impl<R: FnMut()> Wire for TcpWire<R> {
 
     fn reset(&mut self) {
         (self.press_reset)();
+    }
+
+    // The machine takes its bytes one by one, each at the mercy of the system's scheduler.
+    fn bit_rate(&self) -> u32 {
+        230_400
+    }
+
+    fn patience(&self) -> Micros {
+        Micros(600_000_000)
     }
 }

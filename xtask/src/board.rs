@@ -14,6 +14,8 @@ pub struct Board {
     pub triple: &'static str,
     /// What a person calls it.
     pub title: &'static str,
+    /// The binary that an emulator trains small networks with.
+    pub selftest: Option<&'static str>,
 }
 
 /// Every board; adding one here puts it into CI.
@@ -22,16 +24,19 @@ pub const BOARDS: [Board; 3] = [
         name: "rp2040",
         triple: "thumbv6m-none-eabi",
         title: "Raspberry Pi Pico (RP2040)",
+        selftest: Some("selftest-rp2040"),
     },
     Board {
         name: "stm32",
         triple: "thumbv7em-none-eabihf",
         title: "Nucleo-L4R5ZI (STM32)",
+        selftest: None,
     },
     Board {
         name: "emulated",
         triple: "thumbv7em-none-eabihf",
         title: "QEMU mps2-an386 (Cortex-M4)",
+        selftest: Some("selftest-emulated"),
     },
 ];
 
@@ -61,6 +66,9 @@ impl Board {
             &format!("board-{}", self.name),
         ]);
         cargo.args(["--bin", self.name]);
+        if let Some(selftest) = self.selftest {
+            cargo.args(["--bin", selftest]);
+        }
         process::run(&mut cargo)
     }
 }

@@ -77,7 +77,7 @@ fn measure(board: &Board) -> Result<Usage> {
     let total = |regions: &mut dyn Iterator<Item = &Region>| regions.map(|r| r.length).sum();
     let mut usage = Usage {
         flash: 0,
-        flash_limit: total(&mut regions.iter().filter(|region| !region.name.contains("RAM"))),
+        flash_limit: total(&mut regions.iter().filter(|region| is_program_flash(region))),
         ram: 0,
         ram_limit: total(&mut ram.iter().copied()),
     };
@@ -100,6 +100,11 @@ fn measure(board: &Board) -> Result<Usage> {
         }
     }
     Ok(usage)
+}
+
+/// The shard has a region of its own, which is not for programs.
+fn is_program_flash(region: &Region) -> bool {
+    !region.name.contains("RAM") && region.name != "SHARD"
 }
 
 /// Reads `NAME (attributes) : ORIGIN = x, LENGTH = y` lines; numbers may add up and carry K or M.

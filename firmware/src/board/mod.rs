@@ -19,6 +19,10 @@ pub mod rp2040;
 #[cfg(feature = "board-stm32")]
 pub mod stm32;
 
+// Where log records go; linked for its side effect.
+#[cfg(feature = "defmt")]
+use defmt_rtt as _;
+
 #[cfg(feature = "_device")]
 mod clock;
 #[cfg(feature = "_device")]

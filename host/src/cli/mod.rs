@@ -12,6 +12,7 @@ mod config;
 mod data;
 mod emulate;
 mod gather;
+mod image;
 mod partition;
 mod progress;
 mod report;
@@ -19,6 +20,7 @@ mod resume;
 mod run;
 mod scenario;
 mod selftest;
+mod shard;
 mod simulate;
 mod solve;
 mod sweep;
@@ -45,6 +47,8 @@ enum Command {
     Data(data::Args),
     /// Start emulated boards, and run rounds with them.
     Emulate(emulate::Args),
+    /// Write the Pico's program as a file for its boot mode.
+    Image(image::Args),
     /// Show which client owns which samples.
     Partition(partition::Args),
     /// Check test vectors: numeric core against expected outputs.
@@ -55,6 +59,8 @@ enum Command {
     Resume(resume::Args),
     /// Run rounds with boards, emulated boards and simulated clients.
     Run(run::Args),
+    /// Write the samples of one client as its board carries them in flash.
+    Shard(shard::Args),
     /// Run one scenario: train, log, and report.
     Simulate(simulate::Args),
     /// Run a grid of keys and seeds and gather one tidy CSV.
@@ -79,11 +85,13 @@ impl Cli {
             Command::Config(args) => config::run(&args),
             Command::Data(args) => data::run(&args),
             Command::Emulate(args) => emulate::run(&args),
+            Command::Image(args) => image::run(&args),
             Command::Partition(args) => partition::run(&args),
             Command::Selftest(args) => selftest::run(&args),
             Command::Report(args) => report::run(&args),
             Command::Resume(args) => resume::run(&args),
             Command::Run(args) => run::run(&args),
+            Command::Shard(args) => shard::run(&args),
             Command::Simulate(args) => simulate::run(&args),
             Command::Sweep(args) => sweep::run(&args),
             Command::Solve(args) => solve::run(&args),

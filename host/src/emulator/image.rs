@@ -5,6 +5,15 @@ use std::process::Command;
 
 use super::{EmulatorError, workspace};
 
+/// What a board runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Program {
+    /// The federated client.
+    Client,
+    /// A thousand epochs of small networks, and their fingerprint.
+    SelfTest,
+}
+
 /// A board with an emulator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum EmulatedBoard {
@@ -59,16 +68,28 @@ impl EmulatedBoard {
         }
     }
 
-    /// Returns where cargo leaves the image.
+    /// Returns where cargo leaves an image.
     #[must_use]
-    pub fn image(self) -> PathBuf {
+    pub fn image(self, program: Program) -> PathBuf {
+        let binary = match program {
+            Program::Client => self.binary().to_owned(),
+            Program::SelfTest => format!("selftest-{}", self.binary()),
+        };
         target_directory()
             .join(self.triple())
             .join("firmware")
-            .join(self.binary())
+            .join(binary)
     }
 
-    /// Builds the image, or reports what is missing; an image that is up to date takes no time.
+    /// Builds the client's image; see [`Self::ensure`].
+    ///
+    /// # Errors
+    /// As [`Self::ensure`].
+    pub fn ensure_image(self) -> Result<PathBuf, EmulatorError> {
+        self.ensure(Program::Client)
+    }
+
+    /// Builds an image, or reports what is missing; an image that is up to date takes no time.
     ///
     /// Under `CI=true` the image must have been built before, so that what is tested is what was
     /// measured.
@@ -76,8 +97,8 @@ impl EmulatedBoard {
     /// # Errors
     /// [`EmulatorError::Missing`] without the image and the target to build it for,
     /// [`EmulatorError::Build`] with the compiler's words.
-    pub fn ensure_image(self) -> Result<PathBuf, EmulatorError> {
-        let image = self.image();
+    pub fn ensure(self, program: Program) -> Result<PathBuf, EmulatorError> {
+        let image = self.image(program);
         if is_strict() {
             return existing(image, self.alias());
         }

@@ -1,0 +1,124 @@
+//! `gleaner shard`: writes the samples of one client as its board carries them in flash.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::{Context, bail, ensure};
+
+use super::scenario::ScenarioArgs;
+use crate::shard::{Board, ClientSamples, image, uf2};
+use crate::world;
+
+/// Whose samples, for which board, into which file.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    #[command(flatten)]
+    scenario: ScenarioArgs,
+    /// Number of the client, from 0.
+    #[arg(long)]
+    client: u32,
+    /// The board that will carry them.
+    #[arg(long, value_enum, default_value_t = Board::Rp2040)]
+    board: Board,
+    /// A file with the client's key, 64 hexadecimal digits; without it the client is open to any
+    /// base station that runs insecure.
+    #[arg(long, value_name = "FILE")]
+    key_file: Option<PathBuf>,
+    /// Where to write: `.bin` for probes and emulators, `.uf2` for a Pico in boot mode.
+    #[arg(long, value_name = "FILE.bin|FILE.uf2")]
+    out: PathBuf,
+}
+
+/// Runs `gleaner shard`.
+pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    let scenario = args.scenario.resolve()?;
+    let data = world::load_data(&scenario)?;
+    let partition = world::deal(&scenario, &data)?;
+    let Some(samples) = partition.clients.get(args.client as usize) else {
+        bail!(
+            "--client {} of {}: clients are numbered from 0",
+            args.client,
+            partition.clients.len()
+        );
+    };
+    let most = args.board.most_samples();
+    ensure!(
+        samples.len() <= most,
+        "client {} has {} samples, {} trains on at most {most}: lower partition.mean_samples or \
+         partition.std_samples with --set, or choose another --board",
+        args.client,
+        samples.len(),
+        args.board.name()
+    );
+    let bytes = data.shape.bytes();
+    let pixels: Vec<u8> = samples
+        .iter()
+        .flat_map(|&sample| &data.train.images[sample as usize * bytes..][..bytes])
+        .copied()
+        .collect();
+    let labels: Vec<u8> = samples
+        .iter()
+        .map(|&sample| data.train.labels[sample as usize])
+        .collect();
+    let shard = image(&ClientSamples {
+        client: args.client,
+        inputs: u16::try_from(bytes)?,
+        classes: u16::try_from(data.classes)?,
+        pixels: &pixels,
+        labels: &labels,
+        key: args.key_file.as_deref().map(read_key).transpose()?,
+    })?;
+    let file = match args
+        .out
+        .extension()
+        .and_then(|extension| extension.to_str())
+    {
+        Some("bin") => shard,
+        Some("uf2") if args.board == Board::Rp2040 => uf2::for_rp2040(args.board.address(), &shard),
+        Some("uf2") => bail!("--out: only an RP2040 takes .uf2; write .bin"),
+        _ => bail!("--out {}: must end in .bin or .uf2", args.out.display()),
+    };
+    std::fs::write(&args.out, file)
+        .with_context(|| format!("cannot write {}", args.out.display()))?;
+    println!(
+        "{}: {} samples of client {} for {} at {:#010x}",
+        args.out.display(),
+        labels.len(),
+        args.client,
+        args.board.name(),
+        args.board.address()
+    );
+    Ok(ExitCode::SUCCESS)
+}
+
+fn read_key(path: &std::path::Path) -> anyhow::Result<[u8; 32]> {
+    let text =
+        std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+    let digits = text.trim();
+    let wrong = || format!("{}: must hold 64 hexadecimal digits", path.display());
+    ensure!(digits.len() == 64 && digits.is_ascii(), wrong());
+    let mut key = [0; 32];
+    for (byte, pair) in key.iter_mut().zip(digits.as_bytes().chunks(2)) {
+        let pair = std::str::from_utf8(pair).with_context(wrong)?;
+        *byte = u8::from_str_radix(pair, 16).with_context(wrong)?;
+    }
+    Ok(key)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_file_holds_64_digits() {
+        let path = std::env::temp_dir().join(format!("gleaner-key-{}", std::process::id()));
+        std::fs::write(&path, format!("{}\n", "0f".repeat(32))).unwrap();
+        assert_eq!(read_key(&path).unwrap(), [0x0F; 32]);
+        for wrong in ["", "0f", &"zz".repeat(32)] {
+            std::fs::write(&path, wrong).unwrap();
+            let error = read_key(&path).unwrap_err();
+            assert!(error.to_string().contains("64 hexadecimal digits"));
+        }
+        std::fs::remove_file(&path).unwrap();
+    }
+}
