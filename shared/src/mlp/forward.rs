@@ -1,6 +1,6 @@
 //! The forward pass of one sample.
 
-use super::kernel::{self, SCALE_LIMIT};
+use super::kernel::{self, Entry, SCALE_LIMIT};
 use super::list::List;
 use super::params::Params;
 
@@ -12,11 +12,11 @@ pub const HIDDEN_MAX: u32 = (1 << 15) - 1;
 pub struct Pass<const HID: usize, const OUT: usize> {
     pub(super) list: List<256>,
     sums: [i32; HID],
-    /// Activations h = max(z, 0) in units of 2^-10; only those of live units are up to date.
-    hidden: [u32; HID],
     /// The units whose activation is not zero, in ascending order.
-    live: [u16; HID],
+    live: [Live; HID],
     live_count: usize,
+    /// The largest activation.
+    pub(super) largest: u32,
     /// Output sums in units of 2^-22.
     pub(super) output: [i32; OUT],
 }
@@ -28,9 +28,9 @@ impl<const HID: usize, const OUT: usize> Pass<HID, OUT> {
         Self {
             list: List::EMPTY,
             sums: [0; HID],
-            hidden: [0; HID],
-            live: [0; HID],
+            live: [Live::NONE; HID],
             live_count: 0,
+            largest: 0,
             output: [0; OUT],
         }
     }
@@ -55,40 +55,81 @@ impl<const HID: usize, const OUT: usize> Pass<HID, OUT> {
                 length
             });
             rows += list.entries().len() as u32;
-            kernel::sum_rows(&params.w1, list.entries(), &mut self.sums);
+            kernel::sum_pixels(&params.w1, list.entries(), &mut self.sums);
             list.clear();
         }
 
-        self.output = params.b2;
-        self.live_count = 0;
-        let mut scales = 0;
-        for (unit, (hidden, &sum)) in self.hidden.iter_mut().zip(&self.sums).enumerate() {
-            let activation = activate(sum);
-            if activation == 0 {
-                continue;
+        let (mut count, mut total, mut largest) = (0, 0, 0);
+        for (unit, &sum) in self.sums.iter().enumerate() {
+            let hidden = activate(sum);
+            if hidden != 0 {
+                if let Some(live) = self.live.get_mut(count) {
+                    let unit = unit as u16;
+                    *live = Live {
+                        unit,
+                        hidden: hidden as u16,
+                    };
+                }
+                count += 1;
+                total += hidden;
+                largest = largest.max(hidden);
             }
-            if list.lacks_room(1) || scales + activation > SCALE_LIMIT {
-                kernel::sum_rows(&params.w2, list.entries(), &mut self.output);
-                list.clear();
-                scales = 0;
-            }
-            list.push(activation, kernel::locate(&params.w2, unit));
-            scales += activation;
-            *hidden = activation;
-            self.live[self.live_count] = unit as u16;
-            self.live_count += 1;
         }
-        kernel::sum_rows(&params.w2, list.entries(), &mut self.output);
-        list.clear();
+        (self.live_count, self.largest) = (count, largest);
+        self.output = params.b2;
+        self.sum_hidden(&params.w2, total);
         rows
     }
 
-    /// Returns the live units and their activations.
+    /// Adds h W2 of the live units, whose activations add up to `total`, to the output sums.
     #[inline(always)]
-    pub(super) fn live(&self) -> impl Iterator<Item = (usize, u32)> {
-        let live = self.live[..self.live_count.min(HID)].iter();
-        live.map(|&unit| (usize::from(unit), self.hidden[usize::from(unit)]))
+    fn sum_hidden(&mut self, w2: &[[i16; OUT]; HID], total: u32) {
+        let live = &self.live[..self.live_count.min(HID)];
+        let list = &mut self.list;
+        let located = |live: &Live| Entry {
+            scale: u32::from(live.hidden),
+            at: kernel::locate(w2, usize::from(live.unit)),
+        };
+        if total <= SCALE_LIMIT && HID <= 256 {
+            list.extend(|entries, _| {
+                for (entry, live) in entries.iter_mut().zip(live) {
+                    *entry = located(live);
+                }
+                live.len()
+            });
+        } else {
+            let mut scales = 0;
+            for entry in live.iter().map(located) {
+                if list.lacks_room(1) || scales + entry.scale > SCALE_LIMIT {
+                    kernel::sum_rows(w2, list.entries(), &mut self.output);
+                    list.clear();
+                    scales = 0;
+                }
+                list.push(entry.scale, entry.at);
+                scales += entry.scale;
+            }
+        }
+        kernel::sum_rows(w2, list.entries(), &mut self.output);
+        list.clear();
     }
+
+    /// Returns the live units.
+    #[inline(always)]
+    pub(super) fn live(&self) -> &[Live] {
+        &self.live[..self.live_count.min(HID)]
+    }
+}
+
+/// A hidden unit that is not dead.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Live {
+    pub(super) unit: u16,
+    /// Its activation h = max(z, 0) in units of 2^-10.
+    pub(super) hidden: u16,
+}
+
+impl Live {
+    const NONE: Self = Self { unit: 0, hidden: 0 };
 }
 
 impl<const HID: usize, const OUT: usize> Default for Pass<HID, OUT> {

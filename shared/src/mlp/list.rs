@@ -54,6 +54,13 @@ impl<const ROOM: usize> List<ROOM> {
         self.entries.as_mut_ptr().wrapping_add(self.length)
     }
 
+    /// Returns the address of the last entry before which there is room for `more`.
+    #[cfg(all(target_arch = "arm", target_os = "none"))]
+    #[allow(dead_code, reason = "for assembly that appends")]
+    pub(super) fn last(&self, more: usize) -> *const Entry {
+        self.entries.as_ptr().wrapping_add(ROOM - more)
+    }
+
     /// Lets a kernel append to the entries: it is given all of them and how many are in use, and
     /// returns how many are then.
     #[inline(always)]

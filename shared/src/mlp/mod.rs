@@ -23,14 +23,15 @@
 //! |---|---|---|
 //! | [`Params`] being trained | 79,640 | 79,640 |
 //! | [`Scratch`]: one row of hidden errors a sample | 52 N | 104 N |
-//! | [`Work`] | 13,976 | 13,976 |
+//! | [`Work`] | 13,880 | 13,880 |
 //! | training alone, N = 1000 | about 146,000 | about 198,000 |
 //! | [`Params`] of the base, to code the difference to | 79,640 | 79,640 |
 //! | all, N = 1000 | about 225,000 | about 277,000 |
 //!
 //! The scratch memory is free outside an epoch and then holds a coded model of 39,776 bytes on
-//! its way in or out ([`Scratch::bytes`]). A Cortex-M0+ keeps the 8-bit mantissas and the power
-//! of two of hidden errors apart, other cores their 16-bit product: the same numbers.
+//! its way in or out ([`Scratch::bytes`]). A Cortex-M0+ keeps four 8-bit mantissas of hidden errors
+//! in a word, a Cortex-M4 two, both with the power of two apart; other cores keep the 16-bit
+//! product: the same numbers.
 //!
 //! A unit whose activation rounds to zero counts as dead. Sums over a sample's pixels, its hidden
 //! units and a pixel's samples are exact in 32 bits up to a stated number of entries and

@@ -97,7 +97,10 @@ impl<const IN: usize, const HID: usize, const OUT: usize> Params<IN, HID, OUT> {
     #[inline]
     pub fn get(&self, tensor: Tensor, index: usize) -> i32 {
         match tensor {
-            Tensor::W1 => i32::from(kernel::load(&self.w1[index / HID], index % HID)),
+            Tensor::W1 => {
+                let (row, column) = kernel::place::<IN, HID>(index / HID, index % HID);
+                i32::from(kernel::load(&self.w1[row], column))
+            }
             Tensor::B1 => self.b1[index],
             Tensor::W2 => i32::from(kernel::load(&self.w2[index / OUT], index % OUT)),
             Tensor::B2 => self.b2[index],
@@ -112,7 +115,10 @@ impl<const IN: usize, const HID: usize, const OUT: usize> Params<IN, HID, OUT> {
     pub fn set(&mut self, tensor: Tensor, index: usize, value: i32) {
         let value = value.clamp(-tensor.limit(), tensor.limit());
         match tensor {
-            Tensor::W1 => kernel::store(&mut self.w1[index / HID], index % HID, value as i16),
+            Tensor::W1 => {
+                let (row, column) = kernel::place::<IN, HID>(index / HID, index % HID);
+                kernel::store(&mut self.w1[row], column, value as i16);
+            }
             Tensor::B1 => self.b1[index] = value,
             Tensor::W2 => kernel::store(&mut self.w2[index / OUT], index % OUT, value as i16),
             Tensor::B2 => self.b2[index] = value,

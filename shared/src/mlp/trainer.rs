@@ -108,7 +108,7 @@ impl core::error::Error for TrainError {}
 /// How many pixels the second pass gathers at once.
 const BLOCK: usize = 4;
 /// How many error rows are listed for a pixel before they are summed.
-const ROOM: usize = 128;
+const ROOM: usize = kernel::LIST_LIMIT;
 /// How many samples are gathered between two looks at how full the lists are.
 const STRETCH: usize = 32;
 
@@ -119,6 +119,7 @@ pub struct Work<const HID: usize, const OUT: usize> {
     pub pass: Pass<HID, OUT>,
     lists: [List<ROOM>; BLOCK],
     sums: [[i32; HID]; BLOCK],
+    /// Errors of the live units, in their order.
     errors: [i32; HID],
     dw2: [[i32; OUT]; HID],
     dw2_total: [[i64; OUT]; HID],
@@ -297,7 +298,7 @@ impl<'a, S: Samples<IN>, const IN: usize, const HID: usize, const OUT: usize>
             .count(softmax_error(&mut self.work.pass.output, label));
 
         // |h d2| is at most h 2^12, so sums of dW2 fit while the activations add up to 2^19 - 1.
-        let largest = self.work.pass.live().fold(0, |a, (_, h)| a.max(h));
+        let largest = self.work.pass.largest;
         if self.unfolded + largest >= 1 << 19 {
             self.work.fold_dw2();
             self.unfolded = 0;
@@ -316,10 +317,11 @@ impl<'a, S: Samples<IN>, const IN: usize, const HID: usize, const OUT: usize>
             *sum += error;
         }
         let mut largest = 0;
-        for (unit, hidden) in work.pass.live() {
-            let error =
+        let live = work.pass.live();
+        for (live, error) in live.iter().zip(&mut work.errors) {
+            let (unit, hidden) = (usize::from(live.unit), u32::from(live.hidden));
+            *error =
                 kernel::backward_unit(hidden, output, &self.params.w2[unit], &mut work.dw2[unit]);
-            work.errors[unit] = error;
             largest = largest.max(error.unsigned_abs());
         }
         let row = &mut self.errors[index];
@@ -333,9 +335,10 @@ impl<'a, S: Samples<IN>, const IN: usize, const HID: usize, const OUT: usize>
         if largest < 1 << 11 {
             return;
         }
-        for (unit, _) in work.pass.live() {
-            let rounded = (work.errors[unit] + (1 << (11 + shift))) >> (12 + shift);
-            let mantissa = rounded.clamp(-127, 127);
+        let (half, down) = (1 << (11 + shift), 12 + shift);
+        for (live, error) in live.iter().zip(&work.errors) {
+            let unit = usize::from(live.unit);
+            let mantissa = ((error + half) >> down).clamp(-127, 127);
             work.db1[unit] += mantissa << shift;
             row.set(unit, mantissa, shift);
         }
@@ -352,22 +355,25 @@ impl<'a, S: Samples<IN>, const IN: usize, const HID: usize, const OUT: usize>
             touched[lane] += list.entries().len() as u32;
             list.clear();
         };
-        let block = self.samples.block();
-        for (stretch, rows) in self.errors.chunks(STRETCH).enumerate() {
+        let count = self.errors.len();
+        let block = (self.samples.block()).and_then(|block| block.get(..count));
+        let mut next = 0;
+        while next < count {
             for (lane, list) in lists.iter_mut().enumerate() {
                 if list.lacks_room(STRETCH) {
                     sum(lane, list);
                 }
             }
-            let start = stretch * STRETCH;
-            match block.and_then(|block| block.get(start..start + rows.len())) {
-                Some(images) => kernel::list_block(images, first, rows, start, lists),
-                None => {
-                    for (index, row) in rows.iter().enumerate() {
-                        let image = self.samples.pixels(start + index);
-                        kernel::list_errors(image, first, row, start + index, lists);
-                    }
+            if let Some(images) = block {
+                next =
+                    kernel::list_block::<_, _, _, STRETCH>(images, first, self.errors, next, lists);
+            } else {
+                let end = count.min(next + STRETCH);
+                for index in next..end {
+                    let image = self.samples.pixels(index);
+                    kernel::list_errors(image, first, &self.errors[index], index, lists);
                 }
+                next = end;
             }
         }
         for (lane, list) in lists.iter_mut().enumerate() {
@@ -375,8 +381,8 @@ impl<'a, S: Samples<IN>, const IN: usize, const HID: usize, const OUT: usize>
         }
         for (lane, touched) in touched.into_iter().enumerate() {
             if touched != 0 {
-                let row = &mut self.params.w1[first + lane];
-                step_row(row, &sums[lane], self.factor, &mut self.rng);
+                let (w1, rng) = (&mut self.params.w1, &mut self.rng);
+                step_row(w1, first + lane, &sums[lane], self.factor, rng);
             }
         }
         touched.iter().sum()
@@ -413,18 +419,21 @@ impl<'a, S: Samples<IN>, const IN: usize, const HID: usize, const OUT: usize>
     }
 }
 
-/// Steps one row of W1.
+/// Steps the weights of one pixel.
 #[inline]
-fn step_row<const HID: usize>(
-    row: &mut [i16; HID],
+fn step_row<const IN: usize, const HID: usize>(
+    w1: &mut [[i16; HID]; IN],
+    pixel: usize,
     gradient: &[i32; HID],
     factor: Factor,
     rng: &mut Rng,
 ) {
     const LIMIT: i32 = Tensor::W1.limit();
-    let mut step = |column: usize, random: u32| {
+    let mut step = |unit: usize, random: u32| {
+        let (row, column) = kernel::place::<IN, HID>(pixel, unit);
+        let row = &mut w1[row];
         let old = i32::from(kernel::load(row, column));
-        let new = old - factor.step(gradient[column], random as u16);
+        let new = old - factor.step(gradient[unit], random as u16);
         kernel::store(row, column, new.clamp(-LIMIT, LIMIT) as i16);
     };
     for pair in 0..HID / 2 {

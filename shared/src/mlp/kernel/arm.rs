@@ -121,41 +121,52 @@ unsafe extern "C" fn walk_pixels(cursor: &mut Cursor) {
     )
 }
 
-/// Lists rows of errors under each of the pixels `first..first + 4` that is not zero in their
-/// image; every list must have room for all of them.
-pub(crate) fn list_block<const IN: usize, const HID: usize, const ROOM: usize>(
+/// Lists rows of errors, from the `start`th on, under each of the pixels `first..first + 4` that is
+/// not zero in their image: a stretch of rows, for which every list must have room, and more as
+/// long as there is room for a whole stretch. Returns the row to go on with.
+pub(crate) fn list_block<
+    const IN: usize,
+    const HID: usize,
+    const ROOM: usize,
+    const STRETCH: usize,
+>(
     images: &[[u8; IN]],
     first: usize,
     rows: &[ErrorRow<HID>],
     start: usize,
     lists: &mut [List<ROOM>; 4],
-) {
+) -> usize {
     let count = images.len().min(rows.len());
     let aligned = IN.is_multiple_of(4) && images.as_ptr().addr().is_multiple_of(4);
-    if !aligned || first + 4 > IN || count == 0 || lists.iter().any(|list| list.lacks_room(count)) {
-        return common::list_block(images, first, rows, start, lists);
+    if !aligned || first + 4 > IN {
+        return common::list_block::<_, _, _, STRETCH>(images, first, rows, start, lists);
     }
+    let begun = lists.each_mut().map(List::next);
+    // Past these a list lacks room for a stretch.
+    let full = lists.each_ref().map(|list| list.last(STRETCH));
+    let image = images.as_ptr().wrapping_add(start).cast::<u8>();
     let mut stretch = Stretch {
-        row: rows.as_ptr().cast(),
-        lists: [
-            lists[0].next(),
-            lists[1].next(),
-            lists[2].next(),
-            lists[3].next(),
-        ],
-        word: images.as_ptr().cast::<u8>().wrapping_add(first).cast(),
+        row: rows.as_ptr().wrapping_add(start).cast(),
+        lists: begun,
+        word: image.wrapping_add(first).cast(),
         image_bytes: IN as u32,
         row_bytes: size_of::<ErrorRow<HID>>() as u32,
-        end: rows.as_ptr().wrapping_add(count).cast(),
+        end: core::ptr::null(),
         shift_at: ErrorRow::<HID>::SHIFT_AT as u32,
     };
-    // SAFETY: `count` images and rows exist, the words are aligned because the images are and
-    // their size is a multiple of four, and every list has room for `count` entries.
-    unsafe { walk_samples(&mut stretch) };
-    for (list, end) in lists.iter_mut().zip(stretch.lists) {
-        let next = list.next();
-        list.extend(|_, length| length + (end.addr() - next.addr()) / size_of::<Entry>());
+    let mut next = start;
+    while next < count && (0..4).all(|lane| stretch.lists[lane].cast_const() <= full[lane]) {
+        next = count.min(next + STRETCH);
+        stretch.end = rows.as_ptr().wrapping_add(next).cast();
+        // SAFETY: the images and rows up to `next` exist, the words are aligned because the
+        // images are and their size is a multiple of four, and every list has room for a stretch.
+        unsafe { walk_samples(&mut stretch) };
     }
+    for (lane, list) in lists.iter_mut().enumerate() {
+        let more = (stretch.lists[lane].addr() - begun[lane].addr()) / size_of::<Entry>();
+        list.extend(|_, length| length + more);
+    }
+    next
 }
 
 /// A stretch of samples to walk over.
@@ -176,6 +187,7 @@ struct Stretch {
 /// # Safety
 /// `row` must be below `end` and every row have a word of pixels; all words are aligned, and
 /// every list has room for as many entries as there are rows.
+#[cfg(not(target_has_atomic = "32"))]
 #[unsafe(naked)]
 #[cfg_attr(
     feature = "kernels-in-ram",
@@ -210,6 +222,8 @@ unsafe extern "C" fn walk_samples(stretch: &mut Stretch) {
         "bne 2b",
         "ldr r0, [sp, #16]",
         "stm r0!, {{r1, r2, r3, r4, r5}}",
+        "mov r1, r8",
+        "str r1, [r0]",
         "pop {{r4, r5, r6, r7}}",
         "mov r8, r4",
         "mov r9, r5",
@@ -236,6 +250,58 @@ unsafe extern "C" fn walk_samples(stretch: &mut Stretch) {
         "lsls r0, r6, #8",
         "lsrs r0, r0, #24",
         "beq 6f",
+        "lsls r0, r7",
+        "stm r4!, {{r0, r1}}",
+        "6:",
+        "lsrs r0, r6, #24",
+        "beq 3b",
+        "lsls r0, r7",
+        "stm r5!, {{r0, r1}}",
+        "b 3b",
+    )
+}
+
+/// The same for a core with more instructions: a word of zeros takes 6, any other about 22.
+///
+/// # Safety
+/// As above.
+#[cfg(target_has_atomic = "32")]
+#[unsafe(naked)]
+#[cfg_attr(
+    feature = "kernels-in-ram",
+    unsafe(link_section = ".data.gleaner_kernel")
+)]
+unsafe extern "C" fn walk_samples(stretch: &mut Stretch) {
+    naked_asm!(
+        "push {{r0, r4, r5, r6, r7, r8, r9, r10, r11, lr}}",
+        "ldm r0, {{r1, r2, r3, r4, r5, r8, r9, r10, r11, r12}}",
+        "2:",
+        "ldr r6, [r8]",
+        "add r8, r9",
+        "cbnz r6, 4f",
+        "3:",
+        "add r1, r10",
+        "cmp r1, r11",
+        "bne 2b",
+        "pop {{r0}}",
+        "stm r0, {{r1, r2, r3, r4, r5, r8}}",
+        "pop {{r4, r5, r6, r7, r8, r9, r10, r11, pc}}",
+        "4:",
+        "ldrb r7, [r1, r12]",
+        "cmp r7, #255",
+        "beq 3b",
+        "uxtb r0, r6",
+        "cbz r0, 6f",
+        "lsls r0, r7",
+        "stm r2!, {{r0, r1}}",
+        "6:",
+        "ubfx r0, r6, #8, #8",
+        "cbz r0, 6f",
+        "lsls r0, r7",
+        "stm r3!, {{r0, r1}}",
+        "6:",
+        "ubfx r0, r6, #16, #8",
+        "cbz r0, 6f",
         "lsls r0, r7",
         "stm r4!, {{r0, r1}}",
         "6:",

@@ -16,6 +16,7 @@ use core::arch::naked_asm;
 
 pub(crate) use super::arm::{list_block, list_pixels, locate, locate_error};
 pub(crate) use super::common::list_errors;
+pub(crate) use super::portable::place;
 use super::{Entry, common, portable};
 
 /// Whether rows of this width suit the assembly: whole words, within reach of an offset.
@@ -175,6 +176,16 @@ pub(crate) fn sum_rows<const W: usize>(rows: &[[i16; W]], entries: &[Entry], out
         };
     }
     groups!(0 1 2 3 4 5 6 7);
+}
+
+/// Adds the sum of rows of W1 scaled by pixels to `out`: as [`sum_rows`].
+#[inline]
+pub(crate) fn sum_pixels<const IN: usize, const HID: usize>(
+    rows: &[[i16; HID]; IN],
+    entries: &[Entry],
+    out: &mut [i32; HID],
+) {
+    sum_rows(rows, entries, out);
 }
 
 /// Adds what a walk over pairs of weights found.

@@ -1,16 +1,22 @@
-//! Row sums for a Cortex-M4 with its multiply-accumulate of 16-bit halves.
+//! Row sums for a Cortex-M4 with its multiplications of 16-bit halves and into 64 bits.
 //!
-//! SMLABB and SMLABT multiply a scale with the lower or the upper half of a word and add to a
-//! 32-bit sum, one instruction a weight. Eight sums stay in registers while the list is walked,
-//! so a row of 50 takes seven walks of 11 instructions an entry, 4 in the last one.
+//! Rows of W2: SMLABB and SMLABT multiply a scale with the lower or the upper half of a word, one
+//! instruction a weight. Rows of W1 are stored in pairs (`paired`), rows of hidden errors as two
+//! fields a word (`fields`): there one instruction multiplies two numbers. Eight sums stay in
+//! registers while a list is walked, so a row of 50 takes seven walks.
 #![allow(unsafe_code)]
 
 use core::arch::naked_asm;
 
-pub(crate) use super::arm::{list_block, list_pixels, locate, locate_error};
+mod fields;
+mod paired;
+
+pub(crate) use self::fields::{ErrorRow, sum_errors};
+pub(crate) use self::paired::{list_pixels, place, sum_pixels};
+pub(crate) use super::arm::{list_block, locate, locate_error};
 pub(crate) use super::common::{backward_unit, list_errors};
-pub(crate) use super::portable::{ErrorRow, load, pixel_word, store};
-use super::{Entry, portable};
+pub(crate) use super::portable::{load, pixel_word, store};
+use super::{Entry, common, portable};
 
 /// Adds the sum of scaled rows to `out`, which saturates; the sum itself is exact because the
 /// scales add up to no more than [`super::SCALE_LIMIT`].
@@ -24,19 +30,6 @@ pub(crate) fn sum_rows<const W: usize>(rows: &[[i16; W]], entries: &[Entry], out
     }
     // SAFETY: every entry holds the address of one of `rows`: callers list and sum rows under
     // one borrow of them. A row is a whole number of words.
-    unsafe { sum_words(entries, out) }
-}
-
-/// Adds the sum of scaled error rows to `out`, which saturates; the sum itself is exact for up
-/// to 256 entries, 256 * 255 * 127 * 2^7 being less than 2^31.
-#[inline]
-pub(crate) fn sum_errors<const HID: usize>(
-    _rows: &[ErrorRow<HID>],
-    entries: &[Entry],
-    out: &mut [i32; HID],
-) {
-    // SAFETY: every entry holds the address of one of the rows: callers list and sum rows under
-    // one borrow of them. The values come first in a row, whose size is a whole number of words.
     unsafe { sum_words(entries, out) }
 }
 
@@ -58,7 +51,7 @@ unsafe fn sum_words<const W: usize>(entries: &[Entry], out: &mut [i32; W]) {
             $(if W / 8 > $group {
                 // SAFETY: 16 bytes from there on lie within a row, and the list is not empty.
                 unsafe { walk_eight::<{ 16 * $group }>(list.start, list.end, &mut sums) };
-                add(&mut whole[$group], &sums);
+                common::add(&mut whole[$group], &sums);
             })*
         };
     }
@@ -68,15 +61,8 @@ unsafe fn sum_words<const W: usize>(entries: &[Entry], out: &mut [i32; W]) {
     for out in rest.chunks_mut(2) {
         // SAFETY: 4 bytes from `at` on lie within a row, and the list is not empty.
         unsafe { walk_two(list.start, list.end, &mut sums, at) };
-        add(out, &sums);
+        common::add(out, &sums);
         at += 4;
-    }
-}
-
-#[inline(always)]
-fn add(out: &mut [i32], sums: &[i32]) {
-    for (out, &sum) in out.iter_mut().zip(sums) {
-        *out = out.saturating_add(sum);
     }
 }
 

@@ -56,19 +56,30 @@ pub(crate) fn list_errors<const IN: usize, const HID: usize, const ROOM: usize>(
     }
 }
 
-/// Lists rows of errors under each of the pixels `first..first + 4` that is not zero in their
-/// image; `start` is the index of the first row.
+/// Lists rows of errors, from the `start`th on, under each of the pixels `first..first + 4` that is
+/// not zero in their image: a stretch of rows, for which every list must have room, and more as
+/// long as there is room for a whole stretch. Returns the row to go on with.
 #[inline]
-pub(crate) fn list_block<const IN: usize, const HID: usize, const ROOM: usize>(
+pub(crate) fn list_block<
+    const IN: usize,
+    const HID: usize,
+    const ROOM: usize,
+    const STRETCH: usize,
+>(
     images: &[[u8; IN]],
     first: usize,
     rows: &[ErrorRow<HID>],
-    start: usize,
+    mut start: usize,
     lists: &mut [List<ROOM>; 4],
-) {
-    for (index, (image, row)) in images.iter().zip(rows).enumerate() {
-        list_errors(image, first, row, start + index, lists);
+) -> usize {
+    while start < rows.len() && !lists.iter().any(|list| list.lacks_room(STRETCH)) {
+        let end = rows.len().min(start + STRETCH);
+        for (index, image) in images.iter().enumerate().take(end).skip(start) {
+            list_errors(image, first, &rows[index], index, lists);
+        }
+        start = end;
     }
+    start
 }
 
 /// Adds h d2 to a unit's row of dW2 and returns the unit's error W2 d2 in units of 2^-24: at
@@ -86,4 +97,13 @@ pub(crate) fn backward_unit<const OUT: usize>(
         error += i32::from(load(w2, class)) * d2;
     }
     error
+}
+
+/// Adds sums to `out`, which saturates.
+#[inline(always)]
+#[allow(dead_code, reason = "for kernels that sum a few columns at a time")]
+pub(crate) fn add(out: &mut [i32], sums: &[i32]) {
+    for (out, &sum) in out.iter_mut().zip(sums) {
+        *out = out.saturating_add(sum);
+    }
 }

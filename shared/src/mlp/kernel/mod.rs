@@ -3,7 +3,7 @@
 //! The forward pass sums rows of W1 scaled by pixels and rows of W2 scaled by activations; the
 //! backward pass sums rows of hidden errors scaled by pixels. One of three modules does
 //! it: `armv6m` and `armv7em` in assembly on their cores, `portable` anywhere else. They store
-//! rows as suits them ([`store`], [`load`], [`ErrorRow`]); the numbers are the same to the bit.
+//! rows as suits them ([`place`], [`store`], [`load`], [`ErrorRow`]); the numbers are the same to the bit.
 
 // A core without compare-and-swap is an ARMv6-M; one with a floating-point unit has the DSP
 // instructions of the ARMv7E-M too.
@@ -47,8 +47,8 @@ mod common;
 mod portable;
 
 pub(crate) use chosen::{
-    ErrorRow, backward_unit, list_block, list_errors, list_pixels, load, locate, store, sum_errors,
-    sum_rows,
+    ErrorRow, backward_unit, list_block, list_errors, list_pixels, load, locate, place, store,
+    sum_errors, sum_pixels, sum_rows,
 };
 
 /// One row of a sum and its factor.
@@ -64,3 +64,6 @@ pub(crate) struct Entry {
 /// The most the factors of one sum may add up to: 2^16 - 1 times a 16-bit number fits 32 bits, so
 /// a sum of 16-bit rows is exact whatever they hold.
 pub(crate) const SCALE_LIMIT: u32 = u16::MAX as u32;
+
+/// The most error rows that are listed for a pixel before they are summed.
+pub(crate) const LIST_LIMIT: usize = 128;

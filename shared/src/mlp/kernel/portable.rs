@@ -29,6 +29,15 @@ pub(crate) fn store<const W: usize>(row: &mut [i16; W], column: usize, value: i1
     row[column] = value;
 }
 
+/// Returns the row and the column of W1 that hold the weight from `pixel` to `unit`.
+#[inline(always)]
+pub(crate) const fn place<const IN: usize, const HID: usize>(
+    pixel: usize,
+    unit: usize,
+) -> (usize, usize) {
+    (pixel, unit)
+}
+
 /// Returns pixels `first..first + 4`, the first in the low byte; pixels past the end are zero.
 #[inline(always)]
 pub(crate) fn pixel_word<const IN: usize>(pixels: &[u8; IN], first: usize) -> u32 {
@@ -43,6 +52,16 @@ pub(crate) fn pixel_word<const IN: usize>(pixels: &[u8; IN], first: usize) -> u3
 #[inline]
 pub(crate) fn sum_rows<const W: usize>(rows: &[[i16; W]], entries: &[Entry], out: &mut [i32; W]) {
     sum(entries, out, |entry| &rows[entry.at as usize]);
+}
+
+/// Adds the sum of rows of W1 scaled by pixels to `out`: as [`sum_rows`].
+#[inline]
+pub(crate) fn sum_pixels<const IN: usize, const HID: usize>(
+    rows: &[[i16; HID]; IN],
+    entries: &[Entry],
+    out: &mut [i32; HID],
+) {
+    sum_rows(rows, entries, out);
 }
 
 /// Adds a sum of scaled rows, each found by `row`, to `out`, which saturates.

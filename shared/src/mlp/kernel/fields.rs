@@ -1,0 +1,326 @@
+//! Hidden errors for a Cortex-M4: two 8-bit mantissas in a word, e = b + 2^24 a, so that one SMLAL
+//! adds both products to a 64-bit sum.
+//!
+//! S = sum x e = sum x b + 2^24 sum x a. While the scales x add up to less than 2^16 the lower sum
+//! stays within 2^23 and is the sign-extended lower field of S; the rest is the upper sum.
+#![allow(unsafe_code)]
+
+use core::arch::naked_asm;
+
+use super::super::{Entry, LIST_LIMIT, SCALE_LIMIT, common};
+
+/// The hidden errors of one sample: 8-bit mantissas in words of two fields, and one power of two.
+#[derive(Clone, Copy, Debug)]
+#[repr(C, align(4))]
+pub(crate) struct ErrorRow<const HID: usize> {
+    /// Halves of words: b, and 2^8 a with what b borrows from it.
+    halves: [i16; HID],
+    /// What the last b borrows if it has no a.
+    borrowed: i16,
+    shift: u8,
+}
+
+/// The shift of a row without errors.
+const DEAD: u8 = u8::MAX;
+
+impl<const HID: usize> ErrorRow<HID> {
+    /// Where in a row its shift is, in bytes; [`u8::MAX`] there says that there are no errors.
+    pub(crate) const SHIFT_AT: usize = core::mem::offset_of!(Self, shift);
+
+    /// Makes every error zero.
+    #[inline]
+    pub(crate) fn clear(&mut self) {
+        self.halves.fill(0);
+        self.borrowed = 0;
+        self.shift = DEAD;
+    }
+
+    /// Stores the error of a unit, a mantissa of at most 127 times 2^`shift`; units come in
+    /// ascending order after the row was cleared.
+    #[inline(always)]
+    pub(crate) fn set(&mut self, unit: usize, mantissa: i32, _shift: u32) {
+        if unit.is_multiple_of(2) {
+            self.halves[unit] = mantissa as i16;
+            let borrowed = self.halves.get_mut(unit + 1).unwrap_or(&mut self.borrowed);
+            *borrowed = (mantissa >> 31) as i16;
+        } else {
+            self.halves[unit] += (mantissa << 8) as i16;
+        }
+    }
+
+    /// Notes that an error is not zero, and the power of two of all of them.
+    #[inline(always)]
+    pub(crate) fn enliven(&mut self, shift: u32) {
+        self.shift = shift as u8;
+    }
+
+    /// Says whether any error is not zero.
+    #[inline(always)]
+    pub(crate) fn is_live(&self) -> bool {
+        self.shift != DEAD
+    }
+
+    /// Returns the factor that stands for pixel `x` in a sum of such rows.
+    #[inline(always)]
+    pub(crate) fn scale(&self, x: u32) -> u32 {
+        x << (self.shift & 7)
+    }
+}
+
+/// Adds the sum of scaled error rows to `out`, which saturates; the sum itself is exact for up
+/// to 256 entries, 256 * 255 * 127 * 2^7 being less than 2^31; there may be [`LIST_LIMIT`].
+pub(crate) fn sum_errors<const HID: usize>(
+    _rows: &[ErrorRow<HID>],
+    entries: &[Entry],
+    out: &mut [i32; HID],
+) {
+    const { assert!(HID <= 128, "a Cortex-M4 trains up to 128 hidden units") };
+    if entries.is_empty() {
+        return;
+    }
+    // Where parts end whose scales add up to less than 2^16, and a null after the last. A scale
+    // is at most 255 * 2^7, so that a part has at least two entries but for the last.
+    const PARTS: usize = LIST_LIMIT / 2 + 1;
+    let list = entries.as_ptr_range();
+    let mut cuts = [core::ptr::null(); PARTS];
+    let mut end = list.start;
+    for cut in &mut cuts[..PARTS - 1] {
+        if end >= list.end {
+            break;
+        }
+        // SAFETY: from `end` on there are more entries of the list.
+        end = unsafe { reach(end, list.end, SCALE_LIMIT) };
+        *cut = end;
+    }
+    let (start, ends) = (list.start, cuts.as_ptr());
+    let (whole, rest) = out.as_chunks_mut::<8>();
+    macro_rules! groups {
+        ($($group:literal)*) => {
+            $(if HID / 8 > $group {
+                let mut sums = [0; 8];
+                // SAFETY: every entry holds the address of one of the rows: callers list and sum
+                // rows under one borrow of them. 16 bytes from there on lie within a row, and the
+                // cuts are those of this list.
+                unsafe { walk_words::<{ 16 * $group }>(start, ends, &mut sums) };
+                common::add(&mut whole[$group], &sums);
+            })*
+        };
+    }
+    groups!(0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15);
+    let mut at = 2 * (HID - HID % 8) as u32;
+    for out in rest.chunks_mut(2) {
+        let mut sums = [0; 2];
+        // SAFETY: as above, of 4 bytes from `at` on.
+        unsafe { walk_word(start, ends, &mut sums, at) };
+        common::add(out, &sums);
+        at += 4;
+    }
+}
+
+/// Returns how far a list reaches before its scales add up to more than `limit`.
+///
+/// # Safety
+/// `list` to `end` must be entries.
+#[unsafe(naked)]
+#[cfg_attr(
+    feature = "kernels-in-ram",
+    unsafe(link_section = ".data.gleaner_kernel")
+)]
+unsafe extern "C" fn reach(list: *const Entry, end: *const Entry, limit: u32) -> *const Entry {
+    naked_asm!(
+        "push {{r4, r5, r6, r7, r8, r9, r10, lr}}",
+        // Four entries at a time while there are as many, then one.
+        "sub r12, r1, #32",
+        "2:",
+        "cmp r0, r12",
+        "bhi 3f",
+        "ldm r0!, {{r3, r4, r5, r6, r7, r8, r9, r10}}",
+        "add r3, r5",
+        "add r7, r9",
+        "add r3, r7",
+        "subs r2, r2, r3",
+        "bpl 2b",
+        "add r2, r3",
+        "subs r0, #32",
+        "3:",
+        "cmp r0, r1",
+        "beq 4f",
+        "ldr r3, [r0]",
+        "subs r2, r2, r3",
+        "bmi 4f",
+        "adds r0, #8",
+        "b 3b",
+        "4:",
+        "pop {{r4, r5, r6, r7, r8, r9, r10, pc}}",
+    )
+}
+
+/// Sums four words of every row from byte `AT` on. Eight entries make a turn; the first turn of a
+/// part begins where it leaves a multiple of eight. After a part the lower fields move to `sums`.
+///
+/// # Safety
+/// The list must not be empty, every entry must hold the address of a row that reaches 16 bytes
+/// beyond `AT`, aligned to a word, and `ends` must be the cuts of the list.
+#[unsafe(naked)]
+#[cfg_attr(
+    feature = "kernels-in-ram",
+    unsafe(link_section = ".data.gleaner_kernel")
+)]
+unsafe extern "C" fn walk_words<const AT: usize>(
+    list: *const Entry,
+    ends: *const *const Entry,
+    sums: &mut [i32; 8],
+) {
+    // 26 bytes. The scale is in r1, the row in r2; r3 and lr take two words at a time.
+    macro_rules! body {
+        () => {
+            concat!(
+                "ldm r0!, {{r1, r2}}\n",
+                "ldrd r3, lr, [r2, #{at}]\n",
+                "smlal r4, r5, r1, r3\n",
+                "smlal r6, r7, r1, lr\n",
+                "ldrd r3, lr, [r2, #{at}+8]\n",
+                "smlal r8, r9, r1, r3\n",
+                "smlal r10, r11, r1, lr\n",
+            )
+        };
+    }
+    // Takes the lower field out of a sum and adds it to the word at `$at` of `sums`.
+    macro_rules! lower {
+        ($low:literal, $high:literal, $at:literal) => {
+            concat!(
+                "sbfx r2, ",
+                $low,
+                ", #0, #24\n",
+                "subs ",
+                $low,
+                ", ",
+                $low,
+                ", r2\n",
+                "sbc ",
+                $high,
+                ", ",
+                $high,
+                ", r2, asr #31\n",
+                "ldr r3, [r1, #",
+                $at,
+                "]\n",
+                "add r3, r2\n",
+                "str r3, [r1, #",
+                $at,
+                "]\n",
+            )
+        };
+    }
+    macro_rules! upper {
+        ($low:literal, $high:literal, $at:literal) => {
+            concat!(
+                "lsls r3, ",
+                $high,
+                ", #8\n",
+                "orr r3, r3, ",
+                $low,
+                ", lsr #24\n",
+                "str r3, [r1, #",
+                $at,
+                "]\n",
+            )
+        };
+    }
+    naked_asm!(
+        "push {{r1, r2, r4, r5, r6, r7, r8, r9, r10, r11, r12, lr}}",
+        "movs r4, #0", "movs r5, #0", "movs r6, #0", "movs r7, #0",
+        "mov r8, r4", "mov r9, r4", "mov r10, r4", "mov r11, r4",
+        "ldr r12, [r1], #4",
+        "3:",
+        "str r1, [sp]",
+        "sub r3, r0, r12",
+        "ubfx r3, r3, #3, #3",
+        "movs r1, #26",
+        "muls r3, r1, r3",
+        "add pc, r3",
+        "nop",
+        "2:",
+        body!(), body!(), body!(), body!(), body!(), body!(), body!(), body!(),
+        "cmp r0, r12",
+        "bne 2b",
+        "ldr r1, [sp, #4]",
+        lower!("r4", "r5", "0"),
+        lower!("r6", "r7", "8"),
+        lower!("r8", "r9", "16"),
+        lower!("r10", "r11", "24"),
+        "ldr r1, [sp]",
+        "ldr r12, [r1], #4",
+        "cmp r12, #0",
+        "bne 3b",
+        "ldr r1, [sp, #4]",
+        upper!("r4", "r5", "4"),
+        upper!("r6", "r7", "12"),
+        upper!("r8", "r9", "20"),
+        upper!("r10", "r11", "28"),
+        "pop {{r1, r2, r4, r5, r6, r7, r8, r9, r10, r11, r12, pc}}",
+        at = const AT,
+    )
+}
+
+/// Sums one word of every row at byte `at`.
+///
+/// # Safety
+/// As for [`walk_words`], of 4 bytes from `at` on.
+#[unsafe(naked)]
+#[cfg_attr(
+    feature = "kernels-in-ram",
+    unsafe(link_section = ".data.gleaner_kernel")
+)]
+unsafe extern "C" fn walk_word(
+    list: *const Entry,
+    ends: *const *const Entry,
+    sums: &mut [i32; 2],
+    at: u32,
+) {
+    // 8 bytes.
+    macro_rules! body {
+        () => {
+            concat!(
+                "ldm r0!, {{r6, r7}}\n",
+                "ldr r7, [r7, r3]\n",
+                "smlal r4, r5, r6, r7\n",
+            )
+        };
+    }
+    naked_asm!(
+        "push {{r4, r5, r6, r7, r8, lr}}",
+        "movs r4, #0",
+        "movs r5, #0",
+        "mov r8, r4",
+        "ldr r12, [r1], #4",
+        "3:",
+        "sub r6, r0, r12",
+        "ubfx r6, r6, #3, #3",
+        "lsls r6, r6, #3",
+        "add pc, r6",
+        "nop",
+        "2:",
+        body!(),
+        body!(),
+        body!(),
+        body!(),
+        body!(),
+        body!(),
+        body!(),
+        body!(),
+        "cmp r0, r12",
+        "bne 2b",
+        "sbfx r6, r4, #0, #24",
+        "subs r4, r4, r6",
+        "sbc r5, r5, r6, asr #31",
+        "add r8, r6",
+        "ldr r12, [r1], #4",
+        "cmp r12, #0",
+        "bne 3b",
+        "lsls r5, r5, #8",
+        "orr r5, r5, r4, lsr #24",
+        "strd r8, r5, [r2]",
+        "pop {{r4, r5, r6, r7, r8, pc}}",
+    )
+}

@@ -1,0 +1,310 @@
+//! W1 for a Cortex-M4: the rows of two neighbouring pixels interleaved, so that one SMLAD adds
+//! both products of a hidden unit.
+#![allow(unsafe_code)]
+
+use core::arch::naked_asm;
+
+use super::super::{Entry, arm, common};
+use super::{locate, pixel_word, sum_rows};
+
+/// Whether W1 is stored in pairs of rows: whole words of pixels and of weights.
+const fn paired<const IN: usize, const W: usize>() -> bool {
+    IN.is_multiple_of(4) && W.is_multiple_of(2)
+}
+
+/// Returns the row and the column of W1 that hold the weight from `pixel` to `unit`.
+#[inline(always)]
+pub(crate) const fn place<const IN: usize, const W: usize>(
+    pixel: usize,
+    unit: usize,
+) -> (usize, usize) {
+    if !paired::<IN, W>() {
+        return (pixel, unit);
+    }
+    let (row, column) = (pixel & !1, 2 * unit + pixel % 2);
+    if column < W {
+        (row, column)
+    } else {
+        (row + 1, column - W)
+    }
+}
+
+/// The most pixels a list may hold before another word of four is added.
+const FULL: usize = 252;
+
+/// Lists the pixels from `first` on that are not zero, with their rows, until the list could be
+/// too full for another word of four. Returns the length of the list and the next pixel. In
+/// pairs, an entry has two pixels in the halves of its scale and the first row of two.
+pub(crate) fn list_pixels<const IN: usize, const W: usize>(
+    pixels: &[u8; IN],
+    first: usize,
+    rows: &[[i16; W]; IN],
+    entries: &mut [Entry; 256],
+    mut length: usize,
+) -> (usize, usize) {
+    if !paired::<IN, W>() {
+        return arm::list_pixels(pixels, first, rows, entries, length);
+    }
+    let mut next = first;
+    let mut listed = 0;
+    // An entry may be one pixel or two. Lists are cut by pixels, as everywhere.
+    while next < IN && listed <= FULL {
+        let start = length;
+        (length, next) = list_pairs(pixels, next, rows, entries, start, (FULL - listed) / 2);
+        if next < IN {
+            listed += (entries[start..length].iter())
+                .map(|entry| 1 + usize::from(entry.scale > 0xFFFF && entry.scale & 0xFFFF != 0))
+                .sum::<usize>();
+        }
+    }
+    (length, next)
+}
+
+/// Lists pairs of pixels from `first` on, a word at a time, until there are more than `most`.
+fn list_pairs<const IN: usize, const W: usize>(
+    pixels: &[u8; IN],
+    first: usize,
+    rows: &[[i16; W]; IN],
+    entries: &mut [Entry; 256],
+    mut length: usize,
+    most: usize,
+) -> (usize, usize) {
+    let words = pixels.as_ptr_range();
+    let full = length + most;
+    if words.start.addr().is_multiple_of(4) && first < IN && full + 2 <= entries.len() {
+        let start = entries.as_mut_ptr();
+        let mut cursor = Cursor {
+            word: words.start.wrapping_add(first).cast(),
+            end: words.end.cast(),
+            entry: start.wrapping_add(length),
+            full: start.wrapping_add(full),
+            stride: 2 * size_of::<[i16; W]>() as u32,
+            row: locate(rows, first),
+        };
+        // SAFETY: `word` to `end` are the rest of the pixels, aligned to words and not empty; at
+        // most two entries are written from `full` on, which the list has.
+        unsafe { walk_pixels(&mut cursor) };
+        length = (cursor.entry.addr() - start.addr()) / size_of::<Entry>();
+        return (length, cursor.word.addr() - words.start.addr());
+    }
+    for pixel in (first..IN).step_by(4) {
+        if length > full {
+            return (length, pixel);
+        }
+        let word = pixel_word(pixels, pixel);
+        for (pair, bytes) in [word & 0xFFFF, word >> 16].into_iter().enumerate() {
+            if bytes != 0 {
+                let scale = bytes & 0xFF | (bytes >> 8) << 16;
+                let at = locate(rows, pixel + 2 * pair);
+                entries[length] = Entry { scale, at };
+                length += 1;
+            }
+        }
+    }
+    (length, IN)
+}
+
+/// How far a walk over pixels has come.
+#[repr(C)]
+struct Cursor {
+    word: *const u32,
+    end: *const u32,
+    entry: *mut Entry,
+    full: *mut Entry,
+    stride: u32,
+    row: u32,
+}
+
+/// Lists the pairs of pixels that are not zero, a word of four pixels at a time, until `word` is
+/// `end` or `entry` is past `full`. A word of zeros takes 5 instructions, any other about 16.
+///
+/// # Safety
+/// `word` must be below `end`, both aligned and of one array, and `entry` must have room for the
+/// entries up to two past `full`.
+#[unsafe(naked)]
+#[cfg_attr(
+    feature = "kernels-in-ram",
+    unsafe(link_section = ".data.gleaner_kernel")
+)]
+unsafe extern "C" fn walk_pixels(cursor: &mut Cursor) {
+    naked_asm!(
+        "push {{r0, r4, r5, r6, r7, r8, r9, lr}}",
+        "ldm r0, {{r1, r2, r3, r4, r5, r9}}",
+        "2:",
+        "cmp r3, r4",
+        "bhi 5f",
+        "3:",
+        "ldr r7, [r1], #4",
+        "cbnz r7, 4f",
+        "add r9, r9, r5, lsl #1",
+        "cmp r1, r2",
+        "bne 3b",
+        "b 5f",
+        "4:",
+        // Bytes 0 and 2, bytes 1 and 3, then the first two and the last two.
+        "uxtb16 r6, r7",
+        "uxtb16 r8, r7, ror #8",
+        "pkhbt r7, r6, r8, lsl #16",
+        "cbz r7, 6f",
+        "stm r3!, {{r7, r9}}",
+        "6:",
+        "add r9, r9, r5",
+        "pkhtb r7, r8, r6, asr #16",
+        "cbz r7, 6f",
+        "stm r3!, {{r7, r9}}",
+        "6:",
+        "add r9, r9, r5",
+        "cmp r1, r2",
+        "bne 2b",
+        "5:",
+        "ldr r0, [sp]",
+        "stm r0!, {{r1, r2, r3}}",
+        "pop {{r0, r4, r5, r6, r7, r8, r9, pc}}",
+    )
+}
+
+/// Adds the sum of rows of W1 scaled by pixels to `out`, which saturates; the sum itself is exact
+/// because the scales add up to no more than [`super::super::SCALE_LIMIT`].
+#[inline]
+pub(crate) fn sum_pixels<const IN: usize, const W: usize>(
+    rows: &[[i16; W]; IN],
+    entries: &[Entry],
+    out: &mut [i32; W],
+) {
+    const { assert!(W <= 128, "a Cortex-M4 trains up to 128 hidden units") };
+    if !paired::<IN, W>() {
+        return sum_rows(rows, entries, out);
+    }
+    if entries.is_empty() {
+        return;
+    }
+    let list = entries.as_ptr_range();
+    let (whole, rest) = out.as_chunks_mut::<8>();
+    let mut sums = [0; 8];
+    macro_rules! groups {
+        ($($group:literal)*) => {
+            $(if W / 8 > $group {
+                // SAFETY: every entry holds the address of the first of two of `rows`: callers
+                // list and sum rows under one borrow of them. The 32 bytes from there on lie
+                // within the two rows, and the list is not empty.
+                unsafe { walk_eight::<{ 32 * $group }>(list.start, list.end, &mut sums) };
+                common::add(&mut whole[$group], &sums);
+            })*
+        };
+    }
+    groups!(0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15);
+    let mut sums = [0; 2];
+    let mut at = 4 * (W - W % 8) as u32;
+    for out in rest.chunks_mut(2) {
+        // SAFETY: as above, of 8 bytes from `at` on.
+        unsafe { walk_two(list.start, list.end, &mut sums, at) };
+        common::add(out, &sums);
+        at += 8;
+    }
+}
+
+/// Sums eight units of every pair of rows from byte `AT` on. Eight entries make a turn; the first
+/// turn begins where it leaves a multiple of eight.
+///
+/// # Safety
+/// The list must not be empty, and every entry must hold the address of a pair of rows that
+/// reaches 32 bytes beyond `AT`, aligned to a word.
+#[unsafe(naked)]
+#[cfg_attr(
+    feature = "kernels-in-ram",
+    unsafe(link_section = ".data.gleaner_kernel")
+)]
+unsafe extern "C" fn walk_eight<const AT: usize>(
+    list: *const Entry,
+    end: *const Entry,
+    sums: &mut [i32; 8],
+) {
+    // 50 bytes. The scales are in r1, the rows in r2; r3 and lr take two words at a time.
+    macro_rules! body {
+        () => {
+            concat!(
+                "ldm r0!, {{r1, r2}}\n",
+                "ldrd r3, lr, [r2, #{at}]\n",
+                "smlad r4, r1, r3, r4\n",
+                "smlad r5, r1, lr, r5\n",
+                "ldrd r3, lr, [r2, #{at}+8]\n",
+                "smlad r6, r1, r3, r6\n",
+                "smlad r7, r1, lr, r7\n",
+                "ldrd r3, lr, [r2, #{at}+16]\n",
+                "smlad r8, r1, r3, r8\n",
+                "smlad r9, r1, lr, r9\n",
+                "ldrd r3, lr, [r2, #{at}+24]\n",
+                "smlad r10, r1, r3, r10\n",
+                "smlad r11, r1, lr, r11\n",
+            )
+        };
+    }
+    naked_asm!(
+        "push {{r2, r4, r5, r6, r7, r8, r9, r10, r11, lr}}",
+        "mov r12, r1",
+        "subs r3, r0, r1",
+        "ubfx r3, r3, #3, #3",
+        "movs r1, #50",
+        "muls r3, r1, r3",
+        "movs r4, #0", "movs r5, #0", "movs r6, #0", "movs r7, #0",
+        "mov r8, r4", "mov r9, r4", "mov r10, r4", "mov r11, r4",
+        "add pc, r3",
+        "nop",
+        "2:",
+        body!(), body!(), body!(), body!(), body!(), body!(), body!(), body!(),
+        "cmp r0, r12",
+        "bne 2b",
+        "ldr r0, [sp]",
+        "stm r0!, {{r4, r5, r6, r7, r8, r9, r10, r11}}",
+        "pop {{r2, r4, r5, r6, r7, r8, r9, r10, r11, pc}}",
+        at = const AT,
+    )
+}
+
+/// Sums two units of every pair of rows at byte `at`.
+///
+/// # Safety
+/// The list must not be empty, and every entry must hold the address of a pair of rows that
+/// reaches 8 bytes beyond `at`, aligned to a word.
+#[unsafe(naked)]
+#[cfg_attr(
+    feature = "kernels-in-ram",
+    unsafe(link_section = ".data.gleaner_kernel")
+)]
+unsafe extern "C" fn walk_two(list: *const Entry, end: *const Entry, sums: &mut [i32; 2], at: u32) {
+    // 16 bytes.
+    macro_rules! body {
+        () => {
+            concat!(
+                "ldm r0!, {{r6, r7}}\n",
+                "add r7, r3\n",
+                "ldrd r12, r7, [r7]\n",
+                "smlad r4, r6, r12, r4\n",
+                "smlad r5, r6, r7, r5\n",
+            )
+        };
+    }
+    naked_asm!(
+        "push {{r4, r5, r6, r7, lr}}",
+        "subs r6, r0, r1",
+        "ubfx r6, r6, #3, #3",
+        "lsls r6, r6, #4",
+        "movs r4, #0",
+        "movs r5, #0",
+        "add pc, r6",
+        "nop",
+        "2:",
+        body!(),
+        body!(),
+        body!(),
+        body!(),
+        body!(),
+        body!(),
+        body!(),
+        body!(),
+        "cmp r0, r1",
+        "bne 2b",
+        "stm r2!, {{r4, r5}}",
+        "pop {{r4, r5, r6, r7, pc}}",
+    )
+}
