@@ -77,8 +77,8 @@ impl Summary {
             },
             participants: trained
                 .iter()
-                .map(|row| row.participants.len() as f64)
-                .sum::<f64>()
+                .map(|row| row.participants.len())
+                .sum::<usize>() as f64
                 / count.max(1) as f64,
             epochs: mean(
                 &trained
@@ -132,6 +132,13 @@ fn mean(values: &[f64]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_run_in_which_nobody_trained_reads_zero_without_a_sign() {
+        let summary = Summary::of(&[], &[]);
+        assert_eq!(format!("{:.2}", summary.participants), "0.00");
+        assert_eq!((summary.rounds, summary.empty_rounds), (0, 0));
+    }
 
     #[test]
     fn fairness_is_one_when_even_and_one_over_n_when_alone() {

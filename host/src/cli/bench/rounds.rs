@@ -81,6 +81,8 @@ fn scenario(scheduler: Scheduler, clients: usize, rounds: usize) -> anyhow::Resu
             Override::new("partition.rule", "iid"),
             Override::new("partition.mean_samples", 36.0),
             Override::new("partition.std_samples", 0.0),
+            // An epoch takes as long as the paper's of 1000 samples, so as many fit in a round.
+            Override::new("device.cycles_per_sample", 100_000.0 / 36.0),
         ],
     )?)
 }
