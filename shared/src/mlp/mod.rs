@@ -33,6 +33,10 @@
 //! in a word, a Cortex-M4 two, both with the power of two apart; other cores keep the 16-bit
 //! product: the same numbers.
 //!
+//! One epoch of 784-50-10 over the first 1000 images of MNIST, rate 0.5, the update included, in
+//! the first three epochs: 83,600 to 85,800 cycles a sample on a Cortex-M0+ (rp2040js), 27,000 to
+//! 27,800 instructions on a Cortex-M4 (QEMU).
+//!
 //! A unit whose activation rounds to zero counts as dead. Sums over a sample's pixels, its hidden
 //! units and a pixel's samples are exact in 32 bits up to a stated number of entries and
 //! saturate where such parts are joined; the lists are cut at the same places everywhere.

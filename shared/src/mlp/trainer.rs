@@ -233,7 +233,7 @@ impl<'a, S: Samples<IN>, const IN: usize, const HID: usize, const OUT: usize>
 
     /// Works on until about `budget` rows are summed, at least one sample or one block of four
     /// pixels, or until the epoch ends. A row takes 200 cycles on a Cortex-M0+ with 50 hidden
-    /// units. However an epoch is cut into steps, the outcome is the same.
+    /// units; a Cortex-M4 counts two neighbouring rows of W1 as one. However an epoch is cut into steps, the outcome is the same.
     pub fn step(&mut self, budget: u32) -> Step {
         let mut done = 0;
         loop {

@@ -13,10 +13,10 @@ use super::super::{Entry, LIST_LIMIT, SCALE_LIMIT, common};
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(4))]
 pub(crate) struct ErrorRow<const HID: usize> {
-    /// Halves of words: b, and 2^8 a with what b borrows from it.
+    /// Halves of words.
     halves: [i16; HID],
-    /// What the last b borrows if it has no a.
-    borrowed: i16,
+    /// The upper half of the last word if HID is odd.
+    last: i16,
     shift: u8,
 }
 
@@ -31,20 +31,20 @@ impl<const HID: usize> ErrorRow<HID> {
     #[inline]
     pub(crate) fn clear(&mut self) {
         self.halves.fill(0);
-        self.borrowed = 0;
+        self.last = 0;
         self.shift = DEAD;
     }
 
-    /// Stores the error of a unit, a mantissa of at most 127 times 2^`shift`; units come in
-    /// ascending order after the row was cleared.
+    /// Stores the error of a unit, a mantissa of at most 127 times 2^`shift`, in a row that was
+    /// cleared before.
     #[inline(always)]
     pub(crate) fn set(&mut self, unit: usize, mantissa: i32, _shift: u32) {
-        if unit.is_multiple_of(2) {
-            self.halves[unit] = mantissa as i16;
-            let borrowed = self.halves.get_mut(unit + 1).unwrap_or(&mut self.borrowed);
-            *borrowed = (mantissa >> 31) as i16;
-        } else {
-            self.halves[unit] += (mantissa << 8) as i16;
+        assert!(unit < HID);
+        // SAFETY: a row is aligned to words and consists of integers; it has HID + 1 halves and
+        // thus a whole word for every unit below HID.
+        unsafe {
+            let word = (&raw mut *self).cast::<i32>().add(unit / 2);
+            word.write(word.read() + (mantissa << (24 * (unit % 2))));
         }
     }
 
