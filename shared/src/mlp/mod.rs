@@ -34,7 +34,7 @@
 //! product: the same numbers.
 //!
 //! One epoch of 784-50-10 over the first 1000 images of MNIST, rate 0.5, the update included, in
-//! the first three epochs: 83,600 to 85,800 cycles a sample on a Cortex-M0+ (rp2040js), 27,000 to
+//! the first three epochs: 82,800 to 84,900 cycles a sample on a Cortex-M0+ (rp2040js), 27,000 to
 //! 27,800 instructions on a Cortex-M4 (QEMU).
 //!
 //! A unit whose activation rounds to zero counts as dead. Sums over a sample's pixels, its hidden

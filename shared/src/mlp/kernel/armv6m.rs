@@ -9,7 +9,7 @@
 //! sum x b_k = A_k - 2^8 A_(k+1) - 2^7 sum x.
 //!
 //! Eight sums stay in registers while the list is walked, so a row of 50 takes seven walks: 31
-//! cycles a walk and entry with weights, 29 with errors, 11 or 17 in the last one.
+//! cycles a walk and entry with weights, 29 with errors, 11 in the last one.
 #![allow(unsafe_code)]
 
 use core::arch::naked_asm;
@@ -272,20 +272,33 @@ pub(crate) fn sum_errors<const HID: usize>(
     let list = entries.as_ptr_range();
     let (whole, rest) = out.as_chunks_mut::<8>();
     let mut sums = [0; 8];
-    let mut last = [0; 5];
     let at = 8 * whole.len() as u32;
-    // SAFETY: every entry holds the address of one of the rows: callers list and sum
-    // rows under one borrow of them; a row has HID + 1 bytes, rounded up to whole words, and
-    // offsets stay within those; the list is not empty.
-    unsafe { walk_word(list.start, list.end, &mut last, at) };
-    let bias = last[4] << 7;
-    let (first, second) = rest.split_at_mut(rest.len().min(4));
-    add_words(first, &last, bias);
-    if !second.is_empty() {
+    // Every entry holds the address of one of the rows: callers list and sum rows under one
+    // borrow of them; a row has HID + 1 bytes, rounded up to whole words, and offsets stay
+    // within those; the list is not empty.
+    let bias = if let [first, second] = rest {
+        let mut last = [0; 3];
+        // SAFETY: as said above.
+        unsafe { walk_half(list.start, list.end, &mut last, at) };
+        let bias = last[2] << 7;
+        let lower = last[0].wrapping_sub(last[1] << 8).wrapping_sub(bias);
+        *first = first.saturating_add(lower as i32);
+        *second = second.saturating_add(last[1].wrapping_sub(bias) as i32);
+        bias
+    } else {
+        let mut last = [0; 5];
         // SAFETY: as above.
-        unsafe { walk_word(list.start, list.end, &mut last, at + 4) };
-        add_words(second, &last, bias);
-    }
+        unsafe { walk_word(list.start, list.end, &mut last, at) };
+        let bias = last[4] << 7;
+        let (first, second) = rest.split_at_mut(rest.len().min(4));
+        add_words(first, &last, bias);
+        if !second.is_empty() {
+            // SAFETY: as above.
+            unsafe { walk_word(list.start, list.end, &mut last, at + 4) };
+            add_words(second, &last, bias);
+        }
+        bias
+    };
     macro_rules! groups {
         ($($group:literal)*) => {
             $(if HID / 8 > $group {
@@ -431,17 +444,21 @@ walk_of_eight!(
     )
 );
 
-/// Sums A and H of one pair of weights at byte `at`, and the scales.
+/// Walks a list with two sums and the sum of scales. `$load` reads a pair of numbers into r3 and
+/// `$upper` leaves the upper one in r4.
+macro_rules! walk_of_two {
+    ($(#[$doc:meta])* $name:ident, $load:literal, $upper:literal) => {
+$(#[$doc])*
 ///
 /// # Safety
-/// The list must not be empty, and every entry must hold the address of a row that reaches 4
-/// bytes beyond `at`, aligned to a word.
+/// The list must not be empty, and every entry must hold the address of a row that has a whole
+/// pair, aligned, from byte `at` on.
 #[unsafe(naked)]
 #[cfg_attr(
     feature = "kernels-in-ram",
     unsafe(link_section = ".data.gleaner_kernel")
 )]
-unsafe extern "C" fn walk_pair(
+unsafe extern "C" fn $name(
     list: *const Entry,
     end: *const Entry,
     sums: &mut [u32; 3],
@@ -451,8 +468,8 @@ unsafe extern "C" fn walk_pair(
         () => {
             concat!(
                 "ldm r0!, {{r1, r2}}\n",
-                "ldr r3, [r2, r7]\n",
-                "asrs r4, r3, #16\n",
+                $load, "\n",
+                $upper, "\n",
                 "muls r3, r1, r3\n",
                 "muls r4, r1, r4\n",
                 "adds r5, r5, r3\n",
@@ -488,11 +505,28 @@ unsafe extern "C" fn walk_pair(
         "pop {{r2, r4, r5, r6, r7, pc}}",
     )
 }
+    };
+}
+
+walk_of_two!(
+    /// Sums A and H of one pair of weights at byte `at`, and the scales.
+    walk_pair,
+    "ldr r3, [r2, r7]",
+    "asrs r4, r3, #16"
+);
+
+walk_of_two!(
+    /// Sums A_0 and A_1 of two errors at byte `at`, both stored flipped, and the scales.
+    walk_half,
+    "ldrh r3, [r2, r7]",
+    "lsrs r4, r3, #8"
+);
 
 /// Sums A_0 to A_3 of one word of errors at byte `at`, and the scales.
 ///
 /// # Safety
-/// As for [`walk_pair`].
+/// The list must not be empty, and every entry must hold the address of a row that reaches 4
+/// bytes beyond `at`, aligned to a word.
 #[unsafe(naked)]
 #[cfg_attr(
     feature = "kernels-in-ram",
