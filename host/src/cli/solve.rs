@@ -29,7 +29,7 @@ pub struct Args {
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
-enum SolverName {
+pub(super) enum SolverName {
     Exact,
     Anneal,
     Large,

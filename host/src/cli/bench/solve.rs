@@ -4,6 +4,7 @@
 use std::process::ExitCode;
 use std::time::Instant;
 
+use crate::cli::solve::SolverName;
 use crate::optim::{Instance, Solution, SolveError, Solver, nobody_objective, random_instance};
 use crate::preset::Preset;
 
@@ -16,12 +17,17 @@ pub struct Args {
     /// Only this size, as `U/C`.
     #[arg(long, value_name = "U/C")]
     only: Option<String>,
+    /// Only this solver; may be given more than once.
+    #[arg(long, value_enum)]
+    solver: Vec<SolverName>,
 }
 
 const SIZES: [(u32, usize); 6] = [(10, 3), (30, 3), (30, 10), (100, 10), (100, 20), (1000, 50)];
 
 /// Exact is measured up to this size; beyond, its proof may take minutes.
 const EXACT_UP_TO: u32 = 30;
+/// The printed algorithms are measured up to this size; a round takes them seconds.
+const PAPER_UP_TO: u32 = 30;
 /// Rounds at the largest size, where one takes a second.
 const INSTANCES_AT_1000: u32 = 5;
 
@@ -42,6 +48,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         "max",
         "nobody"
     );
+    let only: Vec<Solver> = args.solver.iter().copied().map(Solver::from).collect();
     for preset in [Preset::PaperMlp, Preset::PaperCnn] {
         for (clients, channels) in SIZES {
             if args
@@ -59,7 +66,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
             let instances: Vec<Instance> = (0..count)
                 .map(|seed| random_instance(preset, clients, channels, u64::from(seed)))
                 .collect();
-            measure_size(preset, (clients, channels), &instances)?;
+            measure_size(preset, (clients, channels), &only, &instances)?;
         }
     }
     Ok(ExitCode::SUCCESS)
@@ -69,12 +76,16 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
 fn measure_size(
     preset: Preset,
     size: (u32, usize),
+    only: &[Solver],
     instances: &[Instance],
 ) -> Result<(), SolveError> {
-    let solvers = Solver::ALL.into_iter().filter(|solver| match solver {
-        Solver::Exact => size.0 <= EXACT_UP_TO,
-        Solver::Paper => size.0 <= 30,
-        Solver::Large | Solver::Anneal => true,
+    let solvers = Solver::ALL.into_iter().filter(|solver| {
+        let applies = match solver {
+            Solver::Exact => size.0 <= EXACT_UP_TO,
+            Solver::Paper => size.0 <= PAPER_UP_TO,
+            Solver::Large | Solver::Anneal => true,
+        };
+        applies && (only.is_empty() || only.contains(solver))
     });
     let runs: Vec<Run> = solvers
         .map(|solver| Run::measure(solver, instances))
