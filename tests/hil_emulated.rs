@@ -69,7 +69,7 @@ fn two_picos_two_m4s_and_two_simulated_clients_equal_six_simulated_ones_to_the_b
             duplicate: 0.01,
             ..Faults::default()
         },
-        wall_limit: Duration::from_secs(300),
+        wall_limit: Duration::from_secs(900),
         threads: 1,
     };
     let quiet = Box::new(|_: &News| {});

@@ -1,12 +1,14 @@
 //! Figures that take longer than a test: `cargo figures NAME`. Each prints what it measured and
 //! exits with 1 if the claim it checks does not hold; a short run of each is among the tests.
 
+mod crashes;
 mod damage;
 mod federated;
 mod fixed;
 mod fuzz;
 mod ledger;
 mod reference;
+mod stations;
 mod transfer;
 
 use std::process::ExitCode;
@@ -23,6 +25,8 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Figure {
+    /// A base station killed at random moments and continued from its checkpoints.
+    Crashes(crashes::Args),
     /// Damaged frames against the decoder.
     Damage(damage::Args),
     /// Mutated inputs against decoders, parsers and state machines.
@@ -33,17 +37,21 @@ enum Figure {
     Fixed(fixed::Args),
     /// The energy ledger's identity over random schedules.
     Ledger(ledger::Args),
+    /// A thousand TCP clients in one round, alone and among misbehaving peers.
+    Stations(stations::Args),
     /// A model through the two state machines over lines that lose, repeat and flip.
     Transfer(transfer::Args),
 }
 
 fn main() -> ExitCode {
     let holds = match Cli::parse().figure {
+        Figure::Crashes(args) => crashes::run(&args),
         Figure::Damage(args) => damage::run(&args),
         Figure::Fuzz(args) => fuzz::run(&args),
         Figure::Federated(args) => federated::run(&args),
         Figure::Fixed(args) => fixed::run(&args),
         Figure::Ledger(args) => ledger::run(&args),
+        Figure::Stations(args) => stations::run(&args),
         Figure::Transfer(args) => transfer::run(&args),
     };
     if holds {

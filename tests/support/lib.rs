@@ -2,6 +2,7 @@
 #![deny(unsafe_code)]
 
 pub mod client;
+pub mod crowd;
 pub mod emulated;
 pub mod folder;
 pub mod in_process;

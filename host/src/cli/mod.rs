@@ -10,6 +10,7 @@ mod bench;
 mod compare;
 mod config;
 mod data;
+mod doctor;
 mod emulate;
 mod gather;
 mod image;
@@ -45,6 +46,8 @@ enum Command {
     Config(config::Args),
     /// List, fetch and inspect data sets.
     Data(data::Args),
+    /// Examine a bench: ports, firmware, shards, keys and line speed.
+    Doctor(doctor::Args),
     /// Start emulated boards, and run rounds with them.
     Emulate(emulate::Args),
     /// Write the Pico's program as a file for its boot mode.
@@ -84,6 +87,7 @@ impl Cli {
             Command::Compare(args) => compare::run(&args),
             Command::Config(args) => config::run(&args),
             Command::Data(args) => data::run(&args),
+            Command::Doctor(args) => doctor::run(&args),
             Command::Emulate(args) => emulate::run(&args),
             Command::Image(args) => image::run(&args),
             Command::Partition(args) => partition::run(&args),

@@ -1,6 +1,7 @@
 //! `gleaner run`: rounds with real boards, emulated boards and simulated clients.
 
 use std::collections::HashMap;
+use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -16,6 +17,7 @@ use crate::station::execute::{self, Listener};
 use crate::station::fleet::Pace;
 use crate::station::news::{News, What};
 use crate::station::setup::{self, Options};
+use crate::view::{View, ViewState};
 use crate::world;
 
 /// Which bench, which scenario, and where the results go.
@@ -56,8 +58,11 @@ pub struct LineArgs {
     faults: Faults,
     /// Wall seconds a board may take for a phase, or for each epoch, before it is lost for the
     /// round.
-    #[arg(long, value_name = "SECONDS", default_value_t = 120)]
+    #[arg(long, value_name = "SECONDS", default_value_t = 300)]
     wall_limit_s: u64,
+    /// Print lines instead of the live view.
+    #[arg(long)]
+    plain: bool,
 }
 
 impl LineArgs {
@@ -111,7 +116,8 @@ pub(super) fn resume(directory: &RunDirectory, output: OutputArgs) -> anyhow::Re
     let line = LineArgs {
         pace: Pace::Fast,
         faults: Faults::default(),
-        wall_limit_s: 120,
+        wall_limit_s: 300,
+        plain: false,
     };
     carry_out(&bench, &scenario, directory, line, output)
 }
@@ -124,22 +130,30 @@ fn carry_out(
     output: OutputArgs,
 ) -> anyhow::Result<ExitCode> {
     let data = world::load_data(scenario)?;
-    let mut progress = Progress::new(output.quiet);
-    let listener: Listener = match output.quiet {
-        true => Box::new(|_| {}),
-        false => plain_lines(bench),
-    };
     let options = line.options(output.threads);
-    let finished = execute::run(
-        scenario,
-        bench,
-        &data,
-        directory,
-        &options,
-        &mut progress,
-        listener,
-    )?;
-    progress.finish();
+    let screen = !output.quiet && !output.json && !line.plain && std::io::stdout().is_terminal();
+    let finished = if screen {
+        let mut view = View::open(ViewState::new(bench))?;
+        let listener = view.listener();
+        execute::run(
+            scenario, bench, &data, directory, &options, &mut view, listener,
+        )?
+    } else {
+        let mut progress = Progress::new(output.quiet);
+        let listener: Listener = match output.quiet {
+            true => Box::new(|_| {}),
+            false => plain_lines(bench),
+        };
+        execute::run(
+            scenario,
+            bench,
+            &data,
+            directory,
+            &options,
+            &mut progress,
+            listener,
+        )?
+    };
     show(scenario, directory, &finished.outcome, output);
     if !output.quiet && !output.json {
         println!("events  {}", events(directory.path()).display());

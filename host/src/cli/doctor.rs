@@ -1,0 +1,49 @@
+//! `gleaner doctor`: says what is wrong with a bench and how to mend it.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use super::scenario::ScenarioArgs;
+use crate::bench::Bench;
+use crate::doctor::{Care, examine};
+use crate::station::setup::overrides;
+use crate::world;
+
+/// Which bench, and how thorough to be.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The bench to examine.
+    #[arg(long, value_name = "FILE", default_value = "bench.toml")]
+    bench: PathBuf,
+    #[command(flatten)]
+    scenario: ScenarioArgs,
+    /// Bytes sent to every board and back; 0 leaves the echo out.
+    #[arg(long, value_name = "N", default_value_t = 1_000_000)]
+    echo_bytes: usize,
+    /// Wall seconds a board has for every answer.
+    #[arg(long, value_name = "SECONDS", default_value_t = 30)]
+    patience_s: u64,
+}
+
+/// Runs `gleaner doctor`; exit code 1 means that something needs mending.
+pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    let bench = Bench::read(&args.bench)?;
+    let scenario = args.scenario.resolve_with(&overrides(&bench))?;
+    let data = world::load_data(&scenario)?;
+    let care = Care {
+        patience: Duration::from_secs(args.patience_s),
+        echo_bytes: args.echo_bytes,
+    };
+    let folder = std::env::temp_dir().join(format!("gleaner-doctor-{}", std::process::id()));
+    let diagnosis = examine(&bench, &scenario, &data, care, &folder);
+    // The folder holds shards of emulated boards; a leftover is harmless.
+    let _ = std::fs::remove_dir_all(folder);
+    let diagnosis = diagnosis?;
+    print!("{diagnosis}");
+    Ok(if diagnosis.is_healthy() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    })
+}

@@ -1,0 +1,160 @@
+//! The view as pixels of a terminal: boards, accuracy, log.
+
+use ratatui::Frame;
+use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::style::{Color, Modifier, Style};
+use ratatui::symbols::Marker;
+use ratatui::text::Line;
+use ratatui::widgets::{Axis, Block, Cell, Chart, Dataset, GraphType, Paragraph, Row, Table};
+
+use super::state::{BoardState, ViewState};
+
+/// Cells of a progress bar.
+const BAR: usize = 16;
+
+/// Draws everything.
+pub fn draw(frame: &mut Frame<'_>, state: &ViewState) {
+    let boards = u16::try_from(state.boards.len()).unwrap_or(u16::MAX);
+    let [top, middle, bottom] = Layout::vertical([
+        Constraint::Length(boards.saturating_add(3)),
+        Constraint::Min(6),
+        Constraint::Length(10),
+    ])
+    .areas(frame.area());
+    draw_boards(frame, top, state);
+    draw_accuracy(frame, middle, state);
+    let lines: Vec<Line<'_>> = state
+        .lines
+        .iter()
+        .map(|line| Line::raw(line.as_str()))
+        .collect();
+    let log = Paragraph::new(lines).block(Block::bordered().title(" log "));
+    frame.render_widget(log, bottom);
+}
+
+fn draw_boards(frame: &mut Frame<'_>, area: Rect, state: &ViewState) {
+    let widths = [
+        Constraint::Min(12),
+        Constraint::Length(20),
+        Constraint::Length(20),
+        Constraint::Length(8),
+        Constraint::Length(10),
+        Constraint::Length(22),
+        Constraint::Length(7),
+    ];
+    let head = [
+        "client", "state", "store", "channel", "power", "progress", "rounds",
+    ];
+    let title = format!(
+        " round {} of {}, {:.1} mJ spent; q leaves ",
+        state.round,
+        state.total,
+        1e3 * state.spent_j
+    );
+    let table = Table::new(state.boards.iter().map(row), widths)
+        .header(Row::new(head).style(Style::new().add_modifier(Modifier::BOLD)))
+        .block(Block::bordered().title(title));
+    frame.render_widget(table, area);
+}
+
+fn row(board: &BoardState) -> Row<'_> {
+    let colour = match (board.present, board.doing.as_str()) {
+        (false, _) => Color::Red,
+        (_, "training" | "uploading" | "receiving the model") => Color::Yellow,
+        _ => Color::Green,
+    };
+    let store = match board.stored_j {
+        Some(stored) => format!("{stored:.3} of {:.0} J", board.storage_j),
+        None => "-".to_owned(),
+    };
+    let or_dash = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
+    Row::new([
+        Cell::new(board.name.as_str()),
+        Cell::new(board.doing.as_str()).style(Style::new().fg(colour)),
+        Cell::new(store),
+        Cell::new(or_dash(board.channel.map(|channel| channel.to_string()))),
+        Cell::new(or_dash(
+            board.power_w.map(|power| format!("{:.1} mW", 1e3 * power)),
+        )),
+        Cell::new(board.progress.map_or_else(String::new, bar)),
+        Cell::new(board.rounds.to_string()),
+    ])
+}
+
+/// Writes a share as a bar with its percentage.
+fn bar(share: f64) -> String {
+    let share = share.clamp(0.0, 1.0);
+    let full = (share * BAR as f64).round() as usize;
+    let (done, left) = ("#".repeat(full), ".".repeat(BAR - full));
+    format!("{done}{left} {:3.0}%", 100.0 * share)
+}
+
+fn draw_accuracy(frame: &mut Frame<'_>, area: Rect, state: &ViewState) {
+    let newest = state
+        .accuracy
+        .last()
+        .map_or(String::new(), |(_, accuracy)| {
+            format!(" accuracy {accuracy:.1} % ")
+        });
+    let data = Dataset::default()
+        .marker(Marker::Braille)
+        .graph_type(GraphType::Line)
+        .style(Style::new().fg(Color::Cyan))
+        .data(&state.accuracy);
+    let rounds = state.total.max(1) as f64;
+    let labels = |low: f64, high: f64| [format!("{low:.0}"), format!("{high:.0}")];
+    let chart = Chart::new(vec![data])
+        .block(Block::bordered().title(newest))
+        .x_axis(
+            Axis::default()
+                .bounds([0.0, rounds])
+                .labels(labels(0.0, rounds)),
+        )
+        .y_axis(
+            Axis::default()
+                .bounds([0.0, 100.0])
+                .labels(labels(0.0, 100.0)),
+        );
+    frame.render_widget(chart, area);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bench::template;
+    use ratatui::Terminal;
+    use ratatui::backend::TestBackend;
+
+    #[test]
+    fn boards_accuracy_and_log_are_on_the_screen() {
+        let mut state = ViewState::new(&template());
+        state.start(3, 10);
+        state.accuracy.push((3.0, 61.5));
+        state.boards[0].progress = Some(0.5);
+        state.boards[0].channel = Some(2);
+        state.note("pico-0: hello".to_owned());
+        let mut terminal = Terminal::new(TestBackend::new(110, 30)).unwrap();
+        terminal.draw(|frame| draw(frame, &state)).unwrap();
+        let buffer = terminal.backend().buffer();
+        let text: String = buffer.content().iter().map(|cell| cell.symbol()).collect();
+        for words in [
+            "pico-0",
+            "m4-1",
+            "round 3 of 10",
+            "########........  50%",
+            "61.5 %",
+            "hello",
+        ] {
+            assert!(text.contains(words), "{words} in {text}");
+        }
+    }
+
+    #[test]
+    fn a_tiny_terminal_is_no_reason_to_panic() {
+        for (width, height) in [(1, 1), (10, 3), (40, 8)] {
+            let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
+            let state = ViewState::new(&template());
+            terminal.draw(|frame| draw(frame, &state)).unwrap();
+        }
+    }
+}

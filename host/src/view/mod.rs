@@ -1,0 +1,111 @@
+//! The live view of a run with boards: who does what, and how accuracy grows.
+//!
+//! [`state`] gathers what is heard and [`draw`] shows it; both are plain functions of what
+//! happened. This file keeps the terminal.
+
+mod draw;
+mod state;
+
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use ratatui::crossterm::event::{self, Event, KeyCode, KeyModifiers};
+
+pub use draw::draw;
+pub use state::{BoardState, ViewState};
+
+use crate::engine::RoundLog;
+use crate::run::Observer;
+use crate::station::news::News;
+
+/// How often the screen is drawn.
+const FRAME: Duration = Duration::from_millis(150);
+
+/// A view on the terminal; dropping it gives the terminal back.
+pub struct View {
+    state: Arc<Mutex<ViewState>>,
+    stop: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl View {
+    /// Takes the terminal.
+    ///
+    /// # Errors
+    /// When there is none to take.
+    pub fn open(state: ViewState) -> io::Result<Self> {
+        let mut terminal = ratatui::try_init()?;
+        let state = Arc::new(Mutex::new(state));
+        let stop = Arc::new(AtomicBool::new(false));
+        let (seen, stopped) = (Arc::clone(&state), Arc::clone(&stop));
+        let thread = std::thread::spawn(move || {
+            while !stopped.load(Ordering::Relaxed) {
+                let now = seen.lock().unwrap_or_else(PoisonError::into_inner).clone();
+                // A frame that could not be drawn is drawn next time.
+                let _ = terminal.draw(|frame| draw(frame, &now));
+                if event::poll(FRAME).unwrap_or(false) && wants_to_leave() {
+                    ratatui::restore();
+                    // The last checkpoint is what a run interrupted by hand goes on from.
+                    std::process::exit(130);
+                }
+            }
+        });
+        Ok(Self {
+            state,
+            stop,
+            thread: Some(thread),
+        })
+    }
+
+    /// Returns what tells the view of news.
+    #[must_use]
+    pub fn listener(&self) -> Box<dyn FnMut(&News) + Send> {
+        let state = Arc::clone(&self.state);
+        Box::new(move |news| {
+            state
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .hear(news);
+        })
+    }
+}
+
+fn wants_to_leave() -> bool {
+    match event::read() {
+        Ok(Event::Key(key)) => {
+            let interrupt = key.modifiers.contains(KeyModifiers::CONTROL);
+            key.code == KeyCode::Char('q') || (interrupt && key.code == KeyCode::Char('c'))
+        }
+        _ => false,
+    }
+}
+
+impl Observer for View {
+    fn started(&mut self, done: usize, total: usize) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.start(done, total);
+    }
+
+    fn round(&mut self, log: &RoundLog) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.finish_round(log);
+    }
+
+    fn notice(&mut self, text: &str) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.note(text.to_owned());
+    }
+}
+
+impl Drop for View {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+        ratatui::restore();
+    }
+}

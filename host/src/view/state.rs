@@ -1,0 +1,220 @@
+//! What the view knows, gathered from news and finished rounds.
+
+use std::collections::VecDeque;
+
+use crate::bench::{Bench, LinkKind};
+use crate::engine::{ClientState, RoundLog};
+use crate::station::news::{News, What};
+
+/// Lines of the log that are kept.
+const LINES: usize = 8;
+
+/// One client on the screen.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BoardState {
+    /// Its name.
+    pub name: String,
+    /// What it is doing.
+    pub doing: String,
+    /// Whether it is there.
+    pub present: bool,
+    /// Joules in its store, if it told.
+    pub stored_j: Option<f64>,
+    /// Joules its store can hold.
+    pub storage_j: f64,
+    /// Its channel in this round.
+    pub channel: Option<usize>,
+    /// Its power in this round.
+    pub power_w: Option<f64>,
+    /// Share of the running transfer or of the epochs that is done.
+    pub progress: Option<f64>,
+    /// Epochs ordered.
+    epochs: u32,
+    /// Rounds it took part in.
+    pub rounds: u32,
+}
+
+/// Everything on the screen.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ViewState {
+    /// The clients, in order of their numbers.
+    pub boards: Vec<BoardState>,
+    /// Finished rounds.
+    pub round: u32,
+    /// All rounds.
+    pub total: usize,
+    /// Accuracy in percent after rounds.
+    pub accuracy: Vec<(f64, f64)>,
+    /// Joules spent by all.
+    pub spent_j: f64,
+    /// The newest lines of the log.
+    pub lines: VecDeque<String>,
+}
+
+impl ViewState {
+    /// The state before anything happened.
+    #[must_use]
+    pub fn new(bench: &Bench) -> Self {
+        let board = |entry: &crate::bench::Entry| BoardState {
+            name: entry.name.clone(),
+            doing: match entry.link {
+                LinkKind::Simulated => "simulated".to_owned(),
+                _ => "not connected".to_owned(),
+            },
+            present: entry.link == LinkKind::Simulated,
+            stored_j: None,
+            storage_j: entry.storage_j,
+            channel: None,
+            power_w: None,
+            progress: None,
+            epochs: 0,
+            rounds: 0,
+        };
+        Self {
+            boards: bench.clients.iter().map(board).collect(),
+            ..Self::default()
+        }
+    }
+
+    /// Rounds begin.
+    pub fn start(&mut self, done: usize, total: usize) {
+        self.round = u32::try_from(done).unwrap_or(u32::MAX);
+        self.total = total;
+    }
+
+    /// Takes a line for the log.
+    pub fn note(&mut self, line: String) {
+        if self.lines.len() == LINES {
+            self.lines.pop_front();
+        }
+        self.lines.push_back(line);
+    }
+
+    /// Takes news of a client.
+    pub fn hear(&mut self, news: &News) {
+        let Some(board) = self.boards.get_mut(news.client as usize) else {
+            return;
+        };
+        let words = news.what.words();
+        match &news.what {
+            What::Receiving { have, of } => {
+                board.doing = "uploading".to_owned();
+                board.progress = Some(f64::from(*have) / f64::from((*of).max(1)));
+                return;
+            }
+            What::Epoch { done } => {
+                board.doing = "training".to_owned();
+                board.progress = Some(f64::from(*done) / f64::from(board.epochs.max(1)));
+                return;
+            }
+            What::Ordered {
+                epochs,
+                channel,
+                power_w,
+            } => {
+                board.doing = "training".to_owned();
+                board.epochs = *epochs;
+                (board.channel, board.power_w) = (Some(*channel), Some(*power_w));
+                board.progress = Some(0.0);
+                return;
+            }
+            What::Sending { .. } => {
+                board.doing = "receiving the model".to_owned();
+                board.progress = None;
+                return;
+            }
+            What::Sent | What::Arrived { .. } | What::Absent { .. } => return,
+            What::Opened { .. } => {
+                board.doing = "greeting".to_owned();
+                return;
+            }
+            What::Reported(measured) => {
+                board.stored_j = Some(measured.stored_j);
+                board.progress = None;
+            }
+            What::Connected { .. } => {
+                board.doing = "ready".to_owned();
+                board.present = true;
+            }
+            What::Gone { .. } | What::Lost { .. } | What::Refused { .. } => {
+                board.doing = "not connected".to_owned();
+                board.present = false;
+                board.progress = None;
+            }
+            What::Missing { .. } => {
+                board.doing = "lost for the round".to_owned();
+                board.progress = None;
+            }
+            What::Uploaded { .. } => {
+                board.doing = "delivered".to_owned();
+                board.progress = Some(1.0);
+            }
+            What::Reconciled { .. } | What::LedgerDiffers { .. } => {}
+        }
+        let line = format!("{}: {words}", board.name);
+        self.note(line);
+    }
+
+    /// Takes a finished round.
+    pub fn finish_round(&mut self, log: &RoundLog) {
+        self.round = log.round.round;
+        self.spent_j = log.round.spent_j;
+        if let Some(accuracy) = log.round.accuracy {
+            self.accuracy
+                .push((f64::from(log.round.round), 100.0 * accuracy));
+        }
+        for (board, row) in self.boards.iter_mut().zip(&log.clients) {
+            board.rounds += u32::from(row.state == ClientState::Trained);
+            (board.channel, board.power_w, board.progress) = (None, None, None);
+            if board.present && board.doing != "simulated" {
+                board.doing = "ready".to_owned();
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bench::template;
+
+    fn hear(state: &mut ViewState, what: What) {
+        state.hear(&News {
+            client: 0,
+            round: Some(1),
+            what,
+        });
+    }
+
+    #[test]
+    fn a_board_is_followed_from_absence_to_delivery_and_back() {
+        let mut state = ViewState::new(&template());
+        assert_eq!(state.boards[0].doing, "not connected");
+        let ordered = What::Ordered {
+            epochs: 4,
+            channel: 2,
+            power_w: 0.1,
+        };
+        hear(&mut state, ordered);
+        hear(&mut state, What::Epoch { done: 1 });
+        assert_eq!(state.boards[0].progress, Some(0.25));
+        assert_eq!(state.boards[0].channel, Some(2));
+        hear(&mut state, What::Receiving { have: 21, of: 42 });
+        assert_eq!(
+            (state.boards[0].doing.as_str(), state.boards[0].progress),
+            ("uploading", Some(0.5))
+        );
+        let reason = "unplugged".to_owned();
+        hear(&mut state, What::Gone { reason });
+        assert!(!state.boards[0].present);
+        assert!(state.lines.back().unwrap().contains("unplugged"));
+    }
+
+    #[test]
+    fn the_log_keeps_its_newest_lines() {
+        let mut state = ViewState::new(&template());
+        (0..20).for_each(|n| state.note(n.to_string()));
+        assert_eq!(state.lines.len(), LINES);
+        assert_eq!(state.lines.back().unwrap(), "19");
+    }
+}

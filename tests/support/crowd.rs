@@ -1,0 +1,292 @@
+//! A crowd of TCP clients for a base station, honest and otherwise, and one round with them.
+
+use std::io;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use gleaner_host::link::{Endpoint, Place};
+use gleaner_host::station::Handle;
+use gleaner_host::station::board::{Identity, Job, Limits, Outcome, Standing};
+use gleaner_shared::energy::CostModel;
+use gleaner_shared::units::{Micros, NanoWatts, PicoJoules};
+use gleaner_shared::wire::FrameBuffer;
+use gleaner_shared::wire::Key;
+use gleaner_shared::wire::link::{DeviceLink, Timing};
+use gleaner_shared::wire::message::{
+    DeviceId, DeviceToHost, Hello, LinkMessage, ModelHash, ModelShape, Offer, Order, Payload,
+    ShardStatus, Version,
+};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::mpsc;
+use tokio::time::{sleep, timeout};
+
+use crate::client::{Client, update_of};
+
+/// Bytes of a model at 8 bits a parameter, each way.
+pub const MODEL_BYTES: usize = 39_760;
+
+/// How a client behaves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Manners {
+    /// Does what it should.
+    Honest,
+    /// Reads and answers a few bytes at a time.
+    Slow,
+    /// Never says a word.
+    Silent,
+    /// Opens a session and offers four billion bytes, again and again.
+    Absurd,
+    /// Sends frames that never end.
+    Endless,
+}
+
+impl Manners {
+    /// The ways to misbehave.
+    pub const BAD: [Self; 4] = [Self::Slow, Self::Absurd, Self::Silent, Self::Endless];
+}
+
+/// The key of every client of a crowd.
+pub const KEY: Key = Key::new([5; 32]);
+
+/// A local line is fast, but a thousand of them share two processors.
+#[must_use]
+pub fn timing() -> Timing {
+    let second = Micros(1_000_000);
+    Timing {
+        frame: Micros(100),
+        retry: second,
+        retry_max: Micros(8 * second.0),
+        keep_alive: Micros(4 * second.0),
+        silence: Micros(60 * second.0),
+        stall: Micros(120 * second.0),
+        window: 16,
+    }
+}
+
+/// Listens for one client's base station and returns the port; the client serves for ever.
+///
+/// # Errors
+/// When the system has no port to give.
+pub async fn listen(number: u32, manners: Manners) -> io::Result<u16> {
+    let listener = TcpListener::bind("127.0.0.1:0").await?;
+    let port = listener.local_addr()?.port();
+    tokio::spawn(async move {
+        let mut client = Client::new(number, KEY, timing(), MODEL_BYTES);
+        while let Ok((stream, _)) = listener.accept().await {
+            let _ = stream.set_nodelay(true);
+            // However the line ended, the next may come.
+            let _ = match manners {
+                Manners::Honest => client.serve(stream).await,
+                Manners::Slow => slow(number, stream).await,
+                Manners::Silent => silent(stream).await,
+                Manners::Absurd => absurd(number, stream).await,
+                Manners::Endless => endless(stream).await,
+            };
+        }
+    });
+    Ok(port)
+}
+
+async fn silent(mut stream: TcpStream) -> io::Result<()> {
+    let mut sink = [0; 256];
+    while stream.read(&mut sink).await? > 0 {}
+    Ok(())
+}
+
+/// An honest client behind a line of 200 bytes a second.
+async fn slow(number: u32, stream: TcpStream) -> io::Result<()> {
+    let (near, far) = tokio::io::duplex(64);
+    let served = tokio::spawn(async move {
+        let mut client = Client::new(number, KEY, timing(), MODEL_BYTES);
+        client.serve(near).await
+    });
+    let (mut from_host, mut to_host) = stream.into_split();
+    let (mut from_client, mut to_client) = tokio::io::split(far);
+    let down = trickle(&mut from_host, &mut to_client);
+    let up = trickle(&mut from_client, &mut to_host);
+    let ended = tokio::try_join!(down, up);
+    served.abort();
+    ended.map(drop)
+}
+
+async fn trickle<R, W>(from: &mut R, to: &mut W) -> io::Result<()>
+where
+    R: tokio::io::AsyncRead + Unpin,
+    W: tokio::io::AsyncWrite + Unpin,
+{
+    let mut drop = [0; 20];
+    loop {
+        let len = from.read(&mut drop).await?;
+        if len == 0 {
+            return Ok(());
+        }
+        to.write_all(&drop[..len]).await?;
+        sleep(Duration::from_millis(100)).await;
+    }
+}
+
+async fn endless(mut stream: TcpStream) -> io::Result<()> {
+    let noise = [0x55; 4096];
+    loop {
+        stream.write_all(&noise).await?;
+        sleep(Duration::from_millis(500)).await;
+    }
+}
+
+async fn absurd(number: u32, mut stream: TcpStream) -> io::Result<()> {
+    let hello = Hello {
+        version: Version::OURS,
+        device: DeviceId([number as u8; 12]),
+        host_nonce: [0; 16],
+        device_nonce: [0; 16],
+        secure: true,
+        build: heapless::String::new(),
+        board: heapless::String::new(),
+        shape: ModelShape {
+            inputs: u16::MAX,
+            hidden: u16::MAX,
+            outputs: u16::MAX,
+        },
+        largest_transfer: u32::MAX,
+        shard: ShardStatus::Present {
+            samples: u32::MAX,
+            client: number,
+            inputs: u16::MAX,
+            classes: u16::MAX,
+            crc: 0,
+        },
+        ledger: None,
+        last_round: None,
+    };
+    let mut link = DeviceLink::new(KEY, [number as u8; 32], hello, timing());
+    let (begin, mut frame) = (Instant::now(), FrameBuffer::new());
+    let mut piece = [0; 1024];
+    for transfer in 0.. {
+        let now = Micros(begin.elapsed().as_micros() as u64);
+        let offer = Offer {
+            transfer,
+            payload: Payload::Update,
+            round: 0,
+            len: u32::MAX,
+            hash: ModelHash::default(),
+        };
+        // Before there is a session this is refused, and tried again.
+        let _ = link.send(DeviceToHost::Link(LinkMessage::Offer(offer)));
+        while let Some(bytes) = link.transmit(now, &[], &mut frame) {
+            stream.write_all(bytes).await?;
+        }
+        if let Ok(len) = timeout(Duration::from_millis(100), stream.read(&mut piece)).await {
+            let len = len?;
+            if len == 0 {
+                break;
+            }
+            let mut bytes = &piece[..len];
+            while !bytes.is_empty() {
+                let _ = link.receive(now, &mut bytes, &mut []);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// What a round with a crowd came to.
+#[derive(Clone, Debug, Default)]
+pub struct CrowdRound {
+    /// Honest clients whose update arrived as sent.
+    pub delivered: usize,
+    /// Honest clients that were lost, with the first reason.
+    pub lost: Option<String>,
+    /// Wall time until the last honest client's update was in.
+    pub wall: Duration,
+    /// Misbehaving clients that were believed.
+    pub believed: usize,
+}
+
+/// Connects to everybody, then runs one round: model to all, update from all.
+pub async fn round(peers: &[(Manners, u16)]) -> CrowdRound {
+    let (news, mut heard) = mpsc::unbounded_channel();
+    tokio::spawn(async move { while heard.recv().await.is_some() {} });
+    let boards: Vec<Arc<Handle>> = (0..)
+        .zip(peers)
+        .map(|(client, &(_, port))| {
+            let identity = Identity {
+                client,
+                endpoint: Endpoint::new(Place::Tcp(format!("127.0.0.1:{port}"))),
+                key: KEY,
+                timing: timing(),
+                seed: 1,
+                storage: PicoJoules(1_000),
+                income: PicoJoules(1),
+                cost: CostModel::paper(1e-26, 5e8),
+                shard_crc: None,
+            };
+            let standing = Standing::new(PicoJoules(1_000), PicoJoules(1_000));
+            Arc::new(Handle::spawn(identity, standing, news.clone()))
+        })
+        .collect();
+    for (board, (manners, _)) in boards.iter().zip(peers) {
+        if *manners == Manners::Honest {
+            let _ = board.greet(Duration::from_secs(60)).await;
+        }
+    }
+    let job = job();
+    let begin = Instant::now();
+    let (mut honest, mut others) = (Vec::new(), Vec::new());
+    for (board, (client, &(manners, _))) in boards.iter().zip((0u32..).zip(peers)) {
+        let (board, job) = (Arc::clone(board), job.clone());
+        let task = tokio::spawn(async move { (client, board.work(job).await) });
+        match manners {
+            Manners::Honest => honest.push(task),
+            _ => others.push(task),
+        }
+    }
+    let mut outcome = CrowdRound::default();
+    for task in honest {
+        match task.await {
+            Ok((client, Outcome::Done(_, bytes))) if bytes == update_of(client, 0, MODEL_BYTES) => {
+                outcome.delivered += 1;
+            }
+            Ok((_, Outcome::Missing(reason))) => outcome.lost = Some(reason),
+            _ => outcome.lost = Some("another update than was sent".to_owned()),
+        }
+    }
+    outcome.wall = begin.elapsed();
+    // The others would keep their tasks until their time is up; nobody waits for them.
+    for task in others {
+        if task.is_finished() && matches!(task.await, Ok((_, Outcome::Done(..)))) {
+            outcome.believed += 1;
+        }
+    }
+    outcome
+}
+
+fn job() -> Job {
+    let model: Arc<[u8]> = update_of(u32::MAX, 0, MODEL_BYTES).into();
+    let limit = Duration::from_secs(60);
+    Job {
+        order: Order {
+            round: 0,
+            participate: true,
+            channel: 0,
+            uplink_bits: 8,
+            epochs: 1,
+            power: NanoWatts(1),
+            airtime: Micros(1),
+            learning_rate_q24: 1,
+            seed: 1,
+            model: ModelHash::of(&model),
+            deadline: Micros(1),
+        },
+        model,
+        update: None,
+        upload_bytes: MODEL_BYTES,
+        limits: Limits {
+            connect: limit,
+            download: limit,
+            epoch: limit,
+            upload: limit,
+        },
+        pace: None,
+    }
+}
