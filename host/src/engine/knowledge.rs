@@ -234,7 +234,21 @@ impl Knowledge {
 
     /// Recomputes the divergences from the gradients.
     pub fn refresh_delta(&mut self, weights: &[f64]) {
-        self.delta = self.divergence.estimate(weights, &self.gradients);
+        let longest = self.gradients.iter().map(Vec::len).max().unwrap_or(0);
+        if self
+            .gradients
+            .iter()
+            .all(|gradient| gradient.len() == longest)
+        {
+            self.delta = self.divergence.estimate(weights, &self.gradients);
+            return;
+        }
+        // A client that was never heard, lost before round 1, counts as one without a direction.
+        let mut padded = self.gradients.clone();
+        for gradient in &mut padded {
+            gradient.resize(longest, 0.0);
+        }
+        self.delta = self.divergence.estimate(weights, &padded);
     }
 
     /// Takes new constants where there are any; 0/0 keeps the last.

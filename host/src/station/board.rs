@@ -25,8 +25,9 @@ use crate::link::Endpoint;
 
 /// Between two attempts to open a line, at first and at most.
 const REOPEN: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(2));
-/// Orders of one session that may be declined for want of the model before giving up.
-const MODEL_TRIES: u32 = 3;
+/// Orders of one session that may be declined, for want of the model or for old work, before
+/// giving up.
+const ORDER_TRIES: u32 = 4;
 
 /// Who a board is and how it is reached.
 #[derive(Clone, Debug)]
@@ -502,7 +503,7 @@ impl Board {
         {
             self.deliver(job, Payload::Update, update).await?;
         }
-        for _ in 0..MODEL_TRIES {
+        for _ in 0..ORDER_TRIES {
             self.session.reply = None;
             if self.peer.send(HostToDevice::Order(job.order)).is_err() {
                 return Err(Interrupted);
@@ -534,6 +535,11 @@ impl Board {
                 Some(DeclineReason::Busy { round }) if round == job.order.round => {
                     self.session.holds = Some(job.order.model);
                     return Ok(None);
+                }
+                // Left from a session that died: the base station went back behind it.
+                Some(DeclineReason::Busy { round }) => {
+                    let cancelled = self.peer.send(HostToDevice::Cancel { round });
+                    cancelled.map_err(|_| Interrupted)?;
                 }
                 Some(reason) => return Ok(Some(format!("declined: {}", why(&reason)))),
             }
