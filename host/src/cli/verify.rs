@@ -3,8 +3,11 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use anyhow::ensure;
+
 use crate::run::RunDirectory;
 use crate::station::execute::verify;
+use crate::station::journal::EVENTS;
 
 /// Which run.
 #[derive(Debug, clap::Args)]
@@ -18,7 +21,13 @@ pub struct Args {
 
 /// Runs `gleaner verify`; exit code 1 means that the replay ended with another model.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    let verdict = verify(&RunDirectory::new(&args.directory), args.threads)?;
+    let directory = RunDirectory::new(&args.directory);
+    ensure!(
+        directory.file(EVENTS).is_file(),
+        "{} holds no {EVENTS}: only runs of `gleaner run` and `gleaner emulate --run` can be replayed",
+        args.directory.display()
+    );
+    let verdict = verify(&directory, args.threads)?;
     println!("orders    {} replayed", verdict.orders);
     println!("recorded  sha256 {}", verdict.recorded);
     println!("replayed  sha256 {}", verdict.replayed);
