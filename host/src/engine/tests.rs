@@ -8,9 +8,13 @@ const SAMPLES: [u32; 10] = [900, 1100, 1000, 950, 1050, 870, 1130, 990, 1010, 10
 /// F_i(x) = |x - t_i|^2 / 2 with a target t_i of its own for every client.
 struct Parabolas {
     rate: f32,
-    /// This client trains and is never heard.
-    mute: Option<usize>,
+    /// Whether a client trains in a round and is not heard.
+    mute: Mute,
 }
+
+type Mute = fn(round: u32, client: usize) -> bool;
+
+const NOBODY: Mute = |_, _| false;
 
 impl Parabolas {
     fn target(client: usize) -> [f32; 2] {
@@ -35,7 +39,7 @@ impl Fleet for Parabolas {
 
     fn train(&mut self, broadcast: &Broadcast<'_>) -> Result<Vec<Reply>, FleetError> {
         let reply = |order: &Order| {
-            if self.mute == Some(order.client) {
+            if (self.mute)(broadcast.round, order.client) {
                 return Reply::Lost("no answer within 2 s".to_owned());
             }
             let mut model = broadcast.model.to_vec();
@@ -83,7 +87,7 @@ fn scenario(scheduler: Scheduler, estimates: Estimates) -> Scenario {
     resolve("paper-mlp", &overrides).unwrap()
 }
 
-fn run(scenario: &Scenario, mute: Option<usize>) -> (Vec<RoundLog>, State) {
+fn run(scenario: &Scenario, mute: Mute) -> (Vec<RoundLog>, State) {
     let mut fleet = Parabolas {
         rate: scenario.learning.learning_rate as f32,
         mute,
@@ -100,7 +104,7 @@ fn run(scenario: &Scenario, mute: Option<usize>) -> (Vec<RoundLog>, State) {
 #[test]
 fn training_moves_towards_the_clients_under_every_scheduler() {
     for &scheduler in Scheduler::ALL {
-        let (logs, state) = run(&scenario(scheduler, Estimates::Oracle), None);
+        let (logs, state) = run(&scenario(scheduler, Estimates::Oracle), NOBODY);
         assert_eq!(logs.len(), 25, "{scheduler}");
         assert!(
             state.model()[0] > 0.1 && state.model()[1] < -0.1,
@@ -112,7 +116,7 @@ fn training_moves_towards_the_clients_under_every_scheduler() {
 #[test]
 fn the_rows_add_up_to_rounds_queues_and_balances() {
     for &scheduler in Scheduler::ALL {
-        let (logs, state) = run(&scenario(scheduler, Estimates::Uplink), None);
+        let (logs, state) = run(&scenario(scheduler, Estimates::Uplink), NOBODY);
         let mut queues = [0.0f64; 10];
         let mut balances = [0.0f64; 10];
         for log in &logs {
@@ -148,7 +152,10 @@ fn the_rows_add_up_to_rounds_queues_and_balances() {
 
 #[test]
 fn a_client_that_is_never_heard_is_logged_pays_and_changes_nothing() {
-    let (logs, _) = run(&scenario(Scheduler::RoundRobin, Estimates::Oracle), Some(4));
+    let (logs, _) = run(
+        &scenario(Scheduler::RoundRobin, Estimates::Oracle),
+        |_, client| client == 4,
+    );
     let silences = logs
         .iter()
         .flat_map(|log| &log.round.absent)
@@ -166,7 +173,7 @@ fn a_client_that_is_never_heard_is_logged_pays_and_changes_nothing() {
 
 #[test]
 fn learning_from_uploads_starts_with_a_round_that_everybody_pays_for() {
-    let (logs, _) = run(&scenario(Scheduler::Cre, Estimates::Uplink), None);
+    let (logs, _) = run(&scenario(Scheduler::Cre, Estimates::Uplink), NOBODY);
     assert_eq!((logs.len(), logs[0].round.round), (26, 0));
     assert_eq!(logs[0].round.participants.len(), 10);
     assert!(
@@ -175,8 +182,28 @@ fn learning_from_uploads_starts_with_a_round_that_everybody_pays_for() {
             .iter()
             .all(|row| row.radio_j > 0.0 && row.epochs == 1)
     );
-    let (logs, _) = run(&scenario(Scheduler::Cre, Estimates::Oracle), None);
+    let (logs, _) = run(&scenario(Scheduler::Cre, Estimates::Oracle), NOBODY);
     assert_eq!(logs[0].round.round, 1, "exact estimates are free");
+}
+
+#[test]
+fn a_client_lost_in_the_introduction_is_logged_and_the_rounds_go_on_without_its_gradient() {
+    let scenario = scenario(Scheduler::Cre, Estimates::Uplink);
+    let (logs, state) = run(&scenario, |round, client| round == 0 && client == 4);
+    assert_eq!(logs.len(), 26);
+    let introduction = &logs[0];
+    assert_eq!(introduction.clients[4].state, ClientState::Lost);
+    assert!(matches!(&introduction.round.absent[..], [absence] if absence.client == 4));
+    assert_eq!(introduction.round.participants.len(), 9);
+    let rounds_with_somebody = logs[1..]
+        .iter()
+        .filter(|log| !log.round.participants.is_empty())
+        .count();
+    assert_eq!(rounds_with_somebody, 25);
+    assert!(
+        state.model()[0] > 0.1 && state.model()[1] < -0.1,
+        "{state:?}"
+    );
 }
 
 #[test]
@@ -185,7 +212,7 @@ fn a_model_that_diverges_stops_the_run_with_the_rate_to_lower() {
     scenario.run.rounds = 400;
     let mut fleet = Parabolas {
         rate: 1e9,
-        mute: None,
+        mute: NOBODY,
     };
     let mut engine = Engine::new(&scenario, &mut fleet, &NoTest, vec![0.0, 0.0]);
     let error = std::iter::from_fn(|| Some(engine.step()))
