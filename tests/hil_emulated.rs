@@ -10,9 +10,8 @@ use gleaner_host::emulator::image::EmulatedBoard;
 use gleaner_host::link::faults::Faults;
 use gleaner_host::run::{self, RunDirectory, Silent};
 use gleaner_host::scenario::{Override, Scenario, resolve};
-use gleaner_host::station::execute;
+use gleaner_host::station::execute::{self, Audience};
 use gleaner_host::station::fleet::Pace;
-use gleaner_host::station::news::News;
 use gleaner_host::station::setup::Options;
 use gleaner_host::world;
 use gleaner_tests::emulated::available;
@@ -72,7 +71,6 @@ fn two_picos_two_m4s_and_two_simulated_clients_equal_six_simulated_ones_to_the_b
         wall_limit: Duration::from_secs(900),
         threads: 1,
     };
-    let quiet = Box::new(|_: &News| {});
     let directory = mixed.run();
     let finished = execute::run(
         &scenario,
@@ -80,8 +78,7 @@ fn two_picos_two_m4s_and_two_simulated_clients_equal_six_simulated_ones_to_the_b
         &data,
         &directory,
         &options,
-        &mut Silent,
-        quiet,
+        Audience::of(&mut Silent),
     );
     let finished = match finished {
         Err(execute::StationError::Setup(gleaner_host::station::setup::SetupError::Emulator {

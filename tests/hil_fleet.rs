@@ -7,12 +7,13 @@ use std::time::Duration;
 use gleaner_host::link::faults::Faults;
 use gleaner_host::run::{self, Observer, RunDirectory, Silent};
 use gleaner_host::scenario::Scenario;
-use gleaner_host::station::execute::{self, Finished};
+use gleaner_host::station::execute::{self, Audience, Finished};
 use gleaner_host::station::fleet::Pace;
 use gleaner_host::station::journal::{self, EVENTS, Line};
 use gleaner_host::station::news::{News, What};
 use gleaner_host::station::setup::Options;
 use gleaner_host::world;
+use gleaner_shared::units::PicoJoules;
 use gleaner_tests::folder::Folder;
 use gleaner_tests::mixed::{bench, scenario};
 use gleaner_tests::served::{Button, Served};
@@ -43,12 +44,12 @@ fn on_bench(
     let (bench, boards) = bench(scenario, &data);
     let buttons: Vec<Button> = boards.iter().map(Served::button).collect();
     let mut listener = listener;
-    let listener = Box::new(move |news: &News| listener(news, &buttons));
+    let audience = Audience {
+        listener: Box::new(move |news: &News| listener(news, &buttons)),
+        ..Audience::of(observer)
+    };
     let directory = folder.run();
-    execute::run(
-        scenario, &bench, &data, &directory, options, observer, listener,
-    )
-    .unwrap()
+    execute::run(scenario, &bench, &data, &directory, options, audience).unwrap()
 }
 
 fn simulated(scenario: &Scenario, folder: &Folder) -> run::Outcome {
@@ -160,40 +161,62 @@ fn boards_that_are_reset_and_switched_off_all_the_time_finish_with_the_same_mode
     let expected = simulated(&scenario, &alone);
     assert_eq!(finished.outcome.model_sha256, expected.model_sha256);
     assert_eq!(finished.outcome.summary.rounds, 12);
+    let income = PicoJoules::from_joules(scenario.device.harvest_j).0;
+    let books = journal::read(&folder.run().file(EVENTS)).unwrap();
+    let closed = books.iter().filter_map(|line| match line {
+        Line::News { news, .. } => match &news.what {
+            What::Closed { ledger } => Some((news.round?, news.client, ledger)),
+            _ => None,
+        },
+        Line::Session { .. } => None,
+    });
+    let mut count = 0;
+    for (round, client, ledger) in closed {
+        count += 1;
+        assert_eq!(ledger.rounds, round, "client {client}");
+        let harvested = u64::from(round) * income;
+        assert_eq!(
+            ledger.harvested.0, harvested,
+            "client {client}, round {round}"
+        );
+        assert!(ledger.is_consistent());
+    }
+    assert_eq!(count, 4 * 12);
 }
 
 #[test]
 fn a_board_that_never_comes_is_absent_with_a_reason_and_the_run_replays() {
-    let scenario = scenario("random", 3);
-    let data = world::load_data(&scenario).unwrap();
-    let (mut bench, mut boards) = bench(&scenario, &data);
-    // Nobody listens on the first board's port any more.
-    boards.remove(0);
-    let folder = Folder::new("absent");
-    bench.clients[1].key = None;
-    let options = Options {
-        wall_limit: Duration::from_secs(2),
-        ..OPTIONS
-    };
-    let directory = folder.run();
-    let quiet = Box::new(|_: &News| {});
-    execute::run(
-        &scenario,
-        &bench,
-        &data,
-        &directory,
-        &options,
-        &mut Silent,
-        quiet,
-    )
-    .unwrap();
-    let log = String::from_utf8(folder.file(EVENTS)).unwrap();
-    assert!(
-        log.contains("\"event\":\"absent\"") && log.contains("not connected"),
-        "{log}"
-    );
-    let verdict = execute::verify(&directory, 1).unwrap();
-    assert_eq!(verdict.recorded, verdict.replayed);
+    // CRE begins with a round 0 in which every client should be heard.
+    for (scheduler, first) in [("random", 1), ("cre", 0)] {
+        let scenario = scenario(scheduler, 3);
+        let data = world::load_data(&scenario).unwrap();
+        let (bench, mut boards) = bench(&scenario, &data);
+        // Nobody listens on the first board's port any more.
+        boards.remove(0);
+        let folder = Folder::new(&format!("absent-{scheduler}"));
+        let options = Options {
+            wall_limit: Duration::from_secs(2),
+            ..OPTIONS
+        };
+        let directory = folder.run();
+        let mut silent = Silent;
+        let audience = Audience::of(&mut silent);
+        execute::run(&scenario, &bench, &data, &directory, &options, audience).unwrap();
+        let absent = journal::read(&directory.file(EVENTS)).unwrap();
+        let absent = absent.iter().find_map(|line| match line {
+            Line::News { news, .. } => match &news.what {
+                What::Absent { reason } => Some((news.client, news.round, reason.clone())),
+                _ => None,
+            },
+            Line::Session { .. } => None,
+        });
+        let (client, round, reason) = absent.expect("the absence is in the log");
+        assert_eq!(client, 0, "{scheduler}");
+        assert!(round >= Some(first), "{scheduler}: {round:?}");
+        assert!(reason.contains("not connected"), "{scheduler}: {reason}");
+        let verdict = execute::verify(&directory, 1).unwrap();
+        assert_eq!(verdict.recorded, verdict.replayed, "{scheduler}");
+    }
 }
 
 /// Stops the run after a round, as a crash would.
@@ -214,7 +237,6 @@ fn a_run_that_died_goes_on_from_its_checkpoint_to_the_same_bits() {
     let (bench, _boards) = bench(&scenario, &data);
     let directory = folder.run();
     for stop in [2, 4] {
-        let quiet = Box::new(|_: &News| {});
         let died = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
             let mut observer = StopAfter(stop);
             execute::run(
@@ -223,21 +245,18 @@ fn a_run_that_died_goes_on_from_its_checkpoint_to_the_same_bits() {
                 &data,
                 &directory,
                 &OPTIONS,
-                &mut observer,
-                quiet,
+                Audience::of(&mut observer),
             )
         }));
         assert!(died.is_err());
     }
-    let quiet = Box::new(|_: &News| {});
     let finished = execute::run(
         &scenario,
         &bench,
         &data,
         &directory,
         &OPTIONS,
-        &mut Silent,
-        quiet,
+        Audience::of(&mut Silent),
     )
     .unwrap();
     assert_eq!(finished.outcome.model_sha256, expected);
@@ -247,4 +266,33 @@ fn a_run_that_died_goes_on_from_its_checkpoint_to_the_same_bits() {
         folder.file(RunDirectory::CLIENTS),
         alone.file(RunDirectory::CLIENTS)
     );
+}
+
+#[test]
+fn a_run_stopped_by_hand_in_the_middle_of_a_round_goes_on_to_the_same_bits() {
+    let scenario = scenario("random", 4);
+    let (folder, alone) = (Folder::new("stopped"), Folder::new("not-stopped"));
+    let expected = simulated(&scenario, &alone).model_sha256;
+    let data = world::load_data(&scenario).unwrap();
+    let (bench, _boards) = bench(&scenario, &data);
+    let directory = folder.run();
+    let run = |audience| execute::run(&scenario, &bench, &data, &directory, &OPTIONS, audience);
+    let mut silent = Silent;
+    let audience = Audience::of(&mut silent);
+    let stop = audience.stop.clone();
+    let stopped = run(Audience {
+        listener: Box::new(move |news| {
+            if news.round == Some(3) && matches!(news.what, What::Ordered { .. }) {
+                stop.pull();
+            }
+        }),
+        ..audience
+    });
+    let reason = stopped.unwrap_err().to_string();
+    assert!(reason.contains("stopped by hand"), "{reason}");
+    assert!(!directory.is_complete());
+    let finished = run(Audience::of(&mut Silent)).unwrap();
+    assert_eq!(finished.outcome.model_sha256, expected);
+    let verdict = execute::verify(&directory, 1).unwrap();
+    assert_eq!(verdict.replayed, expected);
 }

@@ -8,14 +8,14 @@ use gleaner_host::link::serial::SerialAddress;
 use gleaner_host::link::{Endpoint, Place, memory};
 use gleaner_host::station::Handle;
 use gleaner_host::station::board::{Closing, Identity, Job, Limits, Outcome, Standing};
-use gleaner_host::station::news::{News, What};
+use gleaner_host::station::news::What;
+use gleaner_host::station::told::{self, Hearer};
 use gleaner_shared::energy::CostModel;
 use gleaner_shared::units::{Micros, NanoWatts, PicoJoules};
 use gleaner_shared::wire::Key;
 use gleaner_shared::wire::link::Timing;
 use gleaner_shared::wire::message::{ModelHash, Order, RoundMark};
 use gleaner_tests::client::{Client, update_of};
-use tokio::sync::mpsc;
 
 const KEY: Key = Key::new([9; 32]);
 const TIMING: Timing = Timing::for_bit_rate(921_600);
@@ -75,8 +75,8 @@ fn closing(round: u32) -> Closing {
     }
 }
 
-fn start(endpoint: Endpoint, key: Key) -> (Handle, mpsc::UnboundedReceiver<News>) {
-    let (news, heard) = mpsc::unbounded_channel();
+fn start(endpoint: Endpoint, key: Key) -> (Handle, Hearer) {
+    let (news, heard) = told::channel();
     let standing = Standing::new(PicoJoules(500), STORE);
     (
         Handle::spawn(identity(endpoint, key), standing, news),
@@ -85,8 +85,8 @@ fn start(endpoint: Endpoint, key: Key) -> (Handle, mpsc::UnboundedReceiver<News>
 }
 
 /// Returns all news so far.
-fn drain(heard: &mut mpsc::UnboundedReceiver<News>) -> Vec<What> {
-    std::iter::from_fn(|| heard.try_recv().ok())
+fn drain(heard: &mut Hearer) -> Vec<What> {
+    std::iter::from_fn(|| heard.try_next())
         .map(|news| news.what)
         .collect()
 }

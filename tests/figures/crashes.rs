@@ -8,9 +8,8 @@ use std::time::{Duration, Instant};
 use gleaner_host::bench::Bench;
 use gleaner_host::link::faults::Faults;
 use gleaner_host::run::{self, RunDirectory, Silent};
-use gleaner_host::station::execute;
+use gleaner_host::station::execute::{self, Audience};
 use gleaner_host::station::fleet::Pace;
-use gleaner_host::station::news::News;
 use gleaner_host::station::setup::Options;
 use gleaner_host::world;
 use gleaner_shared::rng::{Purpose, Rng};
@@ -51,15 +50,13 @@ fn station(directory: &str) -> bool {
         wall_limit: Duration::from_secs(120),
         threads: 1,
     };
-    let quiet = Box::new(|_: &News| {});
     execute::run(
         &scenario,
         &bench,
         &data,
         &directory,
         &options,
-        &mut Silent,
-        quiet,
+        Audience::of(&mut Silent),
     )
     .is_ok()
 }

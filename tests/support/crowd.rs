@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use gleaner_host::link::{Endpoint, Place};
 use gleaner_host::station::Handle;
 use gleaner_host::station::board::{Identity, Job, Limits, Outcome, Standing};
+use gleaner_host::station::told;
 use gleaner_shared::energy::CostModel;
 use gleaner_shared::units::{Micros, NanoWatts, PicoJoules};
 use gleaner_shared::wire::FrameBuffer;
@@ -18,7 +19,6 @@ use gleaner_shared::wire::message::{
 };
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::mpsc;
 use tokio::time::{sleep, timeout};
 
 use crate::client::{Client, update_of};
@@ -205,8 +205,8 @@ pub struct CrowdRound {
 
 /// Connects to everybody, then runs one round: model to all, update from all.
 pub async fn round(peers: &[(Manners, u16)]) -> CrowdRound {
-    let (news, mut heard) = mpsc::unbounded_channel();
-    tokio::spawn(async move { while heard.recv().await.is_some() {} });
+    let (news, heard) = told::channel();
+    drop(heard);
     let boards: Vec<Arc<Handle>> = (0..)
         .zip(peers)
         .map(|(client, &(_, port))| {

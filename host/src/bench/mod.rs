@@ -11,6 +11,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use crate::emulator::image::EmulatedBoard;
 pub use entry::{Chip, Entry, LinkKind, SecretKey};
 pub use error::BenchError;
 pub use init::{from_ports, template};
@@ -25,6 +26,16 @@ pub struct Bench {
 }
 
 impl Bench {
+    /// Returns the boards to emulate.
+    #[must_use]
+    pub fn emulated(&self) -> Vec<EmulatedBoard> {
+        let clients = self.clients.iter();
+        clients
+            .filter(|entry| entry.link == LinkKind::Emulated)
+            .filter_map(|entry| entry.chip?.emulator())
+            .collect()
+    }
+
     /// Reads and checks a file.
     ///
     /// # Errors

@@ -8,7 +8,9 @@ use anyhow::Context;
 
 use super::run::{RoundArgs, on_bench};
 use crate::bench::{Bench, Chip, Entry, LinkKind};
+use crate::emulator::prepare::prepare;
 use crate::station::setup::{shards, start_machine};
+use crate::station::stop::Stop;
 use crate::world;
 
 /// How many boards of which kind.
@@ -87,7 +89,8 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     serve(args, bench)
 }
 
-/// Starts the boards, writes their addresses and waits until standard input ends.
+/// Starts the boards, writes their addresses and waits until standard input ends or somebody
+/// interrupts.
 fn serve(args: &Args, mut bench: Bench) -> anyhow::Result<ExitCode> {
     anyhow::ensure!(
         !args.bench.exists(),
@@ -96,6 +99,7 @@ fn serve(args: &Args, mut bench: Bench) -> anyhow::Result<ExitCode> {
     );
     let scenario = args.rounds.resolve(&bench)?;
     let data = world::load_data(&scenario)?;
+    prepare(&bench.emulated())?;
     let images = shards(&scenario, &data, |_| None)?;
     let folder = std::env::temp_dir().join(format!("gleaner-emulate-{}", std::process::id()));
     let mut machines = Vec::new();
@@ -116,7 +120,14 @@ fn serve(args: &Args, mut bench: Bench) -> anyhow::Result<ExitCode> {
         args.bench.display(),
         args.bench.display()
     );
-    std::io::copy(&mut std::io::stdin().lock(), &mut std::io::sink())?;
+    let stop = Stop::on_signals();
+    let ended = stop.clone();
+    std::thread::spawn(move || {
+        // Input that cannot be read has ended, too.
+        let _ = std::io::copy(&mut std::io::stdin().lock(), &mut std::io::sink());
+        ended.pull();
+    });
+    stop.wait();
     drop(machines);
     // A leftover in the folder for temporary files is harmless.
     let _ = std::fs::remove_dir_all(folder);

@@ -10,13 +10,16 @@ use super::progress::Progress;
 use super::scenario::ScenarioArgs;
 use super::simulate::{OutputArgs, fresh_directory, show};
 use crate::bench::Bench;
+use crate::emulator::prepare::prepare;
 use crate::link::faults::Faults;
 use crate::run::RunDirectory;
 use crate::scenario::{Override, Scenario, Scheduler};
-use crate::station::execute::{self, Listener};
+use crate::station::execute::{self, Audience, Listener};
 use crate::station::fleet::Pace;
+use crate::station::ledgers::Ledgers;
 use crate::station::news::{News, What};
 use crate::station::setup::{self, Options};
+use crate::station::stop::{INTERRUPTED, Stop};
 use crate::view::{View, ViewState};
 use crate::world;
 
@@ -105,7 +108,11 @@ impl RoundArgs {
         let mut overrides = setup::overrides(bench);
         let scheduler = self.scheduler.iter();
         overrides.extend(scheduler.map(|it| Override::new("run.scheduler", it.word())));
-        Ok(self.scenario.resolve_with(&overrides)?)
+        let mut scenario = self.scenario.clone();
+        // A round with boards takes seconds, its checkpoint does not: none is done twice.
+        let every = Override::new("run.checkpoint_every", 1);
+        scenario.overrides.insert(0, every);
+        Ok(scenario.resolve_with(&overrides)?)
     }
 }
 
@@ -132,30 +139,47 @@ fn carry_out(
     let data = world::load_data(scenario)?;
     let options = line.options(output.threads);
     let screen = !output.quiet && !output.json && !line.plain && std::io::stdout().is_terminal();
+    prepare(&bench.emulated())?;
+    let stop = Stop::on_signals();
+    let follow = |audience: Audience<'_>| {
+        execute::run(scenario, bench, &data, directory, &options, audience)
+    };
     let finished = if screen {
-        let mut view = View::open(ViewState::new(bench))?;
+        let mut view = View::open(ViewState::new(bench), stop.clone())?;
         let listener = view.listener();
-        execute::run(
-            scenario, bench, &data, directory, &options, &mut view, listener,
-        )?
+        follow(Audience {
+            observer: &mut view,
+            listener,
+            stop: stop.clone(),
+        })
     } else {
         let mut progress = Progress::new(output.quiet);
         let listener: Listener = match output.quiet {
             true => Box::new(|_| {}),
             false => plain_lines(bench),
         };
-        execute::run(
-            scenario,
-            bench,
-            &data,
-            directory,
-            &options,
-            &mut progress,
+        let finished = follow(Audience {
+            observer: &mut progress,
             listener,
-        )?
+            stop: stop.clone(),
+        });
+        progress.finish();
+        finished
+    };
+    let finished = match finished {
+        Err(_) if stop.is_pulled() => {
+            let path = directory.path().display();
+            eprintln!("stopped; `cargo gleaner resume {path}` continues after the last round");
+            return Ok(ExitCode::from(INTERRUPTED));
+        }
+        finished => finished?,
     };
     show(scenario, directory, &finished.outcome, output);
     if !output.quiet && !output.json {
+        let modelled = scenario.device.cycles_per_sample;
+        if let Some(ledgers) = Ledgers::table_of(directory, modelled) {
+            println!("\nledgers of the boards\n{}", ledgers.to_text());
+        }
         println!("events  {}", events(directory.path()).display());
         if options.faults.any() {
             let [frames, lost, corrupted, duplicated, cuts] = finished.faults.read();
@@ -192,6 +216,7 @@ fn plain_lines(bench: &Bench) -> Listener {
                     | What::Opened { .. }
                     | What::Arrived { .. }
                     | What::Absent { .. }
+                    | What::Closed { .. }
             );
             if dull {
                 return;

@@ -8,7 +8,6 @@ use std::time::Duration;
 use gleaner_shared::units::PicoJoules;
 use gleaner_shared::wire::message::{Hello, ShardStatus};
 use tokio::runtime::Runtime;
-use tokio::sync::mpsc;
 
 use crate::bench::{Bench, Entry, LinkKind};
 use crate::data::Dataset;
@@ -18,6 +17,7 @@ use crate::scenario::Scenario;
 use crate::station::Handle;
 use crate::station::board::{Identity, Standing};
 use crate::station::setup::{SetupError, shards, start_machine};
+use crate::station::told;
 
 /// One thing that was looked at.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -192,7 +192,7 @@ async fn talk(
         shard_crc: None,
     };
     let standing = Standing::new(PicoJoules::from_joules(entry.stored_j()), storage);
-    let (news, _heard) = mpsc::unbounded_channel();
+    let (news, _heard) = told::channel();
     let board = Handle::spawn(identity, standing, news);
     let hello = match board.greet(care.patience).await {
         Ok(hello) => hello,

@@ -81,6 +81,20 @@ impl EmulatedBoard {
             .join(binary)
     }
 
+    /// Checks that the compiler can build for the board.
+    ///
+    /// # Errors
+    /// [`EmulatorError::Missing`] with the target to install.
+    pub fn ensure_target(self) -> Result<(), EmulatorError> {
+        if target_installed(self.triple()) {
+            return Ok(());
+        }
+        Err(EmulatorError::Missing {
+            what: format!("the compiler's target {}", self.triple()),
+            fix: format!("rustup target add {}", self.triple()),
+        })
+    }
+
     /// Builds the client's image; see [`Self::ensure`].
     ///
     /// # Errors
@@ -102,16 +116,10 @@ impl EmulatedBoard {
         if is_strict() {
             return existing(image, self.alias());
         }
-        if !target_installed(self.triple()) {
-            return existing(image, self.alias()).map_err(|_| EmulatorError::Missing {
-                what: format!("the compiler's target {}", self.triple()),
-                fix: format!("rustup target add {}", self.triple()),
-            });
+        if let Err(missing) = self.ensure_target() {
+            return existing(image, self.alias()).map_err(|_| missing);
         }
-        let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-        let output = Command::new(cargo)
-            .arg(self.alias())
-            .current_dir(workspace())
+        let output = cargo(&[self.alias()])
             .output()
             .map_err(|source| EmulatorError::Io {
                 emulator: "cargo",
@@ -126,6 +134,13 @@ impl EmulatedBoard {
             })
         }
     }
+}
+
+/// A cargo command in this workspace.
+pub(super) fn cargo(words: &[&str]) -> Command {
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.args(words).current_dir(workspace());
+    command
 }
 
 /// Tells whether nothing may be missing.

@@ -5,10 +5,12 @@
 
 pub mod image;
 pub mod machine;
+pub mod prepare;
 pub mod qemu;
 pub mod rp2040;
 
 use std::path::PathBuf;
+use std::process::{Command, Stdio};
 
 /// Why an emulated board does not run.
 #[derive(Debug, thiserror::Error)]
@@ -53,4 +55,11 @@ pub(crate) fn workspace() -> PathBuf {
     let mut root = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
     root.pop();
     root
+}
+
+/// Tells whether a program is there and starts.
+fn answers(program: &str) -> bool {
+    let mut command = Command::new(program);
+    command.arg("--version").stdin(Stdio::null());
+    command.output().is_ok_and(|output| output.status.success())
 }

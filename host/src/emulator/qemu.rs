@@ -7,8 +7,8 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 
 use serde_json::{Value, json};
 
-use super::EmulatorError;
 use super::image::EmulatedBoard;
+use super::{EmulatorError, answers};
 
 const NAME: &str = "qemu-system-arm";
 
@@ -49,10 +49,7 @@ impl Qemu {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
-            .map_err(|_| EmulatorError::Missing {
-                what: NAME.to_owned(),
-                fix: "install the package qemu-system-arm (qemu on macOS)".to_owned(),
-            })?;
+            .map_err(|_| no_qemu())?;
         let (Some(commands), Some(answers)) = (child.stdin.take(), child.stdout.take()) else {
             return Err(broken(std::io::ErrorKind::BrokenPipe.into()));
         };
@@ -120,6 +117,21 @@ impl Drop for Qemu {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
+    }
+}
+
+/// Checks that QEMU is there.
+///
+/// # Errors
+/// [`EmulatorError::Missing`] with what to install.
+pub fn ensure_installed() -> Result<(), EmulatorError> {
+    answers(NAME).then_some(()).ok_or_else(no_qemu)
+}
+
+fn no_qemu() -> EmulatorError {
+    EmulatorError::Missing {
+        what: NAME.to_owned(),
+        fix: "install the package qemu-system-arm (qemu on macOS)".to_owned(),
     }
 }
 

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::image::EmulatedBoard;
-use super::{EmulatorError, workspace};
+use super::{EmulatorError, answers, workspace};
 
 const NAME: &str = "rp2040js";
 
@@ -140,13 +140,8 @@ struct Runner {
 
 impl Runner {
     fn start(image: &Path, shard: Option<&Path>, options: &[&str]) -> Result<Self, EmulatorError> {
+        ensure_installed()?;
         let folder = workspace().join("emulator");
-        if !folder.join("node_modules/rp2040js/package.json").is_file() {
-            return Err(EmulatorError::Missing {
-                what: "rp2040js".to_owned(),
-                fix: "npm ci --prefix emulator".to_owned(),
-            });
-        }
         let mut command = Command::new("node");
         command.arg(folder.join("src/main.js"));
         command.arg("--image").arg(image).args(options);
@@ -159,10 +154,7 @@ impl Runner {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
-            .map_err(|_| EmulatorError::Missing {
-                what: "Node.js".to_owned(),
-                fix: "install the package nodejs".to_owned(),
-            })?;
+            .map_err(|_| no_node())?;
         match (child.stdin.take(), child.stdout.take()) {
             (Some(commands), Some(events)) => Ok(Self {
                 child,
@@ -210,6 +202,28 @@ impl Drop for Runner {
         // It also ends by itself when its standard input closes.
         let _ = self.child.kill();
         let _ = self.child.wait();
+    }
+}
+
+/// Checks that Node.js and rp2040js are there.
+///
+/// # Errors
+/// [`EmulatorError::Missing`] with what to install.
+pub fn ensure_installed() -> Result<(), EmulatorError> {
+    let package = "emulator/node_modules/rp2040js/package.json";
+    if !workspace().join(package).is_file() {
+        return Err(EmulatorError::Missing {
+            what: NAME.to_owned(),
+            fix: "npm ci --prefix emulator".to_owned(),
+        });
+    }
+    answers("node").then_some(()).ok_or_else(no_node)
+}
+
+fn no_node() -> EmulatorError {
+    EmulatorError::Missing {
+        what: "Node.js".to_owned(),
+        fix: "install the package nodejs".to_owned(),
     }
 }
 

@@ -87,6 +87,9 @@ pub enum FleetError {
     /// A saved state does not fit.
     #[error("the saved state of the clients does not fit: {0}")]
     Restore(String),
+    /// Somebody ended the run.
+    #[error("stopped by hand")]
+    Stopped,
     /// The clients could not be set up or run.
     #[error("{0}")]
     Failed(String),

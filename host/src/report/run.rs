@@ -12,6 +12,7 @@ use crate::run::{
     write_atomically,
 };
 use crate::scenario::Scenario;
+use crate::station::ledgers::Ledgers;
 
 /// What a run left behind.
 #[derive(Clone, Debug)]
@@ -72,6 +73,15 @@ pub fn write_run(directory: &RunDirectory) -> Result<(), RunError> {
     let mut page = page(&run);
     for chart in &charts {
         page.figure(&chart.svg, &chart.caption);
+    }
+    let modelled = run.scenario.device.cycles_per_sample;
+    if let Some(ledgers) = Ledgers::table_of(directory, modelled) {
+        page.heading("The boards' ledgers");
+        page.paragraph(
+            "What the boards booked beside what the model did. Income and upload follow from the \
+             orders; computing is booked from the cycles each board counted while it trained.",
+        );
+        page.table(&ledgers);
     }
     page.heading("How to get this run again");
     page.paragraph(

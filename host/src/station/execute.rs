@@ -5,12 +5,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
-use tokio::sync::mpsc;
-
 use super::journal::{self, EVENTS, Journal, JournalError};
 use super::news::News;
 use super::replay::{Record, ReplayFleet};
 use super::setup::{self, Options, SetupError};
+use super::stop::Stop;
+use super::told::{self, Hearer};
 use crate::bench::{Bench, BenchError};
 use crate::data::Dataset;
 use crate::engine::{Engine, EngineError};
@@ -74,6 +74,27 @@ pub struct Finished {
 /// Hears everything that happens.
 pub type Listener = Box<dyn FnMut(&News) + Send>;
 
+/// Who follows a run and may end it.
+pub struct Audience<'a> {
+    /// Is told of rounds.
+    pub observer: &'a mut dyn Observer,
+    /// Is told of boards.
+    pub listener: Listener,
+    /// Ends the run.
+    pub stop: Stop,
+}
+
+impl<'a> Audience<'a> {
+    /// An audience that follows the rounds alone.
+    pub fn of(observer: &'a mut dyn Observer) -> Self {
+        Self {
+            observer,
+            listener: Box::new(|_| {}),
+            stop: Stop::default(),
+        }
+    }
+}
+
 /// Runs a scenario on a bench, from its first round or from the last checkpoint.
 ///
 /// # Errors
@@ -84,8 +105,7 @@ pub fn run(
     data: &Dataset,
     directory: &RunDirectory,
     options: &Options,
-    observer: &mut dyn Observer,
-    listener: Listener,
+    audience: Audience<'_>,
 ) -> Result<Finished, StationError> {
     let resumed = directory.is_started();
     let after_round = if resumed {
@@ -97,9 +117,15 @@ pub fn run(
         0
     };
     let journal = Journal::open(&directory.file(EVENTS), after_round)?;
-    let (news, heard) = mpsc::unbounded_channel();
+    let (news, heard) = told::channel();
+    let Audience {
+        observer,
+        listener,
+        stop,
+    } = audience;
     let pump = pump(journal, heard, listener);
-    let mut assembly = setup::assemble(scenario, bench, data, options, directory.path(), news)?;
+    let told = (news, stop);
+    let mut assembly = setup::assemble(scenario, bench, data, options, directory.path(), told)?;
     let begin = if resumed { run::resume } else { run::start };
     let world = &mut assembly.world;
     let outcome = begin(scenario, world, directory, options.threads, observer);
@@ -111,14 +137,10 @@ pub fn run(
     Ok(Finished { outcome, faults })
 }
 
-fn pump(
-    mut journal: Journal,
-    mut heard: mpsc::UnboundedReceiver<News>,
-    mut listener: Listener,
-) -> JoinHandle<()> {
+fn pump(mut journal: Journal, mut heard: Hearer, mut listener: Listener) -> JoinHandle<()> {
     std::thread::spawn(move || {
         let mut complained = false;
-        while let Some(news) = heard.blocking_recv() {
+        while let Some(news) = heard.wait() {
             listener(&news);
             if let Err(error) = journal.append(&news)
                 && !complained

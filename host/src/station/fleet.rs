@@ -12,11 +12,12 @@ use gleaner_shared::units::{Micros, NanoWatts, PicoJoules};
 use gleaner_shared::wire::message::{self as wire, ModelHash, Report, RoundMark};
 use serde::{Deserialize, Serialize};
 use tokio::runtime::Runtime;
-use tokio::sync::mpsc;
 
 use super::Handle;
 use super::board::{Closing, Identity, Job, Limits, Outcome, Standing};
 use super::news::{News, What, loss};
+use super::stop::Stop;
+use super::told::Teller;
 use crate::engine::{
     Broadcast, ClientState, Fleet, FleetError, Order, Probe, Question, Reply, RoundLog, Update,
 };
@@ -62,7 +63,8 @@ pub struct StationFleet {
     held: ModelHash,
     exact: Arc<[u8]>,
     change: Option<(ModelHash, Arc<[u8]>)>,
-    news: mpsc::UnboundedSender<News>,
+    news: Teller,
+    stop: Stop,
     // Dropped last: the boards' tasks run on it.
     runtime: Runtime,
 }
@@ -83,7 +85,8 @@ impl StationFleet {
         rules: Rules,
         fixed: FixedFleet,
         boards: Vec<(Identity, PicoJoules)>,
-        news: mpsc::UnboundedSender<News>,
+        news: Teller,
+        stop: Stop,
     ) -> std::io::Result<Self> {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(2)
@@ -113,6 +116,7 @@ impl StationFleet {
             exact: Arc::new([]),
             change: None,
             news,
+            stop,
             runtime,
         };
         fleet.hold();
@@ -129,8 +133,7 @@ impl StationFleet {
     }
 
     fn tell(&self, client: usize, round: u32, what: What) {
-        // Without a listener there is nothing to log.
-        let _ = self.news.send(News {
+        self.news.tell(News {
             client: id(client),
             round: Some(round),
             what,
@@ -223,6 +226,9 @@ impl Fleet for StationFleet {
     }
 
     fn train(&mut self, broadcast: &Broadcast<'_>) -> Result<Vec<Reply>, FleetError> {
+        if self.stop.is_pulled() {
+            return Err(FleetError::Stopped);
+        }
         let round = broadcast.round;
         let mut replies: Vec<Option<Reply>> = vec![None; broadcast.orders.len()];
         let (mut here, mut away) = (Vec::new(), Vec::new());
@@ -252,7 +258,12 @@ impl Fleet for StationFleet {
             replies[*at] = Some(reply);
         }
         for (at, task) in away {
-            let outcome = self.runtime.block_on(task);
+            let outcome = self.runtime.block_on(async {
+                tokio::select! {
+                    outcome = task => Ok(outcome),
+                    () = self.stop.pulled() => Err(FleetError::Stopped),
+                }
+            })?;
             let outcome = outcome.unwrap_or_else(|error| Outcome::Missing(error.to_string()));
             let order = &broadcast.orders[at];
             let after = broadcast.wants_loss_after;
@@ -295,6 +306,8 @@ impl Fleet for StationFleet {
             let handle = Arc::clone(&member.handle);
             if let Some(standing) = self.runtime.block_on(handle.close(closing)) {
                 member.standing = standing;
+                let ledger = standing.ledger;
+                self.tell(row.client, round, What::Closed { ledger });
             }
             if let Some(report) = report {
                 let what = What::Reconciled {
@@ -308,6 +321,8 @@ impl Fleet for StationFleet {
                 self.tell(row.client, round, what);
             }
         }
+        // A checkpoint of this round must not come before its events in the log.
+        self.news.wait_until_heard();
         Ok(())
     }
 

@@ -2,17 +2,20 @@
 //! engine.
 //!
 //! Layers, lowest first: [`peer`] (one line, driven), [`board`] (one board, kept at work),
-//! [`news`] (what happens, for log and view), [`fleet`] (all boards and simulated clients, for
+//! [`news`] and [`told`] (what happens, for log and view), [`fleet`] (all boards and simulated clients, for
 //! the engine), [`journal`] (the event log) and [`replay`] (the run once more, from its log).
 
 pub mod board;
 pub mod execute;
 pub mod fleet;
 pub mod journal;
+pub mod ledgers;
 pub mod news;
 pub mod peer;
 pub mod replay;
 pub mod setup;
+pub mod stop;
+pub mod told;
 
 use std::future::Future;
 use std::time::Duration;
@@ -22,7 +25,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 
 use board::{Closing, Command, Identity, Job, Outcome, Standing};
-use news::News;
+use told::Teller;
 
 /// A board's task, from outside. Dropping it ends the task and closes the line.
 #[derive(Debug)]
@@ -40,11 +43,7 @@ impl Drop for Handle {
 impl Handle {
     /// Starts the task on the current runtime.
     #[must_use]
-    pub fn spawn(
-        identity: Identity,
-        standing: Standing,
-        news: mpsc::UnboundedSender<News>,
-    ) -> Self {
+    pub fn spawn(identity: Identity, standing: Standing, news: Teller) -> Self {
         let (commands, receiver) = mpsc::channel(4);
         let task = tokio::spawn(board::run(identity, standing, receiver, news));
         Self { commands, task }

@@ -113,6 +113,11 @@ pub enum What {
         /// Why.
         reason: String,
     },
+    /// The round is closed with this ledger.
+    Closed {
+        /// What the base station confirms.
+        ledger: Snapshot,
+    },
     /// What the board booked in the round beside what the model says.
     Reconciled {
         /// Joules of computing, from the model's cycles.
@@ -227,6 +232,9 @@ impl What {
             Self::Missing { reason } => format!("lost for the round: {reason}"),
             Self::Arrived { .. } => "counted".to_owned(),
             Self::Absent { .. } => "not counted".to_owned(),
+            Self::Closed { ledger } => {
+                format!("{} stored after {} rounds", ledger.stored, ledger.rounds)
+            }
             Self::Reconciled {
                 compute_model_j,
                 compute_board_j,

@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use gleaner_shared::shard::body_crc;
 use gleaner_shared::units::PicoJoules;
-use tokio::sync::mpsc;
 
 use super::board::{Identity, Limits};
 use super::fleet::{Pace, Rules, StationFleet};
-use super::news::News;
+use super::stop::Stop;
+use super::told::Teller;
 use crate::bench::{Bench, Entry, LinkKind};
 use crate::data::Dataset;
 use crate::emulator::EmulatorError;
@@ -156,7 +156,7 @@ pub fn assemble(
     data: &Dataset,
     options: &Options,
     folder: &Path,
-    news: mpsc::UnboundedSender<News>,
+    (news, stop): (Teller, Stop),
 ) -> Result<Assembly, SetupError> {
     let key_of = |client: u32| {
         let entry = bench.clients.iter().find(|entry| entry.id == client)?;
@@ -213,7 +213,7 @@ pub fn assemble(
         pace: options.pace,
     };
     let world = world::build_around(scenario, data, options.threads, |fixed| {
-        let fleet = StationFleet::try_new(rules, fixed, boards, news);
+        let fleet = StationFleet::try_new(rules, fixed, boards, news, stop);
         let fleet = fleet.map_err(|error| FleetError::Failed(error.to_string()))?;
         Ok(Box::new(fleet))
     })?;

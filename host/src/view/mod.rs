@@ -20,6 +20,7 @@ pub use state::{BoardState, ViewState};
 use crate::engine::RoundLog;
 use crate::run::Observer;
 use crate::station::news::News;
+use crate::station::stop::{INTERRUPTED, Stop};
 
 /// How often the screen is drawn.
 const FRAME: Duration = Duration::from_millis(150);
@@ -32,11 +33,11 @@ pub struct View {
 }
 
 impl View {
-    /// Takes the terminal.
+    /// Takes the terminal; q and Ctrl-C pull `leave`, and end the program when pressed again.
     ///
     /// # Errors
     /// When there is none to take.
-    pub fn open(state: ViewState) -> io::Result<Self> {
+    pub fn open(state: ViewState, leave: Stop) -> io::Result<Self> {
         let mut terminal = ratatui::try_init()?;
         let state = Arc::new(Mutex::new(state));
         let stop = Arc::new(AtomicBool::new(false));
@@ -47,9 +48,14 @@ impl View {
                 // A frame that could not be drawn is drawn next time.
                 let _ = terminal.draw(|frame| draw(frame, &now));
                 if event::poll(FRAME).unwrap_or(false) && wants_to_leave() {
-                    ratatui::restore();
-                    // The last checkpoint is what a run interrupted by hand goes on from.
-                    std::process::exit(130);
+                    if leave.is_pulled() {
+                        ratatui::restore();
+                        std::process::exit(INTERRUPTED.into());
+                    }
+                    leave.pull();
+                    seen.lock()
+                        .unwrap_or_else(PoisonError::into_inner)
+                        .note("stopping".to_owned());
                 }
             }
         });

@@ -124,6 +124,10 @@ impl ViewState {
                 return;
             }
             What::Sent | What::Arrived { .. } | What::Absent { .. } => return,
+            What::Closed { ledger } => {
+                board.stored_j = Some(ledger.stored.as_joules());
+                return;
+            }
             What::Opened { .. } => {
                 board.doing = "greeting".to_owned();
                 return;

@@ -1,0 +1,175 @@
+//! One board: a task that keeps its line and session open and carries out a round's work, however
+//! often the board vanishes on the way.
+//!
+//! Here is what the task is told and what it answers; [`session`] keeps the line, [`script`] does
+//! the work, [`examination`] answers the doctor.
+
+mod examination;
+mod script;
+mod session;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use gleaner_shared::energy::{CostModel, Ledger, Snapshot};
+use gleaner_shared::units::PicoJoules;
+use gleaner_shared::wire::Key;
+use gleaner_shared::wire::link::Timing;
+use gleaner_shared::wire::message::{Hello, ModelHash, Order, Report, RoundMark};
+use tokio::sync::{mpsc, oneshot};
+
+use self::session::Board;
+use super::peer::Peer;
+use super::told::Teller;
+use crate::link::Endpoint;
+
+/// Who a board is and how it is reached.
+#[derive(Clone, Debug)]
+pub struct Identity {
+    /// The client it plays.
+    pub client: u32,
+    /// Where it is.
+    pub endpoint: Endpoint,
+    /// What it proves to know.
+    pub key: Key,
+    /// How long to wait for what on its line.
+    pub timing: Timing,
+    /// The seed of the run.
+    pub seed: u64,
+    /// What its store holds at most.
+    pub storage: PicoJoules,
+    /// Its income every round.
+    pub income: PicoJoules,
+    /// What its work costs.
+    pub cost: CostModel,
+    /// The shard it must hold, by checksum; `None` takes any.
+    pub shard_crc: Option<u32>,
+}
+
+/// What the base station has confirmed of a board.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Standing {
+    /// Its ledger.
+    pub ledger: Snapshot,
+    /// The last round that was closed.
+    pub last_round: Option<RoundMark>,
+}
+
+impl Standing {
+    /// A full store before the first round.
+    #[must_use]
+    pub const fn new(stored: PicoJoules, storage: PicoJoules) -> Self {
+        Self {
+            ledger: Ledger::new(stored, storage).snapshot(),
+            last_round: None,
+        }
+    }
+}
+
+/// How long each part of a round may take by the wall clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Being there and provisioned.
+    pub connect: Duration,
+    /// The way of the model to the board and its answer to the order.
+    pub download: Duration,
+    /// Training, for each epoch ordered.
+    pub epoch: Duration,
+    /// The way of the update to the base station.
+    pub upload: Duration,
+}
+
+/// A round's work for one board.
+#[derive(Clone, Debug)]
+pub struct Job {
+    /// The order.
+    pub order: Order,
+    /// The whole model to start from.
+    pub model: Arc<[u8]>,
+    /// The change from the model of that hash, if there was one.
+    pub update: Option<(ModelHash, Arc<[u8]>)>,
+    /// Bytes of the update that must come back.
+    pub upload_bytes: usize,
+    /// Limits of wall time.
+    pub limits: Limits,
+    /// Wall time the way down and the way up take at least.
+    pub pace: Option<(Duration, Duration)>,
+}
+
+/// What came of a job.
+#[derive(Clone, Debug)]
+pub enum Outcome {
+    /// The update and the report.
+    Done(Box<Report>, Vec<u8>),
+    /// Nothing usable, and why.
+    Missing(String),
+}
+
+/// The end of a round for one board.
+#[derive(Clone, Copy, Debug)]
+pub struct Closing {
+    /// The round and the model it ended with.
+    pub mark: RoundMark,
+    /// Whether this board's update is part of it.
+    pub counted: bool,
+    /// The order that only brings the income, for a board that had no other.
+    pub rest: Option<Order>,
+}
+
+/// What a board's task is told.
+#[derive(Debug)]
+pub enum Command {
+    /// Carries out a round's work.
+    Work(Box<Job>, oneshot::Sender<Outcome>),
+    /// Closes a round; answers with what is confirmed.
+    Close(Closing, oneshot::Sender<Standing>),
+    /// Goes back to a checkpoint.
+    Restore(Standing),
+    /// Waits for a session and returns the greeting.
+    Greet(Duration, oneshot::Sender<Result<Box<Hello>, String>>),
+    /// Sends bytes there and back and returns how long it took.
+    Echo(
+        Arc<[u8]>,
+        Duration,
+        oneshot::Sender<Result<Duration, String>>,
+    ),
+}
+
+/// Runs a board's task until the commands end.
+pub async fn run(
+    identity: Identity,
+    standing: Standing,
+    mut commands: mpsc::Receiver<Command>,
+    news: Teller,
+) {
+    let peer = match Peer::try_new(identity.key, identity.timing) {
+        Ok(peer) => peer,
+        // Without randomness there is no session; every command's sender sees the task gone.
+        Err(_) => return,
+    };
+    let mut board = Board::new(identity, standing, peer, news);
+    loop {
+        let command = tokio::select! {
+            command = commands.recv() => command,
+            () = board.attend() => None,
+        };
+        match command {
+            None => return,
+            Some(Command::Work(job, answer)) => {
+                // Nobody waiting for the answer is no reason to stop the board.
+                let _ = answer.send(board.work(&job).await);
+            }
+            Some(Command::Close(closing, answer)) => {
+                board.close(&closing);
+                let _ = answer.send(board.standing);
+            }
+            Some(Command::Restore(standing)) => board.restore(standing),
+            Some(Command::Greet(limit, answer)) => {
+                let _ = answer.send(board.greet(limit).await);
+            }
+            Some(Command::Echo(bytes, limit, answer)) => {
+                let _ = answer.send(board.echo(bytes, limit).await);
+            }
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! Ending a run from outside, in the middle of a round if need be.
+
+use std::process::exit;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::watch;
+
+/// The exit code of a program that was interrupted, as shells know it.
+pub const INTERRUPTED: u8 = 130;
+
+/// A handle that ends a run; clones are the same handle.
+#[derive(Clone, Debug)]
+pub struct Stop(Arc<watch::Sender<bool>>);
+
+impl Default for Stop {
+    fn default() -> Self {
+        Self(Arc::new(watch::Sender::new(false)))
+    }
+}
+
+impl Stop {
+    /// Returns a handle that Ctrl-C and SIGTERM pull; the second signal ends the program at once.
+    #[must_use]
+    pub fn on_signals() -> Self {
+        let stop = Self::default();
+        let pulled = stop.clone();
+        std::thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread()
+                .enable_all()
+                .build();
+            // Without a runtime signals keep their usual effect.
+            let Ok(runtime) = runtime else { return };
+            runtime.block_on(each_signal(|| {
+                if pulled.is_pulled() {
+                    exit(INTERRUPTED.into());
+                }
+                pulled.pull();
+            }));
+        });
+        stop
+    }
+
+    /// Ends the run.
+    pub fn pull(&self) {
+        self.0.send_replace(true);
+    }
+
+    /// Tells whether the run is to end.
+    #[must_use]
+    pub fn is_pulled(&self) -> bool {
+        *self.0.borrow()
+    }
+
+    /// Blocks until the run is to end.
+    pub fn wait(&self) {
+        while !self.is_pulled() {
+            std::thread::park_timeout(Duration::from_millis(100));
+        }
+    }
+
+    /// Waits until the run is to end.
+    pub async fn pulled(&self) {
+        // The sender lives as long as `self`.
+        let _ = self.0.subscribe().wait_for(|pulled| *pulled).await;
+    }
+}
+
+/// Calls `heard` for every signal that asks the program to end.
+#[cfg(unix)]
+async fn each_signal(mut heard: impl FnMut()) {
+    use tokio::signal::unix::{SignalKind, signal};
+    let kinds = [SignalKind::interrupt(), SignalKind::terminate()];
+    let [Ok(mut interrupt), Ok(mut terminate)] = kinds.map(signal) else {
+        return;
+    };
+    loop {
+        tokio::select! {
+            Some(()) = interrupt.recv() => heard(),
+            Some(()) = terminate.recv() => heard(),
+            else => return,
+        }
+    }
+}
+
+/// Calls `heard` for every Ctrl-C.
+#[cfg(not(unix))]
+async fn each_signal(mut heard: impl FnMut()) {
+    while tokio::signal::ctrl_c().await.is_ok() {
+        heard();
+    }
+}
