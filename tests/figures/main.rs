@@ -6,6 +6,7 @@ mod damage;
 mod federated;
 mod fixed;
 mod fuzz;
+mod kills;
 mod ledger;
 mod reference;
 mod stations;
@@ -35,6 +36,8 @@ enum Figure {
     Federated(federated::Args),
     /// The fixed-point trainer against f32.
     Fixed(fixed::Args),
+    /// Boards killed at random moments of a hundred rounds and started again.
+    Kills(kills::Args),
     /// The energy ledger's identity over random schedules.
     Ledger(ledger::Args),
     /// A thousand TCP clients in one round, alone and among misbehaving peers.
@@ -50,6 +53,7 @@ fn main() -> ExitCode {
         Figure::Fuzz(args) => fuzz::run(&args),
         Figure::Federated(args) => federated::run(&args),
         Figure::Fixed(args) => fixed::run(&args),
+        Figure::Kills(args) => kills::run(&args),
         Figure::Ledger(args) => ledger::run(&args),
         Figure::Stations(args) => stations::run(&args),
         Figure::Transfer(args) => transfer::run(&args),

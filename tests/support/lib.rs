@@ -8,6 +8,7 @@ pub mod folder;
 pub mod in_process;
 pub mod line;
 pub mod mixed;
+pub mod mortal;
 pub mod pair;
 pub mod reference;
 pub mod rehearsal;
