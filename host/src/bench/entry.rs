@@ -129,6 +129,15 @@ pub struct Entry {
     /// What its store holds before round 1, in joules; by default all it can.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stored_j: Option<f64>,
+    /// The preset that says what its computing costs; by default the scenario does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub preset: Option<String>,
+    /// Its measured power while it computes, in watts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub active_w: Option<f64>,
+    /// The clock at which that power was measured, in hertz.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clock_hz: Option<f64>,
 }
 
 impl Entry {
@@ -148,6 +157,9 @@ impl Entry {
             key: None,
             storage_j: default_storage_j(),
             stored_j: None,
+            preset: None,
+            active_w: None,
+            clock_hz: None,
         }
     }
 
@@ -211,6 +223,7 @@ impl Entry {
         if self.link != LinkKind::Tcp && self.address.is_some() {
             return Err("address belongs to link = \"tcp\"".to_owned());
         }
+        self.check_profile()?;
         if self.baud == 0 {
             return Err("baud = 0; boards speak 921600 unless built otherwise".to_owned());
         }

@@ -6,6 +6,7 @@
 mod entry;
 mod error;
 mod init;
+mod profile;
 
 use std::path::Path;
 

@@ -11,7 +11,6 @@ use tokio::runtime::Runtime;
 
 use crate::bench::{Bench, Entry, LinkKind};
 use crate::data::Dataset;
-use crate::engine::settings;
 use crate::link::{Endpoint, Place};
 use crate::scenario::Scenario;
 use crate::station::Handle;
@@ -188,7 +187,7 @@ async fn talk(
         seed: scenario.run.seed,
         storage,
         income: PicoJoules::from_joules(scenario.device.harvest_j),
-        cost: settings::cost_model(scenario),
+        cost: entry.cost_model(scenario),
         shard_crc: None,
     };
     let standing = Standing::new(PicoJoules::from_joules(entry.stored_j()), storage);

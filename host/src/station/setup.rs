@@ -15,7 +15,7 @@ use crate::bench::{Bench, Entry, LinkKind};
 use crate::data::Dataset;
 use crate::emulator::EmulatorError;
 use crate::emulator::machine::Machine;
-use crate::engine::{FleetError, settings};
+use crate::engine::FleetError;
 use crate::link::faults::{FaultCounters, Faults};
 use crate::link::{Endpoint, Place};
 use crate::scenario::{Override, Scenario};
@@ -196,7 +196,7 @@ pub fn assemble(
             seed: scenario.run.seed,
             storage: PicoJoules::from_joules(entry.storage_j),
             income: PicoJoules::from_joules(scenario.device.harvest_j),
-            cost: settings::cost_model(scenario),
+            cost: entry.cost_model(scenario),
             shard_crc: shard_crc(shard),
         };
         boards.push((identity, PicoJoules::from_joules(entry.stored_j())));
