@@ -26,6 +26,10 @@ impl Samples<INPUTS> for LocalData<'_> {
     fn label(&self, index: usize) -> u8 {
         self.labels[index]
     }
+
+    fn block(&self) -> Option<&[[u8; INPUTS]]> {
+        Some(&self.pixels[..self.len()])
+    }
 }
 
 /// What was found in the flash region of the shard.

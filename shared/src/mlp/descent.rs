@@ -72,16 +72,24 @@ impl Factor {
     /// arithmetic; a larger step saturates.
     #[inline(always)]
     pub(super) const fn step(self, gradient: i32, random: u16) -> i32 {
-        // gradient * mantissa / 2^16, floored, by halves: a Cortex-M0+ multiplies 32 bits only.
-        let high = (gradient >> 16) * self.mantissa as i32;
-        let low = ((gradient as u32 & 0xFFFF) * self.mantissa) >> 16;
-        let product = high + low as i32;
+        let product = upper_product(gradient, self.mantissa);
         let step = if self.shift >= 32 {
             product >> if self.shift < 63 { self.shift - 32 } else { 31 }
         } else {
             saturating_shift(product, 32 - self.shift)
         };
         step.saturating_add(random as i32) >> 16
+    }
+
+    /// Returns the factor in the form that serves a whole row, if it is below 2^-16.
+    pub(super) const fn small(self) -> Option<SmallFactor> {
+        if self.shift < 32 || self.shift > 63 {
+            return None;
+        }
+        Some(SmallFactor {
+            mantissa: self.mantissa,
+            shift: self.shift as u32 - 32,
+        })
     }
 
     /// Returns floor(gradient * factor + random / 2^16) for steps of any size, saturating at
@@ -97,6 +105,36 @@ impl Factor {
         let step = step.saturating_add(i64::from(random)) >> 16;
         step.clamp(i64::from(i32::MIN), i64::from(i32::MAX)) as i32
     }
+}
+
+/// A [`Factor`] whose step only shifts down: no branch in the inner loop of a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct SmallFactor {
+    mantissa: u32,
+    shift: u32,
+}
+
+impl SmallFactor {
+    /// Returns the factor times 2^32 as a mantissa of 16 bits and a shift down.
+    #[allow(dead_code, reason = "for assembly that steps a row")]
+    pub(super) const fn parts(self) -> (u32, u32) {
+        (self.mantissa, self.shift)
+    }
+
+    /// Returns what [`Factor::step`] does.
+    #[inline(always)]
+    pub(super) const fn step(self, gradient: i32, random: u16) -> i32 {
+        let product = upper_product(gradient, self.mantissa);
+        (product >> self.shift).saturating_add(random as i32) >> 16
+    }
+}
+
+/// Returns value * mantissa / 2^16, floored, by halves: a Cortex-M0+ multiplies 32 bits only.
+#[inline(always)]
+const fn upper_product(value: i32, mantissa: u32) -> i32 {
+    let high = (value >> 16) * mantissa as i32;
+    let low = ((value as u32 & 0xFFFF) * mantissa) >> 16;
+    high + low as i32
 }
 
 /// Shifts left by at most 31, saturating, in 32-bit arithmetic.

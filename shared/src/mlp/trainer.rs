@@ -119,8 +119,6 @@ pub struct Work<const HID: usize, const OUT: usize> {
     pub pass: Pass<HID, OUT>,
     lists: [List<ROOM>; BLOCK],
     sums: [[i32; HID]; BLOCK],
-    /// Errors of the live units, in their order.
-    errors: [i32; HID],
     dw2: [[i32; OUT]; HID],
     dw2_total: [[i64; OUT]; HID],
     db1: [i32; HID],
@@ -135,7 +133,6 @@ impl<const HID: usize, const OUT: usize> Work<HID, OUT> {
             pass: Pass::new(),
             lists: [const { List::EMPTY }; BLOCK],
             sums: [[0; HID]; BLOCK],
-            errors: [0; HID],
             dw2: [[0; OUT]; HID],
             dw2_total: [[0; OUT]; HID],
             db1: [0; HID],
@@ -316,33 +313,20 @@ impl<'a, S: Samples<IN>, const IN: usize, const HID: usize, const OUT: usize>
         for (sum, &error) in work.db2.iter_mut().zip(output) {
             *sum += error;
         }
-        let mut largest = 0;
-        let live = work.pass.live();
-        for (live, error) in live.iter().zip(&mut work.errors) {
-            let (unit, hidden) = (usize::from(live.unit), u32::from(live.hidden));
-            *error =
-                kernel::backward_unit(hidden, output, &self.params.w2[unit], &mut work.dw2[unit]);
-            largest = largest.max(error.unsigned_abs());
-        }
         let row = &mut self.errors[index];
-        row.clear();
         // Errors are in units of 2^-24. The least power of two with which the largest rounds to
         // at most 127 units of 2^-12:
+        let units = &mut work.pass.units;
+        let largest = kernel::backward(units, output, &self.params.w2, &mut work.dw2);
         let mut shift = 0;
         while shift < 7 && (largest + (1 << (11 + shift))) >> (12 + shift) > 127 {
             shift += 1;
         }
         if largest < 1 << 11 {
-            return;
+            row.clear();
+        } else {
+            kernel::round_errors(units, shift, row, &mut work.db1);
         }
-        let (half, down) = (1 << (11 + shift), 12 + shift);
-        for (live, error) in live.iter().zip(&work.errors) {
-            let unit = usize::from(live.unit);
-            let mantissa = ((error + half) >> down).clamp(-127, 127);
-            work.db1[unit] += mantissa << shift;
-            row.set(unit, mantissa, shift);
-        }
-        row.enliven(shift);
     }
 
     /// Second pass of the pixels from `first` on; returns how many rows were summed.
@@ -428,20 +412,10 @@ fn step_row<const IN: usize, const HID: usize>(
     factor: Factor,
     rng: &mut Rng,
 ) {
-    const LIMIT: i32 = Tensor::W1.limit();
-    let mut step = |unit: usize, random: u32| {
-        let (row, column) = kernel::place::<IN, HID>(pixel, unit);
-        let row = &mut w1[row];
-        let old = i32::from(kernel::load(row, column));
-        let new = old - factor.step(gradient[unit], random as u16);
-        kernel::store(row, column, new.clamp(-LIMIT, LIMIT) as i16);
-    };
-    for pair in 0..HID / 2 {
-        let random = rng.next_u32();
-        step(2 * pair, random);
-        step(2 * pair + 1, random >> 16);
-    }
-    if !HID.is_multiple_of(2) {
-        step(HID - 1, rng.next_u32());
+    match factor.small() {
+        Some(factor) => kernel::step_row(w1, pixel, gradient, factor, rng),
+        None => kernel::step_by(w1, pixel, gradient, rng, |gradient, random| {
+            factor.step(gradient, random)
+        }),
     }
 }

@@ -14,10 +14,15 @@
 
 use core::arch::naked_asm;
 
-pub(crate) use super::arm::{list_block, list_pixels, locate, locate_error};
-pub(crate) use super::common::list_errors;
+mod step;
+mod units;
+
+pub(crate) use self::step::step_row;
+pub(crate) use self::units::{backward, round_errors};
+pub(crate) use super::arm::{activate, list_block, list_pixels, locate, locate_error};
+pub(crate) use super::common::{list_errors, sum_unit as backward_unit};
 pub(crate) use super::portable::place;
-use super::{Entry, common, portable};
+use super::{Entry, portable};
 
 /// Whether rows of this width suit the assembly: whole words, within reach of an offset.
 const fn packed<const W: usize>() -> bool {
@@ -58,84 +63,6 @@ pub(crate) fn pixel_word<const IN: usize>(pixels: &[u8; IN], first: usize) -> u3
     }
 }
 
-/// Adds h d2 to a unit's row of dW2 and returns the unit's error W2 d2 in units of 2^-24.
-#[inline(always)]
-pub(crate) fn backward_unit<const OUT: usize>(
-    hidden: u32,
-    output: &[i32; OUT],
-    w2: &[i16; OUT],
-    dw2: &mut [i32; OUT],
-) -> i32 {
-    if !packed::<OUT>() {
-        return common::backward_unit(hidden, output, w2, dw2);
-    }
-    // SAFETY: the three rows have OUT elements, an even number, so that the weights are words.
-    unsafe {
-        walk_unit(
-            output.as_ptr(),
-            w2.as_ptr().cast(),
-            dw2.as_mut_ptr(),
-            hidden,
-            output.as_ptr().wrapping_add(OUT),
-        )
-    }
-}
-
-/// Adds h d2 to a row of dW2 and returns the sum of W2 d2, a pair of classes in 27 cycles.
-///
-/// # Safety
-/// `output` must be below `end`, a whole number of pairs before it, and the other two rows as
-/// long, the weights aligned to a word.
-#[unsafe(naked)]
-#[cfg_attr(
-    feature = "kernels-in-ram",
-    unsafe(link_section = ".data.gleaner_kernel")
-)]
-unsafe extern "C" fn walk_unit(
-    output: *const i32,
-    w2: *const u32,
-    dw2: *mut i32,
-    hidden: u32,
-    end: *const i32,
-) -> i32 {
-    naked_asm!(
-        "push {{r4, r5, r6, r7, lr}}",
-        "ldr r5, [sp, #20]",
-        "mov lr, r5",
-        "mov r4, r8",
-        "push {{r4}}",
-        "movs r4, #0",
-        "mov r12, r4",
-        "subs r4, #1",
-        "lsls r4, r4, #15",
-        "mov r8, r4",
-        "2:",
-        "ldm r0!, {{r4, r5}}",
-        "ldr r6, [r1]",
-        "asrs r7, r6, #16",
-        "muls r7, r5, r7",
-        "add r12, r7",
-        "uxth r6, r6",
-        "add r6, r8",
-        "muls r6, r4, r6",
-        "add r12, r6",
-        "adds r1, #4",
-        "muls r4, r3, r4",
-        "muls r5, r3, r5",
-        "ldr r6, [r2]",
-        "ldr r7, [r2, #4]",
-        "adds r6, r6, r4",
-        "adds r7, r7, r5",
-        "stm r2!, {{r6, r7}}",
-        "cmp r0, lr",
-        "bne 2b",
-        "mov r0, r12",
-        "pop {{r4}}",
-        "mov r8, r4",
-        "pop {{r4, r5, r6, r7, pc}}",
-    )
-}
-
 /// Adds the sum of scaled rows to `out`, which saturates; the sum itself is exact because the
 /// scales add up to no more than [`super::SCALE_LIMIT`].
 pub(crate) fn sum_rows<const W: usize>(rows: &[[i16; W]], entries: &[Entry], out: &mut [i32; W]) {
@@ -150,7 +77,6 @@ pub(crate) fn sum_rows<const W: usize>(rows: &[[i16; W]], entries: &[Entry], out
     }
     let list = entries.as_ptr_range();
     let (whole, rest) = out.as_chunks_mut::<8>();
-    let mut sums = [0; 8];
     let mut last = [0; 3];
     let mut at = 16 * whole.len() as u32;
     // SAFETY: every entry holds the address of one of `rows`: callers list and sum
@@ -170,8 +96,9 @@ pub(crate) fn sum_rows<const W: usize>(rows: &[[i16; W]], entries: &[Entry], out
         ($($group:literal)*) => {
             $(if W / 8 > $group {
                 // SAFETY: as above.
-                unsafe { walk_pairs::<{ 16 * $group }>(list.start, list.end, &mut sums) };
-                add_pairs(&mut whole[$group], &sums, bias);
+                unsafe {
+                    walk_pairs::<{ 16 * $group }>(list.start, list.end, &mut whole[$group], bias);
+                }
             })*
         };
     }
@@ -271,7 +198,6 @@ pub(crate) fn sum_errors<const HID: usize>(
     }
     let list = entries.as_ptr_range();
     let (whole, rest) = out.as_chunks_mut::<8>();
-    let mut sums = [0; 8];
     let at = 8 * whole.len() as u32;
     // Every entry holds the address of one of the rows: callers list and sum rows under one
     // borrow of them; a row has HID + 1 bytes, rounded up to whole words, and offsets stay
@@ -303,10 +229,9 @@ pub(crate) fn sum_errors<const HID: usize>(
         ($($group:literal)*) => {
             $(if HID / 8 > $group {
                 // SAFETY: as above.
-                unsafe { walk_words::<{ 8 * $group }>(list.start, list.end, &mut sums) };
-                let (first, second) = whole[$group].split_at_mut(4);
-                add_words(first, &sums[..4], bias);
-                add_words(second, &sums[4..], bias);
+                unsafe {
+                    walk_words::<{ 8 * $group }>(list.start, list.end, &mut whole[$group], bias);
+                }
             })*
         };
     }
@@ -325,11 +250,29 @@ fn add_words(out: &mut [i32], sums: &[u32], bias: u32) {
     }
 }
 
+/// Adds r2 to the word at r0, which saturates, and moves on; spoils r4.
+macro_rules! add_up {
+    () => {
+        concat!(
+            "ldr r4, [r0]\n",
+            "adds r2, r2, r4\n",
+            "bvc 3f\n",
+            "asrs r2, r2, #31\n",
+            "movs r4, #1\n",
+            "lsls r4, r4, #31\n",
+            "eors r2, r4\n",
+            "3:\n",
+            "stm r0!, {{r2}}\n",
+        )
+    };
+}
+
 /// Walks a list with eight sums in r5 to r12. `$body` handles one entry in 50 bytes: its scale is
-/// in r1, its row in r2; r3 and r4 are free. Four bodies make a turn; the first turn begins
-/// where it leaves a multiple of four.
+/// in r1, its row in r2; r3 and r4 are free. Eight bodies make a turn; the first turn begins
+/// where it leaves a multiple of eight. `$finish` adds the sums to the words from r0 on, the bias
+/// being in r1.
 macro_rules! walk_of_eight {
-    ($(#[$doc:meta])* $name:ident, $body:expr) => {
+    ($(#[$doc:meta])* $name:ident, $body:expr, $finish:expr) => {
         $(#[$doc])*
         ///
         /// # Safety
@@ -340,16 +283,17 @@ macro_rules! walk_of_eight {
         unsafe extern "C" fn $name<const AT: usize>(
             list: *const Entry,
             end: *const Entry,
-            sums: &mut [u32; 8],
+            out: &mut [i32; 8],
+            bias: u32,
         ) {
             naked_asm!(
-                "push {{r2, r4, r5, r6, r7, lr}}",
+                "push {{r2, r3, r4, r5, r6, r7, lr}}",
                 "mov r4, r8", "mov r5, r9", "mov r6, r10", "mov r7, r11",
                 "push {{r4, r5, r6, r7}}",
                 "mov lr, r1",
                 "subs r3, r0, r1",
                 "lsrs r3, r3, #3",
-                "movs r4, #3",
+                "movs r4, #7",
                 "ands r3, r4",
                 "movs r4, #50",
                 "muls r3, r4, r3",
@@ -358,16 +302,17 @@ macro_rules! walk_of_eight {
                 "add pc, r3",
                 "nop",
                 "2:",
-                $body, $body, $body, $body,
+                $body, $body, $body, $body, $body, $body, $body, $body,
                 "cmp r0, lr",
-                "bne 2b",
+                "beq 4f",
+                "b 2b",
+                "4:",
                 "ldr r0, [sp, #16]",
-                "stm r0!, {{r5, r6, r7}}",
-                "mov r1, r8", "mov r2, r9", "mov r3, r10", "mov r4, r11", "mov r5, r12",
-                "stm r0!, {{r1, r2, r3, r4, r5}}",
+                "ldr r1, [sp, #20]",
+                $finish,
                 "pop {{r4, r5, r6, r7}}",
                 "mov r8, r4", "mov r9, r5", "mov r10, r6", "mov r11, r7",
-                "pop {{r2, r4, r5, r6, r7, pc}}",
+                "pop {{r2, r3, r4, r5, r6, r7, pc}}",
                 at = const AT,
             )
         }
@@ -393,8 +338,28 @@ macro_rules! pair {
     };
 }
 
+/// Adds what a pair's sums A and H come to.
+macro_rules! finish_pair {
+    ($low:literal, $high:literal) => {
+        concat!(
+            "mov r2, ",
+            $low,
+            "\n",
+            "mov r3, ",
+            $high,
+            "\n",
+            "lsls r4, r3, #16\n",
+            "subs r2, r2, r4\n",
+            "subs r2, r2, r1\n",
+            add_up!(),
+            "movs r2, r3\n",
+            add_up!(),
+        )
+    };
+}
+
 walk_of_eight!(
-    /// Sums A and H of the four pairs of weights from byte `AT` on.
+    /// Adds the sums of the four pairs of weights from byte `AT` on.
     walk_pairs,
     concat!(
         "ldm r0!, {{r1, r2}}\n",
@@ -402,6 +367,12 @@ walk_of_eight!(
         pair!("4", "r7", "r8"),
         pair!("8", "r9", "r10"),
         pair!("12", "r11", "r12"),
+    ),
+    concat!(
+        finish_pair!("r5", "r6"),
+        finish_pair!("r7", "r8"),
+        finish_pair!("r9", "r10"),
+        finish_pair!("r11", "r12"),
     )
 );
 
@@ -434,13 +405,50 @@ macro_rules! word {
     };
 }
 
+/// Adds what a word's sums A_0 to A_3 come to.
+macro_rules! finish_word {
+    ($b0:literal, $b1:literal, $b2:literal, $b3:literal) => {
+        concat!(
+            finish_byte!($b0, $b1),
+            finish_byte!($b1, $b2),
+            finish_byte!($b2, $b3),
+            "mov r2, ",
+            $b3,
+            "\n",
+            add_up!(),
+        )
+    };
+}
+
+/// Adds what a sum A_k and the next come to.
+macro_rules! finish_byte {
+    ($sum:literal, $next:literal) => {
+        concat!(
+            "mov r2, ",
+            $sum,
+            "\n",
+            "mov r3, ",
+            $next,
+            "\n",
+            "lsls r3, r3, #8\n",
+            "subs r2, r2, r3\n",
+            "subs r2, r2, r1\n",
+            add_up!(),
+        )
+    };
+}
+
 walk_of_eight!(
-    /// Sums A_0 to A_3 of the two words of four errors from byte `AT` on.
+    /// Adds the sums of the two words of four errors from byte `AT` on.
     walk_words,
     concat!(
         "ldm r0!, {{r1, r2}}\n",
         word!("0", "r5", "r6", "r7", "r8"),
         word!("4", "r9", "r10", "r11", "r12"),
+    ),
+    concat!(
+        finish_word!("r5", "r6", "r7", "r8"),
+        finish_word!("r9", "r10", "r11", "r12"),
     )
 );
 

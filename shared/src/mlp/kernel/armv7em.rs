@@ -13,21 +13,21 @@ mod paired;
 
 pub(crate) use self::fields::{ErrorRow, sum_errors};
 pub(crate) use self::paired::{list_pixels, place, sum_pixels};
-pub(crate) use super::arm::{list_block, locate, locate_error};
-pub(crate) use super::common::list_errors;
+pub(crate) use super::arm::{activate, list_block, locate, locate_error};
+pub(crate) use super::common::{backward, list_errors, round_errors, step_row};
 pub(crate) use super::portable::{load, pixel_word, store};
 use super::{Entry, common, portable};
 
 /// Adds h d2 to a unit's row of dW2 and returns the unit's error W2 d2 in units of 2^-24.
 #[inline(always)]
 pub(crate) fn backward_unit<const OUT: usize>(
-    hidden: u32,
+    hidden: i32,
     output: &[i32; OUT],
     w2: &[i16; OUT],
     dw2: &mut [i32; OUT],
 ) -> i32 {
     if !OUT.is_multiple_of(2) || OUT > 64 || !w2.as_ptr().addr().is_multiple_of(4) {
-        return common::backward_unit(hidden, output, w2, dw2);
+        return common::sum_unit(hidden, output, w2, dw2);
     }
     // SAFETY: the rows have OUT elements, an even number, and the weights begin at a word.
     unsafe {
@@ -54,7 +54,7 @@ unsafe extern "C" fn walk_unit<const OUT: usize>(
     output: *const i32,
     w2: *const u32,
     dw2: *mut i32,
-    hidden: u32,
+    hidden: i32,
 ) -> i32 {
     naked_asm!(
         "push {{r4, r5, r6, r7, r8, lr}}",

@@ -1,9 +1,15 @@
 //! What surrounds the row sums, written once for every way to store rows: finding the pixels that
-//! are not zero, and the output layer's part of the backward pass.
+//! are not zero, the activations, the output layer's part of the backward pass, and the step.
 
+use super::super::descent::SmallFactor;
+use super::super::forward::activation;
 use super::super::list::List;
+use super::super::params::Tensor;
 use super::Entry;
-use super::chosen::{ErrorRow, load, locate, locate_error, pixel_word};
+use super::chosen::{
+    ErrorRow, backward_unit, load, locate, locate_error, pixel_word, place, store,
+};
+use crate::rng::Rng;
 
 /// Lists the pixels from `first` on that are not zero, with their rows, until the list could be
 /// too full for another word of four. Returns the length of the list and the next pixel.
@@ -82,21 +88,150 @@ pub(crate) fn list_block<
     start
 }
 
+/// What the hidden units of a sample add up to.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Activity {
+    /// How many units are live: their activation is not zero.
+    pub live: usize,
+    /// The sum of the activations.
+    pub total: u32,
+    /// The largest activation.
+    pub largest: u32,
+}
+
+/// Turns hidden sums into activations and lists the live units with their rows of W2, as many as
+/// the list has room for.
+#[inline]
+pub(crate) fn activate<const HID: usize, const OUT: usize>(
+    units: &mut [i32; HID],
+    w2: &[[i16; OUT]; HID],
+    entries: &mut [Entry; 256],
+) -> Activity {
+    let mut activity = Activity::default();
+    for (unit, value) in units.iter_mut().enumerate() {
+        let hidden = activation(*value);
+        *value = hidden as i32;
+        if hidden != 0 {
+            if let Some(entry) = entries.get_mut(activity.live) {
+                let at = locate(w2, unit);
+                *entry = Entry { scale: hidden, at };
+            }
+            activity.live += 1;
+            activity.total += hidden;
+            activity.largest = activity.largest.max(hidden);
+        }
+    }
+    activity
+}
+
+/// Adds h d2 to the row of dW2 of every live unit, turns `units` from activations into errors
+/// W2 d2 in units of 2^-24, zero for dead units, and returns the largest magnitude.
+#[inline]
+pub(crate) fn backward<const HID: usize, const OUT: usize>(
+    units: &mut [i32; HID],
+    output: &[i32; OUT],
+    w2: &[[i16; OUT]; HID],
+    dw2: &mut [[i32; OUT]; HID],
+) -> u32 {
+    let mut largest = 0;
+    for ((unit, w2), dw2) in units.iter_mut().zip(w2).zip(dw2) {
+        if *unit != 0 {
+            *unit = backward_unit(*unit, output, w2, dw2);
+            largest = largest.max(unit.unsigned_abs());
+        }
+    }
+    largest
+}
+
 /// Adds h d2 to a unit's row of dW2 and returns the unit's error W2 d2 in units of 2^-24: at
 /// most 2^15 * 2^13, because the magnitudes of d2 add up to no more than 2.
 #[inline(always)]
-pub(crate) fn backward_unit<const OUT: usize>(
-    hidden: u32,
+pub(crate) fn sum_unit<const OUT: usize>(
+    hidden: i32,
     output: &[i32; OUT],
     w2: &[i16; OUT],
     dw2: &mut [i32; OUT],
 ) -> i32 {
     let mut error = 0;
     for (class, (sum, &d2)) in dw2.iter_mut().zip(output).enumerate() {
-        *sum += hidden as i32 * d2;
+        *sum += hidden * d2;
         error += i32::from(load(w2, class)) * d2;
     }
     error
+}
+
+/// Rounds the errors of a sample to mantissas with one power of two, keeps them in its row and
+/// adds them to db1.
+#[inline]
+pub(crate) fn round_errors<const HID: usize>(
+    units: &[i32; HID],
+    shift: u32,
+    row: &mut ErrorRow<HID>,
+    db1: &mut [i32; HID],
+) {
+    row.clear();
+    for (unit, &error) in units.iter().enumerate() {
+        if error != 0 {
+            round_error(error, shift, unit, row, db1);
+        }
+    }
+    row.enliven(shift);
+}
+
+/// Rounds one error: from units of 2^-24 to a mantissa in units of 2^-12 times 2^`shift`.
+#[inline(always)]
+pub(crate) fn round_error<const HID: usize>(
+    error: i32,
+    shift: u32,
+    unit: usize,
+    row: &mut ErrorRow<HID>,
+    db1: &mut [i32; HID],
+) {
+    let mantissa = ((error + (1 << (11 + shift))) >> (12 + shift)).clamp(-127, 127);
+    db1[unit] += mantissa << shift;
+    row.set(unit, mantissa, shift);
+}
+
+/// Steps the weights of one pixel.
+#[inline]
+pub(crate) fn step_row<const IN: usize, const HID: usize>(
+    w1: &mut [[i16; HID]; IN],
+    pixel: usize,
+    gradient: &[i32; HID],
+    factor: SmallFactor,
+    rng: &mut Rng,
+) {
+    step_by(w1, pixel, gradient, rng, |gradient, random| {
+        factor.step(gradient, random)
+    });
+}
+
+/// Steps the weights of one pixel by what `step` makes of gradients and random bits.
+#[inline(always)]
+pub(crate) fn step_by<const IN: usize, const HID: usize>(
+    w1: &mut [[i16; HID]; IN],
+    pixel: usize,
+    gradient: &[i32; HID],
+    rng: &mut Rng,
+    step: impl Fn(i32, u16) -> i32,
+) {
+    const LIMIT: i32 = Tensor::W1.limit();
+    let mut bits = rng.clone();
+    let mut step = |unit: usize, random: u32| {
+        let (row, column) = place::<IN, HID>(pixel, unit);
+        let row = &mut w1[row];
+        let new = i32::from(load(row, column)) - step(gradient[unit], random as u16);
+        store(row, column, new.clamp(-LIMIT, LIMIT) as i16);
+    };
+    for pair in 0..HID / 2 {
+        let random = bits.next_u32();
+        step(2 * pair, random);
+        step(2 * pair + 1, random >> 16);
+    }
+    if !HID.is_multiple_of(2) {
+        step(HID - 1, bits.next_u32());
+    }
+    *rng = bits;
 }
 
 /// Adds sums to `out`, which saturates.

@@ -47,9 +47,10 @@ mod common;
 mod portable;
 
 pub(crate) use chosen::{
-    ErrorRow, backward_unit, list_block, list_errors, list_pixels, load, locate, place, store,
-    sum_errors, sum_pixels, sum_rows,
+    ErrorRow, activate, backward, list_block, list_errors, list_pixels, load, locate, place,
+    round_errors, step_row, store, sum_errors, sum_pixels, sum_rows,
 };
+pub(crate) use common::step_by;
 
 /// One row of a sum and its factor.
 #[derive(Clone, Copy, Debug, Default)]

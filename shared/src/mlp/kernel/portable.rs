@@ -2,7 +2,10 @@
 //! the assembly is compared with.
 
 use super::Entry;
-pub(crate) use super::common::{backward_unit, list_block, list_errors, list_pixels};
+pub(crate) use super::common::{
+    activate, backward, list_block, list_errors, list_pixels, round_errors, step_row,
+    sum_unit as backward_unit,
+};
 
 /// Returns how a list refers to row `index`.
 #[inline(always)]
