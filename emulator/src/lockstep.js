@@ -1,5 +1,7 @@
 // Emulated time under the control of a test: it runs only as far as each command says.
 
+import { control } from './control.js';
+
 /**
  * @param {(onByte: (byte: number) => void) => import('./machine.js').Machine} build makes the chip
  * @param {(event: object) => void} tell reports an event
@@ -29,20 +31,6 @@ export function serveLockstep(build, tell, status) {
     tell({ event: 'ran', tx: Buffer.from(sent).toString('hex'), watchdog, ...status(machine) });
   }
 
-  return (command) => {
-    switch (command.cmd) {
-      case 'run':
-        run(command);
-        break;
-      case 'reset':
-        machine.reset();
-        tell({ event: 'reset', ...status(machine) });
-        break;
-      case 'stat':
-        tell({ event: 'stat', ...status(machine) });
-        break;
-      default:
-        tell({ event: 'error', message: `unknown command ${command.cmd}` });
-    }
-  };
+  const other = control(machine, tell, status);
+  return (command) => (command.cmd === 'run' ? run(command) : other(command));
 }

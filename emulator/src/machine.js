@@ -63,6 +63,16 @@ export class Machine {
     this.boot(this.rp2040.sram, reason);
   }
 
+  /** Returns bytes of RAM or flash, as a debug probe sees them. */
+  read(address, length) {
+    return Uint8Array.from({ length }, (_, index) => this.rp2040.readUint8(address + index));
+  }
+
+  /** Changes bytes of RAM. */
+  write(address, bytes) {
+    bytes.forEach((byte, index) => this.rp2040.writeUint8(address + index, byte));
+  }
+
   /** Emulated time since power-on. */
   get nanos() {
     return this.nanosBefore + this.rp2040.clock.nanos;

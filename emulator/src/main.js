@@ -8,6 +8,8 @@
 // Control is one JSON object a line: commands on stdin, answers and events on stdout.
 //   {"cmd":"stat"}                       -> {"event":"stat", ...}
 //   {"cmd":"reset"}                      -> {"event":"reset", ...}
+//   {"cmd":"read","address":A,"length":N} -> {"event":"read","bytes":"hex"}
+//   {"cmd":"write","address":A,"bytes":"hex"} -> {"event":"write"}
 //   {"cmd":"run","micros":N,"rx":"hex","stop_at":B} (lockstep) -> {"event":"ran","tx":"hex", ...}
 // The end of stdin ends the emulator.
 

@@ -1,6 +1,7 @@
 // The UART as a TCP socket. One peer at a time, as on a cable: a new connection replaces the old.
 
 import { createServer } from 'node:net';
+import { control } from './control.js';
 
 /** Emulated time between two looks at the socket. */
 const SLICE_NANOS = 1e6;
@@ -67,18 +68,10 @@ export function serveSocket(build, tell, status, options) {
     }
   }
 
+  const other = control(machine, tell, status);
   return (command) => {
-    switch (command.cmd) {
-      case 'reset':
-        sent = [];
-        machine.reset();
-        tell({ event: 'reset', ...status(machine) });
-        break;
-      case 'stat':
-        tell({ event: 'stat', ...status(machine) });
-        break;
-      default:
-        tell({ event: 'error', message: `unknown command ${command.cmd}` });
-    }
+    // What was sent before a reset and not yet delivered is lost with it.
+    if (command.cmd === 'reset') sent = [];
+    other(command);
   };
 }

@@ -6,6 +6,8 @@ use super::Bench;
 use super::entry::{Chip, Entry, LinkKind, SecretKey};
 use crate::link::serial::usb;
 
+/// USB vendor and product of our own client on a Pico, as in `firmware/src/board/rp2040/usb.rs`.
+const OUR_PICO: (u16, u16) = (0x1209, 0x0001);
 /// USB vendor of the Raspberry Pi.
 const RASPBERRY_PI: u16 = 0x2E8A;
 /// USB vendor of ST.
@@ -19,9 +21,9 @@ pub fn from_ports(ports: &[SerialPortInfo]) -> Result<Bench, getrandom::Error> {
     let mut bench = Bench::default();
     let usb_ports = ports.iter().filter_map(|port| Some((port, usb(port)?)));
     for (id, (port, usb)) in (0..).zip(usb_ports) {
-        let (stem, chip) = match usb.vid {
-            RASPBERRY_PI => ("pico", Some(Chip::Rp2040)),
-            ST => ("nucleo", Some(Chip::Stm32l4r5)),
+        let (stem, chip) = match (usb.vid, usb.pid) {
+            OUR_PICO | (RASPBERRY_PI, _) => ("pico", Some(Chip::Rp2040)),
+            (ST, _) => ("nucleo", Some(Chip::Stm32l4r5)),
             _ => ("board", None),
         };
         let mut key = [0; 32];
@@ -68,6 +70,9 @@ mod tests {
                 serial_number: number.map(str::to_owned),
                 manufacturer: None,
                 product: None,
+                // probe-rs switches this field on.
+                #[cfg(feature = "probe")]
+                interface: None,
             }),
         }
     }
@@ -78,6 +83,7 @@ mod tests {
             port("/dev/ttyACM0", RASPBERRY_PI, Some("A")),
             port("/dev/ttyACM1", ST, Some("B")),
             port("/dev/ttyUSB0", 1, None),
+            port("/dev/ttyACM2", OUR_PICO.0, Some("C")),
             SerialPortInfo {
                 port_name: "/dev/ttyS0".to_owned(),
                 port_type: SerialPortType::Unknown,
@@ -89,7 +95,7 @@ mod tests {
             .iter()
             .map(|entry| entry.name.as_str())
             .collect();
-        assert_eq!(names, ["pico-0", "nucleo-1", "board-2"]);
+        assert_eq!(names, ["pico-0", "nucleo-1", "board-2", "pico-3"]);
         assert_eq!(bench.clients[0].usb_serial.as_deref(), Some("A"));
         assert_eq!(bench.clients[0].path, None);
         assert_eq!(

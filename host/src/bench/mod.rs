@@ -83,6 +83,13 @@ impl Bench {
         })
     }
 
+    /// Returns the secret of a client by its number.
+    #[must_use]
+    pub fn key_of(&self, client: u32) -> Option<[u8; 32]> {
+        let entry = self.clients.iter().find(|entry| entry.id == client)?;
+        entry.key.map(|key| key.0)
+    }
+
     fn check(&self, file: &str) -> Result<(), BenchError> {
         let wrong = |entry: &Entry, what: String| BenchError::Entry {
             file: file.to_owned(),

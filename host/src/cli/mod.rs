@@ -12,8 +12,10 @@ mod config;
 mod data;
 mod doctor;
 mod emulate;
+mod flash;
 mod gather;
 mod image;
+mod logs;
 mod partition;
 mod progress;
 mod report;
@@ -50,8 +52,12 @@ enum Command {
     Doctor(doctor::Args),
     /// Start emulated boards, and run rounds with them.
     Emulate(emulate::Args),
+    /// Write firmware and samples into boards.
+    Flash(flash::Args),
     /// Write the Pico's program as a file for its boot mode.
     Image(image::Args),
+    /// Show the log of a board while it runs.
+    Logs(logs::Args),
     /// Show which client owns which samples.
     Partition(partition::Args),
     /// Check test vectors: numeric core against expected outputs.
@@ -89,7 +95,9 @@ impl Cli {
             Command::Data(args) => data::run(&args),
             Command::Doctor(args) => doctor::run(&args),
             Command::Emulate(args) => emulate::run(&args),
+            Command::Flash(args) => flash::run(&args),
             Command::Image(args) => image::run(&args),
+            Command::Logs(args) => logs::run(&args),
             Command::Partition(args) => partition::run(&args),
             Command::Selftest(args) => selftest::run(&args),
             Command::Report(args) => report::run(&args),
@@ -103,4 +111,14 @@ impl Cli {
             Command::Version(args) => version::run(&args),
         }
     }
+}
+
+/// What to type where a build without the feature `probe` was asked to use one.
+#[cfg(not(feature = "probe"))]
+fn no_probe() -> String {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    format!(
+        "this build cannot use debug probes; type\n  cargo gleaner-probe {}",
+        arguments.join(" ")
+    )
 }

@@ -6,7 +6,9 @@ use std::process::ExitCode;
 use anyhow::{Context, bail, ensure};
 
 use super::scenario::ScenarioArgs;
-use crate::shard::{Board, ClientSamples, image, uf2};
+use crate::flash::shard_part;
+use crate::shard::{Board, uf2};
+use crate::station::setup::shards;
 use crate::world;
 
 /// Whose samples, for which board, into which file.
@@ -32,63 +34,49 @@ pub struct Args {
 /// Runs `gleaner shard`.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let scenario = args.scenario.resolve()?;
+    let key = args.key_file.as_deref().map(read_key).transpose()?;
+    let format = format_of(args)?;
     let data = world::load_data(&scenario)?;
-    let partition = world::deal(&scenario, &data)?;
-    let Some(samples) = partition.clients.get(args.client as usize) else {
-        bail!(
-            "--client {} of {}: clients are numbered from 0",
-            args.client,
-            partition.clients.len()
-        );
-    };
-    let most = args.board.most_samples();
-    ensure!(
-        samples.len() <= most,
-        "client {} has {} samples, {} trains on at most {most}: lower partition.mean_samples or \
-         partition.std_samples with --set, or choose another --board",
-        args.client,
-        samples.len(),
-        args.board.name()
-    );
-    let bytes = data.shape.bytes();
-    let pixels: Vec<u8> = samples
-        .iter()
-        .flat_map(|&sample| &data.train.images[sample as usize * bytes..][..bytes])
-        .copied()
-        .collect();
-    let labels: Vec<u8> = samples
-        .iter()
-        .map(|&sample| data.train.labels[sample as usize])
-        .collect();
-    let shard = image(&ClientSamples {
-        client: args.client,
-        inputs: u16::try_from(bytes)?,
-        classes: u16::try_from(data.classes)?,
-        pixels: &pixels,
-        labels: &labels,
-        key: args.key_file.as_deref().map(read_key).transpose()?,
+    let mut shards = shards(&scenario, &data, |client| {
+        key.filter(|_| client == args.client)
     })?;
-    let file = match args
-        .out
-        .extension()
-        .and_then(|extension| extension.to_str())
-    {
-        Some("bin") => shard,
-        Some("uf2") if args.board == Board::Rp2040 => uf2::for_rp2040(args.board.address(), &shard),
-        Some("uf2") => bail!("--out: only an RP2040 takes .uf2; write .bin"),
-        _ => bail!("--out {}: must end in .bin or .uf2", args.out.display()),
+    ensure!(
+        (args.client as usize) < shards.len(),
+        "--client {}: there are {}, numbered from 0",
+        args.client,
+        shards.len()
+    );
+    let part = shard_part(args.board, shards.swap_remove(args.client as usize))?;
+    let file = match format {
+        Format::Bin => part.bytes.clone(),
+        Format::Uf2 => uf2::for_rp2040(&[(part.address, &part.bytes)]),
     };
     std::fs::write(&args.out, file)
         .with_context(|| format!("cannot write {}", args.out.display()))?;
     println!(
-        "{}: {} samples of client {} for {} at {:#010x}",
+        "{}: client {}'s {part} of {}",
         args.out.display(),
-        labels.len(),
         args.client,
         args.board.name(),
-        args.board.address()
     );
     Ok(ExitCode::SUCCESS)
+}
+
+/// How the file is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Format {
+    Bin,
+    Uf2,
+}
+
+fn format_of(args: &Args) -> anyhow::Result<Format> {
+    let extension = args.out.extension().and_then(|it| it.to_str());
+    match extension {
+        Some("bin") => Ok(Format::Bin),
+        Some("uf2") if args.board == Board::Rp2040 => Ok(Format::Uf2),
+        Some("uf2") => bail!("--out: only an RP2040 takes .uf2; write .bin"),
+        _ => bail!("--out {}: must end in .bin or .uf2", args.out.display()),
+    }
 }
 
 fn read_key(path: &std::path::Path) -> anyhow::Result<[u8; 32]> {

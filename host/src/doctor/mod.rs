@@ -1,6 +1,8 @@
 //! Examines a bench board by board: is it there, may we talk to it, does it run the right
 //! firmware with the right data, and how fast is its line?
 
+mod probe;
+
 use std::fmt;
 use std::path::Path;
 use std::time::Duration;
@@ -109,14 +111,11 @@ pub fn examine(
         path: folder.to_owned(),
         source,
     })?;
-    let key_of = |client: u32| {
-        let entry = bench.clients.iter().find(|entry| entry.id == client)?;
-        entry.key.map(|key| key.0)
-    };
-    let shards = shards(scenario, data, key_of)?;
+    let shards = shards(scenario, data, |client| bench.key_of(client))?;
     let mut findings = Vec::new();
     for entry in &bench.clients {
         let shard = &shards[entry.id as usize];
+        findings.extend(probe::look(entry));
         let mut machine = None;
         let place = match entry.link {
             LinkKind::Simulated => {

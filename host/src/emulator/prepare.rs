@@ -27,8 +27,8 @@ pub fn prepare(boards: &[EmulatedBoard]) -> Result<(), EmulatorError> {
         first_missing(&kinds).map_or(Ok(()), Err)?;
     }
     for board in kinds {
-        if !board.image(Program::Client).is_file() && !is_strict() {
-            let (name, alias) = (board.name(), board.alias());
+        if !board.board().image(Program::Client).is_file() && !is_strict() {
+            let (name, alias) = (board.name(), board.board().alias(Program::Client));
             eprintln!("the image of the {name} is not built yet: `cargo {alias}`, a minute or two");
         }
         board.ensure_image()?;

@@ -7,8 +7,8 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 
 use serde_json::{Value, json};
 
-use super::image::EmulatedBoard;
 use super::{EmulatorError, answers};
+use crate::shard::Board;
 
 const NAME: &str = "qemu-system-arm";
 
@@ -40,7 +40,7 @@ impl Qemu {
         command.args(["-serial", "chardev:link"]);
         command.arg("-kernel").arg(image);
         if let Some(shard) = shard {
-            let address = EmulatedBoard::M4.shard_address();
+            let address = Board::Emulated.address();
             let file = shard.display();
             let loader = format!("loader,file={file},addr={address:#x},force-raw=on");
             command.args(["-device", &loader]);

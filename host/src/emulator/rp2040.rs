@@ -8,8 +8,9 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::image::EmulatedBoard;
 use super::{EmulatorError, answers, workspace};
+use crate::flash::target::{Fault, Memory};
+use crate::shard::Board;
 
 const NAME: &str = "rp2040js";
 
@@ -74,6 +75,16 @@ impl Rp2040 {
     }
 }
 
+impl Memory for Rp2040 {
+    fn read(&mut self, address: u32, bytes: &mut [u8]) -> Result<(), Fault> {
+        self.runner.read_memory(address, bytes)
+    }
+
+    fn write(&mut self, address: u32, bytes: &[u8]) -> Result<(), Fault> {
+        self.runner.write_memory(address, bytes)
+    }
+}
+
 /// What happened while time ran.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct Ran {
@@ -130,6 +141,16 @@ impl Lockstep {
     }
 }
 
+impl Memory for Lockstep {
+    fn read(&mut self, address: u32, bytes: &mut [u8]) -> Result<(), Fault> {
+        self.runner.read_memory(address, bytes)
+    }
+
+    fn write(&mut self, address: u32, bytes: &[u8]) -> Result<(), Fault> {
+        self.runner.write_memory(address, bytes)
+    }
+}
+
 /// The runner's process and pipes.
 #[derive(Debug)]
 struct Runner {
@@ -146,7 +167,7 @@ impl Runner {
         command.arg(folder.join("src/main.js"));
         command.arg("--image").arg(image).args(options);
         if let Some(shard) = shard {
-            let address = format!("{:#x}", EmulatedBoard::Rp2040.shard_address());
+            let address = format!("{:#x}", Board::Rp2040.address());
             command.arg("--shard").arg(shard);
             command.args(["--shard-at", &address]);
         }
@@ -173,6 +194,28 @@ impl Runner {
         writeln!(self.commands, "{command}").map_err(broken)?;
         let event = self.read(answer)?;
         T::deserialize(&event).map_err(|_| unexpected(&event))
+    }
+
+    fn read_memory(&mut self, address: u32, bytes: &mut [u8]) -> Result<(), Fault> {
+        /// Bytes of the chip.
+        #[derive(Deserialize)]
+        struct Content {
+            #[serde(deserialize_with = "from_hexadecimal")]
+            bytes: Vec<u8>,
+        }
+        let command = json!({"cmd": "read", "address": address, "length": bytes.len()});
+        let content: Content = self.ask(&command, "read").map_err(fault)?;
+        if content.bytes.len() != bytes.len() {
+            return Err(Fault(format!("{NAME}: {} bytes", content.bytes.len())));
+        }
+        bytes.copy_from_slice(&content.bytes);
+        Ok(())
+    }
+
+    fn write_memory(&mut self, address: u32, bytes: &[u8]) -> Result<(), Fault> {
+        let command = json!({"cmd": "write", "address": address, "bytes": hexadecimal(bytes)});
+        let _done: Value = self.ask(&command, "write").map_err(fault)?;
+        Ok(())
     }
 
     /// Reads events up to the one named; others on the way are news nobody asked for.
@@ -232,6 +275,10 @@ fn broken(source: std::io::Error) -> EmulatorError {
         emulator: NAME,
         source,
     }
+}
+
+fn fault(error: EmulatorError) -> Fault {
+    Fault::from_error(&error)
 }
 
 fn unexpected(answer: &Value) -> EmulatorError {

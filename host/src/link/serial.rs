@@ -165,6 +165,9 @@ mod tests {
                 serial_number: number.map(str::to_owned),
                 manufacturer: None,
                 product: None,
+                // probe-rs switches this field on.
+                #[cfg(feature = "probe")]
+                interface: None,
             }),
         }
     }

@@ -1,4 +1,6 @@
-//! Where each board expects its shard, and how many samples it can train on.
+//! Where each board has its program and its shard, and how many samples it can train on.
+
+use std::ops::Range;
 
 /// A board that carries a shard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -35,6 +37,24 @@ impl Board {
         }
     }
 
+    /// Returns where programs lie in the flash.
+    #[must_use]
+    pub const fn program_flash(self) -> Range<u32> {
+        let start = match self {
+            Self::Rp2040 => 0x1000_0000,
+            Self::Stm32 => 0x0800_0000,
+            Self::Emulated => 0,
+        };
+        start..self.address()
+    }
+
+    /// Returns where the shard lies: the rest of 2 MB.
+    #[must_use]
+    pub const fn shard_flash(self) -> Range<u32> {
+        let program = self.program_flash();
+        program.end..program.start + (2 << 20)
+    }
+
     /// Returns the most samples of 784 bytes the board trains on: the RP2040 is limited by RAM
     /// for their error rows, the others by flash.
     #[must_use]
@@ -59,9 +79,13 @@ mod tests {
                 board.name()
             );
             let script = std::fs::read_to_string(&path).unwrap();
-            let origin = format!("SHARD : ORIGIN = {:#010x}", board.address());
-            let stated = script.to_lowercase().contains(&origin.to_lowercase());
-            assert!(stated, "{path} must say {origin}");
+            let script = script.to_lowercase();
+            let shard = format!("shard : origin = {:#010x}, length = 1664k", board.address());
+            let program = format!(": origin = {:#010x}", board.program_flash().start);
+            for words in [shard, program] {
+                assert!(script.contains(&words), "{path} must say {words}");
+            }
+            assert_eq!(board.shard_flash().len(), 1664 << 10);
         }
     }
 }

@@ -110,6 +110,12 @@ impl Journal {
     }
 }
 
+/// Goes through a `Value`: with defmt's decoder in the build, serde_json keeps numbers as text, and
+/// a flattened or untagged type takes them from a `Value` only.
+fn parse(text: &str) -> serde_json::Result<Line> {
+    Line::deserialize(serde_json::from_str::<serde_json::Value>(text)?)
+}
+
 /// Reads a log; a line cut by a crash ends a session and is passed over.
 ///
 /// # Errors
@@ -123,12 +129,12 @@ pub fn read(path: &Path) -> Result<Vec<Line>, JournalError> {
     let texts: Vec<String> = file.lines().collect::<Result<_, _>>().map_err(failed)?;
     let mut lines = Vec::with_capacity(texts.len());
     for (at, text) in texts.iter().enumerate() {
-        match serde_json::from_str(text) {
+        match parse(text) {
             Ok(line) => lines.push(line),
             // A crash cut the line; the next session's first line was appended to it.
             Err(_) if text.contains("{\"session_after_round\"") || at + 1 == texts.len() => {
                 let begins = text.find("{\"session_after_round\"").unwrap_or(text.len());
-                lines.extend(serde_json::from_str::<Line>(&text[begins..]).ok());
+                lines.extend(parse(&text[begins..]).ok());
             }
             Err(error) => {
                 return Err(JournalError::Line {

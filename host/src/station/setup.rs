@@ -158,11 +158,7 @@ pub fn assemble(
     folder: &Path,
     (news, stop): (Teller, Stop),
 ) -> Result<Assembly, SetupError> {
-    let key_of = |client: u32| {
-        let entry = bench.clients.iter().find(|entry| entry.id == client)?;
-        entry.key.map(|key| key.0)
-    };
-    let shards = shards(scenario, data, key_of)?;
+    let shards = shards(scenario, data, |client| bench.key_of(client))?;
     let counters = Arc::new(FaultCounters::default());
     let mut machines = Vec::new();
     let mut boards = Vec::new();

@@ -1,0 +1,33 @@
+// Commands that mean the same whether time runs by itself or in lockstep.
+
+/**
+ * @param {import('./machine.js').Machine} machine the chip
+ * @param {(event: object) => void} tell reports an event
+ * @param {(machine: import('./machine.js').Machine) => object} status describes the chip
+ * @returns {(command: object) => void} what handles a command
+ */
+export function control(machine, tell, status) {
+  const bytes = (text) => Buffer.from(text, 'hex');
+  return (command) => {
+    switch (command.cmd) {
+      case 'reset':
+        machine.reset();
+        tell({ event: 'reset', ...status(machine) });
+        break;
+      case 'stat':
+        tell({ event: 'stat', ...status(machine) });
+        break;
+      case 'read': {
+        const found = machine.read(command.address, command.length);
+        tell({ event: 'read', bytes: Buffer.from(found).toString('hex') });
+        break;
+      }
+      case 'write':
+        machine.write(command.address, bytes(command.bytes));
+        tell({ event: 'write' });
+        break;
+      default:
+        tell({ event: 'error', message: `unknown command ${command.cmd}` });
+    }
+  };
+}
