@@ -4,10 +4,12 @@
 //! same RP2040 with time under the caller's control, for tests that measure emulated time.
 
 pub mod image;
+mod line;
 pub mod machine;
 pub mod prepare;
 pub mod qemu;
 pub mod rp2040;
+pub mod trial;
 
 use std::path::PathBuf;
 use std::process::{Command, Stdio};

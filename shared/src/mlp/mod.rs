@@ -15,7 +15,7 @@
 //! | output error d2 = p - y | `i32` | 2^-12 | +-1 |
 //! | hidden error d1 = h' W2 d2 | 8 bits times 2^0 to 2^7, one power a sample | 2^-12 | +-3.97 |
 //! | dW1, summed for one pixel at a time | `i32` | 2^-12 / 255 | |
-//! | dW2 | `i32`, folded into `i64` | 2^-22 | |
+//! | dW2 | `i32`, folded into 48 bits | 2^-22 | |
 //!
 //! RAM of a client with 784-50-10 and N samples, in bytes; the samples stay in flash:
 //!
@@ -23,10 +23,10 @@
 //! |---|---|---|
 //! | [`Params`] being trained | 79,640 | 79,640 |
 //! | [`Scratch`]: one row of hidden errors a sample | 52 N | 104 N |
-//! | [`Work`] | 13,480 | 13,480 |
-//! | training alone, N = 1000 | about 146,000 | about 198,000 |
+//! | [`Work`] | 11,480 | 11,480 |
+//! | training alone, N = 1000 | about 143,000 | about 195,000 |
 //! | [`Params`] of the base, to code the difference to | 79,640 | 79,640 |
-//! | all, N = 1000 | about 225,000 | about 277,000 |
+//! | all, N = 1000 | about 223,000 | about 275,000 |
 //!
 //! The scratch memory is free outside an epoch and then holds a coded model of 39,776 bytes on
 //! its way in or out ([`Scratch::bytes`]). A Cortex-M0+ keeps four 8-bit mantissas of hidden errors

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use clap::Subcommand;
 
+mod device;
 mod init;
 mod rounds;
 mod solve;
@@ -19,6 +20,8 @@ pub struct Args {
 
 #[derive(Debug, Subcommand)]
 enum Kind {
+    /// A board's firmware in its emulator: what an epoch costs it.
+    Device(device::Args),
     /// The round engine: how cost grows with clients and rounds.
     Rounds(rounds::Args),
     /// Write a bench.toml from what is plugged in.
@@ -32,6 +35,7 @@ enum Kind {
 /// Runs the chosen measurement.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     match &args.kind {
+        Kind::Device(args) => device::run(args),
         Kind::Rounds(args) => rounds::run(args),
         Kind::Init(args) => init::run(args),
         Kind::Solve(args) => solve::run(args),

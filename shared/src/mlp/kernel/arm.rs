@@ -70,10 +70,6 @@ struct Cursor {
 /// `word` must be below `end`, both aligned and of one array, and `entry` must have room for the
 /// entries up to four past `full`.
 #[unsafe(naked)]
-#[cfg_attr(
-    feature = "kernels-in-ram",
-    unsafe(link_section = ".data.gleaner_kernel")
-)]
 unsafe extern "C" fn walk_pixels(cursor: &mut Cursor) {
     // 8 bytes: leaves for `$found` if the word is not zero, comes back to `$next`.
     macro_rules! look {
@@ -201,10 +197,6 @@ struct Layer {
 /// # Safety
 /// `unit` must be below `end`, and `entry` have room for as many entries as there are units.
 #[unsafe(naked)]
-#[cfg_attr(
-    feature = "kernels-in-ram",
-    unsafe(link_section = ".data.gleaner_kernel")
-)]
 unsafe extern "C" fn walk_sums(unit: *mut i32, end: *const i32, layer: &mut Layer) {
     naked_asm!(
         "push {{r2, r4, r5, r6, r7, lr}}",
@@ -337,10 +329,6 @@ struct Stretch {
 /// every list has room for as many entries as there are rows.
 #[cfg(not(target_has_atomic = "32"))]
 #[unsafe(naked)]
-#[cfg_attr(
-    feature = "kernels-in-ram",
-    unsafe(link_section = ".data.gleaner_kernel")
-)]
 unsafe extern "C" fn walk_samples(stretch: &mut Stretch) {
     // 10 bytes: leaves for `$found` if the word is not zero, comes back to `$next`.
     macro_rules! look {
@@ -449,10 +437,6 @@ unsafe extern "C" fn walk_samples(stretch: &mut Stretch) {
 /// As above.
 #[cfg(target_has_atomic = "32")]
 #[unsafe(naked)]
-#[cfg_attr(
-    feature = "kernels-in-ram",
-    unsafe(link_section = ".data.gleaner_kernel")
-)]
 unsafe extern "C" fn walk_samples(stretch: &mut Stretch) {
     naked_asm!(
         "push {{r0, r4, r5, r6, r7, r8, r9, r10, r11, lr}}",

@@ -95,10 +95,12 @@ pub(crate) fn sum_rows<const W: usize>(rows: &[[i16; W]], entries: &[Entry], out
     macro_rules! groups {
         ($($group:literal)*) => {
             $(if W / 8 > $group {
+                // Chosen in a constant, walks beyond the row do not come into being.
+                let walk: Walk = const {
+                    if W / 8 > $group { walk_pairs::<{ 16 * $group }> } else { walk_pairs::<0> }
+                };
                 // SAFETY: as above.
-                unsafe {
-                    walk_pairs::<{ 16 * $group }>(list.start, list.end, &mut whole[$group], bias);
-                }
+                unsafe { walk(list.start, list.end, &mut whole[$group], bias) };
             })*
         };
     }
@@ -228,10 +230,12 @@ pub(crate) fn sum_errors<const HID: usize>(
     macro_rules! groups {
         ($($group:literal)*) => {
             $(if HID / 8 > $group {
+                // Chosen in a constant, walks beyond the row do not come into being.
+                let walk: Walk = const {
+                    if HID / 8 > $group { walk_words::<{ 8 * $group }> } else { walk_words::<0> }
+                };
                 // SAFETY: as above.
-                unsafe {
-                    walk_words::<{ 8 * $group }>(list.start, list.end, &mut whole[$group], bias);
-                }
+                unsafe { walk(list.start, list.end, &mut whole[$group], bias) };
             })*
         };
     }
@@ -249,6 +253,9 @@ fn add_words(out: &mut [i32], sums: &[u32], bias: u32) {
         *out = out.saturating_add(sum as i32);
     }
 }
+
+/// A walk that adds eight sums to what is there; the last argument is the bias.
+type Walk = unsafe extern "C" fn(*const Entry, *const Entry, &mut [i32; 8], u32);
 
 /// Adds r2 to the word at r0, which saturates, and moves on; spoils r4.
 macro_rules! add_up {

@@ -55,10 +55,6 @@ struct Draw {
 /// # Safety
 /// `weights` must be below `end`, words of packed pairs, and have a gradient each.
 #[unsafe(naked)]
-#[cfg_attr(
-    feature = "kernels-in-ram",
-    unsafe(link_section = ".data.gleaner_kernel")
-)]
 unsafe extern "C" fn walk_row(
     weights: *mut u32,
     gradient: *const i32,

@@ -43,10 +43,6 @@ struct Rows {
 /// `unit` must be below `end`, and every unit have OUT weights and OUT sums, OUT even and below
 /// 64, the weights packed and aligned to a word.
 #[unsafe(naked)]
-#[cfg_attr(
-    feature = "kernels-in-ram",
-    unsafe(link_section = ".data.gleaner_kernel")
-)]
 unsafe extern "C" fn walk_units<const OUT: usize>(
     rows: &Rows,
     unit: *mut i32,
@@ -154,10 +150,6 @@ pub(crate) fn round_errors<const HID: usize>(
 /// `error` must be a whole number of fours before `end`, one at least, and have as many sums and
 /// mantissas; no error rounds to more than 127 times 2^(12 + `shift`).
 #[unsafe(naked)]
-#[cfg_attr(
-    feature = "kernels-in-ram",
-    unsafe(link_section = ".data.gleaner_kernel")
-)]
 unsafe extern "C" fn walk_errors(
     error: *const i32,
     sum: *mut i32,

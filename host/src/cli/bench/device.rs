@@ -1,0 +1,302 @@
+//! `gleaner bench device`: has a firmware image train in its emulator and says what an epoch costs.
+
+use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use anyhow::Context;
+use gleaner_shared::energy::Ledger;
+use gleaner_shared::mlp::{LearningRate, PaperParams};
+use gleaner_shared::units::{Cycles, Micros, NanoWatts, PicoJoules};
+use gleaner_shared::wire::message::{DeclineReason, ModelHash, Order, Provision};
+use indicatif::{ProgressBar, ProgressStyle};
+use serde::Serialize;
+
+use crate::data::embedded::mnist_subset;
+use crate::emulator::image::{EmulatedBoard, Program};
+use crate::emulator::prepare::prepare;
+use crate::emulator::trial::{self, Outcome, Task, TrialError};
+use crate::engine::settings::cost_model;
+use crate::scenario::{Scenario, resolve};
+use crate::shard::{ClientSamples, image};
+
+/// Bits a byte takes on a UART, and its speed.
+const UART: (f64, f64) = (10.0, 921_600.0);
+
+/// Count what an epoch costs a board, in the image that is flashed.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The board: an RP2040 in rp2040js, or a Cortex-M4 in QEMU.
+    #[arg(long, value_enum, default_value_t = Kind::Rp2040)]
+    board: Kind,
+    /// Digits in the board's shard, the first of the MNIST subset.
+    #[arg(long, value_name = "N", default_value_t = 1000)]
+    samples: usize,
+    /// Epochs to train; the figure is their mean.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..))]
+    epochs: u16,
+    /// The learning rate.
+    #[arg(long, value_name = "RATE", default_value_t = 0.5)]
+    rate: f64,
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Kind {
+    Rp2040,
+    M4,
+}
+
+impl Kind {
+    const fn board(self) -> EmulatedBoard {
+        match self {
+            Self::Rp2040 => EmulatedBoard::Rp2040,
+            Self::M4 => EmulatedBoard::M4,
+        }
+    }
+
+    /// What the emulator counts.
+    const fn unit(self) -> &'static str {
+        match self {
+            Self::Rp2040 => "cycles",
+            Self::M4 => "instructions",
+        }
+    }
+
+    /// The preset with the clock and the energy of a cycle.
+    const fn preset(self) -> &'static str {
+        match self {
+            Self::Rp2040 => "rp2040",
+            Self::M4 => "stm32l4r5",
+        }
+    }
+}
+
+/// What was counted.
+#[derive(Debug, Serialize)]
+struct Figures {
+    board: String,
+    build: String,
+    samples: u32,
+    epochs: u16,
+    /// What an emulator counts: cycles, or instructions.
+    unit: &'static str,
+    per_sample_and_epoch: u64,
+    per_epoch: u64,
+    clock_hz: f64,
+    /// At that clock, a cycle an instruction where instructions are counted.
+    epoch_s: f64,
+    /// Under the ledger's model.
+    epoch_j: f64,
+    loss_before: f64,
+    loss_after: f64,
+    /// Time of the model's transfer over the least the wire allows; only where time is emulated.
+    download_over_floor: Option<f64>,
+    stack_bytes: u32,
+    stack_used_bytes: u32,
+}
+
+/// Measures and prints.
+pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    let scenario = resolve(args.board.preset(), &[])?;
+    let mut global = Box::new(PaperParams::new());
+    global.initialise(CLIENT_SEED);
+    let mut model = vec![0; PaperParams::EXACT_BYTES];
+    anyhow::ensure!(
+        global.write_exact(&mut model),
+        "the model does not fit its buffer"
+    );
+    let task = Task {
+        provision: provision(&scenario),
+        model: &model,
+        order: order(args),
+    };
+
+    let board = args.board.board();
+    prepare(&[board])?;
+    let spinner = spinner();
+    spinner.set_message("building the image");
+    let program = board.ensure(Program::Client)?;
+    let shard = ShardFile::write(args.samples)?;
+    let outcome = trial::train(board, &program, shard.path(), &task, |stage| {
+        spinner.set_message(format!("{}: {stage}", board.name()));
+    });
+    spinner.finish_and_clear();
+    let outcome = outcome.map_err(|error| match error {
+        TrialError::Declined(DeclineReason::Shard(_)) => anyhow::anyhow!(
+            "{} has no room for {} samples; give it fewer with --samples",
+            board.name(),
+            args.samples
+        ),
+        other => other.into(),
+    })?;
+    anyhow::ensure!(
+        outcome.report.trained,
+        "the board gave up after {} of {} epochs",
+        outcome.report.epochs,
+        args.epochs
+    );
+
+    let figures = figures(args.board, &scenario, &outcome, model.len());
+    if args.json {
+        println!("{}", serde_json::to_string_pretty(&figures)?);
+    } else {
+        print(&figures);
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Seed of the initial model and of the order.
+const CLIENT_SEED: u64 = 5;
+
+/// A full store, so that energy stops nothing.
+fn provision(scenario: &Scenario) -> Provision {
+    let capacity = PicoJoules::from_joules(1_000.0);
+    Provision {
+        client: 0,
+        seed: CLIENT_SEED,
+        storage_cap: capacity,
+        harvest_per_round: PicoJoules::ZERO,
+        cost: cost_model(scenario),
+        ledger: Ledger::new(capacity, capacity).snapshot(),
+        last_round: None,
+    }
+}
+
+fn order(args: &Args) -> Order {
+    Order {
+        round: 1,
+        participate: true,
+        channel: 0,
+        uplink_bits: 8,
+        epochs: args.epochs,
+        power: NanoWatts(0),
+        airtime: Micros(0),
+        learning_rate_q24: LearningRate::from_real(args.rate).0,
+        seed: CLIENT_SEED,
+        model: ModelHash::default(),
+        deadline: Micros(u64::MAX),
+    }
+}
+
+fn figures(kind: Kind, scenario: &Scenario, outcome: &Outcome, model_bytes: usize) -> Figures {
+    let report = &outcome.report;
+    let per_epoch = report.cycles.0 / u64::from(report.epochs.max(1));
+    let clock_hz = scenario.device.frequency_hz;
+    let energy = cost_model(scenario).compute.energy(Cycles(per_epoch), 1);
+    let floor_s = model_bytes as f64 * UART.0 / UART.1;
+    let (stack_bytes, stack_used_bytes) = outcome.stack_bytes;
+    Figures {
+        board: outcome.hello.board.to_string(),
+        build: outcome.hello.build.to_string(),
+        samples: report.samples,
+        epochs: report.epochs,
+        unit: kind.unit(),
+        per_sample_and_epoch: per_epoch / u64::from(report.samples.max(1)),
+        per_epoch,
+        clock_hz,
+        epoch_s: per_epoch as f64 / clock_hz,
+        epoch_j: energy.as_joules(),
+        loss_before: f64::from(report.loss_before_q16) / 65_536.0,
+        loss_after: f64::from(report.loss_after_q16) / 65_536.0,
+        download_over_floor: (kind == Kind::Rp2040)
+            .then(|| outcome.download.0 as f64 * 1e-6 / floor_s),
+        stack_bytes,
+        stack_used_bytes,
+    }
+}
+
+fn print(figures: &Figures) {
+    let unit = figures.unit;
+    println!(
+        "{} ({}), 784-50-10, {} samples, {} epochs, emulated",
+        figures.board, figures.build, figures.samples, figures.epochs
+    );
+    let row = |what: &str, value: String| println!("{what:<28} {value}");
+    row(
+        &format!("{unit} a sample and epoch"),
+        figures.per_sample_and_epoch.to_string(),
+    );
+    row(&format!("{unit} an epoch"), figures.per_epoch.to_string());
+    row(
+        "time of an epoch",
+        format!(
+            "{:.3} s at {:.0} MHz",
+            figures.epoch_s,
+            figures.clock_hz / 1e6
+        ),
+    );
+    row(
+        "energy of an epoch",
+        format!("{:.1} mJ by the ledger's model", 1e3 * figures.epoch_j),
+    );
+    row(
+        "mean loss",
+        format!("{:.3} -> {:.3}", figures.loss_before, figures.loss_after),
+    );
+    if let Some(factor) = figures.download_over_floor {
+        row(
+            "download of the model",
+            format!("{factor:.3} times the wire's floor at 921,600 baud"),
+        );
+    }
+    row(
+        "stack",
+        format!(
+            "{} of {} bytes",
+            figures.stack_used_bytes, figures.stack_bytes
+        ),
+    );
+}
+
+/// The shard in a file for the emulator, which goes when it is dropped.
+struct ShardFile(PathBuf);
+
+impl ShardFile {
+    fn write(samples: usize) -> anyhow::Result<Self> {
+        let set = mnist_subset()?.train;
+        anyhow::ensure!(
+            (1..=set.labels.len()).contains(&samples),
+            "--samples {samples}: the MNIST subset has 1 to {}",
+            set.labels.len()
+        );
+        let bytes = image(&ClientSamples {
+            client: 0,
+            inputs: 784,
+            classes: 10,
+            pixels: &set.images[..784 * samples],
+            labels: &set.labels[..samples],
+            key: None,
+        })?;
+        let name = format!("gleaner-bench-{}.bin", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        std::fs::write(&path, bytes).with_context(|| format!("cannot write {}", path.display()))?;
+        Ok(Self(path))
+    }
+
+    fn path(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for ShardFile {
+    fn drop(&mut self) {
+        // A leftover in the folder for temporary files is harmless.
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+/// A spinner on a terminal, nothing elsewhere.
+fn spinner() -> ProgressBar {
+    if !std::io::stderr().is_terminal() {
+        return ProgressBar::hidden();
+    }
+    let style = ProgressStyle::with_template("{spinner} {msg} ({elapsed})");
+    let spinner = ProgressBar::new_spinner()
+        .with_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()));
+    spinner.enable_steady_tick(Duration::from_millis(120));
+    spinner
+}

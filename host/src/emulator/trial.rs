@@ -1,0 +1,221 @@
+//! One round with one emulated board and nothing else: what an epoch costs it.
+
+use std::path::Path;
+
+use gleaner_shared::units::Micros;
+use gleaner_shared::wire::link::{Event, HostEnd, HostLink, Timing};
+use gleaner_shared::wire::message::{
+    DeclineReason, DeviceToHost, Hello, HostToDevice, ModelHash, Order, Payload, Provision,
+    RejectReason, Report,
+};
+use gleaner_shared::wire::{FrameBuffer, Insecure, MAX_TRANSFER};
+
+use super::EmulatorError;
+use super::image::EmulatedBoard;
+use super::line::Line;
+
+/// Why a trial came to nothing.
+#[derive(Debug, thiserror::Error)]
+pub enum TrialError {
+    /// The emulator is missing or ended.
+    #[error(transparent)]
+    Emulator(#[from] EmulatorError),
+    /// The board did not answer in time.
+    #[error("the board was silent for {patience} while {waiting}")]
+    Silent {
+        /// How long it was waited for.
+        patience: Micros,
+        /// What for.
+        waiting: &'static str,
+    },
+    /// The session broke.
+    #[error("the session with the board broke while {0}")]
+    Session(&'static str),
+    /// The board does not take the model.
+    #[error("the board rejects the model: {0:?}")]
+    Rejected(RejectReason),
+    /// The board does not take the order.
+    #[error("the board declines to train: {0:?}")]
+    Declined(DeclineReason),
+}
+
+/// What a board is asked to do.
+#[derive(Debug)]
+pub struct Task<'a> {
+    /// Number, seed, ledger and cost model.
+    pub provision: Provision,
+    /// The model to start from, as it travels whole.
+    pub model: &'a [u8],
+    /// The order; the hash of the model is filled in.
+    pub order: Order,
+}
+
+/// What a board did.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// How it greeted.
+    pub hello: Hello,
+    /// What it reported.
+    pub report: Report,
+    /// How long the model took to arrive, in the board's time.
+    pub download: Micros,
+    /// Bytes the stack may take and did take at most.
+    pub stack_bytes: (u32, u32),
+}
+
+/// Has a board carry out one order; `stage` is told what is going on.
+///
+/// # Errors
+/// When the emulator ends, or the board is silent or unwilling.
+pub fn train(
+    board: EmulatedBoard,
+    image: &Path,
+    shard: &Path,
+    task: &Task<'_>,
+    mut stage: impl FnMut(&str),
+) -> Result<Outcome, TrialError> {
+    let line = Line::open(board, image, shard)?;
+    let timing = Timing::for_bit_rate(line.bit_rate());
+    let mut talk = Conversation {
+        line,
+        link: HostLink::new(Insecure, [7; 32], timing),
+        source: task.model,
+        store: vec![0; MAX_TRANSFER],
+        input: Vec::new(),
+        frame: FrameBuffer::new(),
+        // An epoch may take a second or two of the board's time.
+        patience: Micros(60_000_000 * (1 + u64::from(task.order.epochs))),
+    };
+
+    stage("waiting for its greeting");
+    let hello = talk.until("connecting", |event| match event {
+        Event::Connected(hello) => Some(hello.clone()),
+        _ => None,
+    })?;
+    talk.say(HostToDevice::Provision(task.provision), "provisioning")?;
+    talk.answer("provisioning", |message| {
+        matches!(message, DeviceToHost::Provisioned { .. }).then_some(())
+    })?;
+
+    stage("sending the model");
+    let begin = talk.line.now();
+    let model = talk.deliver()?;
+    let download = talk.line.now().saturating_sub(begin);
+
+    stage("training");
+    let order = Order {
+        model,
+        ..task.order
+    };
+    talk.say(HostToDevice::Order(order), "ordering")?;
+    let reply = talk.answer("ordering", |message| match message {
+        DeviceToHost::OrderReply(reply) => Some(*reply),
+        _ => None,
+    })?;
+    if let Some(reason) = reply.declined {
+        return Err(TrialError::Declined(reason));
+    }
+    let report = talk.answer("training", |message| match message {
+        DeviceToHost::Progress(progress) => {
+            stage(&format!("epoch {} of {}", progress.epoch, order.epochs));
+            None
+        }
+        DeviceToHost::Report(report) => Some(*report),
+        _ => None,
+    })?;
+    talk.say(HostToDevice::Inspect, "inspecting")?;
+    let stack_bytes = talk.answer("inspecting", |message| match message {
+        DeviceToHost::Stack {
+            available_bytes,
+            used_bytes,
+        } => Some((*available_bytes, *used_bytes)),
+        _ => None,
+    })?;
+    Ok(Outcome {
+        hello,
+        report,
+        download,
+        stack_bytes,
+    })
+}
+
+/// The host's end of the line.
+struct Conversation<'a> {
+    line: Line,
+    link: HostLink<Insecure>,
+    source: &'a [u8],
+    store: Vec<u8>,
+    input: Vec<u8>,
+    frame: FrameBuffer,
+    patience: Micros,
+}
+
+impl Conversation<'_> {
+    /// Goes on until `wanted` finds what it looks for.
+    fn until<T>(
+        &mut self,
+        waiting: &'static str,
+        mut wanted: impl FnMut(&Event<HostEnd>) -> Option<T>,
+    ) -> Result<T, TrialError> {
+        let deadline = self.line.now().saturating_add(self.patience);
+        loop {
+            let now = self.line.now();
+            let mut rest = &self.input[..];
+            let event = self.link.receive(now, &mut rest, &mut self.store);
+            let taken = self.input.len() - rest.len();
+            self.input.drain(..taken);
+            match event.or_else(|| self.link.poll(now)) {
+                Some(event) => {
+                    if let Some(found) = wanted(&event) {
+                        return Ok(found);
+                    }
+                    continue;
+                }
+                None if now >= deadline => {
+                    let patience = self.patience;
+                    return Err(TrialError::Silent { patience, waiting });
+                }
+                None => {}
+            }
+            let mut out = Vec::new();
+            while let Some(bytes) = self.link.transmit(now, self.source, &mut self.frame) {
+                out.extend_from_slice(bytes);
+            }
+            let wake = self.link.next_wake().unwrap_or(deadline).min(deadline);
+            self.input = self.line.exchange(&out, wake.max(now))?;
+        }
+    }
+
+    /// Waits for a message.
+    fn answer<T>(
+        &mut self,
+        waiting: &'static str,
+        mut pick: impl FnMut(&DeviceToHost) -> Option<T>,
+    ) -> Result<T, TrialError> {
+        self.until(waiting, |event| match event {
+            Event::Message(message) => pick(message).map(Ok),
+            Event::Lost(_) => Some(Err(TrialError::Session(waiting))),
+            _ => None,
+        })?
+    }
+
+    /// Queues a message.
+    fn say(&mut self, message: HostToDevice, doing: &'static str) -> Result<(), TrialError> {
+        let sent = self.link.send(message);
+        sent.map_err(|_| TrialError::Session(doing))
+    }
+
+    /// Sends the model and waits until it is there.
+    fn deliver(&mut self) -> Result<ModelHash, TrialError> {
+        const DOING: &str = "sending the model";
+        let now = self.line.now();
+        let offer = self.link.offer(now, Payload::Model, 0, self.source);
+        let offer = offer.map_err(|_| TrialError::Session(DOING))?;
+        self.until(DOING, |event| match event {
+            Event::Delivered(_) => Some(Ok(offer.hash)),
+            Event::Rejected(_, reason) => Some(Err(TrialError::Rejected(*reason))),
+            Event::Lost(_) | Event::TransferTimedOut(_) => Some(Err(TrialError::Session(DOING))),
+            _ => None,
+        })?
+    }
+}
