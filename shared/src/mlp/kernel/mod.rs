@@ -8,7 +8,7 @@
 // A core without compare-and-swap is an ARMv6-M; one with a floating-point unit has the DSP
 // instructions of the ARMv7E-M too.
 #[cfg(all(target_arch = "arm", target_os = "none", not(target_has_atomic = "32")))]
-#[path = "armv6m.rs"]
+#[path = "armv6m/mod.rs"]
 mod chosen;
 #[cfg(all(
     target_arch = "arm",
@@ -16,7 +16,7 @@ mod chosen;
     target_has_atomic = "32",
     target_abi = "eabihf"
 ))]
-#[path = "armv7em.rs"]
+#[path = "armv7em/mod.rs"]
 mod chosen;
 #[cfg(not(all(
     target_arch = "arm",

@@ -1,261 +1,12 @@
-//! Row sums for a Cortex-M0+, which has one 32-bit multiplication and no other.
-//!
-//! Two 16-bit weights share a word w = 2^16 hi + lo. A walk over the list sums A = sum x w and
-//! H = sum x (w >> 16), both modulo 2^32: two multiplications and one shift for two weights, where
-//! taking the halves apart would need another shift. If lo is stored as an unsigned number, that
-//! is with its sign bit flipped, then sum x lo = A - 2^16 H - 2^15 sum x, exactly modulo 2^32, and
-//! the true sum fits 32 bits. Hidden errors have 8-bit mantissas, four to a word, and all but the
-//! topmost are stored flipped: with A_k = sum x (w >> 8 k),
-//! sum x b_k = A_k - 2^8 A_(k+1) - 2^7 sum x.
-//!
-//! Eight sums stay in registers while the list is walked, so a row of 50 takes seven walks: 31
-//! cycles a walk and entry with weights, 29 with errors, 11 in the last one.
+//! The walks over a list that row sums on a Cortex-M0+ consist of, in assembly.
 #![allow(unsafe_code)]
 
 use core::arch::naked_asm;
 
-mod step;
-mod units;
-
-pub(crate) use self::step::step_row;
-pub(crate) use self::units::{backward, round_errors};
-pub(crate) use super::arm::{activate, list_block, list_pixels, locate, locate_error};
-pub(crate) use super::common::{list_errors, sum_unit as backward_unit};
-pub(crate) use super::portable::place;
-use super::{Entry, portable};
-
-/// Whether rows of this width suit the assembly: whole words, within reach of an offset.
-const fn packed<const W: usize>() -> bool {
-    W.is_multiple_of(2) && W <= 64
-}
-
-/// The bits of a weight that are flipped in storage.
-#[inline(always)]
-const fn flip<const W: usize>(column: usize) -> i16 {
-    if packed::<W>() && column.is_multiple_of(2) {
-        i16::MIN
-    } else {
-        0
-    }
-}
-
-/// Reads weight `column` of a row.
-#[inline(always)]
-pub(crate) fn load<const W: usize>(row: &[i16; W], column: usize) -> i16 {
-    row[column] ^ flip::<W>(column)
-}
-
-/// Writes weight `column` of a row.
-#[inline(always)]
-pub(crate) fn store<const W: usize>(row: &mut [i16; W], column: usize, value: i16) {
-    row[column] = value ^ flip::<W>(column);
-}
-
-/// Returns pixels `first..first + 4`, the first in the low byte; pixels past the end are zero.
-#[inline(always)]
-pub(crate) fn pixel_word<const IN: usize>(pixels: &[u8; IN], first: usize) -> u32 {
-    if first + 4 <= IN && (pixels.as_ptr().addr() + first).is_multiple_of(4) {
-        // SAFETY: four bytes from `first` on lie within the array, and the address was checked
-        // to be that of a word.
-        unsafe { pixels.as_ptr().add(first).cast::<u32>().read() }
-    } else {
-        portable::pixel_word(pixels, first)
-    }
-}
-
-/// Adds the sum of scaled rows to `out`, which saturates; the sum itself is exact because the
-/// scales add up to no more than [`super::SCALE_LIMIT`].
-pub(crate) fn sum_rows<const W: usize>(rows: &[[i16; W]], entries: &[Entry], out: &mut [i32; W]) {
-    if entries.is_empty() {
-        return;
-    }
-    if !packed::<W>() {
-        let base = rows.as_ptr().addr();
-        return portable::sum(entries, out, |entry| {
-            &rows[(entry.at as usize - base) / size_of::<[i16; W]>()]
-        });
-    }
-    let list = entries.as_ptr_range();
-    let (whole, rest) = out.as_chunks_mut::<8>();
-    let mut last = [0; 3];
-    let mut at = 16 * whole.len() as u32;
-    // SAFETY: every entry holds the address of one of `rows`: callers list and sum
-    // rows under one borrow of them; offsets stay within the W weights of a row, which is a
-    // whole number of words; the list is not empty.
-    unsafe { walk_pair(list.start, list.end, &mut last, at.min(2 * W as u32 - 4)) };
-    let bias = last[2] << 15;
-    for pair in rest.as_chunks_mut::<2>().0 {
-        add_pairs(pair, &last, bias);
-        at += 4;
-        if at < 2 * W as u32 {
-            // SAFETY: as above.
-            unsafe { walk_pair(list.start, list.end, &mut last, at) };
-        }
-    }
-    macro_rules! groups {
-        ($($group:literal)*) => {
-            $(if W / 8 > $group {
-                // Chosen in a constant, walks beyond the row do not come into being.
-                let walk: Walk = const {
-                    if W / 8 > $group { walk_pairs::<{ 16 * $group }> } else { walk_pairs::<0> }
-                };
-                // SAFETY: as above.
-                unsafe { walk(list.start, list.end, &mut whole[$group], bias) };
-            })*
-        };
-    }
-    groups!(0 1 2 3 4 5 6 7);
-}
-
-/// Adds the sum of rows of W1 scaled by pixels to `out`: as [`sum_rows`].
-#[inline]
-pub(crate) fn sum_pixels<const IN: usize, const HID: usize>(
-    rows: &[[i16; HID]; IN],
-    entries: &[Entry],
-    out: &mut [i32; HID],
-) {
-    sum_rows(rows, entries, out);
-}
-
-/// Adds what a walk over pairs of weights found.
-#[inline(always)]
-fn add_pairs(out: &mut [i32], sums: &[u32], bias: u32) {
-    for (out, sums) in out
-        .as_chunks_mut::<2>()
-        .0
-        .iter_mut()
-        .zip(sums.as_chunks::<2>().0)
-    {
-        let low = sums[0].wrapping_sub(sums[1] << 16).wrapping_sub(bias);
-        out[0] = out[0].saturating_add(low as i32);
-        out[1] = out[1].saturating_add(sums[1] as i32);
-    }
-}
-
-/// The hidden errors of one sample: 8-bit mantissas and one power of two.
-#[derive(Clone, Copy, Debug)]
-#[repr(C, align(4))]
-pub(crate) struct ErrorRow<const HID: usize> {
-    mantissas: [u8; HID],
-    shift: u8,
-}
-
-/// The bits of an error that are flipped in storage.
-#[inline(always)]
-const fn flip_byte(column: usize) -> u8 {
-    if column % 4 == 3 { 0 } else { 0x80 }
-}
-
-/// The shift of a row without errors.
-const DEAD: u8 = u8::MAX;
-
-impl<const HID: usize> ErrorRow<HID> {
-    /// Where in a row its shift is, in bytes; [`u8::MAX`] there says that there are no errors.
-    pub(crate) const SHIFT_AT: usize = core::mem::offset_of!(Self, shift);
-
-    /// Makes every error zero.
-    #[inline]
-    pub(crate) fn clear(&mut self) {
-        for (column, byte) in self.mantissas.iter_mut().enumerate() {
-            *byte = flip_byte(column);
-        }
-        self.shift = DEAD;
-    }
-
-    /// Stores the error of a unit, a mantissa of at most 127 times 2^`shift`.
-    #[inline(always)]
-    pub(crate) fn set(&mut self, unit: usize, mantissa: i32, _shift: u32) {
-        self.mantissas[unit] = mantissa as u8 ^ flip_byte(unit);
-    }
-
-    /// Notes that an error is not zero, and the power of two of all of them.
-    #[inline(always)]
-    pub(crate) fn enliven(&mut self, shift: u32) {
-        self.shift = shift as u8;
-    }
-
-    /// Says whether any error is not zero.
-    #[inline(always)]
-    pub(crate) fn is_live(&self) -> bool {
-        self.shift != DEAD
-    }
-
-    /// Returns the factor that stands for pixel `x` in a sum of such rows.
-    #[inline(always)]
-    pub(crate) fn scale(&self, x: u32) -> u32 {
-        x << (self.shift & 7)
-    }
-}
-
-/// Adds the sum of scaled error rows to `out`, which saturates; the sum itself is exact for up
-/// to 256 entries, 256 * 255 * 127 * 2^7 being less than 2^31.
-pub(crate) fn sum_errors<const HID: usize>(
-    _rows: &[ErrorRow<HID>],
-    entries: &[Entry],
-    out: &mut [i32; HID],
-) {
-    const { assert!(HID <= 64, "a Cortex-M0+ trains up to 64 hidden units") };
-    if entries.is_empty() {
-        return;
-    }
-    let list = entries.as_ptr_range();
-    let (whole, rest) = out.as_chunks_mut::<8>();
-    let at = 8 * whole.len() as u32;
-    // Every entry holds the address of one of the rows: callers list and sum rows under one
-    // borrow of them; a row has HID + 1 bytes, rounded up to whole words, and offsets stay
-    // within those; the list is not empty.
-    let bias = if let [first, second] = rest {
-        let mut last = [0; 3];
-        // SAFETY: as said above.
-        unsafe { walk_half(list.start, list.end, &mut last, at) };
-        let bias = last[2] << 7;
-        let lower = last[0].wrapping_sub(last[1] << 8).wrapping_sub(bias);
-        *first = first.saturating_add(lower as i32);
-        *second = second.saturating_add(last[1].wrapping_sub(bias) as i32);
-        bias
-    } else {
-        let mut last = [0; 5];
-        // SAFETY: as above.
-        unsafe { walk_word(list.start, list.end, &mut last, at) };
-        let bias = last[4] << 7;
-        let (first, second) = rest.split_at_mut(rest.len().min(4));
-        add_words(first, &last, bias);
-        if !second.is_empty() {
-            // SAFETY: as above.
-            unsafe { walk_word(list.start, list.end, &mut last, at + 4) };
-            add_words(second, &last, bias);
-        }
-        bias
-    };
-    macro_rules! groups {
-        ($($group:literal)*) => {
-            $(if HID / 8 > $group {
-                // Chosen in a constant, walks beyond the row do not come into being.
-                let walk: Walk = const {
-                    if HID / 8 > $group { walk_words::<{ 8 * $group }> } else { walk_words::<0> }
-                };
-                // SAFETY: as above.
-                unsafe { walk(list.start, list.end, &mut whole[$group], bias) };
-            })*
-        };
-    }
-    groups!(0 1 2 3 4 5 6 7);
-}
-
-/// Adds what a walk over words of four errors found.
-#[inline(always)]
-fn add_words(out: &mut [i32], sums: &[u32], bias: u32) {
-    for (byte, out) in out.iter_mut().enumerate() {
-        let sum = match byte {
-            3 => sums[3],
-            _ => (sums[byte].wrapping_sub(sums[byte + 1] << 8)).wrapping_sub(bias),
-        };
-        *out = out.saturating_add(sum as i32);
-    }
-}
+use super::super::Entry;
 
 /// A walk that adds eight sums to what is there; the last argument is the bias.
-type Walk = unsafe extern "C" fn(*const Entry, *const Entry, &mut [i32; 8], u32);
+pub(super) type Walk = unsafe extern "C" fn(*const Entry, *const Entry, &mut [i32; 8], u32);
 
 /// Adds r2 to the word at r0, which saturates, and moves on; spoils r4.
 macro_rules! add_up {
@@ -287,7 +38,7 @@ macro_rules! walk_of_eight {
         /// reaches 16 bytes (8 for errors) beyond `AT`, aligned to a word.
         #[unsafe(naked)]
         #[cfg_attr(feature = "kernels-in-ram", unsafe(link_section = ".data.gleaner_kernel"))]
-        unsafe extern "C" fn $name<const AT: usize>(
+        pub(super) unsafe extern "C" fn $name<const AT: usize>(
             list: *const Entry,
             end: *const Entry,
             out: &mut [i32; 8],
@@ -473,7 +224,7 @@ $(#[$doc])*
     feature = "kernels-in-ram",
     unsafe(link_section = ".data.gleaner_kernel")
 )]
-unsafe extern "C" fn $name(
+pub(super) unsafe extern "C" fn $name(
     list: *const Entry,
     end: *const Entry,
     sums: &mut [u32; 3],
@@ -547,7 +298,7 @@ walk_of_two!(
     feature = "kernels-in-ram",
     unsafe(link_section = ".data.gleaner_kernel")
 )]
-unsafe extern "C" fn walk_word(
+pub(super) unsafe extern "C" fn walk_word(
     list: *const Entry,
     end: *const Entry,
     sums: &mut [u32; 5],

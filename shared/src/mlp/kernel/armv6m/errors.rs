@@ -1,0 +1,128 @@
+//! Hidden errors for a Cortex-M0+: four 8-bit mantissas in a word, all but the topmost stored
+//! flipped, and their sums.
+#![allow(unsafe_code)]
+
+use super::super::Entry;
+use super::walks::{Walk, walk_half, walk_word, walk_words};
+
+/// The hidden errors of one sample: 8-bit mantissas and one power of two.
+#[derive(Clone, Copy, Debug)]
+#[repr(C, align(4))]
+pub(crate) struct ErrorRow<const HID: usize> {
+    pub(super) mantissas: [u8; HID],
+    shift: u8,
+}
+
+/// The bits of an error that are flipped in storage.
+#[inline(always)]
+const fn flip_byte(column: usize) -> u8 {
+    if column % 4 == 3 { 0 } else { 0x80 }
+}
+
+/// The shift of a row without errors.
+const DEAD: u8 = u8::MAX;
+
+impl<const HID: usize> ErrorRow<HID> {
+    /// Where in a row its shift is, in bytes; [`u8::MAX`] there says that there are no errors.
+    pub(crate) const SHIFT_AT: usize = core::mem::offset_of!(Self, shift);
+
+    /// Makes every error zero.
+    #[inline]
+    pub(crate) fn clear(&mut self) {
+        for (column, byte) in self.mantissas.iter_mut().enumerate() {
+            *byte = flip_byte(column);
+        }
+        self.shift = DEAD;
+    }
+
+    /// Stores the error of a unit, a mantissa of at most 127 times 2^`shift`.
+    #[inline(always)]
+    pub(crate) fn set(&mut self, unit: usize, mantissa: i32, _shift: u32) {
+        self.mantissas[unit] = mantissa as u8 ^ flip_byte(unit);
+    }
+
+    /// Notes that an error is not zero, and the power of two of all of them.
+    #[inline(always)]
+    pub(crate) fn enliven(&mut self, shift: u32) {
+        self.shift = shift as u8;
+    }
+
+    /// Says whether any error is not zero.
+    #[inline(always)]
+    pub(crate) fn is_live(&self) -> bool {
+        self.shift != DEAD
+    }
+
+    /// Returns the factor that stands for pixel `x` in a sum of such rows.
+    #[inline(always)]
+    pub(crate) fn scale(&self, x: u32) -> u32 {
+        x << (self.shift & 7)
+    }
+}
+
+/// Adds the sum of scaled error rows to `out`, which saturates; the sum itself is exact for up
+/// to 256 entries, 256 * 255 * 127 * 2^7 being less than 2^31.
+pub(crate) fn sum_errors<const HID: usize>(
+    _rows: &[ErrorRow<HID>],
+    entries: &[Entry],
+    out: &mut [i32; HID],
+) {
+    const { assert!(HID <= 64, "a Cortex-M0+ trains up to 64 hidden units") };
+    if entries.is_empty() {
+        return;
+    }
+    let list = entries.as_ptr_range();
+    let (whole, rest) = out.as_chunks_mut::<8>();
+    let at = 8 * whole.len() as u32;
+    // Every entry holds the address of one of the rows: callers list and sum rows under one
+    // borrow of them; a row has HID + 1 bytes, rounded up to whole words, and offsets stay
+    // within those; the list is not empty.
+    let bias = if let [first, second] = rest {
+        let mut last = [0; 3];
+        // SAFETY: as said above.
+        unsafe { walk_half(list.start, list.end, &mut last, at) };
+        let bias = last[2] << 7;
+        let lower = last[0].wrapping_sub(last[1] << 8).wrapping_sub(bias);
+        *first = first.saturating_add(lower as i32);
+        *second = second.saturating_add(last[1].wrapping_sub(bias) as i32);
+        bias
+    } else {
+        let mut last = [0; 5];
+        // SAFETY: as above.
+        unsafe { walk_word(list.start, list.end, &mut last, at) };
+        let bias = last[4] << 7;
+        let (first, second) = rest.split_at_mut(rest.len().min(4));
+        add_words(first, &last, bias);
+        if !second.is_empty() {
+            // SAFETY: as above.
+            unsafe { walk_word(list.start, list.end, &mut last, at + 4) };
+            add_words(second, &last, bias);
+        }
+        bias
+    };
+    macro_rules! groups {
+        ($($group:literal)*) => {
+            $(if HID / 8 > $group {
+                // Chosen in a constant, walks beyond the row do not come into being.
+                let walk: Walk = const {
+                    if HID / 8 > $group { walk_words::<{ 8 * $group }> } else { walk_words::<0> }
+                };
+                // SAFETY: as above.
+                unsafe { walk(list.start, list.end, &mut whole[$group], bias) };
+            })*
+        };
+    }
+    groups!(0 1 2 3 4 5 6 7);
+}
+
+/// Adds what a walk over words of four errors found.
+#[inline(always)]
+fn add_words(out: &mut [i32], sums: &[u32], bias: u32) {
+    for (byte, out) in out.iter_mut().enumerate() {
+        let sum = match byte {
+            3 => sums[3],
+            _ => (sums[byte].wrapping_sub(sums[byte + 1] << 8)).wrapping_sub(bias),
+        };
+        *out = out.saturating_add(sum as i32);
+    }
+}
