@@ -13,9 +13,14 @@ use crate::process;
 /// Checks that every dependency offers a licence on the list.
 pub fn check() -> Result<()> {
     let allowed = allowed()?;
-    let metadata =
-        process::output(process::cargo().args(["metadata", "--locked", "--format-version", "1"]))
-            .context("`cargo metadata --locked` failed")?;
+    let metadata = process::output(process::cargo().args([
+        "metadata",
+        "--locked",
+        "--all-features",
+        "--format-version",
+        "1",
+    ]))
+    .context("`cargo metadata --locked` failed")?;
     let metadata: Value = serde_json::from_str(&metadata)?;
     let packages = metadata["packages"]
         .as_array()

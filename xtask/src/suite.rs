@@ -17,7 +17,7 @@ struct Suite {
 /// One step: its name and what it does.
 type Step = (&'static str, fn(&mut Suite) -> Result<()>);
 
-const STEPS: [Step; 8] = [
+const STEPS: [Step; 10] = [
     ("format", |_| cargo(&["fmt", "--all", "--check"])),
     ("lint", |_| {
         cargo(&[
@@ -29,6 +29,12 @@ const STEPS: [Step; 8] = [
             "--deny",
             "warnings",
         ])
+    }),
+    ("lint with probes", |_| {
+        let mut clippy = process::cargo();
+        clippy.args(["clippy", "--locked", "--package", "gleaner-host"]);
+        clippy.args(["--features", "probe", "--lib", "--bins", "--test", "flash"]);
+        process::run(clippy.args(["--", "--deny", "warnings"]))
     }),
     ("docs", |_| {
         let mut doc = process::cargo();
@@ -51,6 +57,13 @@ const STEPS: [Step; 8] = [
     ("tests", |suite| {
         let mut test = process::cargo();
         test.args(["test", "--locked", "--workspace", "--no-fail-fast"]);
+        let count = &mut suite.count;
+        process::run_reading(&mut test, |line| count.read(line))
+    }),
+    ("tests with probes", |suite| {
+        let mut test = process::cargo();
+        test.args(["test", "--locked", "--package", "gleaner-host"]);
+        test.args(["--features", "probe", "--test", "flash"]);
         let count = &mut suite.count;
         process::run_reading(&mut test, |line| count.read(line))
     }),
