@@ -133,3 +133,43 @@ impl Preset {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::settings;
+    use crate::scenario::resolve;
+
+    /// Both kinds of preset state the same numbers: these for single rounds, those for runs.
+    #[test]
+    fn a_preset_of_rounds_is_the_scenario_of_the_same_name() {
+        for preset in [Preset::PaperMlp, Preset::PaperCnn, Preset::PrintedMlp] {
+            let scenario = resolve(preset.name(), &[]).unwrap();
+            let device = DeviceParams {
+                alpha: scenario.device.energy_coefficient,
+                cycles_per_sample: scenario.device.cycles_per_sample,
+                clock_hz: Hertz(scenario.device.frequency_hz),
+                income_j: Joules(scenario.device.harvest_j),
+            };
+            let round = RoundParams {
+                deadline_s: Seconds(scenario.device.deadline_s),
+                model_bits: settings::model_bits(&scenario),
+                // The network's rate is tuned for training; drawn rounds have any beta up to 15
+                // and keep the perceptron's, so that eta beta < 1.
+                eta: match preset {
+                    Preset::PaperCnn => preset.round().eta,
+                    _ => scenario.learning.learning_rate,
+                },
+                b1: scenario.cre.b1,
+                v: scenario.cre.v,
+                energy_unit_j: Joules(scenario.cre.energy_unit_j),
+            };
+            let name = preset.name();
+            assert_eq!(preset.radio(), settings::radio(&scenario), "{name}");
+            assert_eq!(preset.device(), device, "{name}");
+            assert_eq!(preset.round(), round, "{name}");
+            assert_eq!(preset.clients() as usize, scenario.clients.count, "{name}");
+            assert_eq!(preset.channels() as usize, scenario.link.channels, "{name}");
+        }
+    }
+}

@@ -6,7 +6,7 @@ use gleaner_shared::mlp::{LearningRate, PaperParams, Trainer, Width, Work, scrat
 use gleaner_shared::rng::{Purpose, Rng};
 use gleaner_tests::progress;
 
-use crate::reference::{self, Float, HID, Set};
+use crate::float::{self, Float, HID, Set};
 
 /// What to train.
 #[derive(Debug, clap::Args)]
@@ -45,14 +45,14 @@ pub struct Args {
 
 /// Trains both ways and tells whether the last accuracies agree.
 pub fn run(args: &Args) -> bool {
-    let (train, test) = match reference::load(&args.mnist) {
+    let (train, test) = match float::load(&args.mnist) {
         Ok(sets) => sets,
         Err(error) => {
             eprintln!("{error}");
             return false;
         }
     };
-    let shards = reference::deal(&train, args.clients, args.samples, args.own, args.seed);
+    let shards = float::deal(&train, args.clients, args.samples, args.own, args.seed);
     let mut coded = Coded::new(args);
     let mut float = Float::of(&coded.base);
     let bar = progress("rounds", u64::from(args.rounds));

@@ -5,7 +5,7 @@ use gleaner_shared::mlp::{LearningRate, PaperParams, Trainer, Work, scratch_word
 use gleaner_shared::rng::{Purpose, Rng};
 use gleaner_tests::progress;
 
-use crate::reference::{self, Float, HID, Set};
+use crate::float::{self, Float, HID, Set};
 
 /// What to train.
 #[derive(Debug, clap::Args)]
@@ -33,7 +33,7 @@ pub struct Args {
 
 /// Trains both ways and tells whether the accuracies agree on average for every rate and shard.
 pub fn run(args: &Args) -> bool {
-    let (train, test) = match reference::load(&args.mnist) {
+    let (train, test) = match float::load(&args.mnist) {
         Ok(sets) => sets,
         Err(error) => {
             eprintln!("{error}");
@@ -47,7 +47,7 @@ pub fn run(args: &Args) -> bool {
             let (mut sum, mut worst) = (0.0, 0.0f64);
             for seed in 1..=args.seeds {
                 let client = (seed % 10) as usize;
-                let shards = reference::deal(&train, client + 1, args.samples, own, seed);
+                let shards = float::deal(&train, client + 1, args.samples, own, seed);
                 let (fixed, float) = compare(&shards[client], &test, rate, args.epochs, seed);
                 let difference = fixed - float;
                 sum += difference;
@@ -90,10 +90,7 @@ fn compare(shard: &Set, test: &Set, rate: f64, epochs: u32, seed: u64) -> (f64, 
         bar.inc(1);
     }
     bar.finish_and_clear();
-    (
-        reference::fixed_accuracy(&params, test),
-        float.accuracy(test),
-    )
+    (float::fixed_accuracy(&params, test), float.accuracy(test))
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ mod crashes;
 mod damage;
 mod federated;
 mod fixed;
+mod float;
 mod fuzz;
 mod kills;
 mod ledger;
@@ -40,6 +41,8 @@ enum Figure {
     Kills(kills::Args),
     /// The energy ledger's identity over random schedules.
     Ledger(ledger::Args),
+    /// The schedulers on all of MNIST against the reference's results.
+    Reference(reference::Args),
     /// A thousand TCP clients in one round, alone and among misbehaving peers.
     Stations(stations::Args),
     /// A model through the two state machines over lines that lose, repeat and flip.
@@ -55,6 +58,7 @@ fn main() -> ExitCode {
         Figure::Fixed(args) => fixed::run(&args),
         Figure::Kills(args) => kills::run(&args),
         Figure::Ledger(args) => ledger::run(&args),
+        Figure::Reference(args) => reference::run(&args),
         Figure::Stations(args) => stations::run(&args),
         Figure::Transfer(args) => transfer::run(&args),
     };

@@ -1,177 +1,275 @@
-//! A plain f32 perceptron with full-batch gradient descent: what fixed point is measured against.
-//! Parameters are in wire order, so that both sides start from the same ones.
+//! `cargo figures reference`: the schedulers on all of MNIST against an independent implementation's
+//! results, at two or three seeds a cell.
+//!
+//! Accuracy is our mean of the last tenth of the rounds against the reference's last round. A cell agrees when accuracy and energy lie
+//! within the tolerances. Outside them it is scatter as long as the difference is below twice the
+//! standard error that our own spread over seeds gives the two means; beyond that it differs, and
+//! the figure fails.
 
-use gleaner_host::data::Dataset;
-use gleaner_shared::mlp::params::Tensor;
-use gleaner_shared::mlp::sample::Slices;
-use gleaner_shared::mlp::{EpochResult, PaperParams, Samples as _};
-use gleaner_shared::rng::{Purpose, Rng};
+mod cells;
+mod seeds;
 
-pub const IN: usize = 784;
-pub const HID: usize = 50;
-pub const OUT: usize = 10;
+use std::path::PathBuf;
 
-/// Images of the paper's network with their labels.
-#[derive(Clone, Debug, Default)]
-pub struct Set {
-    pub pixels: Vec<[u8; IN]>,
-    pub labels: Vec<u8>,
+use gleaner_host::compare::Statistic;
+use gleaner_host::report::table::Table;
+use gleaner_host::run::{Job, RunDirectory, Summary, run_all};
+use gleaner_host::scenario::{Override, Scenario, ScenarioError, resolve};
+use gleaner_tests::progress;
+
+use cells::{Cell, SETTINGS, Setting};
+
+/// Accuracies agree within so many points.
+const ACCURACY_POINTS: f64 = 2.0;
+/// Energies agree within this share.
+const ENERGY_SHARE: f64 = 0.07;
+/// The reference has two or three seeds a cell.
+const REFERENCE_SEEDS: f64 = 2.5;
+
+/// Which part of the table, and how thoroughly.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Non-IID degrees of the rows: 0.2, 0.4 or 0.6, separated by commas.
+    #[arg(long, default_value = "0.4", value_delimiter = ',')]
+    degrees: Vec<f64>,
+    /// Schedulers, separated by commas; CRE stands for its three penalty factors. All if not given.
+    #[arg(long, value_delimiter = ',')]
+    schedulers: Vec<String>,
+    /// Seeds, from 0.
+    #[arg(long, default_value_t = 5)]
+    seeds: u64,
+    /// Rounds; the reference has 200.
+    #[arg(long, default_value_t = 200)]
+    rounds: usize,
+    /// `mnist`, as the reference, or `mnist-subset`.
+    #[arg(long, default_value = "mnist")]
+    dataset: String,
+    /// Where the runs are kept; complete ones are not made again.
+    #[arg(long, default_value = "runs/reference")]
+    out: PathBuf,
+    /// Threads in all; 0 means one per processor.
+    #[arg(long, default_value_t = 0)]
+    threads: usize,
 }
 
-impl Set {
-    /// Borrows the set as the fixed-point trainer takes it.
-    pub fn slices(&self) -> Slices<'_, IN> {
-        Slices {
-            pixels: &self.pixels,
-            labels: &self.labels,
-        }
-    }
-
-    /// Takes all images of one half of a data set.
-    pub fn of(samples: &gleaner_host::data::Samples) -> Self {
-        Self {
-            pixels: samples.images.as_chunks::<IN>().0.to_vec(),
-            labels: samples.labels.clone(),
-        }
-    }
-}
-
-/// Loads the training and the test half of an MNIST data set, or says why not.
-pub fn load(name: &str) -> Result<(Set, Set), String> {
-    let Dataset { train, test, .. } =
-        gleaner_host::data::load(name).map_err(|error| error.to_string())?;
-    if train.images.len() != train.len() * IN {
-        return Err(format!("{name}: images must have {IN} bytes"));
-    }
-    Ok((Set::of(&train), Set::of(&test)))
-}
-
-/// Deals shards of `size` samples to `clients`: a share `own` of client i's samples are of class
-/// i mod 10, the rest of any class; no sample is dealt twice.
-pub fn deal(train: &Set, clients: usize, size: usize, own: f64, seed: u64) -> Vec<Set> {
-    let mut order: Vec<usize> = (0..train.labels.len()).collect();
-    Rng::stream(seed, Purpose::Partition, 0, 0).shuffle(&mut order);
-    let mut shards = vec![Set::default(); clients];
-    let own_count = (own * size as f64).round() as usize;
-    let mut give = |shard: &mut Set, wanted: usize, class: Option<u8>| {
-        let mut kept = Vec::new();
-        for &index in &order {
-            let fits = class.is_none_or(|class| train.labels[index] == class);
-            if fits && shard.labels.len() < wanted {
-                shard.pixels.push(train.pixels[index]);
-                shard.labels.push(train.labels[index]);
-            } else {
-                kept.push(index);
-            }
-        }
-        order = kept;
-    };
-    for (client, shard) in shards.iter_mut().enumerate() {
-        give(shard, own_count, Some((client % OUT) as u8));
-    }
-    for shard in &mut shards {
-        give(shard, size, None);
-    }
-    shards
-}
-
-/// A network in f32.
-#[derive(Clone, Debug)]
-pub struct Float {
-    pub theta: Vec<f32>,
-}
-
-impl Float {
-    /// Starts from the parameters of a fixed-point network.
-    pub fn of(params: &PaperParams) -> Self {
-        let mut theta = vec![0.0; PaperParams::COUNT];
-        params.write_f32(&mut theta);
-        Self { theta }
-    }
-
-    /// Returns hidden activations and class probabilities of one image.
-    fn forward(&self, image: &[u8; IN]) -> ([f32; HID], [f32; OUT]) {
-        let part = |tensor| &self.theta[PaperParams::range(tensor)];
-        let mut hidden = [0.0; HID];
-        hidden.copy_from_slice(part(Tensor::B1));
-        for (&x, row) in image.iter().zip(part(Tensor::W1).as_chunks::<HID>().0) {
-            if x != 0 {
-                let x = f32::from(x) / 255.0;
-                hidden.iter_mut().zip(row).for_each(|(h, w)| *h += x * w);
-            }
-        }
-        let mut output = [0.0; OUT];
-        output.copy_from_slice(part(Tensor::B2));
-        for (h, row) in hidden.iter_mut().zip(part(Tensor::W2).as_chunks::<OUT>().0) {
-            *h = h.max(0.0);
-            output.iter_mut().zip(row).for_each(|(o, w)| *o += *h * w);
-        }
-        let largest = output.into_iter().fold(f32::MIN, f32::max);
-        output = output.map(|o| libm::expf(o - largest));
-        let total: f32 = output.iter().sum();
-        (hidden, output.map(|o| o / total))
-    }
-
-    /// Takes one full-batch step.
-    pub fn epoch(&mut self, set: &Set, rate: f64) {
-        let mut gradient = vec![0.0f32; self.theta.len()];
-        let starts = Tensor::ALL.map(|tensor| PaperParams::range(tensor).start);
-        for (image, &label) in set.pixels.iter().zip(&set.labels) {
-            let (hidden, mut d2) = self.forward(image);
-            d2[usize::from(label)] -= 1.0;
-            let mut d1 = [0.0f32; HID];
-            for unit in (0..HID).filter(|&unit| hidden[unit] > 0.0) {
-                let row = unit * OUT;
-                for class in 0..OUT {
-                    gradient[starts[2] + row + class] += hidden[unit] * d2[class];
-                    d1[unit] += self.theta[starts[2] + row + class] * d2[class];
-                }
-                gradient[starts[1] + unit] += d1[unit];
-            }
-            for class in 0..OUT {
-                gradient[starts[3] + class] += d2[class];
-            }
-            let rows = gradient[..starts[1]].as_chunks_mut::<HID>().0;
-            for (&x, row) in image.iter().zip(rows) {
-                if x != 0 {
-                    let x = f32::from(x) / 255.0;
-                    row.iter_mut().zip(d1).for_each(|(g, d)| *g += x * d);
-                }
-            }
-        }
-        let step = rate as f32 / set.labels.len() as f32;
-        for (theta, gradient) in self.theta.iter_mut().zip(gradient) {
-            *theta -= step * gradient;
-        }
-    }
-
-    /// Returns the share of images classified rightly, in per cent.
-    pub fn accuracy(&self, set: &Set) -> f64 {
-        let right = |(image, label): &(&[u8; IN], &u8)| {
-            let (_, output) = self.forward(image);
-            let best = (0..OUT)
-                .rev()
-                .max_by(|&a, &b| output[a].total_cmp(&output[b]));
-            best == Some(usize::from(**label))
+/// Makes the runs and says whether no cell differs.
+pub fn run(args: &Args) -> bool {
+    let mut holds = true;
+    for &degree in &args.degrees {
+        let Some(setting) = SETTINGS.iter().find(|setting| setting.degree == degree) else {
+            eprintln!("the reference has no row for d = {degree}; it has 0.2, 0.4 and 0.6");
+            return false;
         };
-        let correct = set.pixels.iter().zip(&set.labels).filter(right).count();
-        100.0 * correct as f64 / set.labels.len() as f64
+        match row(args, setting) {
+            Ok(agrees) => holds &= agrees,
+            Err(error) => {
+                eprintln!("{error}");
+                return false;
+            }
+        }
+    }
+    holds
+}
+
+fn row(args: &Args, setting: &Setting) -> Result<bool, String> {
+    let cells: Vec<&Cell> = setting
+        .cells
+        .iter()
+        .filter(|cell| {
+            let wanted = |name: &String| name == cell.scheduler;
+            args.schedulers.is_empty() || args.schedulers.iter().any(wanted)
+        })
+        .collect();
+    let mut jobs = Vec::new();
+    for cell in &cells {
+        for seed in 0..args.seeds {
+            let scenario =
+                scenario(args, setting, cell, seed).map_err(|error| error.to_string())?;
+            let name = format!("{}-d{}-seed{seed}", cell.name(), setting.degree);
+            jobs.push(Job {
+                scenario,
+                directory: RunDirectory::new(args.out.join(name)),
+            });
+        }
+    }
+    let bar = progress("runs", jobs.len() as u64);
+    let outcomes = run_all(&jobs, args.threads, |_, _| bar.inc(1));
+    bar.finish_and_clear();
+    let summaries: Vec<Summary> = outcomes
+        .into_iter()
+        .map(|outcome| outcome.map(|outcome| outcome.summary))
+        .collect::<Result<_, _>>()
+        .map_err(|error| error.to_string())?;
+
+    let Setting {
+        degree, deviation, ..
+    } = setting;
+    println!(
+        "d = {degree}, sigma = {deviation}, seeds 0 to {}\n",
+        args.seeds.max(1) - 1
+    );
+    let mut table = Table::new(&[
+        "scheduler",
+        "accuracy %",
+        "reference",
+        "points",
+        "energy mJ/round",
+        "reference",
+        "%",
+        "verdict",
+    ]);
+    let mut holds = true;
+    let each = usize::try_from(args.seeds).unwrap_or(1).max(1);
+    for (cell, seeds) in cells.iter().zip(summaries.chunks(each)) {
+        let judged = Judged::of(cell, seeds);
+        holds &= judged.verdict != Verdict::Differs;
+        table.row(judged.cells());
+    }
+    println!("{}", table.to_text());
+    for (cell, jobs) in cells.iter().zip(jobs.chunks(each)) {
+        if cell.penalty.is_some() {
+            println!("{}", seeds::table(cell, jobs)?);
+        }
+    }
+    Ok(holds)
+}
+
+fn scenario(
+    args: &Args,
+    setting: &Setting,
+    cell: &Cell,
+    seed: u64,
+) -> Result<Scenario, ScenarioError> {
+    let mut overrides = vec![
+        Override::new("run.seed", i64::try_from(seed).unwrap_or(i64::MAX)),
+        Override::new("run.rounds", i64::try_from(args.rounds).unwrap_or(i64::MAX)),
+        Override::new("run.scheduler", cell.scheduler),
+        Override::new("data.dataset", args.dataset.as_str()),
+        Override::new("partition.non_iid_degree", setting.degree),
+        Override::new("partition.std_samples", setting.deviation),
+        Override::new("baselines.power", "max"),
+        Override::new("baselines.gradient_norms", "fresh"),
+    ];
+    overrides.extend(cell.penalty.map(|v| Override::new("cre.v", v)));
+    resolve("paper-mlp", &overrides)
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Verdict {
+    Agrees,
+    Scatter,
+    Differs,
+}
+
+/// One quantity of a cell beside its reference.
+struct Judged<'a> {
+    cell: &'a Cell,
+    accuracy: Statistic,
+    energy: Statistic,
+    verdict: Verdict,
+}
+
+impl<'a> Judged<'a> {
+    fn of(cell: &'a Cell, seeds: &[Summary]) -> Self {
+        let statistic = |figure: fn(&Summary) -> f64| {
+            Statistic::of(&seeds.iter().map(figure).collect::<Vec<_>>())
+        };
+        let accuracy = statistic(|summary| 100.0 * summary.tail_accuracy);
+        let energy = statistic(|summary| 1e3 * summary.energy_per_round_j);
+        // The reference gives the last round's accuracy, which jumps more than the tail's mean.
+        let last = statistic(|summary| 100.0 * summary.final_accuracy);
+        let verdict = |ours: &Statistic, spread: f64, reference: f64, tolerance: f64| {
+            let difference = (ours.mean - reference).abs();
+            let variance = |deviation: f64, seeds: f64| deviation * deviation / seeds;
+            let error =
+                variance(spread, REFERENCE_SEEDS) + variance(ours.deviation, seeds.len() as f64);
+            match difference {
+                d if d <= tolerance => Verdict::Agrees,
+                d if d <= 2.0 * error.sqrt() => Verdict::Scatter,
+                _ => Verdict::Differs,
+            }
+        };
+        let share = ENERGY_SHARE * cell.energy_mj;
+        let verdicts = [
+            verdict(&accuracy, last.deviation, cell.accuracy, ACCURACY_POINTS),
+            verdict(&energy, energy.deviation, cell.energy_mj, share),
+        ];
+        let verdict = match verdicts {
+            _ if verdicts.contains(&Verdict::Differs) => Verdict::Differs,
+            _ if verdicts.contains(&Verdict::Scatter) => Verdict::Scatter,
+            _ => Verdict::Agrees,
+        };
+        Self {
+            cell,
+            accuracy,
+            energy,
+            verdict,
+        }
+    }
+
+    fn cells(&self) -> Vec<String> {
+        let Cell {
+            accuracy,
+            energy_mj,
+            ..
+        } = *self.cell;
+        vec![
+            self.cell.name(),
+            self.accuracy.text(1.0, 1),
+            format!("{accuracy:.1}"),
+            format!("{:+.1}", self.accuracy.mean - accuracy),
+            self.energy.text(1.0, 2),
+            format!("{energy_mj:.1}"),
+            format!("{:+.0}", 100.0 * (self.energy.mean / energy_mj - 1.0)),
+            match self.verdict {
+                Verdict::Agrees => "agrees",
+                Verdict::Scatter => "scatter",
+                Verdict::Differs => "DIFFERS",
+            }
+            .to_owned(),
+        ]
     }
 }
 
-/// Returns an evaluation's accuracy in per cent.
-pub fn percent(result: &EpochResult) -> f64 {
-    100.0 * f64::from(result.correct) / f64::from(result.samples)
-}
+#[cfg(test)]
+mod tests {
+    use gleaner_tests::folder::Folder;
 
-/// Returns the fixed-point network's accuracy on a set, in per cent.
-pub fn fixed_accuracy(params: &PaperParams, set: &Set) -> f64 {
-    let slices = set.slices();
-    let mut pass = gleaner_shared::mlp::forward::Pass::new();
-    percent(&gleaner_shared::mlp::evaluate(
-        params,
-        &slices,
-        0..slices.len(),
-        &mut pass,
-    ))
+    use super::*;
+
+    fn summary(accuracy: f64, energy_mj: f64) -> Summary {
+        Summary {
+            tail_accuracy: accuracy / 100.0,
+            energy_per_round_j: energy_mj / 1e3,
+            ..Summary::of(&[], &[])
+        }
+    }
+
+    #[test]
+    fn a_cell_far_off_differs_unless_its_own_seeds_are_as_far_apart() {
+        let cell = &SETTINGS[1].cells[0];
+        let verdict = |seeds: &[Summary]| Judged::of(cell, seeds).verdict;
+        let near = [summary(78.0, 6.8), summary(79.0, 6.9)];
+        assert_eq!(verdict(&near), Verdict::Agrees);
+        let off = [summary(78.0, 4.9), summary(79.0, 5.0)];
+        assert_eq!(verdict(&off), Verdict::Differs);
+        let wide = [summary(78.0, 3.6), summary(79.0, 7.2)];
+        assert_eq!(verdict(&wide), Verdict::Scatter);
+    }
+
+    #[test]
+    fn a_short_run_of_two_schedulers_is_made_and_judged() {
+        let folder = Folder::new("figures-reference");
+        let args = Args {
+            degrees: vec![0.4],
+            schedulers: vec!["random".to_owned()],
+            seeds: 1,
+            rounds: 1,
+            dataset: "mnist-subset".to_owned(),
+            out: folder.run().path().to_owned(),
+            threads: 1,
+        };
+        // One round learns nothing: the figure must say so.
+        assert_eq!(row(&args, &SETTINGS[1]), Ok(false));
+    }
 }

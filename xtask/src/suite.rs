@@ -17,7 +17,7 @@ struct Suite {
 /// One step: its name and what it does.
 type Step = (&'static str, fn(&mut Suite) -> Result<()>);
 
-const STEPS: [Step; 10] = [
+const STEPS: [Step; 11] = [
     ("format", |_| cargo(&["fmt", "--all", "--check"])),
     ("lint", |_| {
         cargo(&[
@@ -64,6 +64,14 @@ const STEPS: [Step; 10] = [
         let mut test = process::cargo();
         test.args(["test", "--locked", "--package", "gleaner-host"]);
         test.args(["--features", "probe", "--test", "flash"]);
+        let count = &mut suite.count;
+        process::run_reading(&mut test, |line| count.read(line))
+    }),
+    // The tests above compare the same digests in a debug build.
+    ("digests in release", |suite| {
+        let mut test = process::cargo();
+        test.args(["test", "--locked", "--release"]);
+        test.args(["--package", "gleaner-host", "--test", "golden"]);
         let count = &mut suite.count;
         process::run_reading(&mut test, |line| count.read(line))
     }),

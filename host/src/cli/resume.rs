@@ -2,13 +2,10 @@
 
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::time::Duration;
 
-use super::progress::Progress;
-use super::simulate::{OutputArgs, show};
-use crate::run::{Outcome, RunDirectory, hexadecimal, resume, scenario_of, sha256, summary_of};
+use super::simulate::{OutputArgs, carry_out, show};
+use crate::run::{RunDirectory, outcome_of, resume, scenario_of};
 use crate::station::execute::BENCH;
-use crate::world;
 
 /// Which run.
 #[derive(Debug, clap::Args)]
@@ -33,26 +30,9 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         if !args.output.quiet {
             eprintln!("{} is complete already", args.directory.display());
         }
-        let model = std::fs::read(directory.file(RunDirectory::MODEL))?;
-        Outcome {
-            summary: summary_of(&directory)?,
-            model_sha256: hexadecimal(&sha256(&model)),
-            wall: Duration::ZERO,
-        }
+        outcome_of(&directory)?
     } else {
-        let data = world::load_data(&scenario)?;
-        let mut world = world::build(&scenario, &data, args.output.threads)?;
-        drop(data);
-        let mut progress = Progress::new(args.output.quiet);
-        let outcome = resume(
-            &scenario,
-            &mut world,
-            &directory,
-            args.output.threads,
-            &mut progress,
-        )?;
-        progress.finish();
-        outcome
+        carry_out(resume, &scenario, &directory, args.output)?
     };
     show(&scenario, &directory, &outcome, args.output);
     Ok(ExitCode::SUCCESS)

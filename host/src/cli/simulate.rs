@@ -6,9 +6,9 @@ use std::process::ExitCode;
 use super::progress::Progress;
 use super::scenario::ScenarioArgs;
 use crate::report::summary_table;
-use crate::run::{Outcome, RunDirectory, execute};
+use crate::run::{Observer, Outcome, RunDirectory, RunError, execute};
 use crate::scenario::{Override, Scenario, Scheduler};
-use crate::world;
+use crate::world::{self, World};
 
 /// Which scenario, and where the results go.
 #[derive(Debug, clap::Args)]
@@ -55,20 +55,30 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         Some(path) => RunDirectory::new(path),
         None => fresh_directory(&args.scenario.preset, &scenario),
     };
-    let data = world::load_data(&scenario)?;
-    let mut world = world::build(&scenario, &data, args.output.threads)?;
-    drop(data);
-    let mut progress = Progress::new(args.output.quiet);
-    let outcome = execute(
-        &scenario,
-        &mut world,
-        &directory,
-        args.output.threads,
-        &mut progress,
-    )?;
-    progress.finish();
+    let outcome = carry_out(execute, &scenario, &directory, args.output)?;
     show(&scenario, &directory, &outcome, args.output);
     Ok(ExitCode::SUCCESS)
+}
+
+/// [`execute`] or [`resume`](crate::run::resume).
+type Make =
+    fn(&Scenario, &mut World, &RunDirectory, usize, &mut dyn Observer) -> Result<Outcome, RunError>;
+
+/// Builds the world of a scenario and makes the run in it, with its progress shown.
+pub(super) fn carry_out(
+    make: Make,
+    scenario: &Scenario,
+    directory: &RunDirectory,
+    OutputArgs { threads, quiet, .. }: OutputArgs,
+) -> anyhow::Result<Outcome> {
+    let data = world::load_data(scenario)?;
+    let mut world = world::build(scenario, &data, threads)?;
+    // The clients have copies of what they own; the rest need not stay in memory.
+    drop(data);
+    let mut progress = Progress::new(quiet);
+    let outcome = make(scenario, &mut world, directory, threads, &mut progress)?;
+    progress.finish();
+    Ok(outcome)
 }
 
 /// Prints what a run came to.

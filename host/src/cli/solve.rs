@@ -4,7 +4,6 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use clap::ValueEnum;
 use serde_json::{Value, json};
 
 use crate::optim::json::{Case, Cases, read_cases};
@@ -19,7 +18,7 @@ pub struct Args {
     /// How to solve: proven optimum, repaired annealing, large sizes with a proven gap, or the
     /// paper's algorithms as printed.
     #[arg(long, value_enum, default_value = "exact")]
-    solver: SolverName,
+    solver: Solver,
     /// Seed of the randomised solvers.
     #[arg(long, default_value_t = 0)]
     seed: u64,
@@ -28,29 +27,10 @@ pub struct Args {
     json: bool,
 }
 
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub(super) enum SolverName {
-    Exact,
-    Anneal,
-    Large,
-    Paper,
-}
-
-impl From<SolverName> for Solver {
-    fn from(name: SolverName) -> Self {
-        match name {
-            SolverName::Exact => Self::Exact,
-            SolverName::Anneal => Self::Anneal,
-            SolverName::Large => Self::Large,
-            SolverName::Paper => Self::Paper,
-        }
-    }
-}
-
 /// Solves every instance of the file and prints the plans.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let cases = read_cases(&args.instance)?;
-    let solver = Solver::from(args.solver);
+    let solver = args.solver;
     let mut reports = Vec::new();
     for case in cases.as_slice() {
         if let Err(error) = case.instance.check_deadline() {

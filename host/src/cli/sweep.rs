@@ -71,6 +71,8 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
             }
         }
     }
+    std::fs::create_dir_all(directory.path())
+        .with_context(|| format!("cannot create {}", directory.path().display()))?;
     let file = directory.file("sweep.csv");
     write_atomically(&file, csv(&done).as_bytes())
         .with_context(|| format!("cannot write {}", file.display()))?;

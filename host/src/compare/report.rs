@@ -5,7 +5,7 @@ use std::fs;
 use super::{Row, charts};
 use crate::report::Page;
 use crate::report::table::Table;
-use crate::run::{RunDirectory, RunError, write_atomically};
+use crate::run::{RunDirectory, RunError, Summary, write_atomically};
 use crate::scenario::{BaselinePower, Scenario, Scheduler};
 
 /// Returns the comparison as a table.
@@ -72,10 +72,9 @@ pub fn write(directory: &RunDirectory, scenario: &Scenario, rows: &[Row]) -> Res
 
 /// One row per run: tidy, for other tools.
 fn csv(rows: &[Row]) -> String {
-    let mut text = String::from(
-        "scheduler,baseline_power,seed_index,final_accuracy,tail_accuracy,energy_j,\
-         energy_per_round_j,compute_share,participants,epochs,empty_rounds,fairness,\
-         largest_queue_j,overdrawn_share,modelled_s\n",
+    let mut text = format!(
+        "scheduler,baseline_power,seed_index,{}\n",
+        Summary::CSV_HEADER
     );
     for row in rows {
         let power = row
@@ -83,23 +82,9 @@ fn csv(rows: &[Row]) -> String {
             .power
             .map(BaselinePower::word)
             .unwrap_or_default();
-        for (seed, s) in row.summaries.iter().enumerate() {
-            text.push_str(&format!(
-                "{},{power},{seed},{},{},{},{},{},{},{},{},{},{},{},{}\n",
-                row.variant.scheduler,
-                s.final_accuracy,
-                s.tail_accuracy,
-                s.energy_j,
-                s.energy_per_round_j,
-                s.compute_share,
-                s.participants,
-                s.epochs,
-                s.empty_rounds,
-                s.fairness,
-                s.largest_queue_j,
-                s.overdrawn_share,
-                s.modelled_s,
-            ));
+        for (seed, summary) in row.summaries.iter().enumerate() {
+            let (scheduler, cells) = (row.variant.scheduler, summary.csv_cells());
+            text.push_str(&format!("{scheduler},{power},{seed},{cells}\n"));
         }
     }
     text

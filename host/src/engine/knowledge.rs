@@ -179,9 +179,9 @@ impl Knowledge {
     /// A client's first upload has no predecessor; there beta is the curvature along its step,
     /// 2 (F(theta_i) - F(theta_0) + s ||g||^2) / (s^2 ||g||^2) with s = eta tau.
     pub fn observe_uplink(&mut self, eta: f64, start: &[f32], seen: &[Seen<'_>]) {
-        let first = self.gradients.is_empty();
-        if first {
-            self.gradients = vec![Vec::new(); self.losses.len()];
+        if self.gradients.is_empty() {
+            // A client that is lost before it is ever heard counts as one without a direction.
+            self.gradients = vec![vec![0.0; start.len()]; self.losses.len()];
             self.origins = vec![Vec::new(); self.losses.len()];
         }
         let (mut rho, mut beta): (Option<f64>, Option<f64>) = (None, None);
@@ -234,21 +234,7 @@ impl Knowledge {
 
     /// Recomputes the divergences from the gradients.
     pub fn refresh_delta(&mut self, weights: &[f64]) {
-        let longest = self.gradients.iter().map(Vec::len).max().unwrap_or(0);
-        if self
-            .gradients
-            .iter()
-            .all(|gradient| gradient.len() == longest)
-        {
-            self.delta = self.divergence.estimate(weights, &self.gradients);
-            return;
-        }
-        // A client that was never heard, lost before round 1, counts as one without a direction.
-        let mut padded = self.gradients.clone();
-        for gradient in &mut padded {
-            gradient.resize(longest, 0.0);
-        }
-        self.delta = self.divergence.estimate(weights, &padded);
+        self.delta = self.divergence.estimate(weights, &self.gradients);
     }
 
     /// Takes new constants where there are any; 0/0 keeps the last.

@@ -124,6 +124,13 @@ impl<'a> Engine<'a> {
         }
     }
 
+    /// Lets another scheduler decide than the scenario's, say one that is being measured.
+    #[must_use]
+    pub fn with_policy(mut self, policy: Box<dyn Policy>) -> Self {
+        self.policy = policy;
+        self
+    }
+
     /// Returns the state after the last finished round.
     #[must_use]
     pub const fn state(&self) -> &State {

@@ -8,7 +8,7 @@ use super::table::Table;
 use super::{Instance, InstanceError, Solution, anneal, check, exact, nobody_objective, paper};
 
 /// A way to solve a round.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum Solver {
     /// The optimum, proven.

@@ -2,12 +2,13 @@
 //! gradient norms, as far as they can meet the deadline there.
 
 use super::{
-    Decision, Policy, View, baseline_power, epochs_at_full_power, heaviest_assignment, importance,
+    Decision, Policy, View, epochs_at_full_power, heaviest_assignment, importance,
+    with_fixed_epochs,
 };
-use crate::aggregate::Averaging;
-use crate::engine::Order;
-use crate::optim::SolveError;
+use crate::channel::{shannon_rate, upload_latency};
+use crate::optim::{Instance, SolveError};
 use crate::scenario::BaselinePower;
+use crate::units::{Bits, Gain, Hertz, Watts, WattsPerHertz};
 
 /// Scheduling by an assignment of channels to gradient norms.
 #[derive(Clone, Copy, Debug)]
@@ -22,37 +23,60 @@ impl Policy for ChannelAllocate {
     fn decide(&self, view: &View<'_>) -> Result<Decision, SolveError> {
         let instance = view.instance;
         let importance = importance(view);
-        let worth: Vec<Vec<Option<f64>>> = (0..instance.channels)
-            .map(|channel| {
-                (0..instance.clients())
-                    .map(|client| {
-                        let able = epochs_at_full_power(instance, client, channel) >= self.epochs;
-                        able.then(|| importance[client])
-                    })
-                    .collect()
+        let heaviest = self.assign(instance, |client, _| Some(importance[client]));
+        // A norm says nothing of channels: every way to put the same clients on them weighs the
+        // same. Of these the one with the least time on the air is taken.
+        let mut chosen = vec![false; instance.clients()];
+        heaviest
+            .iter()
+            .flatten()
+            .for_each(|&client| chosen[client] = true);
+        // Every upload ends before the deadline, so one pair more outweighs what all others take.
+        let plenty_s = instance.deadline_s * (1 + instance.channels) as f64;
+        let pairs = self
+            .assign(instance, |client, channel| {
+                chosen[client].then(|| plenty_s - airtime_s(instance, client, channel))
             })
-            .collect();
-        let mut orders: Vec<Order> = heaviest_assignment(&worth)
             .into_iter()
             .enumerate()
-            .filter_map(|(channel, client)| client.map(|client| (channel, client)))
-            .map(|(channel, client)| Order {
-                client,
-                channel,
-                power_w: baseline_power(instance, self.power, client, channel, self.epochs),
-                epochs: self.epochs,
-            })
-            .collect();
-        orders.sort_unstable_by_key(|order| order.client);
-        Ok(Decision {
-            orders,
-            averaging: Averaging::Weighted,
-            infeasible: Vec::new(),
-            promise: None,
-        })
+            .filter_map(|(channel, client)| client.map(|client| (channel, client)));
+        Ok(with_fixed_epochs(instance, self.power, self.epochs, pairs))
     }
 
     fn wants_gradient_norms(&self) -> bool {
         true
     }
+}
+
+impl ChannelAllocate {
+    /// Returns the client of every channel that makes the sum of `worth` largest, over pairs that
+    /// meet the deadline.
+    fn assign(
+        &self,
+        instance: &Instance,
+        worth: impl Fn(usize, usize) -> Option<f64>,
+    ) -> Vec<Option<usize>> {
+        let table: Vec<Vec<Option<f64>>> = (0..instance.channels)
+            .map(|channel| {
+                (0..instance.clients())
+                    .map(|client| {
+                        let able = epochs_at_full_power(instance, client, channel) >= self.epochs;
+                        worth(client, channel).filter(|_| able)
+                    })
+                    .collect()
+            })
+            .collect();
+        heaviest_assignment(&table)
+    }
+}
+
+/// Returns the time of an upload at full power.
+fn airtime_s(instance: &Instance, client: usize, channel: usize) -> f64 {
+    let rate = shannon_rate(
+        Watts(instance.power_max_w),
+        Gain(instance.gain[client][channel]),
+        Hertz(instance.bandwidth_hz),
+        WattsPerHertz(instance.noise_w_per_hz),
+    );
+    upload_latency(Bits(instance.model_bits), rate).0
 }

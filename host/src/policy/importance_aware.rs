@@ -1,9 +1,7 @@
 //! `importance-aware`: fixed epochs, and client i may only use channel i mod C; each channel
 //! goes to its feasible client with the largest weighted gradient norm.
 
-use super::{Decision, Policy, View, baseline_power, epochs_at_full_power, importance};
-use crate::aggregate::Averaging;
-use crate::engine::Order;
+use super::{Decision, Policy, View, epochs_at_full_power, importance, with_fixed_epochs};
 use crate::optim::SolveError;
 use crate::scenario::BaselinePower;
 
@@ -28,22 +26,9 @@ impl Policy for ImportanceAware {
                 .rev()
                 .max_by(|&a, &b| importance[a].total_cmp(&importance[b]))
         };
-        let mut orders: Vec<Order> = (0..instance.channels)
-            .filter_map(|channel| winner(channel).map(|client| (channel, client)))
-            .map(|(channel, client)| Order {
-                client,
-                channel,
-                power_w: baseline_power(instance, self.power, client, channel, self.epochs),
-                epochs: self.epochs,
-            })
-            .collect();
-        orders.sort_unstable_by_key(|order| order.client);
-        Ok(Decision {
-            orders,
-            averaging: Averaging::Weighted,
-            infeasible: Vec::new(),
-            promise: None,
-        })
+        let pairs = (0..instance.channels)
+            .filter_map(|channel| winner(channel).map(|client| (channel, client)));
+        Ok(with_fixed_epochs(instance, self.power, self.epochs, pairs))
     }
 
     fn wants_gradient_norms(&self) -> bool {

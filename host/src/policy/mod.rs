@@ -124,6 +124,30 @@ fn baseline_power(
     }
 }
 
+/// Orders the same epochs on every pair of channel and client.
+fn with_fixed_epochs(
+    instance: &Instance,
+    power: BaselinePower,
+    epochs: u32,
+    pairs: impl Iterator<Item = (usize, usize)>,
+) -> Decision {
+    let mut orders: Vec<Order> = pairs
+        .map(|(channel, client)| Order {
+            client,
+            channel,
+            power_w: baseline_power(instance, power, client, channel, epochs),
+            epochs,
+        })
+        .collect();
+    orders.sort_unstable_by_key(|order| order.client);
+    Decision {
+        orders,
+        averaging: Averaging::Weighted,
+        infeasible: Vec::new(),
+        promise: None,
+    }
+}
+
 /// Returns w_i ||grad F_i||, what two baselines rank clients by.
 fn importance(view: &View<'_>) -> Vec<f64> {
     crate::bound::weights(&view.instance.samples)

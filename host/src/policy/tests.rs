@@ -204,3 +204,24 @@ fn channel_allocation_is_worth_at_least_the_fixed_channels() {
         assert!(worth(Scheduler::ChannelAllocate) >= fixed - 1e-9);
     }
 }
+
+#[test]
+fn channel_allocation_takes_the_shortest_of_equally_heavy_ways() {
+    // All three clients can use any channel; only the order of the channels is left to choose.
+    let mut instance = instance(11, 1);
+    for (client, gains) in instance.gain.iter_mut().enumerate() {
+        let near = if client < 3 { 1.0 } else { 1e-9 };
+        for (channel, gain) in gains.iter_mut().enumerate() {
+            // Client 0 is best on channel 2, client 1 on channel 0, client 2 on channel 1.
+            let best = (client + 2) % 3 == channel;
+            *gain = near * if best { 2e-3 } else { 1e-3 };
+        }
+    }
+    let decision = decide(Scheduler::ChannelAllocate, BaselinePower::Max, &instance, 1);
+    let pairs: Vec<(usize, usize)> = decision
+        .orders
+        .iter()
+        .map(|order| (order.client, order.channel))
+        .collect();
+    assert_eq!(pairs, [(0, 2), (1, 0), (2, 1)]);
+}

@@ -239,6 +239,20 @@ fn complete(
     })
 }
 
+/// Reads what the complete run in a directory came to.
+///
+/// # Errors
+/// Names the file that cannot be read.
+pub fn outcome_of(directory: &RunDirectory) -> Result<Outcome, RunError> {
+    let file = directory.file(RunDirectory::MODEL);
+    let model = fs::read(&file).map_err(RunError::file(&file))?;
+    Ok(Outcome {
+        summary: summary_of(directory)?,
+        model_sha256: hexadecimal(&sha256(&model)),
+        wall: Duration::ZERO,
+    })
+}
+
 /// Sums up the logs in a directory.
 ///
 /// # Errors

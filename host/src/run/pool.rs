@@ -3,12 +3,8 @@
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
-use std::time::Duration;
 
-use super::{
-    Outcome, RunDirectory, RunError, Silent, execute, hexadecimal, resume, scenario_of, sha256,
-    summary_of,
-};
+use super::{Outcome, RunDirectory, RunError, Silent, execute, outcome_of, resume, scenario_of};
 use crate::data::{DataError, Dataset};
 use crate::scenario::{DatasetKind, Scenario};
 use crate::world::{self, WorldError};
@@ -94,13 +90,7 @@ fn run_one(job: &Job, threads: usize, library: &Library) -> Result<Outcome, JobE
         .into());
     }
     if directory.is_complete() {
-        let file = directory.file(RunDirectory::MODEL);
-        let model = std::fs::read(&file).map_err(RunError::file(&file))?;
-        return Ok(Outcome {
-            summary: summary_of(directory)?,
-            model_sha256: hexadecimal(&sha256(&model)),
-            wall: Duration::ZERO,
-        });
+        return Ok(outcome_of(directory)?);
     }
     let data = library.get(scenario)?;
     let mut world = world::build(scenario, &data, threads)?;

@@ -1,5 +1,7 @@
 //! What a run comes down to.
 
+use std::fmt::Display;
+
 use serde::{Deserialize, Serialize};
 
 use crate::engine::{ClientRow, ClientState, RoundRow};
@@ -36,6 +38,31 @@ pub struct Summary {
 }
 
 impl Summary {
+    /// The names of the figures in a table of runs, as [`Summary::csv_cells`] orders them.
+    pub const CSV_HEADER: &str = "final_accuracy,tail_accuracy,energy_j,energy_per_round_j,\
+        compute_share,participants,epochs,empty_rounds,fairness,largest_queue_j,overdrawn_share,\
+        modelled_s";
+
+    /// Writes the figures as cells of a row.
+    #[must_use]
+    pub fn csv_cells(&self) -> String {
+        let cells: [&dyn Display; 12] = [
+            &self.final_accuracy,
+            &self.tail_accuracy,
+            &self.energy_j,
+            &self.energy_per_round_j,
+            &self.compute_share,
+            &self.participants,
+            &self.epochs,
+            &self.empty_rounds,
+            &self.fairness,
+            &self.largest_queue_j,
+            &self.overdrawn_share,
+            &self.modelled_s,
+        ];
+        cells.map(ToString::to_string).join(",")
+    }
+
     /// Sums up the logs of a run.
     #[must_use]
     pub fn of(rounds: &[RoundRow], clients: &[ClientRow]) -> Self {
@@ -132,6 +159,12 @@ fn mean(values: &[f64]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_row_of_a_table_has_a_cell_for_every_name() {
+        let names = Summary::CSV_HEADER.split(',').count();
+        assert_eq!(Summary::of(&[], &[]).csv_cells().split(',').count(), names);
+    }
 
     #[test]
     fn a_run_in_which_nobody_trained_reads_zero_without_a_sign() {

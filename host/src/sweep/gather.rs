@@ -23,30 +23,13 @@ pub fn csv(points: &[(Point, Summary)]) -> String {
             text.push_str(&format!(",{key}"));
         }
     }
-    text.push_str(
-        ",final_accuracy,tail_accuracy,energy_j,energy_per_round_j,compute_share,participants,\
-         epochs,empty_rounds,fairness,largest_queue_j,overdrawn_share,modelled_s\n",
-    );
-    for (point, s) in points {
+    text.push_str(&format!(",{}\n", Summary::CSV_HEADER));
+    for (point, summary) in points {
         text.push_str(&point.id);
         for (_, value) in &point.values {
             text.push_str(&format!(",{}", value.trim_matches('"')));
         }
-        text.push_str(&format!(
-            ",{},{},{},{},{},{},{},{},{},{},{},{}\n",
-            s.final_accuracy,
-            s.tail_accuracy,
-            s.energy_j,
-            s.energy_per_round_j,
-            s.compute_share,
-            s.participants,
-            s.epochs,
-            s.empty_rounds,
-            s.fairness,
-            s.largest_queue_j,
-            s.overdrawn_share,
-            s.modelled_s,
-        ));
+        text.push_str(&format!(",{}\n", summary.csv_cells()));
     }
     text
 }

@@ -1,9 +1,12 @@
 //! `gleaner bench rounds`: how the cost of a run grows with clients and rounds.
 
 use std::process::ExitCode;
-use std::time::Instant;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use crate::engine::Engine;
+use crate::optim::SolveError;
+use crate::policy::{self, Decision, Policy, View};
 use crate::report::table::Table;
 use crate::run::thread_count;
 use crate::scenario::{Override, Scenario, Scheduler, resolve};
@@ -26,8 +29,8 @@ pub struct Args {
     threads: usize,
 }
 
-/// Rounds over which the cost per client is measured.
-const ROUNDS: usize = 20;
+/// Rounds over which the cost per client is measured; the median round counts.
+const ROUNDS: usize = 21;
 
 /// Measures and prints both tables.
 ///
@@ -35,19 +38,32 @@ const ROUNDS: usize = 20;
 /// Whatever stops a run.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     println!(
-        "36 samples a client, {} threads\n",
+        "36 samples a client, {} threads; medians over {ROUNDS} rounds\n",
         thread_count(args.threads)
     );
     for &scheduler in &args.schedulers {
-        let mut table = Table::new(&["U", "C", "ms per round", "us per round and client"]);
+        let mut table = Table::new(&[
+            "U",
+            "C",
+            "ms per round",
+            "of it the scheduler",
+            "the rest, us per client",
+        ]);
         for &clients in &args.clients {
             let scenario = scenario(scheduler, clients, ROUNDS)?;
-            let seconds = measure(&scenario, args.threads)? / ROUNDS as f64;
+            let rounds = measure(&scenario, args.threads)?;
+            let scheduling_s = median(rounds.iter().map(|round| round.scheduling_s));
+            let rest_s = median(
+                rounds
+                    .iter()
+                    .map(|round| round.whole_s - round.scheduling_s),
+            );
             table.row(vec![
                 clients.to_string(),
                 scenario.link.channels.to_string(),
-                format!("{:.3}", 1e3 * seconds),
-                format!("{:.1}", 1e6 * seconds / clients as f64),
+                format!("{:.2}", 1e3 * (scheduling_s + rest_s)),
+                format!("{:.2}", 1e3 * scheduling_s),
+                format!("{:.0}", 1e6 * rest_s / clients as f64),
             ]);
         }
         println!("{scheduler}, by clients\n{}", table.to_text());
@@ -55,7 +71,8 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         let mut table = Table::new(&["N", "ms", "ms per round"]);
         let clients = args.clients.first().copied().unwrap_or(10);
         for &rounds in &args.rounds {
-            let seconds = measure(&scenario(scheduler, clients, rounds)?, args.threads)?;
+            let measured = measure(&scenario(scheduler, clients, rounds)?, args.threads)?;
+            let seconds: f64 = measured.iter().map(|round| round.whole_s).sum();
             table.row(vec![
                 rounds.to_string(),
                 format!("{:.1}", 1e3 * seconds),
@@ -87,15 +104,63 @@ fn scenario(scheduler: Scheduler, clients: usize, rounds: usize) -> anyhow::Resu
     )?)
 }
 
-/// Returns the wall time of all rounds, without loading and without files.
-fn measure(scenario: &Scenario, threads: usize) -> anyhow::Result<f64> {
+/// The wall time of one round.
+struct Round {
+    whole_s: f64,
+    scheduling_s: f64,
+}
+
+/// Times all rounds, without loading and without files.
+fn measure(scenario: &Scenario, threads: usize) -> anyhow::Result<Vec<Round>> {
     let data = world::load_data(scenario)?;
     let mut world = world::build(scenario, &data, threads)?;
     let model = world.model.clone();
-    let mut engine = Engine::new(scenario, &mut *world.fleet, &*world.examiner, model);
-    let begin = Instant::now();
+    let clock = Arc::default();
+    let policy = Timed {
+        policy: policy::of(scenario),
+        clock: Arc::clone(&clock),
+    };
+    let mut engine = Engine::new(scenario, &mut *world.fleet, &*world.examiner, model)
+        .with_policy(Box::new(policy));
+    let mut rounds = Vec::with_capacity(scenario.run.rounds);
     while !engine.is_finished() {
+        let begin = Instant::now();
         engine.step()?;
+        let scheduling: Duration =
+            std::mem::take(&mut *clock.lock().unwrap_or_else(PoisonError::into_inner));
+        rounds.push(Round {
+            whole_s: begin.elapsed().as_secs_f64(),
+            scheduling_s: scheduling.as_secs_f64(),
+        });
     }
-    Ok(begin.elapsed().as_secs_f64())
+    Ok(rounds)
+}
+
+/// A scheduler that notes how long it thinks.
+struct Timed {
+    policy: Box<dyn Policy>,
+    clock: Arc<Mutex<Duration>>,
+}
+
+impl Policy for Timed {
+    fn decide(&self, view: &View<'_>) -> Result<Decision, SolveError> {
+        let begin = Instant::now();
+        let decision = self.policy.decide(view);
+        *self.clock.lock().unwrap_or_else(PoisonError::into_inner) += begin.elapsed();
+        decision
+    }
+
+    fn wants_gradient_norms(&self) -> bool {
+        self.policy.wants_gradient_norms()
+    }
+
+    fn wants_estimates(&self) -> bool {
+        self.policy.wants_estimates()
+    }
+}
+
+fn median(values: impl Iterator<Item = f64>) -> f64 {
+    let mut values: Vec<f64> = values.collect();
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied().unwrap_or(0.0)
 }

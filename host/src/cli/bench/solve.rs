@@ -4,7 +4,6 @@
 use std::process::ExitCode;
 use std::time::Instant;
 
-use crate::cli::solve::SolverName;
 use crate::optim::{Instance, Solution, SolveError, Solver, nobody_objective, random_instance};
 use crate::preset::Preset;
 
@@ -19,7 +18,7 @@ pub struct Args {
     only: Option<String>,
     /// Only this solver; may be given more than once.
     #[arg(long, value_enum)]
-    solver: Vec<SolverName>,
+    solver: Vec<Solver>,
 }
 
 const SIZES: [(u32, usize); 6] = [(10, 3), (30, 3), (30, 10), (100, 10), (100, 20), (1000, 50)];
@@ -48,7 +47,6 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         "max",
         "nobody"
     );
-    let only: Vec<Solver> = args.solver.iter().copied().map(Solver::from).collect();
     for preset in [Preset::PaperMlp, Preset::PaperCnn] {
         for (clients, channels) in SIZES {
             if args
@@ -66,7 +64,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
             let instances: Vec<Instance> = (0..count)
                 .map(|seed| random_instance(preset, clients, channels, u64::from(seed)))
                 .collect();
-            measure_size(preset, (clients, channels), &only, &instances)?;
+            measure_size(preset, (clients, channels), &args.solver, &instances)?;
         }
     }
     Ok(ExitCode::SUCCESS)

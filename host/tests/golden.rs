@@ -1,0 +1,139 @@
+//! The same seed gives the same bytes: on 1, 2 and 4 threads, with every kernel this machine has,
+//! in debug builds (`cargo test`) and in release builds (`cargo test --release --test golden`).
+//!
+//! The digests below are those of logs and model on every machine. A change that alters them on purpose says
+//! so in the changelog and prints the new ones by failing here.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::{env, fs};
+
+use gleaner_host::train::Kernel;
+
+/// The paper's MLP in float under CRE.
+const FLOAT: &str = "\
+dd14edd4e30a8078073e64e8388ac39b846027f65ec703fc2d84e0e5551a1443  rounds.jsonl
+d58d619ba2ecbd96e3f3a24bfdcc970662b0ad2d0608e3ab020b70480d3ded50  clients.csv
+36f01744d8229fcba883c0bbd097e2b7697cbc378bc2656623f3175ab67dba9a  model.safetensors
+";
+/// The firmware's integers, with estimates from uploads alone.
+const FIXED: &str = "\
+2c9a733210452a83d0fa87f92792fb519b9a43b111baf89ead1b0b608c58d184  rounds.jsonl
+17c0b850d1308864f917e39384de77d3a458096595fe6366073b496b81aee1e6  clients.csv
+50bea71c177118d4b4e51e5d74276871b7919feb1fa5d99078b8904b445a4eff  model.safetensors
+";
+/// The convolutional network, on noise in the shape of CIFAR-10.
+const CNN: &str = "\
+8cb8ff7de4fa3c5f343359a899d24adb022da2f9bb78f9db7eae3fec5411625b  rounds.jsonl
+ba5ef48963318527ba157d60cf7bdcd212e0137b452210ef120047a4303cd219  clients.csv
+07c7f210b76e85978aa39b8783aa116e8bd17e4b7bb836a49bbe5be7b8cc1f34  model.safetensors
+";
+
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let path = env::temp_dir().join(format!("gleaner-golden-{name}-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&path);
+        fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Runs the program inside `folder`, so that no path gets into a scenario.
+fn digests(folder: &Path, settings: &[&str], threads: &str, kernel: Kernel) -> String {
+    let out = format!("{kernel}-{threads}");
+    let output = Command::new(env!("CARGO_BIN_EXE_gleaner"))
+        .current_dir(folder)
+        .env("GLEANER_KERNEL", kernel.name())
+        .args(["simulate", "--quiet", "--threads", threads, "--out", &out])
+        .args(settings.iter().flat_map(|setting| ["--set", setting]))
+        .output()
+        .unwrap();
+    let complaint = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{complaint}");
+    let sums = fs::read_to_string(folder.join(out).join("SHA256SUMS")).unwrap();
+    // A key added to the scenario file does not make another run.
+    sums.split_inclusive('\n')
+        .filter(|line| !line.contains("scenario.toml"))
+        .collect()
+}
+
+fn assert_everywhere(folder: &Folder, settings: &[&str], golden: &str) {
+    let kernels = Kernel::available();
+    let by_threads = ["1", "2", "4"].map(|threads| (threads, kernels[0]));
+    let by_kernel = kernels[1..].iter().map(|&kernel| ("2", kernel));
+    for (threads, kernel) in by_threads.into_iter().chain(by_kernel) {
+        let found = digests(&folder.0, settings, threads, kernel);
+        assert_eq!(found, golden, "{threads} threads, kernel {kernel}");
+    }
+}
+
+const SMALL: [&str; 3] = [
+    "partition.mean_samples=60",
+    "partition.std_samples=10",
+    "data.test_samples=50",
+];
+
+#[test]
+fn float_clients_under_cre_leave_the_same_bytes_everywhere() {
+    let settings = [&SMALL[..], &["run.rounds=6"]].concat();
+    assert_everywhere(&Folder::new("float"), &settings, FLOAT);
+}
+
+#[test]
+fn fixed_point_clients_leave_the_same_bytes_everywhere() {
+    let more = [
+        "run.rounds=4",
+        "clients.kind=fixed-point",
+        "cre.estimates=uplink",
+    ];
+    let settings = [&SMALL[..], &more].concat();
+    assert_everywhere(&Folder::new("fixed"), &settings, FIXED);
+}
+
+#[test]
+fn the_convolutional_network_leaves_the_same_bytes_everywhere() {
+    let folder = Folder::new("cnn");
+    write_noise(&folder.0.join("images"));
+    let settings = [
+        "run.scheduler=random",
+        "run.rounds=2",
+        "learning.model=cnn",
+        "data.dataset=cifar10",
+        "data.directory=images",
+        "partition.rule=iid",
+        "partition.mean_samples=12",
+        "partition.std_samples=3",
+        "link.channels=2",
+        // The network is longer on the air than the perceptron; then two epochs fit.
+        "device.deadline_s=0.2",
+        "device.cycles_per_sample=1250000",
+    ];
+    assert_everywhere(&folder, &settings, CNN);
+}
+
+/// Writes six small batches in the format of CIFAR-10.
+fn write_noise(folder: &Path) {
+    fs::create_dir_all(folder).unwrap();
+    let mut number = 0u32;
+    let mut byte = || {
+        number = number.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (number >> 24) as u8
+    };
+    let training = (1..=5).map(|batch| format!("data_batch_{batch}.bin"));
+    for name in training.chain(["test_batch.bin".to_owned()]) {
+        let mut bytes = Vec::new();
+        for _ in 0..40 {
+            bytes.push(byte() % 10);
+            bytes.extend(std::iter::repeat_with(&mut byte).take(3 * 32 * 32));
+        }
+        fs::write(folder.join(name), bytes).unwrap();
+    }
+}

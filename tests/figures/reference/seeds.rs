@@ -1,0 +1,72 @@
+//! Why CRE's energy depends so much on the seed: who stands near, and who then trains alone.
+
+use gleaner_host::channel::distance_in_disc;
+use gleaner_host::report::table::Table;
+use gleaner_host::run::{Job, RunDirectory, read_rounds};
+use gleaner_host::units::Metres;
+
+use super::cells::Cell;
+
+/// Returns a table of a cell's seeds, the most frugal first.
+pub fn table(cell: &Cell, jobs: &[Job]) -> Result<String, String> {
+    let mut rows = Vec::new();
+    for job in jobs {
+        rows.push((energy_mj(job)?, cells(job)?));
+    }
+    rows.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let title = cell.name();
+    let mut table = Table::new(&[
+        title.as_str(),
+        "nearest m",
+        "second m",
+        "third m",
+        "rounds alone %",
+        "clients",
+        "epochs",
+        "mJ/round",
+    ]);
+    for (energy, mut cells) in rows {
+        cells.push(format!("{energy:.2}"));
+        table.row(cells);
+    }
+    Ok(table.to_text())
+}
+
+fn energy_mj(job: &Job) -> Result<f64, String> {
+    let rounds = rounds(job)?;
+    let spent_j = rounds.last().map_or(0.0, |row| row.spent_j);
+    Ok(1e3 * spent_j / rounds.len().max(1) as f64)
+}
+
+fn cells(job: &Job) -> Result<Vec<String>, String> {
+    let scenario = &job.scenario;
+    let seed = scenario.run.seed;
+    let mut distances: Vec<f64> = (0u32..)
+        .take(scenario.clients.count)
+        .map(|client| distance_in_disc(seed, client, Metres(scenario.channel.radius_m)).0)
+        .collect();
+    distances.sort_by(f64::total_cmp);
+    let rounds = rounds(job)?;
+    let mean = |figure: &dyn Fn(usize) -> f64| {
+        (0..rounds.len()).map(figure).sum::<f64>() / rounds.len().max(1) as f64
+    };
+    let clients = |at: usize| rounds[at].participants.len();
+    let mut cells = vec![format!("seed {seed}")];
+    cells.extend(
+        distances
+            .iter()
+            .take(3)
+            .map(|metres| format!("{metres:.0}")),
+    );
+    cells.push(format!(
+        "{:.0}",
+        100.0 * mean(&|at| f64::from(clients(at) == 1))
+    ));
+    cells.push(format!("{:.2}", mean(&|at| clients(at) as f64)));
+    cells.push(format!("{:.1}", mean(&|at| f64::from(rounds[at].epochs))));
+    Ok(cells)
+}
+
+fn rounds(job: &Job) -> Result<Vec<gleaner_host::engine::RoundRow>, String> {
+    read_rounds(&job.directory.file(RunDirectory::ROUNDS)).map_err(|error| error.to_string())
+}
