@@ -1,17 +1,12 @@
-//! Log macros: `defmt` on a device that was built with it, nothing elsewhere.
+//! Log macros: `defmt`'s on a device that was built with it, nothing elsewhere.
 
-macro_rules! info {
-    ($($argument:tt)*) => {{
-        #[cfg(feature = "defmt")]
-        defmt::info!($($argument)*);
-    }};
+#[cfg(feature = "defmt")]
+pub(crate) use defmt::{info, warn as warning};
+
+#[cfg(not(feature = "defmt"))]
+macro_rules! nothing {
+    ($($argument:tt)*) => {{}};
 }
 
-macro_rules! warning {
-    ($($argument:tt)*) => {{
-        #[cfg(feature = "defmt")]
-        defmt::warn!($($argument)*);
-    }};
-}
-
-pub(crate) use {info, warning};
+#[cfg(not(feature = "defmt"))]
+pub(crate) use {nothing as info, nothing as warning};

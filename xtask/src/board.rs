@@ -1,5 +1,7 @@
 //! The boards whose images are built, as data.
 
+use std::process::Command;
+
 use anyhow::Result;
 
 use crate::process;
@@ -53,27 +55,34 @@ impl Board {
 
     fn build(&self, toolchain: &DeviceToolchain) -> Result<()> {
         let mut cargo = toolchain.cargo("build", self.triple);
-        cargo.args([
-            "--locked",
-            "--package",
-            "gleaner-firmware",
-            "--profile",
-            "firmware",
-        ]);
-        cargo.args([
-            "--no-default-features",
-            "--features",
-            &format!("board-{}", self.name),
-        ]);
-        cargo.args(["--bin", self.name]);
+        self.choose(&mut cargo, "firmware", "");
         if let Some(selftest) = self.selftest {
             cargo.args(["--bin", selftest]);
         }
         process::run(&mut cargo)
+    }
+
+    fn build_with_log(&self, toolchain: &DeviceToolchain) -> Result<()> {
+        let mut cargo = toolchain.cargo("build", self.triple);
+        self.choose(&mut cargo, "firmware-logs", ",defmt");
+        process::run(&mut cargo)
+    }
+
+    fn choose(&self, cargo: &mut Command, profile: &str, more_features: &str) {
+        cargo.args(["--locked", "--package", "gleaner-firmware"]);
+        cargo.args(["--profile", profile, "--no-default-features"]);
+        let features = format!("board-{}{more_features}", self.name);
+        cargo.args(["--features", &features, "--bin", self.name]);
     }
 }
 
 /// Builds every board's image.
 pub fn build_all(toolchain: &DeviceToolchain) -> Result<()> {
     BOARDS.iter().try_for_each(|board| board.build(toolchain))
+}
+
+/// Builds the image whose log a test reads out of the emulator.
+pub fn build_rp2040_with_log(toolchain: &DeviceToolchain) -> Result<()> {
+    let mut boards = BOARDS.iter().filter(|board| board.name == "rp2040");
+    boards.try_for_each(|board| board.build_with_log(toolchain))
 }

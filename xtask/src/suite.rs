@@ -17,7 +17,7 @@ struct Suite {
 /// One step: its name and what it does.
 type Step = (&'static str, fn(&mut Suite) -> Result<()>);
 
-const STEPS: [Step; 11] = [
+const STEPS: [Step; 12] = [
     ("format", |_| cargo(&["fmt", "--all", "--check"])),
     ("lint", |_| {
         cargo(&[
@@ -53,6 +53,9 @@ const STEPS: [Step; 11] = [
         process::run(&mut check)
     }),
     ("images", |suite| board::build_all(&suite.toolchain)),
+    ("image with a log", |suite| {
+        board::build_rp2040_with_log(&suite.toolchain)
+    }),
     ("image sizes", |_| size::report()),
     ("tests", |suite| {
         let mut test = process::cargo();

@@ -3,5 +3,7 @@
 mod command;
 mod folder;
 #[cfg(feature = "probe")]
+mod log;
+#[cfg(feature = "probe")]
 mod probes;
 mod program;
