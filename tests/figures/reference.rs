@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn a_short_run_of_two_schedulers_is_made_and_judged() {
+    fn a_short_run_is_made_and_judged() {
         let folder = Folder::new("figures-reference");
         let args = Args {
             degrees: vec![0.4],
