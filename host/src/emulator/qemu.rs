@@ -7,6 +7,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 
 use serde_json::{Value, json};
 
+use super::guard::guard;
 use super::{EmulatorError, answers};
 use crate::shard::Board;
 
@@ -50,6 +51,7 @@ impl Qemu {
             .stdout(Stdio::piped())
             .spawn()
             .map_err(|_| no_qemu())?;
+        guard(&child);
         let (Some(commands), Some(answers)) = (child.stdin.take(), child.stdout.take()) else {
             return Err(broken(std::io::ErrorKind::BrokenPipe.into()));
         };
