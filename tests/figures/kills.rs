@@ -32,6 +32,8 @@ use indicatif::ProgressBar;
 const BOARDS: u32 = 4;
 /// Every so many kills one lasts longer than [`WALL_LIMIT`].
 const LONG_KILL: u32 = 8;
+/// Kills in a round at most, on average.
+const KILLS_A_ROUND: u32 = 2;
 /// How long the base station waits for a board.
 const WALL_LIMIT: Duration = Duration::from_secs(20);
 
@@ -67,6 +69,8 @@ struct Scene {
     /// Boards with an open session.
     present: Mutex<BTreeSet<u32>>,
     kills: [AtomicU32; BOARDS as usize],
+    /// Finished rounds.
+    rounds: AtomicU32,
     over: AtomicBool,
 }
 
@@ -134,7 +138,10 @@ pub fn run(args: &Args) -> bool {
     let (seen, heard) = (Arc::clone(&scene), Arc::clone(&scene));
     let (pause_s, seed) = (args.pause_s, args.seed);
     let killer = std::thread::spawn(move || kill(victims, &seen, pause_s, seed));
-    let mut rounds = Rounds(progress("rounds", args.rounds.unsigned_abs()));
+    let mut rounds = Rounds {
+        bar: progress("rounds", args.rounds.unsigned_abs()),
+        scene: Arc::clone(&scene),
+    };
     let audience = Audience {
         listener: Box::new(move |news| heard.hear(news)),
         ..Audience::of(&mut rounds)
@@ -143,7 +150,7 @@ pub fn run(args: &Args) -> bool {
     let finished = execute::run(&scenario, &bench, &data, &directory, &options, audience);
     scene.over.store(true, Ordering::Relaxed);
     killer.join().expect("the killer ends");
-    rounds.0.finish_and_clear();
+    rounds.bar.finish_and_clear();
     let outcome = finished.expect("a run").outcome;
     let income = PicoJoules::from_joules(scenario.device.harvest_j);
     let emulated = (args.m4 + args.rp2040).min(BOARDS);
@@ -161,22 +168,28 @@ pub fn run(args: &Args) -> bool {
     outcome.summary.rounds as i64 == args.rounds && hold_together(&directory, &kills, income)
 }
 
-struct Rounds(ProgressBar);
+struct Rounds {
+    bar: ProgressBar,
+    scene: Arc<Scene>,
+}
 
 impl Observer for Rounds {
     fn round(&mut self, _: &gleaner_host::engine::RoundLog) {
-        self.0.inc(1);
+        self.bar.inc(1);
+        self.scene.rounds.fetch_add(1, Ordering::Relaxed);
     }
 }
 
-/// Kills one board after another, at random moments, whenever it is connected.
+/// Kills one board after another, at random moments, whenever it is connected; boards that die
+/// faster than a slow machine trains would only show that nobody trains.
 fn kill(mut victims: Vec<Victim>, scene: &Scene, pause_s: f64, seed: u64) {
     let mut rng = Rng::stream(seed, Purpose::Synthetic, 0, 0);
     let mut total = 0;
     while !scene.over.load(Ordering::Relaxed) {
         std::thread::sleep(Duration::from_secs_f64(2.0 * pause_s * rng.uniform()));
         let at = (rng.uniform() * victims.len() as f64) as u32;
-        if !scene.present().remove(&at) {
+        let allowed = KILLS_A_ROUND * (1 + scene.rounds.load(Ordering::Relaxed));
+        if total >= allowed || !scene.present().remove(&at) {
             continue;
         }
         total += 1;

@@ -41,10 +41,14 @@ impl RunDirectory {
         self.file(Self::SUMS).is_file()
     }
 
-    /// Says whether there is anything at all.
+    /// Says whether there is nothing, or only what a crash leaves before there is a run.
     #[must_use]
     pub fn is_vacant(&self) -> bool {
-        fs::read_dir(&self.path).map_or(true, |mut entries| entries.next().is_none())
+        let leftover = Path::new(Self::SCENARIO).with_extension("tmp");
+        fs::read_dir(&self.path).map_or(true, |entries| {
+            let mut names = entries.flatten().map(|entry| entry.file_name());
+            names.all(|name| name == *leftover)
+        })
     }
 
     /// The resolved scenario.

@@ -1,7 +1,8 @@
 //! One run of a bench from start to report, and the same run replayed from its log.
 
-use std::fs;
-use std::path::PathBuf;
+use std::fs::{self, OpenOptions};
+use std::io::Write;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
@@ -113,9 +114,12 @@ pub fn run(
         checkpoint.map_or(0, |checkpoint| checkpoint.state.round())
     } else {
         run::prepare(scenario, directory)?;
-        keep_private(directory.file(BENCH), &bench.to_toml())?;
         0
     };
+    // A crash may have come between the scenario and the bench.
+    if !directory.file(BENCH).is_file() {
+        keep_private(&directory.file(BENCH), &bench.to_toml())?;
+    }
     let journal = Journal::open(&directory.file(EVENTS), after_round)?;
     let (news, heard) = told::channel();
     let Audience {
@@ -152,20 +156,21 @@ fn pump(mut journal: Journal, mut heard: Hearer, mut listener: Listener) -> Join
     })
 }
 
-/// Writes a file only its owner may read: it holds keys.
-fn keep_private(path: PathBuf, text: &str) -> Result<(), StationError> {
-    let failed = |source| StationError::File {
-        path: path.clone(),
-        source,
-    };
-    fs::write(&path, text).map_err(failed)?;
+/// Writes a file only its owner may read, for it holds keys; whoever reads it sees all of it.
+fn keep_private(path: &Path, text: &str) -> Result<(), StationError> {
+    let temporary = path.with_extension("tmp");
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(true);
     #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        let owner_only = fs::Permissions::from_mode(0o600);
-        fs::set_permissions(&path, owner_only).map_err(failed)?;
-    }
-    Ok(())
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options
+        .open(&temporary)
+        .and_then(|mut file| file.write_all(text.as_bytes()))
+        .and_then(|()| fs::rename(&temporary, path))
+        .map_err(|source| StationError::File {
+            path: path.to_owned(),
+            source,
+        })
 }
 
 /// What a replay found.

@@ -45,12 +45,14 @@ fn draw_boards(frame: &mut Frame<'_>, area: Rect, state: &ViewState) {
     let head = [
         "client", "state", "store", "channel", "power", "progress", "rounds",
     ];
-    let title = format!(
-        " round {} of {}, {:.1} mJ spent; q leaves ",
-        state.round,
-        state.total,
-        1e3 * state.spent_j
-    );
+    let title = match state.total {
+        0 => " starting; q leaves ".to_owned(),
+        total => format!(
+            " {} of {total} rounds done, {:.1} mJ spent; q leaves ",
+            state.round,
+            1e3 * state.spent_j
+        ),
+    };
     let table = Table::new(state.boards.iter().map(row), widths)
         .header(Row::new(head).style(Style::new().add_modifier(Modifier::BOLD)))
         .block(Block::bordered().title(title));
@@ -140,7 +142,7 @@ mod tests {
         for words in [
             "pico-0",
             "m4-1",
-            "round 3 of 10",
+            "3 of 10 rounds done",
             "########........  50%",
             "61.5 %",
             "hello",

@@ -79,6 +79,17 @@ pub struct Limits {
     pub upload: Duration,
 }
 
+impl Limits {
+    fn training(&self, epochs: u16) -> Duration {
+        self.epoch * u32::from(epochs.max(1))
+    }
+
+    /// All phases together.
+    fn whole(&self, epochs: u16) -> Duration {
+        self.connect + self.download + self.training(epochs) + self.upload
+    }
+}
+
 /// A round's work for one board.
 #[derive(Clone, Debug)]
 pub struct Job {

@@ -26,11 +26,10 @@ impl Board {
     /// Carries out a job, over as many sessions as it takes.
     pub(super) async fn work(&mut self, job: &Job) -> Outcome {
         self.round = Some(job.order.round);
-        let outcome = loop {
-            match self.attempt(job).await {
-                Attempt::Done(outcome) => break outcome,
-                Attempt::Again => {}
-            }
+        // A board that is reset again and again gets through no phase and exceeds no limit.
+        let outcome = match timeout(job.limits.whole(job.order.epochs), self.insist(job)).await {
+            Ok(outcome) => outcome,
+            Err(_) => Outcome::Missing(format!("not done in time: {}", self.complaint)),
         };
         self.session.expects = None;
         if let Outcome::Missing(reason) = &outcome {
@@ -43,6 +42,15 @@ impl Board {
         }
         self.round = None;
         outcome
+    }
+
+    /// Runs the script until it comes to an end.
+    async fn insist(&mut self, job: &Job) -> Outcome {
+        loop {
+            if let Attempt::Done(outcome) = self.attempt(job).await {
+                return outcome;
+            }
+        }
     }
 
     /// Runs the script once, from whatever the board has already done.
@@ -61,7 +69,7 @@ impl Board {
             Ok(Ok(Some(declined))) => return missing(declined),
             Ok(Ok(None)) => {}
         }
-        let limit = job.limits.epoch * u32::from(job.order.epochs.max(1));
+        let limit = job.limits.training(job.order.epochs);
         let round = job.order.round;
         let reported =
             self.until(|session| matches!(&session.report, Some(report) if report.round == round));
@@ -108,9 +116,7 @@ impl Board {
         }
         for _ in 0..ORDER_TRIES {
             self.session.reply = None;
-            if self.peer.send(HostToDevice::Order(job.order)).is_err() {
-                return Err(Interrupted);
-            }
+            self.say(&HostToDevice::Order(job.order)).await?;
             let round = job.order.round;
             self.until(|session| {
                 matches!(session.reply, Some(reply) if reply.round == round)
@@ -141,8 +147,7 @@ impl Board {
                 }
                 // Left from a session that died: the base station went back behind it.
                 Some(DeclineReason::Busy { round }) => {
-                    let cancelled = self.peer.send(HostToDevice::Cancel { round });
-                    cancelled.map_err(|_| Interrupted)?;
+                    self.say(&HostToDevice::Cancel { round }).await?;
                 }
                 Some(reason) => return Ok(Some(format!("declined: {}", why(&reason)))),
             }
@@ -164,9 +169,12 @@ impl Board {
         loop {
             self.session.delivered = false;
             self.session.rejected = None;
-            let offered = self.peer.offer(payload, job.order.round, Arc::clone(bytes));
-            if offered.is_err() {
-                return Err(Interrupted);
+            while self
+                .peer
+                .offer(payload, job.order.round, Arc::clone(bytes))
+                .is_err()
+            {
+                self.wait_for_room().await?;
             }
             self.until(|session| session.delivered || session.rejected.is_some())
                 .await?;

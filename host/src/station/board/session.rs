@@ -8,13 +8,15 @@ use gleaner_shared::wire::message::{
     DeviceToHost, Hello, HostToDevice, ModelHash, Offer, OrderReply, Payload, Provision,
     RejectReason, Report, ShardStatus,
 };
-use tokio::time::{Instant, sleep_until};
+use tokio::time::{Instant, sleep_until, timeout};
 
 use super::{Identity, Standing};
 use crate::station::news::{News, What};
 use crate::station::peer::Peer;
 use crate::station::told::Teller;
 
+/// Between two looks whether a full line has room again.
+const ROOM_WAIT: Duration = Duration::from_millis(20);
 /// Between two attempts to open a line, at first and at most.
 const REOPEN: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(2));
 
@@ -96,7 +98,6 @@ impl Board {
             match self.identity.endpoint.open(self.openings).await {
                 Ok(link) => {
                     self.openings += 1;
-                    self.reopen_wait = REOPEN.0;
                     self.peer.plug(link);
                     let place = self.identity.endpoint.place().to_string();
                     self.tell(What::Opened { place });
@@ -163,6 +164,8 @@ impl Board {
     }
 
     fn greeted(&mut self, hello: Hello) {
+        // A gateway may answer for a board that is not there: only the board's own word counts.
+        self.reopen_wait = REOPEN.0;
         self.session = Session::default();
         self.sessions += 1;
         let (samples, shard_crc) = match hello.shard {
@@ -285,6 +288,25 @@ impl Board {
             }
         }
         Ok(())
+    }
+
+    /// Sends a message, when there is room for it.
+    pub(super) async fn say(&mut self, message: &HostToDevice) -> Result<(), Interrupted> {
+        while self.peer.send(message.clone()).is_err() {
+            self.wait_for_room().await?;
+        }
+        Ok(())
+    }
+
+    /// Lets the line go on, which a board that died without a word has filled up.
+    pub(super) async fn wait_for_room(&mut self) -> Result<(), Interrupted> {
+        let session = self.sessions;
+        // The line need not bring an event before there is room.
+        let _ = timeout(ROOM_WAIT, self.turn()).await;
+        match self.sessions == session {
+            true => Ok(()),
+            false => Err(Interrupted),
+        }
     }
 
     pub(super) async fn connected(&mut self) {
