@@ -12,12 +12,14 @@ use gleaner_host::run::{self, RunDirectory, Silent};
 use gleaner_host::scenario::{Override, Scenario, resolve};
 use gleaner_host::station::execute::{self, Audience};
 use gleaner_host::station::fleet::Pace;
+use gleaner_host::station::journal::{self, EVENTS};
+use gleaner_host::station::ledgers::{Ledgers, Pair};
 use gleaner_host::station::setup::Options;
 use gleaner_host::world;
 use gleaner_tests::emulated::available;
 use gleaner_tests::folder::Folder;
 
-/// Six clients of about thirty samples, so that an emulated epoch takes a fraction of a second.
+/// Six clients of about fifteen samples and few epochs: transfers take most of the time.
 fn scenario(rounds: i64) -> Scenario {
     let overrides = [
         Override::new("run.rounds", rounds),
@@ -25,10 +27,10 @@ fn scenario(rounds: i64) -> Scenario {
         Override::new("clients.count", 6),
         Override::new("clients.kind", "fixed-point"),
         Override::new("cre.estimates", "uplink"),
-        Override::new("partition.mean_samples", 30.0),
-        Override::new("partition.std_samples", 3.0),
+        Override::new("partition.mean_samples", 15.0),
+        Override::new("partition.std_samples", 2.0),
         Override::new("learning.learning_rate", 0.1),
-        Override::new("device.cycles_per_sample", 10_000.0),
+        Override::new("device.cycles_per_sample", 50_000.0),
         Override::new("data.test_samples", 500),
     ];
     resolve("paper-mlp", &overrides).unwrap()
@@ -94,7 +96,18 @@ fn two_picos_two_m4s_and_two_simulated_clients_equal_six_simulated_ones_to_the_b
     for log in [RunDirectory::ROUNDS, RunDirectory::CLIENTS] {
         assert_eq!(mixed.file(log), alone.file(log), "{log}");
     }
-    assert!(finished.faults.read()[1] > 0, "frames were lost on the way");
+    let [_, lost, _, duplicated, _] = finished.faults.read();
+    assert!(lost > 0 && duplicated > 0, "{lost} {duplicated}");
+    let ledgers = Ledgers::of(&journal::read(&directory.file(EVENTS)).unwrap());
+    assert_eq!(ledgers.0.len(), 4, "every board was heard");
+    for (client, ledger) in &ledgers.0 {
+        let Pair { model_j, board_j } = ledger.radio;
+        assert_eq!(model_j, board_j, "client {client}: upload");
+        let Pair { model_j, board_j } = ledger.harvest;
+        assert_eq!(model_j, board_j, "client {client}: income");
+        assert!(ledger.compute.board_j > 0.0 && ledger.compute.model_j > 0.0);
+        assert!(ledger.cycles_per_sample() > 1_000.0, "client {client}");
+    }
     let verdict = execute::verify(&directory, 1).unwrap();
     assert_eq!(verdict.replayed, expected.model_sha256);
 }

@@ -102,7 +102,7 @@ fn boards_and_simulated_clients_end_with_the_same_model_and_logs_as_simulated_on
 
 #[test]
 fn frame_loss_and_duplicates_change_no_bit_of_the_result() {
-    let scenario = scenario("random", 4);
+    let scenario = scenario("cre", 10);
     let alone = Folder::new("lossless");
     let expected = simulated(&scenario, &alone).model_sha256;
     for loss in [0.01, 0.05, 0.10] {
@@ -266,6 +266,31 @@ fn a_run_that_died_goes_on_from_its_checkpoint_to_the_same_bits() {
         folder.file(RunDirectory::CLIENTS),
         alone.file(RunDirectory::CLIENTS)
     );
+}
+
+#[test]
+fn a_run_that_died_before_its_first_round_can_be_started_all_the_same() {
+    let scenario = scenario("random", 1);
+    let data = world::load_data(&scenario).unwrap();
+    let (bench, _boards) = bench(&scenario, &data);
+    let folder = Folder::new("died-early");
+    let directory = folder.run();
+    let path = directory.path();
+    std::fs::create_dir_all(path).unwrap();
+    std::fs::write(path.join("scenario.tmp"), "half a scen").unwrap();
+    let mut stop = StopAfter(0);
+    let run = |observer: &mut dyn Observer| {
+        let audience = Audience::of(observer);
+        execute::run(&scenario, &bench, &data, &directory, &OPTIONS, audience)
+    };
+    let died = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| run(&mut stop)));
+    assert!(died.is_err());
+    // And once more as if the bench had not been written either.
+    std::fs::remove_file(directory.file(execute::BENCH)).unwrap();
+    run(&mut Silent).unwrap();
+    assert!(directory.is_complete() && directory.file(execute::BENCH).is_file());
+    std::fs::write(path.join("scenario.tmp"), "of another run").unwrap();
+    assert!(!directory.is_vacant(), "a run is never written over");
 }
 
 #[test]

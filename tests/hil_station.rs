@@ -84,6 +84,16 @@ fn start(endpoint: Endpoint, key: Key) -> (Handle, Hearer) {
     )
 }
 
+/// Starts the task of client 3 with `client` on its line.
+fn board_with(mut client: Client) -> Handle {
+    let (socket, plug) = memory::socket();
+    let (board, _heard) = start(Endpoint::new(Place::Memory(socket)), KEY);
+    tokio::spawn(async move {
+        let _ = client.serve(plug.plug_in().await.unwrap()).await;
+    });
+    board
+}
+
 /// Returns all news so far.
 fn drain(heard: &mut Hearer) -> Vec<What> {
     std::iter::from_fn(|| heard.try_next())
@@ -217,13 +227,70 @@ async fn a_silent_board_is_lost_for_the_round_with_a_reason_and_the_next_round_g
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_board_with_another_key_is_refused_by_name_of_the_reason() {
+async fn a_board_that_falls_silent_with_messages_waiting_for_it_is_lost_for_the_round() {
+    let (socket, plug) = memory::socket();
+    let (board, _heard) = start(Endpoint::new(Place::Memory(socket)), KEY);
+    let (gone, silence) = tokio::sync::oneshot::channel::<()>();
+    tokio::spawn(async move {
+        let mut client = Client::new(3, KEY, TIMING, BYTES);
+        let mut line = plug.plug_in().await.unwrap();
+        tokio::select! {
+            _ = client.serve(&mut line) => {}
+            _ = silence => {}
+        }
+        // The line stays, and nobody reads it.
+        std::future::pending::<()>().await;
+    });
+    work(&board, 1).await;
+    drop(gone);
+    // More than the queue of a session holds.
+    for round in 1..40 {
+        board.close(closing(round)).await.expect("the task lives");
+    }
+    let Outcome::Missing(reason) = board.work(job(40)).await else {
+        panic!("nobody is there to train");
+    };
+    assert!(
+        reason.contains("not connected") || reason.contains("in time"),
+        "{reason}"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_board_that_never_lasts_long_enough_is_lost_for_the_round() {
     let (socket, plug) = memory::socket();
     let (board, _heard) = start(Endpoint::new(Place::Memory(socket)), KEY);
     tokio::spawn(async move {
-        let mut client = Client::new(3, Key::new([1; 32]), TIMING, BYTES);
-        let _ = client.serve(plug.plug_in().await.unwrap()).await;
+        while let Ok(line) = plug.plug_in().await {
+            let mut client = Client::new(3, KEY, TIMING, BYTES);
+            let _ = tokio::time::timeout(Duration::from_millis(300), client.serve(line)).await;
+        }
     });
+    let short = Limits {
+        connect: Duration::from_secs(5),
+        download: Duration::from_secs(5),
+        epoch: Duration::from_secs(5),
+        upload: Duration::from_secs(5),
+    };
+    let begin = tokio::time::Instant::now();
+    let restless = Job {
+        limits: short,
+        ..job(0)
+    };
+    let Outcome::Missing(reason) = board.work(restless).await else {
+        panic!("it has no time to train");
+    };
+    assert!(reason.contains("in time"), "{reason}");
+    assert!(
+        begin.elapsed() < Duration::from_secs(26),
+        "{:?}",
+        begin.elapsed()
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_board_with_another_key_is_refused_by_name_of_the_reason() {
+    let board = board_with(Client::new(3, Key::new([1; 32]), TIMING, BYTES));
     let Outcome::Missing(reason) = board.work(job(0)).await else {
         panic!("the key is wrong");
     };
@@ -232,12 +299,7 @@ async fn a_board_with_another_key_is_refused_by_name_of_the_reason() {
 
 #[tokio::test(start_paused = true)]
 async fn a_board_with_another_clients_shard_is_told_apart() {
-    let (socket, plug) = memory::socket();
-    let (board, _heard) = start(Endpoint::new(Place::Memory(socket)), KEY);
-    tokio::spawn(async move {
-        let mut client = Client::new(8, KEY, TIMING, BYTES);
-        let _ = client.serve(plug.plug_in().await.unwrap()).await;
-    });
+    let board = board_with(Client::new(8, KEY, TIMING, BYTES));
     let Outcome::Missing(reason) = board.work(job(0)).await else {
         panic!("the shard is another client's");
     };
@@ -246,12 +308,7 @@ async fn a_board_with_another_clients_shard_is_told_apart() {
 
 #[tokio::test(start_paused = true)]
 async fn an_update_of_another_length_is_not_taken() {
-    let (socket, plug) = memory::socket();
-    let (board, _heard) = start(Endpoint::new(Place::Memory(socket)), KEY);
-    tokio::spawn(async move {
-        let mut client = Client::new(3, KEY, TIMING, BYTES + 1);
-        let _ = client.serve(plug.plug_in().await.unwrap()).await;
-    });
+    let board = board_with(Client::new(3, KEY, TIMING, BYTES + 1));
     let Outcome::Missing(reason) = board.work(job(0)).await else {
         panic!("the update is too long");
     };
@@ -260,12 +317,7 @@ async fn an_update_of_another_length_is_not_taken() {
 
 #[tokio::test(start_paused = true)]
 async fn real_pace_takes_the_modelled_airtime() {
-    let (socket, plug) = memory::socket();
-    let (board, _heard) = start(Endpoint::new(Place::Memory(socket)), KEY);
-    tokio::spawn(async move {
-        let mut client = Client::new(3, KEY, TIMING, BYTES);
-        let _ = client.serve(plug.plug_in().await.unwrap()).await;
-    });
+    let board = board_with(Client::new(3, KEY, TIMING, BYTES));
     let begin = tokio::time::Instant::now();
     let pace = (Duration::from_secs(3), Duration::from_secs(20));
     let slow = Job {
