@@ -5,7 +5,7 @@ pub(crate) use defmt::{info, warn as warning};
 
 #[cfg(not(feature = "defmt"))]
 macro_rules! nothing {
-    ($($argument:tt)*) => {{}};
+    ($text:literal $(, $argument:expr)*) => {{ $(let _ = &$argument;)* }};
 }
 
 #[cfg(not(feature = "defmt"))]
