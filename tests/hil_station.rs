@@ -16,6 +16,7 @@ use gleaner_shared::wire::Key;
 use gleaner_shared::wire::link::Timing;
 use gleaner_shared::wire::message::{ModelHash, Order, RoundMark};
 use gleaner_tests::client::{Client, update_of};
+use tokio::io::{AsyncReadExt, join};
 
 const KEY: Key = Key::new([9; 32]);
 const TIMING: Timing = Timing::for_bit_rate(921_600);
@@ -262,8 +263,9 @@ async fn a_board_that_never_lasts_long_enough_is_lost_for_the_round() {
     let (board, _heard) = start(Endpoint::new(Place::Memory(socket)), KEY);
     tokio::spawn(async move {
         while let Ok(line) = plug.plug_in().await {
+            let (hears, says) = tokio::io::split(line);
             let mut client = Client::new(3, KEY, TIMING, BYTES);
-            let _ = tokio::time::timeout(Duration::from_millis(300), client.serve(line)).await;
+            let _ = client.serve(join(hears.take(BYTES as u64 / 2), says)).await;
         }
     });
     let short = Limits {
@@ -273,11 +275,11 @@ async fn a_board_that_never_lasts_long_enough_is_lost_for_the_round() {
         upload: Duration::from_secs(5),
     };
     let begin = tokio::time::Instant::now();
-    let restless = Job {
+    let job = Job {
         limits: short,
         ..job(0)
     };
-    let Outcome::Missing(reason) = board.work(restless).await else {
+    let Outcome::Missing(reason) = board.work(job).await else {
         panic!("it has no time to train");
     };
     assert!(reason.contains("in time"), "{reason}");
