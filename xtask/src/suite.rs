@@ -53,8 +53,8 @@ const STEPS: [Step; 12] = [
         process::run(&mut check)
     }),
     ("images", |suite| board::build_all(&suite.toolchain)),
-    ("image with a log", |suite| {
-        board::build_rp2040_with_log(&suite.toolchain)
+    ("images with logs", |suite| {
+        board::build_all_with_logs(&suite.toolchain)
     }),
     ("image sizes", |_| size::report()),
     ("tests", |suite| {
