@@ -1,8 +1,8 @@
 //! One board: a task that keeps its line and session open and carries out a round's work, however
 //! often the board vanishes on the way.
 //!
-//! Here is what the task is told and what it answers; [`session`] keeps the line, [`script`] does
-//! the work, [`examination`] answers the doctor.
+//! Here is what the task is told and what it answers; `session` keeps the line, `script` does
+//! the work, `examination` answers the doctor.
 
 mod examination;
 mod script;
