@@ -11,7 +11,7 @@ use gleaner_shared::wire::link::Event;
 use gleaner_shared::wire::message::{
     DeviceToHost, HostToDevice, Offer, Payload, Report, ShardStatus,
 };
-use gleaner_tests::emulated::{on_m4, on_rp2040, on_rp2040_socket};
+use gleaner_tests::emulated::{on_m4, on_rp2040, on_rp2040_socket, on_rp2040_usb};
 use gleaner_tests::reference::{coded, exact, initial, trained};
 use gleaner_tests::rehearsal::{self, Moment, reset_at};
 use gleaner_tests::shard::Digits;
@@ -206,6 +206,18 @@ fn an_rp2040_behind_a_socket_greets_before_and_after_a_reset() {
     };
     let mut station = Station::new(wire);
     assert_eq!(station.connect().board, "rp2040");
+    station.wire.reset();
+    assert_eq!(station.connect().board, "rp2040");
+}
+
+#[test]
+fn a_pico_on_usb_trains_to_the_hosts_bits_and_answers_again_after_a_reset() {
+    let digits = rehearsal::digits();
+    let Some(wire) = on_rp2040_usb(Some(&digits.shard(CLIENT, None))) else {
+        return;
+    };
+    let mut station = Station::new(wire);
+    train(&mut station, &digits, 2);
     station.wire.reset();
     assert_eq!(station.connect().board, "rp2040");
 }

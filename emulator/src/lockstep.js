@@ -22,7 +22,7 @@ export function serveLockstep(build, tell, status) {
     sent = [];
     stop = false;
     stopAt = stop_at;
-    machine.uart.feed(Buffer.from(rx, 'hex'));
+    machine.port.feed(Buffer.from(rx, 'hex'));
     const target = machine.nanos + micros * 1000;
     let watchdog = false;
     while (machine.nanos < target && !stop) {

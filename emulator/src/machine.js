@@ -3,6 +3,7 @@
 
 import { RP2040 } from 'rp2040js';
 import { Pl011 } from './pl011.js';
+import { UsbHost } from './usb.js';
 
 const FLASH_START = 0x10000000;
 const VECTOR_TABLE = FLASH_START + 0x100;
@@ -14,10 +15,12 @@ const SILENT = { debug() {}, info() {}, warn() {}, error() {} };
 export class Machine {
   /**
    * @param {{address: number, bytes: Uint8Array}[]} flash what the flash holds
-   * @param {(byte: number) => void} onByte called with each byte the UART sent
+   * @param {string} link where the base station is: `uart` or `usb`
+   * @param {(byte: number) => void} onByte called with each byte that left by the link
    */
-  constructor(flash, onByte) {
+  constructor(flash, link, onByte) {
     this.flash = flash;
+    this.link = link;
     this.onByte = onByte;
     this.resets = 0;
     this.nanosBefore = 0;
@@ -34,9 +37,11 @@ export class Machine {
     for (const { address, bytes } of this.flash) rp2040.flash.set(bytes, offsetOf(address));
     if (retainedRam) rp2040.sram.set(retainedRam);
 
-    this.uart = new Pl011(rp2040, 'UART0', UART0_IRQ, this.onByte);
-    rp2040.uart[0] = this.uart;
-    rp2040.peripherals[UART0_SLOT] = this.uart;
+    const usb = this.link === 'usb';
+    const uart = new Pl011(rp2040, 'UART0', UART0_IRQ, usb ? () => {} : this.onByte);
+    rp2040.uart[0] = uart;
+    rp2040.peripherals[UART0_SLOT] = uart;
+    this.port = usb ? new UsbHost(rp2040, this.onByte) : uart;
     const watchdog = rp2040.peripherals[WATCHDOG_SLOT];
     watchdog.reason = resetReason;
     watchdog.onWatchdogTrigger = () => {
@@ -85,12 +90,12 @@ export class Machine {
 
   /** Bytes that reached the chip when it could not take them. */
   get lostBytes() {
-    return this.lostBytesBefore + this.uart.lostBytes;
+    return this.lostBytesBefore + this.port.lostBytes;
   }
 
   /** Whether nothing happens before the next alarm: the core sleeps and the wire is silent. */
   get idle() {
-    return this.rp2040.core.waiting && !this.uart.moving;
+    return this.rp2040.core.waiting && !this.port.moving;
   }
 
   /**

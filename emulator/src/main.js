@@ -1,7 +1,9 @@
 #!/usr/bin/env node
 // Runs an RP2040 image: `node src/main.js --image IMAGE.elf [--shard SHARD.bin --shard-at ADDRESS]`.
 //
-// Without `--lockstep` the UART is a TCP socket (`--port`, 0 picks one) and emulated time runs as
+// The base station is on UART0, or with `--link usb` on the USB port.
+//
+// Without `--lockstep` that link is a TCP socket (`--port`, 0 picks one) and emulated time runs as
 // fast as it can while the core or the wire works, and with the wall clock while both are idle.
 // With `--lockstep` time stands still except when told to run.
 //
@@ -27,6 +29,7 @@ const { values: options } = parseArgs({
     shard: { type: 'string' },
     'shard-at': { type: 'string', default: '0x10060000' },
     port: { type: 'string', default: '0' },
+    link: { type: 'string', default: 'uart' },
     lockstep: { type: 'boolean', default: false },
   },
 });
@@ -46,13 +49,14 @@ function status(machine) {
 }
 
 function main() {
+  if (!['uart', 'usb'].includes(options.link)) throw new Error('--link is uart or usb');
   if (!options.image) throw new Error('--image names the ELF file to run');
   const flash = segments(readFileSync(options.image), options.image);
   if (options.shard) {
     flash.push({ address: Number(options['shard-at']), bytes: readFileSync(options.shard) });
   }
   const serve = options.lockstep ? serveLockstep : serveSocket;
-  const handler = serve((onByte) => new Machine(flash, onByte), tell, status, options);
+  const handler = serve((onByte) => new Machine(flash, options.link, onByte), tell, status, options);
 
   const commands = createInterface({ input: process.stdin });
   commands.on('line', (line) => {

@@ -23,7 +23,7 @@ export function serveSocket(build, tell, status, options) {
     peer?.destroy();
     peer = socket;
     socket.setNoDelay(true);
-    socket.on('data', (bytes) => machine.uart.feed(bytes));
+    socket.on('data', (bytes) => machine.port.feed(bytes));
     socket.on('error', () => socket.destroy());
     socket.on('close', () => {
       if (peer === socket) peer = null;

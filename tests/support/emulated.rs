@@ -30,10 +30,24 @@ pub fn available<T>(result: Result<T, EmulatorError>) -> Option<T> {
 /// Starts an RP2040 in lockstep with this shard in its flash.
 #[must_use]
 pub fn on_rp2040(program: Program, shard: Option<&[u8]>) -> Option<LockstepWire> {
+    in_lockstep(program, shard, Lockstep::start)
+}
+
+/// The same, plugged into USB.
+#[must_use]
+pub fn on_rp2040_usb(shard: Option<&[u8]>) -> Option<LockstepWire> {
+    in_lockstep(Program::Client, shard, Lockstep::start_on_usb)
+}
+
+fn in_lockstep(
+    program: Program,
+    shard: Option<&[u8]>,
+    start: fn(&Path, Option<&Path>) -> Result<Lockstep, EmulatorError>,
+) -> Option<LockstepWire> {
     let image = available(EmulatedBoard::Rp2040.ensure(program))?;
     let shard = shard.map(TemporaryFile::new);
     let path = shard.as_ref().map(TemporaryFile::path);
-    Some(LockstepWire::new(available(Lockstep::start(&image, path))?))
+    Some(LockstepWire::new(available(start(&image, path))?))
 }
 
 /// Starts an RP2040 whose UART is a TCP port, as `gleaner` uses it.

@@ -110,7 +110,19 @@ impl Lockstep {
     /// # Errors
     /// [`EmulatorError::Missing`] without Node.js or rp2040js.
     pub fn start(image: &Path, shard: Option<&Path>) -> Result<Self, EmulatorError> {
-        let mut runner = Runner::start(image, shard, &["--lockstep"])?;
+        Self::with(image, shard, &["--lockstep"])
+    }
+
+    /// The same on its USB port: the runner is the computer it is plugged into.
+    ///
+    /// # Errors
+    /// As [`Self::start`].
+    pub fn start_on_usb(image: &Path, shard: Option<&Path>) -> Result<Self, EmulatorError> {
+        Self::with(image, shard, &["--lockstep", "--link", "usb"])
+    }
+
+    fn with(image: &Path, shard: Option<&Path>, options: &[&str]) -> Result<Self, EmulatorError> {
+        let mut runner = Runner::start(image, shard, options)?;
         runner.read("ready")?;
         Ok(Self { runner })
     }
