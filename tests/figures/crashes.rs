@@ -10,6 +10,7 @@ use gleaner_host::link::faults::Faults;
 use gleaner_host::run::{self, RunDirectory, Silent};
 use gleaner_host::station::execute::{self, Audience};
 use gleaner_host::station::fleet::Pace;
+use gleaner_host::station::journal::EVENTS;
 use gleaner_host::station::setup::Options;
 use gleaner_host::world;
 use gleaner_shared::rng::{Purpose, Rng};
@@ -113,9 +114,18 @@ fn kill_stations(args: &Args) -> bool {
         runs += 1;
         let model = std::fs::read(directory.file(RunDirectory::MODEL)).unwrap_or_default();
         let model = run::hexadecimal(&run::sha256(&model));
-        let replayed = execute::verify(&directory, 1);
-        let replays = replayed.is_ok_and(|verdict| verdict.replayed == expected);
-        equal += u64::from(model == expected && replays);
+        let replayed = match execute::verify(&directory, 1) {
+            Ok(verdict) => verdict.replayed,
+            Err(error) => error.to_string(),
+        };
+        if model == expected && replayed == expected {
+            equal += 1;
+        } else {
+            bar.println(format!(
+                "run {runs} of {expected}\n  ended with {model}\n  replays to {replayed}\n{}",
+                absences(&directory)
+            ));
+        }
         drop(boards);
         let _ = std::fs::remove_file(file);
     }
@@ -123,6 +133,13 @@ fn kill_stations(args: &Args) -> bool {
     println!("{kills} kills in {runs} runs");
     println!("  runs that ended with the same model and replay   {equal} of {runs}");
     equal == runs
+}
+
+/// Returns what the log says of boards that missed a round, which nobody should.
+fn absences(directory: &RunDirectory) -> String {
+    let log = std::fs::read_to_string(directory.file(EVENTS)).unwrap_or_default();
+    let lines = log.lines().filter(|line| line.contains("\"absent\""));
+    lines.map(|line| format!("  {line}\n")).collect()
 }
 
 /// Waits until a moment has passed; true if the child ended before it.
