@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use gleaner_host::bench::{Bench, Entry, LinkKind};
 use gleaner_host::emulator::image::EmulatedBoard;
+use gleaner_host::engine::Absence;
 use gleaner_host::link::faults::Faults;
 use gleaner_host::run::{Observer, RunDirectory, read_rounds};
 use gleaner_host::station::execute::{self, Audience};
@@ -242,7 +243,9 @@ fn hold_together(directory: &RunDirectory, kills: &[u32], income: PicoJoules) ->
         .collect();
     let missed: BTreeSet<(u32, u32)> = rounds
         .iter()
-        .flat_map(|row| row.absent.iter().map(|it| (row.round, number(it.client))))
+        .flat_map(|row| row.absent.iter().map(move |it| (row.round, it)))
+        .filter(|(_, absence)| absence.reason != Absence::INFEASIBLE)
+        .map(|(round, absence)| (round, number(absence.client)))
         .collect();
     let twice = arrived.values().filter(|&&times| times > 1).count();
     let same = arrived.keys().copied().collect::<BTreeSet<_>>() == counted;
@@ -260,7 +263,7 @@ fn hold_together(directory: &RunDirectory, kills: &[u32], income: PicoJoules) ->
     );
     println!("  same in log and rounds     {same}");
     println!(
-        "  absences from rounds       {} in the event log, {} in the rounds",
+        "  boards that missed a round {} in the event log, {} in the rounds",
         absent.len(),
         missed.len()
     );

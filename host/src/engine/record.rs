@@ -54,6 +54,11 @@ pub struct Absence {
     pub reason: String,
 }
 
+impl Absence {
+    /// The reason of a client that was drawn and got no order.
+    pub const INFEASIBLE: &str = "no epoch fits before the deadline";
+}
+
 /// One row of `clients.csv`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ClientRow {

@@ -30,7 +30,7 @@ impl Engine<'_> {
                 let mut row = self.resting_row(client, &record);
                 if planned.decision.infeasible.contains(&client) {
                     row.state = ClientState::Infeasible;
-                    let reason = "no epoch fits before the deadline".to_owned();
+                    let reason = Absence::INFEASIBLE.to_owned();
                     log.round.absent.push(Absence { client, reason });
                 }
                 log.clients.push(row);
