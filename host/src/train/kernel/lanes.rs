@@ -39,30 +39,40 @@ pub(super) trait Lanes: Copy {
     unsafe fn add(self, other: Self) -> Self;
 }
 
-/// Eight lanes in plain Rust.
-#[derive(Clone, Copy)]
-pub(super) struct Portable([f32; 8]);
+/// A vector whose half is a vector too.
+pub(super) trait Halved: Lanes {
+    /// Half the lanes.
+    type Half: Lanes;
+}
 
-impl Lanes for Portable {
-    const WIDTH: usize = 8;
+/// Lanes in plain Rust.
+#[derive(Clone, Copy)]
+pub(super) struct Portable<const N: usize = 8>([f32; N]);
+
+impl Halved for Portable {
+    type Half = Portable<4>;
+}
+
+impl<const N: usize> Lanes for Portable<N> {
+    const WIDTH: usize = N;
     const PRODUCT_ROWS: usize = 6;
 
     #[inline(always)]
     unsafe fn splat(value: f32) -> Self {
-        Self([value; 8])
+        Self([value; N])
     }
 
     #[inline(always)]
     unsafe fn load(from: *const f32) -> Self {
-        // SAFETY: the caller vouches for eight readable values; an array of f32 asks for no
-        // more alignment than f32.
-        Self(unsafe { from.cast::<[f32; 8]>().read() })
+        // SAFETY: the caller vouches for `N` readable values; an array of f32 asks for no more
+        // alignment than f32.
+        Self(unsafe { from.cast::<[f32; N]>().read() })
     }
 
     #[inline(always)]
     unsafe fn store(self, to: *mut f32) {
         // SAFETY: as for `load`, writable.
-        unsafe { to.cast::<[f32; 8]>().write(self.0) }
+        unsafe { to.cast::<[f32; N]>().write(self.0) }
     }
 
     #[inline(always)]

@@ -2,12 +2,12 @@
 #![allow(unsafe_code)]
 
 use std::arch::x86_64::{
-    __m256, __m512, _mm256_add_ps, _mm256_fmadd_ps, _mm256_loadu_ps, _mm256_set1_ps,
-    _mm256_storeu_ps, _mm512_add_ps, _mm512_fmadd_ps, _mm512_loadu_ps, _mm512_set1_ps,
-    _mm512_storeu_ps,
+    __m128, __m256, __m512, _mm_add_ps, _mm_fmadd_ps, _mm_loadu_ps, _mm_set1_ps, _mm_storeu_ps,
+    _mm256_add_ps, _mm256_fmadd_ps, _mm256_loadu_ps, _mm256_set1_ps, _mm256_storeu_ps,
+    _mm512_add_ps, _mm512_fmadd_ps, _mm512_loadu_ps, _mm512_set1_ps, _mm512_storeu_ps,
 };
 
-use super::lanes::Lanes;
+use super::lanes::{Halved, Lanes};
 
 macro_rules! lanes {
     ($vector:ty, $width:literal, $rows:literal, $splat:ident, $load:ident, $store:ident,
@@ -51,6 +51,16 @@ macro_rules! lanes {
 }
 
 lanes!(
+    __m128,
+    4,
+    6,
+    _mm_set1_ps,
+    _mm_loadu_ps,
+    _mm_storeu_ps,
+    _mm_fmadd_ps,
+    _mm_add_ps
+);
+lanes!(
     __m256,
     8,
     6,
@@ -70,3 +80,11 @@ lanes!(
     _mm512_fmadd_ps,
     _mm512_add_ps
 );
+
+impl Halved for __m256 {
+    type Half = __m128;
+}
+
+impl Halved for __m512 {
+    type Half = __m256;
+}

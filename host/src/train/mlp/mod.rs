@@ -7,6 +7,7 @@ mod objective;
 mod sparse;
 #[cfg(test)]
 mod tests;
+mod weights;
 
 use super::softmax;
 use super::{Kernel, Model, Objective, Tensor, kernel::ROW};

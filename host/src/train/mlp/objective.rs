@@ -12,8 +12,9 @@ use rayon::prelude::*;
 
 use super::Mlp;
 use super::sparse::{Block, SEGMENT, Sparse};
+use super::weights::{self, Small, Weights};
 use crate::train::aligned::Aligned;
-use crate::train::kernel::{Left, ROW, add_rows, multiply};
+use crate::train::kernel::{Left, Lists, ROW, RowSum, add_rows, multiply};
 use crate::train::softmax::{self, LANES, Score};
 use crate::train::{Evaluation, Objective};
 
@@ -27,23 +28,12 @@ pub(super) struct MlpObjective {
     data: Sparse,
 }
 
-/// The parameters with rows padded to whole vectors.
-struct Weights {
-    w1: Aligned,
-    b1: [f32; ROW],
-    w2: Aligned,
-    w2_transposed: Aligned,
-    b2: [f32; LANES],
-}
-
 /// What the first pass leaves of a block.
 struct Pass {
     score: Score,
     /// One row of hidden errors per sample.
     hidden_errors: Aligned,
-    w2: Aligned,
-    b1: [f32; ROW],
-    b2: [f32; LANES],
+    small: Small,
 }
 
 impl MlpObjective {
@@ -58,61 +48,30 @@ impl MlpObjective {
         Self { model, data }
     }
 
-    fn weights(&self, parameters: &[f32]) -> Weights {
-        let Mlp {
-            inputs,
-            hidden,
-            outputs,
-            ..
-        } = self.model;
-        let expected = (inputs + 1) * hidden + (hidden + 1) * outputs;
-        assert_eq!(
-            parameters.len(),
-            expected,
-            "not the parameters of this network"
-        );
-        let (w1, rest) = parameters.split_at(inputs * hidden);
-        let (b1, rest) = rest.split_at(hidden);
-        let (w2, b2) = rest.split_at(hidden * outputs);
-        let mut weights = Weights {
-            w1: padded::<ROW>(w1, hidden),
-            b1: [0.0; ROW],
-            w2: padded::<LANES>(w2, outputs),
-            w2_transposed: Aligned::zeros(outputs * ROW),
-            b2: [0.0; LANES],
-        };
-        weights.b1[..hidden].copy_from_slice(b1);
-        weights.b2[..outputs].copy_from_slice(b2);
-        for (unit, row) in w2.chunks_exact(outputs).enumerate() {
-            for (class, &value) in row.iter().enumerate() {
-                weights.w2_transposed[class * ROW + unit] = value;
-            }
+    fn row_sum<'a>(&'a self, lists: &'a Lists, first: usize) -> RowSum<'a> {
+        RowSum {
+            lists,
+            first,
+            table: &self.data.table,
+            used: self.model.hidden,
         }
-        weights
     }
 
     /// Returns the hidden layer after ReLU, one row per sample, and the class scores.
     fn forward(&self, weights: &Weights, block: &Block) -> (Aligned, Aligned) {
         let samples = block.labels.len();
         let kernel = self.model.kernel;
-        let mut hidden = Aligned::repeat(&weights.b1, samples);
+        let mut hidden = Aligned::repeat(&weights.small.b1, samples);
         for (segment, rows) in weights.w1.chunks(SEGMENT * ROW).enumerate() {
-            let first = segment * samples;
-            add_rows(
-                kernel,
-                &block.by_sample,
-                first,
-                &self.data.table,
-                rows,
-                &mut hidden,
-            );
+            let sum = self.row_sum(&block.by_sample, segment * samples);
+            add_rows(kernel, sum, rows, &mut hidden);
         }
         for value in hidden.iter_mut() {
             *value = value.max(0.0);
         }
-        let mut scores = Aligned::repeat(&weights.b2, samples);
+        let mut scores = Aligned::repeat(&weights.small.b2, samples);
         let left = Left::matrix(&hidden, ROW, self.model.hidden);
-        multiply(kernel, samples, left, &weights.w2, &mut scores, LANES);
+        multiply(kernel, samples, left, &weights.small.w2, &mut scores, LANES);
         (hidden, scores)
     }
 
@@ -127,9 +86,9 @@ impl MlpObjective {
         let (hidden, mut errors) = self.forward(weights, block);
         let scale = 1.0 / self.data.samples as f32;
         let score = softmax::errors(&mut errors, &block.labels, outputs, scale);
-        let mut w2 = Aligned::zeros(units * LANES);
+        let mut small = Small::zeros(&self.model);
         let transposed = Left::transposed(&hidden, ROW, samples);
-        multiply(kernel, units, transposed, &errors, &mut w2, LANES);
+        multiply(kernel, units, transposed, &errors, &mut small.w2, LANES);
         let mut hidden_errors = Aligned::zeros(samples * ROW);
         let left = Left::matrix(&errors, LANES, outputs);
         multiply(
@@ -143,35 +102,53 @@ impl MlpObjective {
         for (error, value) in hidden_errors.iter_mut().zip(hidden.iter()) {
             *error = if *value > 0.0 { *error } else { 0.0 };
         }
-        let (b1, b2) = (sum_rows(&hidden_errors), sum_rows(&errors));
+        small.b1 = sum_rows(&hidden_errors);
+        small.b2 = sum_rows(&errors);
         Pass {
             score,
             hidden_errors,
-            w2,
-            b1,
-            b2,
+            small,
         }
     }
 
     /// Sums the gradient of the rows of W1 from `first` on.
-    fn second_pass(&self, passes: &[Pass], first: usize, gradient: &mut [f32]) {
-        let units = self.model.hidden;
-        let mut rows = Aligned::zeros(gradient.len() / units * ROW);
+    fn second_pass(&self, passes: &[Pass], first: usize, rows: &mut [f32]) {
         for (block, pass) in self.data.blocks.iter().zip(passes) {
-            let errors = &pass.hidden_errors;
-            let table = &self.data.table;
-            add_rows(
-                self.model.kernel,
-                &block.by_pixel,
-                first,
-                table,
-                errors,
-                &mut rows,
-            );
+            let sum = self.row_sum(&block.by_pixel, first);
+            add_rows(self.model.kernel, sum, &pass.hidden_errors, rows);
         }
-        for (to, from) in gradient.chunks_exact_mut(units).zip(rows.chunks_exact(ROW)) {
-            to.copy_from_slice(&from[..units]);
+    }
+
+    fn first_passes(&self, weights: &Weights) -> Vec<Pass> {
+        let pass = |block| self.first_pass(weights, block);
+        self.data.blocks.par_iter().map(pass).collect()
+    }
+
+    /// Returns the loss and the gradient of everything but W1, the blocks' parts joined in the
+    /// order of blocks.
+    fn join(&self, passes: &[Pass]) -> (f64, Small) {
+        let mut sum = (Score::default(), Small::zeros(&self.model));
+        for pass in passes {
+            sum = (sum.0.add(pass.score), sum.1.add(&pass.small));
         }
+        (sum.0.loss / self.data.samples as f64, sum.1)
+    }
+
+    /// Takes one full-batch step and returns the loss before it.
+    fn step(&self, weights: &mut Weights, learning_rate: f32) -> f64 {
+        let passes = self.first_passes(weights);
+        weights
+            .w1
+            .par_chunks_mut(PIXELS * ROW)
+            .enumerate()
+            .for_each(|(piece, rows)| {
+                let mut slope = Aligned::zeros(rows.len());
+                self.second_pass(&passes, piece * PIXELS, &mut slope);
+                weights::descend(rows, &slope, learning_rate);
+            });
+        let (loss, slope) = self.join(&passes);
+        weights.descend(&slope, learning_rate);
+        loss
     }
 }
 
@@ -181,42 +158,23 @@ impl Objective for MlpObjective {
     }
 
     fn gradient(&self, parameters: &[f32], gradient: &mut [f32]) -> f64 {
-        let Mlp {
-            inputs,
-            hidden,
-            outputs,
-            ..
-        } = self.model;
         assert_eq!(
             parameters.len(),
             gradient.len(),
             "the gradient has another length"
         );
-        let weights = self.weights(parameters);
-        let passes: Vec<Pass> = self
-            .data
-            .blocks
-            .par_iter()
-            .map(|block| self.first_pass(&weights, block))
-            .collect();
-        let (first_layer, rest) = gradient.split_at_mut(inputs * hidden);
-        first_layer
-            .par_chunks_mut(PIXELS * hidden)
+        let passes = self.first_passes(&Weights::read(&self.model, parameters));
+        let mut w1 = Aligned::zeros(self.model.inputs * ROW);
+        w1.par_chunks_mut(PIXELS * ROW)
             .enumerate()
-            .for_each(|(piece, rows)| {
-                self.second_pass(&passes, piece * PIXELS, rows);
-            });
-        let (b1, rest) = rest.split_at_mut(hidden);
-        let (w2, b2) = rest.split_at_mut(hidden * outputs);
-        rest_of_gradient(&passes, b1, w2, b2);
-        let score = passes
-            .iter()
-            .fold(Score::default(), |sum, pass| sum.add(pass.score));
-        score.loss / self.data.samples as f64
+            .for_each(|(piece, rows)| self.second_pass(&passes, piece * PIXELS, rows));
+        let (loss, small) = self.join(&passes);
+        weights::write(&self.model, &w1, &small, gradient);
+        loss
     }
 
     fn evaluate(&self, parameters: &[f32]) -> Evaluation {
-        let weights = self.weights(parameters);
+        let weights = Weights::read(&self.model, parameters);
         let score = |block: &Block| {
             let (_, mut scores) = self.forward(&weights, block);
             softmax::errors(&mut scores, &block.labels, self.model.outputs, 1.0)
@@ -230,29 +188,15 @@ impl Objective for MlpObjective {
             samples,
         }
     }
-}
 
-/// Joins the blocks' parts of the small gradients in the order of blocks.
-fn rest_of_gradient(passes: &[Pass], b1: &mut [f32], w2: &mut [f32], b2: &mut [f32]) {
-    let outputs = b2.len();
-    b1.fill(0.0);
-    w2.fill(0.0);
-    b2.fill(0.0);
-    for pass in passes {
-        add(b1, &pass.b1);
-        add(b2, &pass.b2);
-        for (to, from) in w2
-            .chunks_exact_mut(outputs)
-            .zip(pass.w2.chunks_exact(LANES))
-        {
-            add(to, from);
-        }
-    }
-}
-
-fn add(to: &mut [f32], from: &[f32]) {
-    for (to, from) in to.iter_mut().zip(from) {
-        *to += from;
+    /// The weights stay padded from step to step, and no gradient of W1 is kept.
+    fn descend(&self, parameters: &mut [f32], epochs: u32, learning_rate: f32) -> Vec<f64> {
+        let mut weights = Weights::read(&self.model, parameters);
+        let losses = (0..epochs)
+            .map(|_| self.step(&mut weights, learning_rate))
+            .collect();
+        weights::write(&self.model, &weights.w1, &weights.small, parameters);
+        losses
     }
 }
 
@@ -265,13 +209,4 @@ fn sum_rows<const N: usize>(rows: &[f32]) -> [f32; N] {
         }
     }
     sum
-}
-
-/// Widens rows of `width` values to `N`, with zeros.
-fn padded<const N: usize>(rows: &[f32], width: usize) -> Aligned {
-    let mut wide = Aligned::zeros(rows.len() / width * N);
-    for (to, from) in wide.chunks_exact_mut(N).zip(rows.chunks_exact(width)) {
-        to[..width].copy_from_slice(from);
-    }
-    wide
 }
