@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{average, distance, norm};
+use super::{average, distance, norm, norm_of};
 
 /// Which rule.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -64,11 +64,7 @@ impl Divergence {
                 return global_norm;
             }
             let scale = global_norm / own_norm;
-            let squares = gradient
-                .iter()
-                .zip(&global)
-                .map(|(x, y)| (scale * x - y).powi(2));
-            squares.sum::<f64>().sqrt()
+            norm_of(gradient, &global, |x, y| scale * x - y)
         };
         gradients
             .iter()

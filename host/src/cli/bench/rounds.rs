@@ -15,9 +15,12 @@ use crate::world;
 /// What to measure.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Numbers of clients U; there are 3 channels for every 10 clients.
+    /// Numbers of clients U.
     #[arg(long, value_delimiter = ',', default_values_t = [10, 30, 100, 300])]
     clients: Vec<usize>,
+    /// Channels C; without it there are 3 for every 10 clients.
+    #[arg(long)]
+    channels: Option<usize>,
     /// Numbers of rounds N, at the first number of clients.
     #[arg(long, value_delimiter = ',', default_values_t = [20, 40, 80, 160])]
     rounds: Vec<usize>,
@@ -50,7 +53,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
             "the rest, us per client",
         ]);
         for &clients in &args.clients {
-            let scenario = scenario(scheduler, clients, ROUNDS)?;
+            let scenario = args.scenario(scheduler, clients, ROUNDS)?;
             let rounds = measure(&scenario, args.threads)?;
             let scheduling_s = median(rounds.iter().map(|round| round.scheduling_s));
             let rest_s = median(
@@ -71,7 +74,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         let mut table = Table::new(&["N", "ms", "ms per round"]);
         let clients = args.clients.first().copied().unwrap_or(10);
         for &rounds in &args.rounds {
-            let measured = measure(&scenario(scheduler, clients, rounds)?, args.threads)?;
+            let measured = measure(&args.scenario(scheduler, clients, rounds)?, args.threads)?;
             let seconds: f64 = measured.iter().map(|round| round.whole_s).sum();
             table.row(vec![
                 rounds.to_string(),
@@ -84,24 +87,32 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Equal clients whatever their number, so that only the number varies.
-fn scenario(scheduler: Scheduler, clients: usize, rounds: usize) -> anyhow::Result<Scenario> {
-    let whole = |number: usize| i64::try_from(number).unwrap_or(i64::MAX);
-    Ok(resolve(
-        "paper-mlp",
-        &[
-            Override::new("run.scheduler", scheduler.word()),
-            Override::new("run.rounds", whole(rounds)),
-            Override::new("run.evaluate_every", whole(rounds)),
-            Override::new("clients.count", whole(clients)),
-            Override::new("link.channels", whole((3 * clients / 10).max(1))),
-            Override::new("partition.rule", "iid"),
-            Override::new("partition.mean_samples", 36.0),
-            Override::new("partition.std_samples", 0.0),
-            // An epoch takes as long as the paper's of 1000 samples, so as many fit in a round.
-            Override::new("device.cycles_per_sample", 100_000.0 / 36.0),
-        ],
-    )?)
+impl Args {
+    /// Equal clients whatever their number, so that only the number varies.
+    fn scenario(
+        &self,
+        scheduler: Scheduler,
+        clients: usize,
+        rounds: usize,
+    ) -> anyhow::Result<Scenario> {
+        let channels = self.channels.unwrap_or((3 * clients / 10).max(1));
+        let whole = |number: usize| i64::try_from(number).unwrap_or(i64::MAX);
+        Ok(resolve(
+            "paper-mlp",
+            &[
+                Override::new("run.scheduler", scheduler.word()),
+                Override::new("run.rounds", whole(rounds)),
+                Override::new("run.evaluate_every", whole(rounds)),
+                Override::new("clients.count", whole(clients)),
+                Override::new("link.channels", whole(channels)),
+                Override::new("partition.rule", "iid"),
+                Override::new("partition.mean_samples", 36.0),
+                Override::new("partition.std_samples", 0.0),
+                // An epoch takes as long as the paper's of 1000 samples, so as many fit in a round.
+                Override::new("device.cycles_per_sample", 100_000.0 / 36.0),
+            ],
+        )?)
+    }
 }
 
 /// The wall time of one round.
