@@ -60,7 +60,9 @@ macro_rules! walk_of_eight {
                 "add pc, r3",
                 "nop",
                 "2:",
-                $body, $body, $body, $body, $body, $body, $body, $body,
+                ".rept 8",
+                $body,
+                ".endr",
                 "cmp r0, lr",
                 "beq 4f",
                 "b 2b",
@@ -230,20 +232,6 @@ pub(super) unsafe extern "C" fn $name(
     sums: &mut [u32; 3],
     at: u32,
 ) {
-    macro_rules! body {
-        () => {
-            concat!(
-                "ldm r0!, {{r1, r2}}\n",
-                $load, "\n",
-                $upper, "\n",
-                "muls r3, r1, r3\n",
-                "muls r4, r1, r4\n",
-                "adds r5, r5, r3\n",
-                "adds r6, r6, r4\n",
-                "add r12, r1\n",
-            )
-        };
-    }
     naked_asm!(
         "push {{r2, r4, r5, r6, r7, lr}}",
         "mov r7, r3",
@@ -259,10 +247,16 @@ pub(super) unsafe extern "C" fn $name(
         "add pc, r3",
         "nop",
         "2:",
-        body!(),
-        body!(),
-        body!(),
-        body!(),
+        ".rept 4",
+        "ldm r0!, {{r1, r2}}",
+        $load,
+        $upper,
+        "muls r3, r1, r3",
+        "muls r4, r1, r4",
+        "adds r5, r5, r3",
+        "adds r6, r6, r4",
+        "add r12, r1",
+        ".endr",
         "cmp r0, lr",
         "bne 2b",
         "ldr r0, [sp]",
@@ -304,26 +298,6 @@ pub(super) unsafe extern "C" fn walk_word(
     sums: &mut [u32; 5],
     at: u32,
 ) {
-    macro_rules! body {
-        () => {
-            concat!(
-                "ldm r0!, {{r1, r2}}\n",
-                "ldr r3, [r2, r7]\n",
-                "asrs r4, r3, #24\n",
-                "muls r4, r1, r4\n",
-                "add r9, r4\n",
-                "asrs r4, r3, #16\n",
-                "muls r4, r1, r4\n",
-                "add r8, r4\n",
-                "asrs r4, r3, #8\n",
-                "muls r4, r1, r4\n",
-                "adds r6, r6, r4\n",
-                "muls r3, r1, r3\n",
-                "adds r5, r5, r3\n",
-                "add r12, r1\n",
-            )
-        };
-    }
     naked_asm!(
         "push {{r2, r4, r5, r6, r7, lr}}",
         "mov r4, r8",
@@ -345,10 +319,22 @@ pub(super) unsafe extern "C" fn walk_word(
         "add pc, r3",
         "nop",
         "2:",
-        body!(),
-        body!(),
-        body!(),
-        body!(),
+        ".rept 4",
+        "ldm r0!, {{r1, r2}}",
+        "ldr r3, [r2, r7]",
+        "asrs r4, r3, #24",
+        "muls r4, r1, r4",
+        "add r9, r4",
+        "asrs r4, r3, #16",
+        "muls r4, r1, r4",
+        "add r8, r4",
+        "asrs r4, r3, #8",
+        "muls r4, r1, r4",
+        "adds r6, r6, r4",
+        "muls r3, r1, r3",
+        "adds r5, r5, r3",
+        "add r12, r1",
+        ".endr",
         "cmp r0, lr",
         "bne 2b",
         "ldr r0, [sp, #8]",

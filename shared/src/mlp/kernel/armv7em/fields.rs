@@ -171,20 +171,6 @@ unsafe extern "C" fn walk_words<const AT: usize>(
     ends: *const *const Entry,
     sums: &mut [i32; 8],
 ) {
-    // 26 bytes. The scale is in r1, the row in r2; r3 and lr take two words at a time.
-    macro_rules! body {
-        () => {
-            concat!(
-                "ldm r0!, {{r1, r2}}\n",
-                "ldrd r3, lr, [r2, #{at}]\n",
-                "smlal r4, r5, r1, r3\n",
-                "smlal r6, r7, r1, lr\n",
-                "ldrd r3, lr, [r2, #{at}+8]\n",
-                "smlal r8, r9, r1, r3\n",
-                "smlal r10, r11, r1, lr\n",
-            )
-        };
-    }
     // Takes the lower field out of a sum and adds it to the word at `$at` of `sums`.
     macro_rules! lower {
         ($low:literal, $high:literal, $at:literal) => {
@@ -241,7 +227,16 @@ unsafe extern "C" fn walk_words<const AT: usize>(
         "add pc, r3",
         "nop",
         "2:",
-        body!(), body!(), body!(), body!(), body!(), body!(), body!(), body!(),
+        // 26 bytes. The scale is in r1, the row in r2; r3 and lr take two words at a time.
+        ".rept 8",
+        "ldm r0!, {{r1, r2}}",
+        "ldrd r3, lr, [r2, #{at}]",
+        "smlal r4, r5, r1, r3",
+        "smlal r6, r7, r1, lr",
+        "ldrd r3, lr, [r2, #{at}+8]",
+        "smlal r8, r9, r1, r3",
+        "smlal r10, r11, r1, lr",
+        ".endr",
         "cmp r0, r12",
         "bne 2b",
         "ldr r1, [sp, #4]",
@@ -278,16 +273,6 @@ unsafe extern "C" fn walk_word(
     sums: &mut [i32; 2],
     at: u32,
 ) {
-    // 8 bytes.
-    macro_rules! body {
-        () => {
-            concat!(
-                "ldm r0!, {{r6, r7}}\n",
-                "ldr r7, [r7, r3]\n",
-                "smlal r4, r5, r6, r7\n",
-            )
-        };
-    }
     naked_asm!(
         "push {{r4, r5, r6, r7, r8, lr}}",
         "movs r4, #0",
@@ -301,14 +286,12 @@ unsafe extern "C" fn walk_word(
         "add pc, r6",
         "nop",
         "2:",
-        body!(),
-        body!(),
-        body!(),
-        body!(),
-        body!(),
-        body!(),
-        body!(),
-        body!(),
+        // 8 bytes.
+        ".rept 8",
+        "ldm r0!, {{r6, r7}}",
+        "ldr r7, [r7, r3]",
+        "smlal r4, r5, r6, r7",
+        ".endr",
         "cmp r0, r12",
         "bne 2b",
         "sbfx r6, r4, #0, #24",

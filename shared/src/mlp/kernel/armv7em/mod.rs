@@ -139,24 +139,6 @@ unsafe extern "C" fn walk_eight<const AT: usize>(
     end: *const Entry,
     sums: &mut [i32; 8],
 ) {
-    // 42 bytes. The scale is in r1, the row in r2; r3 and lr take two words at a time.
-    macro_rules! body {
-        () => {
-            concat!(
-                "ldm r0!, {{r1, r2}}\n",
-                "ldrd r3, lr, [r2, #{at}]\n",
-                "smlabb r4, r1, r3, r4\n",
-                "smlabt r5, r1, r3, r5\n",
-                "smlabb r6, r1, lr, r6\n",
-                "smlabt r7, r1, lr, r7\n",
-                "ldrd r3, lr, [r2, #{at}+8]\n",
-                "smlabb r8, r1, r3, r8\n",
-                "smlabt r9, r1, r3, r9\n",
-                "smlabb r10, r1, lr, r10\n",
-                "smlabt r11, r1, lr, r11\n",
-            )
-        };
-    }
     naked_asm!(
         "push {{r2, r4, r5, r6, r7, r8, r9, r10, r11, lr}}",
         "mov r12, r1",
@@ -169,7 +151,20 @@ unsafe extern "C" fn walk_eight<const AT: usize>(
         "add pc, r3",
         "nop",
         "2:",
-        body!(), body!(), body!(), body!(),
+        // 42 bytes. The scale is in r1, the row in r2; r3 and lr take two words at a time.
+        ".rept 4",
+        "ldm r0!, {{r1, r2}}",
+        "ldrd r3, lr, [r2, #{at}]",
+        "smlabb r4, r1, r3, r4",
+        "smlabt r5, r1, r3, r5",
+        "smlabb r6, r1, lr, r6",
+        "smlabt r7, r1, lr, r7",
+        "ldrd r3, lr, [r2, #{at}+8]",
+        "smlabb r8, r1, r3, r8",
+        "smlabt r9, r1, r3, r9",
+        "smlabb r10, r1, lr, r10",
+        "smlabt r11, r1, lr, r11",
+        ".endr",
         "cmp r0, r12",
         "bne 2b",
         "ldr r0, [sp]",
@@ -190,17 +185,6 @@ unsafe extern "C" fn walk_eight<const AT: usize>(
     unsafe(link_section = ".data.gleaner_kernel")
 )]
 unsafe extern "C" fn walk_two(list: *const Entry, end: *const Entry, sums: &mut [i32; 2], at: u32) {
-    // 12 bytes.
-    macro_rules! body {
-        () => {
-            concat!(
-                "ldm r0!, {{r6, r7}}\n",
-                "ldr r7, [r7, r3]\n",
-                "smlabb r4, r6, r7, r4\n",
-                "smlabt r5, r6, r7, r5\n",
-            )
-        };
-    }
     naked_asm!(
         "push {{r4, r5, r6, r7, lr}}",
         "subs r6, r0, r1",
@@ -212,10 +196,13 @@ unsafe extern "C" fn walk_two(list: *const Entry, end: *const Entry, sums: &mut 
         "add pc, r6",
         "nop",
         "2:",
-        body!(),
-        body!(),
-        body!(),
-        body!(),
+        // 12 bytes.
+        ".rept 4",
+        "ldm r0!, {{r6, r7}}",
+        "ldr r7, [r7, r3]",
+        "smlabb r4, r6, r7, r4",
+        "smlabt r5, r6, r7, r5",
+        ".endr",
         "cmp r0, r1",
         "bne 2b",
         "stm r2!, {{r4, r5}}",

@@ -222,26 +222,6 @@ unsafe extern "C" fn walk_eight<const AT: usize>(
     end: *const Entry,
     sums: &mut [i32; 8],
 ) {
-    // 50 bytes. The scales are in r1, the rows in r2; r3 and lr take two words at a time.
-    macro_rules! body {
-        () => {
-            concat!(
-                "ldm r0!, {{r1, r2}}\n",
-                "ldrd r3, lr, [r2, #{at}]\n",
-                "smlad r4, r1, r3, r4\n",
-                "smlad r5, r1, lr, r5\n",
-                "ldrd r3, lr, [r2, #{at}+8]\n",
-                "smlad r6, r1, r3, r6\n",
-                "smlad r7, r1, lr, r7\n",
-                "ldrd r3, lr, [r2, #{at}+16]\n",
-                "smlad r8, r1, r3, r8\n",
-                "smlad r9, r1, lr, r9\n",
-                "ldrd r3, lr, [r2, #{at}+24]\n",
-                "smlad r10, r1, r3, r10\n",
-                "smlad r11, r1, lr, r11\n",
-            )
-        };
-    }
     naked_asm!(
         "push {{r2, r4, r5, r6, r7, r8, r9, r10, r11, lr}}",
         "mov r12, r1",
@@ -254,7 +234,22 @@ unsafe extern "C" fn walk_eight<const AT: usize>(
         "add pc, r3",
         "nop",
         "2:",
-        body!(), body!(), body!(), body!(), body!(), body!(), body!(), body!(),
+        // 50 bytes. The scales are in r1, the rows in r2; r3 and lr take two words at a time.
+        ".rept 8",
+        "ldm r0!, {{r1, r2}}",
+        "ldrd r3, lr, [r2, #{at}]",
+        "smlad r4, r1, r3, r4",
+        "smlad r5, r1, lr, r5",
+        "ldrd r3, lr, [r2, #{at}+8]",
+        "smlad r6, r1, r3, r6",
+        "smlad r7, r1, lr, r7",
+        "ldrd r3, lr, [r2, #{at}+16]",
+        "smlad r8, r1, r3, r8",
+        "smlad r9, r1, lr, r9",
+        "ldrd r3, lr, [r2, #{at}+24]",
+        "smlad r10, r1, r3, r10",
+        "smlad r11, r1, lr, r11",
+        ".endr",
         "cmp r0, r12",
         "bne 2b",
         "ldr r0, [sp]",
@@ -275,18 +270,6 @@ unsafe extern "C" fn walk_eight<const AT: usize>(
     unsafe(link_section = ".data.gleaner_kernel")
 )]
 unsafe extern "C" fn walk_two(list: *const Entry, end: *const Entry, sums: &mut [i32; 2], at: u32) {
-    // 16 bytes.
-    macro_rules! body {
-        () => {
-            concat!(
-                "ldm r0!, {{r6, r7}}\n",
-                "add r7, r3\n",
-                "ldrd r12, r7, [r7]\n",
-                "smlad r4, r6, r12, r4\n",
-                "smlad r5, r6, r7, r5\n",
-            )
-        };
-    }
     naked_asm!(
         "push {{r4, r5, r6, r7, lr}}",
         "subs r6, r0, r1",
@@ -297,14 +280,14 @@ unsafe extern "C" fn walk_two(list: *const Entry, end: *const Entry, sums: &mut 
         "add pc, r6",
         "nop",
         "2:",
-        body!(),
-        body!(),
-        body!(),
-        body!(),
-        body!(),
-        body!(),
-        body!(),
-        body!(),
+        // 16 bytes.
+        ".rept 8",
+        "ldm r0!, {{r6, r7}}",
+        "add r7, r3",
+        "ldrd r12, r7, [r7]",
+        "smlad r4, r6, r12, r4",
+        "smlad r5, r6, r7, r5",
+        ".endr",
         "cmp r0, r1",
         "bne 2b",
         "stm r2!, {{r4, r5}}",
