@@ -236,7 +236,6 @@ pub(crate) fn step_by<const IN: usize, const HID: usize>(
 
 /// Adds sums to `out`, which saturates.
 #[inline(always)]
-#[allow(dead_code, reason = "for kernels that sum a few columns at a time")]
 pub(crate) fn add(out: &mut [i32], sums: &[i32]) {
     for (out, &sum) in out.iter_mut().zip(sums) {
         *out = out.saturating_add(sum);

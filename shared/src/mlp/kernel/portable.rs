@@ -2,6 +2,7 @@
 //! the assembly is compared with.
 
 use super::Entry;
+use super::common::add;
 pub(crate) use super::common::{
     activate, backward, list_block, list_errors, list_pixels, round_errors, step_row,
     sum_unit as backward_unit,
@@ -81,9 +82,7 @@ pub(super) fn sum<'a, const W: usize>(
             *sum += scale * i32::from(weight);
         }
     }
-    for (out, sum) in out.iter_mut().zip(sums) {
-        *out = out.saturating_add(sum);
-    }
+    add(out, &sums);
 }
 
 /// The hidden errors of one sample.

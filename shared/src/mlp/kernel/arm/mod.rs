@@ -4,9 +4,11 @@
 
 use core::arch::naked_asm;
 
+mod eights;
 mod hidden;
 mod samples;
 
+pub(crate) use self::eights::eights;
 pub(crate) use self::hidden::activate;
 pub(crate) use self::samples::list_block;
 use super::chosen::ErrorRow;

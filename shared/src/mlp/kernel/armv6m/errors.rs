@@ -3,6 +3,7 @@
 #![allow(unsafe_code)]
 
 use super::super::Entry;
+use super::super::arm::eights;
 use super::walks::{Walk, walk_half, walk_word, walk_words};
 
 /// The hidden errors of one sample: 8-bit mantissas and one power of two.
@@ -100,19 +101,10 @@ pub(crate) fn sum_errors<const HID: usize>(
         }
         bias
     };
-    macro_rules! groups {
-        ($($group:literal)*) => {
-            $(if HID / 8 > $group {
-                // Chosen in a constant, walks beyond the row do not come into being.
-                let walk: Walk = const {
-                    if HID / 8 > $group { walk_words::<{ 8 * $group }> } else { walk_words::<0> }
-                };
-                // SAFETY: as above.
-                unsafe { walk(list.start, list.end, &mut whole[$group], bias) };
-            })*
-        };
+    for (walk, out) in eights!(walk_words as Walk, 1, HID).into_iter().zip(whole) {
+        // SAFETY: as above.
+        unsafe { walk(list.start, list.end, out, bias) };
     }
-    groups!(0 1 2 3 4 5 6 7);
 }
 
 /// Adds what a walk over words of four errors found.

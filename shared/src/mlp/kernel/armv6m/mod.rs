@@ -21,6 +21,7 @@ pub(crate) use self::errors::{ErrorRow, sum_errors};
 pub(crate) use self::step::step_row;
 pub(crate) use self::units::{backward, round_errors};
 use self::walks::{Walk, walk_pair, walk_pairs};
+use super::arm::eights;
 pub(crate) use super::arm::{activate, list_block, list_pixels, locate, locate_error};
 pub(crate) use super::common::{list_errors, sum_unit as backward_unit};
 pub(crate) use super::portable::place;
@@ -94,19 +95,10 @@ pub(crate) fn sum_rows<const W: usize>(rows: &[[i16; W]], entries: &[Entry], out
             unsafe { walk_pair(list.start, list.end, &mut last, at) };
         }
     }
-    macro_rules! groups {
-        ($($group:literal)*) => {
-            $(if W / 8 > $group {
-                // Chosen in a constant, walks beyond the row do not come into being.
-                let walk: Walk = const {
-                    if W / 8 > $group { walk_pairs::<{ 16 * $group }> } else { walk_pairs::<0> }
-                };
-                // SAFETY: as above.
-                unsafe { walk(list.start, list.end, &mut whole[$group], bias) };
-            })*
-        };
+    for (walk, out) in eights!(walk_pairs as Walk, 2, W).into_iter().zip(whole) {
+        // SAFETY: as above.
+        unsafe { walk(list.start, list.end, out, bias) };
     }
-    groups!(0 1 2 3 4 5 6 7);
 }
 
 /// Adds the sum of rows of W1 scaled by pixels to `out`: as [`sum_rows`].

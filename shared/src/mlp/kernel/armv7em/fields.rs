@@ -7,7 +7,9 @@
 
 use core::arch::naked_asm;
 
-use super::super::{Entry, LIST_LIMIT, SCALE_LIMIT, common};
+use super::super::arm::eights;
+use super::super::{Entry, LIST_LIMIT, SCALE_LIMIT};
+use super::walks::{Eight, add_walks};
 
 /// The hidden errors of one sample: 8-bit mantissas in words of two fields, and one power of two.
 #[derive(Clone, Copy, Debug)]
@@ -74,7 +76,6 @@ pub(crate) fn sum_errors<const HID: usize>(
     entries: &[Entry],
     out: &mut [i32; HID],
 ) {
-    const { assert!(HID <= 128, "a Cortex-M4 trains up to 128 hidden units") };
     if entries.is_empty() {
         return;
     }
@@ -92,29 +93,11 @@ pub(crate) fn sum_errors<const HID: usize>(
         end = unsafe { reach(end, list.end, SCALE_LIMIT) };
         *cut = end;
     }
-    let (start, ends) = (list.start, cuts.as_ptr());
-    let (whole, rest) = out.as_chunks_mut::<8>();
-    macro_rules! groups {
-        ($($group:literal)*) => {
-            $(if HID / 8 > $group {
-                let mut sums = [0; 8];
-                // SAFETY: every entry holds the address of one of the rows: callers list and sum
-                // rows under one borrow of them. 16 bytes from there on lie within a row, and the
-                // cuts are those of this list.
-                unsafe { walk_words::<{ 16 * $group }>(start, ends, &mut sums) };
-                common::add(&mut whole[$group], &sums);
-            })*
-        };
-    }
-    groups!(0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15);
-    let mut at = 2 * (HID - HID % 8) as u32;
-    for out in rest.chunks_mut(2) {
-        let mut sums = [0; 2];
-        // SAFETY: as above, of 4 bytes from `at` on.
-        unsafe { walk_word(start, ends, &mut sums, at) };
-        common::add(out, &sums);
-        at += 4;
-    }
+    let eights = eights!(walk_words as Eight<_>, 2, HID);
+    // SAFETY: every entry holds the address of one of the rows: callers list and sum rows under
+    // one borrow of them. A row has two bytes a unit and two more, and the cuts are those of this
+    // list, which is not empty.
+    unsafe { add_walks(eights, walk_word, 2, list.start, cuts.as_ptr(), out) }
 }
 
 /// Returns how far a list reaches before its scales add up to more than `limit`.
@@ -217,6 +200,7 @@ unsafe extern "C" fn walk_words<const AT: usize>(
         "push {{r1, r2, r4, r5, r6, r7, r8, r9, r10, r11, r12, lr}}",
         "movs r4, #0", "movs r5, #0", "movs r6, #0", "movs r7, #0",
         "mov r8, r4", "mov r9, r4", "mov r10, r4", "mov r11, r4",
+        "stm r2, {{r4, r5, r6, r7, r8, r9, r10, r11}}",
         "ldr r12, [r1], #4",
         "3:",
         "str r1, [sp]",

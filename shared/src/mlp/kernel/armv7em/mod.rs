@@ -10,9 +10,12 @@ use core::arch::naked_asm;
 
 mod fields;
 mod paired;
+mod walks;
 
 pub(crate) use self::fields::{ErrorRow, sum_errors};
 pub(crate) use self::paired::{list_pixels, place, sum_pixels};
+use self::walks::{Eight, add_walks};
+use super::arm::eights;
 pub(crate) use super::arm::{activate, list_block, locate, locate_error};
 pub(crate) use super::common::{backward, list_errors, round_errors, step_row};
 pub(crate) use super::portable::{load, pixel_word, store};
@@ -77,7 +80,6 @@ unsafe extern "C" fn walk_unit<const OUT: usize>(
 
 /// Adds the sum of scaled rows to `out`, which saturates; the sum itself is exact because the
 /// scales add up to no more than [`super::SCALE_LIMIT`].
-#[inline]
 pub(crate) fn sum_rows<const W: usize>(rows: &[[i16; W]], entries: &[Entry], out: &mut [i32; W]) {
     if !W.is_multiple_of(2) {
         let base = rows.as_ptr().addr();
@@ -85,42 +87,14 @@ pub(crate) fn sum_rows<const W: usize>(rows: &[[i16; W]], entries: &[Entry], out
             &rows[(entry.at as usize - base) / size_of::<[i16; W]>()]
         });
     }
-    // SAFETY: every entry holds the address of one of `rows`: callers list and sum rows under
-    // one borrow of them. A row is a whole number of words.
-    unsafe { sum_words(entries, out) }
-}
-
-/// Adds the sum of scaled rows of words.
-///
-/// # Safety
-/// Every entry must hold the address of W 16-bit numbers, aligned to a word and followed by one
-/// more if W is odd.
-unsafe fn sum_words<const W: usize>(entries: &[Entry], out: &mut [i32; W]) {
-    const { assert!(W <= 128, "a Cortex-M4 trains up to 128 hidden units") };
     if entries.is_empty() {
         return;
     }
     let list = entries.as_ptr_range();
-    let (whole, rest) = out.as_chunks_mut::<8>();
-    let mut sums = [0; 8];
-    macro_rules! groups {
-        ($($group:literal)*) => {
-            $(if W / 8 > $group {
-                // SAFETY: 16 bytes from there on lie within a row, and the list is not empty.
-                unsafe { walk_eight::<{ 16 * $group }>(list.start, list.end, &mut sums) };
-                common::add(&mut whole[$group], &sums);
-            })*
-        };
-    }
-    groups!(0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15);
-    let mut sums = [0; 2];
-    let mut at = 2 * (W - W % 8) as u32;
-    for out in rest.chunks_mut(2) {
-        // SAFETY: 4 bytes from `at` on lie within a row, and the list is not empty.
-        unsafe { walk_two(list.start, list.end, &mut sums, at) };
-        common::add(out, &sums);
-        at += 4;
-    }
+    let eights = eights!(walk_eight as Eight<_>, 2, W);
+    // SAFETY: every entry holds the address of one of `rows`: callers list and sum rows under
+    // one borrow of them. A row is a whole number of words, and the list is not empty.
+    unsafe { add_walks(eights, walk_two, 2, list.start, list.end, out) }
 }
 
 /// Sums eight weights of every row from byte `AT` on. Four entries make a turn; the first turn

@@ -4,7 +4,9 @@
 
 use core::arch::naked_asm;
 
-use super::super::{Entry, arm, common};
+use super::super::arm::eights;
+use super::super::{Entry, arm};
+use super::walks::{Eight, add_walks};
 use super::{locate, pixel_word, sum_rows};
 
 /// Whether W1 is stored in pairs of rows: whole words of pixels and of weights.
@@ -174,7 +176,6 @@ pub(crate) fn sum_pixels<const IN: usize, const W: usize>(
     entries: &[Entry],
     out: &mut [i32; W],
 ) {
-    const { assert!(W <= 128, "a Cortex-M4 trains up to 128 hidden units") };
     if !paired::<IN, W>() {
         return sum_rows(rows, entries, out);
     }
@@ -182,28 +183,11 @@ pub(crate) fn sum_pixels<const IN: usize, const W: usize>(
         return;
     }
     let list = entries.as_ptr_range();
-    let (whole, rest) = out.as_chunks_mut::<8>();
-    let mut sums = [0; 8];
-    macro_rules! groups {
-        ($($group:literal)*) => {
-            $(if W / 8 > $group {
-                // SAFETY: every entry holds the address of the first of two of `rows`: callers
-                // list and sum rows under one borrow of them. The 32 bytes from there on lie
-                // within the two rows, and the list is not empty.
-                unsafe { walk_eight::<{ 32 * $group }>(list.start, list.end, &mut sums) };
-                common::add(&mut whole[$group], &sums);
-            })*
-        };
-    }
-    groups!(0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15);
-    let mut sums = [0; 2];
-    let mut at = 4 * (W - W % 8) as u32;
-    for out in rest.chunks_mut(2) {
-        // SAFETY: as above, of 8 bytes from `at` on.
-        unsafe { walk_two(list.start, list.end, &mut sums, at) };
-        common::add(out, &sums);
-        at += 8;
-    }
+    let eights = eights!(walk_eight as Eight<_>, 4, W);
+    // SAFETY: every entry holds the address of the first of two of `rows`: callers list and sum
+    // rows under one borrow of them. A unit takes four bytes of the two rows together, and the
+    // list is not empty.
+    unsafe { add_walks(eights, walk_two, 4, list.start, list.end, out) }
 }
 
 /// Sums eight units of every pair of rows from byte `AT` on. Eight entries make a turn; the first
