@@ -14,7 +14,7 @@ mod walks;
 
 pub(crate) use self::fields::{ErrorRow, sum_errors};
 pub(crate) use self::paired::{list_pixels, place, sum_pixels};
-use self::walks::{Eight, add_walks};
+use self::walks::{Eight, add_walks, walk_of_eight, walk_of_two};
 use super::arm::eights;
 pub(crate) use super::arm::{activate, list_block, locate, locate_error};
 pub(crate) use super::common::{backward, list_errors, round_errors, step_row};
@@ -97,89 +97,27 @@ pub(crate) fn sum_rows<const W: usize>(rows: &[[i16; W]], entries: &[Entry], out
     unsafe { add_walks(eights, walk_two, 2, list.start, list.end, out) }
 }
 
-/// Sums eight weights of every row from byte `AT` on. Four entries make a turn; the first turn
-/// begins where it leaves a multiple of four.
-///
-/// # Safety
-/// The list must not be empty, and every entry must hold the address of a row that reaches 16
-/// bytes beyond `AT`, aligned to a word.
-#[unsafe(naked)]
-#[cfg_attr(
-    feature = "kernels-in-ram",
-    unsafe(link_section = ".data.gleaner_kernel")
-)]
-unsafe extern "C" fn walk_eight<const AT: usize>(
-    list: *const Entry,
-    end: *const Entry,
-    sums: &mut [i32; 8],
-) {
-    naked_asm!(
-        "push {{r2, r4, r5, r6, r7, r8, r9, r10, r11, lr}}",
-        "mov r12, r1",
-        "subs r3, r0, r1",
-        "ubfx r3, r3, #3, #2",
-        "movs r1, #42",
-        "muls r3, r1, r3",
-        "movs r4, #0", "movs r5, #0", "movs r6, #0", "movs r7, #0",
-        "mov r8, r4", "mov r9, r4", "mov r10, r4", "mov r11, r4",
-        "add pc, r3",
-        "nop",
-        "2:",
-        // 42 bytes. The scale is in r1, the row in r2; r3 and lr take two words at a time.
-        ".rept 4",
-        "ldm r0!, {{r1, r2}}",
-        "ldrd r3, lr, [r2, #{at}]",
-        "smlabb r4, r1, r3, r4",
-        "smlabt r5, r1, r3, r5",
-        "smlabb r6, r1, lr, r6",
-        "smlabt r7, r1, lr, r7",
-        "ldrd r3, lr, [r2, #{at}+8]",
-        "smlabb r8, r1, r3, r8",
-        "smlabt r9, r1, r3, r9",
-        "smlabb r10, r1, lr, r10",
-        "smlabt r11, r1, lr, r11",
-        ".endr",
-        "cmp r0, r12",
-        "bne 2b",
-        "ldr r0, [sp]",
-        "stm r0!, {{r4, r5, r6, r7, r8, r9, r10, r11}}",
-        "pop {{r2, r4, r5, r6, r7, r8, r9, r10, r11, pc}}",
-        at = const AT,
-    )
-}
+walk_of_eight!(
+    /// Sums eight weights of every row from byte `AT` on.
+    walk_eight,
+    42,
+    "ldrd r3, lr, [r2, #{at}]",
+    "smlabb r4, r1, r3, r4",
+    "smlabt r5, r1, r3, r5",
+    "smlabb r6, r1, lr, r6",
+    "smlabt r7, r1, lr, r7",
+    "ldrd r3, lr, [r2, #{at}+8]",
+    "smlabb r8, r1, r3, r8",
+    "smlabt r9, r1, r3, r9",
+    "smlabb r10, r1, lr, r10",
+    "smlabt r11, r1, lr, r11",
+);
 
-/// Sums two weights of every row at byte `at`.
-///
-/// # Safety
-/// The list must not be empty, and every entry must hold the address of a row that reaches 4
-/// bytes beyond `at`, aligned to a word.
-#[unsafe(naked)]
-#[cfg_attr(
-    feature = "kernels-in-ram",
-    unsafe(link_section = ".data.gleaner_kernel")
-)]
-unsafe extern "C" fn walk_two(list: *const Entry, end: *const Entry, sums: &mut [i32; 2], at: u32) {
-    naked_asm!(
-        "push {{r4, r5, r6, r7, lr}}",
-        "subs r6, r0, r1",
-        "ubfx r6, r6, #3, #2",
-        "movs r7, #12",
-        "muls r6, r7, r6",
-        "movs r4, #0",
-        "movs r5, #0",
-        "add pc, r6",
-        "nop",
-        "2:",
-        // 12 bytes.
-        ".rept 4",
-        "ldm r0!, {{r6, r7}}",
-        "ldr r7, [r7, r3]",
-        "smlabb r4, r6, r7, r4",
-        "smlabt r5, r6, r7, r5",
-        ".endr",
-        "cmp r0, r1",
-        "bne 2b",
-        "stm r2!, {{r4, r5}}",
-        "pop {{r4, r5, r6, r7, pc}}",
-    )
-}
+walk_of_two!(
+    /// Sums two weights of every row from byte `at` on.
+    walk_two,
+    12,
+    "ldr r7, [r7, r3]",
+    "smlabb r4, r6, r7, r4",
+    "smlabt r5, r6, r7, r5",
+);

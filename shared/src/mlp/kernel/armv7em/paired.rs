@@ -6,7 +6,7 @@ use core::arch::naked_asm;
 
 use super::super::arm::eights;
 use super::super::{Entry, arm};
-use super::walks::{Eight, add_walks};
+use super::walks::{Eight, add_walks, walk_of_eight, walk_of_two};
 use super::{locate, pixel_word, sum_rows};
 
 /// Whether W1 is stored in pairs of rows: whole words of pixels and of weights.
@@ -190,91 +190,30 @@ pub(crate) fn sum_pixels<const IN: usize, const W: usize>(
     unsafe { add_walks(eights, walk_two, 4, list.start, list.end, out) }
 }
 
-/// Sums eight units of every pair of rows from byte `AT` on. Eight entries make a turn; the first
-/// turn begins where it leaves a multiple of eight.
-///
-/// # Safety
-/// The list must not be empty, and every entry must hold the address of a pair of rows that
-/// reaches 32 bytes beyond `AT`, aligned to a word.
-#[unsafe(naked)]
-#[cfg_attr(
-    feature = "kernels-in-ram",
-    unsafe(link_section = ".data.gleaner_kernel")
-)]
-unsafe extern "C" fn walk_eight<const AT: usize>(
-    list: *const Entry,
-    end: *const Entry,
-    sums: &mut [i32; 8],
-) {
-    naked_asm!(
-        "push {{r2, r4, r5, r6, r7, r8, r9, r10, r11, lr}}",
-        "mov r12, r1",
-        "subs r3, r0, r1",
-        "ubfx r3, r3, #3, #3",
-        "movs r1, #50",
-        "muls r3, r1, r3",
-        "movs r4, #0", "movs r5, #0", "movs r6, #0", "movs r7, #0",
-        "mov r8, r4", "mov r9, r4", "mov r10, r4", "mov r11, r4",
-        "add pc, r3",
-        "nop",
-        "2:",
-        // 50 bytes. The scales are in r1, the rows in r2; r3 and lr take two words at a time.
-        ".rept 8",
-        "ldm r0!, {{r1, r2}}",
-        "ldrd r3, lr, [r2, #{at}]",
-        "smlad r4, r1, r3, r4",
-        "smlad r5, r1, lr, r5",
-        "ldrd r3, lr, [r2, #{at}+8]",
-        "smlad r6, r1, r3, r6",
-        "smlad r7, r1, lr, r7",
-        "ldrd r3, lr, [r2, #{at}+16]",
-        "smlad r8, r1, r3, r8",
-        "smlad r9, r1, lr, r9",
-        "ldrd r3, lr, [r2, #{at}+24]",
-        "smlad r10, r1, r3, r10",
-        "smlad r11, r1, lr, r11",
-        ".endr",
-        "cmp r0, r12",
-        "bne 2b",
-        "ldr r0, [sp]",
-        "stm r0!, {{r4, r5, r6, r7, r8, r9, r10, r11}}",
-        "pop {{r2, r4, r5, r6, r7, r8, r9, r10, r11, pc}}",
-        at = const AT,
-    )
-}
+walk_of_eight!(
+    /// Sums eight units of every pair of rows from byte `AT` on.
+    walk_eight,
+    50,
+    "ldrd r3, lr, [r2, #{at}]",
+    "smlad r4, r1, r3, r4",
+    "smlad r5, r1, lr, r5",
+    "ldrd r3, lr, [r2, #{at}+8]",
+    "smlad r6, r1, r3, r6",
+    "smlad r7, r1, lr, r7",
+    "ldrd r3, lr, [r2, #{at}+16]",
+    "smlad r8, r1, r3, r8",
+    "smlad r9, r1, lr, r9",
+    "ldrd r3, lr, [r2, #{at}+24]",
+    "smlad r10, r1, r3, r10",
+    "smlad r11, r1, lr, r11",
+);
 
-/// Sums two units of every pair of rows at byte `at`.
-///
-/// # Safety
-/// The list must not be empty, and every entry must hold the address of a pair of rows that
-/// reaches 8 bytes beyond `at`, aligned to a word.
-#[unsafe(naked)]
-#[cfg_attr(
-    feature = "kernels-in-ram",
-    unsafe(link_section = ".data.gleaner_kernel")
-)]
-unsafe extern "C" fn walk_two(list: *const Entry, end: *const Entry, sums: &mut [i32; 2], at: u32) {
-    naked_asm!(
-        "push {{r4, r5, r6, r7, lr}}",
-        "subs r6, r0, r1",
-        "ubfx r6, r6, #3, #3",
-        "lsls r6, r6, #4",
-        "movs r4, #0",
-        "movs r5, #0",
-        "add pc, r6",
-        "nop",
-        "2:",
-        // 16 bytes.
-        ".rept 8",
-        "ldm r0!, {{r6, r7}}",
-        "add r7, r3",
-        "ldrd r12, r7, [r7]",
-        "smlad r4, r6, r12, r4",
-        "smlad r5, r6, r7, r5",
-        ".endr",
-        "cmp r0, r1",
-        "bne 2b",
-        "stm r2!, {{r4, r5}}",
-        "pop {{r4, r5, r6, r7, pc}}",
-    )
-}
+walk_of_two!(
+    /// Sums two units of every pair of rows from byte `at` on.
+    walk_two,
+    16,
+    "add r7, r3",
+    "ldrd r12, r7, [r7]",
+    "smlad r4, r6, r12, r4",
+    "smlad r5, r6, r7, r5",
+);
