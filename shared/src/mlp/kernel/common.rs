@@ -5,10 +5,10 @@ use super::super::descent::SmallFactor;
 use super::super::forward::activation;
 use super::super::list::List;
 use super::super::params::Tensor;
-use super::Entry;
 use super::chosen::{
     ErrorRow, backward_unit, load, locate, locate_error, pixel_word, place, store,
 };
+use super::{Entry, Shift};
 use crate::rng::Rng;
 
 /// Lists the pixels from `first` on that are not zero, with their rows, until the list could be
@@ -49,13 +49,13 @@ pub(crate) fn list_errors<const IN: usize, const HID: usize, const ROOM: usize>(
     index: usize,
     lists: &mut [List<ROOM>; 4],
 ) {
-    if row.is_live() {
+    if row.shift.is_live() {
         let word = pixel_word(pixels, first);
         if word != 0 {
             for (lane, list) in lists.iter_mut().enumerate() {
                 let x = word >> (8 * lane) & 0xFF;
                 if x != 0 {
-                    list.push(row.scale(x), locate_error(row, index));
+                    list.push(row.shift.scale(x), locate_error(row, index));
                 }
             }
         }
@@ -175,7 +175,7 @@ pub(crate) fn round_errors<const HID: usize>(
             round_error(error, shift, unit, row, db1);
         }
     }
-    row.enliven(shift);
+    row.shift = Shift::new(shift);
 }
 
 /// Rounds one error: from units of 2^-24 to a mantissa in units of 2^-12 times 2^`shift`.
@@ -189,7 +189,7 @@ pub(crate) fn round_error<const HID: usize>(
 ) {
     let mantissa = ((error + (1 << (11 + shift))) >> (12 + shift)).clamp(-127, 127);
     db1[unit] += mantissa << shift;
-    row.set(unit, mantissa, shift);
+    row.set(unit, mantissa);
 }
 
 /// Steps the weights of one pixel.

@@ -1,12 +1,12 @@
 //! Row sums in plain Rust, for the host and for cores without a kernel of their own; the twin
 //! the assembly is compared with.
 
-use super::Entry;
 use super::common::add;
 pub(crate) use super::common::{
     activate, backward, list_block, list_errors, list_pixels, round_errors, step_row,
     sum_unit as backward_unit,
 };
+use super::{Entry, Shift};
 
 /// Returns how a list refers to row `index`.
 #[inline(always)]
@@ -85,52 +85,26 @@ pub(super) fn sum<'a, const W: usize>(
     add(out, &sums);
 }
 
-/// The hidden errors of one sample.
+/// The hidden errors of one sample: mantissas and one power of two.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(4))]
 pub(crate) struct ErrorRow<const HID: usize> {
-    values: [i16; HID],
-    shift: u8,
+    mantissas: [i16; HID],
+    pub(crate) shift: Shift,
 }
 
-/// The shift of a row without errors.
-const DEAD: u8 = u8::MAX;
-
 impl<const HID: usize> ErrorRow<HID> {
-    /// Where in a row its shift is, in bytes; [`u8::MAX`] there says that there are no errors.
-    #[allow(dead_code, reason = "for assembly that walks over rows")]
-    pub(crate) const SHIFT_AT: usize = core::mem::offset_of!(Self, shift);
-
     /// Makes every error zero.
     #[inline]
     pub(crate) fn clear(&mut self) {
-        self.values.fill(0);
-        self.shift = DEAD;
+        self.mantissas.fill(0);
+        self.shift = Shift::DEAD;
     }
 
-    /// Stores the error of a unit, a mantissa of at most 127 times 2^`shift`.
+    /// Stores the error of a unit, a mantissa of at most 127.
     #[inline(always)]
-    pub(crate) fn set(&mut self, unit: usize, mantissa: i32, shift: u32) {
-        self.values[unit] = (mantissa << shift) as i16;
-    }
-
-    /// Notes that an error is not zero, and the power of two of all of them.
-    #[inline(always)]
-    pub(crate) fn enliven(&mut self, _shift: u32) {
-        // The values contain it already.
-        self.shift = 0;
-    }
-
-    /// Says whether any error is not zero.
-    #[inline(always)]
-    pub(crate) fn is_live(&self) -> bool {
-        self.shift != DEAD
-    }
-
-    /// Returns the factor that stands for pixel `x` in a sum of such rows.
-    #[inline(always)]
-    pub(crate) fn scale(&self, x: u32) -> u32 {
-        x
+    pub(crate) fn set(&mut self, unit: usize, mantissa: i32) {
+        self.mantissas[unit] = mantissa as i16;
     }
 }
 
@@ -142,5 +116,5 @@ pub(crate) fn sum_errors<const HID: usize>(
     entries: &[Entry],
     out: &mut [i32; HID],
 ) {
-    sum(entries, out, |entry| &rows[entry.at as usize].values);
+    sum(entries, out, |entry| &rows[entry.at as usize].mantissas);
 }

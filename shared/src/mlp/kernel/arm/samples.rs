@@ -38,7 +38,7 @@ pub(crate) fn list_block<
         image_bytes: IN as u32,
         row_bytes: size_of::<ErrorRow<HID>>() as u32,
         end: core::ptr::null(),
-        shift_at: ErrorRow::<HID>::SHIFT_AT as u32,
+        shift_at: core::mem::offset_of!(ErrorRow<HID>, shift) as u32,
         skipped: 0,
     };
     let mut next = start;

@@ -2,8 +2,8 @@
 //! flipped, and their sums.
 #![allow(unsafe_code)]
 
-use super::super::Entry;
 use super::super::arm::eights;
+use super::super::{Entry, Shift};
 use super::walks::{Walk, walk_half, walk_word, walk_words};
 
 /// The hidden errors of one sample: 8-bit mantissas and one power of two.
@@ -11,7 +11,7 @@ use super::walks::{Walk, walk_half, walk_word, walk_words};
 #[repr(C, align(4))]
 pub(crate) struct ErrorRow<const HID: usize> {
     pub(super) mantissas: [u8; HID],
-    shift: u8,
+    pub(crate) shift: Shift,
 }
 
 /// The bits of an error that are flipped in storage.
@@ -20,44 +20,20 @@ const fn flip_byte(column: usize) -> u8 {
     if column % 4 == 3 { 0 } else { 0x80 }
 }
 
-/// The shift of a row without errors.
-const DEAD: u8 = u8::MAX;
-
 impl<const HID: usize> ErrorRow<HID> {
-    /// Where in a row its shift is, in bytes; [`u8::MAX`] there says that there are no errors.
-    pub(crate) const SHIFT_AT: usize = core::mem::offset_of!(Self, shift);
-
     /// Makes every error zero.
     #[inline]
     pub(crate) fn clear(&mut self) {
         for (column, byte) in self.mantissas.iter_mut().enumerate() {
             *byte = flip_byte(column);
         }
-        self.shift = DEAD;
+        self.shift = Shift::DEAD;
     }
 
-    /// Stores the error of a unit, a mantissa of at most 127 times 2^`shift`.
+    /// Stores the error of a unit, a mantissa of at most 127.
     #[inline(always)]
-    pub(crate) fn set(&mut self, unit: usize, mantissa: i32, _shift: u32) {
+    pub(crate) fn set(&mut self, unit: usize, mantissa: i32) {
         self.mantissas[unit] = mantissa as u8 ^ flip_byte(unit);
-    }
-
-    /// Notes that an error is not zero, and the power of two of all of them.
-    #[inline(always)]
-    pub(crate) fn enliven(&mut self, shift: u32) {
-        self.shift = shift as u8;
-    }
-
-    /// Says whether any error is not zero.
-    #[inline(always)]
-    pub(crate) fn is_live(&self) -> bool {
-        self.shift != DEAD
-    }
-
-    /// Returns the factor that stands for pixel `x` in a sum of such rows.
-    #[inline(always)]
-    pub(crate) fn scale(&self, x: u32) -> u32 {
-        x << (self.shift & 7)
     }
 }
 

@@ -4,7 +4,7 @@
 
 use core::arch::naked_asm;
 
-use super::super::common;
+use super::super::{Shift, common};
 use super::{ErrorRow, packed};
 
 /// Adds h d2 to the row of dW2 of every live unit, turns `units` from activations into errors
@@ -141,7 +141,7 @@ pub(crate) fn round_errors<const HID: usize>(
     for (unit, &error) in units.iter().enumerate().skip(whole) {
         common::round_error(error, shift, unit, row, db1);
     }
-    row.enliven(shift);
+    row.shift = Shift::new(shift);
 }
 
 /// Rounds four errors a turn, 16 cycles each.

@@ -8,7 +8,7 @@
 use core::arch::naked_asm;
 
 use super::super::arm::eights;
-use super::super::{Entry, LIST_LIMIT, SCALE_LIMIT};
+use super::super::{Entry, LIST_LIMIT, SCALE_LIMIT, Shift};
 use super::walks::{Eight, add_walks};
 
 /// The hidden errors of one sample: 8-bit mantissas in words of two fields, and one power of two.
@@ -19,28 +19,21 @@ pub(crate) struct ErrorRow<const HID: usize> {
     halves: [i16; HID],
     /// The upper half of the last word if HID is odd.
     last: i16,
-    shift: u8,
+    pub(crate) shift: Shift,
 }
 
-/// The shift of a row without errors.
-const DEAD: u8 = u8::MAX;
-
 impl<const HID: usize> ErrorRow<HID> {
-    /// Where in a row its shift is, in bytes; [`u8::MAX`] there says that there are no errors.
-    pub(crate) const SHIFT_AT: usize = core::mem::offset_of!(Self, shift);
-
     /// Makes every error zero.
     #[inline]
     pub(crate) fn clear(&mut self) {
         self.halves.fill(0);
         self.last = 0;
-        self.shift = DEAD;
+        self.shift = Shift::DEAD;
     }
 
-    /// Stores the error of a unit, a mantissa of at most 127 times 2^`shift`, in a row that was
-    /// cleared before.
+    /// Stores the error of a unit, a mantissa of at most 127, in a row that was cleared before.
     #[inline(always)]
-    pub(crate) fn set(&mut self, unit: usize, mantissa: i32, _shift: u32) {
+    pub(crate) fn set(&mut self, unit: usize, mantissa: i32) {
         assert!(unit < HID);
         // SAFETY: a row is aligned to words and consists of integers; it has HID + 1 halves and
         // thus a whole word for every unit below HID.
@@ -48,24 +41,6 @@ impl<const HID: usize> ErrorRow<HID> {
             let word = (&raw mut *self).cast::<i32>().add(unit / 2);
             word.write(word.read() + (mantissa << (24 * (unit % 2))));
         }
-    }
-
-    /// Notes that an error is not zero, and the power of two of all of them.
-    #[inline(always)]
-    pub(crate) fn enliven(&mut self, shift: u32) {
-        self.shift = shift as u8;
-    }
-
-    /// Says whether any error is not zero.
-    #[inline(always)]
-    pub(crate) fn is_live(&self) -> bool {
-        self.shift != DEAD
-    }
-
-    /// Returns the factor that stands for pixel `x` in a sum of such rows.
-    #[inline(always)]
-    pub(crate) fn scale(&self, x: u32) -> u32 {
-        x << (self.shift & 7)
     }
 }
 
