@@ -6,7 +6,7 @@ use super::super::forward::activation;
 use super::super::list::List;
 use super::super::params::Tensor;
 use super::chosen::{
-    ErrorRow, backward_unit, load, locate, locate_error, pixel_word, place, store,
+    ErrorRow, backward_unit, load, locate, locate_error, pixel_word, place, store, sum_rows,
 };
 use super::{Entry, Shift};
 use crate::rng::Rng;
@@ -38,6 +38,17 @@ pub(crate) fn list_pixels<const IN: usize, const W: usize>(
         }
     }
     (length, IN)
+}
+
+/// Adds the sum of rows of W1 scaled by pixels to `out`: as [`sum_rows`], where they are stored
+/// like those of W2.
+#[inline]
+pub(crate) fn sum_pixels<const IN: usize, const HID: usize>(
+    rows: &[[i16; HID]; IN],
+    entries: &[Entry],
+    out: &mut [i32; HID],
+) {
+    sum_rows(rows, entries, out);
 }
 
 /// Lists a row of errors under each of the pixels `first..first + 4` that is not zero.

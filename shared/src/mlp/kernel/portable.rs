@@ -3,7 +3,7 @@
 
 use super::common::add;
 pub(crate) use super::common::{
-    activate, backward, list_block, list_errors, list_pixels, round_errors, step_row,
+    activate, backward, list_block, list_errors, list_pixels, round_errors, step_row, sum_pixels,
     sum_unit as backward_unit,
 };
 use super::{Entry, Shift};
@@ -56,16 +56,6 @@ pub(crate) fn pixel_word<const IN: usize>(pixels: &[u8; IN], first: usize) -> u3
 #[inline]
 pub(crate) fn sum_rows<const W: usize>(rows: &[[i16; W]], entries: &[Entry], out: &mut [i32; W]) {
     sum(entries, out, |entry| &rows[entry.at as usize]);
-}
-
-/// Adds the sum of rows of W1 scaled by pixels to `out`: as [`sum_rows`].
-#[inline]
-pub(crate) fn sum_pixels<const IN: usize, const HID: usize>(
-    rows: &[[i16; HID]; IN],
-    entries: &[Entry],
-    out: &mut [i32; HID],
-) {
-    sum_rows(rows, entries, out);
 }
 
 /// Adds a sum of scaled rows, each found by `row`, to `out`, which saturates.

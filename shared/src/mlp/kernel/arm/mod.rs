@@ -12,7 +12,7 @@ pub(crate) use self::eights::eights;
 pub(crate) use self::hidden::activate;
 pub(crate) use self::samples::list_block;
 use super::chosen::ErrorRow;
-use super::{Entry, common};
+use super::{Entry, common, portable};
 
 /// Returns how a list refers to row `index`: by its address.
 #[inline(always)]
@@ -24,6 +24,14 @@ pub(crate) fn locate<R>(rows: &[R], index: usize) -> u32 {
 #[inline(always)]
 pub(crate) fn locate_error<const HID: usize>(row: &ErrorRow<HID>, _index: usize) -> u32 {
     (&raw const *row).expose_provenance() as u32
+}
+
+/// Adds the sum of scaled rows to `out`, which saturates, for rows no walk is made for.
+pub(crate) fn sum_rows<const W: usize>(rows: &[[i16; W]], entries: &[Entry], out: &mut [i32; W]) {
+    let base = rows.as_ptr().addr();
+    portable::sum(entries, out, |entry| {
+        &rows[(entry.at as usize - base) / size_of::<[i16; W]>()]
+    });
 }
 
 /// Lists the pixels from `first` on that are not zero, with their rows, until the list could be

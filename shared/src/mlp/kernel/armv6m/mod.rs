@@ -23,9 +23,9 @@ pub(crate) use self::units::{backward, round_errors};
 use self::walks::{Walk, walk_pair, walk_pairs};
 use super::arm::eights;
 pub(crate) use super::arm::{activate, list_block, list_pixels, locate, locate_error};
-pub(crate) use super::common::{list_errors, sum_unit as backward_unit};
+pub(crate) use super::common::{list_errors, sum_pixels, sum_unit as backward_unit};
 pub(crate) use super::portable::place;
-use super::{Entry, portable};
+use super::{Entry, arm, portable};
 
 /// Whether rows of this width suit the assembly: whole words, within reach of an offset.
 const fn packed<const W: usize>() -> bool {
@@ -73,10 +73,7 @@ pub(crate) fn sum_rows<const W: usize>(rows: &[[i16; W]], entries: &[Entry], out
         return;
     }
     if !packed::<W>() {
-        let base = rows.as_ptr().addr();
-        return portable::sum(entries, out, |entry| {
-            &rows[(entry.at as usize - base) / size_of::<[i16; W]>()]
-        });
+        return arm::sum_rows(rows, entries, out);
     }
     let list = entries.as_ptr_range();
     let (whole, rest) = out.as_chunks_mut::<8>();
@@ -99,16 +96,6 @@ pub(crate) fn sum_rows<const W: usize>(rows: &[[i16; W]], entries: &[Entry], out
         // SAFETY: as above.
         unsafe { walk(list.start, list.end, out, bias) };
     }
-}
-
-/// Adds the sum of rows of W1 scaled by pixels to `out`: as [`sum_rows`].
-#[inline]
-pub(crate) fn sum_pixels<const IN: usize, const HID: usize>(
-    rows: &[[i16; HID]; IN],
-    entries: &[Entry],
-    out: &mut [i32; HID],
-) {
-    sum_rows(rows, entries, out);
 }
 
 /// Adds what a walk over pairs of weights found.

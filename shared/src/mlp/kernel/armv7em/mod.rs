@@ -19,7 +19,7 @@ use super::arm::eights;
 pub(crate) use super::arm::{activate, list_block, locate, locate_error};
 pub(crate) use super::common::{backward, list_errors, round_errors, step_row};
 pub(crate) use super::portable::{load, pixel_word, store};
-use super::{Entry, common, portable};
+use super::{Entry, arm, common};
 
 /// Adds h d2 to a unit's row of dW2 and returns the unit's error W2 d2 in units of 2^-24.
 #[inline(always)]
@@ -82,10 +82,7 @@ unsafe extern "C" fn walk_unit<const OUT: usize>(
 /// scales add up to no more than [`super::SCALE_LIMIT`].
 pub(crate) fn sum_rows<const W: usize>(rows: &[[i16; W]], entries: &[Entry], out: &mut [i32; W]) {
     if !W.is_multiple_of(2) {
-        let base = rows.as_ptr().addr();
-        return portable::sum(entries, out, |entry| {
-            &rows[(entry.at as usize - base) / size_of::<[i16; W]>()]
-        });
+        return arm::sum_rows(rows, entries, out);
     }
     if entries.is_empty() {
         return;

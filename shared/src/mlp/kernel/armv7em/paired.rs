@@ -5,9 +5,9 @@
 use core::arch::naked_asm;
 
 use super::super::arm::eights;
-use super::super::{Entry, arm};
+use super::super::{Entry, arm, common};
 use super::walks::{Eight, add_walks, walk_of_eight, walk_of_two};
-use super::{locate, pixel_word, sum_rows};
+use super::{locate, pixel_word};
 
 /// Whether W1 is stored in pairs of rows: whole words of pixels and of weights.
 const fn paired<const IN: usize, const W: usize>() -> bool {
@@ -177,7 +177,7 @@ pub(crate) fn sum_pixels<const IN: usize, const W: usize>(
     out: &mut [i32; W],
 ) {
     if !paired::<IN, W>() {
-        return sum_rows(rows, entries, out);
+        return common::sum_pixels(rows, entries, out);
     }
     if entries.is_empty() {
         return;
