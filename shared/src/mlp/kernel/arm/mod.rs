@@ -43,35 +43,58 @@ pub(crate) fn list_pixels<const IN: usize, const W: usize>(
     entries: &mut [Entry; 256],
     length: usize,
 ) -> (usize, usize) {
-    let words = pixels.as_ptr_range();
-    if !IN.is_multiple_of(4) || !words.start.addr().is_multiple_of(4) || first >= IN {
+    if !IN.is_multiple_of(4) || !pixels.as_ptr().addr().is_multiple_of(4) || first >= IN {
         return common::list_pixels(pixels, first, rows, entries, length);
     }
+    let full = entries.len() - 4;
+    // SAFETY: the pixels are words, from `first` on at least one, and the list has four entries
+    // from `full` on.
+    unsafe { list_by(walk_pixels, pixels, first, rows, entries, length, full) }
+}
+
+/// Lists pixels by a walk that ends after the last of them or with more than `full` entries.
+/// Returns the length of the list and the next pixel.
+///
+/// # Safety
+/// The pixels must be aligned to words, IN a multiple of four above `first`; the list must have
+/// room for what one more word adds to `full` entries.
+#[inline(always)]
+pub(crate) unsafe fn list_by<const IN: usize, const W: usize>(
+    walk: unsafe extern "C" fn(&mut Cursor),
+    pixels: &[u8; IN],
+    first: usize,
+    rows: &[[i16; W]; IN],
+    entries: &mut [Entry; 256],
+    length: usize,
+    full: usize,
+) -> (usize, usize) {
+    let words = pixels.as_ptr_range();
     let start = entries.as_mut_ptr();
     let mut cursor = Cursor {
         word: words.start.wrapping_add(first).cast(),
         end: words.end.cast(),
         entry: start.wrapping_add(length),
-        full: start.wrapping_add(entries.len() - 4),
-        row: locate(rows, first),
+        full: start.wrapping_add(full),
         stride: size_of::<[i16; W]>() as u32,
+        row: locate(rows, first),
     };
-    // SAFETY: `word` to `end` are the rest of the pixels, aligned to words and not empty; at most
-    // four entries are written from `full` on, which the list has.
-    unsafe { walk_pixels(&mut cursor) };
+    // SAFETY: `word` to `end` are the rest of the pixels, aligned to words and not empty, and what
+    // the walk adds past `full` fits the list.
+    unsafe { walk(&mut cursor) };
     let length = (cursor.entry.addr() - start.addr()) / size_of::<Entry>();
     (length, cursor.word.addr() - words.start.addr())
 }
 
 /// How far a walk over pixels has come.
 #[repr(C)]
-struct Cursor {
+pub(crate) struct Cursor {
     word: *const u32,
     end: *const u32,
     entry: *mut Entry,
     full: *mut Entry,
-    row: u32,
+    /// Bytes from a row to the next.
     stride: u32,
+    row: u32,
 }
 
 /// Lists the pixels that are not zero, a word of four at a time, until `word` is `end` or
@@ -92,7 +115,7 @@ unsafe extern "C" fn walk_pixels(cursor: &mut Cursor) {
                 "bne ",
                 $found,
                 "f\n",
-                "add r5, r12\n",
+                "add r6, r12\n",
                 $next,
                 ":\n",
             )
@@ -106,26 +129,26 @@ unsafe extern "C" fn walk_pixels(cursor: &mut Cursor) {
                 "lsls r0, r7, #24\n",
                 "lsrs r0, r0, #24\n",
                 "beq 6f\n",
-                "stm r3!, {{r0, r5}}\n",
+                "stm r3!, {{r0, r6}}\n",
                 "6:\n",
-                "adds r5, r5, r6\n",
+                "adds r6, r6, r5\n",
                 "lsls r0, r7, #16\n",
                 "lsrs r0, r0, #24\n",
                 "beq 6f\n",
-                "stm r3!, {{r0, r5}}\n",
+                "stm r3!, {{r0, r6}}\n",
                 "6:\n",
-                "adds r5, r5, r6\n",
+                "adds r6, r6, r5\n",
                 "lsls r0, r7, #8\n",
                 "lsrs r0, r0, #24\n",
                 "beq 6f\n",
-                "stm r3!, {{r0, r5}}\n",
+                "stm r3!, {{r0, r6}}\n",
                 "6:\n",
-                "adds r5, r5, r6\n",
+                "adds r6, r6, r5\n",
                 "lsrs r0, r7, #24\n",
                 "beq 6f\n",
-                "stm r3!, {{r0, r5}}\n",
+                "stm r3!, {{r0, r6}}\n",
                 "6:\n",
-                "adds r5, r5, r6\n",
+                "adds r6, r6, r5\n",
                 "cmp r3, r4\n",
                 "bls ",
                 $next,
@@ -137,7 +160,7 @@ unsafe extern "C" fn walk_pixels(cursor: &mut Cursor) {
     naked_asm!(
         "push {{r0, r4, r5, r6, r7, lr}}",
         "ldm r0!, {{r1, r2, r3, r4, r5, r6}}",
-        "lsls r0, r6, #2",
+        "lsls r0, r5, #2",
         "mov r12, r0",
         "cmp r3, r4",
         "bhi 5f",

@@ -4,7 +4,7 @@
 
 use core::arch::naked_asm;
 
-use super::super::arm::eights;
+use super::super::arm::{Cursor, eights, list_by};
 use super::super::{Entry, arm, common};
 use super::walks::{Eight, add_walks, walk_of_eight, walk_of_two};
 use super::{locate, pixel_word};
@@ -71,23 +71,12 @@ fn list_pairs<const IN: usize, const W: usize>(
     mut length: usize,
     most: usize,
 ) -> (usize, usize) {
-    let words = pixels.as_ptr_range();
     let full = length + most;
-    if words.start.addr().is_multiple_of(4) && first < IN && full + 2 <= entries.len() {
-        let start = entries.as_mut_ptr();
-        let mut cursor = Cursor {
-            word: words.start.wrapping_add(first).cast(),
-            end: words.end.cast(),
-            entry: start.wrapping_add(length),
-            full: start.wrapping_add(full),
-            stride: 2 * size_of::<[i16; W]>() as u32,
-            row: locate(rows, first),
-        };
-        // SAFETY: `word` to `end` are the rest of the pixels, aligned to words and not empty; at
-        // most two entries are written from `full` on, which the list has.
-        unsafe { walk_pixels(&mut cursor) };
-        length = (cursor.entry.addr() - start.addr()) / size_of::<Entry>();
-        return (length, cursor.word.addr() - words.start.addr());
+    let aligned = pixels.as_ptr().addr().is_multiple_of(4);
+    if aligned && first < IN && full + 2 <= entries.len() {
+        // SAFETY: the pixels are words, from `first` on at least one, and the list has two entries
+        // from `full` on.
+        return unsafe { list_by(walk_pixels, pixels, first, rows, entries, length, full) };
     }
     for pixel in (first..IN).step_by(4) {
         if length > full {
@@ -106,17 +95,6 @@ fn list_pairs<const IN: usize, const W: usize>(
     (length, IN)
 }
 
-/// How far a walk over pixels has come.
-#[repr(C)]
-struct Cursor {
-    word: *const u32,
-    end: *const u32,
-    entry: *mut Entry,
-    full: *mut Entry,
-    stride: u32,
-    row: u32,
-}
-
 /// Lists the pairs of pixels that are not zero, a word of four pixels at a time, until `word` is
 /// `end` or `entry` is past `full`. A word of zeros takes 4 instructions, any other about 16.
 ///
@@ -130,11 +108,10 @@ struct Cursor {
 )]
 unsafe extern "C" fn walk_pixels(cursor: &mut Cursor) {
     naked_asm!(
-        "push {{r0, r4, r5, r6, r7, r8, r9, r10, r11, lr}}",
+        "push {{r0, r4, r5, r6, r7, r8, r9, r10, lr}}",
         "ldm r0, {{r1, r2, r3, r4, r5, r9}}",
-        // A row from its word: two pairs of rows, thus half a stride a byte.
-        "lsrs r10, r5, #1",
-        "mls r11, r1, r10, r9",
+        // A row from its word: four rows, thus a stride a byte.
+        "mls r10, r1, r5, r9",
         "2:",
         "cmp r3, r4",
         "bhi 5f",
@@ -146,7 +123,7 @@ unsafe extern "C" fn walk_pixels(cursor: &mut Cursor) {
         "b 5f",
         "4:",
         "subs r0, r1, #4",
-        "mla r9, r0, r10, r11",
+        "mla r9, r0, r5, r10",
         // Bytes 0 and 2, bytes 1 and 3, then the first two and the last two.
         "uxtb16 r6, r7",
         "uxtb16 r8, r7, ror #8",
@@ -154,7 +131,7 @@ unsafe extern "C" fn walk_pixels(cursor: &mut Cursor) {
         "cbz r7, 6f",
         "stm r3!, {{r7, r9}}",
         "6:",
-        "add r9, r9, r5",
+        "add r9, r9, r5, lsl #1",
         "pkhtb r7, r8, r6, asr #16",
         "cbz r7, 6f",
         "stm r3!, {{r7, r9}}",
@@ -164,7 +141,7 @@ unsafe extern "C" fn walk_pixels(cursor: &mut Cursor) {
         "5:",
         "ldr r0, [sp]",
         "stm r0!, {{r1, r2, r3}}",
-        "pop {{r0, r4, r5, r6, r7, r8, r9, r10, r11, pc}}",
+        "pop {{r0, r4, r5, r6, r7, r8, r9, r10, pc}}",
     )
 }
 
