@@ -64,12 +64,6 @@ impl<K: Keyring> HostLink<K> {
         self.attempt = None;
     }
 
-    /// Tells whether a session is open.
-    #[must_use]
-    pub const fn is_connected(&self) -> bool {
-        self.channel.session().is_some()
-    }
-
     /// Takes bytes from the line until something happened, leaving the rest in `bytes`; chunks
     /// of an accepted transfer are written into `store`.
     pub fn receive(

@@ -35,6 +35,12 @@ use super::message::{
 macro_rules! end_methods {
     ($link:ident $(<$keys:ident: $bound:ident>)?, $end:ident, $outgoing:ident) => {
         impl $(<$keys: $bound>)? $link $(<$keys>)? {
+            /// Tells whether a session is open.
+            #[must_use]
+            pub const fn is_connected(&self) -> bool {
+                self.channel.session().is_some()
+            }
+
             /// Queues a message that arrives exactly once, unless the session is lost first.
             ///
             /// # Errors
