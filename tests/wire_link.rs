@@ -3,7 +3,7 @@
 use gleaner_shared::units::Micros;
 use gleaner_shared::wire::message::{Payload, Refusal};
 use gleaner_shared::wire::{Event, HostToDevice, Insecure, Key};
-use gleaner_tests::line::Faults;
+use gleaner_tests::line::{Faults, Line};
 use gleaner_tests::pair::{Happened, KEY, Pair, device};
 
 const MINUTE: Micros = Micros(60_000_000);
@@ -28,18 +28,30 @@ fn model() -> Vec<u8> {
         .collect()
 }
 
+/// A host and a device with one key that have opened a session over such a line.
+fn in_session(faults: Faults, seed: u64) -> Pair<Key> {
+    let mut pair = Pair::new(KEY, device(KEY, 1), faults, seed);
+    pair.run_until(MINUTE, connected).expect("a session");
+    pair
+}
+
+/// Lets the host offer its source.
+fn offer_model(pair: &mut Pair<Key>) {
+    pair.host
+        .offer(pair.now, Payload::Model, 1, &pair.host_source)
+        .expect("room");
+}
+
 #[test]
 fn a_session_opens_within_milliseconds_on_a_clean_line() {
-    let mut pair = Pair::new(KEY, device(KEY, 1), CLEAN, 0);
-    pair.run_until(MINUTE, connected).expect("a session");
+    let pair = in_session(CLEAN, 0);
     assert!(pair.now < Micros(20_000), "{}", pair.now);
 }
 
 #[test]
 fn orders_arrive_exactly_once_and_in_order_at_twenty_percent_loss() {
     for seed in 0..20 {
-        let mut pair = Pair::new(KEY, device(KEY, 1), ROUGH, seed);
-        pair.run_until(MINUTE, connected).expect("a session");
+        let mut pair = in_session(ROUGH, seed);
         let mut next = 0;
         let mut arrived = Vec::new();
         while arrived.len() < 100 {
@@ -60,13 +72,10 @@ fn orders_arrive_exactly_once_and_in_order_at_twenty_percent_loss() {
 
 #[test]
 fn models_cross_in_both_directions_at_once() {
-    let mut pair = Pair::new(KEY, device(KEY, 1), ROUGH, 3);
-    pair.run_until(MINUTE, connected).expect("a session");
+    let mut pair = in_session(ROUGH, 3);
     pair.host_source = model();
     pair.device_source = model().into_iter().rev().collect();
-    pair.host
-        .offer(pair.now, Payload::Model, 1, &pair.host_source)
-        .expect("room");
+    offer_model(&mut pair);
     pair.device
         .offer(pair.now, Payload::Update, 1, &pair.device_source)
         .expect("room");
@@ -85,12 +94,9 @@ fn models_cross_in_both_directions_at_once() {
 
 #[test]
 fn a_transfer_resumes_after_the_device_restarts() {
-    let mut pair = Pair::new(KEY, device(KEY, 1), CLEAN, 0);
-    pair.run_until(MINUTE, connected).expect("a session");
+    let mut pair = in_session(CLEAN, 0);
     pair.host_source = model();
-    pair.host
-        .offer(pair.now, Payload::Model, 1, &pair.host_source)
-        .expect("room");
+    offer_model(&mut pair);
     pair.run_until(MINUTE, |happened| {
         matches!(
             happened,
@@ -112,9 +118,7 @@ fn a_transfer_resumes_after_the_device_restarts() {
         pair.now.0 - before.0 < 2_000_000,
         "in step within two seconds"
     );
-    pair.host
-        .offer(pair.now, Payload::Model, 1, &pair.host_source)
-        .expect("room");
+    offer_model(&mut pair);
     pair.run_until(MINUTE, |h| matches!(h, Happened::Host(Event::Delivered(_))))
         .expect("done");
     assert_eq!(pair.device_store[..39_760], pair.host_source);
@@ -169,12 +173,11 @@ fn a_bench_of_ones_own_may_do_without_keys() {
 
 #[test]
 fn a_silent_peer_is_an_outcome_at_both_ends() {
-    let mut pair = Pair::new(KEY, device(KEY, 1), CLEAN, 0);
-    pair.run_until(MINUTE, connected).expect("a session");
+    let mut pair = in_session(CLEAN, 0);
     assert_eq!(pair.step(MINUTE), None, "idle links stay up");
     let cut = Faults { loss: 1.0, ..CLEAN };
-    pair.down = gleaner_tests::line::Line::new(cut, 921_600, 0, 0);
-    pair.up = gleaner_tests::line::Line::new(cut, 921_600, 0, 1);
+    pair.down = Line::new(cut, 921_600, 0, 0);
+    pair.up = Line::new(cut, 921_600, 0, 1);
     let mut lost = (false, false);
     pair.run_until(Micros(2 * MINUTE.0), |happened| {
         lost.0 |= matches!(happened, Happened::Host(Event::Lost(_)));
@@ -186,12 +189,9 @@ fn a_silent_peer_is_an_outcome_at_both_ends() {
 
 #[test]
 fn bytes_that_change_under_way_are_never_taken_for_the_model() {
-    let mut pair = Pair::new(KEY, device(KEY, 1), CLEAN, 0);
-    pair.run_until(MINUTE, connected).expect("a session");
+    let mut pair = in_session(CLEAN, 0);
     pair.host_source = model();
-    pair.host
-        .offer(pair.now, Payload::Model, 1, &pair.host_source)
-        .expect("room");
+    offer_model(&mut pair);
     pair.host_source[5_000] ^= 1;
     let mut corrupt = 0;
     let end = pair.run_until(MINUTE, |happened| {
