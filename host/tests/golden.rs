@@ -24,9 +24,9 @@ f7a4a338ae4a4860ec87d4cf1cf21c91864b55534cfca82c2788c1545eef0f27  clients.csv
 ";
 /// The convolutional network, on noise in the shape of CIFAR-10.
 const CNN: &str = "\
-8cb8ff7de4fa3c5f343359a899d24adb022da2f9bb78f9db7eae3fec5411625b  rounds.jsonl
+281ee5512a6803c887b4620c945bdb84262bb6cc2bdec2b3f5d9ba366f5401d1  rounds.jsonl
 ba5ef48963318527ba157d60cf7bdcd212e0137b452210ef120047a4303cd219  clients.csv
-07c7f210b76e85978aa39b8783aa116e8bd17e4b7bb836a49bbe5be7b8cc1f34  model.safetensors
+2ff70442ded30830dde4b45d682a57393cfb4152015c22142c1b30db76aa0812  model.safetensors
 ";
 
 struct Folder(PathBuf);

@@ -65,7 +65,7 @@ pub trait Model: Send + Sync {
         self.tensors().iter().map(Tensor::len).sum()
     }
 
-    /// Draws initial parameters, uniform in ±1/sqrt(fan-in).
+    /// Draws initial parameters, uniform within the limits of their tensors.
     fn initialise(&self, seed: u64) -> Vec<f32> {
         parameters::initialise(&self.tensors(), seed)
     }

@@ -3,24 +3,24 @@
 use gleaner_shared::rng::{Purpose, Rng};
 
 /// One tensor of a flat parameter vector.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Tensor {
     /// What it is called in a saved model.
     pub name: &'static str,
     /// Its dimensions, the slowest first.
     pub shape: Vec<usize>,
-    /// How many inputs feed one of the units it belongs to; scales its first values.
-    pub fan_in: usize,
+    /// Its first values are uniform within plus and minus this.
+    pub limit: f64,
 }
 
 impl Tensor {
     /// Describes a tensor.
     #[must_use]
-    pub fn new(name: &'static str, shape: &[usize], fan_in: usize) -> Self {
+    pub fn new(name: &'static str, shape: &[usize], limit: f64) -> Self {
         Self {
             name,
             shape: shape.to_vec(),
-            fan_in,
+            limit,
         }
     }
 
@@ -37,13 +37,12 @@ impl Tensor {
     }
 }
 
-/// Draws every tensor uniform in ±1/sqrt(fan-in); one stream, tensors in order.
+/// Draws every tensor uniform within its limit; one stream, tensors in order.
 pub(super) fn initialise(tensors: &[Tensor], seed: u64) -> Vec<f32> {
     let mut rng = Rng::stream(seed, Purpose::Initialise, 0, 0);
     let mut values = Vec::with_capacity(tensors.iter().map(Tensor::len).sum());
     for tensor in tensors {
-        let limit = 1.0 / libm::sqrt(tensor.fan_in as f64);
-        let draw = || ((2.0 * rng.uniform() - 1.0) * limit) as f32;
+        let draw = || ((2.0 * rng.uniform() - 1.0) * tensor.limit) as f32;
         values.extend(std::iter::repeat_with(draw).take(tensor.len()));
     }
     values

@@ -112,11 +112,12 @@ pub(super) fn fill(rows: &mut [f32], row: &[f32]) {
     }
 }
 
-/// Turns bytes into [0, 1], with room behind.
+/// Turns bytes into [-1, 1], with room behind. Inputs of one sign would make the loss steep in one
+/// direction of every first-layer unit, and the rate would have to follow that.
 pub(super) fn to_real(image: &[u8; IMAGE]) -> Vec<f32> {
     let mut real = vec![0.0; ROOMY_IMAGE];
     for (to, &from) in real.iter_mut().zip(image) {
-        *to = f32::from(from) / 255.0;
+        *to = f32::from(from) / 127.5 - 1.0;
     }
     real
 }

@@ -47,16 +47,16 @@ const DENSE2: usize = 192;
 impl Model for Cnn {
     fn tensors(&self) -> Vec<Tensor> {
         vec![
-            Tensor::new("conv1", &[5, 5, 3, 64], 75),
-            Tensor::new("conv1_bias", &[64], 75),
-            Tensor::new("conv2", &[5, 5, 64, 64], 1600),
-            Tensor::new("conv2_bias", &[64], 1600),
-            Tensor::new("dense1", &[FEATURES, DENSE1], FEATURES),
-            Tensor::new("dense1_bias", &[DENSE1], FEATURES),
-            Tensor::new("dense2", &[DENSE1, DENSE2], DENSE1),
-            Tensor::new("dense2_bias", &[DENSE2], DENSE1),
-            Tensor::new("dense3", &[DENSE2, CLASSES], DENSE2),
-            Tensor::new("dense3_bias", &[CLASSES], DENSE2),
+            Tensor::new("conv1", &[5, 5, 3, 64], limit(75)),
+            Tensor::new("conv1_bias", &[64], 0.0),
+            Tensor::new("conv2", &[5, 5, 64, 64], limit(1600)),
+            Tensor::new("conv2_bias", &[64], 0.0),
+            Tensor::new("dense1", &[FEATURES, DENSE1], limit(FEATURES)),
+            Tensor::new("dense1_bias", &[DENSE1], 0.0),
+            Tensor::new("dense2", &[DENSE1, DENSE2], limit(DENSE1)),
+            Tensor::new("dense2_bias", &[DENSE2], 0.0),
+            Tensor::new("dense3", &[DENSE2, CLASSES], limit(DENSE2)),
+            Tensor::new("dense3_bias", &[CLASSES], 0.0),
         ]
     }
 
@@ -82,4 +82,12 @@ impl Model for Cnn {
             labels,
         })
     }
+}
+
+/// First weights lie within ±sqrt(3 / fan-in), biases are zero: LeCun's rule. With the perceptron's
+/// ±1/sqrt(fan-in) signals all but vanish on their way through five layers, and training stands
+/// still for its first hundreds of steps; with He's ±sqrt(6 / fan-in) the loss is so steep at first
+/// that the bound finds no plan worth its energy.
+fn limit(fan_in: usize) -> f64 {
+    libm::sqrt(3.0 / fan_in as f64)
 }

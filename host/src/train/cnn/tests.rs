@@ -269,6 +269,7 @@ fn threads_do_not_change_a_bit_and_descent_lowers_the_loss() {
         (trained, evaluation)
     };
     let expected = of(1);
-    assert!(expected.1.loss < expected.0[0].losses[0]);
+    // From weights that are too small two steps would lower it by less than a thousandth.
+    assert!(expected.1.loss < expected.0[0].losses[0] - 0.01);
     assert!(of(4) == expected);
 }

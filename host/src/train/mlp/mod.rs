@@ -58,11 +58,12 @@ impl Mlp {
 
 impl Model for Mlp {
     fn tensors(&self) -> Vec<Tensor> {
+        let (first, second) = (limit(self.inputs), limit(self.hidden));
         vec![
-            Tensor::new("w1", &[self.inputs, self.hidden], self.inputs),
-            Tensor::new("b1", &[self.hidden], self.inputs),
-            Tensor::new("w2", &[self.hidden, self.outputs], self.hidden),
-            Tensor::new("b2", &[self.outputs], self.hidden),
+            Tensor::new("w1", &[self.inputs, self.hidden], first),
+            Tensor::new("b1", &[self.hidden], first),
+            Tensor::new("w2", &[self.hidden, self.outputs], second),
+            Tensor::new("b2", &[self.outputs], second),
         ]
     }
 
@@ -85,4 +86,9 @@ impl Model for Mlp {
         let data = Sparse::new(indices.iter().map(chosen), self.inputs, table);
         Box::new(MlpObjective::new(*self, data))
     }
+}
+
+/// First values of a unit's weights and bias lie within ±1/sqrt(fan-in).
+fn limit(fan_in: usize) -> f64 {
+    1.0 / libm::sqrt(fan_in as f64)
 }
