@@ -15,7 +15,8 @@ fn diagnose(change: impl FnOnce(&mut Bench)) -> Diagnosis {
     change(&mut bench);
     let care = Care {
         patience: Duration::from_secs(20),
-        echo_bytes: 100_000,
+        // More than twice what a board takes at once.
+        echo_bytes: 200_000,
     };
     let folder = Folder::new("doctor");
     examine(&bench, &scenario, &data, care, folder.run().path()).unwrap()
@@ -31,7 +32,7 @@ fn a_healthy_bench_has_nothing_to_mend() {
         "no key",
         "in-process",
         "samples",
-        "100000 bytes there and back",
+        "200000 bytes there and back",
     ] {
         assert!(text.contains(words), "{words} in\n{text}");
     }

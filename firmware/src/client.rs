@@ -9,6 +9,7 @@ use gleaner_shared::wire::message::{
     DeclineReason, DeviceToHost, HostToDevice, ModelHash, Offer, Order, OrderReply, Payload,
     Provision, RejectReason, Report,
 };
+use gleaner_shared::wire::transfer::Accepted;
 use heapless::Deque;
 
 use crate::data::{Flashed, LocalData};
@@ -352,7 +353,14 @@ impl<'a, M: Retained> Client<'a, M> {
             Some(_) if offer.payload == Payload::Echo && self.phase != Phase::Idle => {
                 link.reject(RejectReason::Busy)
             }
-            Some(memory) => link.accept(memory.local.bytes()).map(drop),
+            Some(memory) => {
+                let accepted = link.accept(memory.local.bytes());
+                // What is here already does not come again; a change is applied once.
+                if accepted == Ok(Accepted::Complete) && offer.payload != Payload::Update {
+                    self.receive(offer, memory);
+                }
+                accepted.map(drop)
+            }
         };
         // A full queue drops the answer; the sender asks again.
         let _ = answer;
