@@ -28,6 +28,19 @@ pub enum LinkKind {
     Simulated,
 }
 
+impl LinkKind {
+    /// Returns the word that stands for it in the file.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Serial => "serial",
+            Self::Tcp => "tcp",
+            Self::Emulated => "emulated",
+            Self::Simulated => "simulated",
+        }
+    }
+}
+
 /// A chip a client runs on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

@@ -6,6 +6,7 @@
 mod entry;
 mod error;
 mod init;
+mod private;
 mod profile;
 
 use std::path::Path;
@@ -16,6 +17,7 @@ use crate::emulator::image::EmulatedBoard;
 pub use entry::{Chip, Entry, LinkKind, SecretKey};
 pub use error::BenchError;
 pub use init::{from_ports, template};
+pub use private::write_private;
 
 /// A bench.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -1,8 +1,7 @@
 //! One run of a bench from start to report, and the same run replayed from its log.
 
-use std::fs::{self, OpenOptions};
-use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::fs;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
@@ -12,7 +11,7 @@ use super::replay::{Record, ReplayFleet};
 use super::setup::{self, Options, SetupError};
 use super::stop::Stop;
 use super::told::{self, Hearer};
-use crate::bench::{Bench, BenchError};
+use crate::bench::{Bench, BenchError, write_private};
 use crate::data::Dataset;
 use crate::engine::{Engine, EngineError};
 use crate::link::faults::FaultCounters;
@@ -118,7 +117,9 @@ pub fn run(
     };
     // A crash may have come between the scenario and the bench.
     if !directory.file(BENCH).is_file() {
-        keep_private(&directory.file(BENCH), &bench.to_toml())?;
+        let path = directory.file(BENCH);
+        write_private(&path, &bench.to_toml())
+            .map_err(|source| StationError::File { path, source })?;
     }
     let journal = Journal::open(&directory.file(EVENTS), after_round)?;
     let (news, heard) = told::channel();
@@ -154,23 +155,6 @@ fn pump(mut journal: Journal, mut heard: Hearer, mut listener: Listener) -> Join
             }
         }
     })
-}
-
-/// Writes a file only its owner may read, for it holds keys; whoever reads it sees all of it.
-fn keep_private(path: &Path, text: &str) -> Result<(), StationError> {
-    let temporary = path.with_extension("tmp");
-    let mut options = OpenOptions::new();
-    options.write(true).create(true).truncate(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options
-        .open(&temporary)
-        .and_then(|mut file| file.write_all(text.as_bytes()))
-        .and_then(|()| fs::rename(&temporary, path))
-        .map_err(|source| StationError::File {
-            path: path.to_owned(),
-            source,
-        })
 }
 
 /// What a replay found.

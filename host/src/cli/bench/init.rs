@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 
-use crate::bench::{from_ports, template};
+use crate::bench::{from_ports, template, write_private};
 
 /// Where to write.
 #[derive(Debug, clap::Args)]
@@ -24,7 +24,8 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     );
     let ports = tokio_serial::available_ports().context("the system does not list its ports")?;
     let found = from_ports(&ports)?;
-    let (bench, head) = if found.clients.is_empty() {
+    let found_nothing = found.clients.is_empty();
+    let (bench, head) = if found_nothing {
         let head = "# Nothing is plugged in: two emulated boards and a simulated client, to start \
                     with.\n\n";
         (template(), head)
@@ -33,12 +34,16 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
             "# Who takes part. Keys are secret: every board gets its own with its shard.\n\n";
         (found, head)
     };
-    std::fs::write(&args.out, format!("{head}{}", bench.to_toml()))
+    if found_nothing {
+        println!("nothing is plugged in: this bench emulates its boards");
+    }
+    write_private(&args.out, &format!("{head}{}", bench.to_toml()))
         .with_context(|| format!("cannot write {file}"))?;
     for entry in &bench.clients {
-        let place = entry
-            .place()
-            .map_or_else(|| "no port".to_owned(), |place| place.to_string());
+        let place = match entry.place() {
+            Some(place) => place.to_string(),
+            None => entry.link.word().to_owned(),
+        };
         println!("client {}  {:<12} {place}", entry.id, entry.name);
     }
     println!("{file} is written; run it with `gleaner run --bench {file}`");
