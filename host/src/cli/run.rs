@@ -90,6 +90,8 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
 /// Runs the scenario of `args` on a bench.
 pub(super) fn on_bench(bench: &Bench, args: &RoundArgs) -> anyhow::Result<ExitCode> {
     let scenario = args.resolve(bench)?;
+    // It may take minutes: a directory chosen before would no longer be a fresh one.
+    prepare(&bench.emulated())?;
     let directory = match &args.out {
         Some(path) => RunDirectory::new(path),
         None => fresh_directory(&args.scenario.preset, &scenario),
@@ -120,6 +122,7 @@ impl RoundArgs {
 pub(super) fn resume(directory: &RunDirectory, output: OutputArgs) -> anyhow::Result<ExitCode> {
     let bench = Bench::read(&directory.file(execute::BENCH))?;
     let scenario = crate::run::scenario_of(directory)?;
+    prepare(&bench.emulated())?;
     let line = LineArgs {
         pace: Pace::Fast,
         faults: Faults::default(),
@@ -139,7 +142,6 @@ fn carry_out(
     let data = world::load_data(scenario)?;
     let options = line.options(output.threads);
     let screen = !output.quiet && !output.json && !line.plain && std::io::stdout().is_terminal();
-    prepare(&bench.emulated())?;
     let stop = Stop::on_signals();
     let follow = |audience: Audience<'_>| {
         execute::run(scenario, bench, &data, directory, &options, audience)

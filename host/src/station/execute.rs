@@ -128,33 +128,46 @@ pub fn run(
         listener,
         stop,
     } = audience;
-    let pump = pump(journal, heard, listener);
+    let pump = Pump::start(journal, heard, listener);
     let told = (news, stop);
     let mut assembly = setup::assemble(scenario, bench, data, options, directory.path(), told)?;
     let begin = if resumed { run::resume } else { run::start };
     let world = &mut assembly.world;
     let outcome = begin(scenario, world, directory, options.threads, observer);
     let faults = Arc::clone(&assembly.faults);
-    // With the last sender gone the pump has heard everything.
     drop(assembly);
-    let _ = pump.join();
+    drop(pump);
     let outcome = outcome?;
     Ok(Finished { outcome, faults })
 }
 
-fn pump(mut journal: Journal, mut heard: Hearer, mut listener: Listener) -> JoinHandle<()> {
-    std::thread::spawn(move || {
-        let mut complained = false;
-        while let Some(news) = heard.wait() {
-            listener(&news);
-            if let Err(error) = journal.append(&news)
-                && !complained
-            {
-                complained = true;
-                eprintln!("{EVENTS} is no longer written: {error}");
+/// Writes the log and tells the listener, in a thread of its own. Dropping it waits until the last
+/// teller is gone and everything was heard, so that the log is closed with the run.
+struct Pump(Option<JoinHandle<()>>);
+
+impl Pump {
+    fn start(mut journal: Journal, mut heard: Hearer, mut listener: Listener) -> Self {
+        Self(Some(std::thread::spawn(move || {
+            let mut complained = false;
+            while let Some(news) = heard.wait() {
+                listener(&news);
+                if let Err(error) = journal.append(&news)
+                    && !complained
+                {
+                    complained = true;
+                    eprintln!("{EVENTS} is no longer written: {error}");
+                }
             }
+        })))
+    }
+}
+
+impl Drop for Pump {
+    fn drop(&mut self) {
+        if let Some(thread) = self.0.take() {
+            let _ = thread.join();
         }
-    })
+    }
 }
 
 /// What a replay found.

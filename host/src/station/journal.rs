@@ -1,7 +1,7 @@
 //! The event log, `events.jsonl`: one line per thing that happened, with the wall time since the
 //! session began.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -44,6 +44,15 @@ pub enum JournalError {
         /// What the system said.
         source: io::Error,
     },
+    /// Another run writes it.
+    #[error(
+        "{}: another run is writing here; wait for its end, or choose another directory with --out",
+        path.display()
+    )]
+    InUse {
+        /// The file.
+        path: PathBuf,
+    },
     /// A line is not what was written.
     #[error("{}, line {line}: {what}", path.display())]
     Line {
@@ -64,7 +73,8 @@ pub struct Journal {
 }
 
 impl Journal {
-    /// Opens the log for a session that continues after a round; 0 is a new run.
+    /// Opens the log for a session that continues after a round; 0 is a new run. Until it is
+    /// dropped nobody else may open it, so that no two runs share a directory.
     ///
     /// # Errors
     /// Names the file.
@@ -79,6 +89,11 @@ impl Journal {
             .append(true)
             .open(path)
             .map_err(failed)?;
+        // A file system without locks keeps nobody out.
+        if let Err(TryLockError::WouldBlock) = file.try_lock() {
+            let path = path.to_owned();
+            return Err(JournalError::InUse { path });
+        }
         let mut journal = Self {
             file,
             begin: Instant::now(),
@@ -184,6 +199,17 @@ mod tests {
             })
             .collect();
         assert_eq!(kinds, [None, Some(1), None, Some(3)]);
+        std::fs::remove_file(&path).unwrap();
+    }
+
+    #[test]
+    fn a_log_is_written_by_one_run_at_a_time() {
+        let path = std::env::temp_dir().join(format!("gleaner-two-runs-{}", std::process::id()));
+        let first = Journal::open(&path, 0).unwrap();
+        let refused = Journal::open(&path, 0).unwrap_err();
+        assert!(matches!(refused, JournalError::InUse { .. }), "{refused}");
+        drop(first);
+        Journal::open(&path, 0).unwrap();
         std::fs::remove_file(&path).unwrap();
     }
 
