@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use super::run::LineArgs;
 use super::simulate::{OutputArgs, carry_out, show};
 use crate::run::{RunDirectory, outcome_of, resume, scenario_of};
 use crate::station::execute::BENCH;
@@ -12,6 +13,8 @@ use crate::station::execute::BENCH;
 pub struct Args {
     /// Directory of the run.
     directory: PathBuf,
+    #[command(flatten)]
+    line: LineArgs,
     #[command(flatten)]
     output: OutputArgs,
 }
@@ -23,7 +26,7 @@ pub struct Args {
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let directory = RunDirectory::new(&args.directory);
     if directory.file(BENCH).is_file() && !directory.is_complete() {
-        return super::run::resume(&directory, args.output);
+        return super::run::resume(&directory, args.line, args.output);
     }
     let scenario = scenario_of(&directory)?;
     let outcome = if directory.is_complete() {

@@ -119,16 +119,14 @@ impl RoundArgs {
 }
 
 /// Continues the run of a bench in a directory.
-pub(super) fn resume(directory: &RunDirectory, output: OutputArgs) -> anyhow::Result<ExitCode> {
+pub(super) fn resume(
+    directory: &RunDirectory,
+    line: LineArgs,
+    output: OutputArgs,
+) -> anyhow::Result<ExitCode> {
     let bench = Bench::read(&directory.file(execute::BENCH))?;
     let scenario = crate::run::scenario_of(directory)?;
     prepare(&bench.emulated())?;
-    let line = LineArgs {
-        pace: Pace::Fast,
-        faults: Faults::default(),
-        wall_limit_s: 300,
-        plain: false,
-    };
     carry_out(&bench, &scenario, directory, line, output)
 }
 
