@@ -228,6 +228,24 @@ async fn a_silent_board_is_lost_for_the_round_with_a_reason_and_the_next_round_g
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_board_that_is_not_there_holds_up_one_round_and_not_every_round() {
+    let (socket, plug) = memory::socket();
+    let (board, _heard) = start(Endpoint::new(Place::Memory(socket)), KEY);
+    let mut waited = Vec::new();
+    for round in 0..3 {
+        let begin = tokio::time::Instant::now();
+        assert!(matches!(board.work(job(round)).await, Outcome::Missing(_)));
+        waited.push(begin.elapsed().as_secs());
+    }
+    assert_eq!(waited, [60, 10, 10]);
+    tokio::spawn(async move {
+        let mut client = Client::new(3, KEY, TIMING, BYTES);
+        let _ = client.serve(plug.plug_in().await.unwrap()).await;
+    });
+    assert!(matches!(board.work(job(3)).await, Outcome::Done(..)));
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_board_that_falls_silent_with_messages_waiting_for_it_is_lost_for_the_round() {
     let (socket, plug) = memory::socket();
     let (board, _heard) = start(Endpoint::new(Place::Memory(socket)), KEY);

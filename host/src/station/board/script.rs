@@ -56,7 +56,7 @@ impl Board {
     /// Runs the script once, from whatever the board has already done.
     async fn attempt(&mut self, job: &Job) -> Attempt {
         let missing = |reason: String| Attempt::Done(Outcome::Missing(reason));
-        if timeout(job.limits.connect, self.connected()).await.is_err() {
+        if !self.connected_within(job.limits.connect).await {
             return missing(format!("not connected: {}", self.complaint));
         }
         if let Some(wrong) = self.wrong_shard() {

@@ -20,6 +20,10 @@ const ROOM_WAIT: Duration = Duration::from_millis(20);
 /// Between two attempts to open a line, at first and at most.
 const REOPEN: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(2));
 
+/// How long a round waits for a board that an earlier one waited for in vain: long enough for one
+/// that is back to be found and to greet.
+const RETURN: Duration = Duration::from_secs(10);
+
 /// What is known since the session opened.
 #[derive(Debug, Default)]
 pub(super) struct Session {
@@ -48,6 +52,8 @@ pub(super) struct Board {
     openings: u32,
     reopen_at: Instant,
     reopen_wait: Duration,
+    /// Whether it was waited for in vain since it was last heard of.
+    absent: bool,
     /// The last thing that went wrong, for the reason of an absence.
     pub(super) complaint: String,
     pub(super) session: Session,
@@ -69,6 +75,7 @@ impl Board {
             openings: 0,
             reopen_at: Instant::now(),
             reopen_wait: REOPEN.0,
+            absent: false,
             complaint: "it has not been heard of yet".to_owned(),
             session: Session::default(),
             sessions: 0,
@@ -164,6 +171,7 @@ impl Board {
     }
 
     fn greeted(&mut self, hello: Hello) {
+        self.absent = false;
         // A gateway may answer for a board that is not there: only the board's own word counts.
         self.reopen_wait = REOPEN.0;
         self.session = Session::default();
@@ -313,5 +321,17 @@ impl Board {
         while !self.session.provisioned {
             self.turn().await;
         }
+    }
+
+    /// Waits for a board that is not there; the rounds after that do not wait as long again.
+    pub(super) async fn connected_within(&mut self, limit: Duration) -> bool {
+        let limit = if self.absent {
+            limit.min(RETURN)
+        } else {
+            limit
+        };
+        let connected = timeout(limit, self.connected()).await.is_ok();
+        self.absent = !connected;
+        connected
     }
 }
