@@ -216,6 +216,14 @@ impl Entry {
         self.place().map(|place| place.to_string())
     }
 
+    fn has_port(&self) -> bool {
+        let address = self.address.as_deref().unwrap_or_default();
+        let port = address
+            .rsplit_once(':')
+            .map(|(_, port)| port.parse::<u16>());
+        matches!(port, Some(Ok(_)))
+    }
+
     pub(super) fn check(&self) -> Result<(), String> {
         let serial = self.usb_serial.is_some() || self.path.is_some();
         match self.link {
@@ -224,6 +232,10 @@ impl Entry {
             }
             LinkKind::Tcp if self.address.is_none() => {
                 return Err("link = \"tcp\" needs address = \"host:port\"".to_owned());
+            }
+            LinkKind::Tcp if !self.has_port() => {
+                let address = self.address.as_deref().unwrap_or_default();
+                return Err(format!("address = \"{address}\"; use \"host:port\""));
             }
             LinkKind::Emulated if self.chip.and_then(Chip::emulator).is_none() => {
                 return Err("link = \"emulated\" needs chip = rp2040 or m4".to_owned());

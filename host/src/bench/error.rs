@@ -27,10 +27,12 @@ pub enum BenchError {
         file: String,
     },
     /// One entry is wrong.
-    #[error("{file}: client \"{name}\": {what}")]
+    #[error("{file}, line {line}: client \"{name}\": {what}")]
     Entry {
         /// The file.
         file: String,
+        /// Where the entry begins in it.
+        line: usize,
         /// The entry.
         name: String,
         /// What is wrong and what would be right.

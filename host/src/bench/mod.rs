@@ -3,6 +3,7 @@
 //! One list holds boards on serial ports, peers behind TCP, emulated boards and simulated
 //! clients; a client's number decides which share of the data it owns.
 
+mod check;
 mod entry;
 mod error;
 mod init;
@@ -12,20 +13,29 @@ mod profile;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
+use toml::Spanned;
 
 use crate::emulator::image::EmulatedBoard;
+use check::Checked;
 pub use entry::{Chip, Entry, LinkKind, SecretKey};
 pub use error::BenchError;
 pub use init::{from_ports, template};
 pub use private::write_private;
 
 /// A bench.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Bench {
     /// Everybody, in any order.
-    #[serde(default, rename = "client")]
+    #[serde(rename = "client")]
     pub clients: Vec<Entry>,
+}
+
+/// A bench as it is read: every client with its place in the text.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Listed {
+    #[serde(default, rename = "client")]
+    clients: Vec<Spanned<Entry>>,
 }
 
 impl Bench {
@@ -42,7 +52,7 @@ impl Bench {
     /// Reads and checks a file.
     ///
     /// # Errors
-    /// Names file, entry and field.
+    /// Names file, line, entry and field.
     pub fn read(path: &Path) -> Result<Self, BenchError> {
         let file = path.display().to_string();
         let text = std::fs::read_to_string(path).map_err(|source| BenchError::File {
@@ -55,13 +65,24 @@ impl Bench {
     /// Reads and checks the text of a file.
     ///
     /// # Errors
-    /// Names file, entry and field.
+    /// Names file, line, entry and field.
     pub fn parse(text: &str, file: &str) -> Result<Self, BenchError> {
-        let mut bench: Self = toml::from_str(text).map_err(|error| BenchError::Syntax {
+        let listed: Listed = toml::from_str(text).map_err(|error| BenchError::Syntax {
             file: file.to_owned(),
             what: error.to_string(),
         })?;
-        bench.check(file)?;
+        let line = |at: usize| 1 + text[..at].matches('\n').count();
+        let located = listed.clients.into_iter();
+        let (lines, clients): (Vec<usize>, Vec<Entry>) = located
+            .map(|entry| (line(entry.span().start), entry.into_inner()))
+            .unzip();
+        let mut bench = Self { clients };
+        let checked = Checked {
+            file,
+            clients: &bench.clients,
+            lines: &lines,
+        };
+        checked.check()?;
         bench.clients.sort_by_key(|entry| entry.id);
         Ok(bench)
     }
@@ -79,9 +100,12 @@ impl Bench {
     /// Lists the names there are.
     pub fn named(&self, name: &str) -> Result<&Entry, BenchError> {
         let found = self.clients.iter().find(|entry| entry.name == name);
-        found.ok_or_else(|| BenchError::NoSuchName {
-            name: name.to_owned(),
-            names: list(self.clients.iter().map(|entry| entry.name.as_str())),
+        found.ok_or_else(|| {
+            let names = self.clients.iter().map(|entry| entry.name.as_str());
+            BenchError::NoSuchName {
+                name: name.to_owned(),
+                names: names.collect::<Vec<_>>().join(", "),
+            }
         })
     }
 
@@ -91,65 +115,6 @@ impl Bench {
         let entry = self.clients.iter().find(|entry| entry.id == client)?;
         entry.key.map(|key| key.0)
     }
-
-    fn check(&self, file: &str) -> Result<(), BenchError> {
-        let wrong = |entry: &Entry, what: String| BenchError::Entry {
-            file: file.to_owned(),
-            name: entry.name.clone(),
-            what,
-        };
-        if self.clients.is_empty() {
-            return Err(BenchError::Empty {
-                file: file.to_owned(),
-            });
-        }
-        for entry in &self.clients {
-            entry.check().map_err(|what| wrong(entry, what))?;
-            let count = u32::try_from(self.clients.len()).unwrap_or(u32::MAX);
-            if entry.id >= count {
-                let what = format!(
-                    "id = {} but there are {count} clients; use 0 to {}",
-                    entry.id,
-                    count - 1
-                );
-                return Err(wrong(entry, what));
-            }
-        }
-        self.check_unique(file, "name", |entry| Some(entry.name.clone()))?;
-        self.check_unique(file, "id", |entry| Some(entry.id.to_string()))?;
-        self.check_unique(file, "place", Entry::place_text)
-    }
-
-    /// Two clients of one name, number or place cannot be told apart.
-    fn check_unique(
-        &self,
-        file: &str,
-        field: &'static str,
-        value: impl Fn(&Entry) -> Option<String>,
-    ) -> Result<(), BenchError> {
-        for (at, entry) in self.clients.iter().enumerate() {
-            let Some(wanted) = value(entry) else { continue };
-            let same = self.clients.iter().skip(at + 1);
-            let same: Vec<&str> = same
-                .filter(|other| value(other).as_ref() == Some(&wanted))
-                .map(|other| other.name.as_str())
-                .collect();
-            if !same.is_empty() {
-                let candidates = std::iter::once(entry.name.as_str()).chain(same);
-                return Err(BenchError::Ambiguous {
-                    file: file.to_owned(),
-                    field,
-                    value: wanted,
-                    candidates: list(candidates),
-                });
-            }
-        }
-        Ok(())
-    }
-}
-
-fn list<'a>(names: impl Iterator<Item = &'a str>) -> String {
-    names.collect::<Vec<_>>().join(", ")
 }
 
 #[cfg(test)]
@@ -212,6 +177,10 @@ mod tests {
             ),
             (entry("link = \"serial\""), "usb_serial or path"),
             (entry("link = \"tcp\""), "address"),
+            (
+                entry("link = \"tcp\"\naddress = \"localhost\""),
+                "\"localhost\"; use \"host:port\"",
+            ),
             (entry("link = \"emulated\""), "chip"),
             (
                 entry("link = \"emulated\"\nchip = \"stm32l4r5\""),
@@ -238,6 +207,15 @@ mod tests {
     }
 
     #[test]
+    fn a_wrong_client_is_named_with_its_line() {
+        let found = complaint(&MIXED.replace("link = \"simulated\"", "link = \"emulated\""));
+        assert!(
+            found.starts_with("bench.toml, line 11: client \"spare\": "),
+            "{found}"
+        );
+    }
+
+    #[test]
     fn entries_that_cannot_be_told_apart_are_listed() {
         let entry = |name: &str, id: u32, rest: &str| {
             format!("[[client]]\nname = \"{name}\"\nid = {id}\nlink = \"serial\"\n{rest}\n")
@@ -245,13 +223,13 @@ mod tests {
         let same_id = entry("a", 0, "path = \"/dev/x\"") + &entry("b", 0, "path = \"/dev/y\"");
         let found = complaint(&same_id);
         assert!(
-            found.contains("id = 0") && found.contains("a, b"),
+            found.contains("id = 0") && found.contains("a (line 1), b (line 6)"),
             "{found}"
         );
         let same_place = entry("a", 0, "path = \"/dev/x\"") + &entry("b", 1, "path = \"/dev/x\"");
         let found = complaint(&same_place);
         assert!(
-            found.contains("/dev/x") && found.contains("a, b"),
+            found.contains("/dev/x") && found.contains("a (line 1), b (line 6)"),
             "{found}"
         );
     }
