@@ -228,6 +228,16 @@ impl Observer for StopAfter {
     }
 }
 
+/// Keeps the rounds it saw.
+#[derive(Default)]
+struct Seen(Vec<u32>);
+
+impl Observer for Seen {
+    fn round(&mut self, log: &gleaner_host::engine::RoundLog) {
+        self.0.push(log.round.round);
+    }
+}
+
 #[test]
 fn a_run_that_died_goes_on_from_its_checkpoint_to_the_same_bits() {
     let scenario = scenario("cre", 6);
@@ -260,8 +270,10 @@ fn a_run_that_died_goes_on_from_its_checkpoint_to_the_same_bits() {
     )
     .unwrap();
     assert_eq!(finished.outcome.model_sha256, expected);
-    let verdict = execute::verify(&directory, 1).unwrap();
+    let mut seen = Seen::default();
+    let verdict = execute::verify_before(&mut seen, &directory, 1).unwrap();
     assert_eq!(verdict.replayed, expected);
+    assert_eq!(seen.0, [0, 1, 2, 3, 4, 5, 6]);
     assert_eq!(
         folder.file(RunDirectory::CLIENTS),
         alone.file(RunDirectory::CLIENTS)

@@ -1,12 +1,14 @@
 //! `gleaner verify`: replays a run over real links from its event log.
 
+use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::ensure;
 
+use super::progress::Progress;
 use crate::run::RunDirectory;
-use crate::station::execute::verify;
+use crate::station::execute::verify_before;
 use crate::station::journal::EVENTS;
 
 /// Which run.
@@ -27,7 +29,11 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         "{} holds no {EVENTS}: only runs of `gleaner run` and `gleaner emulate --run` can be replayed",
         args.directory.display()
     );
-    let verdict = verify(&directory, args.threads)?;
+    // Where there is no bar, the verdict is all there is to say.
+    let mut progress = Progress::new(!std::io::stderr().is_terminal());
+    let verdict = verify_before(&mut progress, &directory, args.threads);
+    progress.finish();
+    let verdict = verdict?;
     println!("orders    {} replayed", verdict.orders);
     println!("recorded  sha256 {}", verdict.recorded);
     println!("replayed  sha256 {}", verdict.replayed);

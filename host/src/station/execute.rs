@@ -186,6 +186,18 @@ pub struct Verdict {
 /// # Errors
 /// Names the round and client where log and replay part, or the file that cannot be read.
 pub fn verify(directory: &RunDirectory, threads: usize) -> Result<Verdict, StationError> {
+    verify_before(&mut run::Silent, directory, threads)
+}
+
+/// The same before an observer's eyes.
+///
+/// # Errors
+/// As [`verify`].
+pub fn verify_before(
+    observer: &mut dyn Observer,
+    directory: &RunDirectory,
+    threads: usize,
+) -> Result<Verdict, StationError> {
     let path = directory.path().to_owned();
     let scenario = run::scenario_of(directory)?;
     if !directory.is_complete() {
@@ -201,8 +213,9 @@ pub fn verify(directory: &RunDirectory, threads: usize) -> Result<Verdict, Stati
     })?;
     let model = world.model.clone();
     let mut engine = Engine::new(&scenario, &mut *world.fleet, &*world.examiner, model);
+    observer.started(0, scenario.run.rounds);
     while !engine.is_finished() {
-        engine.step()?;
+        engine.step()?.iter().for_each(|log| observer.round(log));
     }
     let about = run::about(&scenario);
     let replayed = encode_model(engine.state().model(), &world.tensors, &about);
