@@ -55,11 +55,17 @@ fn every_ailment_is_named_with_its_cure() {
         .collect();
     assert_eq!(
         ailing[..2],
-        [("client-0", "session"), ("client-1", "session")]
+        [("client-0", "session"), ("client-1", "link")],
+        "{diagnosis}"
     );
     assert_eq!(ailing[2], ("client-3", "shard"), "{diagnosis}");
     let text = diagnosis.to_string();
-    for words in ["different keys", "refused", "of client 1", "-> "] {
+    for words in [
+        "different keys",
+        "refused",
+        "correct address",
+        "of client 1",
+    ] {
         assert!(text.contains(words), "{words} in\n{text}");
     }
 }

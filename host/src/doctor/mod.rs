@@ -17,6 +17,7 @@ use crate::link::{Endpoint, Place};
 use crate::scenario::Scenario;
 use crate::station::Handle;
 use crate::station::board::{Identity, Standing};
+use crate::station::news::What;
 use crate::station::setup::{SetupError, shards, start_machine};
 use crate::station::told;
 
@@ -86,6 +87,9 @@ impl fmt::Display for Diagnosis {
     }
 }
 
+/// The check that there is a line to the board.
+const LINK: &str = "link";
+
 /// How thorough to be.
 #[derive(Clone, Copy, Debug)]
 pub struct Care {
@@ -117,62 +121,65 @@ pub fn examine(
         let shard = &shards[entry.id as usize];
         findings.extend(probe::look(entry));
         let mut machine = None;
-        let place = match entry.link {
+        let (place, seen) = match entry.link {
             LinkKind::Simulated => {
-                findings.push(Finding::good(entry, "link", "simulated: always there"));
+                findings.push(Finding::good(entry, LINK, "simulated: always there"));
                 continue;
             }
             LinkKind::Emulated => match start_machine(entry, shard, folder) {
                 Ok(Some(started)) => {
-                    findings.push(Finding::good(entry, "link", "the emulator starts"));
                     let address = started.link().to_string();
                     machine = Some(started);
-                    Place::Tcp(address)
+                    (Place::Tcp(address), "the emulator starts".to_owned())
                 }
                 Ok(None) => continue,
                 Err(SetupError::Emulator { source, .. }) => {
                     let fix = "cargo xtask setup";
-                    findings.push(Finding::bad(entry, "link", source.to_string(), fix));
+                    findings.push(Finding::bad(entry, LINK, source.to_string(), fix));
                     continue;
                 }
                 Err(other) => return Err(other),
             },
-            LinkKind::Serial | LinkKind::Tcp => match entry.place() {
-                Some(place) => {
-                    let finding = look_for(entry, &place);
-                    let absent = finding.fix.is_some();
-                    findings.push(finding);
-                    if absent {
+            LinkKind::Serial | LinkKind::Tcp => {
+                let Some(place) = entry.place() else { continue };
+                match look_for(&place) {
+                    Ok(seen) => (place, seen),
+                    Err(seen) => {
+                        findings.push(Finding::bad(entry, LINK, seen, link_fix(entry)));
                         continue;
                     }
-                    place
                 }
-                None => continue,
-            },
+            }
         };
-        let talk = talk(entry, place, scenario, shard, care);
+        let talk = talk(entry, (place, seen), scenario, shard, care);
         findings.extend(runtime.block_on(talk));
         drop(machine);
     }
     Ok(Diagnosis(findings))
 }
 
-/// Looks whether the port exists and may be opened.
-fn look_for(entry: &Entry, place: &Place) -> Finding {
+/// Looks whether the port exists; says where it is, or what there is instead.
+fn look_for(place: &Place) -> Result<String, String> {
     let Place::Serial(address) = place else {
-        return Finding::good(entry, "link", place.to_string());
+        return Ok(place.to_string());
     };
-    let fix = "plug the board in, correct usb_serial or path, or get the right to open the port";
     match address.find() {
-        Ok(path) if Path::new(&path).exists() => Finding::good(entry, "link", path),
-        Ok(path) => Finding::bad(entry, "link", format!("{path} does not exist"), fix),
-        Err(error) => Finding::bad(entry, "link", error.to_string(), fix),
+        Ok(path) if Path::new(&path).exists() => Ok(path),
+        Ok(path) => Err(format!("{path} does not exist")),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+fn link_fix(entry: &Entry) -> &'static str {
+    match entry.link {
+        LinkKind::Tcp => "start what listens there, or correct address",
+        _ => "plug the board in, correct usb_serial or path, or get the right to open the port",
     }
 }
 
 async fn talk(
     entry: &Entry,
-    place: Place,
+    (place, seen): (Place, String),
     scenario: &Scenario,
     shard: &[u8],
     care: Care,
@@ -190,13 +197,20 @@ async fn talk(
         shard_crc: None,
     };
     let standing = Standing::new(PicoJoules::from_joules(entry.stored_j()), storage);
-    let (news, _heard) = told::channel();
+    let (news, mut heard) = told::channel();
     let board = Handle::spawn(identity, standing, news);
     let hello = match board.greet(care.patience).await {
         Ok(hello) => hello,
         Err(reason) => {
+            let mut news = std::iter::from_fn(|| heard.try_next());
+            if !news.any(|news| matches!(news.what, What::Opened { .. })) {
+                return vec![Finding::bad(entry, LINK, reason, link_fix(entry))];
+            }
             let fix = "flash the firmware of this revision, check key and baud, or reset the board";
-            return vec![Finding::bad(entry, "session", reason, fix)];
+            return vec![
+                Finding::good(entry, LINK, seen),
+                Finding::bad(entry, "session", reason, fix),
+            ];
         }
     };
     let key = if hello.secure {
@@ -205,6 +219,7 @@ async fn talk(
         "no key"
     };
     let mut findings = vec![
+        Finding::good(entry, LINK, seen),
         Finding::good(entry, "session", format!("{}, {key}", hello.version)),
         Finding::good(
             entry,
