@@ -13,6 +13,7 @@ use tokio::runtime::Runtime;
 
 use crate::bench::{Bench, Entry, LinkKind};
 use crate::data::Dataset;
+use crate::flash::check_room;
 use crate::link::{Endpoint, Place};
 use crate::scenario::Scenario;
 use crate::station::Handle;
@@ -254,7 +255,10 @@ fn shard_finding(entry: &Entry, hello: &Hello, shard: &[u8]) -> Finding {
                     let seen = format!("{seen}; this scenario's has {:08x}", header.crc);
                     Finding::bad(entry, CHECK, seen, fix)
                 }
-                _ => Finding::good(entry, CHECK, seen),
+                _ => match entry.chip.map(|chip| check_room(chip.board(), shard)) {
+                    Some(Err(fix)) => Finding::bad(entry, CHECK, seen, fix.to_string()),
+                    _ => Finding::good(entry, CHECK, seen),
+                },
             }
         }
     }

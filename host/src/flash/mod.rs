@@ -29,24 +29,32 @@ pub struct ShardTooLarge {
     pub samples: u32,
 }
 
-/// Returns a shard as the part of a board's flash it is for.
+/// Checks that a board can hold a shard and train on it.
 ///
 /// # Errors
-/// When the board could not train on so many samples.
-pub fn shard_part(board: Board, shard: Vec<u8>) -> Result<Part, ShardTooLarge> {
-    let header = ShardHeader::from_bytes(&shard);
+/// When it has too many samples.
+pub fn check_room(board: Board, shard: &[u8]) -> Result<(), ShardTooLarge> {
+    let header = ShardHeader::from_bytes(shard);
     let (client, samples) = header.map_or((0, 0), |header| (header.client, header.samples));
-    let room = board.shard_flash();
-    if samples as usize > board.most_samples() || shard.len() > room.len() {
+    if samples as usize > board.most_samples() || shard.len() > board.shard_flash().len() {
         return Err(ShardTooLarge {
             board,
             client,
             samples,
         });
     }
+    Ok(())
+}
+
+/// Returns a shard as the part of a board's flash it is for.
+///
+/// # Errors
+/// As [`check_room`].
+pub fn shard_part(board: Board, shard: Vec<u8>) -> Result<Part, ShardTooLarge> {
+    check_room(board, &shard)?;
     Ok(Part {
         what: "shard",
-        address: room.start,
+        address: board.shard_flash().start,
         bytes: shard,
     })
 }

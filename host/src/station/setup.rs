@@ -16,6 +16,7 @@ use crate::data::Dataset;
 use crate::emulator::EmulatorError;
 use crate::emulator::machine::Machine;
 use crate::engine::FleetError;
+use crate::flash::{ShardTooLarge, check_room};
 use crate::link::faults::{FaultCounters, Faults};
 use crate::link::{Endpoint, Place};
 use crate::scenario::{Override, Scenario};
@@ -32,6 +33,14 @@ pub enum SetupError {
     /// A shard cannot be made.
     #[error(transparent)]
     Shard(#[from] ShardBuildError),
+    /// A board has no room for its shard.
+    #[error("client \"{name}\": {source}")]
+    Room {
+        /// The client.
+        name: String,
+        /// How much is too much, and what to lower.
+        source: ShardTooLarge,
+    },
     /// An emulator does not start.
     #[error("client \"{name}\": {source}")]
     Emulator {
@@ -132,6 +141,10 @@ pub fn start_machine(
     let Some(board) = entry.chip.and_then(|chip| chip.emulator()) else {
         return Ok(None);
     };
+    check_room(board.board(), shard).map_err(|source| SetupError::Room {
+        name: entry.name.clone(),
+        source,
+    })?;
     let file = |path: &Path| {
         let path = path.to_owned();
         move |source| SetupError::File { path, source }
@@ -223,4 +236,32 @@ pub fn assemble(
 fn shard_crc(shard: &[u8]) -> Option<u32> {
     let shard = gleaner_shared::shard::Shard::open(shard).ok()?;
     Some(body_crc(shard.pixels(), shard.labels()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bench::Chip;
+
+    #[test]
+    fn an_emulated_board_is_not_started_with_more_samples_than_it_takes() {
+        let samples = ClientSamples {
+            client: 0,
+            inputs: 784,
+            classes: 10,
+            pixels: &vec![0; 784 * 1_101],
+            labels: &[0; 1_101],
+            key: None,
+        };
+        let shard = image(&samples).unwrap();
+        let chip = Some(Chip::Rp2040);
+        let entry = Entry::new("pico".to_owned(), 0, LinkKind::Emulated, chip);
+        let nowhere = Path::new("/nowhere");
+        let refused = start_machine(&entry, &shard, nowhere).unwrap_err();
+        let words = refused.to_string();
+        assert!(
+            words.contains("\"pico\"") && words.contains("at most 1100"),
+            "{words}"
+        );
+    }
 }

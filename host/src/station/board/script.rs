@@ -228,7 +228,9 @@ fn why(reason: &DeclineReason) -> String {
     match reason {
         DeclineReason::Energy(shortfall) => shortfall.to_string(),
         DeclineReason::NotProvisioned => "it was not provisioned".to_owned(),
-        DeclineReason::Shard(_) => "its shard does not fit".to_owned(),
+        DeclineReason::Shard(_) => {
+            "its shard does not fit: `gleaner flash` says how to make a smaller one".to_owned()
+        }
         DeclineReason::Model => "it does not hold the model".to_owned(),
         DeclineReason::Stale { newest } => format!("it has closed round {newest} already"),
         DeclineReason::Busy { round } => format!("it is busy with round {round}"),
