@@ -246,8 +246,7 @@ impl What {
                 let equal = radio_model_j == radio_board_j && harvest_model_j == harvest_board_j;
                 let verdict = if equal { "equal" } else { "DIFFERENT" };
                 format!(
-                    "ledgers: upload and income {verdict}, computing {:.3} mJ measured, {:.3} mJ \
-                     modelled",
+                    "upload and income {verdict}; computing {:.3} mJ, modelled {:.3} mJ",
                     compute_board_j * 1e3,
                     compute_model_j * 1e3
                 )

@@ -10,22 +10,33 @@ use ratatui::widgets::{Axis, Block, Cell, Chart, Dataset, GraphType, Paragraph, 
 use super::state::{BoardState, ViewState};
 
 /// Cells of a progress bar.
-const BAR: usize = 16;
+const BAR: usize = 6;
+/// Rows the accuracy needs with its frame.
+const ACCURACY: u16 = 6;
 
 /// Draws everything.
 pub fn draw(frame: &mut Frame<'_>, state: &ViewState) {
     let boards = u16::try_from(state.boards.len()).unwrap_or(u16::MAX);
+    let boards = boards.saturating_add(3);
+    // On a low screen the log gives way first.
+    let room = frame
+        .area()
+        .height
+        .saturating_sub(boards.saturating_add(ACCURACY));
     let [top, middle, bottom] = Layout::vertical([
-        Constraint::Length(boards.saturating_add(3)),
-        Constraint::Min(6),
-        Constraint::Length(10),
+        Constraint::Length(boards),
+        Constraint::Min(ACCURACY),
+        Constraint::Length(room.clamp(4, 10)),
     ])
     .areas(frame.area());
     draw_boards(frame, top, state);
     draw_accuracy(frame, middle, state);
+    let newest = usize::from(bottom.height.saturating_sub(2));
+    let older = state.lines.len().saturating_sub(newest);
     let lines: Vec<Line<'_>> = state
         .lines
         .iter()
+        .skip(older)
         .map(|line| Line::raw(line.as_str()))
         .collect();
     let log = Paragraph::new(lines).block(Block::bordered().title(" log "));
@@ -33,14 +44,15 @@ pub fn draw(frame: &mut Frame<'_>, state: &ViewState) {
 }
 
 fn draw_boards(frame: &mut Frame<'_>, area: Rect, state: &ViewState) {
+    // The usual 80 columns hold every word and figure; what is left goes to the names.
     let widths = [
-        Constraint::Min(12),
-        Constraint::Length(20),
-        Constraint::Length(20),
-        Constraint::Length(8),
-        Constraint::Length(10),
-        Constraint::Length(22),
+        Constraint::Min(11),
+        Constraint::Length(15),
+        Constraint::Length(14),
         Constraint::Length(7),
+        Constraint::Length(8),
+        Constraint::Length(11),
+        Constraint::Length(6),
     ];
     let head = [
         "client", "state", "store", "channel", "power", "progress", "rounds",
@@ -62,11 +74,11 @@ fn draw_boards(frame: &mut Frame<'_>, area: Rect, state: &ViewState) {
 fn row(board: &BoardState) -> Row<'_> {
     let colour = match (board.present, board.doing.as_str()) {
         (false, _) => Color::Red,
-        (_, "training" | "uploading" | "receiving the model") => Color::Yellow,
+        (_, "training" | "uploading" | "downloading") => Color::Yellow,
         _ => Color::Green,
     };
     let store = match board.stored_j {
-        Some(stored) => format!("{stored:.3} of {:.0} J", board.storage_j),
+        Some(stored) => format!("{stored:.3}/{:.0} J", board.storage_j),
         None => "-".to_owned(),
     };
     let or_dash = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
@@ -127,6 +139,35 @@ mod tests {
     use ratatui::Terminal;
     use ratatui::backend::TestBackend;
 
+    fn screen(state: &ViewState, width: u16, height: u16) -> String {
+        let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
+        terminal.draw(|frame| draw(frame, state)).unwrap();
+        let cells = terminal.backend().buffer().content().iter();
+        cells.map(|cell| cell.symbol()).collect()
+    }
+
+    #[test]
+    fn eighty_columns_cut_no_word_and_no_figure() {
+        let mut state = ViewState::new(&template());
+        let board = &mut state.boards[0];
+        board.doing = "lost this round".to_owned();
+        board.stored_j = Some(999.978);
+        board.power_w = Some(0.1995);
+        board.progress = Some(1.0);
+        board.rounds = 123_456;
+        let text = screen(&state, 80, 24);
+        for words in [
+            "lost this round",
+            "999.978/1000 J",
+            "199.5 mW",
+            "###### 100%",
+            "123456",
+            "simulated-2",
+        ] {
+            assert!(text.contains(words), "{words} in {text}");
+        }
+    }
+
     #[test]
     fn boards_accuracy_and_log_are_on_the_screen() {
         let mut state = ViewState::new(&template());
@@ -135,20 +176,30 @@ mod tests {
         state.boards[0].progress = Some(0.5);
         state.boards[0].channel = Some(2);
         state.note("pico-0: hello".to_owned());
-        let mut terminal = Terminal::new(TestBackend::new(110, 30)).unwrap();
-        terminal.draw(|frame| draw(frame, &state)).unwrap();
-        let buffer = terminal.backend().buffer();
-        let text: String = buffer.content().iter().map(|cell| cell.symbol()).collect();
+        let text = screen(&state, 110, 30);
         for words in [
             "pico-0",
             "m4-1",
             "3 of 10 rounds done",
-            "########........  50%",
+            "###...  50%",
             "61.5 %",
             "hello",
         ] {
             assert!(text.contains(words), "{words} in {text}");
         }
+    }
+
+    #[test]
+    fn a_low_screen_keeps_every_board_and_the_newest_line() {
+        let mut state = ViewState::new(&template());
+        state.boards = vec![state.boards[0].clone(); 10];
+        state.boards[9].name = "the last".to_owned();
+        (0..8).for_each(|line| state.note(format!("line {line}")));
+        let text = screen(&state, 80, 24);
+        for words in ["the last", "line 7"] {
+            assert!(text.contains(words), "{words} in {text}");
+        }
+        assert!(!text.contains("line 0"), "{text}");
     }
 
     #[test]

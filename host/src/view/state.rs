@@ -18,7 +18,7 @@ pub struct BoardState {
     pub doing: String,
     /// Whether it is there.
     pub present: bool,
-    /// Joules in its store, if it told.
+    /// Joules in its store, where there is one.
     pub stored_j: Option<f64>,
     /// Joules its store can hold.
     pub storage_j: f64,
@@ -62,7 +62,8 @@ impl ViewState {
                 _ => "not connected".to_owned(),
             },
             present: entry.link == LinkKind::Simulated,
-            stored_j: None,
+            // What a simulated client's store holds is not told round by round.
+            stored_j: (entry.link != LinkKind::Simulated).then(|| entry.stored_j()),
             storage_j: entry.storage_j,
             channel: None,
             power_w: None,
@@ -119,7 +120,7 @@ impl ViewState {
                 return;
             }
             What::Sending { .. } => {
-                board.doing = "receiving the model".to_owned();
+                board.doing = "downloading".to_owned();
                 board.progress = None;
                 return;
             }
@@ -146,7 +147,7 @@ impl ViewState {
                 board.progress = None;
             }
             What::Missing { .. } => {
-                board.doing = "lost for the round".to_owned();
+                board.doing = "lost this round".to_owned();
                 board.progress = None;
             }
             What::Uploaded { .. } => {
@@ -167,8 +168,10 @@ impl ViewState {
             self.accuracy
                 .push((f64::from(log.round.round), 100.0 * accuracy));
         }
+        // Round 0 introduces the clients; it is none of the rounds to do.
+        let counts = log.round.round > 0;
         for (board, row) in self.boards.iter_mut().zip(&log.clients) {
-            board.rounds += u32::from(row.state == ClientState::Trained);
+            board.rounds += u32::from(counts && row.state == ClientState::Trained);
             (board.channel, board.power_w, board.progress) = (None, None, None);
             if board.present && board.doing != "simulated" {
                 board.doing = "ready".to_owned();
