@@ -254,3 +254,22 @@ impl What {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_event_stands_in_the_manual() {
+        let manual = include_str!("../../../docs/hil.md");
+        let unknown = serde_json::json!({"event": "?"});
+        let listed = serde_json::from_value::<What>(unknown).unwrap_err();
+        let listed = listed.to_string();
+        // unknown variant `?`, expected one of `opened`, `gone`, ...
+        let events: Vec<&str> = listed.split('`').skip(3).step_by(2).collect();
+        assert!(events.contains(&"reconciled"), "{listed}");
+        for event in events {
+            assert!(manual.contains(&format!("| `{event}` |")), "{event}");
+        }
+    }
+}
