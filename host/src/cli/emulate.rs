@@ -115,7 +115,7 @@ fn serve(args: &Args, mut bench: Bench) -> anyhow::Result<ExitCode> {
     std::fs::write(&args.bench, bench.to_toml())
         .with_context(|| format!("cannot write {}", args.bench.display()))?;
     println!(
-        "\n{} is written; now type, with the same preset and seed:\n  gleaner run --bench {}\n\
+        "\n{} is written; now type, with the same --preset, --seed and --set:\n  gleaner run --bench {}\n\
          The boards run until standard input ends (Ctrl-D) or Ctrl-C.",
         args.bench.display(),
         args.bench.display()
