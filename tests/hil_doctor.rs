@@ -1,10 +1,16 @@
 //! The doctor's findings, with boards that are well and boards that are not.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use gleaner_host::bench::{Bench, SecretKey};
 use gleaner_host::doctor::{Care, Diagnosis, examine};
+use gleaner_host::link::Endpoint;
+use gleaner_host::link::faults::{FaultCounters, Faults};
+use gleaner_host::station::board::{Identity, Standing};
+use gleaner_host::station::{Handle, told};
 use gleaner_host::world;
+use gleaner_shared::units::PicoJoules;
 use gleaner_tests::folder::Folder;
 use gleaner_tests::mixed;
 
@@ -68,4 +74,39 @@ fn every_ailment_is_named_with_its_cure() {
     ] {
         assert!(text.contains(words), "{words} in\n{text}");
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_echo_comes_back_over_a_line_that_is_cut() {
+    let scenario = mixed::scenario("cre", 1);
+    let data = world::load_data(&scenario).unwrap();
+    let (bench, _boards) = mixed::bench(&scenario, &data);
+    let entry = &bench.clients[1];
+    let counters = Arc::new(FaultCounters::default());
+    let faults = Faults {
+        cut: 0.02,
+        seed: 3,
+        ..Faults::default()
+    };
+    let endpoint = Endpoint::new(entry.place().unwrap());
+    let storage = PicoJoules::from_joules(entry.storage_j);
+    let identity = Identity {
+        client: entry.id,
+        endpoint: endpoint.with_faults(faults, Arc::clone(&counters)),
+        key: entry.wire_key(),
+        timing: entry.timing(),
+        seed: 1,
+        storage,
+        income: PicoJoules::ZERO,
+        cost: entry.cost_model(&scenario),
+        shard_crc: None,
+    };
+    let (news, _heard) = told::channel();
+    let board = Handle::spawn(identity, Standing::new(storage, storage), news);
+    for piece in 0..3 {
+        let echo = board.echo(&[piece; 40_000], Duration::from_secs(120)).await;
+        assert!(echo.is_ok(), "{echo:?}");
+    }
+    let cuts = counters.read()[4];
+    assert!(cuts > 0, "{:?}", counters.read());
 }

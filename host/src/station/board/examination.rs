@@ -23,11 +23,19 @@ impl Board {
         limit: Duration,
     ) -> Result<Duration, String> {
         let begin = Instant::now();
-        match timeout(limit, self.echo_once(&bytes)).await {
+        match timeout(limit, self.insist_on_echo(&bytes)).await {
             Err(_) => Err(format!("no echo within {} s", limit.as_secs())),
-            Ok(Err(Interrupted)) => Err(format!("interrupted: {}", self.complaint)),
-            Ok(Ok(back)) if back == *bytes => Ok(begin.elapsed()),
-            Ok(Ok(_)) => Err("the echo differs from what was sent".to_owned()),
+            Ok(back) if back == *bytes => Ok(begin.elapsed()),
+            Ok(_) => Err("the echo differs from what was sent".to_owned()),
+        }
+    }
+
+    /// Sends bytes there and back, over as many sessions as it takes.
+    async fn insist_on_echo(&mut self, bytes: &Arc<[u8]>) -> Vec<u8> {
+        loop {
+            if let Ok(back) = self.echo_once(bytes).await {
+                return back;
+            }
         }
     }
 
@@ -37,8 +45,13 @@ impl Board {
         self.session.expects = Some((Payload::Echo, 0, bytes.len()));
         loop {
             self.session.rejected = None;
-            let offered = self.peer.offer(Payload::Echo, 0, Arc::clone(bytes));
-            offered.map_err(|_| Interrupted)?;
+            while self
+                .peer
+                .offer(Payload::Echo, 0, Arc::clone(bytes))
+                .is_err()
+            {
+                self.wait_for_room().await?;
+            }
             self.until(|session| session.received.is_some() || session.rejected.is_some())
                 .await?;
             if let Some(back) = self.session.received.take() {
