@@ -46,16 +46,16 @@ pub fn draw(frame: &mut Frame<'_>, state: &ViewState) {
 fn draw_boards(frame: &mut Frame<'_>, area: Rect, state: &ViewState) {
     // The usual 80 columns hold every word and figure; what is left goes to the names.
     let widths = [
-        Constraint::Min(11),
+        Constraint::Min(12),
         Constraint::Length(15),
-        Constraint::Length(14),
+        Constraint::Length(13),
         Constraint::Length(7),
         Constraint::Length(8),
         Constraint::Length(11),
         Constraint::Length(6),
     ];
     let head = [
-        "client", "state", "store", "channel", "power", "progress", "rounds",
+        "client", "state", "store J", "channel", "power", "progress", "rounds",
     ];
     let title = match state.total {
         0 => " starting; q leaves ".to_owned(),
@@ -78,7 +78,7 @@ fn row(board: &BoardState) -> Row<'_> {
         _ => Color::Green,
     };
     let store = match board.stored_j {
-        Some(stored) => format!("{stored:.3}/{:.0} J", board.storage_j),
+        Some(stored) => format!("{stored:.3}/{:.0}", board.storage_j),
         None => "-".to_owned(),
     };
     let or_dash = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
@@ -151,14 +151,14 @@ mod tests {
         let mut state = ViewState::new(&template());
         let board = &mut state.boards[0];
         board.doing = "lost this round".to_owned();
-        board.stored_j = Some(999.978);
+        board.stored_j = Some(1_000.0);
         board.power_w = Some(0.1995);
         board.progress = Some(1.0);
         board.rounds = 123_456;
         let text = screen(&state, 80, 24);
         for words in [
             "lost this round",
-            "999.978/1000 J",
+            "1000.000/1000",
             "199.5 mW",
             "###### 100%",
             "123456",

@@ -121,7 +121,7 @@ impl ViewState {
             }
             What::Sending { .. } => {
                 board.doing = "downloading".to_owned();
-                board.progress = None;
+                (board.channel, board.power_w, board.progress) = (None, None, None);
                 return;
             }
             What::Sent | What::Arrived { .. } | What::Absent { .. } => return,
@@ -211,6 +211,9 @@ mod tests {
             (state.boards[0].doing.as_str(), state.boards[0].progress),
             ("uploading", Some(0.5))
         );
+        let (bytes, whole) = (39_776, false);
+        hear(&mut state, What::Sending { bytes, whole });
+        assert_eq!(state.boards[0].channel, None, "of the round before");
         let reason = "unplugged".to_owned();
         hear(&mut state, What::Gone { reason });
         assert!(!state.boards[0].present);
