@@ -264,17 +264,21 @@ fn shard_finding(entry: &Entry, hello: &Hello, shard: &[u8]) -> Finding {
     }
 }
 
+/// Bytes `from..from + len` of an echo. No piece equals another, for what a board holds already
+/// is not sent again and would make its line look fast.
+fn pattern(from: usize, len: usize) -> Vec<u8> {
+    let byte = |at: usize| ((at as u32).wrapping_mul(2_654_435_761) >> 24) as u8;
+    (from..from + len).map(byte).collect()
+}
+
 /// Sends bytes there and back in pieces the board can hold.
 async fn echo(entry: &Entry, board: &Handle, hello: &Hello, care: Care) -> Finding {
     const CHECK: &str = "echo";
     let piece = (hello.largest_transfer as usize).clamp(1, gleaner_shared::wire::MAX_TRANSFER);
-    let bytes: Vec<u8> = (0..piece as u32)
-        .map(|i| (i.wrapping_mul(2_654_435_761) >> 24) as u8)
-        .collect();
     let (mut sent, mut taken) = (0, Duration::ZERO);
     while sent < care.echo_bytes {
         let len = piece.min(care.echo_bytes - sent);
-        match board.echo(&bytes[..len], care.patience).await {
+        match board.echo(&pattern(sent, len), care.patience).await {
             Ok(elapsed) => taken += elapsed,
             Err(reason) => {
                 let seen = format!("after {sent} bytes: {reason}");
@@ -289,4 +293,15 @@ async fn echo(entry: &Entry, board: &Handle, hello: &Hello, care: Care) -> Findi
         taken.as_secs_f64()
     );
     Finding::good(entry, CHECK, seen)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_of_an_echo_differ() {
+        assert_eq!(pattern(0, 3)[1..], pattern(1, 2));
+        assert_ne!(pattern(0, 1_000), pattern(79_640, 1_000));
+    }
 }
