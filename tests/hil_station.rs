@@ -23,11 +23,11 @@ const TIMING: Timing = Timing::for_bit_rate(921_600);
 const BYTES: usize = 39_776;
 const STORE: PicoJoules = PicoJoules(1_000_000);
 
-fn identity(endpoint: Endpoint, key: Key) -> Identity {
+fn identity(endpoint: Endpoint) -> Identity {
     Identity {
         client: 3,
         endpoint,
-        key,
+        key: KEY,
         timing: TIMING,
         seed: 1,
         storage: STORE,
@@ -76,19 +76,22 @@ fn closing(round: u32) -> Closing {
     }
 }
 
-fn start(endpoint: Endpoint, key: Key) -> (Handle, Hearer) {
+fn start(endpoint: Endpoint) -> (Handle, Hearer) {
     let (news, heard) = told::channel();
     let standing = Standing::new(PicoJoules(500), STORE);
-    (
-        Handle::spawn(identity(endpoint, key), standing, news),
-        heard,
-    )
+    (Handle::spawn(identity(endpoint), standing, news), heard)
+}
+
+/// Starts the task of client 3 and returns where its board is plugged in.
+fn plugged() -> (Handle, Hearer, memory::Plug) {
+    let (socket, plug) = memory::socket();
+    let (board, heard) = start(Endpoint::new(Place::Memory(socket)));
+    (board, heard, plug)
 }
 
 /// Starts the task of client 3 with `client` on its line.
 fn board_with(mut client: Client) -> Handle {
-    let (socket, plug) = memory::socket();
-    let (board, _heard) = start(Endpoint::new(Place::Memory(socket)), KEY);
+    let (board, _heard, plug) = plugged();
     tokio::spawn(async move {
         let _ = client.serve(plug.plug_in().await.unwrap()).await;
     });
@@ -118,8 +121,7 @@ async fn work(board: &Handle, rounds: u32) {
 
 #[tokio::test(start_paused = true)]
 async fn rounds_run_over_a_clean_line_and_changes_follow_the_first_model() {
-    let (socket, plug) = memory::socket();
-    let (board, mut heard) = start(Endpoint::new(Place::Memory(socket)), KEY);
+    let (board, mut heard, plug) = plugged();
     let served = tokio::spawn(async move {
         let mut client = Client::new(3, KEY, TIMING, BYTES);
         let _ = client.serve(plug.plug_in().await.unwrap()).await;
@@ -155,7 +157,7 @@ async fn loss_duplicates_and_flipped_bits_change_nothing_but_time() {
         };
         let endpoint = Endpoint::new(Place::Memory(socket));
         let endpoint = endpoint.with_faults(faults, Arc::clone(&counters));
-        let (board, _heard) = start(endpoint, KEY);
+        let (board, _heard) = start(endpoint);
         let served = tokio::spawn(async move {
             let mut client = Client::new(3, KEY, TIMING, BYTES);
             let _ = client.serve(plug.plug_in().await.unwrap()).await;
@@ -183,7 +185,7 @@ async fn a_line_that_is_cut_again_and_again_loses_no_round_and_doubles_none() {
         ..Faults::default()
     };
     let endpoint = Endpoint::new(Place::Memory(socket));
-    let (board, mut heard) = start(endpoint.with_faults(faults, Arc::clone(&counters)), KEY);
+    let (board, mut heard) = start(endpoint.with_faults(faults, Arc::clone(&counters)));
     let served = tokio::spawn(async move {
         let mut client = Client::new(3, KEY, TIMING, BYTES);
         // Every other time it also loses its power.
@@ -211,8 +213,7 @@ async fn a_line_that_is_cut_again_and_again_loses_no_round_and_doubles_none() {
 
 #[tokio::test(start_paused = true)]
 async fn a_silent_board_is_lost_for_the_round_with_a_reason_and_the_next_round_goes_on() {
-    let (socket, plug) = memory::socket();
-    let (board, mut heard) = start(Endpoint::new(Place::Memory(socket)), KEY);
+    let (board, mut heard, plug) = plugged();
     let silent = plug.plug_in().await.unwrap();
     let Outcome::Missing(reason) = board.work(job(0)).await else {
         panic!("a silent board cannot train");
@@ -229,8 +230,7 @@ async fn a_silent_board_is_lost_for_the_round_with_a_reason_and_the_next_round_g
 
 #[tokio::test(start_paused = true)]
 async fn a_board_that_is_not_there_holds_up_one_round_and_not_every_round() {
-    let (socket, plug) = memory::socket();
-    let (board, _heard) = start(Endpoint::new(Place::Memory(socket)), KEY);
+    let (board, _heard, plug) = plugged();
     let mut waited = Vec::new();
     for round in 0..3 {
         let begin = tokio::time::Instant::now();
@@ -247,8 +247,7 @@ async fn a_board_that_is_not_there_holds_up_one_round_and_not_every_round() {
 
 #[tokio::test(start_paused = true)]
 async fn a_board_that_falls_silent_with_messages_waiting_for_it_is_lost_for_the_round() {
-    let (socket, plug) = memory::socket();
-    let (board, _heard) = start(Endpoint::new(Place::Memory(socket)), KEY);
+    let (board, _heard, plug) = plugged();
     let (gone, silence) = tokio::sync::oneshot::channel::<()>();
     tokio::spawn(async move {
         let mut client = Client::new(3, KEY, TIMING, BYTES);
@@ -277,8 +276,7 @@ async fn a_board_that_falls_silent_with_messages_waiting_for_it_is_lost_for_the_
 
 #[tokio::test(start_paused = true)]
 async fn a_board_that_never_lasts_long_enough_is_lost_for_the_round() {
-    let (socket, plug) = memory::socket();
-    let (board, _heard) = start(Endpoint::new(Place::Memory(socket)), KEY);
+    let (board, _heard, plug) = plugged();
     tokio::spawn(async move {
         while let Ok(line) = plug.plug_in().await {
             let (hears, says) = tokio::io::split(line);
@@ -381,7 +379,7 @@ mod pty {
         std::fs::create_dir_all(&folder).unwrap();
         let link = folder.join("board");
         let _ = std::fs::remove_file(&link);
-        let (board, mut heard) = start(serial(&link), KEY);
+        let (board, mut heard) = start(serial(&link));
         let mut client = Client::new(3, KEY, TIMING, BYTES);
         for round in 0..3 {
             let (near, path) = pair();
