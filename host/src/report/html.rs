@@ -19,16 +19,18 @@ h1 { font-size: 26px; margin: 0 0 4px; }
 h2 { font-size: 19px; margin: 40px 0 8px; }
 p { margin: 6px 0 14px; max-width: 72ch; }
 .lead { color: #52606d; margin-bottom: 24px; }
-figure { margin: 18px 0; padding: 14px 14px 8px; background: #fff; border: 1px solid #e4e7eb; border-radius: 8px; }
-figure svg { width: 100%; height: auto; display: block; }
+figure { margin: 18px 0; padding: 14px 14px 8px; background: #fff; border: 1px solid #e4e7eb; border-radius: 8px; overflow-x: auto; }
+figure svg { width: 100%; min-width: 600px; height: auto; display: block; }
 figcaption { color: #52606d; font-size: 14px; padding: 6px 8px 6px; }
 .wide { overflow-x: auto; background: #fff; border: 1px solid #e4e7eb; border-radius: 8px; padding: 6px 12px; }
 table { border-collapse: collapse; width: 100%; font-size: 13.5px; font-variant-numeric: tabular-nums; }
 th, td { padding: 6px 7px; text-align: right; border-bottom: 1px solid #e4e7eb; }
 td { white-space: nowrap; }
+@media (max-width: 520px) { td:first-child { white-space: normal; } }
 th { color: #52606d; font-weight: 600; vertical-align: bottom; }
 th:first-child, td:first-child { text-align: left; }
 tbody tr:last-child td { border-bottom: 0; }
+.wide + p { margin-top: 14px; }
 details { background: #fff; border: 1px solid #e4e7eb; border-radius: 8px; padding: 10px 14px; }
 pre { font-size: 12.5px; overflow-x: auto; }
 code { font-size: 0.92em; }

@@ -34,6 +34,18 @@ impl Scale {
         }
     }
 
+    /// Covers exactly `low..=high` with ticks at whole numbers only, for rounds.
+    #[must_use]
+    pub fn whole(low: f64, high: f64, ticks: usize) -> Self {
+        let margin = if high > low { 0.0 } else { 0.5 };
+        let (low, high) = (low - margin, high + margin);
+        Self {
+            low,
+            high,
+            step: round_step(low, high, ticks).max(1.0),
+        }
+    }
+
     /// Returns where `value` lies between the ends, 0 to 1.
     #[must_use]
     pub fn part(&self, value: f64) -> f64 {
@@ -48,10 +60,17 @@ impl Scale {
         (first..=last).map(|n| n as f64 * self.step).collect()
     }
 
-    /// Writes a tick with as many decimals as the step needs.
+    /// Writes a tick with as many decimals as the step needs; more than four would not fit beside
+    /// the axis.
     #[must_use]
     pub fn label(&self, tick: f64) -> String {
-        let decimals = (-self.step.log10().floor()).clamp(0.0, 9.0) as usize;
+        if self.step < 1e-4 {
+            return match tick {
+                0.0 => "0".to_owned(),
+                _ => format!("{tick:.1e}"),
+            };
+        }
+        let decimals = (-self.step.log10().floor()).clamp(0.0, 4.0) as usize;
         format!("{tick:.decimals$}")
     }
 }
@@ -152,6 +171,27 @@ mod tests {
             [50.0, 100.0, 150.0, 200.0]
         );
         assert_eq!(Scale::round(0.0, 0.8, 4).label(0.2), "0.2");
+    }
+
+    #[test]
+    fn rounds_are_never_split() {
+        assert_eq!(Scale::whole(1.0, 3.0, 10).ticks(), [1.0, 2.0, 3.0]);
+        assert_eq!(Scale::whole(30.0, 30.0, 10).ticks(), [30.0]);
+        assert_eq!(
+            Scale::whole(1.0, 200.0, 4).ticks(),
+            [50.0, 100.0, 150.0, 200.0]
+        );
+    }
+
+    #[test]
+    fn labels_of_tiny_steps_stay_short() {
+        let scale = Scale::round(0.0, 8.6e-6, 5);
+        let labels: Vec<String> = scale
+            .ticks()
+            .iter()
+            .map(|&tick| scale.label(tick))
+            .collect();
+        assert_eq!(labels[..3], ["0", "2.0e-6", "4.0e-6"]);
     }
 
     #[test]

@@ -7,6 +7,9 @@ use super::theme::{
     AXIS, INK, LEFT, PLOT_HEIGHT, RIGHT, SOFT_INK, TEXT, TITLE, WIDTH, colour, text_width,
 };
 
+/// Labels below bars may shrink to this size.
+const SMALLEST_LABEL: f64 = 10.0;
+
 /// One bar.
 #[derive(Clone, Debug)]
 pub struct BarGroup {
@@ -67,13 +70,15 @@ impl BarChart {
             .iter()
             .map(|bar| text_width(&bar.label, TEXT))
             .fold(0.0, f64::max);
-        let label_every = ((widest + 8.0) / slot).ceil().max(1.0) as usize;
+        // Names shrink a little before any is left out.
+        let size = (TEXT * (slot - 8.0) / widest).clamp(SMALLEST_LABEL, TEXT);
+        let label_every = ((widest * size / TEXT + 8.0) / slot - 1e-9).ceil().max(1.0) as usize;
         for (n, bar) in self.bars.iter().enumerate() {
             self.draw_bar(&mut svg, &frame, bar, LEFT + n as f64 * slot, slot);
             if n % label_every == 0 {
                 let middle = LEFT + (n as f64 + 0.5) * slot;
                 let below = frame.bottom() + 19.0;
-                svg.text((middle, below), Anchor::Middle, TEXT, SOFT_INK, &bar.label);
+                svg.text((middle, below), Anchor::Middle, size, SOFT_INK, &bar.label);
             }
         }
         svg.line(
@@ -140,6 +145,28 @@ impl BarChart {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_scheduler_is_named_below_its_bar() {
+        let bars = crate::scenario::Scheduler::ALL.iter().map(|name| BarGroup {
+            label: name.to_string(),
+            parts: vec![1.0],
+            reference: None,
+        });
+        let svg = BarChart {
+            title: String::new(),
+            x_label: String::new(),
+            y_label: String::new(),
+            parts: vec!["Jain's index".into()],
+            reference: String::new(),
+            bars: bars.collect(),
+            note: String::new(),
+        }
+        .render();
+        for name in crate::scenario::Scheduler::ALL {
+            assert!(svg.contains(&format!(">{name}</text>")), "{name}");
+        }
+    }
 
     #[test]
     fn parts_are_stacked_and_named() {

@@ -114,12 +114,8 @@ impl LineChart {
                 .map(|point| point.0)
         };
         let (low, high) = extent(points());
-        if self
-            .series
-            .iter()
-            .any(|series| matches!(series.mark, Mark::Line))
-        {
-            Scale::exact(low, high, 10)
+        if points().all(|x| x.fract() == 0.0) {
+            Scale::whole(low, high, 10)
         } else {
             let margin = ((high - low) * 0.03).max(1e-9);
             Scale::exact(low - margin, high + margin, 10)
@@ -175,6 +171,8 @@ fn draw(svg: &mut Svg, frame: &Frame, series: &Series) {
             .for_each(|&at| svg.circle(at, radius, fill, stroke));
     };
     match series.mark {
+        // One point makes no line.
+        Mark::Line | Mark::Dashed if points.len() == 1 => circles(2.6, ink, "none"),
         Mark::Line => svg.polyline(&points, ink, 1.8, dash(series.colour)),
         Mark::Dashed => svg.polyline(&points, ink, 1.6, "7 4"),
         Mark::Dots => circles(2.6, ink, "none"),
@@ -266,6 +264,12 @@ mod tests {
         )]);
         assert!(!svg.contains("NaN") && !svg.contains("inf"));
         assert!(!chart(Vec::new()).contains("NaN"));
+    }
+
+    #[test]
+    fn a_single_point_is_seen() {
+        let svg = chart(vec![Series::line("x", 0, vec![(1.0, 2.0)])]);
+        assert_eq!(svg.matches("<circle").count(), 1);
     }
 
     #[test]
