@@ -80,7 +80,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let partition = partition::split(&plan, &set.train.labels, set.classes, args.seed)?;
     let table = Table::of(&partition, &set.train.labels, set.classes);
     if let Some(path) = &args.svg {
-        let title = format!("{}, {scheme:?}, seed {}", set.name, args.seed);
+        let title = format!("{}, {scheme}, seed {}", set.name, args.seed);
         std::fs::write(path, plot::svg(&table, &title))
             .with_context(|| format!("cannot write {}", path.display()))?;
     }

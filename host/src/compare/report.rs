@@ -3,8 +3,8 @@
 use std::fs;
 
 use super::{Row, charts};
-use crate::report::Page;
 use crate::report::table::Table;
+use crate::report::{Page, counted, setting};
 use crate::run::{RunDirectory, RunError, Summary, write_atomically};
 use crate::scenario::{BaselinePower, Scenario, Scheduler};
 
@@ -97,26 +97,19 @@ fn page(scenario: &Scenario, rows: &[Row]) -> Page {
         .max()
         .unwrap_or(0);
     let lead = format!(
-        "{} rounds, {} clients on {} channels, {} on {}, non-IID degree {}, {} each.",
-        scenario.run.rounds,
-        scenario.clients.count,
-        scenario.link.channels,
-        scenario.learning.model,
-        scenario.data.dataset,
-        scenario.partition.non_iid_degree,
-        if seeds == 1 {
-            "one seed".to_owned()
-        } else {
-            format!("{seeds} seeds")
-        },
+        "{}, {}, {} each.",
+        counted(scenario.run.rounds, "round"),
+        setting(scenario),
+        counted(seeds, "seed"),
     );
     let mut page = Page::new("Schedulers compared", &lead);
     page.table(&table(rows));
     page.paragraph(
-        "Figures are means over the seeds, with the sample standard deviation where there is a \
-         plus-minus. Accuracy of the last tenth is the mean over the last tenth of the rounds; \
-         clients and epochs are per round; fairness is Jain's index of how often clients took \
-         part; C5 is broken for a client while it has spent more than it harvested.",
+        "Figures are means over the seeds, with the sample standard deviation behind a \
+         plus-minus where there are several. Accuracy of the last tenth is the mean over the last \
+         tenth of the rounds; clients and epochs are per round; fairness is Jain's index of how \
+         often clients took part; C5 is broken for a client while it has spent more than it \
+         harvested.",
     );
     if let Some(text) = saving(rows) {
         page.paragraph(&text);

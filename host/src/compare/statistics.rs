@@ -3,6 +3,8 @@
 /// Mean and sample standard deviation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Statistic {
+    /// How many values there are.
+    pub count: usize,
     /// The mean.
     pub mean: f64,
     /// The sample standard deviation; 0 of a single value.
@@ -24,17 +26,22 @@ impl Statistic {
         } else {
             0.0
         };
-        Self { mean, deviation }
+        Self {
+            count: values.len(),
+            mean,
+            deviation,
+        }
     }
 
-    /// Writes `mean ± deviation` with the given decimals and factor.
+    /// Writes `mean ± deviation` with the given decimals and factor; the mean alone where there
+    /// is no spread to know.
     #[must_use]
     pub fn text(&self, factor: f64, decimals: usize) -> String {
-        format!(
-            "{:.decimals$} \u{b1} {:.decimals$}",
-            self.mean * factor,
-            self.deviation * factor
-        )
+        let mean = format!("{:.decimals$}", self.mean * factor);
+        if self.count < 2 {
+            return mean;
+        }
+        format!("{mean} \u{b1} {:.decimals$}", self.deviation * factor)
     }
 }
 
@@ -48,11 +55,16 @@ mod tests {
         assert_eq!(
             statistic,
             Statistic {
+                count: 3,
                 mean: 2.0,
                 deviation: 1.0
             }
         );
         assert_eq!(statistic.text(10.0, 1), "20.0 \u{b1} 10.0");
-        assert_eq!(Statistic::of(&[5.0]).deviation, 0.0);
+    }
+
+    #[test]
+    fn one_seed_shows_no_spread() {
+        assert_eq!(Statistic::of(&[5.0]).text(1.0, 1), "5.0");
     }
 }

@@ -3,6 +3,8 @@
 //! Every split is disjoint, a pure function of (plan, labels, seed), and made of indices into
 //! the training set. One scheme per file: [`degree`], [`iid`], [`dirichlet`], [`shards`].
 
+use std::fmt::{self, Display, Formatter};
+
 pub mod degree;
 pub mod dirichlet;
 pub mod iid;
@@ -31,6 +33,17 @@ pub enum Scheme {
         /// Pieces per client.
         per_client: usize,
     },
+}
+
+impl Display for Scheme {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Degree { degree } => write!(f, "non-IID degree {degree}"),
+            Self::Iid => write!(f, "IID samples"),
+            Self::Dirichlet { alpha } => write!(f, "Dirichlet samples, alpha {alpha}"),
+            Self::Shards { per_client } => write!(f, "samples in {per_client} shards each"),
+        }
+    }
 }
 
 /// A split to be made.

@@ -247,8 +247,7 @@ fn loss(run: &RunData) -> Chart {
         caption.push_str(
             " The dashed line is what Corollary 1 promises for the plan that was chosen. Its \
              constant B1 is tuned (an honest ||theta - theta*|| makes \"nobody trains\" \
-             optimal), so with 0.3 the \"bound\" lies below the loss early on: read it as the \
-             optimiser's yardstick, not as a guarantee.",
+             optimal): read the line as the optimiser's yardstick, not as a guarantee.",
         );
     }
     Chart {

@@ -11,4 +11,4 @@ pub mod table;
 
 pub use charts::{Chart, run_charts};
 pub use html::{Page, escape};
-pub use run::{RunData, summary_table, write_run};
+pub use run::{RunData, counted, setting, summary_table, write_run};

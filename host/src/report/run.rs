@@ -13,6 +13,7 @@ use crate::run::{
 };
 use crate::scenario::Scenario;
 use crate::station::ledgers::Ledgers;
+use crate::world;
 
 /// What a run left behind.
 #[derive(Clone, Debug)]
@@ -107,17 +108,40 @@ fn page(run: &RunData) -> Page {
     let summary = run.summary();
     let title = format!("{} on {}", scenario.run.scheduler, scenario.data.dataset);
     let lead = format!(
-        "{} rounds, {} clients on {} channels, {}, non-IID degree {}, seed {}.",
-        summary.rounds,
-        scenario.clients.count,
-        scenario.link.channels,
-        scenario.learning.model,
-        scenario.partition.non_iid_degree,
+        "{}, {}, seed {}.",
+        counted(summary.rounds, "round"),
+        setting(scenario),
         scenario.run.seed
     );
     let mut page = Page::new(&title, &lead);
     page.table(&summary_table(&summary));
+    page.paragraph(
+        "The mean of the last tenth is over that part of the rounds. Energy is what clients spent on computing and \
+         sending, by the model. Fairness is Jain's index of how often clients took part: 1 is \
+         even. A client is overdrawn, and the paper's constraint C5 fails, while it has spent \
+         more than it harvested. Modelled time is that of the clients, not of this computer.",
+    );
     page
+}
+
+/// Says in a few words what is learnt where, for the first line of a page.
+#[must_use]
+pub fn setting(scenario: &Scenario) -> String {
+    format!(
+        "{} on {}, {} on {}, {}",
+        counted(scenario.clients.count, "client"),
+        counted(scenario.link.channels, "channel"),
+        scenario.learning.model,
+        scenario.data.dataset,
+        world::scheme(scenario),
+    )
+}
+
+/// Writes a number with its noun.
+#[must_use]
+pub fn counted(count: usize, noun: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{count} {noun}{plural}")
 }
 
 /// Returns the figures of a run as a table of two columns.
@@ -168,4 +192,27 @@ pub fn summary_table(summary: &Summary) -> Table {
     );
     row("modelled time", format!("{} s", number(summary.modelled_s)));
     table
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::resolve;
+
+    #[test]
+    fn the_first_line_says_how_the_samples_were_dealt() {
+        let said = |rule: &str| {
+            let overrides = [format!("partition.rule={rule}").parse().unwrap()];
+            setting(&resolve("paper-mlp", &overrides).unwrap())
+        };
+        let start = "10 clients on 3 channels, mlp on mnist-subset, ";
+        assert_eq!(said("paper"), format!("{start}non-IID degree 0.4"));
+        assert_eq!(said("iid"), format!("{start}IID samples"));
+        assert_eq!(
+            said("dirichlet"),
+            format!("{start}Dirichlet samples, alpha 0.5")
+        );
+        assert_eq!(said("shards"), format!("{start}samples in 2 shards each"));
+        assert_eq!(counted(1, "round"), "1 round");
+    }
 }

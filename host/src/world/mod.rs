@@ -10,7 +10,7 @@ use rayon::ThreadPoolBuildError;
 
 use crate::data::{self, DataError, Dataset, Samples};
 use crate::engine::{Examiner, Fleet, FleetError, Score};
-use crate::partition::{self, Partition, PartitionError};
+use crate::partition::{self, Partition, PartitionError, Scheme};
 use crate::run::Tensor;
 use crate::scenario::{ClientKind, DatasetKind, ModelKind, PartitionRule, Scenario};
 use crate::train::{Cnn, Engine, FixedClient, Kernel, KernelError, Mlp, Model, Objective};
@@ -81,6 +81,24 @@ pub fn load_data(scenario: &Scenario) -> Result<Arc<Dataset>, DataError> {
     data::load(name).map(Arc::new)
 }
 
+/// Returns how a scenario spreads labels over its clients.
+#[must_use]
+pub fn scheme(scenario: &Scenario) -> Scheme {
+    let rule = &scenario.partition;
+    match rule.rule {
+        PartitionRule::Paper => Scheme::Degree {
+            degree: rule.non_iid_degree,
+        },
+        PartitionRule::Iid => Scheme::Iid,
+        PartitionRule::Dirichlet => Scheme::Dirichlet {
+            alpha: rule.dirichlet_alpha,
+        },
+        PartitionRule::Shards => Scheme::Shards {
+            per_client: rule.shards_per_client,
+        },
+    }
+}
+
 /// Deals the training samples of a scenario.
 ///
 /// # Errors
@@ -88,18 +106,7 @@ pub fn load_data(scenario: &Scenario) -> Result<Arc<Dataset>, DataError> {
 pub fn deal(scenario: &Scenario, data: &Dataset) -> Result<Partition, PartitionError> {
     let rule = &scenario.partition;
     let plan = partition::Plan {
-        scheme: match rule.rule {
-            PartitionRule::Paper => partition::Scheme::Degree {
-                degree: rule.non_iid_degree,
-            },
-            PartitionRule::Iid => partition::Scheme::Iid,
-            PartitionRule::Dirichlet => partition::Scheme::Dirichlet {
-                alpha: rule.dirichlet_alpha,
-            },
-            PartitionRule::Shards => partition::Scheme::Shards {
-                per_client: rule.shards_per_client,
-            },
-        },
+        scheme: scheme(scenario),
         clients: scenario.clients.count,
         mean_samples: rule.mean_samples,
         deviation_samples: rule.std_samples,
