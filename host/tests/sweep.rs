@@ -1,6 +1,6 @@
 //! Comparisons and sweeps do each run once, whatever happened before.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs};
 
@@ -12,7 +12,12 @@ fn folder(name: &str) -> PathBuf {
 }
 
 fn gleaner(arguments: &[&str]) -> (bool, String, String) {
+    gleaner_in(&env::temp_dir(), arguments)
+}
+
+fn gleaner_in(folder: &Path, arguments: &[&str]) -> (bool, String, String) {
     let output = Command::new(env!("CARGO_BIN_EXE_gleaner"))
+        .current_dir(folder)
         .args(arguments)
         .output()
         .unwrap();
@@ -88,6 +93,8 @@ fn a_comparison_lists_both_baseline_powers_and_draws_them() {
         "cre,random",
         "--seeds",
         "2",
+        "--seed",
+        "7",
         "--rounds",
         "5",
         "--set",
@@ -115,6 +122,7 @@ fn a_comparison_lists_both_baseline_powers_and_draws_them() {
     );
     let csv = fs::read_to_string(out.join("compare.csv")).unwrap();
     assert_eq!(csv.lines().count(), 1 + 3 * 2);
+    assert!(csv.contains("\nrandom,min,8,"), "{csv}");
     let page = fs::read_to_string(out.join("report.html")).unwrap();
     assert!(
         page.contains("<svg") && page.contains("at the least power"),
@@ -126,5 +134,29 @@ fn a_comparison_lists_both_baseline_powers_and_draws_them() {
             "{name}"
         );
     }
+    fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn another_comparison_leaves_the_first_alone() {
+    let folder = folder("compare-twice");
+    let compare = |rounds: &str, more: &[&str]| {
+        let mut arguments = vec!["compare", "--schedulers", "cre,cre", "--seeds", "1"];
+        arguments.extend(["--set", "partition.mean_samples=30"]);
+        arguments.extend(["--set", "data.test_samples=20", "--rounds", rounds]);
+        arguments.extend(more);
+        gleaner_in(&folder, &arguments)
+    };
+    let (ok, first, stderr) = compare("2", &[]);
+    assert!(ok && first.contains("runs/compare/report.html"), "{stderr}");
+    assert_eq!(compare("2", &[]).1, first);
+    let (ok, other, stderr) = compare("3", &[]);
+    assert!(
+        ok && other.contains("runs/compare-2/report.html"),
+        "{stderr}"
+    );
+    let (ok, _, stderr) = compare("4", &["--out", "runs/compare"]);
+    assert!(!ok && stderr.contains("choose another --out"), "{stderr}");
+    assert!(!stderr.contains("failed"), "{stderr}");
     fs::remove_dir_all(folder).unwrap();
 }

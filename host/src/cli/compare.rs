@@ -7,8 +7,9 @@ use anyhow::Context;
 
 use super::gather::{Gathering, choices};
 use super::scenario::ScenarioArgs;
+use super::simulate::numbered;
 use crate::compare::{Row, Variant, plan, table, write};
-use crate::run::{Job, RunDirectory, run_all};
+use crate::run::{Job, RunDirectory, RunError, run_all};
 use crate::scenario::{BaselinePower, Scheduler};
 
 /// What to compare.
@@ -20,14 +21,15 @@ pub struct Args {
     #[arg(long, default_value = "all", value_name = "LIST")]
     schedulers: String,
     /// Number of seeds; they start at --seed, or 0.
-    #[arg(long, default_value_t = 5, value_name = "N")]
-    seeds: u64,
+    #[arg(long, default_value_t = 5, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    seeds: u32,
     /// How loud the baselines send: max, min, or both.
     #[arg(long, default_value = "max,min", value_name = "LIST")]
     baseline_power: String,
-    /// Directory of the comparison; runs that are complete there are not made again.
-    #[arg(long, default_value = "runs/compare", value_name = "DIR")]
-    out: PathBuf,
+    /// Directory of the comparison; runs that are complete there are not made again. By default
+    /// runs/compare, or runs/compare-2 and so on where an earlier one differs.
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
     /// Threads in all; 0 means one per processor. Results do not depend on it.
     #[arg(long, default_value_t = 0, value_name = "N")]
     threads: usize,
@@ -48,12 +50,10 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let powers = choices(&args.baseline_power, BaselinePower::ALL)?;
     let variants = Variant::list(&schedulers, &powers);
     let first = args.scenario.seed.unwrap_or(0);
-    let seeds: Vec<u64> = (0..args.seeds.max(1)).map(|n| first + n).collect();
-    let directory = RunDirectory::new(&args.out);
-    let scenario = args.scenario.clone();
-    let planned = plan(&variants, &seeds, &directory, |more| {
-        scenario.resolve_with(more)
-    })?;
+    let seeds: Vec<u64> = (0..args.seeds)
+        .map(|n| first.saturating_add(u64::from(n)))
+        .collect();
+    let (directory, planned) = place(args, &variants, &seeds)?;
     let jobs: Vec<Job> = planned.iter().map(|(_, job)| job.clone()).collect();
 
     let mut gathering = Gathering::new(args.quiet, jobs.len());
@@ -66,6 +66,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         .iter()
         .map(|&variant| Row {
             variant,
+            seeds: Vec::new(),
             summaries: Vec::new(),
             runs: Vec::new(),
         })
@@ -74,6 +75,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         let outcome =
             outcome.with_context(|| format!("run in {} failed", job.directory.path().display()))?;
         if let Some(row) = rows.iter_mut().find(|row| row.variant == *variant) {
+            row.seeds.push(job.scenario.run.seed);
             row.summaries.push(outcome.summary);
             row.runs.push(job.directory.clone());
         }
@@ -101,4 +103,28 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Chooses the directory and plans the runs in it. A run of another scenario is never touched:
+/// the default gives way to the next name, a directory named by hand is refused.
+fn place(
+    args: &Args,
+    variants: &[Variant],
+    seeds: &[u64],
+) -> anyhow::Result<(RunDirectory, Vec<(Variant, Job)>)> {
+    let mut number = 1;
+    loop {
+        let directory = match &args.out {
+            Some(path) => RunDirectory::new(path),
+            None => numbered("compare", number),
+        };
+        let runs = plan(variants, seeds, &directory, |more| {
+            args.scenario.resolve_with(more)
+        })?;
+        match runs.iter().try_for_each(|(_, job)| job.check_place()) {
+            Ok(()) => return Ok((directory, runs)),
+            Err(RunError::Taken { .. }) if args.out.is_none() => number += 1,
+            Err(error) => return Err(error.into()),
+        }
+    }
 }

@@ -9,14 +9,25 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::run::{Job, Outcome};
 
-/// Parses `all` or a list separated by commas.
-pub fn choices<T: Copy + FromStr<Err = String>>(text: &str, all: &[T]) -> anyhow::Result<Vec<T>> {
+/// Parses `all` or a list separated by commas; what is named twice is meant once.
+pub fn choices<T>(text: &str, all: &[T]) -> anyhow::Result<Vec<T>>
+where
+    T: Copy + PartialEq + FromStr<Err = String>,
+{
     if text == "all" {
         return Ok(all.to_vec());
     }
-    text.split(',')
-        .map(|word| word.trim().parse().map_err(|error: String| anyhow!(error)))
-        .collect()
+    let mut chosen = Vec::new();
+    for word in text.split(',') {
+        let choice = word
+            .trim()
+            .parse()
+            .map_err(|error: String| anyhow!(error))?;
+        if !chosen.contains(&choice) {
+            chosen.push(choice);
+        }
+    }
+    Ok(chosen)
 }
 
 /// Shows how many runs are done.

@@ -119,17 +119,18 @@ pub(super) fn fresh_directory(preset: &str, scenario: &Scenario) -> RunDirectory
         .unwrap_or_default()
         .to_string_lossy();
     let name = format!("{stem}-{}-{}", scenario.run.scheduler, scenario.run.seed);
-    let candidates = (1u32..).map(|n| {
-        let suffix = if n == 1 {
-            String::new()
-        } else {
-            format!("-{n}")
-        };
-        RunDirectory::new(Path::new("runs").join(format!("{name}{suffix}")))
-    });
-    // The endless iterator always finds one.
-    candidates
-        .into_iter()
+    (1u32..)
+        .map(|number| numbered(&name, number))
         .find(RunDirectory::is_vacant)
-        .unwrap_or_else(|| RunDirectory::new("runs/next"))
+        // The endless iterator always finds one.
+        .unwrap_or_else(|| numbered(&name, u32::MAX))
+}
+
+/// Returns the n-th directory of a name under `runs/`; the first has no number.
+pub(super) fn numbered(name: &str, number: u32) -> RunDirectory {
+    let folder = match number {
+        1 => name.to_owned(),
+        _ => format!("{name}-{number}"),
+    };
+    RunDirectory::new(Path::new("runs").join(folder))
 }

@@ -98,6 +98,8 @@ pub fn plan(
 pub struct Row {
     /// The variant.
     pub variant: Variant,
+    /// The seeds.
+    pub seeds: Vec<u64>,
     /// One summary per seed.
     pub summaries: Vec<Summary>,
     /// The directories of its runs.

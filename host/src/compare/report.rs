@@ -72,17 +72,14 @@ pub fn write(directory: &RunDirectory, scenario: &Scenario, rows: &[Row]) -> Res
 
 /// One row per run: tidy, for other tools.
 fn csv(rows: &[Row]) -> String {
-    let mut text = format!(
-        "scheduler,baseline_power,seed_index,{}\n",
-        Summary::CSV_HEADER
-    );
+    let mut text = format!("scheduler,baseline_power,seed,{}\n", Summary::CSV_HEADER);
     for row in rows {
         let power = row
             .variant
             .power
             .map(BaselinePower::word)
             .unwrap_or_default();
-        for (seed, summary) in row.summaries.iter().enumerate() {
+        for (seed, summary) in row.seeds.iter().zip(&row.summaries) {
             let (scheduler, cells) = (row.variant.scheduler, summary.csv_cells());
             text.push_str(&format!("{scheduler},{power},{seed},{cells}\n"));
         }

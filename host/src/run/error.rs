@@ -40,8 +40,17 @@ pub enum RunError {
         /// The directory.
         path: PathBuf,
     },
-    /// There is no run to resume.
-    #[error("{} holds no scenario.toml, so there is no run to resume", path.display())]
+    /// The directory holds a run of another scenario.
+    #[error(
+        "{} holds a run of another scenario; choose another --out, or delete it",
+        path.display()
+    )]
+    Taken {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// There is no run.
+    #[error("{} holds no scenario.toml, so it is not the directory of a run", path.display())]
     NotStarted {
         /// The directory.
         path: PathBuf,

@@ -18,6 +18,21 @@ pub struct Job {
     pub directory: RunDirectory,
 }
 
+impl Job {
+    /// Makes sure that the directory does not hold a run of another scenario.
+    ///
+    /// # Errors
+    /// [`RunError::Taken`] if it does.
+    pub fn check_place(&self) -> Result<(), RunError> {
+        if self.directory.is_started() && scenario_of(&self.directory)? != self.scenario {
+            return Err(RunError::Taken {
+                path: self.directory.path().to_owned(),
+            });
+        }
+        Ok(())
+    }
+}
+
 /// Why a run of many failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -83,12 +98,7 @@ fn run_one(job: &Job, threads: usize, library: &Library) -> Result<Outcome, JobE
         scenario,
         directory,
     } = job;
-    if directory.is_started() && scenario_of(directory)? != *scenario {
-        return Err(RunError::OtherScenario {
-            path: directory.path().to_owned(),
-        }
-        .into());
-    }
+    job.check_place()?;
     if directory.is_complete() {
         return Ok(outcome_of(directory)?);
     }
