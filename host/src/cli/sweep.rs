@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use anyhow::{Context, bail};
 
 use super::gather::Gathering;
+use crate::report::counted;
 use crate::run::{Job, RunDirectory, run_all, write_atomically};
 use crate::sweep::{Sweep, csv};
 
@@ -33,7 +34,9 @@ pub struct Args {
 /// # Errors
 /// A wrong sweep file, or a directory that is in use.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    let points = Sweep::read(&args.file)?.points()?;
+    let points = Sweep::read(&args.file)?
+        .points()
+        .with_context(|| args.file.display().to_string())?;
     let stem = args.file.file_stem().unwrap_or_default();
     let directory = RunDirectory::new(
         args.out
@@ -78,7 +81,10 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         .with_context(|| format!("cannot write {}", file.display()))?;
     println!("{}", file.display());
     if failed > 0 {
-        eprintln!("{failed} points failed; mend the cause and repeat with --resume");
+        eprintln!(
+            "{} failed; mend the cause and repeat with --resume",
+            counted(failed, "point")
+        );
         return Ok(ExitCode::FAILURE);
     }
     Ok(ExitCode::SUCCESS)

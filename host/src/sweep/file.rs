@@ -6,7 +6,10 @@ use serde::Deserialize;
 
 use super::Point;
 use crate::run::{hexadecimal, sha256};
-use crate::scenario::{Override, ScenarioError, resolve};
+use crate::scenario::{Override, ScenarioError, keys, resolve};
+
+/// The key that `seeds` varies.
+const SEED: &str = "run.seed";
 
 /// What a sweep file says.
 #[derive(Clone, Debug, Deserialize)]
@@ -28,7 +31,10 @@ pub struct Sweep {
 
 /// The seeds of a sweep.
 #[derive(Clone, Debug, Deserialize)]
-#[serde(untagged)]
+#[serde(
+    untagged,
+    expecting = "write a number of seeds, or a list of them as in [4, 7]"
+)]
 pub enum Seeds {
     /// So many, from 0.
     Count(u32),
@@ -74,6 +80,18 @@ pub enum SweepError {
         /// What stands there.
         value: String,
     },
+    /// A key is given twice.
+    #[error(
+        "`{key}` is given twice; write every key once, in [set] or in [grid], and seeds as \
+         seeds = 5 or seeds = [4, 7]"
+    )]
+    Repeated {
+        /// The key.
+        key: String,
+    },
+    /// There is nothing to run.
+    #[error("there is no point: `seeds` or a list in [grid] is empty")]
+    Empty,
     /// A point is not a scenario.
     #[error(transparent)]
     Scenario(#[from] ScenarioError),
@@ -95,17 +113,25 @@ impl Sweep {
         })
     }
 
-    /// Returns every point, seeds varying fastest.
+    /// Returns every point once, seeds varying fastest.
     ///
     /// # Errors
     /// Names the key that is unknown or has a wrong value.
     pub fn points(&self) -> Result<Vec<Point>, SweepError> {
-        let fixed: Vec<Override> = flatten(&self.set)
-            .into_iter()
-            .map(|(key, value)| Override::new(key, value))
+        let (set, grid) = (entries(&self.set), entries(&self.grid));
+        let mut keys = vec![SEED];
+        for (key, _) in set.iter().chain(&grid) {
+            if keys.contains(&key.as_str()) {
+                return Err(SweepError::Repeated { key: key.clone() });
+            }
+            keys.push(key);
+        }
+        let fixed: Vec<Override> = set
+            .iter()
+            .map(|(key, value)| Override::new(key, value.clone()))
             .collect();
         let mut combinations: Vec<Vec<(String, toml::Value)>> = vec![Vec::new()];
-        for (key, values) in flatten(&self.grid) {
+        for (key, values) in grid {
             let toml::Value::Array(values) = values else {
                 return Err(SweepError::NotAList {
                     key,
@@ -123,7 +149,7 @@ impl Sweep {
                 })
                 .collect();
         }
-        let mut points = Vec::new();
+        let mut points: Vec<Point> = Vec::new();
         for combination in combinations {
             for seed in self.seed_list() {
                 let mut overrides = fixed.clone();
@@ -131,11 +157,15 @@ impl Sweep {
                     .iter()
                     .map(|(key, value)| Override::new(key, value.clone()));
                 overrides.extend(varied);
-                overrides.push(Override::new("run.seed", i64::from(seed)));
+                overrides.push(Override::new(SEED, i64::from(seed)));
                 let scenario = resolve(&self.preset, &overrides)?;
                 let digest = sha256(scenario.to_toml().as_bytes());
+                let id = hexadecimal(&digest[..8]);
+                if points.iter().any(|point| point.id == id) {
+                    continue;
+                }
                 points.push(Point {
-                    id: hexadecimal(&digest[..8]),
+                    id,
                     values: overrides[fixed.len()..]
                         .iter()
                         .map(|set| (set.key().to_owned(), set.value_text()))
@@ -143,6 +173,9 @@ impl Sweep {
                     scenario,
                 });
             }
+        }
+        if points.is_empty() {
+            return Err(SweepError::Empty);
         }
         Ok(points)
     }
@@ -153,6 +186,14 @@ impl Sweep {
             Seeds::List(seeds) => seeds.clone(),
         }
     }
+}
+
+/// Returns the keys of a table, spelt in full where they are known, with their values.
+fn entries(table: &toml::Table) -> Vec<(String, toml::Value)> {
+    flatten(table)
+        .into_iter()
+        .map(|(key, value)| (keys::find(&key).map_or(key, |known| known.path()), value))
+        .collect()
 }
 
 /// Turns `[cre] v = 1` and `"cre.v" = 1` alike into `cre.v`.
@@ -204,6 +245,31 @@ mod tests {
             .points()
             .unwrap();
         assert!(among.iter().any(|point| point.id == alone[0].id));
+    }
+
+    #[test]
+    fn the_same_point_is_there_once() {
+        let text = "seeds = [0, 1, 0]\n[grid]\ncre.v = [1, 1.0]\n";
+        assert_eq!(sweep(text).points().unwrap().len(), 2);
+    }
+
+    #[test]
+    fn contradictions_and_nothing_at_all_are_refused() {
+        for (text, said) in [
+            ("[set]\nrun.seed = 3\n", "`run.seed` is given twice"),
+            ("[grid]\nseed = [3, 4]\n", "`run.seed` is given twice"),
+            (
+                "[set]\nv = 1\n[grid]\ncre.v = [3]\n",
+                "`cre.v` is given twice",
+            ),
+            ("seeds = 0\n", "there is no point"),
+            ("[grid]\ncre.v = []\n", "there is no point"),
+        ] {
+            let error = sweep(text).points().unwrap_err().to_string();
+            assert!(error.starts_with(said), "{text}: {error}");
+        }
+        let error = toml::from_str::<Sweep>("seeds = -1\n").unwrap_err();
+        assert!(error.to_string().contains("a number of seeds"), "{error}");
     }
 
     #[test]
