@@ -9,7 +9,8 @@ pub struct ScenarioArgs {
     #[arg(long, default_value = "paper-mlp", value_name = "PRESET|FILE")]
     pub preset: String,
     /// Seed of every random stream.
-    #[arg(long, value_name = "N")]
+    // A scenario is TOML, whose whole numbers are signed.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(..=i64::MAX as u64))]
     pub seed: Option<u64>,
     /// Number of communication rounds.
     #[arg(long, value_name = "N")]

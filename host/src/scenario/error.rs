@@ -33,7 +33,7 @@ pub enum ScenarioError {
         message: String,
     },
     /// A key nobody knows.
-    #[error("{origin}: unknown key `{key}`{suggestion}; `gleaner config explain` lists all keys")]
+    #[error("{origin}: unknown key `{key}`{suggestion} (`gleaner config explain` lists all keys)")]
     UnknownKey {
         /// The file or option it came from.
         origin: String,

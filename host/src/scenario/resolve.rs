@@ -3,6 +3,8 @@
 use std::path::Path;
 use std::str::FromStr;
 
+use toml::de::DeTable;
+
 use super::{PRESETS, Scenario, ScenarioError, keys};
 
 /// One `--set section.key=value`.
@@ -65,23 +67,10 @@ pub fn resolve(preset_or_file: &str, overrides: &[Override]) -> Result<Scenario,
     }
     let path = Path::new(preset_or_file);
     if path.extension().is_none_or(|extension| extension != "toml") {
-        let suggestion = PRESETS
-            .iter()
-            .map(|preset| {
-                (
-                    strsim::jaro_winkler(preset.name, preset_or_file),
-                    preset.name,
-                )
-            })
-            .filter(|(score, _)| *score > 0.8)
-            .max_by(|a, b| a.0.total_cmp(&b.0))
-            .map(|(_, name)| format!("; did you mean `{name}`?"))
-            .unwrap_or_default();
-        let presets: Vec<&str> = PRESETS.iter().map(|preset| preset.name).collect();
         return Err(ScenarioError::UnknownPreset {
             name: preset_or_file.to_owned(),
-            presets: presets.join(", "),
-            suggestion,
+            presets: preset_names(),
+            suggestion: similar_preset(preset_or_file),
         });
     }
     let text = std::fs::read_to_string(path).map_err(|source| ScenarioError::Read {
@@ -107,24 +96,26 @@ pub fn resolve_text(
         let preset = PRESETS
             .iter()
             .find(|preset| preset.name == name)
-            .ok_or_else(|| {
-                let presets: Vec<&str> = PRESETS.iter().map(|preset| preset.name).collect();
-                ScenarioError::UnknownPreset {
-                    name: base.to_string(),
-                    presets: presets.join(", "),
-                    suggestion: String::new(),
-                }
+            .ok_or_else(|| ScenarioError::Syntax {
+                origin: place(text, origin, "preset", ""),
+                message: format!(
+                    "preset = {base}: one of {} is expected{}",
+                    preset_names(),
+                    similar_preset(name)
+                ),
             })?;
         let preset_table = toml::from_str(preset.toml).map_err(|error| syntax(name, &error))?;
-        merge(&mut table, preset_table, name)?;
+        merge(&mut table, preset_table, |_, _| name.to_owned())?;
     }
-    merge(&mut table, file, origin)?;
+    merge(&mut table, file, |section, name| {
+        place(text, origin, section, name)
+    })?;
     for set in overrides {
         let origin = format!("--set {}={}", set.key, set.value_text());
         let key = keys::find(&set.key).ok_or_else(|| unknown(&origin, &set.key))?;
         let section = toml::Table::from_iter([(key.name.to_owned(), set.value.clone())]);
         let patch = toml::Table::from_iter([(key.section.to_owned(), section.into())]);
-        merge(&mut table, patch, &origin)?;
+        merge(&mut table, patch, |_, _| origin.clone())?;
     }
     let scenario: Scenario = table.try_into().map_err(|error| syntax(origin, &error))?;
     super::validate::check(&scenario)?;
@@ -149,43 +140,99 @@ fn unknown(origin: &str, key: &str) -> ScenarioError {
     }
 }
 
-/// Lays `patch` over `base`; both are sections of keys.
-fn merge(base: &mut toml::Table, patch: toml::Table, origin: &str) -> Result<(), ScenarioError> {
+fn preset_names() -> String {
+    let names: Vec<&str> = PRESETS.iter().map(|preset| preset.name).collect();
+    names.join(", ")
+}
+
+fn similar_preset(name: &str) -> String {
+    PRESETS
+        .iter()
+        .map(|preset| (strsim::jaro_winkler(preset.name, name), preset.name))
+        .filter(|(score, _)| *score > 0.8)
+        .max_by(|a, b| a.0.total_cmp(&b.0))
+        .map(|(_, name)| format!("; did you mean `{name}`?"))
+        .unwrap_or_default()
+}
+
+/// Adds to `origin` the line on which its `text` has a key, or the section if not the key.
+fn place(text: &str, origin: &str, section: &str, name: &str) -> String {
+    let line = || {
+        let table = DeTable::parse(text).ok()?;
+        let (section, entries) = table
+            .get_ref()
+            .iter()
+            .find(|(key, _)| key.get_ref() == section)?;
+        let key = entries
+            .get_ref()
+            .as_table()
+            .and_then(|entries| entries.iter().find(|(key, _)| key.get_ref() == name))
+            .map_or(section, |(key, _)| key);
+        Some(1 + text[..key.span().start].matches('\n').count())
+    };
+    match line() {
+        Some(line) => format!("{origin}, line {line}"),
+        None => origin.to_owned(),
+    }
+}
+
+/// Lays `patch` over `base`; both are sections of keys. `place` says where a key of the patch
+/// stands.
+fn merge(
+    base: &mut toml::Table,
+    patch: toml::Table,
+    place: impl Fn(&str, &str) -> String,
+) -> Result<(), ScenarioError> {
     for (section, entries) in patch {
         let toml::Value::Table(entries) = entries else {
-            return Err(unknown(origin, &section));
+            return Err(unknown(&place(&section, ""), &section));
         };
         let Some(known) = base.get_mut(&section).and_then(toml::Value::as_table_mut) else {
             let first = entries.keys().next().map_or("", String::as_str);
-            return Err(unknown(origin, &format!("{section}.{first}")));
+            return Err(unknown(
+                &place(&section, first),
+                &format!("{section}.{first}"),
+            ));
         };
         for (name, value) in entries {
             let path = format!("{section}.{name}");
-            let slot = known.get_mut(&name).ok_or_else(|| unknown(origin, &path))?;
-            *slot = adapt(slot, value).map_err(|(value, wanted)| ScenarioError::Syntax {
-                origin: origin.to_owned(),
-                message: format!("{path} = {value}: {wanted} is expected"),
+            let (Some(slot), Some(key)) = (known.get_mut(&name), keys::find(&path)) else {
+                return Err(unknown(&place(&section, &name), &path));
+            };
+            *slot = adapt(slot, value, key.choices).map_err(|(value, wanted)| {
+                ScenarioError::Syntax {
+                    origin: place(&section, &name),
+                    message: format!("{path} = {value}: {wanted} is expected"),
+                }
             })?;
         }
     }
     Ok(())
 }
 
-/// Gives `value` the type of the value it replaces: whole numbers may stand for floats.
+/// Gives `value` the type of the value it replaces: whole numbers may stand for floats, and a
+/// text where there are `choices` must be one of them.
 fn adapt(
     slot: &toml::Value,
     value: toml::Value,
-) -> Result<toml::Value, (toml::Value, &'static str)> {
+    choices: &[(&str, &str)],
+) -> Result<toml::Value, (toml::Value, String)> {
     use toml::Value::{Float, Integer, String};
-    match (slot, value) {
-        (Float(_), Integer(number)) => Ok(Float(number as f64)),
-        (Float(_), value @ Float(_))
-        | (Integer(_), value @ Integer(_))
-        | (String(_), value @ String(_)) => Ok(value),
-        (Float(_), value) => Err((value, "a number")),
-        (Integer(_), value) => Err((value, "a whole number")),
-        (_, value) => Err((value, "a text in quotes")),
-    }
+    let chosen = |value: &toml::Value| choices.iter().any(|(word, _)| value.as_str() == Some(word));
+    let wanted = match (slot, &value) {
+        (Float(_), Integer(number)) => return Ok(Float(*number as f64)),
+        (Float(_), Float(_)) => return Ok(value),
+        (Float(_), _) => "a number".to_owned(),
+        (Integer(_), Integer(0..)) => return Ok(value),
+        (Integer(_), _) => "a whole number, 0 or more,".to_owned(),
+        (_, String(_)) if choices.is_empty() || chosen(&value) => return Ok(value),
+        _ if choices.is_empty() => "a text in quotes".to_owned(),
+        _ => {
+            let words: Vec<&str> = choices.iter().map(|(word, _)| *word).collect();
+            format!("one of {}", words.join(", "))
+        }
+    };
+    Err((value, wanted))
 }
 
 #[cfg(test)]
@@ -215,7 +262,7 @@ mod tests {
     fn unknown_keys_are_refused_with_a_suggestion() {
         let text = message("[channel]\nradius = 3.0\n");
         assert!(
-            text.contains("lab.toml: unknown key `channel.radius`"),
+            text.contains("lab.toml, line 2: unknown key `channel.radius`"),
             "{text}"
         );
         assert!(text.contains("did you mean `channel.radius_m`?"), "{text}");
@@ -224,13 +271,36 @@ mod tests {
     }
 
     #[test]
-    fn wrong_types_name_key_value_and_expectation() {
-        let text = message("[run]\nrounds = \"many\"\n");
-        assert!(
-            text.contains("run.rounds = \"many\": a whole number is expected"),
-            "{text}"
+    fn wrong_values_name_place_key_value_and_expectation() {
+        assert_eq!(
+            message("# short\n[run]\nseed = 1\nrounds = \"many\"\n"),
+            "lab.toml, line 4: run.rounds = \"many\": a whole number, 0 or more, is expected"
         );
-        assert!(message("[run]\nscheduler = \"best\"\n").contains("best"));
+        assert_eq!(
+            message("[clients]\nkind = \"floating\"\n"),
+            "lab.toml, line 2: clients.kind = \"floating\": one of float, fixed-point is expected"
+        );
+        assert_eq!(
+            message("preset = \"paper-mpl\"\n"),
+            "lab.toml, line 1: preset = \"paper-mpl\": one of paper-mlp, paper-cnn, printed-mlp, \
+             rp2040, stm32l4r5 is expected; did you mean `paper-mlp`?"
+        );
+    }
+
+    #[test]
+    fn an_option_with_a_wrong_value_is_itself_blamed() {
+        for (set, wanted) in [
+            ("run.rounds=-4", "a whole number, 0 or more, is expected"),
+            ("run.scheduler=best", "one of random, round-robin, cre"),
+            ("cre.v=fast", "a number is expected"),
+        ] {
+            let text = resolve("paper-mlp", &[set.parse().unwrap()])
+                .unwrap_err()
+                .to_string();
+            let option = set.split_once('=').unwrap().0;
+            assert!(text.starts_with(&format!("--set {option}=")), "{text}");
+            assert!(text.contains(wanted), "{text}");
+        }
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Ranges of the values, checked before anything runs.
 
-use super::{ClientKind, ModelKind, Scenario, ScenarioError};
+use super::{ClientKind, DatasetKind, ModelKind, Scenario, ScenarioError};
 
 /// Checks every value that could make a run meaningless.
 pub(super) fn check(s: &Scenario) -> Result<(), ScenarioError> {
@@ -48,7 +48,7 @@ pub(super) fn check(s: &Scenario) -> Result<(), ScenarioError> {
             value.is_finite() && value >= 0.0,
             key,
             value,
-            "must not be negative",
+            "must be a finite number, 0 or more",
         )?;
     }
     for (key, value) in [
@@ -72,6 +72,12 @@ pub(super) fn check(s: &Scenario) -> Result<(), ScenarioError> {
         "run.seed",
         s.run.seed,
         "must be below 2^63",
+    )?;
+    require(
+        s.data.directory.is_empty() || s.data.dataset != DatasetKind::MnistSubset,
+        "data.directory",
+        &s.data.directory,
+        "the subset is inside the program; set data.dataset = \"mnist\" or \"cifar10\"",
     )?;
     require(
         s.clients.kind == ClientKind::Float || s.learning.model == ModelKind::Mlp,
@@ -112,6 +118,15 @@ mod tests {
             (
                 "[device]\ndeadline_s = -1.0",
                 "device.deadline_s = -1: must be a positive number",
+            ),
+            (
+                "[cre]\nv = inf",
+                "cre.v = inf: must be a finite number, 0 or more",
+            ),
+            (
+                "[data]\ndirectory = \"here\"",
+                "data.directory = here: the subset is inside the program; set data.dataset = \
+                 \"mnist\" or \"cifar10\"",
             ),
             (
                 "[channel]\nradius_m = nan",
