@@ -61,10 +61,12 @@ fn list() -> anyhow::Result<()> {
     let root = cache::directory()?;
     for set in &catalogue::SETS {
         let directory = root.join(set.name);
-        let state = if catalogue::recognise(&directory).is_some() {
-            format!("in {}", directory.display())
-        } else {
-            format!("not here: gleaner data fetch {}", set.name)
+        let state = match set.missing(&directory).len() {
+            0 => format!("in {}", directory.display()),
+            missing if missing < set.files.len() => {
+                format!("not whole: gleaner data fetch {}", set.name)
+            }
+            _ => format!("not here: gleaner data fetch {}", set.name),
         };
         println!("{:<13} {:<66} {state}", set.name, set.about);
     }
@@ -136,6 +138,9 @@ impl fetch::Progress for Bar {
             None => ProgressBar::new_spinner(),
         };
         self.0.set_message(what.to_owned());
+        if self.0.is_hidden() {
+            eprintln!("{what}");
+        }
         if bytes.is_none() {
             self.0
                 .enable_steady_tick(std::time::Duration::from_millis(100));

@@ -6,14 +6,14 @@ use std::path::Path;
 
 use sha2::{Digest, Sha256};
 
-use super::{DataError, Shape};
+use super::{DataError, Shape, cifar};
 
 /// How a set's files are laid out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     /// See [`idx`](super::idx).
     Idx,
-    /// See [`cifar`](super::cifar).
+    /// See [`cifar`].
     Cifar,
 }
 
@@ -165,6 +165,26 @@ pub fn recognise(directory: &Path) -> Option<&'static Set> {
     }
 }
 
+impl Set {
+    /// Returns the names of the files that a folder lacks, in whichever form it has the others.
+    #[must_use]
+    pub fn missing(&self, directory: &Path) -> Vec<String> {
+        let has = |name: &str| directory.join(name).exists();
+        let names: Vec<String> = match self.format {
+            Format::Cifar if has(&cifar::binary(cifar::TRAINING[0])) => {
+                let batches = cifar::TRAINING.iter().chain(&cifar::TEST);
+                batches.map(|batch| cifar::binary(batch)).collect()
+            }
+            _ => self.files.iter().map(|file| file.name.to_owned()).collect(),
+        };
+        let compressed = |name: &str| self.format == Format::Idx && has(&format!("{name}.gz"));
+        names
+            .into_iter()
+            .filter(|name| !has(name) && !compressed(name))
+            .collect()
+    }
+}
+
 impl DataFile {
     /// Compares a file with the pinned digest.
     ///
@@ -204,4 +224,30 @@ impl io::Write for HashWriter<'_> {
 #[must_use]
 pub fn hexadecimal(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_says_what_it_lacks_in_the_form_it_has() {
+        let folder = std::env::temp_dir().join(format!("gleaner-lack-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&folder);
+        std::fs::create_dir_all(&folder).unwrap();
+        let [mnist, cifar10] = &SETS;
+        let put = |name: &str| std::fs::write(folder.join(name), "").unwrap();
+        assert_eq!(mnist.missing(&folder).len(), 4);
+        put("train-images-idx3-ubyte.gz");
+        put("train-labels-idx1-ubyte");
+        assert_eq!(
+            mnist.missing(&folder),
+            ["t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte"]
+        );
+        put("data_batch_1.png");
+        assert_eq!(cifar10.missing(&folder).len(), 7);
+        put("data_batch_1.bin");
+        assert_eq!(cifar10.missing(&folder).last().unwrap(), "test_batch.bin");
+        std::fs::remove_dir_all(folder).unwrap();
+    }
 }

