@@ -119,7 +119,7 @@ pub fn split(
     classes: usize,
     seed: u64,
 ) -> Result<Partition, PartitionError> {
-    check(plan)?;
+    check(plan, labels.len())?;
     let sizes = size::draw(plan, seed);
     let clients = match plan.scheme {
         Scheme::Degree { degree } => degree::split(degree, &sizes, labels, classes, seed),
@@ -130,7 +130,7 @@ pub fn split(
     Ok(Partition { clients })
 }
 
-fn check(plan: &Plan) -> Result<(), PartitionError> {
+fn check(plan: &Plan, samples: usize) -> Result<(), PartitionError> {
     let require = |holds: bool, parameter, value, expected| {
         if holds {
             Ok(())
@@ -143,10 +143,10 @@ fn check(plan: &Plan) -> Result<(), PartitionError> {
         }
     };
     require(
-        plan.clients > 0,
+        (1..=samples).contains(&plan.clients),
         "clients",
         plan.clients as f64,
-        "at least 1",
+        "at least 1, and a training sample for each",
     )?;
     let mean = plan.mean_samples;
     require(
@@ -287,6 +287,13 @@ pub(crate) mod tests {
                 ..Plan::PAPER
             })
             .starts_with("clients = 0")
+        );
+        assert!(
+            said(Plan {
+                clients: usize::MAX,
+                ..Plan::PAPER
+            })
+            .ends_with("a training sample for each")
         );
         assert!(
             said(Plan {
