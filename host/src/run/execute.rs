@@ -9,6 +9,7 @@ use super::directory::{RunDirectory, write_atomically};
 use super::environment::Environment;
 use super::error::RunError;
 use super::log::{Logs, read_clients, read_rounds};
+use super::pool::thread_count;
 use super::safetensors::encode_model;
 use super::summary::Summary;
 use crate::engine::{Engine, RoundLog};
@@ -179,7 +180,7 @@ fn drive(
     logs.sync()?;
     let wall = begin.elapsed();
     let model = engine.state().model().to_vec();
-    let environment = Environment::here(threads, wall, resumed);
+    let environment = Environment::here(thread_count(threads), wall, resumed);
     complete(scenario, world, directory, &model, &environment)
 }
 

@@ -1,6 +1,6 @@
 //! The two logs: appended by whole rounds, cut back to a checkpoint, and read again for reports.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 
@@ -40,6 +40,12 @@ pub enum LogError {
         /// What the system said.
         source: io::Error,
     },
+    /// Another process writes it.
+    #[error("{}: another gleaner is making this run", path.display())]
+    InUse {
+        /// The file.
+        path: PathBuf,
+    },
     /// A line is not what was written.
     #[error("{}, line {line}: {what}", path.display())]
     Line {
@@ -51,7 +57,11 @@ pub enum LogError {
         what: String,
     },
     /// The log is shorter than its checkpoint says.
-    #[error("{} has {found} bytes, its checkpoint was written at {expected}", path.display())]
+    #[error(
+        "{} has {found} bytes, its checkpoint was written at {expected}; restore it, or delete \
+         the checkpoints to start from the first round",
+        path.display()
+    )]
     TooShort {
         /// The file.
         path: PathBuf,
@@ -78,6 +88,10 @@ impl Log {
         let mut options = OpenOptions::new();
         options.create(true).truncate(false).read(true).write(true);
         let mut file = options.open(&path).map_err(failed)?;
+        // Elsewhere than on Unix a lock would also keep readers out.
+        if cfg!(unix) && matches!(file.try_lock(), Err(TryLockError::WouldBlock)) {
+            return Err(LogError::InUse { path });
+        }
         let found = file.metadata().map_err(failed)?.len();
         if found < bytes {
             return Err(LogError::TooShort {
@@ -318,6 +332,21 @@ mod tests {
             ..row(0)
         };
         assert_eq!(parse_client(client_line(&resting).trim_end()), Ok(resting));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_run_is_made_by_one_process_at_a_time() {
+        let path = std::env::temp_dir().join(format!("gleaner-lock-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&path);
+        std::fs::create_dir_all(&path).unwrap();
+        let directory = RunDirectory::new(&path);
+        let first = Logs::open(&directory, 0, 0).unwrap();
+        let refused = Logs::open(&directory, 0, 0).err().unwrap();
+        assert!(refused.to_string().contains("another gleaner"), "{refused}");
+        drop(first);
+        Logs::open(&directory, 0, 0).unwrap();
+        std::fs::remove_dir_all(path).unwrap();
     }
 
     #[test]
