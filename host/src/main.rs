@@ -1,11 +1,13 @@
 //! The `gleaner` command: parses, runs, and maps the result to an exit code.
 
+use std::panic;
 use std::process::ExitCode;
 
 use clap::Parser;
 use gleaner_host::cli::Cli;
 
 fn main() -> ExitCode {
+    leave_quietly_when_nobody_reads();
     match Cli::parse().run() {
         Ok(code) => code,
         Err(error) => {
@@ -13,6 +15,22 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// Ends the program without a word when the reader of its output has gone, as `head` does.
+fn leave_quietly_when_nobody_reads() {
+    let report = panic::take_hook();
+    panic::set_hook(Box::new(move |panic| {
+        if panic.payload_as_str().is_some_and(is_broken_pipe) {
+            std::process::exit(0);
+        }
+        report(panic);
+    }));
+}
+
+/// Recognises the panic of `println!` on a closed pipe; the library has no other sign of it.
+fn is_broken_pipe(panic: &str) -> bool {
+    panic.starts_with("failed printing to stdout") && panic.contains("Broken pipe")
 }
 
 /// Joins an error and its causes; a cause that the words before it already quote is left out.
