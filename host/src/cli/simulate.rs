@@ -105,6 +105,13 @@ pub(super) fn show(
         println!("\n{} on {}", scenario.run.scheduler, scenario.data.dataset);
     }
     print!("{}", summary_table(&outcome.summary).to_text());
+    if outcome.summary.empty_rounds == outcome.summary.rounds {
+        eprintln!(
+            "note: nobody trained in any round: either no client can meet device.deadline_s = {} \
+             s, or the scheduler prefers that all rest",
+            scenario.device.deadline_s
+        );
+    }
     if !output.quiet {
         println!("\nmodel   sha256 {}", outcome.model_sha256);
         println!("wall    {:.1} s", outcome.wall.as_secs_f64());
