@@ -154,12 +154,7 @@ mod tests {
             let round = RoundParams {
                 deadline_s: Seconds(scenario.device.deadline_s),
                 model_bits: settings::model_bits(&scenario),
-                // The network's rate is tuned for training; drawn rounds have any beta up to 15
-                // and keep the perceptron's, so that eta beta < 1.
-                eta: match preset {
-                    Preset::PaperCnn => preset.round().eta,
-                    _ => scenario.learning.learning_rate,
-                },
+                eta: scenario.learning.learning_rate,
                 b1: scenario.cre.b1,
                 v: scenario.cre.v,
                 energy_unit_j: Joules(scenario.cre.energy_unit_j),
