@@ -12,6 +12,8 @@ use crate::bound::Sums;
 
 /// Work beyond this many row operations (about a second) is not enumerated.
 const MAX_ROW_OPERATIONS: f64 = 3e7;
+/// Up to this many an enumeration is faster than a search by bounds; U = 30 on C = 3 is beyond.
+const QUICK_ROW_OPERATIONS: f64 = 1e4;
 
 /// Estimates the row operations of an enumeration: for each set of k clients, k ways in for each
 /// of the choices of k channels.
@@ -27,7 +29,16 @@ pub(crate) fn enumeration_work(clients: usize, channels: usize) -> f64 {
 
 /// Is enumeration affordable at this size?
 pub(crate) fn is_enumerable(clients: usize, channels: usize, epochs: usize) -> bool {
-    enumeration_work(clients, channels) * epochs.max(8) as f64 / 8.0 <= MAX_ROW_OPERATIONS
+    row_operations(clients, channels, epochs) <= MAX_ROW_OPERATIONS
+}
+
+/// Is enumeration the fastest way at this size?
+pub(crate) fn is_quick(clients: usize, channels: usize, epochs: usize) -> bool {
+    row_operations(clients, channels, epochs) <= QUICK_ROW_OPERATIONS
+}
+
+fn row_operations(clients: usize, channels: usize, epochs: usize) -> f64 {
+    enumeration_work(clients, channels) * epochs.max(8) as f64 / 8.0
 }
 
 /// Returns the best plan, with every set and every tau tried.

@@ -73,15 +73,21 @@ impl Solver {
 fn solve_exactly(instance: &Instance) -> Result<Solution, SolveError> {
     let (clients, channels) = (instance.clients(), instance.channels);
     let plan = match Table::new(instance) {
-        Some(table) if exact::is_enumerable(clients, channels, table.epochs()) => {
+        Some(table) if exact::is_quick(clients, channels, table.epochs()) => {
             exact::enumerate(instance, &table)
         }
         Some(table) => {
-            let found = large::solve(instance, &table, Effort::PROOF);
-            if !found.closed {
-                return Err(unaffordable(instance, "to prove an optimum", "large"));
+            let affordable = exact::is_enumerable(clients, channels, table.epochs());
+            let effort = match affordable {
+                true => Effort::ROUND,
+                false => Effort::PROOF,
+            };
+            let found = large::solve(instance, &table, effort);
+            match found.closed {
+                true => found.plan,
+                false if affordable => exact::enumerate(instance, &table),
+                false => return Err(unaffordable(instance, "to prove an optimum", "large")),
             }
-            found.plan
         }
         None if exact::is_enumerable(clients, channels, EPOCHS_BY_BISECTION) => {
             exact::enumerate_assignments(instance)
@@ -119,4 +125,26 @@ fn unaffordable(instance: &Instance, what: &str, instead: &str) -> SolveError {
         "U = {clients} clients on C = {channels} channels are too many {what}; use the solver \
          `{instead}`"
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::optim::{evaluate, random_instance};
+    use crate::preset::Preset;
+
+    #[test]
+    fn beyond_the_quick_sizes_the_optimum_is_still_that_of_an_enumeration() {
+        for seed in 0..20 {
+            for preset in [Preset::PaperMlp, Preset::PaperCnn] {
+                let instance = random_instance(preset, 35, 3, seed);
+                let table = Table::new(&instance).unwrap();
+                assert!(!exact::is_quick(35, 3, table.epochs()));
+                let every = evaluate(&instance, &exact::enumerate(&instance, &table)).total;
+                let found = Solver::Exact.solve(&instance, 0).unwrap().evaluation.total;
+                let scale = nobody_objective(&instance).abs();
+                assert!((found - every).abs() <= 1e-12 * scale, "{preset:?} {seed}");
+            }
+        }
+    }
 }
