@@ -9,7 +9,7 @@ use gleaner_host::run::{self, Observer, RunDirectory, Silent};
 use gleaner_host::scenario::Scenario;
 use gleaner_host::station::execute::{self, Audience, Finished};
 use gleaner_host::station::fleet::Pace;
-use gleaner_host::station::journal::{self, EVENTS, Line};
+use gleaner_host::station::journal::{self, EVENTS, Journal, Line};
 use gleaner_host::station::news::{News, What};
 use gleaner_host::station::setup::Options;
 use gleaner_host::world;
@@ -332,4 +332,21 @@ fn a_run_stopped_by_hand_in_the_middle_of_a_round_goes_on_to_the_same_bits() {
     assert_eq!(finished.outcome.model_sha256, expected);
     let verdict = execute::verify(&directory, 1).unwrap();
     assert_eq!(verdict.replayed, expected);
+
+    // A line that tells of one order more does not pass.
+    let rounds = run::read_rounds(&directory.file(RunDirectory::ROUNDS)).unwrap();
+    let took_part = &rounds.last().unwrap().participants;
+    let client = (0..6).find(|client| !took_part.contains(client)).unwrap();
+    let forged = News {
+        client: client as u32,
+        round: Some(4),
+        what: What::Absent {
+            reason: "forged".to_owned(),
+        },
+    };
+    let mut journal = Journal::open(&directory.file(EVENTS), 4).unwrap();
+    journal.append(&forged).unwrap();
+    drop(journal);
+    let refused = execute::verify(&directory, 1).unwrap_err().to_string();
+    assert!(refused.ends_with("an order that nobody gave"), "{refused}");
 }

@@ -2,6 +2,9 @@
 
 use super::{ClientKind, DatasetKind, ModelKind, Scenario, ScenarioError};
 
+/// Every client has a gain on every channel in memory.
+const MAX_CHANNELS: usize = 10_000;
+
 /// Checks every value that could make a run meaningless.
 pub(super) fn check(s: &Scenario) -> Result<(), ScenarioError> {
     for (key, value) in [
@@ -14,6 +17,12 @@ pub(super) fn check(s: &Scenario) -> Result<(), ScenarioError> {
     ] {
         require(value >= 1, key, value, "must be at least 1")?;
     }
+    require(
+        s.link.channels <= MAX_CHANNELS,
+        "link.channels",
+        s.link.channels,
+        "must be at most 10000",
+    )?;
     for (key, value) in [
         ("partition.mean_samples", s.partition.mean_samples),
         ("partition.dirichlet_alpha", s.partition.dirichlet_alpha),
@@ -118,6 +127,10 @@ mod tests {
             (
                 "[device]\ndeadline_s = -1.0",
                 "device.deadline_s = -1: must be a positive number",
+            ),
+            (
+                "[link]\nchannels = 1_000_000_000_000",
+                "link.channels = 1000000000000: must be at most 10000",
             ),
             (
                 "[cre]\nv = inf",

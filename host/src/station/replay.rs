@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use super::fleet::fingerprint;
 use super::journal::Line;
 use super::news::{News, What};
-use crate::engine::{Broadcast, Fleet, FleetError, Order, Probe, Question, Reply};
+use crate::engine::{Broadcast, Fleet, FleetError, Order, Probe, Question, Reply, RoundLog};
 use crate::world::FixedFleet;
 
 /// What the log says became of every order.
@@ -74,14 +74,14 @@ impl ReplayFleet {
         Self { fixed, record }
     }
 
-    fn check(&self, round: u32, order: &Order, reply: Reply) -> Result<Reply, FleetError> {
+    fn check(&mut self, round: u32, order: &Order, reply: Reply) -> Result<Reply, FleetError> {
         let client = order.client;
         let number = u32::try_from(client).unwrap_or(u32::MAX);
-        match (self.record.fates.get(&(round, number)), reply) {
-            (Some(Fate::Absent(reason)), _) => Ok(Reply::Lost(reason.clone())),
+        match (self.record.fates.remove(&(round, number)), reply) {
+            (Some(Fate::Absent(reason)), _) => Ok(Reply::Lost(reason)),
             (Some(Fate::Arrived(model)), Reply::Trained(update)) => {
                 let found = fingerprint(&update.model);
-                if found == *model {
+                if found == model {
                     return Ok(Reply::Trained(update));
                 }
                 Err(FleetError::Failed(format!(
@@ -115,6 +115,16 @@ impl Fleet for ReplayFleet {
             .zip(replies)
             .map(|(order, reply)| self.check(broadcast.round, order, reply))
             .collect()
+    }
+
+    fn settle(&mut self, log: &RoundLog, _: &[f32]) -> Result<(), FleetError> {
+        let told = self.record.fates.keys();
+        match told.filter(|(round, _)| *round <= log.round.round).min() {
+            None => Ok(()),
+            Some((round, client)) => Err(FleetError::Failed(format!(
+                "round {round}, client {client}: the log tells of an order that nobody gave"
+            ))),
+        }
     }
 
     fn probe(&mut self, questions: &[Question<'_>]) -> Result<Vec<Probe>, FleetError> {
