@@ -46,6 +46,8 @@ export class Machine {
     watchdog.reason = resetReason;
     watchdog.onWatchdogTrigger = () => {
       this.watchdogBit = true;
+      // The model would fire it again at the same moment, and for ever.
+      watchdog.alarm.enable = false;
     };
 
     // What the second-stage boot loader does before it jumps to the image.

@@ -51,6 +51,7 @@ export class Pl011 extends BasePeripheral {
     this.lostBytes = 0;
     this.registers = { IBRD: 0, FBRD: 0, LCR_H: 0, CR: 0x300, IFLS: 0x12, IMSC: 0, DMACR: 0 };
     this.raised = 0;
+    this.high = false;
     this.sending = null;
     this.arriving = false;
     this.sender = rp2040.clock.createAlarm(() => this.byteSent());
@@ -130,8 +131,11 @@ export class Pl011 extends BasePeripheral {
     this.onByte(byte);
   }
 
+  /** Only a fall of the line takes the interrupt back: software may have made it pending itself. */
   updateLine() {
-    this.rp2040.setInterrupt(this.irq, (this.raised & this.registers.IMSC) !== 0);
+    const high = (this.raised & this.registers.IMSC) !== 0;
+    if (high || this.high) this.rp2040.setInterrupt(this.irq, high);
+    this.high = high;
   }
 
   get flags() {

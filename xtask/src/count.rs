@@ -1,4 +1,4 @@
-//! The sum of all test binaries' results, which `cargo test` does not print itself.
+//! The sum of all test programs' results, which `cargo test` does not print itself.
 
 use std::fmt;
 
@@ -14,8 +14,12 @@ pub struct Count {
 }
 
 impl Count {
-    /// Adds a line of `cargo test`'s output if it is a result.
+    /// Adds a line of `cargo test`'s output, or of Node's in TAP, if it is a result.
     pub fn read(&mut self, line: &str) {
+        let of_node = |outcome: &str| line.trim().strip_prefix(outcome)?.parse::<u64>().ok();
+        self.passed += of_node("# pass ").unwrap_or(0);
+        self.failed += of_node("# fail ").unwrap_or(0);
+        self.skipped += of_node("# skipped ").unwrap_or(0);
         let Some(result) = line.trim().strip_prefix("test result: ") else {
             return;
         };
@@ -64,5 +68,15 @@ mod tests {
             }
         );
         assert_eq!(count.to_string(), "15 passed, 2 failed, 1 skipped");
+        for line in [
+            "# tests 4",
+            "# pass 3",
+            "# fail 1",
+            "# skipped 0",
+            "# duration_ms 5.1",
+        ] {
+            count.read(line);
+        }
+        assert_eq!(count.to_string(), "18 passed, 3 failed, 1 skipped");
     }
 }

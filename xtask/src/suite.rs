@@ -1,5 +1,6 @@
 //! Everything CI runs, in order.
 
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
@@ -17,7 +18,7 @@ struct Suite {
 /// One step: its name and what it does.
 type Step = (&'static str, fn(&mut Suite) -> Result<()>);
 
-const STEPS: [Step; 12] = [
+const STEPS: [Step; 13] = [
     ("format", |_| cargo(&["fmt", "--all", "--check"])),
     ("lint", |_| {
         cargo(&[
@@ -57,6 +58,20 @@ const STEPS: [Step; 12] = [
         board::build_all_with_logs(&suite.toolchain)
     }),
     ("image sizes", |_| size::report()),
+    ("tests of the emulator", |suite| {
+        if !setup::emulator::runner_is_installed() {
+            println!("not run: setup says what is missing");
+            return Ok(());
+        }
+        let mut test = Command::new("node");
+        test.args([
+            "--test",
+            "--test-reporter=tap",
+            "emulator/test/machine.test.js",
+        ]);
+        let count = &mut suite.count;
+        process::run_reading(&mut test, |line| count.read(line))
+    }),
     ("tests", |suite| {
         let mut test = process::cargo();
         test.args(["test", "--locked", "--workspace", "--no-fail-fast"]);

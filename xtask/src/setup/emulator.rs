@@ -35,6 +35,12 @@ const TOOLS: [Tool; 2] = [
 /// The folder of our runner around rp2040js.
 const RUNNER: &str = "emulator";
 
+/// Says whether rp2040js is there to run our part of it.
+pub fn runner_is_installed() -> bool {
+    let package = "node_modules/rp2040js/package.json";
+    Path::new(RUNNER).join(package).is_file() && process::exists("node")
+}
+
 /// Installs both emulators.
 pub fn prepare() -> Result<()> {
     for tool in &TOOLS {
@@ -44,10 +50,7 @@ pub fn prepare() -> Result<()> {
             missing(&format!("{error:#}"))?;
         }
     }
-    if Path::new(RUNNER)
-        .join("node_modules/rp2040js/package.json")
-        .is_file()
-    {
+    if runner_is_installed() {
         println!("setup: rp2040js is installed");
     } else if process::exists("npm") {
         println!("setup: installing rp2040js with npm");

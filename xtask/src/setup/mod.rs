@@ -1,6 +1,6 @@
 //! Installing what the test suite needs, and saying what was done.
 
-mod emulator;
+pub mod emulator;
 pub mod toolchain;
 
 use anyhow::Result;

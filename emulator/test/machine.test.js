@@ -1,0 +1,50 @@
+// The parts of the chip that are ours, without a firmware image.
+
+import assert from 'node:assert';
+import test from 'node:test';
+import { Machine } from '../src/machine.js';
+
+const UART0_IRQ = 1 << 20;
+const UART0_CR = 0x40034030;
+const UART_ENABLED = 0x301;
+const WATCHDOG_CTRL = 0x40058000;
+const WATCHDOG_LOAD = 0x40058004;
+const ENABLE = 1 << 30;
+
+/** A chip that runs `b .` for ever. */
+function spinning() {
+  const words = new Uint32Array([0x20001000, 0x10000109, 0xe7fee7fe]);
+  const bytes = new Uint8Array(words.buffer);
+  const machine = new Machine([{ address: 0x10000100, bytes }], 'uart', () => {});
+  machine.rp2040.writeUint32(UART0_CR, UART_ENABLED);
+  return machine;
+}
+
+test('a watchdog that nobody feeds resets the chip once', () => {
+  const machine = spinning();
+  machine.rp2040.writeUint32(WATCHDOG_LOAD, 2000);
+  machine.rp2040.writeUint32(WATCHDOG_CTRL, ENABLE);
+  assert.equal(machine.runUntil(5e6, () => false), true);
+  assert.equal(machine.resets, 1);
+  assert.ok(machine.nanos >= 1e6 && machine.nanos < 2e6, `${machine.nanos}`);
+  assert.equal(machine.runUntil(machine.nanos + 5e6, () => false), false);
+});
+
+test('an interrupt that software made pending outlives a byte on the wire', () => {
+  const machine = spinning();
+  machine.rp2040.setInterrupt(20, true);
+  machine.port.feed([0x55]);
+  machine.runUntil(1e6, () => false);
+  assert.equal(machine.port.received.length, 1);
+  assert.equal(machine.rp2040.core.pendingInterrupts & UART0_IRQ, UART0_IRQ);
+});
+
+test('an interrupt of the wire goes with its cause', () => {
+  const machine = spinning();
+  machine.port.registers.IMSC = 1 << 6;
+  machine.port.feed([0x55]);
+  machine.runUntil(1e6, () => false);
+  assert.equal(machine.rp2040.core.pendingInterrupts & UART0_IRQ, UART0_IRQ);
+  assert.equal(machine.port.readData(), 0x55);
+  assert.equal(machine.rp2040.core.pendingInterrupts & UART0_IRQ, 0);
+});
