@@ -4,7 +4,7 @@
 //! Under `CI=true` a missing emulator or image is a failure; elsewhere the test says what to
 //! install and passes.
 
-use gleaner_host::emulator::image::Program;
+use gleaner_host::device::emulator::image::Program;
 use gleaner_shared::mlp::selftest::small_nets;
 use gleaner_shared::units::Micros;
 use gleaner_shared::wire::link::Event;

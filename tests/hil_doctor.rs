@@ -3,20 +3,20 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use gleaner_host::bench::{Bench, SecretKey};
-use gleaner_host::doctor::{Care, Diagnosis, examine};
-use gleaner_host::link::Endpoint;
-use gleaner_host::link::faults::{FaultCounters, Faults};
+use gleaner_host::fleet;
+use gleaner_host::fleet::file::{Bench, SecretKey};
 use gleaner_host::station::board::{Identity, Standing};
+use gleaner_host::station::doctor::{Care, Diagnosis, examine};
+use gleaner_host::station::link::Endpoint;
+use gleaner_host::station::link::faults::{FaultCounters, Faults};
 use gleaner_host::station::{Handle, told};
-use gleaner_host::world;
 use gleaner_shared::units::PicoJoules;
 use gleaner_tests::folder::Folder;
 use gleaner_tests::mixed;
 
 fn diagnose(change: impl FnOnce(&mut Bench)) -> Diagnosis {
     let scenario = mixed::scenario("cre", 1);
-    let data = world::load_data(&scenario).unwrap();
+    let data = fleet::load_data(&scenario).unwrap();
     let (mut bench, _boards) = mixed::bench(&scenario, &data);
     change(&mut bench);
     let care = Care {
@@ -79,7 +79,7 @@ fn every_ailment_is_named_with_its_cure() {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_echo_comes_back_over_a_line_that_is_cut() {
     let scenario = mixed::scenario("cre", 1);
-    let data = world::load_data(&scenario).unwrap();
+    let data = fleet::load_data(&scenario).unwrap();
     let (bench, _boards) = mixed::bench(&scenario, &data);
     let entry = &bench.clients[1];
     let counters = Arc::new(FaultCounters::default());

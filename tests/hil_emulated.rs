@@ -5,17 +5,17 @@
 
 use std::time::Duration;
 
-use gleaner_host::bench::{Bench, Chip, Entry, LinkKind};
-use gleaner_host::emulator::image::EmulatedBoard;
-use gleaner_host::link::faults::Faults;
+use gleaner_host::device::emulator::image::EmulatedBoard;
+use gleaner_host::fleet;
+use gleaner_host::fleet::file::{Bench, Chip, Entry, LinkKind};
 use gleaner_host::run::{self, RunDirectory, Silent};
 use gleaner_host::scenario::{Override, Scenario, resolve};
 use gleaner_host::station::execute::{self, Audience};
 use gleaner_host::station::fleet::Pace;
 use gleaner_host::station::journal::{self, EVENTS};
 use gleaner_host::station::ledgers::{Ledgers, Pair};
+use gleaner_host::station::link::faults::Faults;
 use gleaner_host::station::setup::Options;
-use gleaner_host::world;
 use gleaner_tests::emulated::available;
 use gleaner_tests::folder::Folder;
 
@@ -59,9 +59,9 @@ fn two_picos_two_m4s_and_two_simulated_clients_equal_six_simulated_ones_to_the_b
         }
     }
     let scenario = scenario(10);
-    let data = world::load_data(&scenario).unwrap();
+    let data = fleet::load_data(&scenario).unwrap();
     let (mixed, alone) = (Folder::new("emulated-mixed"), Folder::new("emulated-alone"));
-    let mut simulated = world::build(&scenario, &data, 1).unwrap();
+    let mut simulated = fleet::build(&scenario, &data, 1).unwrap();
     let expected = run::execute(&scenario, &mut simulated, &alone.run(), 1, &mut Silent).unwrap();
     let options = Options {
         pace: Pace::Fast,

@@ -4,15 +4,15 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use gleaner_host::link::faults::Faults;
+use gleaner_host::fleet;
 use gleaner_host::run::{self, Observer, RunDirectory, Silent};
 use gleaner_host::scenario::Scenario;
 use gleaner_host::station::execute::{self, Audience, Finished};
 use gleaner_host::station::fleet::Pace;
 use gleaner_host::station::journal::{self, EVENTS, Journal, Line};
+use gleaner_host::station::link::faults::Faults;
 use gleaner_host::station::news::{News, What};
 use gleaner_host::station::setup::Options;
-use gleaner_host::world;
 use gleaner_shared::units::PicoJoules;
 use gleaner_tests::folder::Folder;
 use gleaner_tests::mixed::{bench, scenario};
@@ -40,7 +40,7 @@ fn on_bench(
     observer: &mut dyn Observer,
     listener: impl FnMut(&News, &[Button]) + Send + 'static,
 ) -> Finished {
-    let data = world::load_data(scenario).unwrap();
+    let data = fleet::load_data(scenario).unwrap();
     let (bench, boards) = bench(scenario, &data);
     let buttons: Vec<Button> = boards.iter().map(Served::button).collect();
     let mut listener = listener;
@@ -53,8 +53,8 @@ fn on_bench(
 }
 
 fn simulated(scenario: &Scenario, folder: &Folder) -> run::Outcome {
-    let data = world::load_data(scenario).unwrap();
-    let mut world = world::build(scenario, &data, 1).unwrap();
+    let data = fleet::load_data(scenario).unwrap();
+    let mut world = fleet::build(scenario, &data, 1).unwrap();
     run::execute(scenario, &mut world, &folder.run(), 1, &mut Silent).unwrap()
 }
 
@@ -189,7 +189,7 @@ fn a_board_that_never_comes_is_absent_with_a_reason_and_the_run_replays() {
     // CRE begins with a round 0 in which every client should be heard.
     for (scheduler, first) in [("random", 1), ("cre", 0)] {
         let scenario = scenario(scheduler, 3);
-        let data = world::load_data(&scenario).unwrap();
+        let data = fleet::load_data(&scenario).unwrap();
         let (bench, mut boards) = bench(&scenario, &data);
         // Nobody listens on the first board's port any more.
         boards.remove(0);
@@ -223,7 +223,7 @@ fn a_board_that_never_comes_is_absent_with_a_reason_and_the_run_replays() {
 struct StopAfter(u32);
 
 impl Observer for StopAfter {
-    fn round(&mut self, log: &gleaner_host::engine::RoundLog) {
+    fn round(&mut self, log: &gleaner_host::round::RoundLog) {
         assert!(log.round.round < self.0, "stopped on purpose");
     }
 }
@@ -233,7 +233,7 @@ impl Observer for StopAfter {
 struct Seen(Vec<u32>);
 
 impl Observer for Seen {
-    fn round(&mut self, log: &gleaner_host::engine::RoundLog) {
+    fn round(&mut self, log: &gleaner_host::round::RoundLog) {
         self.0.push(log.round.round);
     }
 }
@@ -243,7 +243,7 @@ fn a_run_that_died_goes_on_from_its_checkpoint_to_the_same_bits() {
     let scenario = scenario("cre", 6);
     let (folder, alone) = (Folder::new("died"), Folder::new("lived"));
     let expected = simulated(&scenario, &alone).model_sha256;
-    let data = world::load_data(&scenario).unwrap();
+    let data = fleet::load_data(&scenario).unwrap();
     let (bench, _boards) = bench(&scenario, &data);
     let directory = folder.run();
     for stop in [2, 4] {
@@ -283,7 +283,7 @@ fn a_run_that_died_goes_on_from_its_checkpoint_to_the_same_bits() {
 #[test]
 fn a_run_that_died_before_its_first_round_can_be_started_all_the_same() {
     let scenario = scenario("random", 1);
-    let data = world::load_data(&scenario).unwrap();
+    let data = fleet::load_data(&scenario).unwrap();
     let (bench, _boards) = bench(&scenario, &data);
     let folder = Folder::new("died-early");
     let directory = folder.run();
@@ -310,7 +310,7 @@ fn a_run_stopped_by_hand_in_the_middle_of_a_round_goes_on_to_the_same_bits() {
     let scenario = scenario("random", 4);
     let (folder, alone) = (Folder::new("stopped"), Folder::new("not-stopped"));
     let expected = simulated(&scenario, &alone).model_sha256;
-    let data = world::load_data(&scenario).unwrap();
+    let data = fleet::load_data(&scenario).unwrap();
     let (bench, _boards) = bench(&scenario, &data);
     let directory = folder.run();
     let run = |audience| execute::run(&scenario, &bench, &data, &directory, &OPTIONS, audience);

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use gleaner_host::link::faults::{FaultCounters, Faults};
-use gleaner_host::link::serial::SerialAddress;
-use gleaner_host::link::{Endpoint, Place, memory};
 use gleaner_host::station::Handle;
 use gleaner_host::station::board::{Closing, Identity, Job, Limits, Outcome, Standing};
+use gleaner_host::station::link::faults::{FaultCounters, Faults};
+use gleaner_host::station::link::serial::SerialAddress;
+use gleaner_host::station::link::{Endpoint, Place, memory};
 use gleaner_host::station::news::What;
 use gleaner_host::station::told::{self, Hearer};
 use gleaner_shared::energy::CostModel;

@@ -6,8 +6,8 @@
 use std::ops::Range;
 use std::path::PathBuf;
 
-use gleaner_host::emulator::image::is_strict;
-use gleaner_host::shard::Board;
+use gleaner_host::device::emulator::image::is_strict;
+use gleaner_host::device::shard::Board;
 use object::{Object, ObjectSection, ObjectSegment, ObjectSymbol};
 
 /// A board and where its memories lie.

@@ -4,8 +4,10 @@
 use std::hint::black_box;
 
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
-use gleaner_host::optim::{Solver, random_instance};
-use gleaner_host::preset::Preset;
+use gleaner_cre::optim::{Solver, random_instance};
+use gleaner_host::round::settings;
+use gleaner_host::scenario::Scenario;
+use strum::VariantArray;
 
 const SIZES: [(u32, usize); 6] = [(10, 3), (30, 3), (30, 10), (100, 10), (100, 20), (1000, 50)];
 
@@ -14,6 +16,7 @@ fn applies(solver: Solver, clients: u32) -> bool {
     match solver {
         Solver::Exact | Solver::Paper => clients <= 30,
         Solver::Anneal | Solver::Large => true,
+        Solver::Auto => false,
     }
 }
 
@@ -21,12 +24,15 @@ fn solve(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("solve");
     group.sample_size(10);
     for (clients, channels) in SIZES {
-        let instance = random_instance(Preset::PaperMlp, clients, channels, 0);
-        for solver in Solver::ALL
-            .into_iter()
-            .filter(|&solver| applies(solver, clients))
-        {
-            let id = BenchmarkId::new(solver.name(), format!("{clients}/{channels}"));
+        let instance = random_instance(
+            &settings::system(&Scenario::default()),
+            clients,
+            channels,
+            0,
+        );
+        let solvers = Solver::VARIANTS.iter().copied();
+        for solver in solvers.filter(|&solver| applies(solver, clients)) {
+            let id = BenchmarkId::new(solver.to_string(), format!("{clients}/{channels}"));
             group.bench_with_input(id, &instance, |bencher, instance| {
                 bencher.iter(|| solver.solve(black_box(instance), 0));
             });

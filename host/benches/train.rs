@@ -4,8 +4,8 @@
 use std::hint::black_box;
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use gleaner_host::data::{Samples, Shape, embedded};
-use gleaner_host::train::{Cnn, Kernel, Mlp, Model};
+use gleaner_learn::data::{Samples, Shape, embedded};
+use gleaner_learn::train::{Cnn, Kernel, Mlp, Model};
 use gleaner_shared::rng::{Purpose, Rng};
 
 fn perceptron(criterion: &mut Criterion) {

@@ -1,10 +1,13 @@
 //! The `gleaner` command: parses, runs, and maps the result to an exit code.
 
+mod cli;
+mod view;
+
 use std::panic;
 use std::process::ExitCode;
 
 use clap::Parser;
-use gleaner_host::cli::Cli;
+use cli::Cli;
 
 fn main() -> ExitCode {
     leave_quietly_when_nobody_reads();

@@ -1,19 +1,20 @@
 //! The paper's slips that concern the equations and the optimiser, each shown at work.
 //! Numbers are those of docs/errata.md.
 
-use gleaner_host::bound::{Heterogeneity, a2, participation_weights, weights};
-use gleaner_host::channel::{broadcast_rate, shannon_rate};
-use gleaner_host::estimate::{energy_balance, next_queue};
-use gleaner_host::optim::epochs::{common_limit, unconstrained, whole_epochs};
-use gleaner_host::optim::inner::{Pair, alternate, at_full_power, most_epochs, plan_at, solve};
-use gleaner_host::optim::power::{best_power, power_for_energy};
-use gleaner_host::optim::{Instance, Solver, Upload, evaluate, random_instance, slope_by_epochs};
-use gleaner_host::preset::Preset;
-use gleaner_host::units::{Bits, Gain, Hertz, Joules, Watts, WattsPerHertz};
+mod paper;
+
+use gleaner_cre::bound::{Heterogeneity, a2, participation_weights, weights};
+use gleaner_cre::channel::{broadcast_rate, shannon_rate};
+use gleaner_cre::estimate::{energy_balance, next_queue};
+use gleaner_cre::optim::epochs::{common_limit, unconstrained, whole_epochs};
+use gleaner_cre::optim::inner::{Pair, alternate, at_full_power, most_epochs, plan_at, solve};
+use gleaner_cre::optim::power::{best_power, power_for_energy};
+use gleaner_cre::optim::{Instance, Solver, Upload, evaluate, random_instance, slope_by_epochs};
+use gleaner_cre::units::{Bits, Gain, Hertz, Joules, Watts, WattsPerHertz};
 use gleaner_shared::rng::{Purpose, Rng};
 
 fn rounds() -> impl Iterator<Item = Instance> {
-    (0..40).map(|seed| random_instance(Preset::PaperMlp, 10, 3, seed))
+    (0..40).map(|seed| random_instance(&paper::mlp(), 10, 3, seed))
 }
 
 /// Feasible pairs of clients, each on its own channel.
@@ -70,7 +71,7 @@ fn erratum_2_the_printed_acceptance_never_refuses() {
 
 #[test]
 fn erratum_3_the_slope_grows_without_bound() {
-    let instance = random_instance(Preset::PaperMlp, 10, 3, 1);
+    let instance = random_instance(&paper::mlp(), 10, 3, 1);
     let uploads = at_full_power(
         &instance,
         &[Pair {
@@ -110,7 +111,7 @@ fn erratum_5_the_drift_bound_drops_a_half() {
 
 #[test]
 fn erratum_7_j2_is_not_j_up_to_a_constant() {
-    let instance = random_instance(Preset::PaperMlp, 10, 3, 5);
+    let instance = random_instance(&paper::mlp(), 10, 3, 5);
     let squares =
         |clients: &[usize]| -> f64 { clients.iter().map(|&i| instance.queue_j[i].powi(2)).sum() };
     // J_2 - J is the sum of Z^2 over participants, which differs between sets.
@@ -215,7 +216,7 @@ fn erratum_17_lambert_in_doubles_is_useless_near_the_branch_point() {
 
 #[test]
 fn erratum_23_theorem_2_is_nought_by_nought_with_everybody_in() {
-    let instance = random_instance(Preset::PaperMlp, 3, 3, 0);
+    let instance = random_instance(&paper::mlp(), 3, 3, 0);
     let of = Heterogeneity::of(&instance.samples, &instance.delta, &[0, 1, 2]);
     assert_eq!(instance.bound.a3(of.a2), 0.0);
     assert!(instance.bound.theorem2(0.0, 4.0).is_finite());

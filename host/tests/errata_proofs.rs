@@ -1,11 +1,12 @@
 //! The paper's slips in its proofs, each followed by numbers. They are those of docs/errata.md.
 
-use gleaner_host::bound::{Heterogeneity, LossBound};
-use gleaner_host::optim::{Instance, Solver, random_instance};
-use gleaner_host::preset::Preset;
+mod paper;
+
+use gleaner_cre::bound::{Heterogeneity, LossBound};
+use gleaner_cre::optim::{Instance, Solver, random_instance};
 
 fn rounds() -> impl Iterator<Item = Instance> {
-    (0..20).map(|seed| random_instance(Preset::PaperMlp, 10, 3, seed))
+    (0..20).map(|seed| random_instance(&paper::mlp(), 10, 3, seed))
 }
 
 /// Everybody but the last takes part: A_3 is small, and not nought.

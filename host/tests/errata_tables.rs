@@ -1,7 +1,8 @@
 //! The paper's slips that its own tables and sentences show. Numbers are those of docs/errata.md.
 
-use gleaner_host::optim::{Solver, random_instance};
-use gleaner_host::preset::Preset;
+mod paper;
+
+use gleaner_cre::optim::{Solver, random_instance};
 
 /// Table V, rounds 201 to 210: (client, power in mW) on the three channels; client 0 is nobody.
 const SOLUTIONS: [[(u32, f64); 3]; 10] = [
@@ -57,7 +58,7 @@ const ACCURACIES: [[f64; 4]; 18] = [
 fn erratum_6_a_larger_v_buys_a_lower_bound_with_more_energy() {
     let mut differs = 0;
     for seed in 0..40 {
-        let mut instance = random_instance(Preset::PaperMlp, 10, 3, seed);
+        let mut instance = random_instance(&paper::mlp(), 10, 3, seed);
         let mut plan_with = |penalty: f64| {
             instance.v = penalty;
             Solver::Exact.solve(&instance, 0).expect("valid").evaluation
@@ -81,7 +82,7 @@ fn erratum_14_somebody_sends_at_full_power_in_every_printed_round() {
     let rounds = 100;
     let ours = (0..rounds)
         .filter(|&seed| {
-            let instance = random_instance(Preset::PaperCnn, 10, 3, seed);
+            let instance = random_instance(&paper::cnn(), 10, 3, seed);
             let plan = Solver::Exact.solve(&instance, 0).expect("valid").plan;
             plan.uploads
                 .iter()

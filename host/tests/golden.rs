@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs};
 
-use gleaner_host::train::Kernel;
+use gleaner_learn::train::Kernel;
 
 /// The paper's MLP in float under CRE.
 const FLOAT: &str = "\

@@ -1,11 +1,13 @@
 //! Solvers against brute force: every assignment, every whole tau, powers by closed form and, on
 //! some instances, by a dense scan.
 
-use gleaner_host::optim::check::check;
-use gleaner_host::optim::inner::{Pair, most_epochs, plan_at};
-use gleaner_host::optim::{Instance, Plan, Solver, evaluate, nobody_objective, random_instance};
-use gleaner_host::preset::Preset;
+mod paper;
+
+use gleaner_cre::optim::check::check;
+use gleaner_cre::optim::inner::{Pair, most_epochs, plan_at};
+use gleaner_cre::optim::{Instance, Plan, Solver, evaluate, nobody_objective, random_instance};
 use gleaner_shared::rng::{Purpose, Rng};
+use strum::VariantArray;
 
 const INSTANCES: u64 = 2000;
 
@@ -14,9 +16,9 @@ const INSTANCES: u64 = 2000;
 fn instance(seed: u64) -> Instance {
     let mut rng = Rng::stream(seed, Purpose::Synthetic, 0, 77);
     let preset = if rng.below(2) == 0 {
-        Preset::PaperMlp
+        paper::mlp()
     } else {
-        Preset::PaperCnn
+        paper::cnn()
     };
     let (mut clients, mut channels) = (1 + rng.below(6), 1 + rng.below(3) as usize);
     match seed % 16 {
@@ -25,7 +27,7 @@ fn instance(seed: u64) -> Instance {
         2 => (clients, channels) = (1 + rng.below(2), 3),
         _ => {}
     }
-    let mut drawn = random_instance(preset, clients, channels, seed);
+    let mut drawn = random_instance(&preset, clients, channels, seed);
     drawn.v *= libm::pow(10.0, 6.0 * rng.uniform() - 3.0);
     drawn.bound.b1 *= libm::pow(10.0, 2.0 * rng.uniform() - 1.0);
     if rng.below(2) == 0 {
@@ -191,7 +193,7 @@ fn no_power_on_a_dense_grid_beats_the_closed_form() {
 #[test]
 fn exact_equals_large_where_enumeration_ends() {
     for seed in 0..6 {
-        let instance = random_instance(Preset::PaperMlp, 30, 10, seed);
+        let instance = random_instance(&paper::mlp(), 30, 10, seed);
         let exact = Solver::Exact
             .solve(&instance, 0)
             .expect("closes")
@@ -204,8 +206,8 @@ fn exact_equals_large_where_enumeration_ends() {
 
 #[test]
 fn large_bounds_its_gap_at_its_size() {
-    for (preset, seed) in [(Preset::PaperMlp, 1), (Preset::PaperCnn, 2)] {
-        let instance = random_instance(preset, 100, 20, seed);
+    for (preset, seed) in [(paper::mlp(), 1), (paper::cnn(), 2)] {
+        let instance = random_instance(&preset, 100, 20, seed);
         let solution = Solver::Large.solve(&instance, 0).expect("solves");
         assert!(solution.gap(&instance).expect("large proves") <= 0.05);
         assert!(solution.lower_bound.expect("proven") <= solution.evaluation.total);
@@ -221,7 +223,7 @@ fn large_bounds_its_gap_at_its_size() {
 #[test]
 fn nobody_is_the_answer_when_nobody_can() {
     for seed in [3, 10, 19, 26] {
-        for solver in Solver::ALL {
+        for &solver in Solver::VARIANTS {
             let solution = solver
                 .solve(&instance(seed), 0)
                 .expect("infeasible is no error");

@@ -5,14 +5,14 @@
 use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
-use gleaner_host::bench::Bench;
-use gleaner_host::link::faults::Faults;
+use gleaner_host::fleet;
+use gleaner_host::fleet::file::Bench;
 use gleaner_host::run::{self, RunDirectory, Silent};
 use gleaner_host::station::execute::{self, Audience};
 use gleaner_host::station::fleet::Pace;
 use gleaner_host::station::journal::EVENTS;
+use gleaner_host::station::link::faults::Faults;
 use gleaner_host::station::setup::Options;
-use gleaner_host::world;
 use gleaner_shared::rng::{Purpose, Rng};
 use gleaner_tests::folder::Folder;
 use gleaner_tests::served::Served;
@@ -47,7 +47,7 @@ fn station(directory: &str) -> bool {
     let directory = RunDirectory::new(directory);
     let scenario = mixed::scenario("cre", 4);
     let bench = Bench::read(&directory.path().with_extension("toml")).expect("a bench");
-    let data = world::load_data(&scenario).expect("data");
+    let data = fleet::load_data(&scenario).expect("data");
     let options = Options {
         pace: Pace::Fast,
         faults: Faults::default(),
@@ -76,9 +76,9 @@ fn start(directory: &RunDirectory) -> Child {
 
 fn kill_stations(args: &Args) -> bool {
     let scenario = mixed::scenario("cre", 4);
-    let data = world::load_data(&scenario).expect("data");
+    let data = fleet::load_data(&scenario).expect("data");
     let alone = Folder::new("crashes-alone");
-    let mut simulated = world::build(&scenario, &data, 1).expect("a world");
+    let mut simulated = fleet::build(&scenario, &data, 1).expect("a world");
     let expected = run::execute(&scenario, &mut simulated, &alone.run(), 1, &mut Silent)
         .expect("a run")
         .model_sha256;

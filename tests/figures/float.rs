@@ -1,7 +1,7 @@
 //! A plain f32 perceptron with full-batch gradient descent: what fixed point is measured against.
 //! Parameters are in wire order, so that both sides start from the same ones.
 
-use gleaner_host::data::Dataset;
+use gleaner_learn::data::Dataset;
 use gleaner_shared::mlp::params::Tensor;
 use gleaner_shared::mlp::sample::Slices;
 use gleaner_shared::mlp::{EpochResult, PaperParams, Samples as _};
@@ -28,7 +28,7 @@ impl Set {
     }
 
     /// Takes all images of one half of a data set.
-    pub fn of(samples: &gleaner_host::data::Samples) -> Self {
+    pub fn of(samples: &gleaner_learn::data::Samples) -> Self {
         Self {
             pixels: samples.images.as_chunks::<IN>().0.to_vec(),
             labels: samples.labels.clone(),
@@ -39,7 +39,7 @@ impl Set {
 /// Loads the training and the test half of an MNIST data set, or says why not.
 pub fn load(name: &str) -> Result<(Set, Set), String> {
     let Dataset { train, test, .. } =
-        gleaner_host::data::load(name).map_err(|error| error.to_string())?;
+        gleaner_learn::data::load(name).map_err(|error| error.to_string())?;
     if train.images.len() != train.len() * IN {
         return Err(format!("{name}: images must have {IN} bytes"));
     }

@@ -9,17 +9,17 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use gleaner_host::bench::{Bench, Entry, LinkKind};
-use gleaner_host::emulator::image::EmulatedBoard;
-use gleaner_host::engine::Absence;
-use gleaner_host::link::faults::Faults;
+use gleaner_host::device::emulator::image::EmulatedBoard;
+use gleaner_host::fleet;
+use gleaner_host::fleet::file::{Bench, Entry, LinkKind};
+use gleaner_host::round::Absence;
 use gleaner_host::run::{Observer, RunDirectory, read_rounds};
 use gleaner_host::station::execute::{self, Audience};
 use gleaner_host::station::fleet::Pace;
 use gleaner_host::station::journal::{self, EVENTS, Line};
+use gleaner_host::station::link::faults::Faults;
 use gleaner_host::station::news::{News, What};
 use gleaner_host::station::setup::{self, Options};
-use gleaner_host::world;
 use gleaner_shared::rng::{Purpose, Rng};
 use gleaner_shared::units::PicoJoules;
 use gleaner_tests::emulated::available;
@@ -96,7 +96,7 @@ impl Scene {
 /// Runs the figure; says whether the run is complete and nothing was counted twice.
 pub fn run(args: &Args) -> bool {
     let scenario = mixed::scenario("random", args.rounds);
-    let data = world::load_data(&scenario).expect("data");
+    let data = fleet::load_data(&scenario).expect("data");
     let shards = setup::shards(&scenario, &data, |_| None).expect("shards");
     let folder = Folder::new("kills");
     let images = Folder::new("kills-shards");
@@ -175,7 +175,7 @@ struct Rounds {
 }
 
 impl Observer for Rounds {
-    fn round(&mut self, _: &gleaner_host::engine::RoundLog) {
+    fn round(&mut self, _: &gleaner_host::round::RoundLog) {
         self.bar.inc(1);
         self.scene.rounds.fetch_add(1, Ordering::Relaxed);
     }

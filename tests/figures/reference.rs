@@ -11,10 +11,10 @@ mod seeds;
 
 use std::path::PathBuf;
 
-use gleaner_host::compare::Statistic;
 use gleaner_host::report::table::Table;
 use gleaner_host::run::{Job, RunDirectory, Summary, run_all};
 use gleaner_host::scenario::{Override, Scenario, ScenarioError, resolve};
+use gleaner_host::study::compare::Statistic;
 use gleaner_tests::progress;
 
 use cells::{Cell, SETTINGS, Setting};

@@ -4,9 +4,9 @@ use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use gleaner_host::link::{Endpoint, Place};
 use gleaner_host::station::Handle;
 use gleaner_host::station::board::{Identity, Job, Limits, Outcome, Standing};
+use gleaner_host::station::link::{Endpoint, Place};
 use gleaner_host::station::told;
 use gleaner_shared::energy::CostModel;
 use gleaner_shared::units::{Micros, NanoWatts, PicoJoules};

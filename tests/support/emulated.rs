@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use gleaner_host::emulator::EmulatorError;
-use gleaner_host::emulator::image::{EmulatedBoard, Program, is_strict};
-use gleaner_host::emulator::qemu::Qemu;
-use gleaner_host::emulator::rp2040::{Lockstep, Rp2040};
+use gleaner_host::device::emulator::EmulatorError;
+use gleaner_host::device::emulator::image::{EmulatedBoard, Program, is_strict};
+use gleaner_host::device::emulator::qemu::Qemu;
+use gleaner_host::device::emulator::rp2040::{Lockstep, Rp2040};
 
 use crate::wire::{LockstepWire, TcpWire};
 

@@ -1,9 +1,9 @@
 //! A small bench: four of the firmware's clients over TCP and two simulated ones.
 
-use gleaner_host::bench::{Bench, Entry, LinkKind, SecretKey};
-use gleaner_host::data::Dataset;
+use gleaner_host::fleet::file::{Bench, Entry, LinkKind, SecretKey};
 use gleaner_host::scenario::{Override, Scenario, resolve};
 use gleaner_host::station::setup;
+use gleaner_learn::data::Dataset;
 
 use crate::served::Served;
 

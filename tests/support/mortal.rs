@@ -5,9 +5,9 @@ use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use gleaner_host::emulator::EmulatorError;
-use gleaner_host::emulator::image::EmulatedBoard;
-use gleaner_host::emulator::machine::Machine;
+use gleaner_host::device::emulator::EmulatorError;
+use gleaner_host::device::emulator::image::EmulatedBoard;
+use gleaner_host::device::emulator::machine::Machine;
 
 /// A board whose emulator can be killed.
 pub struct Mortal {

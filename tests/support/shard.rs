@@ -1,7 +1,7 @@
 //! Shards of MNIST for tests.
 
-use gleaner_host::data::embedded::mnist_subset;
-use gleaner_host::shard::{ClientSamples, image};
+use gleaner_host::device::shard::{ClientSamples, image};
+use gleaner_learn::data::embedded::mnist_subset;
 use gleaner_shared::mlp::sample::Slices;
 
 /// Pixels of a sample.

@@ -4,7 +4,7 @@ use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
-use gleaner_host::emulator::rp2040::{Lockstep, Ran};
+use gleaner_host::device::emulator::rp2040::{Lockstep, Ran};
 use gleaner_shared::units::Micros;
 
 /// The byte between frames.

@@ -8,9 +8,9 @@ use anyhow::Context;
 use super::gather::{Gathering, choices};
 use super::scenario::ScenarioArgs;
 use super::simulate::numbered;
-use crate::compare::{Row, Variant, plan, table, write};
-use crate::run::{Job, RunDirectory, RunError, run_all};
-use crate::scenario::{BaselinePower, Scheduler};
+use gleaner_host::run::{Job, RunDirectory, RunError, run_all};
+use gleaner_host::scenario::{BaselinePower, Scheduler};
+use gleaner_host::study::compare::{Row, Variant, plan, table, write};
 
 /// What to compare.
 #[derive(Debug, clap::Args)]

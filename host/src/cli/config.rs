@@ -6,7 +6,7 @@ use anyhow::{Context, bail};
 use clap::Subcommand;
 
 use super::scenario::ScenarioArgs;
-use crate::scenario::{PRESETS, Scenario, keys};
+use gleaner_host::scenario::{PRESETS, Scenario, keys};
 
 /// What to look at.
 #[derive(Debug, clap::Args)]
@@ -81,12 +81,12 @@ fn explain(path: &str) -> anyhow::Result<()> {
         format!(", in {}", key.unit)
     };
     println!("  type:    {}{unit}", key.kind);
-    for (word, meaning) in key.choices {
+    for (word, meaning) in (key.choices)() {
         println!("           {word}: {meaning}");
     }
     println!("  default: {}", key.value_in(&Scenario::default()));
     for preset in PRESETS.iter().skip(1) {
-        let scenario = crate::scenario::resolve(preset.name, &[])
+        let scenario = gleaner_host::scenario::resolve(preset.name, &[])
             .with_context(|| format!("preset {}", preset.name))?;
         let value = key.value_in(&scenario);
         if value != key.value_in(&Scenario::default()) {

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use anyhow::Context;
 use indicatif::{ProgressBar, ProgressStyle};
 
-use crate::data::{self, cache, catalogue, embedded, fetch};
+use gleaner_learn::data::{self, cache, catalogue, embedded, fetch};
 
 /// What to do about data sets.
 #[derive(Debug, clap::Args)]

@@ -5,10 +5,10 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use super::scenario::ScenarioArgs;
-use crate::bench::Bench;
-use crate::doctor::{Care, examine};
-use crate::station::setup::overrides;
-use crate::world;
+use gleaner_host::fleet;
+use gleaner_host::fleet::file::Bench;
+use gleaner_host::station::doctor::{Care, examine};
+use gleaner_host::station::setup::overrides;
 
 /// Which bench, and how thorough to be.
 #[derive(Debug, clap::Args)]
@@ -30,7 +30,7 @@ pub struct Args {
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let bench = Bench::read(&args.bench)?;
     let scenario = args.scenario.resolve_with(&overrides(&bench))?;
-    let data = world::load_data(&scenario)?;
+    let data = fleet::load_data(&scenario)?;
     let care = Care {
         patience: Duration::from_secs(args.patience_s),
         echo_bytes: args.echo_bytes,

@@ -7,11 +7,11 @@ use std::str::FromStr;
 use anyhow::Context;
 
 use super::run::{RoundArgs, on_bench};
-use crate::bench::{Bench, Chip, Entry, LinkKind};
-use crate::emulator::prepare::prepare;
-use crate::station::setup::{shards, start_machine};
-use crate::station::stop::Stop;
-use crate::world;
+use gleaner_host::device::emulator::prepare::prepare;
+use gleaner_host::fleet;
+use gleaner_host::fleet::file::{Bench, Chip, Entry, LinkKind};
+use gleaner_host::station::setup::{shards, start_machine};
+use gleaner_host::station::stop::Stop;
 
 /// How many boards of which kind.
 #[derive(Debug, clap::Args)]
@@ -98,7 +98,7 @@ fn serve(args: &Args, mut bench: Bench) -> anyhow::Result<ExitCode> {
         args.bench.display()
     );
     let scenario = args.rounds.resolve(&bench)?;
-    let data = world::load_data(&scenario)?;
+    let data = fleet::load_data(&scenario)?;
     prepare(&bench.emulated())?;
     let images = shards(&scenario, &data, |_| None)?;
     let folder = std::env::temp_dir().join(format!("gleaner-emulate-{}", std::process::id()));

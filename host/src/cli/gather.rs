@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::anyhow;
 use indicatif::{ProgressBar, ProgressStyle};
 
-use crate::run::{Job, Outcome};
+use gleaner_host::run::{Job, Outcome};
 
 /// Parses `all` or a list separated by commas; what is named twice is meant once.
 pub fn choices<T>(text: &str, all: &[T]) -> anyhow::Result<Vec<T>>

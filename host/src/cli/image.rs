@@ -5,10 +5,10 @@ use std::process::ExitCode;
 
 use anyhow::{Context, ensure};
 
-use crate::bench::Chip;
-use crate::firmware::Program;
-use crate::flash::program;
-use crate::shard::{Board, uf2};
+use gleaner_host::device::firmware::Program;
+use gleaner_host::device::flash::program;
+use gleaner_host::device::shard::{Board, uf2};
+use gleaner_host::fleet::file::Chip;
 
 /// Which program, into which file.
 #[derive(Debug, clap::Args)]

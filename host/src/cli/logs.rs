@@ -42,14 +42,14 @@ mod reading {
     use anyhow::{Context, bail};
 
     use super::Args;
-    use crate::bench::{Bench, Chip, Entry, LinkKind};
-    use crate::emulator::rp2040::Rp2040;
-    use crate::firmware::Program;
-    use crate::flash::target::Memory;
-    use crate::logs::{Dictionary, UpChannel};
-    use crate::probe::{Attached, Lister};
-    use crate::station::setup::{overrides, shards};
-    use crate::world;
+    use gleaner_host::device::emulator::rp2040::Rp2040;
+    use gleaner_host::device::firmware::Program;
+    use gleaner_host::device::flash::target::Memory;
+    use gleaner_host::device::logs::{Dictionary, UpChannel};
+    use gleaner_host::device::probe::{Attached, Lister};
+    use gleaner_host::fleet;
+    use gleaner_host::fleet::file::{Bench, Chip, Entry, LinkKind};
+    use gleaner_host::station::setup::{overrides, shards};
 
     /// Between two looks; the board's buffer holds 1,024 bytes, some fifty lines.
     const PAUSE: Duration = Duration::from_millis(20);
@@ -91,7 +91,7 @@ mod reading {
         image: &std::path::Path,
     ) -> anyhow::Result<Rp2040> {
         let scenario = args.scenario.resolve_with(&overrides(bench))?;
-        let data = world::load_data(&scenario)?;
+        let data = fleet::load_data(&scenario)?;
         let shards = shards(&scenario, &data, |client| bench.key_of(client))?;
         let name = format!("gleaner-logs-{}.bin", std::process::id());
         let path = std::env::temp_dir().join(name);

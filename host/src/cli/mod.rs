@@ -29,6 +29,7 @@ mod solve;
 mod sweep;
 mod verify;
 mod version;
+mod word;
 
 /// Federated learning for microcontrollers that live on harvested energy.
 #[derive(Debug, Parser)]

@@ -5,8 +5,8 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 
-use crate::data::{self, embedded};
-use crate::partition::{self, Plan, Scheme, plot, table::Table};
+use gleaner_learn::data::{self, embedded};
+use gleaner_learn::partition::{self, Plan, Scheme, plot, table::Table};
 
 /// The split to show.
 #[derive(Debug, clap::Args)]

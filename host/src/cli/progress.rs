@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-use crate::engine::RoundLog;
-use crate::run::Observer;
+use gleaner_host::round::RoundLog;
+use gleaner_host::run::Observer;
 
 /// Shows rounds as they finish.
 pub struct Progress {

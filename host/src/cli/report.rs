@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use crate::report::write_run;
-use crate::run::RunDirectory;
+use gleaner_host::report::write_run;
+use gleaner_host::run::RunDirectory;
 
 /// Which run.
 #[derive(Debug, clap::Args)]

@@ -5,8 +5,8 @@ use std::process::ExitCode;
 
 use super::run::LineArgs;
 use super::simulate::{OutputArgs, carry_out, show};
-use crate::run::{RunDirectory, outcome_of, resume, scenario_of};
-use crate::station::execute::BENCH;
+use gleaner_host::run::{RunDirectory, outcome_of, resume, scenario_of};
+use gleaner_host::station::execute::BENCH;
 
 /// Which run.
 #[derive(Debug, clap::Args)]

@@ -9,19 +9,19 @@ use std::time::{Duration, Instant};
 use super::progress::Progress;
 use super::scenario::ScenarioArgs;
 use super::simulate::{OutputArgs, fresh_directory, show};
-use crate::bench::Bench;
-use crate::emulator::prepare::prepare;
-use crate::link::faults::Faults;
-use crate::run::RunDirectory;
-use crate::scenario::{Override, Scenario, Scheduler};
-use crate::station::execute::{self, Audience, Listener};
-use crate::station::fleet::Pace;
-use crate::station::ledgers::Ledgers;
-use crate::station::news::{News, What};
-use crate::station::setup::{self, Options};
-use crate::station::stop::{INTERRUPTED, Stop};
 use crate::view::{View, ViewState};
-use crate::world;
+use gleaner_host::device::emulator::prepare::prepare;
+use gleaner_host::fleet;
+use gleaner_host::fleet::file::Bench;
+use gleaner_host::run::RunDirectory;
+use gleaner_host::scenario::{Override, Scenario, Scheduler};
+use gleaner_host::station::execute::{self, Audience, Listener};
+use gleaner_host::station::fleet::Pace;
+use gleaner_host::station::ledgers::Ledgers;
+use gleaner_host::station::link::faults::Faults;
+use gleaner_host::station::news::{News, What};
+use gleaner_host::station::setup::{self, Options};
+use gleaner_host::station::stop::{INTERRUPTED, Stop};
 
 /// Which bench, which scenario, and where the results go.
 #[derive(Debug, clap::Args)]
@@ -125,7 +125,7 @@ pub(super) fn resume(
     output: OutputArgs,
 ) -> anyhow::Result<ExitCode> {
     let bench = Bench::read(&directory.file(execute::BENCH))?;
-    let scenario = crate::run::scenario_of(directory)?;
+    let scenario = gleaner_host::run::scenario_of(directory)?;
     prepare(&bench.emulated())?;
     carry_out(&bench, &scenario, directory, line, output)
 }
@@ -137,7 +137,7 @@ fn carry_out(
     line: LineArgs,
     output: OutputArgs,
 ) -> anyhow::Result<ExitCode> {
-    let data = world::load_data(scenario)?;
+    let data = fleet::load_data(scenario)?;
     let options = line.options(output.threads);
     let screen = !output.quiet && !output.json && !line.plain && std::io::stdout().is_terminal();
     let stop = Stop::on_signals();
@@ -193,7 +193,7 @@ fn carry_out(
 }
 
 fn events(directory: &Path) -> PathBuf {
-    directory.join(crate::station::journal::EVENTS)
+    directory.join(gleaner_host::station::journal::EVENTS)
 }
 
 /// Says what happens in lines of text.

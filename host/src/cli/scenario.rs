@@ -1,6 +1,6 @@
 //! Options that choose and change a scenario, common to several subcommands.
 
-use crate::scenario::{Override, Scenario, ScenarioError, resolve};
+use gleaner_host::scenario::{Override, Scenario, ScenarioError, resolve};
 
 /// Which scenario, and what to change in it.
 #[derive(Clone, Debug, clap::Args)]

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use crate::vectors;
+use gleaner_host::study::vectors;
 
 /// Check every test vector of a folder.
 #[derive(Debug, clap::Args)]

@@ -6,10 +6,10 @@ use std::process::ExitCode;
 use anyhow::{Context, bail, ensure};
 
 use super::scenario::ScenarioArgs;
-use crate::flash::shard_part;
-use crate::shard::{Board, uf2};
-use crate::station::setup::shards;
-use crate::world;
+use gleaner_host::device::flash::shard_part;
+use gleaner_host::device::shard::{Board, uf2};
+use gleaner_host::fleet;
+use gleaner_host::station::setup::shards;
 
 /// Whose samples, for which board, into which file.
 #[derive(Debug, clap::Args)]
@@ -36,7 +36,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let scenario = args.scenario.resolve()?;
     let key = args.key_file.as_deref().map(read_key).transpose()?;
     let format = format_of(args)?;
-    let data = world::load_data(&scenario)?;
+    let data = fleet::load_data(&scenario)?;
     let mut shards = shards(&scenario, &data, |client| {
         key.filter(|_| client == args.client)
     })?;

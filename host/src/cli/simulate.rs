@@ -5,10 +5,10 @@ use std::process::ExitCode;
 
 use super::progress::Progress;
 use super::scenario::ScenarioArgs;
-use crate::report::summary_table;
-use crate::run::{Observer, Outcome, RunDirectory, RunError, execute};
-use crate::scenario::{Override, Scenario, Scheduler};
-use crate::world::{self, World};
+use gleaner_host::fleet::{self, World};
+use gleaner_host::report::summary_table;
+use gleaner_host::run::{Observer, Outcome, RunDirectory, RunError, execute};
+use gleaner_host::scenario::{Override, Scenario, Scheduler};
 
 /// Which scenario, and where the results go.
 #[derive(Debug, clap::Args)]
@@ -60,7 +60,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// [`execute`] or [`resume`](crate::run::resume).
+/// [`execute`] or [`resume`](gleaner_host::run::resume).
 type Make =
     fn(&Scenario, &mut World, &RunDirectory, usize, &mut dyn Observer) -> Result<Outcome, RunError>;
 
@@ -71,8 +71,8 @@ pub(super) fn carry_out(
     directory: &RunDirectory,
     OutputArgs { threads, quiet, .. }: OutputArgs,
 ) -> anyhow::Result<Outcome> {
-    let data = world::load_data(scenario)?;
-    let mut world = world::build(scenario, &data, threads)?;
+    let data = fleet::load_data(scenario)?;
+    let mut world = fleet::build(scenario, &data, threads)?;
     // The clients have copies of what they own; the rest need not stay in memory.
     drop(data);
     let mut progress = Progress::new(quiet);

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::optim::json::{Case, Cases, read_cases};
-use crate::optim::{Solution, Solver, nobody_objective};
+use gleaner_cre::optim::json::{Case, Cases, read_cases};
+use gleaner_cre::optim::{Solution, Solver, nobody_objective};
 
 /// Plan rounds: who takes part, on which channel, at what power, for how many epochs.
 #[derive(Debug, clap::Args)]
@@ -17,7 +17,7 @@ pub struct Args {
     instance: PathBuf,
     /// How to solve: proven optimum, repaired annealing, large sizes with a proven gap, or the
     /// paper's algorithms as printed.
-    #[arg(long, value_enum, default_value = "exact")]
+    #[arg(long, value_parser = super::word::parser::<Solver>(), default_value = "exact")]
     solver: Solver,
     /// Seed of the randomised solvers.
     #[arg(long, default_value_t = 0)]
@@ -124,7 +124,7 @@ impl Report<'_> {
             None => "not proven".into(),
         };
         let time_us = self.time.as_secs_f64() * 1e6;
-        println!("  gap {gap}, {} in {time_us:.1} us", self.solver.name());
+        println!("  gap {gap}, {} in {time_us:.1} us", self.solver);
     }
 
     fn to_json(&self) -> Value {
@@ -134,7 +134,7 @@ impl Report<'_> {
         json!({
             "place": case.place,
             "name": case.name,
-            "solver": self.solver.name(),
+            "solver": self.solver.to_string(),
             "tau": solution.plan.epochs,
             "assign": uploads.iter().map(|u| [u.channel, u.client]).collect::<Vec<_>>(),
             "p_w": uploads.iter().map(|u| u.power_w).collect::<Vec<_>>(),

@@ -6,9 +6,9 @@ use std::process::ExitCode;
 use anyhow::{Context, bail};
 
 use super::gather::Gathering;
-use crate::report::counted;
-use crate::run::{Job, RunDirectory, run_all, write_atomically};
-use crate::sweep::{Sweep, csv};
+use gleaner_host::report::counted;
+use gleaner_host::run::{Job, RunDirectory, run_all, write_atomically};
+use gleaner_host::study::sweep::{Sweep, csv};
 
 /// Which sweep.
 #[derive(Debug, clap::Args)]

@@ -7,9 +7,9 @@ use std::process::ExitCode;
 use anyhow::ensure;
 
 use super::progress::Progress;
-use crate::run::RunDirectory;
-use crate::station::execute::verify_before;
-use crate::station::journal::EVENTS;
+use gleaner_host::run::RunDirectory;
+use gleaner_host::station::execute::verify_before;
+use gleaner_host::station::journal::EVENTS;
 
 /// Which run.
 #[derive(Debug, clap::Args)]

@@ -5,10 +5,10 @@ use super::{
     Decision, Policy, View, epochs_at_full_power, heaviest_assignment, importance,
     with_fixed_epochs,
 };
-use crate::channel::{shannon_rate, upload_latency};
-use crate::optim::{Instance, SolveError};
 use crate::scenario::BaselinePower;
-use crate::units::{Bits, Gain, Hertz, Watts, WattsPerHertz};
+use gleaner_cre::channel::{shannon_rate, upload_latency};
+use gleaner_cre::optim::{Instance, SolveError};
+use gleaner_cre::units::{Bits, Gain, Hertz, Watts, WattsPerHertz};
 
 /// Scheduling by an assignment of channels to gradient norms.
 #[derive(Clone, Copy, Debug)]

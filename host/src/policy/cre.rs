@@ -1,41 +1,27 @@
 //! `cre`: clients, channels, powers and epochs that minimise the objective of P2.
 
 use super::{Decision, Policy, Promise, View};
-use crate::aggregate::Averaging;
-use crate::engine::Order;
-use crate::optim::{Solution, SolveError, Solver};
-use crate::scenario;
+use crate::round::Order;
+use gleaner_cre::optim::{Solution, SolveError, Solver};
+use gleaner_learn::aggregate::Averaging;
 
 /// Scheduling by the round problem P2.
 #[derive(Clone, Copy, Debug)]
 pub struct Cre {
-    solver: scenario::Solver,
+    solver: Solver,
 }
 
 impl Cre {
     /// Chooses how the problem is solved.
     #[must_use]
-    pub const fn new(solver: scenario::Solver) -> Self {
+    pub const fn new(solver: Solver) -> Self {
         Self { solver }
     }
 
     fn solve(&self, view: &View<'_>) -> Result<Solution, SolveError> {
         // One stream per round, so that a resumed run draws what the uninterrupted one drew.
         let seed = view.seed ^ (u64::from(view.round) << 32);
-        let solve = |solver: Solver| solver.solve(view.instance, seed);
-        match self.solver {
-            scenario::Solver::Auto => match solve(Solver::Exact) {
-                Err(SolveError::Unaffordable(_)) => match solve(Solver::Large) {
-                    Err(SolveError::Unaffordable(_)) => solve(Solver::Anneal),
-                    other => other,
-                },
-                other => other,
-            },
-            scenario::Solver::Exact => solve(Solver::Exact),
-            scenario::Solver::Large => solve(Solver::Large),
-            scenario::Solver::Anneal => solve(Solver::Anneal),
-            scenario::Solver::Paper => solve(Solver::Paper),
-        }
+        self.solver.solve(view.instance, seed)
     }
 }
 

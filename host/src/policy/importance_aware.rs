@@ -2,8 +2,8 @@
 //! goes to its feasible client with the largest weighted gradient norm.
 
 use super::{Decision, Policy, View, epochs_at_full_power, importance, with_fixed_epochs};
-use crate::optim::SolveError;
 use crate::scenario::BaselinePower;
+use gleaner_cre::optim::SolveError;
 
 /// Scheduling by gradient norms on fixed channels.
 #[derive(Clone, Copy, Debug)]

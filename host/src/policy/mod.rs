@@ -13,12 +13,12 @@ mod importance_aware;
 mod random;
 mod round_robin;
 
-use crate::aggregate::Averaging;
-use crate::engine::Order;
-use crate::optim::epochs::{epoch_limit, whole_epochs};
-use crate::optim::power::least_power;
-use crate::optim::{Instance, SolveError, Upload};
+use crate::round::Order;
 use crate::scenario::{BaselinePower, Scenario, Scheduler};
+use gleaner_cre::optim::epochs::{epoch_limit, whole_epochs};
+use gleaner_cre::optim::power::least_power;
+use gleaner_cre::optim::{Instance, SolveError, Upload};
+use gleaner_learn::aggregate::Averaging;
 
 pub use channel_allocate::ChannelAllocate;
 pub use cre::Cre;
@@ -150,7 +150,7 @@ fn with_fixed_epochs(
 
 /// Returns w_i ||grad F_i||, what two baselines rank clients by.
 fn importance(view: &View<'_>) -> Vec<f64> {
-    crate::bound::weights(&view.instance.samples)
+    gleaner_cre::bound::weights(&view.instance.samples)
         .iter()
         .zip(view.gradient_norms)
         .map(|(weight, norm)| weight * norm)

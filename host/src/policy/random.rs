@@ -2,10 +2,10 @@
 
 use super::drawn::{Drawn, at_random, on_channels};
 use super::{Decision, Policy, View, baseline_power};
-use crate::aggregate::Averaging;
-use crate::engine::Order;
-use crate::optim::SolveError;
+use crate::round::Order;
 use crate::scenario::BaselinePower;
+use gleaner_cre::optim::SolveError;
+use gleaner_learn::aggregate::Averaging;
 
 /// Random scheduling.
 #[derive(Clone, Copy, Debug)]

@@ -2,8 +2,8 @@
 
 use super::random::with_common_epochs;
 use super::{Decision, Policy, View};
-use crate::optim::SolveError;
 use crate::scenario::BaselinePower;
+use gleaner_cre::optim::SolveError;
 
 /// Scheduling in rotation.
 #[derive(Clone, Copy, Debug)]

@@ -1,10 +1,10 @@
 //! What holds for every scheduler, and what tells them apart.
 
 use super::*;
-use crate::bound::LossBound;
-use crate::channel::Emulation;
-use crate::engine::settings;
+use crate::round::settings;
 use crate::scenario::{Override, resolve};
+use gleaner_cre::bound::LossBound;
+use gleaner_cre::channel::Emulation;
 
 const SAMPLES: [u32; 10] = [900, 1100, 1000, 950, 1050, 870, 1130, 990, 1010, 1000];
 

@@ -2,7 +2,7 @@
 
 use super::plot::{BarChart, BarGroup, HeatMap, LineChart, Mark, Series};
 use super::run::RunData;
-use crate::engine::{ClientRow, ClientState, RoundRow};
+use crate::round::{ClientRow, ClientState, RoundRow};
 use crate::run::participations;
 
 /// Up to here every client's queue has a line of its own.

@@ -6,14 +6,14 @@ use super::charts::run_charts;
 use super::html::Page;
 use super::plot::number;
 use super::table::Table;
-use crate::engine::{ClientRow, RoundRow};
+use crate::fleet;
+use crate::round::{ClientRow, RoundRow};
 use crate::run::{
     Environment, RunDirectory, RunError, Summary, read_clients, read_rounds, scenario_of,
     write_atomically,
 };
 use crate::scenario::Scenario;
 use crate::station::ledgers::Ledgers;
-use crate::world;
 
 /// What a run left behind.
 #[derive(Clone, Debug)]
@@ -133,7 +133,7 @@ pub fn setting(scenario: &Scenario) -> String {
         counted(scenario.link.channels, "channel"),
         scenario.learning.model,
         scenario.data.dataset,
-        world::scheme(scenario),
+        fleet::scheme(scenario),
     )
 }
 

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::digest::sha256;
 use super::directory::{RunDirectory, sync_parent, write_atomically};
-use crate::engine::State;
+use crate::round::State;
 
 /// Changes whenever the layout does.
 const MAGIC: &[u8; 8] = b"GLNRCKP1";
@@ -128,7 +128,7 @@ impl Checkpoint {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::estimate::DivergenceRule;
+    use gleaner_cre::estimate::DivergenceRule;
 
     fn directory(name: &str) -> RunDirectory {
         let path = std::env::temp_dir().join(format!("gleaner-{name}-{}", std::process::id()));

@@ -4,7 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use super::{CheckpointError, LogError};
-use crate::engine::EngineError;
+use crate::round::EngineError;
 use crate::scenario::ScenarioError;
 
 /// What stopped a run.

@@ -12,9 +12,9 @@ use super::log::{Logs, read_clients, read_rounds};
 use super::pool::thread_count;
 use super::safetensors::encode_model;
 use super::summary::Summary;
-use crate::engine::{Engine, RoundLog};
+use crate::fleet::World;
+use crate::round::{Engine, RoundLog};
 use crate::scenario::{Scenario, resolve_text};
-use crate::world::World;
 
 /// Is told what happens during a run.
 pub trait Observer {

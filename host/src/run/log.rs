@@ -5,7 +5,7 @@ use std::io::{self, BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 
 use super::directory::RunDirectory;
-use crate::engine::{ClientRow, ClientState, RoundLog, RoundRow};
+use crate::round::{ClientRow, ClientState, RoundLog, RoundRow};
 
 /// The columns of `clients.csv`, units in their names.
 pub const CLIENT_COLUMNS: [&str; 17] = [

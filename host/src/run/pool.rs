@@ -5,9 +5,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 
 use super::{Outcome, RunDirectory, RunError, Silent, execute, outcome_of, resume, scenario_of};
-use crate::data::{DataError, Dataset};
+use crate::fleet::{self, WorldError};
 use crate::scenario::{DatasetKind, Scenario};
-use crate::world::{self, WorldError};
+use gleaner_learn::data::{DataError, Dataset};
 
 /// One run to be made.
 #[derive(Clone, Debug)]
@@ -103,7 +103,7 @@ fn run_one(job: &Job, threads: usize, library: &Library) -> Result<Outcome, JobE
         return Ok(outcome_of(directory)?);
     }
     let data = library.get(scenario)?;
-    let mut world = world::build(scenario, &data, threads)?;
+    let mut world = fleet::build(scenario, &data, threads)?;
     let make = if directory.is_started() {
         resume
     } else {
@@ -126,7 +126,7 @@ impl Library {
         if let Some(data) = sets.get(&key) {
             return Ok(Arc::clone(data));
         }
-        let data = world::load_data(scenario)?;
+        let data = fleet::load_data(scenario)?;
         sets.insert(key, Arc::clone(&data));
         Ok(data)
     }

@@ -4,7 +4,7 @@ use std::fmt::Display;
 
 use serde::{Deserialize, Serialize};
 
-use crate::engine::{ClientRow, ClientState, RoundRow};
+use crate::round::{ClientRow, ClientState, RoundRow};
 
 /// The figures a run is judged by.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -39,17 +39,6 @@ choice!(
 );
 
 choice!(
-    /// How the round problem P2 is solved.
-    Solver {
-        Auto = "auto", "exact while affordable, then large, then anneal";
-        Exact = "exact", "the proven optimum";
-        Large = "large", "a good plan at any size, with a proven gap";
-        Anneal = "anneal", "Algorithm 2 repaired: simulated annealing over assignments";
-        Paper = "paper", "Algorithms 1 and 2 as printed";
-    }
-);
-
-choice!(
     /// How the divergence delta of a client's data is measured.
     DeltaRule {
         Direction = "direction", "distance of the client's gradient, scaled to the global norm, from the global gradient";

@@ -16,7 +16,7 @@ pub struct Key {
     /// What kind of value it takes.
     pub kind: &'static str,
     /// The words it accepts, with their meanings.
-    pub choices: &'static [(&'static str, &'static str)],
+    pub choices: fn() -> Vec<(&'static str, &'static str)>,
 }
 
 impl Key {
@@ -75,7 +75,7 @@ pub fn markdown() -> String {
             ));
         }
         let mut meaning = key.doc.to_owned();
-        for (word, what) in key.choices {
+        for (word, what) in (key.choices)() {
             meaning.push_str(&format!("<br>`{word}`: {what}."));
         }
         text.push_str(&format!(

@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 
 pub use choices::{
     BaselinePower, ClientKind, DatasetKind, DeltaRule, Estimates, Fading, GradientNorms, ModelBits,
-    ModelKind, PartitionRule, Scheduler, Solver,
+    ModelKind, PartitionRule, Scheduler,
 };
 pub use error::ScenarioError;
 pub use preset::{PRESETS, Preset};

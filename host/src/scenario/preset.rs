@@ -42,7 +42,7 @@ pub const PRESETS: &[Preset] = &[
 
 #[cfg(test)]
 mod tests {
-    use crate::engine::settings::epoch_cost;
+    use crate::round::settings::epoch_cost;
     use crate::scenario::resolve;
 
     #[test]

@@ -199,7 +199,7 @@ fn merge(
             let (Some(slot), Some(key)) = (known.get_mut(&name), keys::find(&path)) else {
                 return Err(unknown(&place(&section, &name), &path));
             };
-            *slot = adapt(slot, value, key.choices).map_err(|(value, wanted)| {
+            *slot = adapt(slot, value, &(key.choices)()).map_err(|(value, wanted)| {
                 ScenarioError::Syntax {
                     origin: place(&section, &name),
                     message: format!("{path} = {value}: {wanted} is expected"),

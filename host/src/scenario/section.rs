@@ -37,7 +37,7 @@ macro_rules! section {
                     // A doc line starts with the space that follows its slashes.
                     doc: concat!($($doc),+).trim_ascii(),
                     kind: <$type as $crate::scenario::value::Value>::KIND,
-                    choices: <$type as $crate::scenario::value::Value>::CHOICES,
+                    choices: <$type as $crate::scenario::value::Value>::choices,
                 },)+
             ];
         }

@@ -2,9 +2,10 @@
 
 use super::choices::{
     BaselinePower, ClientKind, DatasetKind, DeltaRule, Estimates, Fading, GradientNorms, ModelBits,
-    ModelKind, PartitionRule, Scheduler, Solver,
+    ModelKind, PartitionRule, Scheduler,
 };
 use super::section::section;
+use gleaner_cre::optim::Solver;
 
 section!(
     /// How long a run is, and what makes it different from the next.

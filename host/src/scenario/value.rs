@@ -5,8 +5,31 @@ pub trait Value {
     /// How the type is called in `gleaner config explain`.
     const KIND: &'static str;
     /// The words it accepts and what each means; empty for numbers and free text.
-    const CHOICES: &'static [(&'static str, &'static str)] = &[];
+    #[must_use]
+    fn choices() -> Vec<(&'static str, &'static str)> {
+        Vec::new()
+    }
 }
+
+/// Lets enums of the domain be values: variants are words, their documentation the meanings.
+macro_rules! values {
+    ($($name:ty),+ $(,)?) => {$(
+        impl Value for $name {
+            const KIND: &'static str = "choice";
+
+            fn choices() -> Vec<(&'static str, &'static str)> {
+                let all = <$name as strum::VariantArray>::VARIANTS.iter();
+                all.map(|choice| {
+                    let meaning = strum::EnumMessage::get_documentation(choice);
+                    (<&'static str>::from(choice), meaning.unwrap_or_default())
+                })
+                .collect()
+            }
+        }
+    )+};
+}
+
+values!(gleaner_cre::optim::Solver);
 
 impl Value for f64 {
     const KIND: &'static str = "number";
@@ -57,7 +80,10 @@ macro_rules! choice {
 
         impl $crate::scenario::value::Value for $name {
             const KIND: &'static str = "choice";
-            const CHOICES: &'static [(&'static str, &'static str)] = &[$(($word, $meaning)),+];
+
+            fn choices() -> Vec<(&'static str, &'static str)> {
+                vec![$(($word, $meaning)),+]
+            }
         }
 
         impl std::fmt::Display for $name {

@@ -11,15 +11,15 @@ use super::replay::{Record, ReplayFleet};
 use super::setup::{self, Options, SetupError};
 use super::stop::Stop;
 use super::told::{self, Hearer};
-use crate::bench::{Bench, BenchError, write_private};
-use crate::data::Dataset;
-use crate::engine::{Engine, EngineError};
-use crate::link::faults::FaultCounters;
+use crate::fleet::file::{Bench, BenchError, write_private};
+use crate::fleet::{self, WorldError};
+use crate::round::{Engine, EngineError};
 use crate::run::{
     self, Checkpoint, Observer, Outcome, RunDirectory, RunError, encode_model, hexadecimal, sha256,
 };
 use crate::scenario::Scenario;
-use crate::world::{self, WorldError};
+use crate::station::link::faults::FaultCounters;
+use gleaner_learn::data::Dataset;
 
 /// The copy of the bench in a run's directory.
 pub const BENCH: &str = "bench.toml";
@@ -207,8 +207,8 @@ pub fn verify_before(
     let orders = record.orders();
     let file = directory.file(RunDirectory::MODEL);
     let recorded = fs::read(&file).map_err(|source| StationError::File { path: file, source })?;
-    let data = world::load_data(&scenario).map_err(WorldError::from)?;
-    let mut world = world::build_around(&scenario, &data, threads, |fixed| {
+    let data = fleet::load_data(&scenario).map_err(WorldError::from)?;
+    let mut world = fleet::build_around(&scenario, &data, threads, |fixed| {
         Ok(Box::new(ReplayFleet::new(fixed, record)))
     })?;
     let model = world.model.clone();

@@ -18,10 +18,10 @@ use super::board::{Closing, Identity, Job, Limits, Outcome, Standing};
 use super::news::{News, What, loss};
 use super::stop::Stop;
 use super::told::Teller;
-use crate::engine::{
+use crate::fleet::FixedFleet;
+use crate::round::{
     Broadcast, ClientState, Fleet, FleetError, Order, Probe, Question, Reply, RoundLog, Update,
 };
-use crate::world::FixedFleet;
 
 /// Whether the lines take as long as the modelled radio would.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]

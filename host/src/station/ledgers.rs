@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use super::execute::BENCH;
 use super::journal::{self, EVENTS, Line};
 use super::news::What;
-use crate::bench::Bench;
+use crate::fleet::file::Bench;
 use crate::report::plot::number;
 use crate::report::table::Table;
 use crate::run::RunDirectory;

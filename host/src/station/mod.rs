@@ -6,10 +6,12 @@
 //! the engine), [`journal`] (the event log) and [`replay`] (the run once more, from its log).
 
 pub mod board;
+pub mod doctor;
 pub mod execute;
 pub mod fleet;
 pub mod journal;
 pub mod ledgers;
+pub mod link;
 pub mod news;
 pub mod peer;
 pub mod replay;

@@ -19,7 +19,6 @@ pub struct News {
 /// What happened.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
-#[non_exhaustive]
 pub enum What {
     /// A line was opened.
     Opened {

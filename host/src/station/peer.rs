@@ -15,7 +15,7 @@ use gleaner_shared::wire::{FrameBuffer, Key};
 use tokio::io::{AsyncReadExt, AsyncWriteExt, ReadHalf, WriteHalf};
 use tokio::time::{Instant, sleep_until};
 
-use crate::link::Link;
+use crate::station::link::Link;
 
 /// Bytes taken from the line at once.
 const INPUT: usize = 2048;

@@ -6,8 +6,8 @@ use std::collections::HashMap;
 use super::fleet::fingerprint;
 use super::journal::Line;
 use super::news::{News, What};
-use crate::engine::{Broadcast, Fleet, FleetError, Order, Probe, Question, Reply, RoundLog};
-use crate::world::FixedFleet;
+use crate::fleet::FixedFleet;
+use crate::round::{Broadcast, Fleet, FleetError, Order, Probe, Question, Reply, RoundLog};
 
 /// What the log says became of every order.
 #[derive(Clone, Debug, Default)]

@@ -11,17 +11,17 @@ use super::board::{Identity, Limits};
 use super::fleet::{Pace, Rules, StationFleet};
 use super::stop::Stop;
 use super::told::Teller;
-use crate::bench::{Bench, Entry, LinkKind};
-use crate::data::Dataset;
-use crate::emulator::EmulatorError;
-use crate::emulator::machine::Machine;
-use crate::engine::FleetError;
-use crate::flash::{ShardTooLarge, check_room};
-use crate::link::faults::{FaultCounters, Faults};
-use crate::link::{Endpoint, Place};
+use crate::device::emulator::EmulatorError;
+use crate::device::emulator::machine::Machine;
+use crate::device::flash::{ShardTooLarge, check_room};
+use crate::device::shard::{ClientSamples, ShardBuildError, image};
+use crate::fleet::file::{Bench, Entry, LinkKind};
+use crate::fleet::{self, World, WorldError};
+use crate::round::FleetError;
 use crate::scenario::{Override, Scenario};
-use crate::shard::{ClientSamples, ShardBuildError, image};
-use crate::world::{self, World, WorldError};
+use crate::station::link::faults::{FaultCounters, Faults};
+use crate::station::link::{Endpoint, Place};
+use gleaner_learn::data::Dataset;
 
 /// Why a bench cannot run.
 #[derive(Debug, thiserror::Error)]
@@ -103,7 +103,7 @@ pub fn shards(
     key: impl Fn(u32) -> Option<[u8; 32]>,
 ) -> Result<Vec<Vec<u8>>, SetupError> {
     let inputs = data.shape.bytes();
-    let partition = world::deal(scenario, data).map_err(WorldError::from)?;
+    let partition = fleet::deal(scenario, data).map_err(WorldError::from)?;
     let clients = (0..).zip(&partition.clients);
     clients
         .map(|(client, indices)| {
@@ -221,7 +221,7 @@ pub fn assemble(
         },
         pace: options.pace,
     };
-    let world = world::build_around(scenario, data, options.threads, |fixed| {
+    let world = fleet::build_around(scenario, data, options.threads, |fixed| {
         let fleet = StationFleet::try_new(rules, fixed, boards, news, stop);
         let fleet = fleet.map_err(|error| FleetError::Failed(error.to_string()))?;
         Ok(Box::new(fleet))
@@ -241,7 +241,7 @@ fn shard_crc(shard: &[u8]) -> Option<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bench::Chip;
+    use crate::fleet::file::Chip;
 
     #[test]
     fn an_emulated_board_is_not_started_with_more_samples_than_it_takes() {

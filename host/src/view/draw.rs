@@ -135,7 +135,7 @@ fn draw_accuracy(frame: &mut Frame<'_>, area: Rect, state: &ViewState) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bench::template;
+    use gleaner_host::fleet::file::template;
     use ratatui::Terminal;
     use ratatui::backend::TestBackend;
 

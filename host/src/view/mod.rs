@@ -15,12 +15,12 @@ use std::time::Duration;
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyModifiers};
 
 pub use draw::draw;
-pub use state::{BoardState, ViewState};
+pub use state::ViewState;
 
-use crate::engine::RoundLog;
-use crate::run::Observer;
-use crate::station::news::News;
-use crate::station::stop::{INTERRUPTED, Stop};
+use gleaner_host::round::RoundLog;
+use gleaner_host::run::Observer;
+use gleaner_host::station::news::News;
+use gleaner_host::station::stop::{INTERRUPTED, Stop};
 
 /// How often the screen is drawn.
 const FRAME: Duration = Duration::from_millis(150);

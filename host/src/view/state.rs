@@ -2,9 +2,9 @@
 
 use std::collections::VecDeque;
 
-use crate::bench::{Bench, LinkKind};
-use crate::engine::{ClientState, RoundLog};
-use crate::station::news::{News, What};
+use gleaner_host::fleet::file::{Bench, LinkKind};
+use gleaner_host::round::{ClientState, RoundLog};
+use gleaner_host::station::news::{News, What};
 
 /// Lines of the log that are kept.
 const LINES: usize = 8;
@@ -55,7 +55,7 @@ impl ViewState {
     /// The state before anything happened.
     #[must_use]
     pub fn new(bench: &Bench) -> Self {
-        let board = |entry: &crate::bench::Entry| BoardState {
+        let board = |entry: &gleaner_host::fleet::file::Entry| BoardState {
             name: entry.name.clone(),
             doing: match entry.link {
                 LinkKind::Simulated => "simulated".to_owned(),
@@ -183,7 +183,7 @@ impl ViewState {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bench::template;
+    use gleaner_host::fleet::file::template;
 
     fn hear(state: &mut ViewState, what: What) {
         state.hear(&News {

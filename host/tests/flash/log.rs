@@ -3,11 +3,11 @@
 //! Under `CI=true` a missing emulator or image is a failure; elsewhere the test says what is
 //! missing and passes.
 
-use gleaner_host::emulator::EmulatorError;
-use gleaner_host::emulator::rp2040::Lockstep;
-use gleaner_host::firmware::{Program, is_strict};
-use gleaner_host::logs::{Dictionary, LogError, UpChannel};
-use gleaner_host::shard::Board;
+use gleaner_host::device::emulator::EmulatorError;
+use gleaner_host::device::emulator::rp2040::Lockstep;
+use gleaner_host::device::firmware::{Program, is_strict};
+use gleaner_host::device::logs::{Dictionary, LogError, UpChannel};
+use gleaner_host::device::shard::Board;
 
 use crate::folder::{ARM, Folder, elf_file};
 

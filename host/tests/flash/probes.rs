@@ -3,8 +3,8 @@
 
 use std::fmt;
 
-use gleaner_host::bench::{Chip, Entry, LinkKind};
-use gleaner_host::probe::{Attached, Lister, ProbeError, choose};
+use gleaner_host::device::probe::{Attached, Lister, ProbeError, choose};
+use gleaner_host::fleet::file::{Chip, Entry, LinkKind};
 use probe_rs::config::Registry;
 use probe_rs::probe::fake_probe::FakeProbe;
 use probe_rs::probe::list::{Accessibility, ProbeListItem, ProbeLister};

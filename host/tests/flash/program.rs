@@ -1,8 +1,8 @@
 //! Program files against chips.
 
-use gleaner_host::bench::Chip;
-use gleaner_host::firmware::{Program, is_strict};
-use gleaner_host::flash::program::read;
+use gleaner_host::device::firmware::{Program, is_strict};
+use gleaner_host::device::flash::program::read;
+use gleaner_host::fleet::file::Chip;
 
 use crate::folder::{ARM, Folder, elf_file};
 

@@ -1,9 +1,9 @@
 //! Why CRE's energy depends so much on the seed: who stands near, and who then trains alone.
 
-use gleaner_host::channel::distance_in_disc;
+use gleaner_cre::channel::distance_in_disc;
+use gleaner_cre::units::Metres;
 use gleaner_host::report::table::Table;
 use gleaner_host::run::{Job, RunDirectory, read_rounds};
-use gleaner_host::units::Metres;
 
 use super::cells::Cell;
 
@@ -67,6 +67,6 @@ fn cells(job: &Job) -> Result<Vec<String>, String> {
     Ok(cells)
 }
 
-fn rounds(job: &Job) -> Result<Vec<gleaner_host::engine::RoundRow>, String> {
+fn rounds(job: &Job) -> Result<Vec<gleaner_host::round::RoundRow>, String> {
     read_rounds(&job.directory.file(RunDirectory::ROUNDS)).map_err(|error| error.to_string())
 }

@@ -13,13 +13,13 @@ use gleaner_shared::wire::message::{DeclineReason, ModelHash, Order, Provision};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 
-use crate::data::embedded::mnist_subset;
-use crate::emulator::image::{EmulatedBoard, Program};
-use crate::emulator::prepare::prepare;
-use crate::emulator::trial::{self, Outcome, Task, TrialError};
-use crate::engine::settings::cost_model;
-use crate::scenario::{Scenario, resolve};
-use crate::shard::{ClientSamples, image};
+use gleaner_host::device::emulator::image::{EmulatedBoard, Program};
+use gleaner_host::device::emulator::prepare::prepare;
+use gleaner_host::device::emulator::trial::{self, Outcome, Task, TrialError};
+use gleaner_host::device::shard::{ClientSamples, image};
+use gleaner_host::round::settings::cost_model;
+use gleaner_host::scenario::{Scenario, resolve};
+use gleaner_learn::data::embedded::mnist_subset;
 
 /// Bits a byte takes on a UART, and its speed.
 const UART: (f64, f64) = (10.0, 921_600.0);

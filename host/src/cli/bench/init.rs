@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 
-use crate::bench::{from_ports, template, write_private};
+use gleaner_host::fleet::file::{from_ports, template, write_private};
 
 /// Where to write.
 #[derive(Debug, clap::Args)]

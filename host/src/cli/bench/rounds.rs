@@ -4,13 +4,13 @@ use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::engine::Engine;
-use crate::optim::SolveError;
-use crate::policy::{self, Decision, Policy, View};
-use crate::report::table::Table;
-use crate::run::thread_count;
-use crate::scenario::{Override, Scenario, Scheduler, resolve};
-use crate::world;
+use gleaner_cre::optim::SolveError;
+use gleaner_host::fleet;
+use gleaner_host::policy::{self, Decision, Policy, View};
+use gleaner_host::report::table::Table;
+use gleaner_host::round::Engine;
+use gleaner_host::run::thread_count;
+use gleaner_host::scenario::{Override, Scenario, Scheduler, resolve};
 
 /// What to measure.
 #[derive(Debug, clap::Args)]
@@ -123,8 +123,8 @@ struct Round {
 
 /// Times all rounds, without loading and without files.
 fn measure(scenario: &Scenario, threads: usize) -> anyhow::Result<Vec<Round>> {
-    let data = world::load_data(scenario)?;
-    let mut world = world::build(scenario, &data, threads)?;
+    let data = fleet::load_data(scenario)?;
+    let mut world = fleet::build(scenario, &data, threads)?;
     let model = world.model.clone();
     let clock = Arc::default();
     let policy = Timed {

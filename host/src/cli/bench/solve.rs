@@ -4,8 +4,12 @@
 use std::process::ExitCode;
 use std::time::Instant;
 
-use crate::optim::{Instance, Solution, SolveError, Solver, nobody_objective, random_instance};
-use crate::preset::Preset;
+use gleaner_cre::optim::{
+    Instance, Solution, SolveError, Solver, nobody_objective, random_instance,
+};
+use gleaner_host::round::settings;
+use gleaner_host::scenario::resolve;
+use strum::VariantArray;
 
 /// Time the solvers and measure how good their answers are.
 #[derive(Debug, clap::Args)]
@@ -17,7 +21,7 @@ pub struct Args {
     #[arg(long, value_name = "U/C")]
     only: Option<String>,
     /// Only this solver; may be given more than once.
-    #[arg(long, value_enum)]
+    #[arg(long, value_parser = crate::cli::word::parser::<Solver>())]
     solver: Vec<Solver>,
 }
 
@@ -47,7 +51,8 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         "max",
         "nobody"
     );
-    for preset in [Preset::PaperMlp, Preset::PaperCnn] {
+    for preset in ["paper-mlp", "paper-cnn"] {
+        let system = settings::system(&resolve(preset, &[])?);
         for (clients, channels) in SIZES {
             if args
                 .only
@@ -62,7 +67,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
                 args.instances
             };
             let instances: Vec<Instance> = (0..count)
-                .map(|seed| random_instance(preset, clients, channels, u64::from(seed)))
+                .map(|seed| random_instance(&system, clients, channels, u64::from(seed)))
                 .collect();
             measure_size(preset, (clients, channels), &args.solver, &instances)?;
         }
@@ -72,16 +77,17 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
 
 /// Measures every solver that applies; the best J of all is the reference of the excess.
 fn measure_size(
-    preset: Preset,
+    preset: &str,
     size: (u32, usize),
     only: &[Solver],
     instances: &[Instance],
 ) -> Result<(), SolveError> {
-    let solvers = Solver::ALL.into_iter().filter(|solver| {
+    let solvers = Solver::VARIANTS.iter().copied().filter(|solver| {
         let applies = match solver {
             Solver::Exact => size.0 <= EXACT_UP_TO,
             Solver::Paper => size.0 <= PAPER_UP_TO,
             Solver::Large | Solver::Anneal => true,
+            Solver::Auto => false,
         };
         applies && (only.is_empty() || only.contains(solver))
     });
@@ -122,7 +128,7 @@ impl Run {
         })
     }
 
-    fn print(&self, preset: Preset, size: (u32, usize), instances: &[Instance], best: &[f64]) {
+    fn print(&self, preset: &str, size: (u32, usize), instances: &[Instance], best: &[f64]) {
         let rounds = instances.iter().zip(&self.solutions);
         let gaps: Option<Vec<f64>> = rounds.map(|(i, solution)| solution.gap(i)).collect();
         let excess: Vec<f64> = (instances.iter().zip(&self.solutions))
@@ -143,9 +149,9 @@ impl Run {
         println!(
             "{:<10} {:>8} {:<7} {:>6}  {:>10.4} {:>10.4}  {gap_median:>9} {gap_most:>9}  {:>11} \
              {:>9} {nobody:>7}",
-            preset.name(),
+            preset,
             format!("{}/{}", size.0, size.1),
-            self.solver.name(),
+            self.solver,
             instances.len(),
             median(&self.times_ms),
             most(&self.times_ms),

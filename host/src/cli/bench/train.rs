@@ -6,8 +6,8 @@ use std::time::Instant;
 use gleaner_shared::rng::{Purpose, Rng};
 use serde::Serialize;
 
-use crate::data::{self, DataError, Dataset, Samples, Shape};
-use crate::train::{Cnn, Engine, Job, Kernel, Mlp, Model, Objective};
+use gleaner_learn::data::{self, DataError, Dataset, Samples, Shape};
+use gleaner_learn::train::{Cnn, Engine, Job, Kernel, Mlp, Model, Objective};
 
 /// Samples of a client.
 const CLIENT: u32 = 1000;

@@ -10,14 +10,14 @@ use std::process::ExitCode;
 use anyhow::{Context, bail, ensure};
 
 use super::scenario::ScenarioArgs;
-use crate::bench::{Bench, Chip, Entry, LinkKind};
-use crate::firmware::Program;
-use crate::flash::drive::{BootDrive, DriveError};
-use crate::flash::target::Part;
-use crate::flash::{program, shard_part};
-use crate::shard::Board;
-use crate::station::setup::{overrides, shards};
-use crate::world;
+use gleaner_host::device::firmware::Program;
+use gleaner_host::device::flash::drive::{BootDrive, DriveError};
+use gleaner_host::device::flash::target::Part;
+use gleaner_host::device::flash::{program, shard_part};
+use gleaner_host::device::shard::Board;
+use gleaner_host::fleet;
+use gleaner_host::fleet::file::{Bench, Chip, Entry, LinkKind};
+use gleaner_host::station::setup::{overrides, shards};
 
 /// Which boards, with what.
 #[derive(Debug, clap::Args)]
@@ -113,7 +113,7 @@ fn prepare<'a>(
         }
     }
     let scenario = args.scenario.resolve_with(&overrides(bench))?;
-    let data = world::load_data(&scenario)?;
+    let data = fleet::load_data(&scenario)?;
     let mut shards = shards(&scenario, &data, |client| bench.key_of(client))?;
     let job = |&(entry, chip): &(&'a Entry, Chip)| {
         let shard = std::mem::take(&mut shards[entry.id as usize]);
@@ -192,8 +192,8 @@ fn at(path: &Path) -> String {
 
 #[cfg(feature = "probe")]
 fn through_probe(job: &Job<'_>) -> anyhow::Result<()> {
-    use crate::flash::update::{Outcome, bring_up_to_date};
-    use crate::probe::{Attached, Lister};
+    use gleaner_host::device::flash::update::{Outcome, bring_up_to_date};
+    use gleaner_host::device::probe::{Attached, Lister};
 
     let name = &job.entry.name;
     let mut target = Attached::to(&Lister::new(), job.entry, job.chip)?;

@@ -4,7 +4,7 @@ use std::io::IsTerminal;
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-use crate::flash::target::{Part, Step, Watch};
+use gleaner_host::device::flash::target::{Part, Step, Watch};
 
 /// One bar at a time, for the step at hand.
 #[derive(Debug)]

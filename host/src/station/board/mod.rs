@@ -21,7 +21,7 @@ use tokio::sync::{mpsc, oneshot};
 use self::session::Board;
 use super::peer::Peer;
 use super::told::Teller;
-use crate::link::Endpoint;
+use crate::station::link::Endpoint;
 
 /// Who a board is and how it is reached.
 #[derive(Clone, Debug)]

@@ -1,0 +1,145 @@
+//! The drawn state of a round: who hears the base station how well, and the way back.
+
+use gleaner_shared::rng::{Purpose, Rng};
+use serde::{Deserialize, Serialize};
+
+use super::fading::Fading;
+use super::gain::{channel_gain, large_scale_gain};
+use super::placement::distance_in_disc;
+use super::rate::{broadcast_rate, downlink_latency};
+use super::trace::on_decibel_grid;
+use crate::units::{Bits, Db, Gain, Gigahertz, Hertz, Metres, Seconds, Watts, WattsPerHertz};
+
+/// What the radio is like, apart from the draws.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RadioParams {
+    /// Radius of the disc clients stand in.
+    pub radius_m: Metres,
+    /// Carrier frequency.
+    pub carrier_ghz: Gigahertz,
+    /// Gain of both antennas together.
+    pub antenna_db: Db,
+    /// Small-scale fading.
+    pub fading: Fading,
+    /// Power of the broadcast.
+    pub downlink_power_w: Watts,
+    /// Bandwidth of the broadcast.
+    pub downlink_bandwidth_hz: Hertz,
+    /// Highest power of a client.
+    pub uplink_power_max_w: Watts,
+    /// Bandwidth of each uplink channel.
+    pub uplink_bandwidth_hz: Hertz,
+    /// Density of the noise at either end.
+    pub noise_w_per_hz: WattsPerHertz,
+}
+
+impl RadioParams {
+    /// Returns how long the broadcast of a model takes in a round: Eqs. (5) and (6).
+    #[must_use]
+    pub fn downlink_time(&self, state: &RoundState, model: Bits) -> Seconds {
+        let rate = broadcast_rate(
+            self.downlink_power_w,
+            &state.downlink,
+            self.downlink_bandwidth_hz,
+            self.noise_w_per_hz,
+        );
+        downlink_latency(model, rate)
+    }
+}
+
+/// The linear gains of one round.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RoundState {
+    /// Gain from the base station to each client.
+    pub downlink: Vec<f64>,
+    /// Gain of each client on each uplink channel, `[client][channel]`.
+    pub uplink: Vec<Vec<f64>>,
+}
+
+/// Draws the rounds of one run.
+#[derive(Clone, Debug)]
+pub struct Emulation {
+    seed: u64,
+    channels: usize,
+    radio: RadioParams,
+    large: Vec<Gain>,
+}
+
+impl Emulation {
+    /// Places the clients.
+    #[must_use]
+    pub fn new(seed: u64, clients: u32, channels: usize, radio: RadioParams) -> Self {
+        let large = (0..clients)
+            .map(|client| {
+                let distance = distance_in_disc(seed, client, radio.radius_m);
+                large_scale_gain(distance, radio.carrier_ghz)
+            })
+            .collect();
+        Self {
+            seed,
+            channels,
+            radio,
+            large,
+        }
+    }
+
+    /// Draws the gains of a round.
+    ///
+    /// A client's stream is keyed by seed, client and round, and yields the downlink first and
+    /// then the channels in order: its gains depend neither on how many clients or channels there
+    /// are nor on the order rounds are drawn in.
+    #[must_use]
+    pub fn round(&self, round: u32) -> RoundState {
+        let mut state = RoundState {
+            downlink: Vec::new(),
+            uplink: Vec::new(),
+        };
+        for (client, &large) in (0u32..).zip(&self.large) {
+            let mut rng = Rng::stream(self.seed, Purpose::Fading, client, round);
+            let mut draw = || {
+                let small = self.radio.fading.draw(&mut rng);
+                on_decibel_grid(channel_gain(large, small, self.radio.antenna_db)).0
+            };
+            state.downlink.push(draw());
+            state
+                .uplink
+                .push((0..self.channels).map(|_| draw()).collect());
+        }
+        state
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::system::fixture;
+
+    #[test]
+    fn a_clients_gains_do_not_depend_on_the_other_clients_or_channels() {
+        let radio = fixture::mlp().radio;
+        let small = Emulation::new(11, 4, 2, radio).round(7);
+        let large = Emulation::new(11, 9, 5, radio).round(7);
+        for client in 0..4 {
+            assert_eq!(small.downlink[client], large.downlink[client]);
+            assert_eq!(small.uplink[client][..], large.uplink[client][..2]);
+        }
+    }
+
+    #[test]
+    fn rounds_may_be_drawn_in_any_order() {
+        let emulation = Emulation::new(5, 3, 2, fixture::cnn().radio);
+        let forward: Vec<_> = (0..4).map(|round| emulation.round(round)).collect();
+        let backward: Vec<_> = (0..4).rev().map(|round| emulation.round(round)).collect();
+        assert!(forward.iter().eq(backward.iter().rev()));
+        assert_ne!(forward[0], forward[1]);
+    }
+
+    #[test]
+    fn the_paper_preset_broadcasts_in_under_half_a_millisecond() {
+        let radio = fixture::mlp().radio;
+        let state = Emulation::new(0, 10, 3, radio).round(0);
+        let time_s = radio.downlink_time(&state, Bits(318_080.0)).0;
+        assert!((3e-4..6e-4).contains(&time_s), "{time_s}");
+    }
+}

@@ -1,0 +1,167 @@
+//! The solvers by name, and the one entrance to them.
+
+use serde::{Deserialize, Serialize};
+use strum::{Display, EnumMessage, EnumString, IntoStaticStr, VariantArray, VariantNames};
+use thiserror::Error;
+
+use super::large::{self, Effort};
+use super::table::Table;
+use super::{Instance, InstanceError, Solution, anneal, check, exact, nobody_objective, paper};
+
+/// How the round problem P2 is solved.
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    Hash,
+    Serialize,
+    Deserialize,
+    Display,
+    EnumMessage,
+    EnumString,
+    IntoStaticStr,
+    VariantArray,
+    VariantNames,
+)]
+#[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
+pub enum Solver {
+    /// exact while affordable, then large, then anneal
+    Auto,
+    /// the proven optimum
+    Exact,
+    /// a good plan at any size, with a proven gap
+    Large,
+    /// Algorithm 2 repaired: simulated annealing over assignments
+    Anneal,
+    /// Algorithms 1 and 2 as printed
+    Paper,
+}
+
+/// Why there is no answer.
+#[derive(Clone, Debug, PartialEq, Error)]
+#[non_exhaustive]
+pub enum SolveError {
+    /// The instance is not one.
+    #[error(transparent)]
+    Instance(#[from] InstanceError),
+    /// The solver's promise cannot be kept at this size.
+    #[error("{0}")]
+    Unaffordable(String),
+}
+
+impl Solver {
+    /// Solves a round. `seed` drives the randomised solvers and is ignored by the others.
+    ///
+    /// # Errors
+    /// [`SolveError::Instance`] names a field that cannot be; [`SolveError::Unaffordable`] says
+    /// which solver to take instead. That nobody can take part is an answer, not an error.
+    pub fn solve(self, instance: &Instance, seed: u64) -> Result<Solution, SolveError> {
+        instance.validate()?;
+        let solution = match self {
+            Self::Auto => return solve_as_affordable(instance, seed),
+            Self::Exact => solve_exactly(instance)?,
+            Self::Anneal => Solution::new(instance, anneal::solve(instance, seed), None),
+            Self::Large => solve_large(instance)?,
+            Self::Paper => Solution::new(instance, paper::solve(instance, seed), None),
+        };
+        debug_assert_eq!(
+            check::check(instance, &solution.plan, solution.evaluation.total),
+            Ok(()),
+            "{self:?} broke a constraint"
+        );
+        Ok(solution)
+    }
+}
+
+/// Takes the first solver whose promise can be kept at this size.
+fn solve_as_affordable(instance: &Instance, seed: u64) -> Result<Solution, SolveError> {
+    for solver in [Solver::Exact, Solver::Large] {
+        match solver.solve(instance, seed) {
+            Err(SolveError::Unaffordable(_)) => {}
+            answer => return answer,
+        }
+    }
+    Solver::Anneal.solve(instance, seed)
+}
+
+fn solve_exactly(instance: &Instance) -> Result<Solution, SolveError> {
+    let (clients, channels) = (instance.clients(), instance.channels);
+    let plan = match Table::new(instance) {
+        Some(table) if exact::is_quick(clients, channels, table.epochs()) => {
+            exact::enumerate(instance, &table)
+        }
+        Some(table) => {
+            let affordable = exact::is_enumerable(clients, channels, table.epochs());
+            let effort = match affordable {
+                true => Effort::ROUND,
+                false => Effort::PROOF,
+            };
+            let found = large::solve(instance, &table, effort);
+            match found.closed {
+                true => found.plan,
+                false if affordable => exact::enumerate(instance, &table),
+                false => return Err(unaffordable(instance, "to prove an optimum", "large")),
+            }
+        }
+        None if exact::is_enumerable(clients, channels, EPOCHS_BY_BISECTION) => {
+            exact::enumerate_assignments(instance)
+        }
+        None => return Err(unaffordable(instance, "with so many epochs", "anneal")),
+    };
+    Ok(Solution::optimal(instance, plan))
+}
+
+/// What a bisection over tau costs, in epochs of a table.
+const EPOCHS_BY_BISECTION: usize = 512;
+
+fn solve_large(instance: &Instance) -> Result<Solution, SolveError> {
+    let (clients, channels) = (instance.clients(), instance.channels);
+    let Some(table) = Table::new(instance) else {
+        return Err(unaffordable(instance, "with so many epochs", "anneal"));
+    };
+    let found = large::solve(instance, &table, Effort::ROUND);
+    if found.closed {
+        return Ok(Solution::optimal(instance, found.plan));
+    }
+    if exact::is_enumerable(clients, channels, table.epochs()) {
+        return Ok(Solution::optimal(
+            instance,
+            exact::enumerate(instance, &table),
+        ));
+    }
+    let bound = nobody_objective(instance) + found.lower_bound;
+    Ok(Solution::new(instance, found.plan, Some(bound)))
+}
+
+fn unaffordable(instance: &Instance, what: &str, instead: &str) -> SolveError {
+    let (clients, channels) = (instance.clients(), instance.channels);
+    SolveError::Unaffordable(format!(
+        "U = {clients} clients on C = {channels} channels are too many {what}; use the solver \
+         `{instead}`"
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::optim::{evaluate, random_instance};
+    use crate::system::fixture;
+
+    #[test]
+    fn beyond_the_quick_sizes_the_optimum_is_still_that_of_an_enumeration() {
+        for seed in 0..20 {
+            for system in [fixture::mlp(), fixture::cnn()] {
+                let instance = random_instance(&system, 35, 3, seed);
+                let table = Table::new(&instance).unwrap();
+                assert!(!exact::is_quick(35, 3, table.epochs()));
+                let every = evaluate(&instance, &exact::enumerate(&instance, &table)).total;
+                let found = Solver::Exact.solve(&instance, 0).unwrap().evaluation.total;
+                let scale = nobody_objective(&instance).abs();
+                assert!((found - every).abs() <= 1e-12 * scale, "{system:?} {seed}");
+            }
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! The firmware's images: where cargo leaves them, and how they are built.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::device::emulator::{EmulatorError, workspace};
+use crate::device::shard::Board;
+
+/// What a board runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Program {
+    /// The federated client.
+    Client,
+    /// The client with its log, which takes flash and some time.
+    LoggingClient,
+    /// A thousand epochs of small networks, and their fingerprint.
+    SelfTest,
+}
+
+impl Board {
+    /// Returns the compiler's target.
+    #[must_use]
+    pub const fn triple(self) -> &'static str {
+        match self {
+            Self::Rp2040 => "thumbv6m-none-eabi",
+            Self::Stm32 | Self::Emulated => "thumbv7em-none-eabihf",
+        }
+    }
+
+    /// Returns the cargo alias that builds a program.
+    #[must_use]
+    pub fn alias(self, program: Program) -> String {
+        match program {
+            Program::LoggingClient => format!("fw-{}-logs", self.name()),
+            Program::Client | Program::SelfTest => format!("fw-{}", self.name()),
+        }
+    }
+
+    /// Returns where cargo leaves a program's image.
+    #[must_use]
+    pub fn image(self, program: Program) -> PathBuf {
+        let (profile, binary) = match program {
+            Program::Client => ("firmware", self.name().to_owned()),
+            Program::LoggingClient => ("firmware-logs", self.name().to_owned()),
+            Program::SelfTest => ("firmware", format!("selftest-{}", self.name())),
+        };
+        target_directory()
+            .join(self.triple())
+            .join(profile)
+            .join(binary)
+    }
+
+    /// Checks that the compiler can build for the board.
+    ///
+    /// # Errors
+    /// [`EmulatorError::Missing`] with the target to install.
+    pub fn ensure_target(self) -> Result<(), EmulatorError> {
+        if target_installed(self.triple()) {
+            return Ok(());
+        }
+        Err(EmulatorError::Missing {
+            what: format!("the compiler's target {}", self.triple()),
+            fix: format!("rustup target add {}", self.triple()),
+        })
+    }
+
+    /// Builds an image, or reports what is missing; an image that is up to date takes no time.
+    ///
+    /// Under `CI=true` the image must have been built before, so that what is tested is what was
+    /// measured.
+    ///
+    /// # Errors
+    /// [`EmulatorError::Missing`] without the image and the target to build it for,
+    /// [`EmulatorError::Build`] with the compiler's words.
+    pub fn ensure(self, program: Program) -> Result<PathBuf, EmulatorError> {
+        let (image, alias) = (self.image(program), self.alias(program));
+        if is_strict() {
+            return existing(image, &alias);
+        }
+        if let Err(missing) = self.ensure_target() {
+            return existing(image, &alias).map_err(|_| missing);
+        }
+        let output = cargo(&[&alias])
+            .output()
+            .map_err(|source| EmulatorError::Io {
+                emulator: "cargo",
+                source,
+            })?;
+        if output.status.success() {
+            existing(image, &alias)
+        } else {
+            Err(EmulatorError::Build {
+                command: format!("cargo {alias}"),
+                reason: String::from_utf8_lossy(&output.stderr).into_owned(),
+            })
+        }
+    }
+}
+
+/// A cargo command in this workspace.
+pub(crate) fn cargo(words: &[&str]) -> Command {
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.args(words).current_dir(workspace());
+    command
+}
+
+/// Tells whether nothing may be missing.
+#[must_use]
+pub fn is_strict() -> bool {
+    std::env::var("CI").is_ok_and(|value| value == "true" || value == "1")
+}
+
+fn existing(image: PathBuf, alias: &str) -> Result<PathBuf, EmulatorError> {
+    if image.is_file() {
+        Ok(image)
+    } else {
+        Err(EmulatorError::Missing {
+            what: image.display().to_string(),
+            fix: format!("cargo {alias}"),
+        })
+    }
+}
+
+fn target_directory() -> PathBuf {
+    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| workspace().join("target"), PathBuf::from)
+}
+
+fn target_installed(triple: &str) -> bool {
+    let directory = Command::new("rustc")
+        .args(["--print", "target-libdir", "--target", triple])
+        .output()
+        .ok()
+        .filter(|output| output.status.success())
+        .and_then(|output| String::from_utf8(output.stdout).ok());
+    directory.is_some_and(|path| {
+        std::fs::read_dir(Path::new(path.trim())).is_ok_and(|mut files| files.next().is_some())
+    })
+}

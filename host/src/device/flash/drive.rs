@@ -1,0 +1,238 @@
+//! The drive that a Pico in boot mode shows: found by its `INFO_UF2.TXT`, fed one UF2 file.
+
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use super::target::Part;
+use crate::device::shard::uf2;
+
+/// The file that every UF2 boot loader shows.
+const INFO: &str = "INFO_UF2.TXT";
+/// How the RP2040's names itself in it.
+const BOARD: &str = "RPI-RP2";
+const FILE: &str = "gleaner.uf2";
+
+/// Why nothing was copied.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum DriveError {
+    /// No drive was found.
+    #[error(
+        "no Pico in boot mode: hold BOOTSEL while plugging it in and mount its drive RPI-RP2, or \
+         name where it is mounted with --drive"
+    )]
+    None,
+    /// Several Picos are in boot mode.
+    #[error("several Picos are in boot mode, at {}; choose one with --drive", list(.0))]
+    Several(Vec<PathBuf>),
+    /// The folder is not such a drive.
+    #[error("{} is not the drive of a Pico in boot mode: {what}", path.display())]
+    NotADrive {
+        /// The folder.
+        path: PathBuf,
+        /// What is wrong with it.
+        what: String,
+    },
+    /// The copy failed.
+    #[error("{}: {source}; unplug the Pico and try again", path.display())]
+    Copy {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+fn list(paths: &[PathBuf]) -> String {
+    let paths = paths.iter().map(|path| path.display().to_string());
+    paths.collect::<Vec<_>>().join(", ")
+}
+
+/// The drive of an RP2040 in boot mode.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BootDrive(PathBuf);
+
+impl BootDrive {
+    /// Takes a folder that should be the drive.
+    ///
+    /// # Errors
+    /// Says what is in the folder instead.
+    pub fn open(path: &Path) -> Result<Self, DriveError> {
+        let wrong = |what: String| DriveError::NotADrive {
+            path: path.to_owned(),
+            what,
+        };
+        let info = fs::read_to_string(path.join(INFO));
+        let info = info.map_err(|error| wrong(format!("{INFO}: {error}")))?;
+        let board = info.lines().find_map(|line| line.strip_prefix("Board-ID:"));
+        match board.map(str::trim) {
+            Some(BOARD) => Ok(Self(path.to_owned())),
+            Some(other) => Err(wrong(format!("its board is {other}, not {BOARD}"))),
+            None => Err(wrong(format!("{INFO} names no Board-ID"))),
+        }
+    }
+
+    /// Looks among the mounted drives.
+    ///
+    /// # Errors
+    /// Unless there is exactly one.
+    pub fn find() -> Result<Self, DriveError> {
+        Self::among(&mounted())
+    }
+
+    fn among(folders: &[PathBuf]) -> Result<Self, DriveError> {
+        let mut found: Vec<Self> = folders
+            .iter()
+            .filter_map(|folder| Self::open(folder).ok())
+            .collect();
+        match found.len() {
+            0 => Err(DriveError::None),
+            1 => Ok(found.remove(0)),
+            _ => Err(DriveError::Several(
+                found.into_iter().map(|drive| drive.0).collect(),
+            )),
+        }
+    }
+
+    /// Returns where it is mounted.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+
+    /// Copies all parts as one file; the Pico writes them and restarts.
+    ///
+    /// # Errors
+    /// When the system refuses.
+    pub fn copy(&self, parts: &[Part]) -> Result<(), DriveError> {
+        let path = self.0.join(FILE);
+        let stretches: Vec<(u32, &[u8])> = parts
+            .iter()
+            .map(|part| (part.address, &*part.bytes))
+            .collect();
+        let file = uf2::for_rp2040(&stretches);
+        let copied = File::create(&path).and_then(|mut out| {
+            out.write_all(&file)?;
+            let synced = out.sync_all();
+            // The Pico restarts with the last block, and takes its drive away.
+            if self.is_gone() { Ok(()) } else { synced }
+        });
+        copied.map_err(|source| DriveError::Copy { path, source })
+    }
+
+    fn is_gone(&self) -> bool {
+        !self.0.join(INFO).exists()
+    }
+}
+
+/// Returns where drives are mounted.
+#[cfg(target_os = "linux")]
+fn mounted() -> Vec<PathBuf> {
+    mount_points(&fs::read_to_string("/proc/self/mounts").unwrap_or_default())
+}
+
+/// Returns where drives are mounted.
+#[cfg(target_os = "macos")]
+fn mounted() -> Vec<PathBuf> {
+    let volumes = fs::read_dir("/Volumes").into_iter().flatten().flatten();
+    volumes.map(|volume| volume.path()).collect()
+}
+
+/// Returns where drives are mounted.
+#[cfg(not(any(target_os = "linux", target_os = "macos")))]
+fn mounted() -> Vec<PathBuf> {
+    ('A'..='Z')
+        .map(|letter| format!("{letter}:\\").into())
+        .collect()
+}
+
+/// Reads the second column of a mount table, where blanks are written as `\040`.
+#[cfg(any(target_os = "linux", test))]
+fn mount_points(table: &str) -> Vec<PathBuf> {
+    let folders = table.lines().filter_map(|line| line.split(' ').nth(1));
+    folders
+        .map(|folder| folder.replace("\\040", " ").into())
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A folder that looks like a drive, and goes with the test.
+    struct Folder(PathBuf);
+
+    impl Folder {
+        fn new(name: &str, info: Option<&str>) -> Self {
+            let path = std::env::temp_dir().join(format!("gleaner-{name}-{}", std::process::id()));
+            fs::create_dir_all(&path).unwrap();
+            if let Some(info) = info {
+                fs::write(path.join(INFO), info).unwrap();
+            }
+            Self(path)
+        }
+    }
+
+    impl Drop for Folder {
+        fn drop(&mut self) {
+            let _ = fs::remove_dir_all(&self.0);
+        }
+    }
+
+    const PICO: &str = "UF2 Bootloader v3.0\r\nModel: Raspberry Pi RP2\r\nBoard-ID: RPI-RP2\r\n";
+
+    #[test]
+    fn one_drive_among_others_takes_all_parts_in_one_file() {
+        let (pico, other) = (Folder::new("drive", Some(PICO)), Folder::new("stick", None));
+        let drive = BootDrive::among(&[other.0.clone(), pico.0.clone()]).unwrap();
+        let part = |what, address, bytes| Part {
+            what,
+            address,
+            bytes,
+        };
+        let parts = [
+            part("firmware", 0x1000_0000, vec![1; 300]),
+            part("shard", 0x1006_0000, vec![2; 10]),
+        ];
+        drive.copy(&parts).unwrap();
+        let file = fs::read(pico.0.join(FILE)).unwrap();
+        let stretches = [(0x1000_0000, &[1; 300][..]), (0x1006_0000, &[2; 10])];
+        assert_eq!(file, uf2::for_rp2040(&stretches));
+    }
+
+    #[test]
+    fn none_and_several_are_told_with_the_way_out() {
+        let none = BootDrive::among(&[]).unwrap_err().to_string();
+        assert!(
+            none.contains("BOOTSEL") && none.contains("--drive"),
+            "{none}"
+        );
+        let (a, b) = (Folder::new("a", Some(PICO)), Folder::new("b", Some(PICO)));
+        let several = BootDrive::among(&[a.0.clone(), b.0.clone()]).unwrap_err();
+        let several = several.to_string();
+        for path in [&a.0, &b.0] {
+            assert!(several.contains(&*path.to_string_lossy()), "{several}");
+        }
+    }
+
+    #[test]
+    fn a_folder_of_another_kind_is_refused_by_name() {
+        let plain = Folder::new("plain", None);
+        let error = BootDrive::open(&plain.0).unwrap_err().to_string();
+        assert!(error.contains(INFO), "{error}");
+        let newer = Folder::new("newer", Some("Board-ID: RP2350\r\n"));
+        let error = BootDrive::open(&newer.0).unwrap_err().to_string();
+        assert!(error.contains("RP2350") && error.contains(BOARD), "{error}");
+        let empty = Folder::new("empty", Some(""));
+        let error = BootDrive::open(&empty.0).unwrap_err().to_string();
+        assert!(error.contains("Board-ID"), "{error}");
+    }
+
+    #[test]
+    fn mount_points_with_blanks_are_read() {
+        let table = "/dev/sda1 / ext4 rw 0 0\n/dev/sdb1 /media/a\\040b/RPI-RP2 vfat rw 0 0\n";
+        let folders = mount_points(table);
+        assert_eq!(folders, [Path::new("/"), Path::new("/media/a b/RPI-RP2")]);
+    }
+}

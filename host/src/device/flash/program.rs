@@ -1,0 +1,200 @@
+//! A program's file: what it puts into flash, and whether that is the flash of a given chip.
+
+use std::path::{Path, PathBuf};
+
+use object::elf::{EM_ARM, FileHeader32, PT_LOAD};
+use object::read::elf::{FileHeader, ProgramHeader, SectionHeader};
+use object::{LittleEndian, elf};
+
+use super::target::Part;
+use crate::fleet::file::Chip;
+
+/// `Tag_CPU_arch` of the ARM build attributes (ARM IHI 0045, 3.3.5.2).
+const TAG_CPU_ARCH: u64 = 6;
+const ARMV7E_M: u64 = 13;
+
+/// Why a file cannot be flashed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ProgramError {
+    /// The file cannot be read.
+    #[error("{}: {source}; `cargo {alias}` builds the client", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+        /// What builds one.
+        alias: String,
+    },
+    /// It is not a program for a microcontroller.
+    #[error("{}: {what}; `cargo {alias}` builds the client", path.display())]
+    Format {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        what: &'static str,
+        /// What builds a right one.
+        alias: String,
+    },
+    /// It was linked for other memory.
+    #[error(
+        "{}: {start:#010x} to {end:#010x} is not the program flash of an {chip}, {} to {}; \
+         `cargo {alias}` builds the client for it",
+        path.display(),
+        Hex(chip.board().program_flash().start),
+        Hex(chip.board().program_flash().end)
+    )]
+    WrongMemory {
+        /// The file.
+        path: PathBuf,
+        /// The chip it should fit.
+        chip: Chip,
+        /// Its first address.
+        start: u32,
+        /// The address after its last.
+        end: u64,
+        /// What builds a right one.
+        alias: String,
+    },
+    /// It has instructions that the chip does not have.
+    #[error(
+        "{}: compiled for a Cortex-M4 or larger, but an {chip} is a Cortex-M0+; `cargo {alias}` \
+         builds the client for it",
+        path.display()
+    )]
+    WrongCore {
+        /// The file.
+        path: PathBuf,
+        /// The chip it should fit.
+        chip: Chip,
+        /// What builds a right one.
+        alias: String,
+    },
+}
+
+/// An address in an error.
+struct Hex(u32);
+
+impl std::fmt::Display for Hex {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{:#010x}", self.0)
+    }
+}
+
+/// Reads an ELF file and checks that it fits a chip: instructions and addresses.
+///
+/// # Errors
+/// Names the file and what is wrong with it.
+pub fn read(path: &Path, chip: Chip) -> Result<Part, ProgramError> {
+    let alias = chip.board().alias(crate::device::firmware::Program::Client);
+    let file = std::fs::read(path).map_err(|source| ProgramError::File {
+        path: path.to_owned(),
+        source,
+        alias: alias.clone(),
+    })?;
+    let path = path.to_owned();
+    let content = match content(&file) {
+        Ok(content) => content,
+        Err(what) => return Err(ProgramError::Format { path, what, alias }),
+    };
+    if content.needs_m4 && chip == Chip::Rp2040 {
+        return Err(ProgramError::WrongCore { path, chip, alias });
+    }
+    let (start, end) = (content.address, content.end());
+    let flash = chip.board().program_flash();
+    if start < flash.start || end > u64::from(flash.end) {
+        return Err(ProgramError::WrongMemory {
+            path,
+            chip,
+            start,
+            end,
+            alias,
+        });
+    }
+    Ok(Part {
+        what: "firmware",
+        address: start,
+        bytes: content.merge(),
+    })
+}
+
+/// The loadable parts of a program.
+struct Content<'a> {
+    address: u32,
+    segments: Vec<(u32, &'a [u8])>,
+    needs_m4: bool,
+}
+
+impl Content<'_> {
+    fn end(&self) -> u64 {
+        let ends = self.segments.iter();
+        let ends = ends.map(|&(start, bytes)| u64::from(start) + bytes.len() as u64);
+        ends.max().unwrap_or(0)
+    }
+
+    /// Returns all bytes from the first address on; gaps are ones, as in erased flash.
+    fn merge(&self) -> Vec<u8> {
+        let mut merged = vec![0xFF; (self.end() - u64::from(self.address)) as usize];
+        for &(start, bytes) in &self.segments {
+            let at = (start - self.address) as usize;
+            merged[at..at + bytes.len()].copy_from_slice(bytes);
+        }
+        merged
+    }
+}
+
+fn content(file: &[u8]) -> Result<Content<'_>, &'static str> {
+    const NOT_ELF: &str = "not a 32-bit little-endian ELF file";
+    const CUT_OFF: &str = "the ELF file is cut off";
+    let little = LittleEndian;
+    let header = FileHeader32::<LittleEndian>::parse(file).map_err(|_| NOT_ELF)?;
+    if header.e_ident().data != elf::ELFDATA2LSB {
+        return Err(NOT_ELF);
+    }
+    if header.e_machine(little) != EM_ARM {
+        return Err("not a program for ARM");
+    }
+    let mut segments = Vec::new();
+    for segment in header.program_headers(little, file).map_err(|_| CUT_OFF)? {
+        let bytes = segment.data(little, file).map_err(|()| CUT_OFF)?;
+        if segment.p_type(little) == PT_LOAD && !bytes.is_empty() {
+            segments.push((segment.p_paddr(little), bytes));
+        }
+    }
+    let address = segments.iter().map(|&(address, _)| address).min();
+    Ok(Content {
+        address: address.ok_or("nothing to flash in it")?,
+        segments,
+        needs_m4: architecture(header, file).is_some_and(|number| number >= ARMV7E_M),
+    })
+}
+
+/// Returns the architecture the compiler noted, if it did.
+fn architecture(header: &FileHeader32<LittleEndian>, file: &[u8]) -> Option<u64> {
+    let sections = header.sections(LittleEndian, file).ok()?;
+    let section = sections
+        .iter()
+        .find(|section| section.sh_type(LittleEndian) == elf::SHT_ARM_ATTRIBUTES)?;
+    let attributes = section.attributes(LittleEndian, file).ok()?;
+    let mut subsections = attributes.subsections().ok()?;
+    while let Some(subsection) = subsections.next().ok()? {
+        let mut scopes = subsection.subsubsections();
+        while let Some(scope) = scopes.next().ok()? {
+            let mut reader = scope.attributes();
+            while let Some(tag) = reader.read_tag().ok()? {
+                match tag {
+                    TAG_CPU_ARCH => return reader.read_integer().ok(),
+                    // Names of the CPU and notes to the linker are text, the rest numbers.
+                    4 | 5 | 65 | 67 => drop(reader.read_string().ok()?),
+                    32 => {
+                        reader.read_integer().ok()?;
+                        reader.read_string().ok()?;
+                    }
+                    _ => drop(reader.read_integer().ok()?),
+                }
+            }
+        }
+    }
+    None
+}

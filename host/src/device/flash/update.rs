@@ -1,0 +1,225 @@
+//! Brings a chip's flash up to date: who is it, what does it hold already, write the rest.
+
+use super::silicon::{Identity, identify};
+use super::target::{Fault, Part, Step, Target, Watch};
+use crate::fleet::file::Chip;
+
+/// Bytes compared at a time; a difference ends the comparison.
+const CHUNK_BYTES: usize = 4_096;
+
+/// Why a chip was not flashed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum UpdateError {
+    /// It is not the chip that `bench.toml` names.
+    #[error(
+        "the probe is wired to {found}, but `chip` says {expected}; correct `chip` or `probe` in \
+         bench.toml, or the wiring"
+    )]
+    WrongChip {
+        /// What `bench.toml` says.
+        expected: Chip,
+        /// What the chip says.
+        found: Identity,
+    },
+    /// It stopped answering or refused.
+    #[error("{what}: {fault}; check wiring and power, then flash again")]
+    Chip {
+        /// What was being done.
+        what: String,
+        /// What went wrong.
+        fault: Fault,
+    },
+}
+
+/// What became of a part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// The flash held it already.
+    Kept,
+    /// It was written and verified.
+    Written,
+}
+
+/// Writes the parts that the flash does not hold yet, and restarts the chip if there were any.
+///
+/// # Errors
+/// Before anything is written if the chip is not the one expected.
+pub fn bring_up_to_date(
+    target: &mut dyn Target,
+    chip: Chip,
+    parts: &[Part],
+    watch: &mut dyn Watch,
+) -> Result<Vec<Outcome>, UpdateError> {
+    let failed = |what: String| move |fault| UpdateError::Chip { what, fault };
+    let found = identify(target).map_err(failed("reading the chip's number".to_owned()))?;
+    if found.chip != Some(chip) {
+        return Err(UpdateError::WrongChip {
+            expected: chip,
+            found,
+        });
+    }
+    let mut outcomes = Vec::new();
+    for part in parts {
+        let holds = holds(target, part, watch);
+        let outcome = if holds.map_err(failed(format!("comparing the {part}")))? {
+            Outcome::Kept
+        } else {
+            let written = target.program(part, watch);
+            written.map_err(failed(format!("writing the {part}")))?;
+            Outcome::Written
+        };
+        outcomes.push(outcome);
+    }
+    if outcomes.contains(&Outcome::Written) {
+        let restarted = target.restart();
+        restarted.map_err(failed("restarting".to_owned()))?;
+    }
+    Ok(outcomes)
+}
+
+/// Reads the flash as the running program sees it, which disturbs nothing.
+fn holds(target: &mut dyn Target, part: &Part, watch: &mut dyn Watch) -> Result<bool, Fault> {
+    watch.begin(part, Step::Compare, part.bytes.len() as u64);
+    let mut buffer = [0; CHUNK_BYTES];
+    for (index, expected) in (0..).zip(part.bytes.chunks(CHUNK_BYTES)) {
+        let found = &mut buffer[..expected.len()];
+        target.read(part.address + index * CHUNK_BYTES as u32, found)?;
+        if found != expected {
+            return Ok(false);
+        }
+        watch.advance(expected.len() as u64);
+    }
+    Ok(true)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::target::{Memory, Unwatched};
+    use super::*;
+
+    const FLASH: u32 = 0x1000_0000;
+
+    /// A chip with 64 KB of flash that counts what is done to it.
+    struct Bench {
+        id: u32,
+        flash: Vec<u8>,
+        refuses: bool,
+        written: Vec<&'static str>,
+        restarts: u32,
+    }
+
+    impl Bench {
+        fn rp2040() -> Self {
+            Self {
+                id: 0x2000_2927,
+                flash: vec![0xFF; 1 << 16],
+                refuses: false,
+                written: Vec::new(),
+                restarts: 0,
+            }
+        }
+    }
+
+    impl Memory for Bench {
+        fn read(&mut self, address: u32, bytes: &mut [u8]) -> Result<(), Fault> {
+            match address {
+                0xE000_ED00 => bytes.copy_from_slice(&0x410C_C601_u32.to_le_bytes()),
+                0x4000_0000 => bytes.copy_from_slice(&self.id.to_le_bytes()),
+                _ => {
+                    let at = (address - FLASH) as usize;
+                    bytes.copy_from_slice(&self.flash[at..at + bytes.len()]);
+                }
+            }
+            Ok(())
+        }
+
+        fn write(&mut self, _address: u32, _bytes: &[u8]) -> Result<(), Fault> {
+            Err(Fault("RAM is not touched".to_owned()))
+        }
+    }
+
+    impl Target for Bench {
+        fn program(&mut self, part: &Part, watch: &mut dyn Watch) -> Result<(), Fault> {
+            if self.refuses {
+                return Err(Fault("sector locked".to_owned()));
+            }
+            watch.begin(part, Step::Write, part.bytes.len() as u64);
+            let at = (part.address - FLASH) as usize;
+            self.flash[at..at + part.bytes.len()].copy_from_slice(&part.bytes);
+            self.written.push(part.what);
+            Ok(())
+        }
+
+        fn restart(&mut self) -> Result<(), Fault> {
+            self.restarts += 1;
+            Ok(())
+        }
+    }
+
+    fn parts() -> [Part; 2] {
+        let part = |what, address, bytes| Part {
+            what,
+            address,
+            bytes,
+        };
+        [
+            part("firmware", FLASH, vec![1; 10_000]),
+            part("shard", FLASH + 0x8000, vec![2; 5_000]),
+        ]
+    }
+
+    #[test]
+    fn what_matches_is_skipped_and_the_rest_written_once() {
+        let mut bench = Bench::rp2040();
+        let update = |bench: &mut Bench, parts: &[Part]| {
+            bring_up_to_date(bench, Chip::Rp2040, parts, &mut Unwatched).unwrap()
+        };
+        let mut parts = parts();
+        assert_eq!(update(&mut bench, &parts), [Outcome::Written; 2]);
+        assert_eq!(bench.restarts, 1);
+        assert_eq!(update(&mut bench, &parts), [Outcome::Kept; 2]);
+        assert_eq!(bench.restarts, 1, "a board that is up to date runs on");
+        // The last byte of the last chunk differs.
+        parts[1].bytes[4_999] = 3;
+        assert_eq!(
+            update(&mut bench, &parts),
+            [Outcome::Kept, Outcome::Written]
+        );
+        assert_eq!(bench.written, ["firmware", "shard", "shard"]);
+        assert_eq!(bench.restarts, 2);
+    }
+
+    #[test]
+    fn a_wrong_chip_is_left_alone_and_named() {
+        let mut bench = Bench::rp2040();
+        let update = |bench: &mut Bench, chip| {
+            bring_up_to_date(bench, chip, &parts(), &mut Unwatched)
+                .unwrap_err()
+                .to_string()
+        };
+        let message = update(&mut bench, Chip::Stm32l4r5);
+        for words in ["wired to rp2040", "`chip` says stm32l4r5", "bench.toml"] {
+            assert!(message.contains(words), "{words} in {message}");
+        }
+        bench.id = 0x1234_5678;
+        let message = update(&mut bench, Chip::Rp2040);
+        assert!(message.contains("0x12345678"), "{message}");
+        assert!(bench.written.is_empty() && bench.restarts == 0);
+    }
+
+    #[test]
+    fn a_chip_that_refuses_is_named_with_the_part() {
+        let mut bench = Bench::rp2040();
+        bench.refuses = true;
+        let error = bring_up_to_date(&mut bench, Chip::Rp2040, &parts(), &mut Unwatched);
+        let message = error.unwrap_err().to_string();
+        for words in [
+            "writing the firmware, 10000 bytes",
+            "sector locked",
+            "again",
+        ] {
+            assert!(message.contains(words), "{words} in {message}");
+        }
+    }
+}

@@ -1,0 +1,176 @@
+//! A chip behind a probe: its memory, its flash, its reset.
+
+use std::collections::HashMap;
+use std::fmt;
+
+use probe_rs::flashing::{DownloadOptions, FlashProgress, ProgressEvent, ProgressOperation};
+use probe_rs::probe::DebugProbeInfo;
+use probe_rs::probe::list::Lister;
+use probe_rs::{MemoryInterface, Permissions, Session};
+
+use super::{ProbeError, choose};
+use crate::device::flash::silicon::{Identity, identify};
+use crate::device::flash::target::{Fault, Memory, Part, Step, Target, Watch};
+use crate::fleet::file::{Chip, Entry};
+
+/// The core that runs our programs.
+const CORE: usize = 0;
+
+/// A chip that a probe holds.
+pub struct Attached {
+    session: Session,
+    probe: String,
+}
+
+impl fmt::Debug for Attached {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Attached")
+            .field("probe", &self.probe)
+            .field("target", &self.session.target().name)
+            .finish()
+    }
+}
+
+impl Attached {
+    /// Attaches to the chip of a bench's entry, which runs on.
+    ///
+    /// # Errors
+    /// When there is no such probe or no such chip behind it.
+    pub fn to(lister: &Lister, entry: &Entry, chip: Chip) -> Result<Self, ProbeError> {
+        let target = chip.probe_name().ok_or(ProbeError::Emulated(chip))?;
+        let info = choose(lister, entry.probe.as_deref())?;
+        let probe = info.to_string();
+        let opened = info.open().map_err(|error| ProbeError::Busy {
+            probe: probe.clone(),
+            fault: Fault::from_error(&error),
+        })?;
+        let attached = opened.attach(target, Permissions::default());
+        match attached.map(|session| Self { session, probe }) {
+            Ok(mut attached) => match attached.identity() {
+                Ok(found) if found.chip == Some(chip) => Ok(attached),
+                Ok(found) => Err(ProbeError::WrongChip {
+                    probe: attached.probe,
+                    expected: chip,
+                    found,
+                }),
+                Err(fault) => Err(ProbeError::Silent {
+                    probe: attached.probe,
+                    chip,
+                    fault,
+                }),
+            },
+            Err(error) => Err(Self::explain(&info, chip, &error)),
+        }
+    }
+
+    /// Says which of our other chips is there, if one is.
+    fn explain(info: &DebugProbeInfo, chip: Chip, error: &probe_rs::Error) -> ProbeError {
+        let probe = info.to_string();
+        let others = [Chip::Rp2040, Chip::Stm32l4r5];
+        let others = others.into_iter().filter(|&other| other != chip);
+        for target in others.filter_map(Chip::probe_name) {
+            let opened = info.open().ok();
+            let session = opened.and_then(|it| it.attach(target, Permissions::default()).ok());
+            let Some(session) = session else { continue };
+            let mut attached = Self {
+                session,
+                probe: probe.clone(),
+            };
+            if let Ok(found) = attached.identity() {
+                return ProbeError::WrongChip {
+                    probe,
+                    expected: chip,
+                    found,
+                };
+            }
+        }
+        ProbeError::Silent {
+            probe,
+            chip,
+            fault: Fault::from_error(error),
+        }
+    }
+
+    /// Asks the chip who it is.
+    ///
+    /// # Errors
+    /// When it does not answer.
+    pub fn identity(&mut self) -> Result<Identity, Fault> {
+        identify(self)
+    }
+
+    /// Returns the probe's name and numbers.
+    #[must_use]
+    pub fn probe(&self) -> &str {
+        &self.probe
+    }
+}
+
+fn fault<E: std::error::Error>(error: E) -> Fault {
+    Fault::from_error(&error)
+}
+
+impl Memory for Attached {
+    fn read(&mut self, address: u32, bytes: &mut [u8]) -> Result<(), Fault> {
+        let mut core = self.session.core(CORE).map_err(fault)?;
+        match bytes {
+            // Device registers want their own width.
+            [_, _, _, _] if address.is_multiple_of(4) => {
+                let word = core.read_word_32(address.into()).map_err(fault)?;
+                bytes.copy_from_slice(&word.to_le_bytes());
+                Ok(())
+            }
+            _ => core.read(address.into(), bytes).map_err(fault),
+        }
+    }
+
+    fn write(&mut self, address: u32, bytes: &[u8]) -> Result<(), Fault> {
+        let mut core = self.session.core(CORE).map_err(fault)?;
+        core.write(address.into(), bytes).map_err(fault)
+    }
+}
+
+impl Target for Attached {
+    fn program(&mut self, part: &Part, watch: &mut dyn Watch) -> Result<(), Fault> {
+        let mut loader = self.session.target().flash_loader();
+        loader
+            .add_data(part.address.into(), &part.bytes)
+            .map_err(fault)?;
+        let mut totals = HashMap::new();
+        let mut options = DownloadOptions::default();
+        options.verify = true;
+        options.progress = FlashProgress::new(|event| match event {
+            ProgressEvent::AddProgressBar { operation, total } => {
+                if let Some(step) = step(operation) {
+                    totals.insert(step, total.unwrap_or(part.bytes.len() as u64));
+                }
+            }
+            ProgressEvent::Started(operation) => {
+                if let Some(step) = step(operation) {
+                    watch.begin(part, step, totals.get(&step).copied().unwrap_or(0));
+                }
+            }
+            ProgressEvent::Progress {
+                operation, size, ..
+            } if step(operation).is_some() => watch.advance(size),
+            _ => {}
+        });
+        loader.commit(&mut self.session, options).map_err(fault)
+    }
+
+    fn restart(&mut self) -> Result<(), Fault> {
+        let mut core = self.session.core(CORE).map_err(fault)?;
+        core.reset().map_err(fault)
+    }
+}
+
+/// Returns the step that people see; reading back what is kept happens in sectors only partly
+/// written, which we have none of.
+const fn step(operation: ProgressOperation) -> Option<Step> {
+    match operation {
+        ProgressOperation::Erase => Some(Step::Erase),
+        ProgressOperation::Program => Some(Step::Write),
+        ProgressOperation::Verify => Some(Step::Verify),
+        ProgressOperation::Fill => None,
+    }
+}

@@ -1,0 +1,280 @@
+//! One client of a bench.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use gleaner_shared::wire::Key;
+use gleaner_shared::wire::link::Timing;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::device::emulator::image::EmulatedBoard;
+use crate::station::link::Place;
+use crate::station::link::serial::SerialAddress;
+
+/// Emulators run many times slower than boards: waits on their lines are this much longer.
+const EMULATION_PATIENCE: u64 = 12;
+
+/// How a client is reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LinkKind {
+    /// A serial port.
+    Serial,
+    /// A TCP server.
+    Tcp,
+    /// An emulator that is started for the run.
+    Emulated,
+    /// In the base station's own process, in the firmware's arithmetic.
+    Simulated,
+}
+
+impl LinkKind {
+    /// Returns the word that stands for it in the file.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Serial => "serial",
+            Self::Tcp => "tcp",
+            Self::Emulated => "emulated",
+            Self::Simulated => "simulated",
+        }
+    }
+}
+
+/// A chip a client runs on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Chip {
+    /// Raspberry Pi Pico.
+    Rp2040,
+    /// Nucleo-L4R5ZI.
+    Stm32l4r5,
+    /// The Cortex-M4 of QEMU's mps2-an386.
+    M4,
+}
+
+impl Chip {
+    /// Returns the emulator, where there is one.
+    #[must_use]
+    pub const fn emulator(self) -> Option<EmulatedBoard> {
+        match self {
+            Self::Rp2040 => Some(EmulatedBoard::Rp2040),
+            Self::M4 => Some(EmulatedBoard::M4),
+            Self::Stm32l4r5 => None,
+        }
+    }
+}
+
+/// 32 bytes written as hexadecimal digits; not shown in debug output.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct SecretKey(pub [u8; 32]);
+
+impl fmt::Debug for SecretKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("SecretKey(..)")
+    }
+}
+
+impl Serialize for SecretKey {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let digits: String = self.0.iter().map(|byte| format!("{byte:02x}")).collect();
+        serializer.serialize_str(&digits)
+    }
+}
+
+impl<'de> Deserialize<'de> for SecretKey {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        let wrong = || serde::de::Error::custom("a key has 64 hexadecimal digits");
+        if text.len() != 64 || !text.is_ascii() {
+            return Err(wrong());
+        }
+        let mut key = [0; 32];
+        for (at, byte) in key.iter_mut().enumerate() {
+            *byte = u8::from_str_radix(&text[2 * at..2 * at + 2], 16).map_err(|_| wrong())?;
+        }
+        Ok(Self(key))
+    }
+}
+
+const fn default_baud() -> u32 {
+    921_600
+}
+
+const fn default_storage_j() -> f64 {
+    1_000.0
+}
+
+/// One client: who it is, how it is reached, what its store holds.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Entry {
+    /// What people call it.
+    pub name: String,
+    /// Its number among the clients, from 0.
+    pub id: u32,
+    /// How it is reached.
+    pub link: LinkKind,
+    /// The chip it runs on; needed to emulate or flash it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chip: Option<Chip>,
+    /// Serial number of its USB device.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usb_serial: Option<String>,
+    /// Path of its port, where it has no number or several ports share one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<PathBuf>,
+    /// Speed of its port.
+    #[serde(default = "default_baud")]
+    pub baud: u32,
+    /// `host:port` of its TCP server.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub address: Option<String>,
+    /// Its debug probe, as `vendor:product:serial`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub probe: Option<String>,
+    /// The secret in its shard; without one the line is not authenticated.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<SecretKey>,
+    /// What its store can hold, in joules.
+    #[serde(default = "default_storage_j")]
+    pub storage_j: f64,
+    /// What its store holds before round 1, in joules; by default all it can.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stored_j: Option<f64>,
+    /// The preset that says what its computing costs; by default the scenario does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub preset: Option<String>,
+    /// Its measured power while it computes, in watts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub active_w: Option<f64>,
+    /// The clock at which that power was measured, in hertz.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clock_hz: Option<f64>,
+}
+
+impl Entry {
+    /// A client with everything else at its default.
+    #[must_use]
+    pub fn new(name: String, id: u32, link: LinkKind, chip: Option<Chip>) -> Self {
+        Self {
+            name,
+            id,
+            link,
+            chip,
+            usb_serial: None,
+            path: None,
+            baud: default_baud(),
+            address: None,
+            probe: None,
+            key: None,
+            storage_j: default_storage_j(),
+            stored_j: None,
+            preset: None,
+            active_w: None,
+            clock_hz: None,
+        }
+    }
+
+    /// Returns what the store holds before round 1.
+    #[must_use]
+    pub fn stored_j(&self) -> f64 {
+        self.stored_j.unwrap_or(self.storage_j)
+    }
+
+    /// Returns the key of its line.
+    #[must_use]
+    pub fn wire_key(&self) -> Key {
+        self.key.map_or(Key::PUBLIC, |key| Key::new(key.0))
+    }
+
+    /// Returns how long to wait for what on its line.
+    #[must_use]
+    pub const fn timing(&self) -> Timing {
+        let timing = Timing::for_bit_rate(self.baud);
+        match self.link {
+            LinkKind::Serial | LinkKind::Simulated => timing,
+            LinkKind::Tcp | LinkKind::Emulated => patient(timing),
+        }
+    }
+
+    /// Returns where it is; emulated boards are wherever their emulator starts.
+    #[must_use]
+    pub fn place(&self) -> Option<Place> {
+        match self.link {
+            LinkKind::Serial => Some(Place::Serial(SerialAddress {
+                usb_serial: self.usb_serial.clone(),
+                path: self.path.clone(),
+                baud: self.baud,
+            })),
+            LinkKind::Tcp => self.address.clone().map(Place::Tcp),
+            LinkKind::Emulated | LinkKind::Simulated => None,
+        }
+    }
+
+    pub(super) fn place_text(&self) -> Option<String> {
+        self.place().map(|place| place.to_string())
+    }
+
+    fn has_port(&self) -> bool {
+        let address = self.address.as_deref().unwrap_or_default();
+        let port = address
+            .rsplit_once(':')
+            .map(|(_, port)| port.parse::<u16>());
+        matches!(port, Some(Ok(_)))
+    }
+
+    pub(super) fn check(&self) -> Result<(), String> {
+        let serial = self.usb_serial.is_some() || self.path.is_some();
+        match self.link {
+            LinkKind::Serial if !serial => {
+                return Err("link = \"serial\" needs usb_serial or path".to_owned());
+            }
+            LinkKind::Tcp if self.address.is_none() => {
+                return Err("link = \"tcp\" needs address = \"host:port\"".to_owned());
+            }
+            LinkKind::Tcp if !self.has_port() => {
+                let address = self.address.as_deref().unwrap_or_default();
+                return Err(format!("address = \"{address}\"; use \"host:port\""));
+            }
+            LinkKind::Emulated if self.chip.and_then(Chip::emulator).is_none() => {
+                return Err("link = \"emulated\" needs chip = rp2040 or m4".to_owned());
+            }
+            _ => {}
+        }
+        if self.link != LinkKind::Serial && serial {
+            return Err("usb_serial and path belong to link = \"serial\"".to_owned());
+        }
+        if self.link != LinkKind::Tcp && self.address.is_some() {
+            return Err("address belongs to link = \"tcp\"".to_owned());
+        }
+        self.check_profile()?;
+        if self.baud == 0 {
+            return Err("baud = 0; boards speak 921600 unless built otherwise".to_owned());
+        }
+        // Ledgers count picojoules in 64 bits.
+        let fits = |joules: f64| joules.is_finite() && (0.0..=1e6).contains(&joules);
+        if !fits(self.storage_j) {
+            return Err(format!("storage_j = {}; use 0 to 1e6", self.storage_j));
+        }
+        match self.stored_j {
+            Some(stored) if !fits(stored) || stored > self.storage_j => Err(format!(
+                "stored_j = {stored}; use 0 to storage_j = {}",
+                self.storage_j
+            )),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Stretches every wait.
+const fn patient(timing: Timing) -> Timing {
+    use gleaner_shared::units::Micros;
+    Timing {
+        frame: Micros(timing.frame.0 * 4),
+        retry: Micros(timing.retry.0 * 4),
+        silence: Micros(timing.silence.0 * EMULATION_PATIENCE),
+        stall: Micros(timing.stall.0 * EMULATION_PATIENCE),
+        ..timing
+    }
+}

@@ -1,0 +1,246 @@
+//! `bench.toml`: who takes part in a run over real links.
+//!
+//! One list holds boards on serial ports, peers behind TCP, emulated boards and simulated
+//! clients; a client's number decides which share of the data it owns.
+
+mod check;
+mod entry;
+mod error;
+mod init;
+mod private;
+mod profile;
+
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+use toml::Spanned;
+
+use crate::device::emulator::image::EmulatedBoard;
+use check::Checked;
+pub use entry::{Chip, Entry, LinkKind, SecretKey};
+pub use error::BenchError;
+pub use init::{from_ports, template};
+pub use private::write_private;
+
+/// A bench.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Bench {
+    /// Everybody, in any order.
+    #[serde(rename = "client")]
+    pub clients: Vec<Entry>,
+}
+
+/// A bench as it is read: every client with its place in the text.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Listed {
+    #[serde(default, rename = "client")]
+    clients: Vec<Spanned<Entry>>,
+}
+
+impl Bench {
+    /// Returns the boards to emulate.
+    #[must_use]
+    pub fn emulated(&self) -> Vec<EmulatedBoard> {
+        let clients = self.clients.iter();
+        clients
+            .filter(|entry| entry.link == LinkKind::Emulated)
+            .filter_map(|entry| entry.chip?.emulator())
+            .collect()
+    }
+
+    /// Reads and checks a file.
+    ///
+    /// # Errors
+    /// Names file, line, entry and field.
+    pub fn read(path: &Path) -> Result<Self, BenchError> {
+        let file = path.display().to_string();
+        let text = std::fs::read_to_string(path).map_err(|source| BenchError::File {
+            file: file.clone(),
+            source,
+        })?;
+        Self::parse(&text, &file)
+    }
+
+    /// Reads and checks the text of a file.
+    ///
+    /// # Errors
+    /// Names file, line, entry and field.
+    pub fn parse(text: &str, file: &str) -> Result<Self, BenchError> {
+        let listed: Listed = toml::from_str(text).map_err(|error| BenchError::Syntax {
+            file: file.to_owned(),
+            what: error.to_string(),
+        })?;
+        let line = |at: usize| 1 + text[..at].matches('\n').count();
+        let located = listed.clients.into_iter();
+        let (lines, clients): (Vec<usize>, Vec<Entry>) = located
+            .map(|entry| (line(entry.span().start), entry.into_inner()))
+            .unzip();
+        let mut bench = Self { clients };
+        let checked = Checked {
+            file,
+            clients: &bench.clients,
+            lines: &lines,
+        };
+        checked.check()?;
+        bench.clients.sort_by_key(|entry| entry.id);
+        Ok(bench)
+    }
+
+    /// Writes the file's text.
+    #[must_use]
+    pub fn to_toml(&self) -> String {
+        // Plain data always has a form in TOML.
+        toml::to_string_pretty(self).unwrap_or_default()
+    }
+
+    /// Returns the entry of that name.
+    ///
+    /// # Errors
+    /// Lists the names there are.
+    pub fn named(&self, name: &str) -> Result<&Entry, BenchError> {
+        let found = self.clients.iter().find(|entry| entry.name == name);
+        found.ok_or_else(|| {
+            let names = self.clients.iter().map(|entry| entry.name.as_str());
+            BenchError::NoSuchName {
+                name: name.to_owned(),
+                names: names.collect::<Vec<_>>().join(", "),
+            }
+        })
+    }
+
+    /// Returns the secret of a client by its number.
+    #[must_use]
+    pub fn key_of(&self, client: u32) -> Option<[u8; 32]> {
+        let entry = self.clients.iter().find(|entry| entry.id == client)?;
+        entry.key.map(|key| key.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MIXED: &str = r#"
+        [[client]]
+        name = "pico"
+        id = 1
+        link = "serial"
+        chip = "rp2040"
+        usb_serial = "E6614103E7174B2C"
+        key = "0909090909090909090909090909090909090909090909090909090909090909"
+        stored_j = 2.5
+
+        [[client]]
+        name = "spare"
+        id = 0
+        link = "simulated"
+
+        [[client]]
+        name = "qemu"
+        id = 2
+        link = "tcp"
+        address = "127.0.0.1:4000"
+    "#;
+
+    #[test]
+    fn a_mixed_bench_is_read_in_order_of_the_clients() {
+        let bench = Bench::parse(MIXED, "bench.toml").unwrap();
+        let names: Vec<&str> = bench
+            .clients
+            .iter()
+            .map(|entry| entry.name.as_str())
+            .collect();
+        assert_eq!(names, ["spare", "pico", "qemu"]);
+        assert_eq!(bench.clients[1].baud, 921_600);
+        assert_eq!(Bench::parse(&bench.to_toml(), "again").unwrap(), bench);
+    }
+
+    #[test]
+    fn a_key_is_read_but_never_printed_by_accident() {
+        let bench = Bench::parse(MIXED, "bench.toml").unwrap();
+        assert!(bench.clients[1].wire_key().is_secret());
+        assert!(!format!("{bench:?}").contains("0909"));
+    }
+
+    fn complaint(text: &str) -> String {
+        Bench::parse(text, "bench.toml").unwrap_err().to_string()
+    }
+
+    #[test]
+    fn what_does_not_fit_is_named_with_its_fix() {
+        let entry = |rest: &str| format!("[[client]]\nname = \"a\"\nid = 0\n{rest}\n");
+        for (text, words) in [
+            (
+                entry("link = \"serial\"\nbuad = 9600"),
+                "unknown field `buad`",
+            ),
+            (entry("link = \"serial\""), "usb_serial or path"),
+            (entry("link = \"tcp\""), "address"),
+            (
+                entry("link = \"tcp\"\naddress = \"localhost\""),
+                "\"localhost\"; use \"host:port\"",
+            ),
+            (entry("link = \"emulated\""), "chip"),
+            (
+                entry("link = \"emulated\"\nchip = \"stm32l4r5\""),
+                "rp2040 or m4",
+            ),
+            (entry("link = \"simulated\"\npath = \"/dev/x\""), "path"),
+            (
+                entry("link = \"simulated\"\nkey = \"12\""),
+                "64 hexadecimal digits",
+            ),
+            (entry("link = \"simulated\"\nstored_j = -1.0"), "stored_j"),
+            (
+                "[[client]]\nname = \"a\"\nid = 7\nlink = \"simulated\"".to_owned(),
+                "0 to 0",
+            ),
+            (String::new(), "no [[client]]"),
+        ] {
+            let found = complaint(&text);
+            assert!(
+                found.contains(words) && found.contains("bench.toml"),
+                "{found}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_wrong_client_is_named_with_its_line() {
+        let found = complaint(&MIXED.replace("link = \"simulated\"", "link = \"emulated\""));
+        assert!(
+            found.starts_with("bench.toml, line 11: client \"spare\": "),
+            "{found}"
+        );
+    }
+
+    #[test]
+    fn entries_that_cannot_be_told_apart_are_listed() {
+        let entry = |name: &str, id: u32, rest: &str| {
+            format!("[[client]]\nname = \"{name}\"\nid = {id}\nlink = \"serial\"\n{rest}\n")
+        };
+        let same_id = entry("a", 0, "path = \"/dev/x\"") + &entry("b", 0, "path = \"/dev/y\"");
+        let found = complaint(&same_id);
+        assert!(
+            found.contains("id = 0") && found.contains("a (line 1), b (line 6)"),
+            "{found}"
+        );
+        let same_place = entry("a", 0, "path = \"/dev/x\"") + &entry("b", 1, "path = \"/dev/x\"");
+        let found = complaint(&same_place);
+        assert!(
+            found.contains("/dev/x") && found.contains("a (line 1), b (line 6)"),
+            "{found}"
+        );
+    }
+
+    #[test]
+    fn an_unknown_name_lists_the_known() {
+        let bench = Bench::parse(MIXED, "bench.toml").unwrap();
+        let found = bench.named("pica").unwrap_err().to_string();
+        assert!(
+            found.contains("\"pica\"") && found.contains("spare, pico, qemu"),
+            "{found}"
+        );
+    }
+}

@@ -1,0 +1,195 @@
+//! Simulated clients that run the firmware's own code, on models as coarse as the air makes them.
+//!
+//! Both directions carry the 8-bit difference to the model both ends hold. Everybody hears every
+//! broadcast, so there is one such model; boards that take part in its place decode the same
+//! bytes to the same parameters.
+
+use std::sync::Arc;
+
+use gleaner_shared::mlp::code::{self, Code};
+use gleaner_shared::mlp::{LearningRate, PaperParams, Width};
+use gleaner_shared::rng::{Purpose, Rng};
+use rayon::prelude::*;
+use rayon::{ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder};
+
+use super::FloatFleet;
+use crate::round::{Broadcast, Fleet, FleetError, Order, Probe, Question, Reply, Update};
+use gleaner_learn::train::{Engine, FixedClient, Objective};
+
+/// Reported losses are in units of 2^-16.
+const LOSS_UNITS: f64 = 65_536.0;
+
+/// Clients that train in integers.
+pub struct FixedFleet {
+    seed: u64,
+    rate: LearningRate,
+    clients: Vec<FixedClient>,
+    /// Answers questions about exact gradients, which a board could not.
+    oracle: FloatFleet,
+    /// The model both ends hold.
+    held: Box<PaperParams>,
+    /// The coded change that led to it.
+    change: Vec<u8>,
+    pool: ThreadPool,
+}
+
+impl FixedFleet {
+    /// Gathers clients; `objectives` are the same clients' losses in floating point.
+    ///
+    /// # Errors
+    /// When the system refuses the threads.
+    pub fn new(
+        engine: Arc<Engine>,
+        seed: u64,
+        learning_rate: f64,
+        clients: Vec<FixedClient>,
+        objectives: Vec<Box<dyn Objective>>,
+    ) -> Result<Self, ThreadPoolBuildError> {
+        let pool = ThreadPoolBuilder::new()
+            .num_threads(engine.threads())
+            .build()?;
+        let mut held = Box::new(PaperParams::new());
+        held.initialise(seed);
+        Ok(Self {
+            seed,
+            rate: LearningRate::from_real(learning_rate),
+            clients,
+            oracle: FloatFleet::new(engine, objectives, learning_rate as f32),
+            held,
+            change: Vec::new(),
+            pool,
+        })
+    }
+
+    /// Returns the first model, which every client draws from the seed by itself.
+    #[must_use]
+    pub fn first_model(&self) -> Vec<f32> {
+        real(&self.held)
+    }
+
+    /// Returns the model both ends hold.
+    #[must_use]
+    pub fn held(&self) -> &PaperParams {
+        &self.held
+    }
+
+    /// Returns the bytes of the last announcement: the change from the model held before.
+    #[must_use]
+    pub fn change(&self) -> &[u8] {
+        &self.change
+    }
+
+    /// Returns the rate as clients are told it.
+    #[must_use]
+    pub const fn learning_rate(&self) -> LearningRate {
+        self.rate
+    }
+
+    /// Returns the model of a client whose coded update are these bytes.
+    ///
+    /// # Errors
+    /// When they are no update of this network.
+    pub fn decode(&self, update: &[u8]) -> Result<Vec<f32>, code::CodeError> {
+        apply(update, &self.held).map(|received| real(&received))
+    }
+
+    fn carry_out(&self, order: &Order, broadcast: &Broadcast<'_>) -> Reply {
+        let client = &self.clients[order.client];
+        let id = u32::try_from(order.client).unwrap_or(u32::MAX);
+        let mut parameters = self.held.clone();
+        let rounding = Rng::stream(self.seed, Purpose::Training, id, broadcast.round);
+        let epochs = match client.train(&mut parameters, order.epochs, self.rate, rounding) {
+            Ok(epochs) => epochs,
+            Err(error) => return Reply::Lost(error.to_string()),
+        };
+        let mut rounding = Rng::stream(self.seed, Purpose::Uplink, id, broadcast.round);
+        match over_the_air(&parameters, &self.held, &mut rounding) {
+            Ok((_, received)) => Reply::Trained(Update {
+                model: real(&received),
+                loss_before: epochs
+                    .first()
+                    .map_or(f64::NAN, |epoch| f64::from(epoch.mean_loss()) / LOSS_UNITS),
+                loss_after: broadcast
+                    .wants_loss_after
+                    .then(|| as_reported(client.evaluate(&parameters).loss)),
+            }),
+            Err(error) => Reply::Lost(error.to_string()),
+        }
+    }
+}
+
+impl Fleet for FixedFleet {
+    fn samples(&self) -> &[u32] {
+        self.oracle.samples()
+    }
+
+    fn announce(&mut self, round: u32, model: &[f32]) -> Result<Vec<f32>, FleetError> {
+        let mut wanted = Box::new(PaperParams::new());
+        wanted.read_f32(model);
+        let mut rounding = Rng::stream(self.seed, Purpose::Downlink, 0, round);
+        (self.change, self.held) = over_the_air(&wanted, &self.held, &mut rounding)
+            .map_err(|error| FleetError::Failed(error.to_string()))?;
+        Ok(real(&self.held))
+    }
+
+    fn train(&mut self, broadcast: &Broadcast<'_>) -> Result<Vec<Reply>, FleetError> {
+        let this = &*self;
+        let train = |order: &Order| this.carry_out(order, broadcast);
+        Ok(this
+            .pool
+            .install(|| broadcast.orders.par_iter().map(train).collect()))
+    }
+
+    fn probe(&mut self, questions: &[Question<'_>]) -> Result<Vec<Probe>, FleetError> {
+        self.oracle.probe(questions)
+    }
+
+    fn save(&self) -> Vec<u8> {
+        let mut bytes = vec![0; PaperParams::EXACT_BYTES];
+        let fits = self.held.write_exact(&mut bytes);
+        debug_assert!(fits, "the buffer has the length of the exact form");
+        bytes
+    }
+
+    fn restore(&mut self, state: &[u8]) -> Result<(), FleetError> {
+        if self.held.read_exact(state) {
+            Ok(())
+        } else {
+            Err(FleetError::Restore(format!(
+                "{} bytes are no model",
+                state.len()
+            )))
+        }
+    }
+}
+
+/// Returns what is sent and what arrives when `model` travels as an 8-bit difference to `base`.
+fn over_the_air(
+    model: &PaperParams,
+    base: &PaperParams,
+    rounding: &mut Rng,
+) -> Result<(Vec<u8>, Box<PaperParams>), code::CodeError> {
+    let mut bytes = vec![0; Width::Byte.coded_bytes(PaperParams::COUNT)];
+    code::encode(model, base, Width::Byte, rounding, &mut bytes)?;
+    let received = apply(&bytes, base)?;
+    Ok((bytes, received))
+}
+
+/// Adds a coded difference to `base`.
+fn apply(bytes: &[u8], base: &PaperParams) -> Result<Box<PaperParams>, code::CodeError> {
+    let mut received = Box::new(PaperParams::new());
+    received.copy_from(base);
+    Code::parse(bytes, Width::Byte)?.apply(&mut received);
+    Ok(received)
+}
+
+/// Rounds a mean loss down as a client reports it.
+fn as_reported(loss: f64) -> f64 {
+    (loss * LOSS_UNITS).floor() / LOSS_UNITS
+}
+
+fn real(parameters: &PaperParams) -> Vec<f32> {
+    let mut values = vec![0.0; PaperParams::COUNT];
+    parameters.write_f32(&mut values);
+    values
+}

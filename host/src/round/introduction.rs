@@ -1,0 +1,170 @@
+//! Before round 1 every client reports once.
+
+use super::account::bill;
+use super::fleet::{Broadcast, Order, Question, Reply};
+use super::knowledge::{Seen, Trial};
+use super::phase::{Timing, upload_times};
+use super::record::{Absence, ClientRow, ClientState};
+use super::{Engine, EngineError, RoundLog, settings};
+use crate::scenario::Estimates;
+use gleaner_cre::optim::power::least_power;
+
+impl Engine<'_> {
+    /// Introduces the clients. With exact estimates this is free and leaves no log; from uploads
+    /// it is one epoch and one upload of every client, and is booked as round 0.
+    pub(super) fn introduce(&mut self) -> Result<Option<RoundLog>, EngineError> {
+        let wanted = self.policy.wants_estimates();
+        let log = if wanted && self.scenario.cre.estimates == Estimates::Uplink {
+            Some(self.introduce_by_upload()?)
+        } else if wanted || self.policy.wants_gradient_norms() {
+            self.introduce_by_probe(wanted)?;
+            None
+        } else {
+            None
+        };
+        if wanted {
+            self.state.knowledge.refresh_delta(&self.weights);
+        }
+        self.state.introduced = true;
+        Ok(log)
+    }
+
+    fn introduce_by_probe(&mut self, with_estimates: bool) -> Result<(), EngineError> {
+        let model = self.state.model.clone();
+        let everybody: Vec<Question<'_>> = (0..self.samples.len())
+            .map(|client| Question {
+                client,
+                model: &model,
+            })
+            .collect();
+        let probes = self.fleet.probe(&everybody)?;
+        self.state.knowledge.introduce(&probes);
+        if !with_estimates {
+            return Ok(());
+        }
+        let eta = self.scenario.learning.learning_rate;
+        let steps: Vec<Vec<f32>> = probes
+            .iter()
+            .map(|probe| {
+                let step = |(&x, &g): (&f32, &f32)| (f64::from(x) - eta * f64::from(g)) as f32;
+                model.iter().zip(&probe.gradient).map(step).collect()
+            })
+            .collect();
+        let questions: Vec<Question<'_>> = steps
+            .iter()
+            .enumerate()
+            .map(|(client, model)| Question { client, model })
+            .collect();
+        let seen = self.fleet.probe(&questions)?;
+        let trials: Vec<Trial> = steps
+            .into_iter()
+            .zip(seen)
+            .map(|(model, probe)| Trial { model, probe })
+            .collect();
+        self.state
+            .knowledge
+            .start_oracle(eta, &model, &probes, &trials);
+        Ok(())
+    }
+
+    /// Every client trains one epoch and uploads on its best channel with the least power that
+    /// would meet a round's deadline; nobody is refused, for a client that is never heard could
+    /// never be scheduled. The model stays as it is.
+    fn introduce_by_upload(&mut self) -> Result<RoundLog, EngineError> {
+        let gains = self.emulation.round(0);
+        let instance = self.instance(&gains);
+        let orders: Vec<Order> = (0..self.samples.len())
+            .map(|client| {
+                let best = |&a: &usize, &b: &usize| {
+                    gains.uplink[client][a].total_cmp(&gains.uplink[client][b])
+                };
+                let channel = (0..instance.channels).max_by(best).unwrap_or(0);
+                let slack_s = instance.slack_s(client, 1.0);
+                let least = least_power(&instance, client, channel, slack_s);
+                Order {
+                    client,
+                    channel,
+                    power_w: least.min(instance.power_max_w),
+                    epochs: 1,
+                }
+            })
+            .collect();
+        self.state.model = self.fleet.announce(0, &self.state.model)?;
+        let model = self.state.model.clone();
+        let upload_s = upload_times(&instance, &orders);
+        let broadcast = Broadcast {
+            round: 0,
+            model: &model,
+            orders: &orders,
+            downlink_s: instance.downlink_s,
+            upload_s: &upload_s,
+            wants_loss_after: true,
+        };
+        let replies = self.fleet.train(&broadcast)?;
+        let seen: Vec<Seen<'_>> = orders
+            .iter()
+            .zip(&replies)
+            .filter_map(|(order, reply)| match reply {
+                Reply::Trained(update) => Some(Seen {
+                    client: order.client,
+                    epochs: 1,
+                    update,
+                }),
+                Reply::Lost(_) => None,
+            })
+            .collect();
+        let eta = self.scenario.learning.learning_rate;
+        self.state.knowledge.note_reports(eta, &model, &seen);
+        self.state.knowledge.observe_uplink(eta, &model, &seen);
+        let mut log = RoundLog {
+            round: self.round_row(0, instance.downlink_s),
+            clients: Vec::with_capacity(orders.len()),
+        };
+        for (order, reply) in orders.iter().zip(&replies) {
+            let timing = Timing::of(&instance, order);
+            let (state, absence) = match reply {
+                Reply::Trained(_) => (ClientState::Trained, None),
+                Reply::Lost(reason) => (ClientState::Lost, Some(reason.clone())),
+            };
+            let client = order.client;
+            match absence {
+                None => log.round.participants.push(client),
+                Some(reason) => log.round.absent.push(Absence { client, reason }),
+            }
+            log.round.epochs = 1;
+            log.round.round_s = log.round.round_s.max(timing.finish_s);
+            log.clients.push(self.booked_row(order, &timing, state));
+        }
+        self.finish_row(&mut log);
+        self.fleet.settle(&log, &self.state.model)?;
+        Ok(log)
+    }
+
+    /// Books an order and returns the client's row.
+    pub(super) fn booked_row(
+        &mut self,
+        order: &Order,
+        timing: &Timing,
+        state: ClientState,
+    ) -> ClientRow {
+        let device = &self.scenario.device;
+        let cycles = device.cycles_per_sample * f64::from(self.samples[order.client]);
+        let record = bill(
+            &settings::cost_model(self.scenario),
+            device.harvest_j,
+            order.epochs,
+            cycles,
+            order.power_w,
+            timing.upload_s,
+        );
+        let mut row = self.resting_row(order.client, &record);
+        row.state = state;
+        row.channel = Some(order.channel);
+        row.power_w = order.power_w;
+        row.epochs = order.epochs;
+        row.up_bytes = row.down_bytes;
+        row.compute_s = timing.compute_s;
+        row.upload_s = timing.upload_s;
+        row
+    }
+}

@@ -1,0 +1,171 @@
+//! The round engine: plan, broadcast, collect, aggregate, report, for clients of any kind.
+//!
+//! A round is a chain of phases, one file each in `phase`: every phase takes what the one
+//! before it produced, so none can be skipped or repeated. Modelled time (cycles over clock,
+//! airtime from the channel) decides deadlines and energy; wall time is no business of this
+//! module. Where clients live is behind [`Fleet`], what becomes of the records behind the caller.
+
+mod account;
+mod fleet;
+mod introduction;
+mod knowledge;
+mod phase;
+mod record;
+pub mod settings;
+mod state;
+
+use crate::policy::{self, Policy};
+use crate::scenario::Scenario;
+use gleaner_cre::channel::{Emulation, RadioParams};
+use gleaner_cre::optim::SolveError;
+
+pub use account::{Account, bill, rest};
+pub use fleet::{
+    Broadcast, Examiner, Fleet, FleetError, Order, Probe, Question, Reply, Score, Update,
+};
+pub use knowledge::{Knowledge, Seen, Trial};
+pub use record::{Absence, ClientRow, ClientState, RoundRow};
+pub use state::State;
+
+/// Why a run stopped.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum EngineError {
+    /// The clients failed as a whole.
+    #[error(transparent)]
+    Fleet(#[from] FleetError),
+    /// The round's problem has no meaning.
+    #[error("round {round} cannot be planned")]
+    Solve {
+        /// The round.
+        round: u32,
+        /// What the solver said.
+        source: SolveError,
+    },
+    /// Training left the range of numbers.
+    #[error("round {round}: the model is no longer finite; lower learning.learning_rate = {rate}")]
+    Diverged {
+        /// The round.
+        round: u32,
+        /// The learning rate in use.
+        rate: f64,
+    },
+}
+
+/// What one round leaves behind.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RoundLog {
+    /// The line of the round.
+    pub round: RoundRow,
+    /// One row per client.
+    pub clients: Vec<ClientRow>,
+}
+
+/// Drives rounds.
+pub struct Engine<'a> {
+    scenario: &'a Scenario,
+    fleet: &'a mut dyn Fleet,
+    examiner: &'a dyn Examiner,
+    policy: Box<dyn Policy>,
+    radio: RadioParams,
+    emulation: Emulation,
+    samples: Vec<u32>,
+    weights: Vec<f64>,
+    state: State,
+}
+
+impl<'a> Engine<'a> {
+    /// Prepares round 1 from a first model.
+    pub fn new(
+        scenario: &'a Scenario,
+        fleet: &'a mut dyn Fleet,
+        examiner: &'a dyn Examiner,
+        model: Vec<f32>,
+    ) -> Self {
+        let rule = settings::divergence_rule(scenario);
+        let state = State::new(model, fleet.samples().len(), rule);
+        Self::assemble(scenario, fleet, examiner, state)
+    }
+
+    /// Continues from a saved state.
+    ///
+    /// # Errors
+    /// When the clients do not fit the state.
+    pub fn resume(
+        scenario: &'a Scenario,
+        fleet: &'a mut dyn Fleet,
+        examiner: &'a dyn Examiner,
+        state: State,
+    ) -> Result<Self, EngineError> {
+        fleet.restore(state.fleet())?;
+        Ok(Self::assemble(scenario, fleet, examiner, state))
+    }
+
+    fn assemble(
+        scenario: &'a Scenario,
+        fleet: &'a mut dyn Fleet,
+        examiner: &'a dyn Examiner,
+        state: State,
+    ) -> Self {
+        let samples = fleet.samples().to_vec();
+        let radio = settings::radio(scenario);
+        let clients = u32::try_from(samples.len()).unwrap_or(u32::MAX);
+        let emulation = Emulation::new(scenario.run.seed, clients, scenario.link.channels, radio);
+        Self {
+            scenario,
+            fleet,
+            examiner,
+            policy: policy::of(scenario),
+            radio,
+            emulation,
+            weights: gleaner_cre::bound::weights(&samples),
+            samples,
+            state,
+        }
+    }
+
+    /// Lets another scheduler decide than the scenario's, say one that is being measured.
+    #[must_use]
+    pub fn with_policy(mut self, policy: Box<dyn Policy>) -> Self {
+        self.policy = policy;
+        self
+    }
+
+    /// Returns the state after the last finished round.
+    #[must_use]
+    pub const fn state(&self) -> &State {
+        &self.state
+    }
+
+    /// Returns the state for a checkpoint, with whatever the clients remember.
+    #[must_use]
+    pub fn checkpoint(&self) -> State {
+        self.state.with_fleet(self.fleet.save())
+    }
+
+    /// Says whether every round is done.
+    #[must_use]
+    pub fn is_finished(&self) -> bool {
+        self.state.round() as usize >= self.scenario.run.rounds
+    }
+
+    /// Runs the next round, phase by phase. The first call introduces the clients before that;
+    /// where the introduction costs energy it has a log of its own.
+    ///
+    /// # Errors
+    /// Whatever stops the whole run.
+    pub fn step(&mut self) -> Result<Vec<RoundLog>, EngineError> {
+        let mut logs = Vec::new();
+        if !self.state.is_introduced() {
+            logs.extend(self.introduce()?);
+        }
+        let planned = self.plan()?;
+        let collected = self.collect(planned)?;
+        let aggregated = self.aggregate(collected)?;
+        logs.push(self.report(aggregated)?);
+        Ok(logs)
+    }
+}
+
+#[cfg(test)]
+mod tests;

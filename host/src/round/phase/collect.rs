@@ -1,0 +1,110 @@
+//! Phases 2 and 3: the broadcast, and what comes back in time.
+
+use super::Planned;
+use crate::round::fleet::{Broadcast, Order, Reply, Update};
+use crate::round::record::ClientState;
+use crate::round::{Engine, EngineError};
+use crate::scenario::Estimates;
+use gleaner_cre::channel::{shannon_rate, upload_latency};
+use gleaner_cre::optim::Instance;
+use gleaner_cre::units::{Bits, Gain, Hertz, Watts, WattsPerHertz};
+
+/// A plan may use the deadline to the last bit; rounding must not make it late.
+const DEADLINE_TOLERANCE: f64 = 1e-9;
+
+/// The modelled times of one order.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(in crate::round) struct Timing {
+    pub(in crate::round) compute_s: f64,
+    pub(in crate::round) upload_s: f64,
+    pub(in crate::round) finish_s: f64,
+}
+
+impl Timing {
+    /// t_down + tau T_i + l / v_up.
+    pub(in crate::round) fn of(instance: &Instance, order: &Order) -> Self {
+        let rate = shannon_rate(
+            Watts(order.power_w),
+            Gain(instance.gain[order.client][order.channel]),
+            Hertz(instance.bandwidth_hz),
+            WattsPerHertz(instance.noise_w_per_hz),
+        );
+        let upload_s = upload_latency(Bits(instance.model_bits), rate).0;
+        let compute_s = f64::from(order.epochs) * instance.epoch_s[order.client];
+        Self {
+            compute_s,
+            upload_s,
+            finish_s: instance.downlink_s + compute_s + upload_s,
+        }
+    }
+
+    fn meets(&self, deadline_s: f64) -> bool {
+        self.finish_s <= deadline_s * (1.0 + DEADLINE_TOLERANCE)
+    }
+}
+
+/// Returns the modelled time of each order's upload.
+pub(in crate::round) fn upload_times(instance: &Instance, orders: &[Order]) -> Vec<f64> {
+    let upload_s = |order| Timing::of(instance, order).upload_s;
+    orders.iter().map(upload_s).collect()
+}
+
+/// What became of one order.
+pub(in crate::round) struct Delivery {
+    pub(in crate::round) order: Order,
+    pub(in crate::round) timing: Timing,
+    pub(in crate::round) result: Result<Update, (ClientState, String)>,
+}
+
+/// A round whose updates are in.
+pub(in crate::round) struct Collected {
+    pub(in crate::round) planned: Planned,
+    pub(in crate::round) deliveries: Vec<Delivery>,
+}
+
+impl Engine<'_> {
+    pub(in crate::round) fn collect(&mut self, planned: Planned) -> Result<Collected, EngineError> {
+        let orders = &planned.decision.orders;
+        let replies = if orders.is_empty() {
+            Vec::new()
+        } else {
+            self.state.model = self.fleet.announce(planned.round, &self.state.model)?;
+            let by_upload = self.scenario.cre.estimates == Estimates::Uplink;
+            let upload_s = upload_times(&planned.instance, orders);
+            let broadcast = Broadcast {
+                round: planned.round,
+                model: &self.state.model,
+                orders,
+                downlink_s: planned.instance.downlink_s,
+                upload_s: &upload_s,
+                wants_loss_after: by_upload && self.policy.wants_estimates(),
+            };
+            self.fleet.train(&broadcast)?
+        };
+        let deadline_s = planned.instance.deadline_s;
+        let deliveries = orders
+            .iter()
+            .zip(replies)
+            .map(|(&order, reply)| {
+                let timing = Timing::of(&planned.instance, &order);
+                let result = match reply {
+                    Reply::Lost(reason) => Err((ClientState::Lost, reason)),
+                    Reply::Trained(_) if !timing.meets(deadline_s) => {
+                        let reason = format!("{} s of {deadline_s} s", timing.finish_s);
+                        Err((ClientState::Late, reason))
+                    }
+                    Reply::Trained(update) => Ok(update),
+                };
+                Delivery {
+                    order,
+                    timing,
+                    result,
+                }
+            })
+            .collect();
+        Ok(Collected {
+            planned,
+            deliveries,
+        })
+    }
+}

@@ -1,0 +1,90 @@
+//! Phase 1: the state of the channels, the round's problem, and the scheduler's decision.
+
+use crate::policy::{Decision, View};
+use crate::round::fleet::Question;
+use crate::round::{Engine, EngineError, settings};
+use crate::scenario::GradientNorms;
+use gleaner_cre::bound::LossBound;
+use gleaner_cre::channel::RoundState;
+use gleaner_cre::optim::Instance;
+
+/// A round that is decided and not yet announced.
+pub(in crate::round) struct Planned {
+    pub(in crate::round) round: u32,
+    pub(in crate::round) instance: Instance,
+    pub(in crate::round) decision: Decision,
+}
+
+impl Engine<'_> {
+    pub(in crate::round) fn plan(&mut self) -> Result<Planned, EngineError> {
+        let round = self.state.round + 1;
+        let instance = self.instance(&self.emulation.round(round));
+        let fresh = self.scenario.baselines.gradient_norms == GradientNorms::Fresh;
+        if fresh && self.policy.wants_gradient_norms() {
+            let questions: Vec<Question<'_>> = (0..self.samples.len())
+                .map(|client| Question {
+                    client,
+                    model: &self.state.model,
+                })
+                .collect();
+            let probes = self.fleet.probe(&questions)?;
+            self.state.knowledge.refresh_norms(&probes);
+        }
+        let view = View {
+            seed: self.scenario.run.seed,
+            round,
+            instance: &instance,
+            gradient_norms: self.state.knowledge.norms(),
+        };
+        let decision = self
+            .policy
+            .decide(&view)
+            .map_err(|source| EngineError::Solve { round, source })?;
+        Ok(Planned {
+            round,
+            instance,
+            decision,
+        })
+    }
+
+    /// States the round's problem under the given gains.
+    pub(in crate::round) fn instance(&self, gains: &RoundState) -> Instance {
+        let (scenario, knowledge) = (self.scenario, &self.state.knowledge);
+        let costs = self
+            .samples
+            .iter()
+            .map(|&samples| settings::epoch_cost(scenario, samples));
+        let (epoch_s, epoch_j) = costs.unzip();
+        let model_bits = settings::model_bits(scenario);
+        Instance {
+            channels: scenario.link.channels,
+            samples: self.samples.clone(),
+            gain: gains.uplink.clone(),
+            downlink_s: self.radio.downlink_time(gains, model_bits).0,
+            queue_j: self
+                .state
+                .accounts
+                .iter()
+                .map(|account| account.queue_j())
+                .collect(),
+            delta: knowledge.delta().to_vec(),
+            epoch_s,
+            epoch_j,
+            bound: LossBound {
+                rho: knowledge.rho(),
+                beta: knowledge.beta(),
+                eta: scenario.learning.learning_rate,
+                b1: scenario.cre.b1,
+                gap: knowledge.gap(&self.weights, scenario.cre.best_loss),
+            },
+            v: scenario.cre.v,
+            energy_unit_j: scenario.cre.energy_unit_j,
+            deadline_s: scenario.device.deadline_s,
+            model_bits: model_bits.0,
+            bandwidth_hz: self.radio.uplink_bandwidth_hz.0,
+            noise_w_per_hz: self.radio.noise_w_per_hz.0,
+            power_max_w: self.radio.uplink_power_max_w.0,
+            income_j: scenario.device.harvest_j,
+        }
+    }
+}

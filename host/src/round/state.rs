@@ -1,0 +1,68 @@
+//! Everything that carries over from one round to the next.
+
+use serde::{Deserialize, Serialize};
+
+use super::account::Account;
+use super::knowledge::Knowledge;
+use gleaner_cre::estimate::DivergenceRule;
+
+/// The state between two rounds; with scenario and clients it determines the rest of the run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct State {
+    pub(super) round: u32,
+    pub(super) introduced: bool,
+    pub(super) model: Vec<f32>,
+    pub(super) accounts: Vec<Account>,
+    pub(super) knowledge: Knowledge,
+    fleet: Vec<u8>,
+}
+
+impl State {
+    /// The state before round 1.
+    #[must_use]
+    pub fn new(model: Vec<f32>, clients: usize, rule: DivergenceRule) -> Self {
+        Self {
+            round: 0,
+            introduced: false,
+            model,
+            accounts: vec![Account::default(); clients],
+            knowledge: Knowledge::new(clients, rule),
+            fleet: Vec::new(),
+        }
+    }
+
+    /// Returns the number of finished rounds.
+    #[must_use]
+    pub const fn round(&self) -> u32 {
+        self.round
+    }
+
+    /// Returns the global model.
+    #[must_use]
+    pub fn model(&self) -> &[f32] {
+        &self.model
+    }
+
+    /// Returns the energy account of every client.
+    #[must_use]
+    pub fn accounts(&self) -> &[Account] {
+        &self.accounts
+    }
+
+    /// Says whether the clients have reported once.
+    #[must_use]
+    pub const fn is_introduced(&self) -> bool {
+        self.introduced
+    }
+
+    pub(super) fn fleet(&self) -> &[u8] {
+        &self.fleet
+    }
+
+    pub(super) fn with_fleet(&self, fleet: Vec<u8>) -> Self {
+        Self {
+            fleet,
+            ..self.clone()
+        }
+    }
+}

@@ -1,0 +1,307 @@
+//! Examines a bench board by board: is it there, may we talk to it, does it run the right
+//! firmware with the right data, and how fast is its line?
+
+mod probe;
+
+use std::fmt;
+use std::path::Path;
+use std::time::Duration;
+
+use gleaner_shared::units::PicoJoules;
+use gleaner_shared::wire::message::{Hello, ShardStatus};
+use tokio::runtime::Runtime;
+
+use crate::device::flash::check_room;
+use crate::fleet::file::{Bench, Entry, LinkKind};
+use crate::scenario::Scenario;
+use crate::station::Handle;
+use crate::station::board::{Identity, Standing};
+use crate::station::link::{Endpoint, Place};
+use crate::station::news::What;
+use crate::station::setup::{SetupError, shards, start_machine};
+use crate::station::told;
+use gleaner_learn::data::Dataset;
+
+/// One thing that was looked at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// The client.
+    pub name: String,
+    /// What was looked at.
+    pub check: &'static str,
+    /// What was seen.
+    pub seen: String,
+    /// What would mend it; `None` means that all is well.
+    pub fix: Option<String>,
+}
+
+impl Finding {
+    fn good(entry: &Entry, check: &'static str, seen: impl Into<String>) -> Self {
+        Self {
+            name: entry.name.clone(),
+            check,
+            seen: seen.into(),
+            fix: None,
+        }
+    }
+
+    fn bad(
+        entry: &Entry,
+        check: &'static str,
+        seen: impl Into<String>,
+        fix: impl Into<String>,
+    ) -> Self {
+        Self {
+            fix: Some(fix.into()),
+            ..Self::good(entry, check, seen)
+        }
+    }
+}
+
+/// What was found, as a table.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Diagnosis(pub Vec<Finding>);
+
+impl Diagnosis {
+    /// Tells whether nothing needs mending.
+    #[must_use]
+    pub fn is_healthy(&self) -> bool {
+        self.0.iter().all(|finding| finding.fix.is_none())
+    }
+}
+
+impl fmt::Display for Diagnosis {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let width = |of: fn(&Finding) -> usize| self.0.iter().map(of).max().unwrap_or(0);
+        let (names, checks) = (width(|it| it.name.len()), width(|it| it.check.len()));
+        for finding in &self.0 {
+            let mark = if finding.fix.is_none() { "ok " } else { "BAD" };
+            let Finding {
+                name, check, seen, ..
+            } = finding;
+            writeln!(f, "{mark}  {name:<names$}  {check:<checks$}  {seen}")?;
+            if let Some(fix) = &finding.fix {
+                writeln!(f, "     {:names$}  {:checks$}  -> {fix}", "", "")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The check that there is a line to the board.
+const LINK: &str = "link";
+
+/// How thorough to be.
+#[derive(Clone, Copy, Debug)]
+pub struct Care {
+    /// Wall time a board has to answer.
+    pub patience: Duration,
+    /// Bytes sent there and back; 0 leaves the echo out.
+    pub echo_bytes: usize,
+}
+
+/// Examines every client of a bench that is not simulated, one after the other.
+///
+/// # Errors
+/// When shards cannot be made or the system refuses threads; what is wrong with a board is a
+/// finding.
+pub fn examine(
+    bench: &Bench,
+    scenario: &Scenario,
+    data: &Dataset,
+    care: Care,
+    folder: &Path,
+) -> Result<Diagnosis, SetupError> {
+    let runtime = Runtime::new().map_err(|source| SetupError::File {
+        path: folder.to_owned(),
+        source,
+    })?;
+    let shards = shards(scenario, data, |client| bench.key_of(client))?;
+    let mut findings = Vec::new();
+    for entry in &bench.clients {
+        let shard = &shards[entry.id as usize];
+        findings.extend(probe::look(entry));
+        let mut machine = None;
+        let (place, seen) = match entry.link {
+            LinkKind::Simulated => {
+                findings.push(Finding::good(entry, LINK, "simulated: always there"));
+                continue;
+            }
+            LinkKind::Emulated => match start_machine(entry, shard, folder) {
+                Ok(Some(started)) => {
+                    let address = started.link().to_string();
+                    machine = Some(started);
+                    (Place::Tcp(address), "the emulator starts".to_owned())
+                }
+                Ok(None) => continue,
+                Err(SetupError::Emulator { source, .. }) => {
+                    let fix = "cargo xtask setup";
+                    findings.push(Finding::bad(entry, LINK, source.to_string(), fix));
+                    continue;
+                }
+                Err(other) => return Err(other),
+            },
+            LinkKind::Serial | LinkKind::Tcp => {
+                let Some(place) = entry.place() else { continue };
+                match look_for(&place) {
+                    Ok(seen) => (place, seen),
+                    Err(seen) => {
+                        findings.push(Finding::bad(entry, LINK, seen, link_fix(entry)));
+                        continue;
+                    }
+                }
+            }
+        };
+        let talk = talk(entry, (place, seen), scenario, shard, care);
+        findings.extend(runtime.block_on(talk));
+        drop(machine);
+    }
+    Ok(Diagnosis(findings))
+}
+
+/// Looks whether the port exists; says where it is, or what there is instead.
+fn look_for(place: &Place) -> Result<String, String> {
+    let Place::Serial(address) = place else {
+        return Ok(place.to_string());
+    };
+    match address.find() {
+        Ok(path) if Path::new(&path).exists() => Ok(path),
+        Ok(path) => Err(format!("{path} does not exist")),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+fn link_fix(entry: &Entry) -> &'static str {
+    match entry.link {
+        LinkKind::Tcp => "start what listens there, or correct address",
+        _ => "plug the board in, correct usb_serial or path, or get the right to open the port",
+    }
+}
+
+async fn talk(
+    entry: &Entry,
+    (place, seen): (Place, String),
+    scenario: &Scenario,
+    shard: &[u8],
+    care: Care,
+) -> Vec<Finding> {
+    let storage = PicoJoules::from_joules(entry.storage_j);
+    let identity = Identity {
+        client: entry.id,
+        endpoint: Endpoint::new(place),
+        key: entry.wire_key(),
+        timing: entry.timing(),
+        seed: scenario.run.seed,
+        storage,
+        income: PicoJoules::from_joules(scenario.device.harvest_j),
+        cost: entry.cost_model(scenario),
+        shard_crc: None,
+    };
+    let standing = Standing::new(PicoJoules::from_joules(entry.stored_j()), storage);
+    let (news, mut heard) = told::channel();
+    let board = Handle::spawn(identity, standing, news);
+    let hello = match board.greet(care.patience).await {
+        Ok(hello) => hello,
+        Err(reason) => {
+            let mut news = std::iter::from_fn(|| heard.try_next());
+            if !news.any(|news| matches!(news.what, What::Opened { .. })) {
+                return vec![Finding::bad(entry, LINK, reason, link_fix(entry))];
+            }
+            let fix = "flash the firmware of this revision, check key and baud, or reset the board";
+            return vec![
+                Finding::good(entry, LINK, seen),
+                Finding::bad(entry, "session", reason, fix),
+            ];
+        }
+    };
+    let key = if hello.secure {
+        "key accepted"
+    } else {
+        "no key"
+    };
+    let mut findings = vec![
+        Finding::good(entry, LINK, seen),
+        Finding::good(entry, "session", format!("{}, {key}", hello.version)),
+        Finding::good(
+            entry,
+            "firmware",
+            format!("{} on {}", hello.build, hello.board),
+        ),
+        shard_finding(entry, &hello, shard),
+    ];
+    if care.echo_bytes > 0 {
+        findings.push(echo(entry, &board, &hello, care).await);
+    }
+    findings
+}
+
+fn shard_finding(entry: &Entry, hello: &Hello, shard: &[u8]) -> Finding {
+    const CHECK: &str = "shard";
+    let fix = format!(
+        "make it with `gleaner shard --client {}` and flash it",
+        entry.id
+    );
+    let expected = gleaner_shared::shard::ShardHeader::from_bytes(shard);
+    match hello.shard {
+        ShardStatus::Absent => Finding::bad(entry, CHECK, "none", fix),
+        ShardStatus::Damaged => Finding::bad(entry, CHECK, "damaged", fix),
+        ShardStatus::Present { client, .. } if client != entry.id => {
+            Finding::bad(entry, CHECK, format!("of client {client}"), fix)
+        }
+        ShardStatus::Present { samples, crc, .. } => {
+            let seen = format!("{samples} samples, checksum {crc:08x}");
+            match expected {
+                Ok(header) if header.crc != crc => {
+                    let seen = format!("{seen}; this scenario's has {:08x}", header.crc);
+                    Finding::bad(entry, CHECK, seen, fix)
+                }
+                _ => match entry.chip.map(|chip| check_room(chip.board(), shard)) {
+                    Some(Err(fix)) => Finding::bad(entry, CHECK, seen, fix.to_string()),
+                    _ => Finding::good(entry, CHECK, seen),
+                },
+            }
+        }
+    }
+}
+
+/// Bytes `from..from + len` of an echo. No piece equals another, for what a board holds already
+/// is not sent again and would make its line look fast.
+fn pattern(from: usize, len: usize) -> Vec<u8> {
+    let byte = |at: usize| ((at as u32).wrapping_mul(2_654_435_761) >> 24) as u8;
+    (from..from + len).map(byte).collect()
+}
+
+/// Sends bytes there and back in pieces the board can hold.
+async fn echo(entry: &Entry, board: &Handle, hello: &Hello, care: Care) -> Finding {
+    const CHECK: &str = "echo";
+    let piece = (hello.largest_transfer as usize).clamp(1, gleaner_shared::wire::MAX_TRANSFER);
+    let (mut sent, mut taken) = (0, Duration::ZERO);
+    while sent < care.echo_bytes {
+        let len = piece.min(care.echo_bytes - sent);
+        match board.echo(&pattern(sent, len), care.patience).await {
+            Ok(elapsed) => taken += elapsed,
+            Err(reason) => {
+                let seen = format!("after {sent} bytes: {reason}");
+                return Finding::bad(entry, CHECK, seen, "check cable, baud and the other load");
+            }
+        }
+        sent += len;
+    }
+    let rate = 2.0 * sent as f64 / taken.as_secs_f64() / 1e3;
+    let seen = format!(
+        "{sent} bytes there and back in {:.1} s: {rate:.0} kB/s",
+        taken.as_secs_f64()
+    );
+    Finding::good(entry, CHECK, seen)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_of_an_echo_differ() {
+        assert_eq!(pattern(0, 3)[1..], pattern(1, 2));
+        assert_ne!(pattern(0, 1_000), pattern(79_640, 1_000));
+    }
+}

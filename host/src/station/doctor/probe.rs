@@ -1,0 +1,65 @@
+//! The doctor's look at a board's debug probe.
+
+use super::Finding;
+use crate::fleet::file::Entry;
+
+const CHECK: &str = "probe";
+
+/// Looks whether the probe that an entry names is there, may be used, and is wired to its chip;
+/// `None` where there is nothing to say of probes.
+pub fn look(entry: &Entry) -> Option<Finding> {
+    let selector = entry.probe.as_deref()?;
+    Some(examine(entry, selector))
+}
+
+#[cfg(feature = "probe")]
+fn examine(entry: &Entry, _selector: &str) -> Finding {
+    use crate::device::probe::{Attached, Lister};
+
+    let Some(chip) = entry.chip else {
+        let fix = "add chip = \"rp2040\" or chip = \"stm32l4r5\" to bench.toml";
+        return Finding::bad(entry, CHECK, "its chip is not named", fix);
+    };
+    match Attached::to(&Lister::new(), entry, chip) {
+        Ok(attached) => {
+            let seen = format!("{chip} behind {}", attached.probe());
+            Finding::good(entry, CHECK, seen)
+        }
+        Err(error) => {
+            let fix = "mend that, or take `probe` out of bench.toml if the board has none";
+            Finding::bad(entry, CHECK, error.to_string(), fix)
+        }
+    }
+}
+
+#[cfg(not(feature = "probe"))]
+fn examine(entry: &Entry, selector: &str) -> Finding {
+    let seen = format!(
+        "{selector}: not looked at, this build cannot use probes (`cargo gleaner-probe doctor`)"
+    );
+    Finding::good(entry, CHECK, seen)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fleet::file::{Chip, LinkKind};
+
+    #[test]
+    fn a_probe_that_is_named_gets_a_row_and_an_absent_one_a_fix() {
+        let mut entry = Entry::new("nucleo".into(), 0, LinkKind::Serial, Some(Chip::Stm32l4r5));
+        assert_eq!(look(&entry), None);
+        entry.probe = Some("dead:beef:nobody".to_owned());
+        let finding = look(&entry).unwrap();
+        if cfg!(feature = "probe") {
+            assert!(finding.seen.contains("plugged in"), "{}", finding.seen);
+            assert!(finding.fix.is_some());
+            entry.chip = None;
+            let finding = look(&entry).unwrap();
+            assert!(finding.fix.is_some_and(|fix| fix.contains("chip =")));
+        } else {
+            assert!(finding.seen.contains("cargo gleaner-probe doctor"));
+            assert_eq!(finding.fix, None);
+        }
+    }
+}

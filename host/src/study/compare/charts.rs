@@ -1,0 +1,164 @@
+//! The plots of a comparison.
+
+use super::{Row, Statistic};
+use crate::report::Chart;
+use crate::report::plot::{BarChart, BarGroup, LineChart, Mark, Series};
+use crate::round::RoundRow;
+use crate::run::{LogError, RunDirectory, read_rounds};
+use crate::scenario::{BaselinePower, Scheduler};
+
+/// Draws every plot of a comparison.
+///
+/// # Errors
+/// Names the log that cannot be read.
+pub(super) fn draw(rows: &[Row]) -> Result<Vec<Chart>, LogError> {
+    // One line per scheduler: baselines at full power where they ran so, as the paper has them.
+    let shown: Vec<&Row> = Scheduler::ALL
+        .iter()
+        .filter_map(|scheduler| {
+            rows.iter()
+                .filter(|row| row.variant.scheduler == *scheduler)
+                .max_by_key(|row| row.variant.power != Some(BaselinePower::Min))
+        })
+        .collect();
+    let logs: Vec<Vec<Vec<RoundRow>>> = shown
+        .iter()
+        .map(|row| {
+            let read = |run: &RunDirectory| read_rounds(&run.file(RunDirectory::ROUNDS));
+            row.runs.iter().map(read).collect()
+        })
+        .collect::<Result<_, LogError>>()?;
+    let curve = |figure: &dyn Fn(&RoundRow) -> Option<f64>| -> Vec<Series> {
+        shown
+            .iter()
+            .zip(&logs)
+            .map(|(row, logs)| over_seeds(row.variant.name(), colour_of(row), logs, figure))
+            .collect()
+    };
+    Ok(vec![
+        Chart {
+            name: "accuracy",
+            svg: chart(
+                "Test accuracy, mean over seeds",
+                "test accuracy (%)",
+                curve(&|row| Some(100.0 * row.accuracy?)),
+            ),
+            caption: "Lines are means over the seeds, bands reach from the worst to the best seed."
+                .to_owned(),
+        },
+        Chart {
+            name: "energy",
+            svg: chart(
+                "Cumulative energy of all clients, mean over seeds",
+                "energy (mJ)",
+                curve(&|row| Some(1e3 * row.spent_j)),
+            ),
+            caption: "What all clients together have spent.".to_owned(),
+        },
+        trade_off(rows),
+        fairness(&shown),
+    ])
+}
+
+/// Every scheduler keeps its colour in every plot.
+fn colour_of(row: &Row) -> usize {
+    match row.variant.scheduler {
+        Scheduler::Cre => 1,
+        Scheduler::Random => 0,
+        Scheduler::RoundRobin => 5,
+        Scheduler::FedNova => 2,
+        Scheduler::ChannelAllocate => 3,
+        Scheduler::ImportanceAware => 4,
+    }
+}
+
+fn chart(title: &str, y_label: &str, series: Vec<Series>) -> String {
+    LineChart {
+        title: title.to_owned(),
+        x_label: "communication round".to_owned(),
+        y_label: y_label.to_owned(),
+        from_zero: true,
+        series,
+        note: String::new(),
+    }
+    .render()
+}
+
+fn over_seeds(
+    name: String,
+    colour: usize,
+    logs: &[Vec<RoundRow>],
+    figure: &dyn Fn(&RoundRow) -> Option<f64>,
+) -> Series {
+    let (mut line, mut band) = (Vec::new(), Vec::new());
+    for at in 0..logs.iter().map(Vec::len).min().unwrap_or(0) {
+        let round = f64::from(logs[0][at].round);
+        let values: Vec<f64> = logs.iter().filter_map(|log| figure(&log[at])).collect();
+        if round < 1.0 || values.is_empty() {
+            continue;
+        }
+        line.push((round, Statistic::of(&values).mean));
+        let low = values.iter().copied().fold(f64::INFINITY, f64::min);
+        let high = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        band.push((round, low, high));
+    }
+    Series::line(name, colour, line).with_band(band)
+}
+
+fn trade_off(rows: &[Row]) -> Chart {
+    let series = rows
+        .iter()
+        .map(|row| {
+            let energy = row
+                .statistic(|summary| 1e3 * summary.energy_per_round_j)
+                .mean;
+            let accuracy = row.statistic(|summary| 100.0 * summary.tail_accuracy).mean;
+            let quiet = row.variant.power == Some(BaselinePower::Min);
+            let mark = if quiet { Mark::Rings } else { Mark::Discs };
+            Series::line(row.variant.name(), colour_of(row), vec![(energy, accuracy)])
+                .with_mark(mark)
+        })
+        .collect();
+    let chart = LineChart {
+        title: "What accuracy costs".to_owned(),
+        x_label: "energy of all clients per round (mJ)".to_owned(),
+        y_label: "test accuracy, last tenth (%)".to_owned(),
+        from_zero: false,
+        series,
+        note: String::new(),
+    };
+    Chart {
+        name: "trade_off",
+        svg: chart.render(),
+        caption: "Up and to the left is better. Filled: CRE, and baselines at full power. Hollow: the same \
+                  baselines at the least power that meets the deadline, which is where much of \
+                  the saving comes from."
+            .to_owned(),
+    }
+}
+
+fn fairness(shown: &[&Row]) -> Chart {
+    let bars = shown
+        .iter()
+        .map(|row| BarGroup {
+            label: row.variant.scheduler.to_string(),
+            parts: vec![row.statistic(|summary| summary.fairness).mean],
+            reference: None,
+        })
+        .collect();
+    let chart = BarChart {
+        title: "Fairness of participation".to_owned(),
+        x_label: "scheduler".to_owned(),
+        y_label: "Jain's index".to_owned(),
+        parts: vec!["Jain's index".to_owned()],
+        reference: String::new(),
+        bars,
+        note: String::new(),
+    };
+    Chart {
+        name: "fairness",
+        svg: chart.render(),
+        caption: "1 means every client took part equally often, 1/U that one client did all."
+            .to_owned(),
+    }
+}
