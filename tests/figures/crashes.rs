@@ -78,7 +78,7 @@ fn kill_stations(args: &Args) -> bool {
     let scenario = mixed::scenario("cre", 4);
     let data = fleet::load_data(&scenario).expect("data");
     let alone = Folder::new("crashes-alone");
-    let mut simulated = fleet::build(&scenario, &data, 1).expect("a world");
+    let mut simulated = fleet::build(&scenario, &data, 1).expect("a deployment");
     let expected = run::execute(&scenario, &mut simulated, &alone.run(), 1, &mut Silent)
         .expect("a run")
         .model_sha256;

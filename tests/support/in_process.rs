@@ -26,7 +26,7 @@ const STEP_MICROS: u64 = 5;
 
 /// What the client and its line share.
 #[derive(Default)]
-struct World {
+struct Deployment {
     now: Micros,
     wake: Option<Micros>,
     to_device: Direction,
@@ -64,7 +64,7 @@ impl Direction {
     }
 }
 
-type Shared = Rc<RefCell<World>>;
+type Shared = Rc<RefCell<Deployment>>;
 
 /// A client without a board.
 pub struct InProcess {

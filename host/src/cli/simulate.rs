@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use super::progress::Progress;
 use super::scenario::ScenarioArgs;
-use gleaner_host::fleet::{self, World};
+use gleaner_host::fleet::{self, Deployment};
 use gleaner_host::report::summary_table;
 use gleaner_host::run::{Observer, Outcome, RunDirectory, RunError, execute};
 use gleaner_host::scenario::{Override, Scenario, Scheduler};
@@ -61,10 +61,15 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
 }
 
 /// [`execute`] or [`resume`](gleaner_host::run::resume).
-type Make =
-    fn(&Scenario, &mut World, &RunDirectory, usize, &mut dyn Observer) -> Result<Outcome, RunError>;
+type Make = fn(
+    &Scenario,
+    &mut Deployment,
+    &RunDirectory,
+    usize,
+    &mut dyn Observer,
+) -> Result<Outcome, RunError>;
 
-/// Builds the world of a scenario and makes the run in it, with its progress shown.
+/// Builds the deployment of a scenario and makes the run in it, with its progress shown.
 pub(super) fn carry_out(
     make: Make,
     scenario: &Scenario,
@@ -72,11 +77,11 @@ pub(super) fn carry_out(
     OutputArgs { threads, quiet, .. }: OutputArgs,
 ) -> anyhow::Result<Outcome> {
     let data = fleet::load_data(scenario)?;
-    let mut world = fleet::build(scenario, &data, threads)?;
+    let mut deployment = fleet::build(scenario, &data, threads)?;
     // The clients have copies of what they own; the rest need not stay in memory.
     drop(data);
     let mut progress = Progress::new(quiet);
-    let outcome = make(scenario, &mut world, directory, threads, &mut progress)?;
+    let outcome = make(scenario, &mut deployment, directory, threads, &mut progress)?;
     progress.finish();
     Ok(outcome)
 }

@@ -12,7 +12,7 @@ use super::log::{Logs, read_clients, read_rounds};
 use super::pool::thread_count;
 use super::safetensors::encode_model;
 use super::summary::Summary;
-use crate::fleet::World;
+use crate::fleet::Deployment;
 use crate::round::{Engine, RoundLog};
 use crate::scenario::{Scenario, resolve_text};
 
@@ -48,13 +48,13 @@ pub struct Outcome {
 /// An occupied directory, a file that cannot be written, or a round that failed.
 pub fn execute(
     scenario: &Scenario,
-    world: &mut World,
+    deployment: &mut Deployment,
     directory: &RunDirectory,
     threads: usize,
     observer: &mut dyn Observer,
 ) -> Result<Outcome, RunError> {
     prepare(scenario, directory)?;
-    start(scenario, world, directory, threads, observer)
+    start(scenario, deployment, directory, threads, observer)
 }
 
 /// Makes an empty directory the directory of a run.
@@ -79,12 +79,12 @@ pub fn prepare(scenario: &Scenario, directory: &RunDirectory) -> Result<(), RunE
 /// A file that cannot be written, or a round that failed.
 pub fn start(
     scenario: &Scenario,
-    world: &mut World,
+    deployment: &mut Deployment,
     directory: &RunDirectory,
     threads: usize,
     observer: &mut dyn Observer,
 ) -> Result<Outcome, RunError> {
-    drive(scenario, world, directory, threads, None, observer)
+    drive(scenario, deployment, directory, threads, None, observer)
 }
 
 /// Reads the scenario of the run in a directory.
@@ -108,7 +108,7 @@ pub fn scenario_of(directory: &RunDirectory) -> Result<Scenario, RunError> {
 /// As [`execute`], and when the checkpoint belongs to another scenario.
 pub fn resume(
     scenario: &Scenario,
-    world: &mut World,
+    deployment: &mut Deployment,
     directory: &RunDirectory,
     threads: usize,
     observer: &mut dyn Observer,
@@ -128,12 +128,14 @@ pub fn resume(
         }
         None => observer.notice("no usable checkpoint: starting from the first round"),
     }
-    drive(scenario, world, directory, threads, checkpoint, observer)
+    drive(
+        scenario, deployment, directory, threads, checkpoint, observer,
+    )
 }
 
 fn drive(
     scenario: &Scenario,
-    world: &mut World,
+    deployment: &mut Deployment,
     directory: &RunDirectory,
     threads: usize,
     checkpoint: Option<Checkpoint>,
@@ -141,8 +143,8 @@ fn drive(
 ) -> Result<Outcome, RunError> {
     let resumed = checkpoint.is_some();
     let fingerprint = sha256(scenario.to_toml().as_bytes());
-    let model = world.model.clone();
-    let (fleet, examiner) = (&mut *world.fleet, &*world.examiner);
+    let model = deployment.model.clone();
+    let (fleet, examiner) = (&mut *deployment.fleet, &*deployment.examiner);
     let (mut engine, mut logs) = match checkpoint {
         None => (
             Engine::new(scenario, fleet, examiner, model),
@@ -181,7 +183,7 @@ fn drive(
     let wall = begin.elapsed();
     let model = engine.state().model().to_vec();
     let environment = Environment::here(thread_count(threads), wall, resumed);
-    complete(scenario, world, directory, &model, &environment)
+    complete(scenario, deployment, directory, &model, &environment)
 }
 
 /// Returns what a model file says of the run it came from.
@@ -197,7 +199,7 @@ pub fn about(scenario: &Scenario) -> [(&'static str, String); 3] {
 /// Writes what a completed run consists of; the digests come last and mark it complete.
 fn complete(
     scenario: &Scenario,
-    world: &World,
+    deployment: &Deployment,
     directory: &RunDirectory,
     model: &[f32],
     environment: &Environment,
@@ -208,7 +210,7 @@ fn complete(
     };
     write(
         RunDirectory::MODEL,
-        &encode_model(model, &world.tensors, &about(scenario)),
+        &encode_model(model, &deployment.tensors, &about(scenario)),
     )?;
     let json = serde_json::to_string_pretty(environment).unwrap_or_default();
     write(RunDirectory::ENVIRONMENT, format!("{json}\n").as_bytes())?;

@@ -32,5 +32,5 @@ pub use execute::{
 };
 pub use log::{CLIENT_COLUMNS, LogError, Logs, read_clients, read_rounds};
 pub use pool::{Job, JobError, run_all, thread_count};
-pub use safetensors::{Tensor, encode_model};
+pub use safetensors::encode_model;
 pub use summary::{Summary, jain, participations};

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 
 use super::{Outcome, RunDirectory, RunError, Silent, execute, outcome_of, resume, scenario_of};
-use crate::fleet::{self, WorldError};
+use crate::fleet::{self, BuildError};
 use crate::scenario::{DatasetKind, Scenario};
 use gleaner_learn::data::{DataError, Dataset};
 
@@ -42,7 +42,7 @@ pub enum JobError {
     Data(#[from] DataError),
     /// Its clients cannot be set up.
     #[error(transparent)]
-    World(#[from] WorldError),
+    Deployment(#[from] BuildError),
     /// The run itself failed.
     #[error(transparent)]
     Run(#[from] RunError),
@@ -103,13 +103,19 @@ fn run_one(job: &Job, threads: usize, library: &Library) -> Result<Outcome, JobE
         return Ok(outcome_of(directory)?);
     }
     let data = library.get(scenario)?;
-    let mut world = fleet::build(scenario, &data, threads)?;
+    let mut deployment = fleet::build(scenario, &data, threads)?;
     let make = if directory.is_started() {
         resume
     } else {
         execute
     };
-    Ok(make(scenario, &mut world, directory, threads, &mut Silent)?)
+    Ok(make(
+        scenario,
+        &mut deployment,
+        directory,
+        threads,
+        &mut Silent,
+    )?)
 }
 
 /// Data sets that are loaded once, whoever asks first.

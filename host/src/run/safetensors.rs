@@ -1,13 +1,6 @@
 //! The final model in the safetensors format, which Python and Rust tools read without our help.
 
-/// A named piece of the flat model.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Tensor {
-    /// Its name.
-    pub name: String,
-    /// Its extents, slowest first.
-    pub shape: Vec<usize>,
-}
+use gleaner_learn::train::Tensor;
 
 /// Encodes a flat model whose tensors lie one behind the other in the given order.
 ///
@@ -27,7 +20,7 @@ pub fn encode_model(model: &[f32], tensors: &[Tensor], metadata: &[(&str, String
         let entry = serde_json::json!({
             "dtype": "F32", "shape": tensor.shape, "data_offsets": [at, end],
         });
-        header.insert(tensor.name.clone(), entry);
+        header.insert(tensor.name.to_owned(), entry);
         at = end;
     }
     let mut text = serde_json::Value::Object(header).to_string();
@@ -47,16 +40,7 @@ mod tests {
 
     #[test]
     fn header_and_values_are_where_the_format_says() {
-        let tensors = [
-            Tensor {
-                name: "w".into(),
-                shape: vec![2, 1],
-            },
-            Tensor {
-                name: "b".into(),
-                shape: vec![1],
-            },
-        ];
+        let tensors = [Tensor::new("w", &[2, 1], 0.0), Tensor::new("b", &[1], 0.0)];
         let bytes = encode_model(&[1.0, 2.0, -3.0], &tensors, &[("seed", "7".into())]);
         let length = u64::from_le_bytes(bytes[..8].try_into().unwrap()) as usize;
         assert_eq!(length % 8, 0);

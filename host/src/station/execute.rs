@@ -12,7 +12,7 @@ use super::setup::{self, Options, SetupError};
 use super::stop::Stop;
 use super::told::{self, Hearer};
 use crate::fleet::file::{Bench, BenchError, write_private};
-use crate::fleet::{self, WorldError};
+use crate::fleet::{self, BuildError};
 use crate::round::{Engine, EngineError};
 use crate::run::{
     self, Checkpoint, Observer, Outcome, RunDirectory, RunError, encode_model, hexadecimal, sha256,
@@ -45,7 +45,7 @@ pub enum StationError {
     Replay(#[from] EngineError),
     /// Clients cannot be had.
     #[error(transparent)]
-    World(#[from] WorldError),
+    Deployment(#[from] BuildError),
     /// A file failed.
     #[error("{}: {source}", path.display())]
     File {
@@ -132,8 +132,8 @@ pub fn run(
     let told = (news, stop);
     let mut assembly = setup::assemble(scenario, bench, data, options, directory.path(), told)?;
     let begin = if resumed { run::resume } else { run::start };
-    let world = &mut assembly.world;
-    let outcome = begin(scenario, world, directory, options.threads, observer);
+    let deployment = &mut assembly.deployment;
+    let outcome = begin(scenario, deployment, directory, options.threads, observer);
     let faults = Arc::clone(&assembly.faults);
     drop(assembly);
     drop(pump);
@@ -207,18 +207,23 @@ pub fn verify_before(
     let orders = record.orders();
     let file = directory.file(RunDirectory::MODEL);
     let recorded = fs::read(&file).map_err(|source| StationError::File { path: file, source })?;
-    let data = fleet::load_data(&scenario).map_err(WorldError::from)?;
-    let mut world = fleet::build_around(&scenario, &data, threads, |fixed| {
+    let data = fleet::load_data(&scenario).map_err(BuildError::from)?;
+    let mut deployment = fleet::build_around(&scenario, &data, threads, |fixed| {
         Ok(Box::new(ReplayFleet::new(fixed, record)))
     })?;
-    let model = world.model.clone();
-    let mut engine = Engine::new(&scenario, &mut *world.fleet, &*world.examiner, model);
+    let model = deployment.model.clone();
+    let mut engine = Engine::new(
+        &scenario,
+        &mut *deployment.fleet,
+        &*deployment.examiner,
+        model,
+    );
     observer.started(0, scenario.run.rounds);
     while !engine.is_finished() {
         engine.step()?.iter().for_each(|log| observer.round(log));
     }
     let about = run::about(&scenario);
-    let replayed = encode_model(engine.state().model(), &world.tensors, &about);
+    let replayed = encode_model(engine.state().model(), &deployment.tensors, &about);
     Ok(Verdict {
         orders,
         recorded: hexadecimal(&sha256(&recorded)),

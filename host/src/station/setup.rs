@@ -1,4 +1,4 @@
-//! From a scenario and a bench to a world the round engine can run in.
+//! From a scenario and a bench to a deployment the round engine can run in.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use crate::device::emulator::machine::Machine;
 use crate::device::flash::{ShardTooLarge, check_room};
 use crate::device::shard::{ClientSamples, ShardBuildError, image};
 use crate::fleet::file::{Bench, Entry, LinkKind};
-use crate::fleet::{self, World, WorldError};
+use crate::fleet::{self, BuildError, Deployment};
 use crate::round::FleetError;
 use crate::scenario::{Override, Scenario};
 use crate::station::link::faults::{FaultCounters, Faults};
@@ -29,7 +29,7 @@ use gleaner_learn::data::Dataset;
 pub enum SetupError {
     /// Data or clients cannot be had.
     #[error(transparent)]
-    World(#[from] WorldError),
+    Deployment(#[from] BuildError),
     /// A shard cannot be made.
     #[error(transparent)]
     Shard(#[from] ShardBuildError),
@@ -86,7 +86,7 @@ pub fn overrides(bench: &Bench) -> Vec<Override> {
 /// A bench, ready to run.
 pub struct Assembly {
     /// What the engine runs in.
-    pub world: World,
+    pub deployment: Deployment,
     /// Faults injected so far, on all lines together.
     pub faults: Arc<FaultCounters>,
     /// The emulators that were started for it.
@@ -103,7 +103,7 @@ pub fn shards(
     key: impl Fn(u32) -> Option<[u8; 32]>,
 ) -> Result<Vec<Vec<u8>>, SetupError> {
     let inputs = data.shape.bytes();
-    let partition = fleet::deal(scenario, data).map_err(WorldError::from)?;
+    let partition = fleet::deal(scenario, data).map_err(BuildError::from)?;
     let clients = (0..).zip(&partition.clients);
     clients
         .map(|(client, indices)| {
@@ -221,13 +221,13 @@ pub fn assemble(
         },
         pace: options.pace,
     };
-    let world = fleet::build_around(scenario, data, options.threads, |fixed| {
+    let deployment = fleet::build_around(scenario, data, options.threads, |fixed| {
         let fleet = StationFleet::try_new(rules, fixed, boards, news, stop);
         let fleet = fleet.map_err(|error| FleetError::Failed(error.to_string()))?;
         Ok(Box::new(fleet))
     })?;
     Ok(Assembly {
-        world,
+        deployment,
         faults: counters,
         machines,
     })

@@ -124,15 +124,20 @@ struct Round {
 /// Times all rounds, without loading and without files.
 fn measure(scenario: &Scenario, threads: usize) -> anyhow::Result<Vec<Round>> {
     let data = fleet::load_data(scenario)?;
-    let mut world = fleet::build(scenario, &data, threads)?;
-    let model = world.model.clone();
+    let mut deployment = fleet::build(scenario, &data, threads)?;
+    let model = deployment.model.clone();
     let clock = Arc::default();
     let policy = Timed {
         policy: policy::of(scenario),
         clock: Arc::clone(&clock),
     };
-    let mut engine = Engine::new(scenario, &mut *world.fleet, &*world.examiner, model)
-        .with_policy(Box::new(policy));
+    let mut engine = Engine::new(
+        scenario,
+        &mut *deployment.fleet,
+        &*deployment.examiner,
+        model,
+    )
+    .with_policy(Box::new(policy));
     let mut rounds = Vec::with_capacity(scenario.run.rounds);
     while !engine.is_finished() {
         let begin = Instant::now();

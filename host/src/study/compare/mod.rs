@@ -1,4 +1,4 @@
-//! Comparisons: the same world under several schedulers, over several seeds.
+//! Comparisons: the same deployment under several schedulers, over several seeds.
 
 mod charts;
 mod report;

@@ -1,0 +1,213 @@
+//! From a scenario to what its run needs: samples dealt to clients, the clients themselves, the
+//! test set and the first model.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use rayon::ThreadPoolBuildError;
+
+use crate::round::{Examiner, Fleet, FleetError, Score};
+use crate::scenario::{ClientKind, ModelKind, PartitionRule, Scenario};
+use gleaner_learn::data::{self, DataError, Dataset, Samples};
+use gleaner_learn::partition::{self, Partition, PartitionError, Scheme};
+use gleaner_learn::train::{
+    Cnn, Engine, FixedClient, Kernel, KernelError, Mlp, Model, Objective, Tensor,
+};
+
+use super::{FixedFleet, FloatFleet};
+
+/// The clients of a run with everything they start from.
+pub struct Deployment {
+    /// The clients.
+    pub fleet: Box<dyn Fleet + Send>,
+    /// The judge of models.
+    pub examiner: Box<dyn Examiner + Send>,
+    /// The model before round 1.
+    pub model: Vec<f32>,
+    /// Names and shapes of the model's parts.
+    pub tensors: Vec<Tensor>,
+}
+
+/// Why the clients of a scenario cannot be set up.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum BuildError {
+    /// The data are missing or damaged.
+    #[error(transparent)]
+    Data(#[from] DataError),
+    /// The data do not suffice for the clients.
+    #[error(transparent)]
+    Partition(#[from] PartitionError),
+    /// The clients cannot be set up.
+    #[error(transparent)]
+    Fleet(#[from] FleetError),
+    /// The system refused threads.
+    #[error(transparent)]
+    Threads(#[from] ThreadPoolBuildError),
+    /// Network and images do not fit.
+    #[error(
+        "data.dataset = \"{dataset}\" has images of {found} bytes, learning.model = \"{model}\" \
+         takes {expected}; use \"mnist\" with \"mlp\" and \"cifar10\" with \"cnn\""
+    )]
+    Shape {
+        /// The data set.
+        dataset: String,
+        /// The network.
+        model: ModelKind,
+        /// Bytes of an image.
+        found: usize,
+        /// Bytes the network takes.
+        expected: usize,
+    },
+    /// This processor cannot run the kernels.
+    #[error(transparent)]
+    Kernel(#[from] KernelError),
+}
+
+/// Loads the images of a scenario; runs of one comparison share them.
+///
+/// # Errors
+/// Names the file that is missing or damaged.
+pub fn load_data(scenario: &Scenario) -> Result<Arc<Dataset>, DataError> {
+    let directory = Path::new(&scenario.data.directory);
+    let name = scenario.data.dataset.word();
+    let set = if directory.as_os_str().is_empty() {
+        data::load(name)
+    } else {
+        data::load_files(data::catalogue::find(name)?, directory, name)
+    };
+    set.map(Arc::new)
+}
+
+/// Returns how a scenario spreads labels over its clients.
+#[must_use]
+pub fn scheme(scenario: &Scenario) -> Scheme {
+    let rule = &scenario.partition;
+    match rule.rule {
+        PartitionRule::Paper => Scheme::Degree {
+            degree: rule.non_iid_degree,
+        },
+        PartitionRule::Iid => Scheme::Iid,
+        PartitionRule::Dirichlet => Scheme::Dirichlet {
+            alpha: rule.dirichlet_alpha,
+        },
+        PartitionRule::Shards => Scheme::Shards {
+            per_client: rule.shards_per_client,
+        },
+    }
+}
+
+/// Deals the training samples of a scenario.
+///
+/// # Errors
+/// When the data do not suffice.
+pub fn deal(scenario: &Scenario, data: &Dataset) -> Result<Partition, PartitionError> {
+    let rule = &scenario.partition;
+    let plan = partition::Plan {
+        scheme: scheme(scenario),
+        clients: scenario.clients.count,
+        mean_samples: rule.mean_samples,
+        deviation_samples: rule.std_samples,
+    };
+    partition::split(&plan, &data.train.labels, data.classes, scenario.run.seed)
+}
+
+/// Sets up the clients of a scenario; 0 threads means one per processor.
+///
+/// # Errors
+/// When data, clients or threads cannot be had.
+pub fn build(
+    scenario: &Scenario,
+    data: &Dataset,
+    threads: usize,
+) -> Result<Deployment, BuildError> {
+    build_around(scenario, data, threads, |fleet| Ok(Box::new(fleet)))
+}
+
+/// Sets up the clients of a scenario around what `wrap` makes of its fixed-point clients.
+///
+/// # Errors
+/// As [`build`].
+pub fn build_around(
+    scenario: &Scenario,
+    data: &Dataset,
+    threads: usize,
+    wrap: impl FnOnce(FixedFleet) -> Result<Box<dyn Fleet + Send>, FleetError>,
+) -> Result<Deployment, BuildError> {
+    let network = network(scenario, data)?;
+    let partition = deal(scenario, data)?;
+    let engine = Arc::new(Engine::new(threads)?);
+    let examiner = Examination {
+        engine: Arc::clone(&engine),
+        objective: network.objective(&data.test, &test_indices(scenario, &data.test)),
+    };
+    let objectives: Vec<Box<dyn Objective>> = partition
+        .clients
+        .iter()
+        .map(|indices| network.objective(&data.train, indices))
+        .collect();
+    let (seed, rate) = (scenario.run.seed, scenario.learning.learning_rate);
+    let (fleet, model): (Box<dyn Fleet + Send>, Vec<f32>) = match scenario.clients.kind {
+        ClientKind::Float => {
+            let fleet = FloatFleet::new(engine, objectives, rate as f32);
+            (Box::new(fleet), network.initialise(seed))
+        }
+        ClientKind::FixedPoint => {
+            let deal = |indices: &Vec<u32>| FixedClient::new(&data.train, indices);
+            let clients = partition.clients.iter().map(deal).collect();
+            let fleet = FixedFleet::new(engine, seed, rate, clients, objectives)?;
+            let model = fleet.first_model();
+            (wrap(fleet)?, model)
+        }
+    };
+    Ok(Deployment {
+        fleet,
+        examiner: Box::new(examiner),
+        model,
+        tensors: network.tensors(),
+    })
+}
+
+fn network(scenario: &Scenario, data: &Dataset) -> Result<Box<dyn Model>, BuildError> {
+    let kernel = Kernel::chosen()?;
+    let expected = match scenario.learning.model {
+        ModelKind::Mlp => data::Shape::MNIST.bytes(),
+        ModelKind::Cnn => data::Shape::CIFAR10.bytes(),
+    };
+    if data.shape.bytes() != expected {
+        return Err(BuildError::Shape {
+            dataset: data.name.clone(),
+            model: scenario.learning.model,
+            found: data.shape.bytes(),
+            expected,
+        });
+    }
+    match scenario.learning.model {
+        ModelKind::Mlp => Ok(Box::new(Mlp::paper(kernel))),
+        ModelKind::Cnn => Ok(Box::new(Cnn::paper(kernel))),
+    }
+}
+
+fn test_indices(scenario: &Scenario, test: &Samples) -> Vec<u32> {
+    let wanted = match scenario.data.test_samples {
+        0 => test.len(),
+        limit => limit.min(test.len()),
+    };
+    (0..u32::try_from(wanted).unwrap_or(u32::MAX)).collect()
+}
+
+/// The test set, ready to judge.
+struct Examination {
+    engine: Arc<Engine>,
+    objective: Box<dyn Objective>,
+}
+
+impl Examiner for Examination {
+    fn examine(&self, model: &[f32]) -> Score {
+        let evaluation = self.engine.evaluate(&*self.objective, model);
+        Score {
+            accuracy: evaluation.accuracy(),
+            loss: evaluation.loss,
+        }
+    }
+}
