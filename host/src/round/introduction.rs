@@ -1,11 +1,10 @@
 //! Before round 1 every client reports once.
 
-use super::account::bill;
 use super::fleet::{Broadcast, Order, Question, Reply};
 use super::knowledge::{Seen, Trial};
 use super::phase::{Timing, upload_times};
-use super::record::{Absence, ClientRow, ClientState};
-use super::{Engine, EngineError, RoundLog, settings};
+use super::record::{Absence, ClientState};
+use super::{Engine, EngineError, RoundLog};
 use crate::scenario::Estimates;
 use gleaner_cre::optim::power::least_power;
 
@@ -138,33 +137,5 @@ impl Engine<'_> {
         self.finish_row(&mut log);
         self.fleet.settle(&log, &self.state.model)?;
         Ok(log)
-    }
-
-    /// Books an order and returns the client's row.
-    pub(super) fn booked_row(
-        &mut self,
-        order: &Order,
-        timing: &Timing,
-        state: ClientState,
-    ) -> ClientRow {
-        let device = &self.scenario.device;
-        let cycles = device.cycles_per_sample * f64::from(self.samples[order.client]);
-        let record = bill(
-            &settings::cost_model(self.scenario),
-            device.harvest_j,
-            order.epochs,
-            cycles,
-            order.power_w,
-            timing.upload_s,
-        );
-        let mut row = self.resting_row(order.client, &record);
-        row.state = state;
-        row.channel = Some(order.channel);
-        row.power_w = order.power_w;
-        row.epochs = order.epochs;
-        row.up_bytes = row.down_bytes;
-        row.compute_s = timing.compute_s;
-        row.upload_s = timing.upload_s;
-        row
     }
 }

@@ -11,6 +11,7 @@ mod introduction;
 mod knowledge;
 mod phase;
 mod record;
+mod rows;
 pub mod settings;
 mod state;
 
