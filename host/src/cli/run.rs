@@ -54,7 +54,7 @@ pub struct RoundArgs {
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub struct LineArgs {
     /// Whether transfers take at least their modelled airtime.
-    #[arg(long, value_enum, default_value_t)]
+    #[arg(long, value_parser = super::word::parser::<Pace>(), default_value_t)]
     pace: Pace,
     /// Rehearse bad lines, e.g. `loss=0.05,duplicate=0.01,corrupt=0.01,cut=0.0001,delay_ms=5`.
     #[arg(long, value_name = "FAULTS", default_value = "")]

@@ -11,6 +11,7 @@ use gleaner_shared::mlp::{PaperParams, Width};
 use gleaner_shared::units::{Micros, NanoWatts, PicoJoules};
 use gleaner_shared::wire::message::{self as wire, ModelHash, Report, RoundMark};
 use serde::{Deserialize, Serialize};
+use strum::{Display, EnumString, VariantNames};
 use tokio::runtime::Runtime;
 
 use super::Handle;
@@ -24,7 +25,8 @@ use crate::round::{
 };
 
 /// Whether the lines take as long as the modelled radio would.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Display, EnumString, VariantNames)]
+#[strum(serialize_all = "kebab-case")]
 pub enum Pace {
     /// As fast as the lines are.
     #[default]
