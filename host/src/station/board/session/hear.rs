@@ -8,8 +8,8 @@ use gleaner_shared::wire::message::{DeviceToHost, Offer, RejectReason};
 use super::action::{Action, Answer, Output};
 use super::check::{self, Expected};
 use super::machine::Machine;
-use super::round::{Heard, Scene};
-use super::state::{Activity, Stage, State};
+use super::round::{Heard, Scene, Step};
+use super::state::{Activity, Session, Stage, State, Work};
 use crate::station::news::What;
 
 impl Machine {
@@ -108,31 +108,43 @@ impl Machine {
                 let activity = match activity {
                     Activity::Idle => Activity::Idle,
                     Activity::Work { work, step } => {
-                        let is_time = matches!(heard, Heard::Time);
-                        let scene = &mut Scene {
-                            job: &work.job,
-                            session: &mut session,
-                            books: &mut self.books,
-                            out,
-                        };
-                        match step.hear(heard, scene) {
-                            ControlFlow::Break(outcome) => self.finish(&work, outcome, out),
-                            ControlFlow::Continue(_) if is_time && out.now >= work.give_up_at => {
-                                self.give_up(&work, out)
-                            }
-                            ControlFlow::Continue(step) => Activity::Work { work, step },
-                        }
+                        self.work_on(work, step, heard, &mut session, out)
                     }
                     Activity::Echo { echo, step } => match echo.hear(step, heard, out.now) {
+                        ControlFlow::Continue(step) => Activity::Echo { echo, step },
                         ControlFlow::Break(back) => {
                             out.answer(Answer::Echoed(back));
                             Activity::Idle
                         }
-                        ControlFlow::Continue(step) => Activity::Echo { echo, step },
                     },
                 };
                 State::Provisioned { session, activity }
             }
         };
+    }
+
+    /// Takes a step of a round's work.
+    fn work_on(
+        &mut self,
+        work: Work,
+        step: Step,
+        heard: Heard,
+        session: &mut Session,
+        out: &mut Output,
+    ) -> Activity {
+        let is_time = matches!(heard, Heard::Time);
+        let scene = &mut Scene {
+            job: &work.job,
+            session,
+            books: &mut self.books,
+            out,
+        };
+        match step.hear(heard, scene) {
+            ControlFlow::Break(outcome) => self.finish(&work, outcome, out),
+            ControlFlow::Continue(_) if is_time && out.now >= work.give_up_at => {
+                self.give_up(&work, out)
+            }
+            ControlFlow::Continue(step) => Activity::Work { work, step },
+        }
     }
 }

@@ -39,6 +39,8 @@ mod profile;
 mod request;
 mod round;
 mod state;
+#[cfg(test)]
+mod tests;
 
 pub(super) use action::{Action, Answer, Want};
 pub(super) use input::{Input, Request};
