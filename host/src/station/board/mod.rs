@@ -1,12 +1,13 @@
 //! One board: a task that keeps its line and session open and carries out a round's work, however
 //! often the board vanishes on the way.
 //!
-//! Here is what the task is told and what it answers; `session` keeps the line, `script` does
-//! the work, `examination` answers the doctor.
+//! Here is what the task is told and what it answers; `session` has the rules, as a state machine
+//! without I/O, and `task` drives it with a line and a clock.
 
-mod examination;
-mod script;
 mod session;
+mod task;
+
+pub use task::run;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,11 +17,8 @@ use gleaner_shared::units::PicoJoules;
 use gleaner_shared::wire::Key;
 use gleaner_shared::wire::link::Timing;
 use gleaner_shared::wire::message::{Hello, ModelHash, Order, Report, RoundMark};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::oneshot;
 
-use self::session::Board;
-use super::peer::Peer;
-use super::told::Teller;
 use crate::station::link::Endpoint;
 
 /// Who a board is and how it is reached.
@@ -144,43 +142,4 @@ pub enum Command {
         Duration,
         oneshot::Sender<Result<Duration, String>>,
     ),
-}
-
-/// Runs a board's task until the commands end.
-pub async fn run(
-    identity: Identity,
-    standing: Standing,
-    mut commands: mpsc::Receiver<Command>,
-    news: Teller,
-) {
-    let peer = match Peer::try_new(identity.key, identity.timing) {
-        Ok(peer) => peer,
-        // Without randomness there is no session; every command's sender sees the task gone.
-        Err(_) => return,
-    };
-    let mut board = Board::new(identity, standing, peer, news);
-    loop {
-        let command = tokio::select! {
-            command = commands.recv() => command,
-            () = board.attend() => None,
-        };
-        match command {
-            None => return,
-            Some(Command::Work(job, answer)) => {
-                // Nobody waiting for the answer is no reason to stop the board.
-                let _ = answer.send(board.work(&job).await);
-            }
-            Some(Command::Close(closing, answer)) => {
-                board.close(&closing);
-                let _ = answer.send(board.standing);
-            }
-            Some(Command::Restore(standing)) => board.restore(standing),
-            Some(Command::Greet(limit, answer)) => {
-                let _ = answer.send(board.greet(limit).await);
-            }
-            Some(Command::Echo(bytes, limit, answer)) => {
-                let _ = answer.send(board.echo(bytes, limit).await);
-            }
-        }
-    }
 }

@@ -1,0 +1,247 @@
+//! The first part of a round's work: bringing model and order to the board.
+//!
+//! A board that holds the model before is sent the change first, any other is asked first: it
+//! says when it wants the whole model.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::time::Duration;
+
+use gleaner_shared::wire::message::{DeclineReason, HostToDevice, OrderReply, Payload};
+
+use super::action::Want;
+use super::check;
+use super::round::{Heard, Scene};
+use crate::station::board::Job;
+use crate::station::news::What;
+
+/// Orders of one session that may be declined, for want of the model or for old work, before
+/// giving up.
+const ORDER_TRIES: u32 = 4;
+
+/// Model and order on their way.
+#[derive(Debug)]
+pub(super) struct Handover {
+    /// When it began.
+    since: Duration,
+    /// How long it may take.
+    until: Duration,
+    /// Orders tried.
+    tries: u32,
+    stage: Stage,
+}
+
+/// How far a handover has come.
+#[derive(Debug)]
+enum Stage {
+    /// Bytes are to be offered.
+    Offering(Cargo),
+    /// Bytes were offered and are on their way.
+    Delivering(Cargo),
+    /// The order is to be said.
+    Ordering,
+    /// The order was said and is to be answered.
+    Ordered,
+    /// Work left from a session that died is to be stopped.
+    Cancelling {
+        /// Its round.
+        round: u32,
+    },
+    /// The order was accepted sooner than the modelled radio would have brought the model.
+    Pacing {
+        /// When it would have.
+        at: Duration,
+    },
+}
+
+/// What is sent.
+#[derive(Clone, Debug)]
+struct Cargo {
+    payload: Payload,
+    bytes: Arc<[u8]>,
+}
+
+/// How a handover ended.
+#[derive(Debug)]
+pub(super) enum Handed {
+    /// The board is at work.
+    Over,
+    /// The board will not work, and why.
+    Missing(String),
+}
+
+/// The handover as it goes on, or how it ended.
+type Flow = ControlFlow<Handed, Handover>;
+
+impl Handover {
+    /// Begins with the change of the model for a board that holds the model before, and with the
+    /// order for any other.
+    pub(super) fn begin(scene: &mut Scene<'_>) -> Self {
+        let since = scene.out.now;
+        let handover = Self {
+            since,
+            until: since.saturating_add(scene.job.limits.download),
+            tries: 0,
+            stage: Stage::Ordering,
+        };
+        match &scene.job.update {
+            Some((base, change)) if scene.session.holds == Some(*base) => {
+                handover.offer(Payload::Update, Arc::clone(change), scene)
+            }
+            _ => Self {
+                tries: 1,
+                ..handover
+            },
+        }
+    }
+
+    /// Goes on with what was heard.
+    pub(super) fn hear(self, heard: Heard, scene: &mut Scene<'_>) -> Flow {
+        let now = scene.out.now;
+        match (&self.stage, heard) {
+            (Stage::Offering(cargo), Heard::Queued) => {
+                let cargo = cargo.clone();
+                self.at(Stage::Delivering(cargo))
+            }
+            (Stage::Delivering(_), Heard::Delivered) => {
+                scene.session.holds = None;
+                scene.out.tell(What::Sent);
+                self.try_order()
+            }
+            // The board was busy with something else: again.
+            (Stage::Delivering(cargo), Heard::Rejected) => {
+                let cargo = cargo.clone();
+                self.at(Stage::Offering(cargo))
+            }
+            // A board that has done the work already need not accept it.
+            (Stage::Ordering, Heard::Queued)
+                if scene.session.report_on(&scene.job.order).is_some() =>
+            {
+                self.accepted(scene)
+            }
+            (Stage::Ordering, Heard::Queued) => self.at(Stage::Ordered),
+            (Stage::Ordered, Heard::Replied(reply)) if check::answers(&reply, &scene.job.order) => {
+                self.replied(&reply, scene)
+            }
+            (Stage::Ordered, Heard::Reported)
+                if scene.session.report_on(&scene.job.order).is_some() =>
+            {
+                self.accepted(scene)
+            }
+            (Stage::Cancelling { .. }, Heard::Queued) => self.try_order(),
+            (Stage::Pacing { at }, Heard::Time) if now >= *at => ControlFlow::Break(Handed::Over),
+            (_, Heard::Time) if now >= self.until => {
+                missing("the model did not arrive in time".to_owned())
+            }
+            _ => ControlFlow::Continue(self),
+        }
+    }
+
+    /// Returns what must be queued before the handover goes on.
+    pub(super) fn wants(&self, job: &Job) -> Option<Want> {
+        match &self.stage {
+            Stage::Offering(cargo) => Some(Want::Offer {
+                payload: cargo.payload,
+                round: job.order.round,
+                bytes: Arc::clone(&cargo.bytes),
+            }),
+            Stage::Ordering => Some(Want::Say(HostToDevice::Order(job.order))),
+            Stage::Cancelling { round } => Some(Want::Say(HostToDevice::Cancel { round: *round })),
+            Stage::Delivering(_) | Stage::Ordered | Stage::Pacing { .. } => None,
+        }
+    }
+
+    /// Returns when the handover must be looked at without anything having happened.
+    pub(super) fn wakes_at(&self) -> Duration {
+        match self.stage {
+            Stage::Pacing { at } => at.min(self.until),
+            _ => self.until,
+        }
+    }
+
+    fn at(mut self, stage: Stage) -> Flow {
+        self.stage = stage;
+        ControlFlow::Continue(self)
+    }
+
+    /// Offers bytes to the board.
+    fn offer(self, payload: Payload, bytes: Arc<[u8]>, scene: &mut Scene<'_>) -> Self {
+        scene.out.tell(What::Sending {
+            bytes: bytes.len(),
+            whole: payload == Payload::Model,
+        });
+        Self {
+            stage: Stage::Offering(Cargo { payload, bytes }),
+            ..self
+        }
+    }
+
+    /// Says the order, unless it was said often enough.
+    fn try_order(self) -> Flow {
+        if self.tries >= ORDER_TRIES {
+            return missing("it does not keep the model".to_owned());
+        }
+        ControlFlow::Continue(Self {
+            tries: self.tries + 1,
+            stage: Stage::Ordering,
+            ..self
+        })
+    }
+
+    /// Goes on with the board's answer to the order.
+    fn replied(self, reply: &OrderReply, scene: &mut Scene<'_>) -> Flow {
+        let order = &scene.job.order;
+        match &reply.declined {
+            None => self.accepted(scene),
+            Some(DeclineReason::Model) => {
+                let model = Arc::clone(&scene.job.model);
+                ControlFlow::Continue(self.offer(Payload::Model, model, scene))
+            }
+            // Said before this session: it is at work already.
+            Some(DeclineReason::Busy { round }) if *round == order.round => {
+                scene.session.holds = Some(order.model);
+                ControlFlow::Break(Handed::Over)
+            }
+            // Left from a session that died: the base station went back behind it.
+            Some(DeclineReason::Busy { round }) => self.at(Stage::Cancelling { round: *round }),
+            Some(reason) => missing(format!("declined: {}", why(reason))),
+        }
+    }
+
+    /// Hands over to training, but not before the modelled radio would have.
+    fn accepted(self, scene: &mut Scene<'_>) -> Flow {
+        let order = &scene.job.order;
+        scene.session.holds = Some(order.model);
+        scene.out.tell(What::Ordered {
+            epochs: order.epochs.into(),
+            channel: order.channel.into(),
+            power_w: order.power.0 as f64 * 1e-9,
+        });
+        match scene.job.pace {
+            Some((down, _)) if scene.out.now < self.since.saturating_add(down) => {
+                let at = self.since.saturating_add(down);
+                self.at(Stage::Pacing { at })
+            }
+            _ => ControlFlow::Break(Handed::Over),
+        }
+    }
+}
+
+const fn missing(reason: String) -> Flow {
+    ControlFlow::Break(Handed::Missing(reason))
+}
+
+/// Says why an order was declined.
+fn why(reason: &DeclineReason) -> String {
+    match reason {
+        DeclineReason::Energy(shortfall) => shortfall.to_string(),
+        DeclineReason::NotProvisioned => "it was not provisioned".to_owned(),
+        DeclineReason::Shard(_) => {
+            "its shard does not fit: `gleaner flash` says how to make a smaller one".to_owned()
+        }
+        DeclineReason::Model => "it does not hold the model".to_owned(),
+        DeclineReason::Stale { newest } => format!("it has closed round {newest} already"),
+        DeclineReason::Busy { round } => format!("it is busy with round {round}"),
+        DeclineReason::Invalid => "a field of the order is out of range".to_owned(),
+    }
+}

@@ -1,0 +1,98 @@
+//! What a machine is told: what the line brought, and what is asked of the board.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use gleaner_shared::wire::link::{Event, HostEnd};
+use gleaner_shared::wire::message::{DeviceToHost, Hello, Offer};
+
+use crate::station::board::{Closing, Job, Standing};
+
+/// Something that happened.
+#[derive(Debug)]
+pub(in crate::station::board) enum Input {
+    /// The line was opened.
+    Opened {
+        /// Where to.
+        place: String,
+    },
+    /// The line is gone, or could not be opened.
+    Gone {
+        /// What the system said.
+        reason: String,
+    },
+    /// A session is open.
+    Connected(Box<Hello>),
+    /// One side does not want the session.
+    Refused {
+        /// Why.
+        reason: String,
+    },
+    /// The session ended, the line did not.
+    Lost {
+        /// Why.
+        reason: String,
+    },
+    /// The board said something.
+    Message(Box<DeviceToHost>),
+    /// The board wants to send a transfer.
+    Offered(Offer),
+    /// A chunk of the transfer from the board is here.
+    Chunk {
+        /// Chunks here.
+        have: u16,
+        /// Chunks in all.
+        of: u16,
+    },
+    /// The transfer from the board is whole.
+    Received(Offer, Vec<u8>),
+    /// The transfer to the board arrived whole.
+    Delivered,
+    /// The transfer to the board was not taken, or made no progress for too long.
+    Rejected,
+    /// What the machine wanted was queued.
+    Queued,
+    /// Nothing but time passed.
+    Time,
+}
+
+impl Input {
+    /// Reads an event of the link; `received` is called for the bytes of a transfer that is whole.
+    pub(in crate::station::board) fn of(
+        event: Event<HostEnd>,
+        received: impl FnOnce() -> Vec<u8>,
+    ) -> Self {
+        match event {
+            Event::Connected(hello) => Self::Connected(Box::new(hello)),
+            Event::Refused(refusal) => Self::Refused {
+                reason: refusal.to_string(),
+            },
+            Event::Lost(reason) => Self::Lost {
+                reason: reason.to_string(),
+            },
+            Event::Message(message) => Self::Message(Box::new(message)),
+            Event::Offered(offer) => Self::Offered(offer),
+            Event::ChunkReceived { have, of } => Self::Chunk { have, of },
+            Event::Received(offer) => Self::Received(offer, received()),
+            Event::Delivered(_) => Self::Delivered,
+            Event::Rejected(..) | Event::TransferTimedOut(_) => Self::Rejected,
+            // The link asks for damaged bytes again by itself.
+            Event::Nacked(_) | Event::Pong { .. } | Event::Corrupt(_) => Self::Time,
+        }
+    }
+}
+
+/// What can be asked of a board.
+#[derive(Debug)]
+pub(in crate::station::board) enum Request {
+    /// Carries out a round's work.
+    Work(Box<Job>),
+    /// Closes a round.
+    Close(Closing),
+    /// Goes back to a checkpoint; has no answer.
+    Restore(Standing),
+    /// Waits for a session, so long at most.
+    Greet(Duration),
+    /// Sends bytes there and back, within that time.
+    Echo(Arc<[u8]>, Duration),
+}

@@ -1,0 +1,70 @@
+//! Who a board is to be: what it is provisioned with, and the shard it must hold.
+
+use gleaner_shared::energy::CostModel;
+use gleaner_shared::units::PicoJoules;
+use gleaner_shared::wire::message::{Hello, Provision, ShardStatus};
+
+use crate::station::board::{Identity, Standing};
+
+/// What the rules need to know of a board's identity; where the board is, they need not.
+#[derive(Clone, Debug)]
+pub(in crate::station::board) struct Profile {
+    /// The client it plays.
+    pub(super) client: u32,
+    /// The seed of the run.
+    seed: u64,
+    /// What its store holds at most.
+    pub(super) storage: PicoJoules,
+    /// Its income every round.
+    pub(super) income: PicoJoules,
+    /// What its work costs.
+    cost: CostModel,
+    /// The shard it must hold, by checksum; `None` takes any.
+    shard_crc: Option<u32>,
+}
+
+impl From<&Identity> for Profile {
+    fn from(identity: &Identity) -> Self {
+        Self {
+            client: identity.client,
+            seed: identity.seed,
+            storage: identity.storage,
+            income: identity.income,
+            cost: identity.cost,
+            shard_crc: identity.shard_crc,
+        }
+    }
+}
+
+impl Profile {
+    /// Returns what makes the board this client, where it stands.
+    pub(super) const fn provision(&self, standing: &Standing) -> Provision {
+        Provision {
+            client: self.client,
+            seed: self.seed,
+            storage_cap: self.storage,
+            harvest_per_round: self.income,
+            cost: self.cost,
+            ledger: standing.ledger,
+            last_round: standing.last_round,
+        }
+    }
+
+    /// Says what is wrong with the shard of the board that greeted, if anything is.
+    pub(super) fn wrong_shard(&self, hello: &Hello) -> Option<String> {
+        let client = self.client;
+        match hello.shard {
+            ShardStatus::Absent => Some("it has no shard: flash one".to_owned()),
+            ShardStatus::Damaged => Some("its shard is damaged: flash it again".to_owned()),
+            ShardStatus::Present { client: found, .. } if found != client => Some(format!(
+                "it holds the shard of client {found}, not {client}"
+            )),
+            ShardStatus::Present { crc, .. } => match self.shard_crc {
+                Some(expected) if expected != crc => Some(format!(
+                    "its shard has checksum {crc:08x}, this run's has {expected:08x}: flash it"
+                )),
+                _ => None,
+            },
+        }
+    }
+}

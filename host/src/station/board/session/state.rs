@@ -1,0 +1,197 @@
+//! The states of a board's session, and what is known and under way in each.
+//!
+//! What only makes sense in one state is a field of that state alone: no session without a
+//! greeting, no step of a round without a provisioned session, no step without its job.
+
+use std::time::Duration;
+
+use gleaner_shared::wire::message::{Hello, ModelHash, Order, Payload, Report};
+
+use super::check::{self, Expected};
+use super::echo::{Echo, EchoStep};
+use super::round::Step;
+use crate::station::board::Job;
+
+/// Where a board's session stands.
+#[derive(Debug)]
+pub(super) enum State {
+    /// The board cannot work yet.
+    Connecting {
+        /// How far it has come.
+        stage: Stage,
+        /// What waits for it.
+        errand: Option<Errand>,
+    },
+    /// The board is there and knows who it is.
+    Provisioned {
+        /// What is known of it.
+        session: Session,
+        /// What it does.
+        activity: Activity,
+    },
+}
+
+/// The way to a provisioned session.
+#[derive(Debug)]
+pub(super) enum Stage {
+    /// There is no line.
+    Unplugged {
+        /// When to try to open it.
+        reopen_at: Duration,
+    },
+    /// There is a line, and nobody greeted on it.
+    Calling,
+    /// The board greeted and was told who it is.
+    Greeted(Session),
+}
+
+/// What is known since the session opened.
+#[derive(Debug)]
+pub(super) struct Session {
+    /// The greeting.
+    pub(super) hello: Box<Hello>,
+    /// The model the board holds, as far as this session knows.
+    pub(super) holds: Option<ModelHash>,
+    /// The newest report, of whatever round.
+    report: Option<Box<Report>>,
+}
+
+impl Session {
+    /// Starts with the greeting alone.
+    pub(super) const fn new(hello: Box<Hello>) -> Self {
+        Self {
+            hello,
+            holds: None,
+            report: None,
+        }
+    }
+
+    /// Keeps a report: it may come before the order it belongs to was said in this session.
+    pub(super) fn note_report(&mut self, report: Report) {
+        self.report = Some(Box::new(report));
+    }
+
+    /// Returns the report about an order, if it is here.
+    pub(super) fn report_on(&self, order: &Order) -> Option<&Report> {
+        let report = self.report.as_deref();
+        report.filter(|report| check::reports(report, order))
+    }
+}
+
+/// A round's work, whatever session it is done in.
+#[derive(Debug)]
+pub(super) struct Work {
+    /// The work.
+    pub(super) job: Box<Job>,
+    /// When it has taken too long as a whole: a board that is reset again and again gets through
+    /// no phase and exceeds no limit.
+    pub(super) give_up_at: Duration,
+}
+
+/// What waits for a provisioned session.
+#[derive(Debug)]
+pub(super) enum Errand {
+    /// A round's work.
+    Work {
+        /// The work.
+        work: Work,
+        /// How long it waits for the board.
+        until: Duration,
+    },
+    /// Somebody who wants to hear the greeting.
+    Greet {
+        /// How long.
+        until: Duration,
+    },
+    /// Bytes to be sent there and back.
+    Echo(Echo),
+}
+
+impl Errand {
+    /// Returns when its wait is over.
+    pub(super) fn wakes_at(&self) -> Duration {
+        match self {
+            Self::Work { work, until } => (*until).min(work.give_up_at),
+            Self::Greet { until } => *until,
+            Self::Echo(echo) => echo.until,
+        }
+    }
+}
+
+/// What is under way in a provisioned session.
+#[derive(Debug)]
+pub(super) enum Activity {
+    /// Nothing.
+    Idle,
+    /// A round's work.
+    Work {
+        /// The work.
+        work: Work,
+        /// How far it has come in this session.
+        step: Step,
+    },
+    /// Bytes are sent there and back.
+    Echo {
+        /// The bytes.
+        echo: Echo,
+        /// How far they have come in this session.
+        step: EchoStep,
+    },
+}
+
+impl Activity {
+    /// Returns when it must be looked at without anything having happened.
+    pub(super) fn wakes_at(&self) -> Option<Duration> {
+        match self {
+            Self::Idle => None,
+            Self::Work { work, step } => Some(step.wakes_at().min(work.give_up_at)),
+            Self::Echo { echo, .. } => Some(echo.until),
+        }
+    }
+
+    /// Returns the transfer it takes from the board.
+    pub(super) fn expects(&self) -> Option<Expected> {
+        match self {
+            Self::Idle => None,
+            Self::Work { work, .. } => Some(Expected {
+                payload: Payload::Update,
+                round: work.job.order.round,
+                len: work.job.upload_bytes,
+            }),
+            Self::Echo { echo, .. } => Some(Expected {
+                payload: Payload::Echo,
+                round: 0,
+                len: echo.bytes.len(),
+            }),
+        }
+    }
+}
+
+impl State {
+    /// Returns the round that is worked on, or that waits for the board.
+    pub(super) fn round(&self) -> Option<u32> {
+        match self {
+            Self::Connecting {
+                errand: Some(Errand::Work { work, .. }),
+                ..
+            }
+            | Self::Provisioned {
+                activity: Activity::Work { work, .. },
+                ..
+            } => Some(work.job.order.round),
+            _ => None,
+        }
+    }
+
+    /// Returns what is known of the board, while there is a session.
+    pub(super) const fn session_mut(&mut self) -> Option<&mut Session> {
+        match self {
+            Self::Connecting {
+                stage: Stage::Greeted(session),
+                ..
+            }
+            | Self::Provisioned { session, .. } => Some(session),
+            Self::Connecting { .. } => None,
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! The board's energy, round by round.
+
+use gleaner_shared::energy::Snapshot;
+use gleaner_shared::units::PicoJoules;
+use gleaner_shared::wire::message::{DeviceToHost, ModelHash, RoundMark};
+
+use super::scene::*;
+use crate::station::board::session::books::Books;
+use crate::station::board::session::{Answer, Input, Request};
+use crate::station::board::{Closing, Standing};
+use crate::station::news::What;
+
+const MARK: RoundMark = RoundMark {
+    round: 0,
+    model: ModelHash([0; 16]),
+};
+
+fn books() -> Books {
+    let standing = Standing::new(PicoJoules(500), STORE);
+    Books::new(standing, STORE, INCOME)
+}
+
+#[test]
+fn the_income_of_a_round_is_booked_once() {
+    // By the base station, for a board that was not heard of.
+    let mut silent = books();
+    silent.close(MARK);
+    assert_eq!(silent.standing().ledger, ledger(1));
+    // By the board.
+    let mut busy = books();
+    busy.note(ledger(1));
+    busy.close(MARK);
+    assert_eq!(busy.standing().ledger, ledger(1));
+    // By the base station, for a board that spent something and booked no income.
+    let spent = Snapshot {
+        stored: PicoJoules(400),
+        compute: PicoJoules(100),
+        ..ledger(0)
+    };
+    let mut stopped = books();
+    stopped.note(spent);
+    stopped.close(MARK);
+    let ledger = stopped.standing().ledger;
+    assert_eq!((ledger.stored, ledger.rounds), (PicoJoules(410), 1));
+}
+
+#[test]
+fn a_ledger_older_than_the_confirmed_one_is_not_noted() {
+    let mut books = books();
+    books.close(MARK);
+    books.note(ledger(0));
+    books.close(MARK);
+    assert_eq!(books.standing().ledger, ledger(2));
+}
+
+#[test]
+fn a_ledger_nobody_knew_of_is_said() {
+    let mut books = books();
+    assert_eq!(books.compare(ledger(0)), None);
+    let (expected, found) = (ledger(0), ledger(3));
+    let differs = What::LedgerDiffers { expected, found };
+    assert_eq!(books.compare(found), Some(differs));
+    // Now it is known, and so is the confirmed one, which a board without power returns to.
+    assert_eq!(books.compare(found), None);
+    assert_eq!(books.compare(ledger(0)), None);
+}
+
+#[test]
+fn a_provisioned_board_with_another_ledger_is_told_of_and_gets_its_work() {
+    let mut board = Board::new();
+    board.open();
+    board.tell(Input::Connected(hello()));
+    board.work(job(0));
+    let turn = board.say(DeviceToHost::Provisioned {
+        client: CLIENT,
+        ledger: ledger(5),
+    });
+    assert!(matches!(turn.told()[..], [What::LedgerDiffers { .. }]));
+    assert_eq!(board.finish(0), UPDATE);
+}
+
+#[test]
+fn what_a_cancelled_board_spent_is_noted() {
+    let mut board = Board::there();
+    board.work(job(0));
+    board.queue();
+    board.reply(0, None);
+    board.pass(seconds(10)).missing(0);
+    let spent = Snapshot {
+        stored: PicoJoules(410),
+        compute: PicoJoules(100),
+        ..ledger(1)
+    };
+    board.say(DeviceToHost::Cancelled {
+        round: 0,
+        ledger: spent,
+    });
+    let closing = Closing {
+        mark: MARK,
+        counted: false,
+        rest: None,
+    };
+    let Some(Answer::Closed(standing)) = board.ask(Request::Close(closing)).answer() else {
+        panic!("the round is closed");
+    };
+    assert_eq!(standing.ledger, spent);
+}

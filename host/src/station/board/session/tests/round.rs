@@ -1,0 +1,207 @@
+//! Rounds that go well.
+
+use gleaner_shared::units::Cycles;
+use gleaner_shared::wire::message::{
+    DeclineReason, DeviceToHost, HostToDevice, ModelHash, Payload, Progress,
+};
+
+use super::scene::*;
+use crate::station::board::Job;
+use crate::station::board::session::{Action, Input, Want};
+use crate::station::news::{Measured, What};
+
+#[test]
+fn a_round_brings_model_order_report_and_update() {
+    let mut board = Board::there();
+    assert!(board.work(job(0)).0.is_empty());
+    let (want, turn) = board.queue();
+    assert_eq!(want, Want::Say(HostToDevice::Order(order(0))));
+    assert!(turn.0.is_empty());
+    let turn = board.reply(0, Some(DeclineReason::Model));
+    let sending = What::Sending {
+        bytes: 8,
+        whole: true,
+    };
+    assert_eq!(turn.told(), [sending]);
+    let (want, _) = board.queue();
+    let whole = Want::Offer {
+        payload: Payload::Model,
+        round: 0,
+        bytes: model(0),
+    };
+    assert_eq!(want, whole);
+    assert_eq!(board.machine.wants(), None);
+    assert_eq!(board.tell(Input::Delivered).told(), [What::Sent]);
+    board.queue();
+    let ordered = What::Ordered {
+        epochs: 2,
+        channel: 1,
+        power_w: 1_000_000.0 * 1e-9,
+    };
+    assert_eq!(board.reply(0, None).told(), [ordered]);
+    let turn = board.report(0);
+    let reported = What::Reported(Box::new(Measured::of(&report(0))));
+    assert_eq!(turn.told(), [reported]);
+    let turn = board.tell(Input::Offered(offer(Payload::Update, 0, &UPDATE)));
+    assert!(matches!(turn.0[..], [Action::Accept { len: 4 }]));
+    let turn = board.update(0);
+    let uploaded = What::Uploaded {
+        bytes: 4,
+        hash: ModelHash::of(&UPDATE).to_string(),
+    };
+    assert_eq!(turn.told(), [uploaded]);
+    assert!(turn.sent().is_empty());
+    assert_eq!(turn.done(), UPDATE);
+    assert!(!board.machine.is_busy());
+    assert_eq!(
+        (board.machine.wants(), board.machine.wakes_at()),
+        (None, None)
+    );
+}
+
+#[test]
+fn a_board_that_holds_the_model_before_is_sent_the_change() {
+    let mut board = Board::there();
+    board.work(job(0));
+    board.finish(0);
+    let turn = board.work(job(1));
+    let sending = What::Sending {
+        bytes: 6,
+        whole: false,
+    };
+    assert_eq!(turn.told(), [sending]);
+    let (want, _) = board.queue();
+    let change = Want::Offer {
+        payload: Payload::Update,
+        round: 1,
+        bytes: b"change".as_slice().into(),
+    };
+    assert_eq!(want, change);
+    board.tell(Input::Delivered);
+    assert_eq!(board.finish(1), UPDATE);
+    // Round 2 was somebody else's: this board's model is too old for the change.
+    assert!(board.work(job(3)).told().is_empty());
+    assert_eq!(board.finish(3), UPDATE);
+}
+
+#[test]
+fn what_is_told_names_the_client_and_the_round() {
+    let mut board = Board::there();
+    board.work(job(5));
+    board.queue();
+    let named = |action: &Action| match action {
+        Action::Tell(news) => Some((news.client, news.round)),
+        _ => None,
+    };
+    let turn = board.reply(5, None);
+    assert_eq!(turn.0.first().and_then(named), Some((CLIENT, Some(5))));
+    let turn = board.pass(seconds(10));
+    assert_eq!(turn.0.first().and_then(named), Some((CLIENT, Some(5))));
+    let turn = board.tell(Input::Lost {
+        reason: "silence".to_owned(),
+    });
+    assert_eq!(turn.0.first().and_then(named), Some((CLIENT, None)));
+}
+
+#[test]
+fn a_report_of_work_done_before_the_session_stands_for_the_answer() {
+    let mut board = Board::there();
+    board.work(job(0));
+    board.report(0);
+    // The order is said all the same: the board may have to offer its update again.
+    let (_, turn) = board.queue();
+    assert!(matches!(
+        turn.told()[..],
+        [What::Ordered { .. }, What::Reported(_)]
+    ));
+    assert_eq!(board.update(0).done(), UPDATE);
+}
+
+#[test]
+fn an_update_that_comes_before_the_report_is_kept() {
+    let mut board = Board::there();
+    board.work(job(0));
+    board.update(0);
+    board.queue();
+    board.reply(0, None);
+    assert_eq!(board.report(0).done(), UPDATE);
+    board.work(job(1));
+    board.queue();
+    board.tell(Input::Delivered);
+    board.queue();
+    board.reply(1, None);
+    board.update(1);
+    assert_eq!(board.report(1).done(), UPDATE);
+}
+
+#[test]
+fn a_store_that_ran_dry_is_no_update() {
+    let mut board = Board::there();
+    board.work(job(0));
+    board.queue();
+    board.reply(0, None);
+    let dry = gleaner_shared::wire::message::Report {
+        trained: false,
+        ..report(0)
+    };
+    let turn = board.say(DeviceToHost::Report(dry));
+    assert!(matches!(
+        turn.told()[..],
+        [What::Reported(_), What::Missing { .. }]
+    ));
+    assert_eq!(turn.missing(0), "its store ran dry while training");
+}
+
+#[test]
+fn real_pace_holds_up_the_way_down_and_the_way_up() {
+    let mut board = Board::there();
+    board.work(Job {
+        pace: Some((seconds(3), seconds(20))),
+        ..job(0)
+    });
+    board.queue();
+    board.pass(seconds(1));
+    board.reply(0, None);
+    board.report(0);
+    assert_eq!(board.machine.wakes_at(), Some(seconds(3)));
+    assert!(board.pass(seconds(1)).0.is_empty());
+    assert!(matches!(
+        board.pass(seconds(1)).told()[..],
+        [What::Reported(_)]
+    ));
+    assert!(board.update(0).0.is_empty());
+    assert_eq!(board.machine.wakes_at(), Some(seconds(23)));
+    assert!(board.pass(seconds(19)).0.is_empty());
+    assert_eq!(board.pass(seconds(1)).done(), UPDATE);
+}
+
+#[test]
+fn a_way_that_was_slow_enough_is_not_held_up() {
+    let mut board = Board::there();
+    board.work(Job {
+        pace: Some((seconds(3), seconds(4))),
+        ..job(0)
+    });
+    board.queue();
+    board.pass(seconds(3));
+    board.reply(0, None);
+    assert!(matches!(board.report(0).told()[..], [What::Reported(_)]));
+    board.pass(seconds(4));
+    assert_eq!(board.update(0).done(), UPDATE);
+}
+
+#[test]
+fn progress_is_told_of_the_round_that_is_worked_on() {
+    let progress = |round| {
+        DeviceToHost::Progress(Progress {
+            round,
+            epoch: 1,
+            cycles: Cycles(1),
+        })
+    };
+    let mut board = Board::there();
+    assert!(board.say(progress(4)).0.is_empty());
+    board.work(job(4));
+    assert!(board.say(progress(3)).0.is_empty());
+    assert_eq!(board.say(progress(4)).told(), [What::Epoch { done: 1 }]);
+}

@@ -1,0 +1,289 @@
+//! A machine under test, and the words of a well-behaved board.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use gleaner_shared::energy::{CostModel, Ledger, Snapshot};
+use gleaner_shared::units::{Cycles, Micros, NanoWatts, PicoJoules};
+use gleaner_shared::wire::Key;
+use gleaner_shared::wire::link::Timing;
+use gleaner_shared::wire::message::{
+    DeclineReason, DeviceId, DeviceToHost, Hello, HostToDevice, ModelHash, ModelShape, Offer,
+    Order, OrderReply, Payload, Report, ShardStatus, Version,
+};
+
+use crate::station::board::session::{Action, Answer, Input, Machine, Profile, Request, Want};
+use crate::station::board::{Identity, Job, Limits, Outcome, Standing};
+use crate::station::link::{Endpoint, Place};
+use crate::station::news::What;
+
+pub(super) const CLIENT: u32 = 3;
+pub(super) const STORE: PicoJoules = PicoJoules(1_000);
+pub(super) const INCOME: PicoJoules = PicoJoules(10);
+pub(super) const UPDATE: [u8; 4] = *b"up 4";
+/// Every limit differs, so that none can stand in for another.
+pub(super) const LIMITS: Limits = Limits {
+    connect: seconds(60),
+    download: seconds(7),
+    epoch: seconds(5),
+    upload: seconds(11),
+};
+
+pub(super) const fn seconds(seconds: u64) -> Duration {
+    Duration::from_secs(seconds)
+}
+
+/// Returns the ledger of a board that was paid for so many rounds.
+pub(super) fn ledger(rounds: u32) -> Snapshot {
+    let mut ledger = Ledger::new(PicoJoules(500), STORE);
+    (0..rounds).for_each(|_| ledger.begin_round(INCOME));
+    ledger.snapshot()
+}
+
+pub(super) fn hello() -> Box<Hello> {
+    Box::new(Hello {
+        version: Version::OURS,
+        device: DeviceId([1; 12]),
+        host_nonce: [1; 16],
+        device_nonce: [2; 16],
+        secure: true,
+        build: "build".parse().unwrap(),
+        board: "board".parse().unwrap(),
+        shape: ModelShape {
+            inputs: 784,
+            hidden: 50,
+            outputs: 10,
+        },
+        largest_transfer: 80_000,
+        shard: ShardStatus::Present {
+            samples: 100,
+            client: CLIENT,
+            inputs: 784,
+            classes: 10,
+            crc: 7,
+        },
+        ledger: None,
+        last_round: None,
+    })
+}
+
+pub(super) fn model(round: u32) -> Arc<[u8]> {
+    round.to_le_bytes().repeat(2).into()
+}
+
+pub(super) fn order(round: u32) -> Order {
+    Order {
+        round,
+        participate: true,
+        channel: 1,
+        uplink_bits: 8,
+        epochs: 2,
+        power: NanoWatts(1_000_000),
+        airtime: Micros(1_000),
+        learning_rate_q24: 1 << 20,
+        seed: 1,
+        model: ModelHash::of(&model(round)),
+        deadline: Micros(10_000),
+    }
+}
+
+pub(super) fn job(round: u32) -> Job {
+    Job {
+        order: order(round),
+        model: model(round),
+        update: round
+            .checked_sub(1)
+            .map(|before| (ModelHash::of(&model(before)), b"change".as_slice().into())),
+        upload_bytes: UPDATE.len(),
+        limits: LIMITS,
+        pace: None,
+    }
+}
+
+pub(super) fn report(round: u32) -> Report {
+    Report {
+        round,
+        trained: true,
+        loss_before_q16: 2 << 16,
+        loss_after_q16: 1 << 16,
+        samples: 100,
+        epochs: 2,
+        cycles: Cycles(1_000),
+        elapsed: Micros(1_000),
+        compute: PicoJoules::ZERO,
+        radio: PicoJoules::ZERO,
+        harvested: INCOME,
+        ledger: ledger(1),
+    }
+}
+
+pub(super) fn offer(payload: Payload, round: u32, bytes: &[u8]) -> Offer {
+    Offer {
+        transfer: 1,
+        payload,
+        round,
+        len: bytes.len() as u32,
+        hash: ModelHash::of(bytes),
+    }
+}
+
+/// What one turn of the machine returned.
+#[derive(Debug, Default)]
+pub(super) struct Turn(pub(super) Vec<Action>);
+
+impl Turn {
+    pub(super) fn sent(&self) -> Vec<HostToDevice> {
+        let sent = self.0.iter().filter_map(|action| match action {
+            Action::Send(message) => Some(message.clone()),
+            _ => None,
+        });
+        sent.collect()
+    }
+
+    pub(super) fn told(&self) -> Vec<What> {
+        let told = self.0.iter().filter_map(|action| match action {
+            Action::Tell(news) => Some(news.what.clone()),
+            _ => None,
+        });
+        told.collect()
+    }
+
+    pub(super) fn answer(self) -> Option<Answer> {
+        self.0.into_iter().find_map(|action| match action {
+            Action::Answer(answer) => Some(answer),
+            _ => None,
+        })
+    }
+
+    /// Returns why the work came to nothing, after checking that everybody is told.
+    pub(super) fn missing(self, round: u32) -> String {
+        let (told, sent) = (self.told(), self.sent());
+        let Some(Answer::Worked(Outcome::Missing(reason))) = self.answer() else {
+            panic!("the work is not over");
+        };
+        let what = What::Missing {
+            reason: reason.clone(),
+        };
+        assert_eq!(told.last(), Some(&what));
+        assert_eq!(sent.last(), Some(&HostToDevice::Cancel { round }));
+        reason
+    }
+
+    /// Returns the update that came of the work.
+    pub(super) fn done(self) -> Vec<u8> {
+        match self.answer() {
+            Some(Answer::Worked(Outcome::Done(_, update))) => update,
+            other => panic!("the work is not done: {other:?}"),
+        }
+    }
+}
+
+/// A machine and its time.
+pub(super) struct Board {
+    pub(super) machine: Machine,
+    pub(super) now: Duration,
+}
+
+impl Board {
+    /// Starts without a line.
+    pub(super) fn new() -> Self {
+        let identity = Identity {
+            client: CLIENT,
+            endpoint: Endpoint::new(Place::Tcp("board:1".to_owned())),
+            key: Key::PUBLIC,
+            timing: Timing::for_bit_rate(921_600),
+            seed: 1,
+            storage: STORE,
+            income: INCOME,
+            cost: CostModel::paper(1e-26, 5e8),
+            shard_crc: Some(7),
+        };
+        let standing = Standing::new(PicoJoules(500), STORE);
+        Self {
+            machine: Machine::new(Profile::from(&identity), standing),
+            now: Duration::ZERO,
+        }
+    }
+
+    /// Starts with a provisioned session.
+    pub(super) fn there() -> Self {
+        let mut board = Self::new();
+        board.come();
+        board
+    }
+
+    /// Opens line and session, from wherever the board is.
+    pub(super) fn come(&mut self) -> Turn {
+        if self.machine.opens_at().is_some() {
+            self.open();
+        }
+        self.tell(Input::Connected(hello()));
+        self.provisioned()
+    }
+
+    pub(super) fn open(&mut self) -> Turn {
+        self.tell(Input::Opened {
+            place: "memory".to_owned(),
+        })
+    }
+
+    pub(super) fn provisioned(&mut self) -> Turn {
+        self.say(DeviceToHost::Provisioned {
+            client: CLIENT,
+            ledger: ledger(0),
+        })
+    }
+
+    pub(super) fn tell(&mut self, input: Input) -> Turn {
+        Turn(self.machine.handle(self.now, input))
+    }
+
+    pub(super) fn say(&mut self, message: DeviceToHost) -> Turn {
+        self.tell(Input::Message(Box::new(message)))
+    }
+
+    pub(super) fn ask(&mut self, request: Request) -> Turn {
+        Turn(self.machine.ask(self.now, request).expect("not busy"))
+    }
+
+    pub(super) fn work(&mut self, job: Job) -> Turn {
+        self.ask(Request::Work(Box::new(job)))
+    }
+
+    /// Lets time pass.
+    pub(super) fn pass(&mut self, time: Duration) -> Turn {
+        self.now += time;
+        self.tell(Input::Time)
+    }
+
+    /// Queues what the machine wants, and returns it.
+    pub(super) fn queue(&mut self) -> (Want, Turn) {
+        let want = self.machine.wants().expect("something to queue");
+        (want, self.tell(Input::Queued))
+    }
+
+    pub(super) fn reply(&mut self, round: u32, declined: Option<DeclineReason>) -> Turn {
+        self.say(DeviceToHost::OrderReply(OrderReply {
+            round,
+            declined,
+            reserved: PicoJoules::ZERO,
+        }))
+    }
+
+    pub(super) fn report(&mut self, round: u32) -> Turn {
+        self.say(DeviceToHost::Report(report(round)))
+    }
+
+    pub(super) fn update(&mut self, round: u32) -> Turn {
+        let offer = offer(Payload::Update, round, &UPDATE);
+        self.tell(Input::Received(offer, UPDATE.to_vec()))
+    }
+
+    /// Does a round's work from the order on, which the board accepts at once.
+    pub(super) fn finish(&mut self, round: u32) -> Vec<u8> {
+        assert_eq!(self.queue().0, Want::Say(HostToDevice::Order(order(round))));
+        self.reply(round, None);
+        self.report(round);
+        self.update(round).done()
+    }
+}
