@@ -8,6 +8,28 @@
 //! - [`mlp`]: the fixed-point network, its training and its compressed updates.
 //! - [`shard`]: a client's samples as they lie in flash.
 //! - [`wire`]: frames, messages, model transfer and the link's state machines.
+//!
+//! A device pays an order from its store, or says what is missing:
+//!
+//! ```
+//! use gleaner_shared::energy::{CostModel, Ledger, Use};
+//! use gleaner_shared::units::{Cycles, Micros, NanoWatts, PicoJoules};
+//!
+//! let costs = CostModel::paper(1e-26, 5e8);
+//! let compute = costs.compute.energy(Cycles(300_000), 3);
+//! let radio = costs.radio.energy(NanoWatts(200_000_000), Micros(8_000));
+//!
+//! let mut ledger = Ledger::new(PicoJoules::from_joules(3e-3), PicoJoules::from_joules(0.1));
+//! ledger.begin_round(PicoJoules::from_joules(4e-4));
+//! ledger.reserve(compute.saturating_add(radio)).expect("2.35 mJ of 3.4 mJ");
+//! ledger.spend(Use::Compute, compute);
+//! ledger.spend(Use::Radio, radio);
+//! ledger.settle();
+//! assert!(ledger.snapshot().is_consistent());
+//! assert_eq!(ledger.available(), PicoJoules::from_joules(1.05e-3));
+//! let missing = ledger.reserve(radio).expect_err("1.6 mJ of 1.05 mJ").missing();
+//! assert_eq!(missing, PicoJoules::from_joules(0.55e-3));
+//! ```
 #![cfg_attr(not(test), no_std)]
 #![deny(unsafe_code)]
 
