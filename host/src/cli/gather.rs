@@ -1,28 +1,22 @@
 //! What commands that make many runs have in common: lists of choices, and progress.
 
 use std::io::IsTerminal;
-use std::str::FromStr;
 use std::time::Duration;
 
 use anyhow::anyhow;
 use indicatif::{ProgressBar, ProgressStyle};
 
+use super::word::{self, Word};
 use gleaner_host::run::{Job, Outcome};
 
 /// Parses `all` or a list separated by commas; what is named twice is meant once.
-pub fn choices<T>(text: &str, all: &[T]) -> anyhow::Result<Vec<T>>
-where
-    T: Copy + PartialEq + FromStr<Err = String>,
-{
+pub fn choices<T: Word + PartialEq>(text: &str) -> anyhow::Result<Vec<T>> {
     if text == "all" {
-        return Ok(all.to_vec());
+        return Ok(T::VARIANTS.to_vec());
     }
     let mut chosen = Vec::new();
     for word in text.split(',') {
-        let choice = word
-            .trim()
-            .parse()
-            .map_err(|error: String| anyhow!(error))?;
+        let choice = word::parse(word.trim()).map_err(|error| anyhow!(error))?;
         if !chosen.contains(&choice) {
             chosen.push(choice);
         }

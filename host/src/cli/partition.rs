@@ -5,35 +5,37 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 
-use gleaner_learn::data::{self, embedded};
-use gleaner_learn::partition::{self, Plan, Scheme, plot, table::Table};
+use super::word;
+use gleaner_host::scenario::{self, Scenario};
+use gleaner_learn::data::{self, DatasetKind};
+use gleaner_learn::partition::{self, Parameters, Plan, Rule, plot, table::Table};
 
 /// The split to show.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// mnist-subset, mnist, cifar10 or a folder with the files of either.
-    #[arg(long, default_value = embedded::NAME)]
+    /// A data set of `gleaner data list`, or a folder with the files of one.
+    #[arg(long, default_value_t = DatasetKind::MnistSubset.to_string())]
     data: String,
     /// How labels are spread over the clients.
-    #[arg(long, value_enum, default_value_t = SchemeName::Degree)]
-    scheme: SchemeName,
-    /// Non-IID degree d of the scheme `degree`, a share in [0, 1].
-    #[arg(long, default_value_t = 0.4)]
+    #[arg(long, default_value_t = defaults().rule, value_parser = word::parser::<Rule>())]
+    scheme: Rule,
+    /// Non-IID degree d of the scheme `paper`, a share in [0, 1].
+    #[arg(long, default_value_t = defaults().non_iid_degree)]
     degree: f64,
     /// Concentration of the scheme `dirichlet`.
-    #[arg(long, default_value_t = 0.5)]
+    #[arg(long, default_value_t = defaults().dirichlet_alpha)]
     alpha: f64,
     /// Pieces per client of the scheme `shards`.
-    #[arg(long, default_value_t = 2)]
+    #[arg(long, default_value_t = defaults().shards_per_client)]
     shards: usize,
     /// Number of clients.
-    #[arg(long, default_value_t = Plan::PAPER.clients)]
+    #[arg(long, default_value_t = Scenario::default().clients.count)]
     clients: usize,
     /// Mean of the clients' sample counts.
-    #[arg(long, default_value_t = Plan::PAPER.mean_samples)]
+    #[arg(long, default_value_t = defaults().mean_samples)]
     mean: f64,
     /// Standard deviation of the clients' sample counts.
-    #[arg(long, default_value_t = Plan::PAPER.deviation_samples)]
+    #[arg(long, default_value_t = defaults().std_samples)]
     sigma: f64,
     /// Seed of the run the split belongs to.
     #[arg(long, default_value_t = 0)]
@@ -46,31 +48,19 @@ pub struct Args {
     json: bool,
 }
 
-#[derive(Clone, Copy, Debug, clap::ValueEnum)]
-enum SchemeName {
-    /// The paper's: a share d of one class per client.
-    Degree,
-    /// Everybody alike.
-    Iid,
-    /// Class shares from a Dirichlet distribution.
-    Dirichlet,
-    /// Pieces of the set sorted by class.
-    Shards,
+/// What a scenario says where nothing else is said.
+fn defaults() -> scenario::Partition {
+    Scenario::default().partition
 }
 
 /// Runs `gleaner partition`.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let set = data::load(&args.data)?;
-    let scheme = match args.scheme {
-        SchemeName::Degree => Scheme::Degree {
-            degree: args.degree,
-        },
-        SchemeName::Iid => Scheme::Iid,
-        SchemeName::Dirichlet => Scheme::Dirichlet { alpha: args.alpha },
-        SchemeName::Shards => Scheme::Shards {
-            per_client: args.shards,
-        },
-    };
+    let scheme = args.scheme.scheme(&Parameters {
+        degree: args.degree,
+        alpha: args.alpha,
+        shards: args.shards,
+    });
     let plan = Plan {
         scheme,
         clients: args.clients,

@@ -9,12 +9,14 @@ use std::time::{Duration, Instant};
 use super::progress::Progress;
 use super::scenario::ScenarioArgs;
 use super::simulate::{OutputArgs, fresh_directory, show};
+use super::word;
 use crate::view::{View, ViewState};
 use gleaner_host::device::emulator::prepare::prepare;
 use gleaner_host::fleet;
 use gleaner_host::fleet::file::Bench;
+use gleaner_host::policy::Scheduler;
 use gleaner_host::run::RunDirectory;
-use gleaner_host::scenario::{Override, Scenario, Scheduler};
+use gleaner_host::scenario::{Override, Scenario};
 use gleaner_host::station::execute::{self, Audience, Listener};
 use gleaner_host::station::fleet::Pace;
 use gleaner_host::station::ledgers::Ledgers;
@@ -38,8 +40,9 @@ pub struct Args {
 pub struct RoundArgs {
     #[command(flatten)]
     pub(super) scenario: ScenarioArgs,
-    /// Who decides which clients train: random, round-robin, cre or fednova.
-    #[arg(long, value_name = "NAME")]
+    /// Who decides which clients train; boards cannot serve one that asks all of them for fresh
+    /// gradient norms.
+    #[arg(long, value_name = "NAME", value_parser = word::parser::<Scheduler>())]
     scheduler: Option<Scheduler>,
     /// Directory of the run; by default a new one under runs/.
     #[arg(long, value_name = "DIR")]
@@ -109,7 +112,7 @@ impl RoundArgs {
     pub(super) fn resolve(&self, bench: &Bench) -> anyhow::Result<Scenario> {
         let mut overrides = setup::overrides(bench);
         let scheduler = self.scheduler.iter();
-        overrides.extend(scheduler.map(|it| Override::new("run.scheduler", it.word())));
+        overrides.extend(scheduler.map(|it| Override::new("run.scheduler", it.to_string())));
         let mut scenario = self.scenario.clone();
         // A round with boards takes seconds, its checkpoint does not: none is done twice.
         let every = Override::new("run.checkpoint_every", 1);

@@ -5,19 +5,20 @@ use std::process::ExitCode;
 
 use super::progress::Progress;
 use super::scenario::ScenarioArgs;
+use super::word;
 use gleaner_host::fleet::{self, Deployment};
+use gleaner_host::policy::Scheduler;
 use gleaner_host::report::summary_table;
 use gleaner_host::run::{Observer, Outcome, RunDirectory, RunError, execute};
-use gleaner_host::scenario::{Override, Scenario, Scheduler};
+use gleaner_host::scenario::{Override, Scenario};
 
 /// Which scenario, and where the results go.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
     scenario: ScenarioArgs,
-    /// Who decides which clients train: random, round-robin, cre, fednova, channel-allocate or
-    /// importance-aware.
-    #[arg(long, value_name = "NAME")]
+    /// Who decides which clients train.
+    #[arg(long, value_name = "NAME", value_parser = word::parser::<Scheduler>())]
     scheduler: Option<Scheduler>,
     /// Directory of the run; by default a new one under runs/.
     #[arg(long, value_name = "DIR")]
@@ -48,7 +49,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let scheduler: Vec<Override> = args
         .scheduler
         .iter()
-        .map(|scheduler| Override::new("run.scheduler", scheduler.word()))
+        .map(|scheduler| Override::new("run.scheduler", scheduler.to_string()))
         .collect();
     let scenario = args.scenario.resolve_with(&scheduler)?;
     let directory = match &args.out {

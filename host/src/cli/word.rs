@@ -2,13 +2,36 @@
 
 use std::str::FromStr;
 
-use clap::builder::{PossibleValuesParser, TypedValueParser};
-use strum::VariantNames;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use strum::{EnumMessage, VariantArray};
 
-/// Parses one of an enum's words.
-pub fn parser<T>() -> impl TypedValueParser<Value = T>
-where
-    T: VariantNames + FromStr<Err = strum::ParseError> + Clone + Send + Sync + 'static,
+/// An enum of the domain: its variants are words, their documentation the meanings.
+pub trait Word:
+    VariantArray + EnumMessage + FromStr<Err = strum::ParseError> + Copy + Into<&'static str>
 {
-    PossibleValuesParser::new(T::VARIANTS).try_map(|word| word.parse::<T>())
+}
+
+impl<T> Word for T where
+    T: VariantArray + EnumMessage + FromStr<Err = strum::ParseError> + Copy + Into<&'static str>
+{
+}
+
+/// Parses an option that is one of an enum's words.
+pub fn parser<T: Word + Send + Sync>() -> impl TypedValueParser<Value = T> {
+    let words = T::VARIANTS.iter().map(|&choice| {
+        let word = PossibleValue::new(choice.into()).aliases(choice.get_serializations());
+        word.help(choice.get_documentation().unwrap_or_default())
+    });
+    PossibleValuesParser::new(words).try_map(|word| word.parse::<T>())
+}
+
+/// Parses one of an enum's words; a wrong one is refused with the right ones.
+///
+/// # Errors
+/// Names the word and all that would do.
+pub fn parse<T: Word>(text: &str) -> Result<T, String> {
+    text.parse().map_err(|_| {
+        let words: Vec<&str> = T::VARIANTS.iter().map(|&choice| choice.into()).collect();
+        format!("`{text}` is none of {}", words.join(", "))
+    })
 }

@@ -7,11 +7,11 @@ use std::sync::Arc;
 use rayon::ThreadPoolBuildError;
 
 use crate::round::{Examiner, Fleet, FleetError, Score};
-use crate::scenario::{ClientKind, ModelKind, PartitionRule, Scenario};
+use crate::scenario::{ClientKind, Scenario};
 use gleaner_learn::data::{self, DataError, Dataset, Samples};
-use gleaner_learn::partition::{self, Partition, PartitionError, Scheme};
+use gleaner_learn::partition::{self, Parameters, Partition, PartitionError, Scheme};
 use gleaner_learn::train::{
-    Cnn, Engine, FixedClient, Kernel, KernelError, Mlp, Model, Objective, Tensor,
+    Engine, FixedClient, Kernel, KernelError, Model, ModelKind, Objective, Tensor,
 };
 
 use super::{FixedFleet, FloatFleet};
@@ -70,11 +70,12 @@ pub enum BuildError {
 /// Names the file that is missing or damaged.
 pub fn load_data(scenario: &Scenario) -> Result<Arc<Dataset>, DataError> {
     let directory = Path::new(&scenario.data.directory);
-    let name = scenario.data.dataset.word();
-    let set = if directory.as_os_str().is_empty() {
-        data::load(name)
-    } else {
-        data::load_files(data::catalogue::find(name)?, directory, name)
+    let dataset = scenario.data.dataset;
+    let set = match dataset.set() {
+        Some(set) if !directory.as_os_str().is_empty() => {
+            data::load_files(set, directory, set.name())
+        }
+        _ => data::load(dataset.into()),
     };
     set.map(Arc::new)
 }
@@ -82,19 +83,12 @@ pub fn load_data(scenario: &Scenario) -> Result<Arc<Dataset>, DataError> {
 /// Returns how a scenario spreads labels over its clients.
 #[must_use]
 pub fn scheme(scenario: &Scenario) -> Scheme {
-    let rule = &scenario.partition;
-    match rule.rule {
-        PartitionRule::Paper => Scheme::Degree {
-            degree: rule.non_iid_degree,
-        },
-        PartitionRule::Iid => Scheme::Iid,
-        PartitionRule::Dirichlet => Scheme::Dirichlet {
-            alpha: rule.dirichlet_alpha,
-        },
-        PartitionRule::Shards => Scheme::Shards {
-            per_client: rule.shards_per_client,
-        },
-    }
+    let partition = &scenario.partition;
+    partition.rule.scheme(&Parameters {
+        degree: partition.non_iid_degree,
+        alpha: partition.dirichlet_alpha,
+        shards: partition.shards_per_client,
+    })
 }
 
 /// Deals the training samples of a scenario.
@@ -170,22 +164,17 @@ pub fn build_around(
 
 fn network(scenario: &Scenario, data: &Dataset) -> Result<Box<dyn Model>, BuildError> {
     let kernel = Kernel::chosen()?;
-    let expected = match scenario.learning.model {
-        ModelKind::Mlp => data::Shape::MNIST.bytes(),
-        ModelKind::Cnn => data::Shape::CIFAR10.bytes(),
-    };
+    let model = scenario.learning.model;
+    let expected = model.images().bytes();
     if data.shape.bytes() != expected {
         return Err(BuildError::Shape {
             dataset: data.name.clone(),
-            model: scenario.learning.model,
+            model,
             found: data.shape.bytes(),
             expected,
         });
     }
-    match scenario.learning.model {
-        ModelKind::Mlp => Ok(Box::new(Mlp::paper(kernel))),
-        ModelKind::Cnn => Ok(Box::new(Cnn::paper(kernel))),
-    }
+    Ok(model.paper(kernel))
 }
 
 fn test_indices(scenario: &Scenario, test: &Samples) -> Vec<u32> {

@@ -1,13 +1,10 @@
 //! `channel-allocate`: fixed epochs; channels go to the clients with the largest weighted
 //! gradient norms, as far as they can meet the deadline there.
 
-use super::{
-    Decision, Policy, View, epochs_at_full_power, heaviest_assignment, importance,
-    with_fixed_epochs,
-};
-use crate::scenario::BaselinePower;
+use super::baseline::{BaselinePower, epochs_at_full_power, importance, with_fixed_epochs};
+use super::{Decision, Policy, View};
 use gleaner_cre::channel::{shannon_rate, upload_latency};
-use gleaner_cre::optim::{Instance, SolveError};
+use gleaner_cre::optim::{Instance, SolveError, heaviest_assignment};
 use gleaner_cre::units::{Bits, Gain, Hertz, Watts, WattsPerHertz};
 
 /// Scheduling by an assignment of channels to gradient norms.

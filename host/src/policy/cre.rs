@@ -1,9 +1,7 @@
 //! `cre`: clients, channels, powers and epochs that minimise the objective of P2.
 
-use super::{Decision, Policy, Promise, View};
-use crate::round::Order;
+use super::{Decision, Order, Policy, Promise, View};
 use gleaner_cre::optim::{Solution, SolveError, Solver};
-use gleaner_learn::aggregate::Averaging;
 
 /// Scheduling by the round problem P2.
 #[derive(Clone, Copy, Debug)]
@@ -42,7 +40,6 @@ impl Policy for Cre {
             .collect();
         Ok(Decision {
             orders,
-            averaging: Averaging::Weighted,
             infeasible: Vec::new(),
             promise: Some(Promise {
                 objective: solution.evaluation.total,

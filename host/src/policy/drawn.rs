@@ -2,7 +2,8 @@
 
 use gleaner_shared::rng::{Purpose, Rng};
 
-use super::{View, epochs_at_full_power};
+use super::View;
+use super::baseline::epochs_at_full_power;
 
 /// A drawn client, its channel, and how many epochs it can finish there.
 #[derive(Clone, Copy, Debug)]

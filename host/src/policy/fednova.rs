@@ -3,12 +3,10 @@
 //! Wang et al., "Tackling the objective inconsistency problem in heterogeneous federated
 //! optimization", 2020.
 
+use super::baseline::{BaselinePower, baseline_power};
 use super::drawn::{Drawn, at_random, on_channels};
-use super::{Decision, Policy, View, baseline_power};
-use crate::round::Order;
-use crate::scenario::BaselinePower;
+use super::{Decision, Order, Policy, View};
 use gleaner_cre::optim::SolveError;
-use gleaner_learn::aggregate::Averaging;
 
 /// Random scheduling with individual epochs.
 #[derive(Clone, Copy, Debug)]
@@ -32,7 +30,6 @@ impl Policy for FedNova {
         };
         Ok(Decision {
             orders: able.iter().map(order).collect(),
-            averaging: Averaging::Normalised,
             infeasible,
             promise: None,
         })

@@ -1,8 +1,8 @@
 //! `importance-aware`: fixed epochs, and client i may only use channel i mod C; each channel
 //! goes to its feasible client with the largest weighted gradient norm.
 
-use super::{Decision, Policy, View, epochs_at_full_power, importance, with_fixed_epochs};
-use crate::scenario::BaselinePower;
+use super::baseline::{BaselinePower, epochs_at_full_power, importance, with_fixed_epochs};
+use super::{Decision, Policy, View};
 use gleaner_cre::optim::SolveError;
 
 /// Scheduling by gradient norms on fixed channels.

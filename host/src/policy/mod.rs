@@ -1,32 +1,115 @@
-//! The six schedulers: one file each, one trait above them.
+//! The schedulers: one file each, one trait above them, one enum that names them.
 //!
 //! A scheduler sees a round's problem and answers with orders. It keeps no state of its own: what
 //! looks like state (whose turn it is, which clients were drawn) follows from seed and round, so
 //! a resumed run decides as the uninterrupted one would have.
 
+mod baseline;
 mod channel_allocate;
 mod cre;
 mod drawn;
 mod fednova;
-mod hungarian;
 mod importance_aware;
 mod random;
 mod round_robin;
 
-use crate::round::Order;
-use crate::scenario::{BaselinePower, Scenario, Scheduler};
-use gleaner_cre::optim::epochs::{epoch_limit, whole_epochs};
-use gleaner_cre::optim::power::least_power;
-use gleaner_cre::optim::{Instance, SolveError, Upload};
-use gleaner_learn::aggregate::Averaging;
+use serde::{Deserialize, Serialize};
+use strum::{Display, EnumMessage, EnumString, IntoStaticStr, VariantArray};
 
+use gleaner_cre::optim::{Instance, SolveError, Solver};
+
+pub use baseline::{BaselinePower, GradientNorms};
 pub use channel_allocate::ChannelAllocate;
 pub use cre::Cre;
 pub use fednova::FedNova;
-pub use hungarian::heaviest_assignment;
 pub use importance_aware::ImportanceAware;
 pub use random::Random;
 pub use round_robin::RoundRobin;
+
+/// Who decides which clients train in a round.
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    Hash,
+    Serialize,
+    Deserialize,
+    Display,
+    EnumMessage,
+    EnumString,
+    IntoStaticStr,
+    VariantArray,
+)]
+#[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
+pub enum Scheduler {
+    /// as many random clients as there are channels, common epochs
+    Random,
+    /// the same number of clients in rotation, common epochs
+    RoundRobin,
+    /// clients, channels, powers and epochs that minimise the round objective P2
+    Cre,
+    /// random clients, each as many epochs as it has time for, normalised averaging
+    #[serde(rename = "fednova")]
+    #[strum(serialize = "fednova")]
+    FedNova,
+    /// channels assigned to the largest weighted gradient norms, fixed epochs
+    ChannelAllocate,
+    /// per fixed channel the client with the largest weighted gradient norm, fixed epochs
+    ImportanceAware,
+}
+
+/// What schedulers can be told; each takes what concerns it.
+#[derive(Clone, Copy, Debug)]
+pub struct Settings {
+    /// How loud the baselines send.
+    pub power: BaselinePower,
+    /// Epochs of the baselines that do not choose them.
+    pub epochs: u32,
+    /// How CRE solves the round problem.
+    pub solver: Solver,
+}
+
+impl Scheduler {
+    /// Returns the scheduler itself.
+    #[must_use]
+    pub fn policy(self, settings: &Settings) -> Box<dyn Policy> {
+        let Settings {
+            power,
+            epochs,
+            solver,
+        } = *settings;
+        match self {
+            Self::Random => Box::new(Random { power }),
+            Self::RoundRobin => Box::new(RoundRobin { power }),
+            Self::Cre => Box::new(Cre::new(solver)),
+            Self::FedNova => Box::new(FedNova { power }),
+            Self::ChannelAllocate => Box::new(ChannelAllocate { power, epochs }),
+            Self::ImportanceAware => Box::new(ImportanceAware { power, epochs }),
+        }
+    }
+
+    /// Says whether it is a baseline, which sends as loud as [`Settings::power`] says.
+    #[must_use]
+    pub const fn is_baseline(self) -> bool {
+        !matches!(self, Self::Cre)
+    }
+}
+
+/// What one participant is told to do.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Order {
+    /// The client.
+    pub client: usize,
+    /// Its uplink channel.
+    pub channel: usize,
+    /// Its transmit power.
+    pub power_w: f64,
+    /// Full-batch gradient steps to take, tau.
+    pub epochs: u32,
+}
 
 /// What a scheduler sees of a round.
 #[derive(Clone, Copy, Debug)]
@@ -46,8 +129,6 @@ pub struct View<'a> {
 pub struct Decision {
     /// Who takes part, in client order.
     pub orders: Vec<Order>,
-    /// How their updates are averaged.
-    pub averaging: Averaging,
     /// Clients that were drawn but cannot finish one epoch before the deadline.
     pub infeasible: Vec<usize>,
     /// What the plan promises, where the scheduler weighs plans.
@@ -81,81 +162,3 @@ pub trait Policy: Send {
         false
     }
 }
-
-/// Returns the scheduler of a scenario.
-#[must_use]
-pub fn of(scenario: &Scenario) -> Box<dyn Policy> {
-    let power = scenario.baselines.power;
-    let epochs = u32::try_from(scenario.baselines.epochs).unwrap_or(u32::MAX);
-    match scenario.run.scheduler {
-        Scheduler::Random => Box::new(Random { power }),
-        Scheduler::RoundRobin => Box::new(RoundRobin { power }),
-        Scheduler::Cre => Box::new(Cre::new(scenario.cre.solver)),
-        Scheduler::FedNova => Box::new(FedNova { power }),
-        Scheduler::ChannelAllocate => Box::new(ChannelAllocate { power, epochs }),
-        Scheduler::ImportanceAware => Box::new(ImportanceAware { power, epochs }),
-    }
-}
-
-/// Returns how many epochs a client can finish on a channel at full power.
-fn epochs_at_full_power(instance: &Instance, client: usize, channel: usize) -> u32 {
-    let upload = Upload {
-        client,
-        channel,
-        power_w: instance.power_max_w,
-    };
-    whole_epochs(epoch_limit(instance, &upload))
-}
-
-/// Returns the power a baseline sends with.
-fn baseline_power(
-    instance: &Instance,
-    rule: BaselinePower,
-    client: usize,
-    channel: usize,
-    epochs: u32,
-) -> f64 {
-    match rule {
-        BaselinePower::Max => instance.power_max_w,
-        BaselinePower::Min => {
-            let slack_s = instance.slack_s(client, f64::from(epochs));
-            least_power(instance, client, channel, slack_s).min(instance.power_max_w)
-        }
-    }
-}
-
-/// Orders the same epochs on every pair of channel and client.
-fn with_fixed_epochs(
-    instance: &Instance,
-    power: BaselinePower,
-    epochs: u32,
-    pairs: impl Iterator<Item = (usize, usize)>,
-) -> Decision {
-    let mut orders: Vec<Order> = pairs
-        .map(|(channel, client)| Order {
-            client,
-            channel,
-            power_w: baseline_power(instance, power, client, channel, epochs),
-            epochs,
-        })
-        .collect();
-    orders.sort_unstable_by_key(|order| order.client);
-    Decision {
-        orders,
-        averaging: Averaging::Weighted,
-        infeasible: Vec::new(),
-        promise: None,
-    }
-}
-
-/// Returns w_i ||grad F_i||, what two baselines rank clients by.
-fn importance(view: &View<'_>) -> Vec<f64> {
-    gleaner_cre::bound::weights(&view.instance.samples)
-        .iter()
-        .zip(view.gradient_norms)
-        .map(|(weight, norm)| weight * norm)
-        .collect()
-}
-
-#[cfg(test)]
-mod tests;

@@ -1,11 +1,9 @@
 //! `random`: as many random clients as there are channels, all with the epochs of the slowest.
 
+use super::baseline::{BaselinePower, baseline_power};
 use super::drawn::{Drawn, at_random, on_channels};
-use super::{Decision, Policy, View, baseline_power};
-use crate::round::Order;
-use crate::scenario::BaselinePower;
+use super::{Decision, Order, Policy, View};
 use gleaner_cre::optim::SolveError;
-use gleaner_learn::aggregate::Averaging;
 
 /// Random scheduling.
 #[derive(Clone, Copy, Debug)]
@@ -39,7 +37,6 @@ pub(super) fn with_common_epochs(
     };
     Decision {
         orders: able.iter().map(order).collect(),
-        averaging: Averaging::Weighted,
         infeasible,
         promise: None,
     }

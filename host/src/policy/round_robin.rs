@@ -1,8 +1,7 @@
 //! `round-robin`: as many clients as there are channels, in rotation.
 
 use super::random::with_common_epochs;
-use super::{Decision, Policy, View};
-use crate::scenario::BaselinePower;
+use super::{BaselinePower, Decision, Policy, View};
 use gleaner_cre::optim::SolveError;
 
 /// Scheduling in rotation.

@@ -130,7 +130,7 @@ pub fn setting(scenario: &Scenario) -> String {
     format!(
         "{} on {}, {} on {}, {}",
         counted(scenario.clients.count, "client"),
-        counted(scenario.link.channels, "channel"),
+        counted(scenario.radio.channels, "channel"),
         scenario.learning.model,
         scenario.data.dataset,
         fleet::scheme(scenario),

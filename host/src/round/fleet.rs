@@ -3,19 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::RoundLog;
-
-/// What one participant is told to do.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Order {
-    /// The client.
-    pub client: usize,
-    /// Its uplink channel.
-    pub channel: usize,
-    /// Its transmit power.
-    pub power_w: f64,
-    /// Full-batch gradient steps to take, tau.
-    pub epochs: u32,
-}
+use crate::policy::Order;
 
 /// What the base station sends in a round.
 #[derive(Clone, Copy, Debug)]

@@ -1,10 +1,11 @@
 //! Before round 1 every client reports once.
 
-use super::fleet::{Broadcast, Order, Question, Reply};
+use super::fleet::{Broadcast, Question, Reply};
 use super::knowledge::{Seen, Trial};
 use super::phase::{Timing, upload_times};
 use super::record::{Absence, ClientState};
 use super::{Engine, EngineError, RoundLog};
+use crate::policy::Order;
 use crate::scenario::Estimates;
 use gleaner_cre::optim::power::least_power;
 

@@ -15,15 +15,14 @@ mod rows;
 pub mod settings;
 mod state;
 
-use crate::policy::{self, Policy};
+use crate::policy::Policy;
 use crate::scenario::Scenario;
 use gleaner_cre::channel::{Emulation, RadioParams};
 use gleaner_cre::optim::SolveError;
 
+pub use crate::policy::Order;
 pub use account::{Account, bill, rest};
-pub use fleet::{
-    Broadcast, Examiner, Fleet, FleetError, Order, Probe, Question, Reply, Score, Update,
-};
+pub use fleet::{Broadcast, Examiner, Fleet, FleetError, Probe, Question, Reply, Score, Update};
 pub use knowledge::{Knowledge, Seen, Trial};
 pub use record::{Absence, ClientRow, ClientState, RoundRow};
 pub use state::State;
@@ -83,8 +82,7 @@ impl<'a> Engine<'a> {
         examiner: &'a dyn Examiner,
         model: Vec<f32>,
     ) -> Self {
-        let rule = settings::divergence_rule(scenario);
-        let state = State::new(model, fleet.samples().len(), rule);
+        let state = State::new(model, fleet.samples().len(), scenario.cre.delta_rule);
         Self::assemble(scenario, fleet, examiner, state)
     }
 
@@ -111,12 +109,12 @@ impl<'a> Engine<'a> {
         let samples = fleet.samples().to_vec();
         let radio = settings::radio(scenario);
         let clients = u32::try_from(samples.len()).unwrap_or(u32::MAX);
-        let emulation = Emulation::new(scenario.run.seed, clients, scenario.link.channels, radio);
+        let emulation = Emulation::new(scenario.run.seed, clients, scenario.radio.channels, radio);
         Self {
             scenario,
             fleet,
             examiner,
-            policy: policy::of(scenario),
+            policy: settings::policy(scenario),
             radio,
             emulation,
             weights: gleaner_cre::bound::weights(&samples),

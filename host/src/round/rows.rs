@@ -5,7 +5,8 @@ use gleaner_shared::energy::RoundRecord;
 use super::account::bill;
 use super::phase::Timing;
 use super::record::{ClientRow, ClientState, RoundRow};
-use super::{Engine, Order, RoundLog, settings};
+use super::{Engine, RoundLog, settings};
+use crate::policy::Order;
 
 impl Engine<'_> {
     /// Returns the row of a round in which nothing happened yet.

@@ -3,12 +3,13 @@
 use gleaner_cre::system::{DeviceParams, RoundParams, System};
 use gleaner_shared::energy::CostModel;
 
-use crate::scenario::{self, Scenario};
-use gleaner_cre::channel::{Fading, FadingKind, RadioParams, epoch_energy, epoch_latency};
-use gleaner_cre::estimate::DivergenceRule;
+use crate::policy::{self, Policy, Scheduler};
+use crate::scenario::Scenario;
+use gleaner_cre::channel::{Fading, RadioParams, epoch_energy, epoch_latency};
 use gleaner_cre::units::{
     Bits, Db, Dbm, Gigahertz, Hertz, Joules, Metres, Seconds, Watts, WattsPerHertz,
 };
+use gleaner_learn::aggregate::Averaging;
 
 /// Returns the system of a scenario: its radio, its devices and what is asked of a round.
 #[must_use]
@@ -36,7 +37,7 @@ pub fn system(scenario: &Scenario) -> System {
 /// Returns the radio of a scenario.
 #[must_use]
 pub fn radio(scenario: &Scenario) -> RadioParams {
-    let (channel, link) = (&scenario.channel, &scenario.link);
+    let (channel, radio) = (&scenario.channel, &scenario.radio);
     RadioParams {
         radius_m: Metres(channel.radius_m),
         carrier_ghz: Gigahertz(channel.carrier_ghz),
@@ -44,27 +45,32 @@ pub fn radio(scenario: &Scenario) -> RadioParams {
         fading: Fading {
             k: channel.rician_k,
             sigma: channel.rician_sigma,
-            kind: match channel.fading {
-                scenario::Fading::Normalised => FadingKind::Normalised,
-                scenario::Fading::Power => FadingKind::Power,
-                scenario::Fading::Amplitude => FadingKind::Amplitude,
-            },
+            kind: channel.fading,
         },
-        downlink_power_w: Watts(link.downlink_power_w),
-        downlink_bandwidth_hz: Hertz(link.downlink_bandwidth_hz),
-        uplink_power_max_w: Dbm(link.max_power_dbm).to_watts(),
-        uplink_bandwidth_hz: Hertz(link.uplink_bandwidth_hz),
-        noise_w_per_hz: WattsPerHertz(Dbm(link.noise_dbm_per_hz).to_watts().0),
+        downlink_power_w: Watts(radio.downlink_power_w),
+        downlink_bandwidth_hz: Hertz(radio.downlink_bandwidth_hz),
+        uplink_power_max_w: Dbm(radio.max_power_dbm).to_watts(),
+        uplink_bandwidth_hz: Hertz(radio.uplink_bandwidth_hz),
+        noise_w_per_hz: WattsPerHertz(Dbm(radio.noise_dbm_per_hz).to_watts().0),
     }
 }
 
-/// Returns the rule by which divergence is measured.
+/// Returns the scheduler of a scenario.
 #[must_use]
-pub fn divergence_rule(scenario: &Scenario) -> DivergenceRule {
-    match scenario.cre.delta_rule {
-        scenario::DeltaRule::Paper => DivergenceRule::Paper,
-        scenario::DeltaRule::Direction => DivergenceRule::Direction,
-        scenario::DeltaRule::Plain => DivergenceRule::Plain,
+pub fn policy(scenario: &Scenario) -> Box<dyn Policy> {
+    scenario.run.scheduler.policy(&policy::Settings {
+        power: scenario.baselines.power,
+        epochs: u32::try_from(scenario.baselines.epochs).unwrap_or(u32::MAX),
+        solver: scenario.cre.solver,
+    })
+}
+
+/// Returns how a scenario's updates are averaged.
+#[must_use]
+pub fn averaging(scenario: &Scenario) -> Averaging {
+    match scenario.run.scheduler {
+        Scheduler::FedNova => Averaging::Normalised,
+        _ => Averaging::Weighted,
     }
 }
 
@@ -96,4 +102,24 @@ pub fn epoch_cost(scenario: &Scenario, samples: u32) -> (f64, f64) {
         samples,
     );
     (time.0, energy.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::epoch_cost;
+    use crate::scenario::resolve;
+
+    #[test]
+    fn several_epochs_of_a_board_fit_its_round_and_cost_what_one_round_brings_or_more() {
+        for (board, watts) in [("rp2040", 0.0825), ("stm32l4r5", 0.04356)] {
+            let scenario = resolve(board, &[]).unwrap();
+            let (seconds, joules) = epoch_cost(&scenario, 1000);
+            assert!((joules / seconds / watts - 1.0).abs() < 1e-3, "{board}");
+            assert!(5.0 * seconds < scenario.device.deadline_s, "{board}");
+            assert!(
+                joules > 0.5 * scenario.device.harvest_j,
+                "{board}: energy binds"
+            );
+        }
+    }
 }

@@ -1,7 +1,9 @@
 //! The engine on clients whose losses are parabolas: everything but the network is real.
 
 use super::*;
-use crate::scenario::{Estimates, Override, Scheduler, resolve};
+use crate::policy::Scheduler;
+use crate::scenario::{Estimates, Override, resolve};
+use strum::VariantArray;
 
 const SAMPLES: [u32; 10] = [900, 1100, 1000, 950, 1050, 870, 1130, 990, 1010, 1000];
 
@@ -80,9 +82,9 @@ impl Examiner for NoTest {
 
 fn scenario(scheduler: Scheduler, estimates: Estimates) -> Scenario {
     let overrides = [
-        Override::new("run.scheduler", scheduler.word()),
+        Override::new("run.scheduler", scheduler.to_string()),
         Override::new("run.rounds", 25),
-        Override::new("cre.estimates", estimates.word()),
+        Override::new("cre.estimates", estimates.to_string()),
     ];
     resolve("paper-mlp", &overrides).unwrap()
 }
@@ -103,7 +105,7 @@ fn run(scenario: &Scenario, mute: Mute) -> (Vec<RoundLog>, State) {
 
 #[test]
 fn training_moves_towards_the_clients_under_every_scheduler() {
-    for &scheduler in Scheduler::ALL {
+    for &scheduler in Scheduler::VARIANTS {
         let (logs, state) = run(&scenario(scheduler, Estimates::Oracle), NOBODY);
         assert_eq!(logs.len(), 25, "{scheduler}");
         assert!(
@@ -115,7 +117,7 @@ fn training_moves_towards_the_clients_under_every_scheduler() {
 
 #[test]
 fn the_rows_add_up_to_rounds_queues_and_balances() {
-    for &scheduler in Scheduler::ALL {
+    for &scheduler in Scheduler::VARIANTS {
         let (logs, state) = run(&scenario(scheduler, Estimates::Uplink), NOBODY);
         let mut queues = [0.0f64; 10];
         let mut balances = [0.0f64; 10];

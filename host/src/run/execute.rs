@@ -97,9 +97,14 @@ pub fn scenario_of(directory: &RunDirectory) -> Result<Scenario, RunError> {
             path: directory.path().to_owned(),
         });
     }
+    let origin = directory.file(RunDirectory::SCENARIO);
+    let text = scenario_text(directory)?;
+    Ok(resolve_text(&text, &origin.display().to_string(), &[])?)
+}
+
+fn scenario_text(directory: &RunDirectory) -> Result<String, RunError> {
     let file = directory.file(RunDirectory::SCENARIO);
-    let text = fs::read_to_string(&file).map_err(RunError::file(&file))?;
-    Ok(resolve_text(&text, &file.display().to_string(), &[])?)
+    fs::read_to_string(&file).map_err(RunError::file(file))
 }
 
 /// Continues the run in a directory from its newest whole checkpoint.
@@ -118,7 +123,7 @@ pub fn resume(
         observer.notice(&format!("passing over a damaged checkpoint: {complaint}"));
     }
     match &checkpoint {
-        Some(found) if found.scenario != sha256(scenario.to_toml().as_bytes()) => {
+        Some(found) if !is_of(found, scenario, directory)? => {
             return Err(RunError::OtherScenario {
                 path: directory.path().to_owned(),
             });
@@ -131,6 +136,20 @@ pub fn resume(
     drive(
         scenario, deployment, directory, threads, checkpoint, observer,
     )
+}
+
+/// Says whether a checkpoint is of this scenario: as it is written today, or as an earlier version
+/// wrote it into the directory.
+fn is_of(
+    checkpoint: &Checkpoint,
+    scenario: &Scenario,
+    directory: &RunDirectory,
+) -> Result<bool, RunError> {
+    if checkpoint.scenario == sha256(scenario.to_toml().as_bytes()) {
+        return Ok(true);
+    }
+    let text = scenario_text(directory)?;
+    Ok(checkpoint.scenario == sha256(text.as_bytes()) && scenario_of(directory)? == *scenario)
 }
 
 fn drive(

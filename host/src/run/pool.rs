@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, PoisonError, mpsc};
 
 use super::{Outcome, RunDirectory, RunError, Silent, execute, outcome_of, resume, scenario_of};
 use crate::fleet::{self, BuildError};
-use crate::scenario::{DatasetKind, Scenario};
-use gleaner_learn::data::{DataError, Dataset};
+use crate::scenario::Scenario;
+use gleaner_learn::data::{DataError, Dataset, DatasetKind};
 
 /// One run to be made.
 #[derive(Clone, Debug)]

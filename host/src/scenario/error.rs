@@ -46,10 +46,10 @@ pub enum ScenarioError {
     #[error("{key} = {value}: {fix}")]
     OutOfRange {
         /// The key, with its section.
-        key: &'static str,
+        key: String,
         /// The value it has.
         value: String,
         /// What it must be instead.
-        fix: &'static str,
+        fix: String,
     },
 }

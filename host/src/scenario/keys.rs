@@ -1,6 +1,7 @@
 //! What is known about every key: unit, meaning, default; and what a misspelt key may have meant.
 
-use super::Scenario;
+use super::range::Range;
+use super::{Scenario, renamed};
 
 /// One key of a scenario.
 #[derive(Clone, Copy, Debug)]
@@ -17,6 +18,8 @@ pub struct Key {
     pub kind: &'static str,
     /// The words it accepts, with their meanings.
     pub choices: fn() -> Vec<(&'static str, &'static str)>,
+    /// The ranges it must keep to, whatever the other keys say.
+    pub ranges: &'static [Range],
 }
 
 impl Key {
@@ -41,6 +44,7 @@ impl Key {
 /// Finds a key by `section.name`, or by its bare name if only one section has it.
 #[must_use]
 pub fn find(path: &str) -> Option<Key> {
+    let path = &*renamed::key(path);
     let mut matches = Scenario::keys().filter(|key| key.path() == path || key.name == path);
     let first = matches.next()?;
     matches.next().is_none().then_some(first)

@@ -9,23 +9,23 @@ mod emit;
 mod error;
 pub mod keys;
 mod preset;
+pub mod range;
+mod renamed;
 mod resolve;
 mod section;
 mod sections;
 mod validate;
 pub mod value;
 
+use gleaner_learn::train::ModelKind;
 use serde::{Deserialize, Serialize};
 
-pub use choices::{
-    BaselinePower, ClientKind, DatasetKind, DeltaRule, Estimates, Fading, GradientNorms, ModelBits,
-    ModelKind, PartitionRule, Scheduler,
-};
+pub use choices::{ClientKind, Estimates, ModelBits};
 pub use error::ScenarioError;
 pub use preset::{PRESETS, Preset};
 pub use resolve::{Override, resolve, resolve_text};
 pub use sections::{
-    Baselines, Channel, Clients, Cre, Data, Device, Learning, Link, Partition, Run,
+    Baselines, Channel, Clients, Cre, Data, Device, Learning, Partition, Radio, Run,
 };
 
 /// Everything a run depends on.
@@ -44,8 +44,8 @@ pub struct Scenario {
     pub learning: Learning,
     /// Propagation.
     pub channel: Channel,
-    /// The radio.
-    pub link: Link,
+    /// The radio of both ends.
+    pub radio: Radio,
     /// Computing and energy of a client.
     pub device: Device,
     /// The CRE scheduler.
@@ -64,7 +64,7 @@ impl Scenario {
             Partition::KEYS,
             Learning::KEYS,
             Channel::KEYS,
-            Link::KEYS,
+            Radio::KEYS,
             Device::KEYS,
             Cre::KEYS,
             Baselines::KEYS,
@@ -96,7 +96,7 @@ impl Scenario {
     /// Returns the number of bits of one model transfer.
     #[must_use]
     pub fn model_bits(&self) -> f64 {
-        match (self.learning.model, self.link.model_bits) {
+        match (self.learning.model, self.radio.model_bits) {
             (ModelKind::Mlp, _) => 318_080.0,
             (ModelKind::Cnn, ModelBits::Paper) => 3_781_200.0,
             (ModelKind::Cnn, ModelBits::Actual) => 8.0 * 576_778.0,

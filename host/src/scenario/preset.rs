@@ -39,23 +39,3 @@ pub const PRESETS: &[Preset] = &[
         toml: include_str!("presets/stm32l4r5.toml"),
     },
 ];
-
-#[cfg(test)]
-mod tests {
-    use crate::round::settings::epoch_cost;
-    use crate::scenario::resolve;
-
-    #[test]
-    fn several_epochs_of_a_board_fit_its_round_and_cost_what_one_round_brings_or_more() {
-        for (board, watts) in [("rp2040", 0.0825), ("stm32l4r5", 0.04356)] {
-            let scenario = resolve(board, &[]).unwrap();
-            let (seconds, joules) = epoch_cost(&scenario, 1000);
-            assert!((joules / seconds / watts - 1.0).abs() < 1e-3, "{board}");
-            assert!(5.0 * seconds < scenario.device.deadline_s, "{board}");
-            assert!(
-                joules > 0.5 * scenario.device.harvest_j,
-                "{board}: energy binds"
-            );
-        }
-    }
-}

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use toml::de::DeTable;
 
-use super::{PRESETS, Scenario, ScenarioError, keys};
+use super::{PRESETS, Scenario, ScenarioError, keys, renamed};
 
 /// One `--set section.key=value`.
 #[derive(Clone, Debug, PartialEq)]
@@ -162,7 +162,7 @@ fn place(text: &str, origin: &str, section: &str, name: &str) -> String {
         let (section, entries) = table
             .get_ref()
             .iter()
-            .find(|(key, _)| key.get_ref() == section)?;
+            .find(|(key, _)| renamed::section(key.get_ref()) == section)?;
         let key = entries
             .get_ref()
             .as_table()
@@ -184,24 +184,25 @@ fn merge(
     place: impl Fn(&str, &str) -> String,
 ) -> Result<(), ScenarioError> {
     for (section, entries) in patch {
+        let section = renamed::section(&section);
         let toml::Value::Table(entries) = entries else {
-            return Err(unknown(&place(&section, ""), &section));
+            return Err(unknown(&place(section, ""), section));
         };
-        let Some(known) = base.get_mut(&section).and_then(toml::Value::as_table_mut) else {
+        let Some(known) = base.get_mut(section).and_then(toml::Value::as_table_mut) else {
             let first = entries.keys().next().map_or("", String::as_str);
             return Err(unknown(
-                &place(&section, first),
+                &place(section, first),
                 &format!("{section}.{first}"),
             ));
         };
         for (name, value) in entries {
             let path = format!("{section}.{name}");
             let (Some(slot), Some(key)) = (known.get_mut(&name), keys::find(&path)) else {
-                return Err(unknown(&place(&section, &name), &path));
+                return Err(unknown(&place(section, &name), &path));
             };
             *slot = adapt(slot, value, &(key.choices)()).map_err(|(value, wanted)| {
                 ScenarioError::Syntax {
-                    origin: place(&section, &name),
+                    origin: place(section, &name),
                     message: format!("{path} = {value}: {wanted} is expected"),
                 }
             })?;
@@ -238,7 +239,7 @@ fn adapt(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scenario::Scheduler;
+    use crate::policy::Scheduler;
 
     fn message(text: &str) -> String {
         resolve_text(text, "lab.toml", &[])

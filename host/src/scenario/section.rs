@@ -1,14 +1,14 @@
-//! The macro behind every `[section]`: one declaration gives the struct, its defaults and the
-//! documentation that `gleaner config explain` prints, so the three cannot drift apart.
+//! The macro behind every `[section]`: one declaration gives the struct, its defaults, its
+//! ranges and the documentation that `gleaner config explain` prints, so they cannot drift apart.
 
-/// Declares one section of the scenario.
+/// Declares one section of the scenario: every key with its default, unit and ranges.
 macro_rules! section {
     (
         $(#[doc = $about:literal])+
         $name:ident as $section:literal {
             $(
                 $(#[doc = $doc:literal])+
-                $key:ident: $type:ty = $default:expr, $unit:literal;
+                $key:ident: $type:ty = $default:expr, $unit:literal $(, $range:expr)*;
             )+
         }
     ) => {
@@ -38,6 +38,7 @@ macro_rules! section {
                     doc: concat!($($doc),+).trim_ascii(),
                     kind: <$type as $crate::scenario::value::Value>::KIND,
                     choices: <$type as $crate::scenario::value::Value>::choices,
+                    ranges: &[$($range),*],
                 },)+
             ];
         }

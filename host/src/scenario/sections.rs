@@ -1,11 +1,15 @@
 //! The sections of a scenario; defaults are the preset `paper-mlp`.
 
-use super::choices::{
-    BaselinePower, ClientKind, DatasetKind, DeltaRule, Estimates, Fading, GradientNorms, ModelBits,
-    ModelKind, PartitionRule, Scheduler,
-};
+use super::choices::{ClientKind, Estimates, ModelBits};
+use super::range::Range::{AtLeast, AtMost, Finite, NotNegative, Positive, Within};
 use super::section::section;
+use crate::policy::{BaselinePower, GradientNorms, Scheduler};
+use gleaner_cre::channel::FadingKind;
+use gleaner_cre::estimate::DivergenceRule;
 use gleaner_cre::optim::Solver;
+use gleaner_learn::data::DatasetKind;
+use gleaner_learn::partition::Rule;
+use gleaner_learn::train::ModelKind;
 
 section!(
     /// How long a run is, and what makes it different from the next.
@@ -13,11 +17,11 @@ section!(
         /// Seed of every random stream of the run.
         seed: u64 = 0, "";
         /// Communication rounds.
-        rounds: usize = 200, "";
+        rounds: usize = 200, "", AtLeast(1);
         /// Who decides which clients train.
         scheduler: Scheduler = Scheduler::Cre, "";
         /// Rounds between evaluations on the test set; the last round is always evaluated.
-        evaluate_every: usize = 1, "rounds";
+        evaluate_every: usize = 1, "rounds", AtLeast(1);
         /// Rounds between checkpoints; 0 writes none.
         checkpoint_every: usize = 10, "rounds";
     }
@@ -27,7 +31,7 @@ section!(
     /// The clients.
     Clients as "clients" {
         /// Number of clients U.
-        count: usize = 10, "";
+        count: usize = 10, "", AtLeast(1);
         /// What simulated clients compute with.
         kind: ClientKind = ClientKind::Float, "";
     }
@@ -49,17 +53,17 @@ section!(
     /// How images are dealt to clients.
     Partition as "partition" {
         /// The rule of dealing.
-        rule: PartitionRule = PartitionRule::Paper, "";
+        rule: Rule = Rule::Paper, "";
         /// Non-IID degree d: share of a client's samples that come from its own class (rule `paper`).
-        non_iid_degree: f64 = 0.4, "";
+        non_iid_degree: f64 = 0.4, "", Within(0.0, 1.0);
         /// Mean of the number of samples D_i of a client.
-        mean_samples: f64 = 1000.0, "samples";
+        mean_samples: f64 = 1000.0, "samples", Positive;
         /// Standard deviation sigma of D_i.
-        std_samples: f64 = 100.0, "samples";
+        std_samples: f64 = 100.0, "samples", NotNegative;
         /// Concentration of the class proportions (rule `dirichlet`).
-        dirichlet_alpha: f64 = 0.5, "";
+        dirichlet_alpha: f64 = 0.5, "", Positive;
         /// Label-sorted shards each client receives (rule `shards`).
-        shards_per_client: usize = 2, "";
+        shards_per_client: usize = 2, "", AtLeast(1);
     }
 );
 
@@ -69,7 +73,7 @@ section!(
         /// The network that is trained.
         model: ModelKind = ModelKind::Mlp, "";
         /// Learning rate eta of full-batch gradient descent.
-        learning_rate: f64 = 0.01, "";
+        learning_rate: f64 = 0.01, "", Positive;
     }
 );
 
@@ -77,35 +81,36 @@ section!(
     /// Propagation between base station and clients.
     Channel as "channel" {
         /// Radius of the disc in which clients stand.
-        radius_m: f64 = 500.0, "m";
+        radius_m: f64 = 500.0, "m", Positive;
         /// Carrier frequency nu.
-        carrier_ghz: f64 = 2.4, "GHz";
+        carrier_ghz: f64 = 2.4, "GHz", Positive;
         /// Antenna gain on top of the path loss.
-        antenna_gain_db: f64 = 65.0, "dB";
+        antenna_gain_db: f64 = 65.0, "dB", Finite;
         /// What multiplies the path loss.
-        fading: Fading = Fading::Normalised, "";
+        fading: FadingKind = FadingKind::Normalised, "";
         /// Rician K: power of the direct path over that of the scattered ones.
-        rician_k: f64 = 4.0, "";
+        rician_k: f64 = 4.0, "", NotNegative;
         /// Rician sigma of the scattered paths.
-        rician_sigma: f64 = 1.0, "";
+        rician_sigma: f64 = 1.0, "", Positive;
     }
 );
 
 section!(
     /// The radio of both ends.
-    Link as "link" {
+    Radio as "radio" {
+        // Every client has a gain on every channel in memory, hence the upper limit.
         /// Uplink channels C; each carries at most one client a round.
-        channels: usize = 3, "";
+        channels: usize = 3, "", AtLeast(1), AtMost(10_000);
         /// Bandwidth of one uplink channel.
-        uplink_bandwidth_hz: f64 = 1e6, "Hz";
+        uplink_bandwidth_hz: f64 = 1e6, "Hz", Positive;
         /// Bandwidth of the broadcast.
-        downlink_bandwidth_hz: f64 = 20e6, "Hz";
+        downlink_bandwidth_hz: f64 = 20e6, "Hz", Positive;
         /// Power of the broadcast.
-        downlink_power_w: f64 = 1.0, "W";
+        downlink_power_w: f64 = 1.0, "W", Positive;
         /// Largest power of a client.
-        max_power_dbm: f64 = 23.0, "dBm";
+        max_power_dbm: f64 = 23.0, "dBm", Finite;
         /// Noise density N0.
-        noise_dbm_per_hz: f64 = -174.0, "dBm/Hz";
+        noise_dbm_per_hz: f64 = -174.0, "dBm/Hz", Finite;
         /// Length of one model transfer.
         model_bits: ModelBits = ModelBits::Paper, "";
     }
@@ -115,15 +120,15 @@ section!(
     /// Computing and energy of a client.
     Device as "device" {
         /// Processor cycles b per sample and epoch.
-        cycles_per_sample: f64 = 100.0, "cycles";
+        cycles_per_sample: f64 = 100.0, "cycles", Positive;
         /// Processor clock f.
-        frequency_hz: f64 = 5e8, "Hz";
+        frequency_hz: f64 = 5e8, "Hz", Positive;
         /// Energy coefficient alpha: one cycle costs alpha f^2 joules.
-        energy_coefficient: f64 = 1e-26, "J s^2";
+        energy_coefficient: f64 = 1e-26, "J s^2", Positive;
         /// Energy E_add harvested by every client in every round.
-        harvest_j: f64 = 0.4e-3, "J";
+        harvest_j: f64 = 0.4e-3, "J", NotNegative;
         /// Deadline T_max of a round, from broadcast to upload.
-        deadline_s: f64 = 0.01, "s";
+        deadline_s: f64 = 0.01, "s", Positive;
     }
 );
 
@@ -131,17 +136,17 @@ section!(
     /// The CRE scheduler.
     Cre as "cre" {
         /// Lyapunov factor V: the weight of learning against energy.
-        v: f64 = 0.001, "";
+        v: f64 = 0.001, "", NotNegative;
         /// B_1 of the loss bound; a tuning knob, see docs/simulation.md.
-        b1: f64 = 0.3, "";
+        b1: f64 = 0.3, "", Positive;
         /// Loss F* of the best model.
-        best_loss: f64 = 0.0, "";
+        best_loss: f64 = 0.0, "", Finite;
         /// Energies inside the objective are divided by this before squaring.
-        energy_unit_j: f64 = 1.0, "J";
+        energy_unit_j: f64 = 1.0, "J", Positive;
         /// How the round problem is solved.
         solver: Solver = Solver::Auto, "";
         /// How the divergence of a client's data is measured.
-        delta_rule: DeltaRule = DeltaRule::Direction, "";
+        delta_rule: DivergenceRule = DivergenceRule::Direction, "";
         /// Where rho, beta, delta and the loss gap come from.
         estimates: Estimates = Estimates::Oracle, "";
     }
@@ -155,6 +160,6 @@ section!(
         /// When gradient norms are measured (`channel-allocate`, `importance-aware`).
         gradient_norms: GradientNorms = GradientNorms::Fresh, "";
         /// Fixed epochs of `channel-allocate` and `importance-aware`.
-        epochs: usize = 3, "epochs";
+        epochs: usize = 3, "epochs", AtLeast(1);
     }
 );

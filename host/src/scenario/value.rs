@@ -1,5 +1,8 @@
 //! What a scenario value may be: numbers, text, and choices that list themselves.
 
+use super::choices::{ClientKind, Estimates, ModelBits};
+use crate::policy;
+
 /// A type a scenario key can have.
 pub trait Value {
     /// How the type is called in `gleaner config explain`.
@@ -29,7 +32,20 @@ macro_rules! values {
     )+};
 }
 
-values!(gleaner_cre::optim::Solver);
+values!(
+    gleaner_cre::channel::FadingKind,
+    gleaner_cre::estimate::DivergenceRule,
+    gleaner_cre::optim::Solver,
+    gleaner_learn::data::DatasetKind,
+    gleaner_learn::partition::Rule,
+    gleaner_learn::train::ModelKind,
+    policy::BaselinePower,
+    policy::GradientNorms,
+    policy::Scheduler,
+    ClientKind,
+    Estimates,
+    ModelBits,
+);
 
 impl Value for f64 {
     const KIND: &'static str = "number";
@@ -46,63 +62,3 @@ impl Value for usize {
 impl Value for String {
     const KIND: &'static str = "text";
 }
-
-/// Declares an enum whose variants have a spelling and a meaning, both readable at run time.
-macro_rules! choice {
-    (
-        $(#[$meta:meta])*
-        $name:ident {
-            $( $variant:ident = $word:literal, $meaning:literal; )+
-        }
-    ) => {
-        $(#[$meta])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
-        pub enum $name {
-            $(
-                #[doc = $meaning]
-                #[serde(rename = $word)]
-                $variant,
-            )+
-        }
-
-        impl $name {
-            /// Every variant, in the order of the documentation.
-            pub const ALL: &'static [Self] = &[$(Self::$variant),+];
-
-            /// Returns the spelling used in scenarios and on the command line.
-            #[must_use]
-            pub const fn word(self) -> &'static str {
-                match self {
-                    $(Self::$variant => $word,)+
-                }
-            }
-        }
-
-        impl $crate::scenario::value::Value for $name {
-            const KIND: &'static str = "choice";
-
-            fn choices() -> Vec<(&'static str, &'static str)> {
-                vec![$(($word, $meaning)),+]
-            }
-        }
-
-        impl std::fmt::Display for $name {
-            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.pad(self.word())
-            }
-        }
-
-        impl std::str::FromStr for $name {
-            type Err = String;
-
-            fn from_str(text: &str) -> Result<Self, String> {
-                Self::ALL.iter().copied().find(|choice| choice.word() == text).ok_or_else(|| {
-                    let words: Vec<&str> = Self::ALL.iter().map(|choice| choice.word()).collect();
-                    format!("`{text}` is none of {}", words.join(", "))
-                })
-            }
-        }
-    };
-}
-
-pub(crate) use choice;

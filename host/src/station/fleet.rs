@@ -11,7 +11,7 @@ use gleaner_shared::mlp::{PaperParams, Width};
 use gleaner_shared::units::{Micros, NanoWatts, PicoJoules};
 use gleaner_shared::wire::message::{self as wire, ModelHash, Report, RoundMark};
 use serde::{Deserialize, Serialize};
-use strum::{Display, EnumString, VariantNames};
+use strum::{Display, EnumMessage, EnumString, IntoStaticStr, VariantArray};
 use tokio::runtime::Runtime;
 
 use super::Handle;
@@ -25,13 +25,25 @@ use crate::round::{
 };
 
 /// Whether the lines take as long as the modelled radio would.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Display, EnumString, VariantNames)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    Display,
+    EnumMessage,
+    EnumString,
+    IntoStaticStr,
+    VariantArray,
+)]
 #[strum(serialize_all = "kebab-case")]
 pub enum Pace {
-    /// As fast as the lines are.
+    /// as fast as the lines are
     #[default]
     Fast,
-    /// Each transfer takes at least its modelled airtime.
+    /// each transfer takes at least its modelled airtime
     Real,
 }
 

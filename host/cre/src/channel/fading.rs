@@ -2,18 +2,34 @@
 
 use gleaner_shared::rng::Rng;
 use serde::{Deserialize, Serialize};
+use strum::{Display, EnumMessage, EnumString, IntoStaticStr, VariantArray};
 
 use crate::units::Gain;
 
-/// What the drawn Rician variable stands for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// What multiplies the path loss: which function of the drawn Rician variable.
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    Hash,
+    Serialize,
+    Deserialize,
+    Display,
+    EnumMessage,
+    EnumString,
+    IntoStaticStr,
+    VariantArray,
+)]
 #[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
 pub enum FadingKind {
-    /// The power x^2 + y^2, mean 2 sigma^2 (K + 1).
-    Power,
-    /// The power divided by its mean.
+    /// Rician power divided by its mean
     Normalised,
-    /// The amplitude, the square root of the power.
+    /// Rician power, mean 2 sigma^2 (K + 1)
+    Power,
+    /// Rician amplitude
     Amplitude,
 }
 

@@ -1,30 +1,78 @@
 //! How far each client's gradient is from everybody's: the three rules for delta_i.
 
 use serde::{Deserialize, Serialize};
+use strum::{Display, EnumMessage, EnumString, FromRepr, IntoStaticStr, VariantArray};
 
 use super::{average, distance, norm, norm_of};
 
-/// Which rule.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+/// How the divergence delta of a client's data is measured: Eq. (17c) as printed, its direction
+/// part alone, or the plain distance of Assumption 4.
+///
+/// Deviation: the printed bias, common to all clients, makes all delta_i nearly equal, which fixes
+/// the choice of clients it was added to free; so the direction part alone is the default.
+///
+/// The numbers stand for the rules in saved states.
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    Default,
+    Hash,
+    Serialize,
+    Deserialize,
+    Display,
+    EnumMessage,
+    EnumString,
+    FromRepr,
+    IntoStaticStr,
+    VariantArray,
+)]
+#[repr(u8)]
 #[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
 pub enum DivergenceRule {
-    /// Eq. (17c) as printed: the direction part plus a bias common to all clients.
-    Paper,
-    /// The direction part alone.
-    ///
-    /// Deviation: the printed bias makes all delta_i nearly equal, which fixes the choice of
-    /// clients it was added to free; so this is the default.
+    /// distance of the client's gradient, scaled to the global norm, from the global gradient
     #[default]
-    Direction,
-    /// The plain distance of Assumption 4.
-    Plain,
+    Direction = 1,
+    /// the printed rule: the direction part plus a common running maximum of norm differences
+    Paper = 0,
+    /// distance of the client's gradient from the global gradient
+    Plain = 2,
 }
 
 /// Estimates delta_i round by round.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Divergence {
+    #[serde(with = "number")]
     rule: DivergenceRule,
     bias: f64,
+}
+
+/// A rule as its number.
+mod number {
+    use serde::de::{Deserialize, Deserializer, Error, Unexpected};
+    use serde::ser::Serializer;
+
+    use super::DivergenceRule;
+
+    pub(super) fn serialize<S: Serializer>(
+        rule: &DivergenceRule,
+        to: S,
+    ) -> Result<S::Ok, S::Error> {
+        to.serialize_u8(*rule as u8)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        from: D,
+    ) -> Result<DivergenceRule, D::Error> {
+        let number = u8::deserialize(from)?;
+        DivergenceRule::from_repr(number).ok_or_else(|| {
+            let found = Unexpected::Unsigned(u64::from(number));
+            D::Error::invalid_value(found, &"the number of a divergence rule")
+        })
+    }
 }
 
 impl Divergence {
@@ -112,11 +160,7 @@ mod tests {
 
     #[test]
     fn a_zero_gradient_gives_no_nan() {
-        for rule in [
-            DivergenceRule::Paper,
-            DivergenceRule::Direction,
-            DivergenceRule::Plain,
-        ] {
+        for &rule in DivergenceRule::VARIANTS {
             let zero = vec![vec![0.0, 0.0], vec![0.0, 0.0]];
             assert_eq!(
                 Divergence::new(rule).estimate(&[0.5, 0.5], &zero),

@@ -15,11 +15,41 @@ pub(crate) struct Matcher {
     parent: Vec<usize>,
     open: Vec<usize>,
     closed: Vec<usize>,
+    ties: Ties,
     /// Cells of cost tables looked at so far, over all calls.
     pub(crate) cells: u64,
 }
 
 const NONE: usize = usize::MAX;
+
+/// Which of several matchings that cost the same is found.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Ties {
+    /// Of equally near columns a free one is taken: the search ends sooner.
+    #[default]
+    Free,
+    /// The first one is taken, and any row's right to abstain will do: a pair that costs nothing
+    /// is made, and stays with the row that had it first.
+    First,
+}
+
+/// Returns for every row the column it takes, or `None`, so that the total worth is largest.
+///
+/// `worth[row][column]` is `None` where the pair is forbidden; worths are not negative. Of equal
+/// columns the first is taken, even where it is worth nothing.
+#[must_use]
+pub fn heaviest_assignment(worth: &[Vec<Option<f64>>]) -> Vec<Option<usize>> {
+    let columns = worth.first().map_or(0, Vec::len);
+    let mut matcher = Matcher {
+        ties: Ties::First,
+        ..Matcher::default()
+    };
+    let cost = |row: usize, column: usize| worth[row][column].map_or(f64::INFINITY, |worth| -worth);
+    matcher.solve(worth.len(), columns, cost);
+    (0..worth.len())
+        .map(|row| matcher.column_of(row, columns))
+        .collect()
+}
 
 impl Matcher {
     /// Solves for `rows` x `columns` costs, infinite where forbidden, and returns the minimum.
@@ -89,7 +119,7 @@ impl Matcher {
             for (at, &column) in self.open.iter().enumerate() {
                 let edge = if column < columns {
                     cost(row, column)
-                } else if column == columns + row {
+                } else if self.ties == Ties::First || column == columns + row {
                     0.0
                 } else {
                     f64::INFINITY
@@ -99,10 +129,12 @@ impl Matcher {
                     self.distance[column] = candidate;
                     self.parent[column] = row;
                 }
-                // A free column first among equals: the path ends sooner.
                 let found = self.distance[column];
-                let free = self.row_of_column[column] == NONE;
-                if found < best || (found == best && free && best_at != NONE) {
+                let preferred = || match self.ties {
+                    Ties::Free => self.row_of_column[column] == NONE,
+                    Ties::First => column < self.open[best_at],
+                };
+                if found < best || (found == best && best_at != NONE && preferred()) {
                     (best, best_at) = (found, at);
                 }
             }
@@ -173,5 +205,68 @@ mod tests {
             let found = matcher.solve(rows, columns, |r, c| costs[r][c]);
             assert!((found - brute(0, rows, 0, columns, &costs)).abs() < 1e-12);
         }
+    }
+
+    fn total(worth: &[Vec<Option<f64>>], taken: &[Option<usize>]) -> f64 {
+        taken
+            .iter()
+            .enumerate()
+            .filter_map(|(row, column)| worth[row][(*column)?])
+            .sum()
+    }
+
+    fn brute_force(worth: &[Vec<Option<f64>>], row: usize, used: &mut Vec<bool>) -> f64 {
+        if row == worth.len() {
+            return 0.0;
+        }
+        let mut best = brute_force(worth, row + 1, used);
+        for column in 0..used.len() {
+            if let (false, Some(value)) = (used[column], worth[row][column]) {
+                used[column] = true;
+                best = best.max(value + brute_force(worth, row + 1, used));
+                used[column] = false;
+            }
+        }
+        best
+    }
+
+    #[test]
+    fn finds_the_heaviest_assignment_among_all() {
+        let mut rng = Rng::stream(1, Purpose::Synthetic, 0, 0);
+        for _ in 0..300 {
+            let (rows, columns) = (1 + rng.below(4) as usize, 1 + rng.below(6) as usize);
+            let worth: Vec<Vec<Option<f64>>> = (0..rows)
+                .map(|_| {
+                    (0..columns)
+                        .map(|_| (rng.below(4) > 0).then(|| rng.uniform()))
+                        .collect()
+                })
+                .collect();
+            let taken = heaviest_assignment(&worth);
+            let best = brute_force(&worth, 0, &mut vec![false; columns]);
+            assert!((total(&worth, &taken) - best).abs() < 1e-12);
+            let mut columns: Vec<usize> = taken.into_iter().flatten().collect();
+            let assigned = columns.len();
+            columns.sort_unstable();
+            columns.dedup();
+            assert_eq!(columns.len(), assigned, "a column was given twice");
+        }
+    }
+
+    #[test]
+    fn a_row_with_nothing_allowed_stays_empty() {
+        assert_eq!(
+            heaviest_assignment(&[vec![None, None], vec![Some(1.0), None]]),
+            [None, Some(0)]
+        );
+    }
+
+    #[test]
+    fn a_pair_worth_nothing_is_made_and_the_first_row_keeps_it() {
+        let nothing = vec![Some(0.0)];
+        assert_eq!(
+            heaviest_assignment(&[nothing.clone(), nothing]),
+            [Some(0), None]
+        );
     }
 }

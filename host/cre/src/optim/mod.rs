@@ -22,6 +22,7 @@ mod random;
 mod solver;
 mod table;
 
+pub use assignment::heaviest_assignment;
 pub use instance::{Instance, InstanceError};
 pub use objective::{Evaluation, evaluate, nobody_objective, slope_by_epochs};
 pub use plan::{Plan, Solution, Upload};

@@ -1,7 +1,7 @@
 //! The solvers by name, and the one entrance to them.
 
 use serde::{Deserialize, Serialize};
-use strum::{Display, EnumMessage, EnumString, IntoStaticStr, VariantArray, VariantNames};
+use strum::{Display, EnumMessage, EnumString, IntoStaticStr, VariantArray};
 use thiserror::Error;
 
 use super::large::{self, Effort};
@@ -23,7 +23,6 @@ use super::{Instance, InstanceError, Solution, anneal, check, exact, nobody_obje
     EnumString,
     IntoStaticStr,
     VariantArray,
-    VariantNames,
 )]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]

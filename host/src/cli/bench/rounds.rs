@@ -4,13 +4,14 @@ use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use crate::cli::word;
 use gleaner_cre::optim::SolveError;
 use gleaner_host::fleet;
-use gleaner_host::policy::{self, Decision, Policy, View};
+use gleaner_host::policy::{Decision, Policy, Scheduler, View};
 use gleaner_host::report::table::Table;
-use gleaner_host::round::Engine;
+use gleaner_host::round::{Engine, settings};
 use gleaner_host::run::thread_count;
-use gleaner_host::scenario::{Override, Scenario, Scheduler, resolve};
+use gleaner_host::scenario::{Override, Scenario, resolve};
 
 /// What to measure.
 #[derive(Debug, clap::Args)]
@@ -25,7 +26,7 @@ pub struct Args {
     #[arg(long, value_delimiter = ',', default_values_t = [20, 40, 80, 160])]
     rounds: Vec<usize>,
     /// The schedulers to measure.
-    #[arg(long, value_delimiter = ',', default_value = "random,cre")]
+    #[arg(long, value_delimiter = ',', default_value = "random,cre", value_parser = word::parser::<Scheduler>())]
     schedulers: Vec<Scheduler>,
     /// Threads that train; 0 means one per processor.
     #[arg(long, default_value_t = 0)]
@@ -63,7 +64,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
             );
             table.row(vec![
                 clients.to_string(),
-                scenario.link.channels.to_string(),
+                scenario.radio.channels.to_string(),
                 format!("{:.2}", 1e3 * (scheduling_s + rest_s)),
                 format!("{:.2}", 1e3 * scheduling_s),
                 format!("{:.0}", 1e6 * rest_s / clients as f64),
@@ -100,11 +101,11 @@ impl Args {
         Ok(resolve(
             "paper-mlp",
             &[
-                Override::new("run.scheduler", scheduler.word()),
+                Override::new("run.scheduler", scheduler.to_string()),
                 Override::new("run.rounds", whole(rounds)),
                 Override::new("run.evaluate_every", whole(rounds)),
                 Override::new("clients.count", whole(clients)),
-                Override::new("link.channels", whole(channels)),
+                Override::new("radio.channels", whole(channels)),
                 Override::new("partition.rule", "iid"),
                 Override::new("partition.mean_samples", 36.0),
                 Override::new("partition.std_samples", 0.0),
@@ -128,7 +129,7 @@ fn measure(scenario: &Scenario, threads: usize) -> anyhow::Result<Vec<Round>> {
     let model = deployment.model.clone();
     let clock = Arc::default();
     let policy = Timed {
-        policy: policy::of(scenario),
+        policy: settings::policy(scenario),
         clock: Arc::clone(&clock),
     };
     let mut engine = Engine::new(

@@ -145,10 +145,12 @@ impl BarChart {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::policy::Scheduler;
+    use strum::VariantArray;
 
     #[test]
     fn every_scheduler_is_named_below_its_bar() {
-        let bars = crate::scenario::Scheduler::ALL.iter().map(|name| BarGroup {
+        let bars = Scheduler::VARIANTS.iter().map(|name| BarGroup {
             label: name.to_string(),
             parts: vec![1.0],
             reference: None,
@@ -163,7 +165,7 @@ mod tests {
             note: String::new(),
         }
         .render();
-        for name in crate::scenario::Scheduler::ALL {
+        for name in Scheduler::VARIANTS {
             assert!(svg.contains(&format!(">{name}</text>")), "{name}");
         }
     }

@@ -1,9 +1,10 @@
 //! Phase 4: the next global model, and what the base station learns on the way.
 
 use super::{Collected, Delivery, Planned};
-use crate::round::fleet::{Order, Question};
+use crate::policy::Order;
+use crate::round::fleet::Question;
 use crate::round::knowledge::Seen;
-use crate::round::{Engine, EngineError};
+use crate::round::{Engine, EngineError, settings};
 use crate::scenario::Estimates;
 use gleaner_learn::aggregate::{Contribution, aggregate};
 
@@ -45,7 +46,7 @@ impl Engine<'_> {
         let next = aggregate(
             &self.state.model,
             &contributions,
-            planned.decision.averaging,
+            settings::averaging(self.scenario),
         );
         if next.iter().any(|parameter| !parameter.is_finite()) {
             let rate = self.scenario.learning.learning_rate;

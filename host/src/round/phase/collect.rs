@@ -1,7 +1,8 @@
 //! Phases 2 and 3: the broadcast, and what comes back in time.
 
 use super::Planned;
-use crate::round::fleet::{Broadcast, Order, Reply, Update};
+use crate::policy::Order;
+use crate::round::fleet::{Broadcast, Reply, Update};
 use crate::round::record::ClientState;
 use crate::round::{Engine, EngineError};
 use crate::scenario::Estimates;

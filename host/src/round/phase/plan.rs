@@ -1,9 +1,8 @@
 //! Phase 1: the state of the channels, the round's problem, and the scheduler's decision.
 
-use crate::policy::{Decision, View};
+use crate::policy::{Decision, GradientNorms, View};
 use crate::round::fleet::Question;
 use crate::round::{Engine, EngineError, settings};
-use crate::scenario::GradientNorms;
 use gleaner_cre::bound::LossBound;
 use gleaner_cre::channel::RoundState;
 use gleaner_cre::optim::Instance;
@@ -57,7 +56,7 @@ impl Engine<'_> {
         let (epoch_s, epoch_j) = costs.unzip();
         let model_bits = settings::model_bits(scenario);
         Instance {
-            channels: scenario.link.channels,
+            channels: scenario.radio.channels,
             samples: self.samples.clone(),
             gain: gains.uplink.clone(),
             downlink_s: self.radio.downlink_time(gains, model_bits).0,

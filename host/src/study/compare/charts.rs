@@ -1,11 +1,12 @@
 //! The plots of a comparison.
 
 use super::{Row, Statistic};
+use crate::policy::{BaselinePower, Scheduler};
 use crate::report::Chart;
 use crate::report::plot::{BarChart, BarGroup, LineChart, Mark, Series};
 use crate::round::RoundRow;
 use crate::run::{LogError, RunDirectory, read_rounds};
-use crate::scenario::{BaselinePower, Scheduler};
+use strum::VariantArray;
 
 /// Draws every plot of a comparison.
 ///
@@ -13,7 +14,7 @@ use crate::scenario::{BaselinePower, Scheduler};
 /// Names the log that cannot be read.
 pub(super) fn draw(rows: &[Row]) -> Result<Vec<Chart>, LogError> {
     // One line per scheduler: baselines at full power where they ran so, as the paper has them.
-    let shown: Vec<&Row> = Scheduler::ALL
+    let shown: Vec<&Row> = Scheduler::VARIANTS
         .iter()
         .filter_map(|scheduler| {
             rows.iter()
@@ -60,16 +61,14 @@ pub(super) fn draw(rows: &[Row]) -> Result<Vec<Chart>, LogError> {
     ])
 }
 
-/// Every scheduler keeps its colour in every plot.
+/// Every scheduler keeps its colour in every plot, by its place among all of them.
 fn colour_of(row: &Row) -> usize {
-    match row.variant.scheduler {
-        Scheduler::Cre => 1,
-        Scheduler::Random => 0,
-        Scheduler::RoundRobin => 5,
-        Scheduler::FedNova => 2,
-        Scheduler::ChannelAllocate => 3,
-        Scheduler::ImportanceAware => 4,
-    }
+    // Neighbours in the list that often lie close together in plots are far apart in colour.
+    const FIRST: [usize; 6] = [0, 5, 1, 2, 3, 4];
+    let mut all = Scheduler::VARIANTS.iter();
+    let place = all.position(|&scheduler| scheduler == row.variant.scheduler);
+    let place = place.unwrap_or_default();
+    FIRST.get(place).copied().unwrap_or(place)
 }
 
 fn chart(title: &str, y_label: &str, series: Vec<Series>) -> String {

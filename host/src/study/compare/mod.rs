@@ -4,8 +4,9 @@ mod charts;
 mod report;
 mod statistics;
 
+use crate::policy::{BaselinePower, Scheduler};
 use crate::run::{Job, RunDirectory, Summary};
-use crate::scenario::{BaselinePower, Override, Scenario, ScenarioError, Scheduler};
+use crate::scenario::{Override, Scenario, ScenarioError};
 
 pub use report::{table, write};
 pub use statistics::Statistic;
@@ -25,18 +26,18 @@ impl Variant {
     pub fn list(schedulers: &[Scheduler], powers: &[BaselinePower]) -> Vec<Self> {
         schedulers
             .iter()
-            .flat_map(|&scheduler| match scheduler {
-                Scheduler::Cre => vec![Self {
-                    scheduler,
-                    power: None,
-                }],
-                _ => powers
+            .flat_map(|&scheduler| match scheduler.is_baseline() {
+                true => powers
                     .iter()
                     .map(|&power| Self {
                         scheduler,
                         power: Some(power),
                     })
                     .collect(),
+                false => vec![Self {
+                    scheduler,
+                    power: None,
+                }],
             })
             .collect()
     }
@@ -54,11 +55,11 @@ impl Variant {
     #[must_use]
     pub fn overrides(&self, seed: u64) -> Vec<Override> {
         let mut overrides = vec![
-            Override::new("run.scheduler", self.scheduler.word()),
+            Override::new("run.scheduler", self.scheduler.to_string()),
             Override::new("run.seed", i64::try_from(seed).unwrap_or(i64::MAX)),
         ];
         if let Some(power) = self.power {
-            overrides.push(Override::new("baselines.power", power.word()));
+            overrides.push(Override::new("baselines.power", power.to_string()));
         }
         overrides
     }
@@ -118,18 +119,23 @@ impl Row {
 mod tests {
     use super::*;
     use crate::scenario::resolve;
+    use strum::VariantArray;
 
     #[test]
     fn baselines_appear_once_per_power_and_cre_once() {
-        let variants = Variant::list(Scheduler::ALL, BaselinePower::ALL);
-        assert_eq!(variants.len(), 5 * 2 + 1);
+        let variants = Variant::list(Scheduler::VARIANTS, BaselinePower::VARIANTS);
+        let baselines = Scheduler::VARIANTS.len() - 1;
+        assert_eq!(variants.len(), baselines * 2 + 1);
         let names: Vec<String> = variants.iter().map(Variant::name).collect();
         assert!(names.contains(&"cre".to_owned()) && names.contains(&"random-min".to_owned()));
     }
 
     #[test]
     fn every_run_has_its_own_directory_and_scenario() {
-        let variants = Variant::list(&[Scheduler::Cre, Scheduler::Random], BaselinePower::ALL);
+        let variants = Variant::list(
+            &[Scheduler::Cre, Scheduler::Random],
+            BaselinePower::VARIANTS,
+        );
         let directory = RunDirectory::new("out");
         let runs = plan(&variants, &[0, 1], &directory, |more| {
             resolve("paper-mlp", more)

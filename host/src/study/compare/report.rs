@@ -3,10 +3,11 @@
 use std::fs;
 
 use super::{Row, charts};
+use crate::policy::{BaselinePower, Scheduler};
 use crate::report::table::Table;
 use crate::report::{Page, counted, setting};
 use crate::run::{RunDirectory, RunError, Summary, write_atomically};
-use crate::scenario::{BaselinePower, Scenario, Scheduler};
+use crate::scenario::Scenario;
 
 /// Returns the comparison as a table.
 #[must_use]
@@ -23,11 +24,7 @@ pub fn table(rows: &[Row]) -> Table {
         "C5 broken %",
     ]);
     for row in rows {
-        let power = match row.variant.power {
-            Some(BaselinePower::Max) => "max",
-            Some(BaselinePower::Min) => "min",
-            None => "chosen",
-        };
+        let power = row.variant.power.map_or("chosen", Into::into);
         table.row(vec![
             row.variant.scheduler.to_string(),
             power.to_owned(),
@@ -74,11 +71,7 @@ pub fn write(directory: &RunDirectory, scenario: &Scenario, rows: &[Row]) -> Res
 fn csv(rows: &[Row]) -> String {
     let mut text = format!("scheduler,baseline_power,seed,{}\n", Summary::CSV_HEADER);
     for row in rows {
-        let power = row
-            .variant
-            .power
-            .map(BaselinePower::word)
-            .unwrap_or_default();
+        let power = row.variant.power.map_or("", <&str>::from);
         for (seed, summary) in row.seeds.iter().zip(&row.summaries) {
             let (scheduler, cells) = (row.variant.scheduler, summary.csv_cells());
             text.push_str(&format!("{scheduler},{power},{seed},{cells}\n"));

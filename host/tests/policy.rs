@@ -1,17 +1,22 @@
 //! What holds for every scheduler, and what tells them apart.
 
-use super::*;
-use crate::round::settings;
-use crate::scenario::{Override, resolve};
+use strum::VariantArray;
+
 use gleaner_cre::bound::LossBound;
 use gleaner_cre::channel::Emulation;
+use gleaner_cre::optim::epochs::{epoch_limit, whole_epochs};
+use gleaner_cre::optim::{Instance, Upload};
+use gleaner_host::policy::{BaselinePower, Decision, Order, Scheduler, View};
+use gleaner_host::round::settings;
+use gleaner_host::scenario::{Override, Scenario, resolve};
+use gleaner_learn::aggregate::Averaging;
 
 const SAMPLES: [u32; 10] = [900, 1100, 1000, 950, 1050, 870, 1130, 990, 1010, 1000];
 
 fn scenario(scheduler: Scheduler, power: BaselinePower) -> Scenario {
     let overrides = [
-        Override::new("run.scheduler", scheduler.word()),
-        Override::new("baselines.power", power.word()),
+        Override::new("run.scheduler", scheduler.to_string()),
+        Override::new("baselines.power", power.to_string()),
     ];
     resolve("paper-mlp", &overrides).unwrap()
 }
@@ -70,13 +75,23 @@ fn decide(scheduler: Scheduler, power: BaselinePower, instance: &Instance, round
         instance,
         gradient_norms: &norms,
     };
-    of(&scenario(scheduler, power)).decide(&view).unwrap()
+    let policy = settings::policy(&scenario(scheduler, power));
+    policy.decide(&view).unwrap()
+}
+
+fn epochs_at_full_power(instance: &Instance, client: usize, channel: usize) -> u32 {
+    let upload = Upload {
+        client,
+        channel,
+        power_w: instance.power_max_w,
+    };
+    whole_epochs(epoch_limit(instance, &upload))
 }
 
 #[test]
 fn every_order_of_every_scheduler_keeps_all_constraints() {
-    for &scheduler in Scheduler::ALL {
-        for &power in BaselinePower::ALL {
+    for &scheduler in Scheduler::VARIANTS {
+        for &power in BaselinePower::VARIANTS {
             for round in 1..=25 {
                 let instance = instance(5, round);
                 let decision = decide(scheduler, power, &instance, round);
@@ -118,9 +133,9 @@ fn every_order_of_every_scheduler_keeps_all_constraints() {
 
 #[test]
 fn least_power_sends_the_same_orders_more_quietly() {
-    for &scheduler in Scheduler::ALL
+    for &scheduler in Scheduler::VARIANTS
         .iter()
-        .filter(|&&scheduler| scheduler != Scheduler::Cre)
+        .filter(|scheduler| scheduler.is_baseline())
     {
         let instance = instance(6, 4);
         let loud = decide(scheduler, BaselinePower::Max, &instance, 4);
@@ -166,7 +181,8 @@ fn random_and_fednova_draw_the_same_clients_and_differ_in_epochs() {
             .iter()
             .all(|order| Some(order.epochs) == slowest)
     );
-    assert_eq!(own.averaging, Averaging::Normalised);
+    let averaging = settings::averaging(&scenario(Scheduler::FedNova, BaselinePower::Max));
+    assert_eq!(averaging, Averaging::Normalised);
 }
 
 #[test]

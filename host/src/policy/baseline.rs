@@ -1,0 +1,119 @@
+//! What the baselines have in common: how loud they send, and what they rank clients by.
+
+use serde::{Deserialize, Serialize};
+use strum::{Display, EnumMessage, EnumString, IntoStaticStr, VariantArray};
+
+use super::{Decision, Order, View};
+use gleaner_cre::bound::weights;
+use gleaner_cre::optim::epochs::{epoch_limit, whole_epochs};
+use gleaner_cre::optim::power::least_power;
+use gleaner_cre::optim::{Instance, Upload};
+
+/// How loud the baselines send.
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    Hash,
+    Serialize,
+    Deserialize,
+    Display,
+    EnumMessage,
+    EnumString,
+    IntoStaticStr,
+    VariantArray,
+)]
+#[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
+pub enum BaselinePower {
+    /// full power
+    Max,
+    /// the least power that meets the deadline
+    Min,
+}
+
+/// When the gradient norms that two baselines rank clients by are measured.
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    Hash,
+    Serialize,
+    Deserialize,
+    Display,
+    EnumMessage,
+    EnumString,
+    IntoStaticStr,
+    VariantArray,
+)]
+#[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
+pub enum GradientNorms {
+    /// a client's norm is refreshed when it takes part
+    Stale,
+    /// every client evaluates its gradient every round, free of charge
+    Fresh,
+}
+
+/// Returns how many epochs a client can finish on a channel at full power.
+pub(super) fn epochs_at_full_power(instance: &Instance, client: usize, channel: usize) -> u32 {
+    let upload = Upload {
+        client,
+        channel,
+        power_w: instance.power_max_w,
+    };
+    whole_epochs(epoch_limit(instance, &upload))
+}
+
+/// Returns the power a baseline sends with.
+pub(super) fn baseline_power(
+    instance: &Instance,
+    rule: BaselinePower,
+    client: usize,
+    channel: usize,
+    epochs: u32,
+) -> f64 {
+    match rule {
+        BaselinePower::Max => instance.power_max_w,
+        BaselinePower::Min => {
+            let slack_s = instance.slack_s(client, f64::from(epochs));
+            least_power(instance, client, channel, slack_s).min(instance.power_max_w)
+        }
+    }
+}
+
+/// Orders the same epochs on every pair of channel and client.
+pub(super) fn with_fixed_epochs(
+    instance: &Instance,
+    power: BaselinePower,
+    epochs: u32,
+    pairs: impl Iterator<Item = (usize, usize)>,
+) -> Decision {
+    let mut orders: Vec<Order> = pairs
+        .map(|(channel, client)| Order {
+            client,
+            channel,
+            power_w: baseline_power(instance, power, client, channel, epochs),
+            epochs,
+        })
+        .collect();
+    orders.sort_unstable_by_key(|order| order.client);
+    Decision {
+        orders,
+        infeasible: Vec::new(),
+        promise: None,
+    }
+}
+
+/// Returns w_i ||grad F_i||, what two baselines rank clients by.
+pub(super) fn importance(view: &View<'_>) -> Vec<f64> {
+    weights(&view.instance.samples)
+        .iter()
+        .zip(view.gradient_norms)
+        .map(|(weight, norm)| weight * norm)
+        .collect()
+}

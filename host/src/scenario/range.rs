@@ -1,0 +1,57 @@
+//! The ranges a number of a scenario may have to keep to.
+
+use std::fmt::{self, Display, Formatter};
+
+/// What a number must be.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Range {
+    /// At least this.
+    AtLeast(u32),
+    /// At most this.
+    AtMost(u32),
+    /// Finite and above 0.
+    Positive,
+    /// Finite and 0 or more.
+    NotNegative,
+    /// Finite.
+    Finite,
+    /// Between two limits, which belong to it.
+    Within(f64, f64),
+}
+
+impl Range {
+    /// Says whether a number is inside; one that is not a number never is.
+    #[must_use]
+    pub fn contains(self, number: f64) -> bool {
+        match self {
+            Self::AtLeast(least) => number >= f64::from(least),
+            Self::AtMost(most) => number <= f64::from(most),
+            Self::Positive => number.is_finite() && number > 0.0,
+            Self::NotNegative => number.is_finite() && number >= 0.0,
+            Self::Finite => number.is_finite(),
+            Self::Within(least, most) => (least..=most).contains(&number),
+        }
+    }
+
+    /// Returns what to tell whoever left the range.
+    #[must_use]
+    pub fn demand(self) -> String {
+        match self {
+            Self::Within(..) => format!("must lie {self}"),
+            _ => format!("must be {self}"),
+        }
+    }
+}
+
+impl Display for Range {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::AtLeast(least) => write!(f, "at least {least}"),
+            Self::AtMost(most) => write!(f, "at most {most}"),
+            Self::Positive => write!(f, "a positive number"),
+            Self::NotNegative => write!(f, "a finite number, 0 or more"),
+            Self::Finite => write!(f, "a finite number"),
+            Self::Within(least, most) => write!(f, "in [{least}, {most}]"),
+        }
+    }
+}
