@@ -8,6 +8,8 @@ mod fading;
 mod gain;
 mod placement;
 mod rate;
+mod record;
+mod source;
 mod trace;
 
 pub use draw::{Emulation, RadioParams, RoundState};
@@ -19,4 +21,6 @@ pub use rate::{
     broadcast_rate, downlink_latency, epoch_energy, epoch_latency, shannon_rate, upload_energy,
     upload_energy_infimum, upload_latency,
 };
-pub use trace::{Recorder, Trace, TraceError};
+pub use record::Recorder;
+pub use source::{ChannelSource, Coverage};
+pub use trace::{Trace, TraceError};

@@ -1,39 +1,38 @@
-//! Gains from a file instead of a generator, and the recorder that writes such files.
+//! Gains from a table instead of a generator.
 //!
 //! The format is CSV with the header `round,client,channel,gain_db`; rounds and clients count
-//! from 0, channel 0 is the downlink and channel c > 0 the c-th uplink channel. A recorded run
-//! reads back to the very same doubles: decibels are written with the digits that identify a
-//! double, and drawn gains lie on the grid such decibels can express.
+//! from 0, channel 0 is the downlink and channel c > 0 the c-th uplink channel. Rows come in any
+//! order. [`Recorder`](super::Recorder) writes such tables.
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::io::{self, Read};
 
+use csv::{ErrorKind, StringRecord, Trim};
 use thiserror::Error;
 
 use super::draw::RoundState;
-use crate::units::{Db, Gain};
+use crate::units::Db;
 
-const HEADER: &str = "round,client,channel,gain_db";
+/// The header of a trace.
+pub(super) const COLUMNS: [&str; 4] = ["round", "client", "channel", "gain_db"];
 
 /// What is wrong with a trace.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum TraceError {
-    /// The file cannot be read.
-    #[error("{path}: {source}", path = path.display())]
+    /// The trace cannot be read.
+    #[error("{name}: {source}")]
     Read {
-        /// The file.
-        path: PathBuf,
+        /// The trace.
+        name: String,
         /// Why.
         source: io::Error,
     },
     /// A line is not what it should be.
-    #[error("{path}:{line}: {problem}", path = path.display())]
+    #[error("{name}:{line}: {problem}")]
     Line {
-        /// The file.
-        path: PathBuf,
+        /// The trace.
+        name: String,
         /// The line, counted from 1.
         line: usize,
         /// What is wrong, with the value.
@@ -41,13 +40,12 @@ pub enum TraceError {
     },
     /// The trace has no entry the run needs.
     #[error(
-        "{path}: no gain for round {round}, client {client}, channel {channel}; \
-         the trace must cover every round, client and channel of the run",
-        path = path.display()
+        "{name}: no gain for round {round}, client {client}, channel {channel}; \
+         the trace must cover every round, client and channel of the run"
     )]
     Missing {
-        /// The file.
-        path: PathBuf,
+        /// The trace.
+        name: String,
         /// The round.
         round: u32,
         /// The client.
@@ -60,51 +58,32 @@ pub enum TraceError {
 /// Recorded gains.
 #[derive(Clone, Debug)]
 pub struct Trace {
-    path: PathBuf,
-    gains: BTreeMap<(u32, u32, u32), f64>,
+    name: String,
+    gains: BTreeMap<Entry, f64>,
 }
 
+/// Round, client and channel.
+type Entry = (u32, u32, u32);
+
 impl Trace {
-    /// Reads a trace.
+    /// Reads a trace; `name` is what errors call it.
     ///
     /// # Errors
-    /// Names file, line and value of whatever is missing, malformed, not finite or given twice.
-    pub fn read(path: &Path) -> Result<Self, TraceError> {
-        let text = fs::read_to_string(path).map_err(|source| TraceError::Read {
-            path: path.to_owned(),
-            source,
-        })?;
-        Self::parse(path, &text)
-    }
-
-    fn parse(path: &Path, text: &str) -> Result<Self, TraceError> {
-        let fail = |line, problem| TraceError::Line {
-            path: path.to_owned(),
-            line,
-            problem,
-        };
-        let mut lines = (1..).zip(text.lines());
-        match lines.next() {
-            Some((_, header)) if header.trim() == HEADER => {}
-            header => {
-                let found = header.map_or("", |(_, text)| text);
-                return Err(fail(1, format!("header `{found}`, expected `{HEADER}`")));
-            }
+    /// Names line and value of whatever is malformed, not finite or given twice.
+    pub fn read(name: impl Into<String>, mut source: impl Read) -> Result<Self, TraceError> {
+        let name = name.into();
+        let mut text = Vec::new();
+        if let Err(source) = source.read_to_end(&mut text) {
+            return Err(TraceError::Read { name, source });
         }
-        let mut gains = BTreeMap::new();
-        for (number, line) in lines.filter(|(_, line)| !line.trim().is_empty()) {
-            let (key, gain) = parse_row(line).map_err(|problem| fail(number, problem))?;
-            if gains.insert(key, gain).is_some() {
-                let (round, client, channel) = key;
-                let problem =
-                    format!("round {round}, client {client}, channel {channel} given twice");
-                return Err(fail(number, problem));
-            }
+        match parse(&text) {
+            Ok(gains) => Ok(Self { name, gains }),
+            Err((after, problem)) => Err(TraceError::Line {
+                name,
+                line: line_after(&text, after),
+                problem,
+            }),
         }
-        Ok(Self {
-            path: path.to_owned(),
-            gains,
-        })
     }
 
     /// Returns the gains of a round.
@@ -117,7 +96,7 @@ impl Trace {
                 .get(&(round, client, channel))
                 .copied()
                 .ok_or_else(|| TraceError::Missing {
-                    path: self.path.clone(),
+                    name: self.name.clone(),
                     round,
                     client,
                     channel,
@@ -139,110 +118,114 @@ impl Trace {
     }
 }
 
-fn parse_row(line: &str) -> Result<((u32, u32, u32), f64), String> {
-    let fields: Vec<&str> = line.split(',').map(str::trim).collect();
+/// Parses a whole trace; a problem comes with the byte at which the row before it ends.
+fn parse(text: &[u8]) -> Result<BTreeMap<Entry, f64>, (u64, String)> {
+    let mut rows = csv::ReaderBuilder::new()
+        .has_headers(false)
+        .flexible(true)
+        .trim(Trim::All)
+        .from_reader(text);
+    let mut row = StringRecord::new();
+    let mut gains = BTreeMap::new();
+    let mut is_header = true;
+    loop {
+        let at = rows.position().byte();
+        let more = rows
+            .read_record(&mut row)
+            .map_err(|error| (at, unreadable(&error)))?;
+        if is_header && row != COLUMNS[..] {
+            let (found, expected) = (shown(&row), COLUMNS.join(","));
+            return Err((at, format!("header `{found}`, expected `{expected}`")));
+        }
+        if !more {
+            return Ok(gains);
+        }
+        // A line of spaces is a row of one empty field.
+        if !is_header && row != [""][..] {
+            let (entry, gain) = parse_row(&row).map_err(|problem| (at, problem))?;
+            if gains.insert(entry, gain).is_some() {
+                let (round, client, channel) = entry;
+                let problem =
+                    format!("round {round}, client {client}, channel {channel} given twice");
+                return Err((at, problem));
+            }
+        }
+        is_header = false;
+    }
+}
+
+fn parse_row(row: &StringRecord) -> Result<(Entry, f64), String> {
+    let fields: Vec<&str> = row.iter().collect();
     let [round, client, channel, gain_db] = fields[..] else {
         return Err(format!(
-            "{} fields in `{line}`, expected 4 ({HEADER})",
-            fields.len()
+            "{} fields in `{}`, expected 4 ({})",
+            fields.len(),
+            shown(row),
+            COLUMNS.join(",")
         ));
     };
     let count = |name: &str, text: &str| {
         text.parse::<u32>()
-            .map_err(|_| format!("{name} `{text}` is not a whole number from 0 on"))
+            .map_err(|_| format!("{name} `{}` is not a whole number from 0 on", cut(text)))
     };
     let db: f64 = gain_db
         .parse()
-        .map_err(|_| format!("gain_db `{gain_db}` is not a number"))?;
+        .map_err(|_| format!("gain_db `{}` is not a number", cut(gain_db)))?;
     let gain = Db(db).to_linear().0;
     if !(gain.is_finite() && gain > 0.0) {
         return Err(format!(
             "gain_db `{gain_db}` is not a finite, positive gain"
         ));
     }
-    let key = (
+    let entry = (
         count("round", round)?,
         count("client", client)?,
         count("channel", channel)?,
     );
-    Ok((key, gain))
+    Ok((entry, gain))
 }
 
-/// Writes the gains of a run as a trace.
-#[derive(Debug)]
-pub struct Recorder<W: Write> {
-    out: W,
-}
-
-impl<W: Write> Recorder<W> {
-    /// Starts a trace with its header.
-    ///
-    /// # Errors
-    /// What the writer says.
-    pub fn new(mut out: W) -> io::Result<Self> {
-        writeln!(out, "{HEADER}")?;
-        Ok(Self { out })
-    }
-
-    /// Appends a round.
-    ///
-    /// # Errors
-    /// What the writer says.
-    pub fn record(&mut self, round: u32, state: &RoundState) -> io::Result<()> {
-        for (client, (&down, up)) in state.downlink.iter().zip(&state.uplink).enumerate() {
-            for (channel, &gain) in std::iter::once(&down).chain(up).enumerate() {
-                writeln!(self.out, "{round},{client},{channel},{}", faithful_db(gain))?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Ends the trace and gives the writer back.
-    ///
-    /// # Errors
-    /// What the writer says.
-    pub fn finish(mut self) -> io::Result<W> {
-        self.out.flush()?;
-        Ok(self.out)
+fn unreadable(error: &csv::Error) -> String {
+    match error.kind() {
+        ErrorKind::Utf8 { .. } => "is not UTF-8 text".to_owned(),
+        _ => error.to_string(),
     }
 }
 
-/// Returns the decibels that [`Db::to_linear`] turns into `gain`.
-///
-/// The logarithm may be a few units in the last place off, so the neighbours are tried too. For
-/// a gain that is not [`on_decibel_grid`] the nearest decibels are returned.
-fn faithful_db(gain: f64) -> f64 {
-    let start = Gain(gain).to_db().0;
-    let (mut below, mut above) = (start, start);
-    for _ in 0..8 {
-        for candidate in [below, above] {
-            if Db(candidate).to_linear().0 == gain {
-                return candidate;
-            }
-        }
-        (below, above) = (below.next_down(), above.next_up());
-    }
-    start
+/// Returns the line of the first row from a byte on; the reader itself counts blank lines before
+/// a row as part of it.
+fn line_after(text: &[u8], after: u64) -> usize {
+    let after = usize::try_from(after).unwrap_or(usize::MAX).min(text.len());
+    let rest = &text[after..];
+    let is_blank = |byte: &&u8| matches!(byte, b'\r' | b'\n');
+    let start = after + rest.iter().take_while(is_blank).count();
+    1 + text[..start].iter().filter(|&&byte| byte == b'\n').count()
 }
 
-/// Rounds a gain to one that decibels in double precision express, within 1e-15 of it.
-///
-/// Doubles are denser on the linear scale than on the logarithmic one (near -60 dB by a factor of
-/// about ten), so only gains on this grid survive a decibel file bit for bit. The emulation hands
-/// out no others.
-#[must_use]
-pub(super) fn on_decibel_grid(gain: Gain) -> Gain {
-    gain.to_db().to_linear()
+/// Writes a row as it stood there.
+fn shown(row: &StringRecord) -> String {
+    cut(&row.iter().collect::<Vec<_>>().join(","))
+}
+
+/// Shortens a text: where a quotation mark is never closed, the rest of the file is one field.
+fn cut(text: &str) -> String {
+    const LONGEST: usize = 60;
+    match text.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::channel::Emulation;
+    use crate::channel::{Emulation, Recorder};
     use crate::system::fixture;
 
+    const HEADER: &str = "round,client,channel,gain_db";
+
     fn parse(text: &str) -> Result<Trace, TraceError> {
-        Trace::parse(Path::new("gains.csv"), text)
+        Trace::read("gains.csv", text.as_bytes())
     }
 
     #[test]
@@ -301,6 +284,61 @@ mod tests {
                 .to_string()
                 .contains("header `a,b`")
         );
+        for infinite in ["inf", "-inf", "-1e9"] {
+            let said = error(&format!("0,1,0,{infinite}"));
+            assert!(said.contains("is not a finite, positive gain"), "{said}");
+        }
+    }
+
+    #[test]
+    fn the_line_is_right_behind_blank_lines_whatever_ends_a_line() {
+        for end in ["\n", "\r\n"] {
+            let rows = ["", HEADER, "", "0,0,0,-60", "", "  ", "", "0,0,x,-60", ""];
+            let error = parse(&rows.join(end)).expect_err("x").to_string();
+            assert!(error.starts_with("gains.csv:8: channel `x`"), "{error}");
+        }
+        let error = parse(&format!("{HEADER}\n0,0,0")).expect_err("short");
+        assert!(error.to_string().starts_with("gains.csv:2: 3 fields"));
+    }
+
+    #[test]
+    fn spreadsheets_may_add_a_byte_order_mark_carriage_returns_quotes_and_spaces() {
+        let quoted = "\"round\",\"client\",\"channel\",\"gain_db\"";
+        for text in [
+            format!("\u{feff}{HEADER}\r\n0,0,0,-60\r\n0,0,1,-61\r\n"),
+            format!("{quoted}\n\"0\",\"0\",\"1\",\"-61\"\n0,0,0,-60"),
+            format!("{HEADER} \n\n  0, 0, 1, -61\n0 ,0 ,0 ,-6e1\n\n"),
+        ] {
+            let round = parse(&text).expect(&text).round(0, 1, 1).expect(&text);
+            assert_eq!(round.downlink, [Db(-60.0).to_linear().0]);
+            assert_eq!(round.uplink, [[Db(-61.0).to_linear().0]]);
+        }
+    }
+
+    #[test]
+    fn what_is_no_trace_is_refused_in_one_short_line() {
+        for text in [
+            "",
+            "\n\n",
+            "0,0,0,-60\n",
+            "round,client,channel\n",
+            "round,client,channel,gain\n0,0,0,-60\n",
+            "round;client;channel;gain_db\n0;0;0;-60\n",
+        ] {
+            let error = parse(text).expect_err(text).to_string();
+            assert!(error.contains(": header `"), "{error}");
+            assert!(error.contains(HEADER), "{error}");
+        }
+        let open = format!("{HEADER}\n0,0,0,\"-60\n{}", "0,0,1,-61\n".repeat(100));
+        let error = parse(&open).expect_err("a quotation mark").to_string();
+        assert!(error.starts_with("gains.csv:2: gain_db `-60"), "{error}");
+        assert!(error.len() < 150, "{error}");
+        let latin = Trace::read(
+            "gains.csv",
+            &b"round,client,channel,gain_db\n0,0,0,\xb10\n"[..],
+        );
+        let error = latin.expect_err("not UTF-8").to_string();
+        assert_eq!(error, "gains.csv:2: is not UTF-8 text");
     }
 
     #[test]
