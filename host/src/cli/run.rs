@@ -7,12 +7,14 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use super::progress::Progress;
+use super::record::RecordArgs;
 use super::scenario::ScenarioArgs;
 use super::simulate::{OutputArgs, fresh_directory, show};
 use crate::view::{View, ViewState};
 use gleaner_host::device::emulator::prepare::prepare;
 use gleaner_host::fleet;
 use gleaner_host::fleet::file::Bench;
+use gleaner_host::round::channel;
 use gleaner_host::run::RunDirectory;
 use gleaner_host::scenario::{Override, Scenario, Scheduler};
 use gleaner_host::station::execute::{self, Audience, Listener};
@@ -44,6 +46,8 @@ pub struct RoundArgs {
     /// Directory of the run; by default a new one under runs/.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
+    #[command(flatten)]
+    record: RecordArgs,
     #[command(flatten)]
     line: LineArgs,
     #[command(flatten)]
@@ -90,6 +94,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
 /// Runs the scenario of `args` on a bench.
 pub(super) fn on_bench(bench: &Bench, args: &RoundArgs) -> anyhow::Result<ExitCode> {
     let scenario = args.resolve(bench)?;
+    channel::of(&scenario)?;
     // It may take minutes: a directory chosen before would no longer be a fresh one.
     prepare(&bench.emulated())?;
     let directory = match &args.out {
@@ -101,6 +106,7 @@ pub(super) fn on_bench(bench: &Bench, args: &RoundArgs) -> anyhow::Result<ExitCo
         "{} holds a run already: continue it with `gleaner resume`, or choose another --out",
         directory.path().display()
     );
+    args.record.write(&scenario, &directory)?;
     carry_out(bench, &scenario, &directory, args.line, args.output)
 }
 

@@ -1,7 +1,7 @@
 //! The radio: where clients stand, what their channels do, and what an upload then costs.
 //!
-//! Section II-B and II-C of the paper. [`Emulation`] draws the state of a round, [`Trace`] reads
-//! it from a file instead, [`Recorder`] writes such a file; both sources hand out a [`RoundState`].
+//! Section II-B and II-C of the paper. [`Emulation`] draws the state of a round, [`Trace`] has it
+//! from a table instead, which [`Recorder`] writes; a run takes either as its [`ChannelSource`].
 
 mod draw;
 mod fading;

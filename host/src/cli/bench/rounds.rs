@@ -8,7 +8,7 @@ use gleaner_cre::optim::SolveError;
 use gleaner_host::fleet;
 use gleaner_host::policy::{self, Decision, Policy, View};
 use gleaner_host::report::table::Table;
-use gleaner_host::round::Engine;
+use gleaner_host::round::{Engine, channel};
 use gleaner_host::run::thread_count;
 use gleaner_host::scenario::{Override, Scenario, Scheduler, resolve};
 
@@ -135,6 +135,7 @@ fn measure(scenario: &Scenario, threads: usize) -> anyhow::Result<Vec<Round>> {
         scenario,
         &mut *deployment.fleet,
         &*deployment.examiner,
+        channel::of(scenario)?,
         model,
     )
     .with_policy(Box::new(policy));
