@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use anyhow::Context;
 
 use super::gather::{Gathering, choices};
+use super::record::RecordArgs;
 use super::scenario::ScenarioArgs;
 use super::simulate::numbered;
 use gleaner_host::policy::{BaselinePower, Scheduler};
@@ -30,6 +31,8 @@ pub struct Args {
     /// runs/compare, or runs/compare-2 and so on where an earlier one differs.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
+    #[command(flatten)]
+    record: RecordArgs,
     /// Threads in all; 0 means one per processor. Results do not depend on it.
     #[arg(long, default_value_t = 0, value_name = "N")]
     threads: usize,
@@ -55,6 +58,9 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         .collect();
     let (directory, planned) = place(args, &variants, &seeds)?;
     let jobs: Vec<Job> = planned.iter().map(|(_, job)| job.clone()).collect();
+
+    jobs.iter().try_for_each(Job::check_channel)?;
+    args.record.write_per_seed(&jobs, &seeds)?;
 
     let mut gathering = Gathering::new(args.quiet, jobs.len());
     let outcomes = run_all(&jobs, args.threads, |at, result| {
@@ -123,7 +129,9 @@ fn place(
         })?;
         match runs.iter().try_for_each(|(_, job)| job.check_place()) {
             Ok(()) => return Ok((directory, runs)),
-            Err(RunError::Taken { .. }) if args.out.is_none() => number += 1,
+            Err(RunError::Taken { .. } | RunError::OtherTrace { .. }) if args.out.is_none() => {
+                number += 1;
+            }
             Err(error) => return Err(error.into()),
         }
     }

@@ -18,6 +18,7 @@ mod image;
 mod logs;
 mod partition;
 mod progress;
+mod record;
 mod report;
 mod resume;
 mod run;

@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use super::progress::Progress;
+use super::record::RecordArgs;
 use super::scenario::ScenarioArgs;
 use super::simulate::{OutputArgs, fresh_directory, show};
 use super::word;
@@ -15,6 +16,7 @@ use gleaner_host::device::emulator::prepare::prepare;
 use gleaner_host::fleet;
 use gleaner_host::fleet::file::Bench;
 use gleaner_host::policy::Scheduler;
+use gleaner_host::round::channel;
 use gleaner_host::run::RunDirectory;
 use gleaner_host::scenario::{Override, Scenario};
 use gleaner_host::station::execute::{self, Audience, Listener};
@@ -47,6 +49,8 @@ pub struct RoundArgs {
     /// Directory of the run; by default a new one under runs/.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
+    #[command(flatten)]
+    record: RecordArgs,
     #[command(flatten)]
     line: LineArgs,
     #[command(flatten)]
@@ -93,6 +97,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
 /// Runs the scenario of `args` on a bench.
 pub(super) fn on_bench(bench: &Bench, args: &RoundArgs) -> anyhow::Result<ExitCode> {
     let scenario = args.resolve(bench)?;
+    channel::of(&scenario)?;
     // It may take minutes: a directory chosen before would no longer be a fresh one.
     prepare(&bench.emulated())?;
     let directory = match &args.out {
@@ -104,6 +109,7 @@ pub(super) fn on_bench(bench: &Bench, args: &RoundArgs) -> anyhow::Result<ExitCo
         "{} holds a run already: continue it with `gleaner resume`, or choose another --out",
         directory.path().display()
     );
+    args.record.write(&scenario, &directory)?;
     carry_out(bench, &scenario, &directory, args.line, args.output)
 }
 

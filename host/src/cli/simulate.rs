@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use super::progress::Progress;
+use super::record::RecordArgs;
 use super::scenario::ScenarioArgs;
 use super::word;
 use gleaner_host::fleet::{self, Deployment};
@@ -23,6 +24,8 @@ pub struct Args {
     /// Directory of the run; by default a new one under runs/.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
+    #[command(flatten)]
+    record: RecordArgs,
     #[command(flatten)]
     output: OutputArgs,
 }
@@ -56,6 +59,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         Some(path) => RunDirectory::new(path),
         None => fresh_directory(&args.scenario.preset, &scenario),
     };
+    args.record.write(&scenario, &directory)?;
     let outcome = carry_out(execute, &scenario, &directory, args.output)?;
     show(&scenario, &directory, &outcome, args.output);
     Ok(ExitCode::SUCCESS)

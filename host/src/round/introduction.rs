@@ -71,7 +71,7 @@ impl Engine<'_> {
     /// would meet a round's deadline; nobody is refused, for a client that is never heard could
     /// never be scheduled. The model stays as it is.
     fn introduce_by_upload(&mut self) -> Result<RoundLog, EngineError> {
-        let gains = self.emulation.round(0);
+        let gains = self.channel.round(0)?;
         let instance = self.instance(&gains);
         let orders: Vec<Order> = (0..self.samples.len())
             .map(|client| {

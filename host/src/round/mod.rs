@@ -6,6 +6,7 @@
 //! module. Where clients live is behind [`Fleet`], what becomes of the records behind the caller.
 
 mod account;
+pub mod channel;
 mod fleet;
 mod introduction;
 mod knowledge;
@@ -17,7 +18,7 @@ mod state;
 
 use crate::policy::Policy;
 use crate::scenario::Scenario;
-use gleaner_cre::channel::{Emulation, RadioParams};
+use gleaner_cre::channel::{ChannelSource, RadioParams, TraceError};
 use gleaner_cre::optim::SolveError;
 
 pub use crate::policy::Order;
@@ -34,6 +35,9 @@ pub enum EngineError {
     /// The clients failed as a whole.
     #[error(transparent)]
     Fleet(#[from] FleetError),
+    /// The gains of a round are not there.
+    #[error(transparent)]
+    Channel(#[from] TraceError),
     /// The round's problem has no meaning.
     #[error("round {round} cannot be planned")]
     Solve {
@@ -68,22 +72,23 @@ pub struct Engine<'a> {
     examiner: &'a dyn Examiner,
     policy: Box<dyn Policy>,
     radio: RadioParams,
-    emulation: Emulation,
+    channel: ChannelSource,
     samples: Vec<u32>,
     weights: Vec<f64>,
     state: State,
 }
 
 impl<'a> Engine<'a> {
-    /// Prepares round 1 from a first model.
+    /// Prepares round 1 from a first model, under the gains of a [`channel`].
     pub fn new(
         scenario: &'a Scenario,
         fleet: &'a mut dyn Fleet,
         examiner: &'a dyn Examiner,
+        channel: ChannelSource,
         model: Vec<f32>,
     ) -> Self {
         let state = State::new(model, fleet.samples().len(), scenario.cre.delta_rule);
-        Self::assemble(scenario, fleet, examiner, state)
+        Self::assemble(scenario, fleet, examiner, channel, state)
     }
 
     /// Continues from a saved state.
@@ -94,29 +99,28 @@ impl<'a> Engine<'a> {
         scenario: &'a Scenario,
         fleet: &'a mut dyn Fleet,
         examiner: &'a dyn Examiner,
+        channel: ChannelSource,
         state: State,
     ) -> Result<Self, EngineError> {
         fleet.restore(state.fleet())?;
-        Ok(Self::assemble(scenario, fleet, examiner, state))
+        Ok(Self::assemble(scenario, fleet, examiner, channel, state))
     }
 
     fn assemble(
         scenario: &'a Scenario,
         fleet: &'a mut dyn Fleet,
         examiner: &'a dyn Examiner,
+        channel: ChannelSource,
         state: State,
     ) -> Self {
         let samples = fleet.samples().to_vec();
-        let radio = settings::radio(scenario);
-        let clients = u32::try_from(samples.len()).unwrap_or(u32::MAX);
-        let emulation = Emulation::new(scenario.run.seed, clients, scenario.radio.channels, radio);
         Self {
             scenario,
             fleet,
             examiner,
             policy: settings::policy(scenario),
-            radio,
-            emulation,
+            radio: settings::radio(scenario),
+            channel,
             weights: gleaner_cre::bound::weights(&samples),
             samples,
             state,

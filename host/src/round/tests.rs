@@ -94,7 +94,8 @@ fn run(scenario: &Scenario, mute: Mute) -> (Vec<RoundLog>, State) {
         rate: scenario.learning.learning_rate as f32,
         mute,
     };
-    let mut engine = Engine::new(scenario, &mut fleet, &NoTest, vec![0.0, 0.0]);
+    let channel = channel::of(scenario).unwrap();
+    let mut engine = Engine::new(scenario, &mut fleet, &NoTest, channel, vec![0.0, 0.0]);
     let mut logs = Vec::new();
     while !engine.is_finished() {
         logs.extend(engine.step().unwrap());
@@ -216,7 +217,8 @@ fn a_model_that_diverges_stops_the_run_with_the_rate_to_lower() {
         rate: 1e9,
         mute: NOBODY,
     };
-    let mut engine = Engine::new(&scenario, &mut fleet, &NoTest, vec![0.0, 0.0]);
+    let channel = channel::of(&scenario).unwrap();
+    let mut engine = Engine::new(&scenario, &mut fleet, &NoTest, channel, vec![0.0, 0.0]);
     let error = std::iter::from_fn(|| Some(engine.step()))
         .find_map(Result::err)
         .unwrap();

@@ -47,12 +47,16 @@ impl RunDirectory {
         let leftover = Path::new(Self::SCENARIO).with_extension("tmp");
         fs::read_dir(&self.path).map_or(true, |entries| {
             let mut names = entries.flatten().map(|entry| entry.file_name());
-            names.all(|name| name == *leftover)
+            names.all(|name| name == *leftover || name == Self::STAGED_CHANNEL)
         })
     }
 
     /// The resolved scenario.
     pub const SCENARIO: &str = "scenario.toml";
+    /// The copy of the trace, where gains are not drawn.
+    pub const CHANNEL: &str = "channel.csv";
+    /// That copy before the scenario stands beside it.
+    pub(super) const STAGED_CHANNEL: &str = "channel.tmp";
     /// One line per round.
     pub const ROUNDS: &str = "rounds.jsonl";
     /// One row per client and round.

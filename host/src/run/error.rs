@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use super::{CheckpointError, LogError};
 use crate::round::EngineError;
 use crate::scenario::ScenarioError;
+use gleaner_cre::channel::TraceError;
 
 /// What stopped a run.
 #[derive(Debug, thiserror::Error)]
@@ -23,6 +24,9 @@ pub enum RunError {
     /// The scenario of a run to resume is damaged.
     #[error(transparent)]
     Scenario(#[from] ScenarioError),
+    /// The channel's trace cannot be used.
+    #[error(transparent)]
+    Channel(#[from] TraceError),
     /// Some other file failed.
     #[error("{}", path.display())]
     File {
@@ -49,6 +53,17 @@ pub enum RunError {
         /// The directory.
         path: PathBuf,
     },
+    /// The directory holds a run with another trace under the same name.
+    #[error(
+        "{} holds a run made before {trace} changed; choose another --out, or delete it",
+        path.display()
+    )]
+    OtherTrace {
+        /// The directory.
+        path: PathBuf,
+        /// The trace as the scenario names it.
+        trace: String,
+    },
     /// There is no run.
     #[error("{} holds no scenario.toml, so it is not the directory of a run", path.display())]
     NotStarted {
@@ -61,6 +76,16 @@ pub enum RunError {
         path.display()
     )]
     OtherScenario {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// A checkpoint belongs to another scenario or another trace.
+    #[error(
+        "the checkpoint in {} belongs to another scenario or trace; restore scenario.toml and \
+         channel.csv or start anew",
+        path.display()
+    )]
+    OtherChannel {
         /// The directory.
         path: PathBuf,
     },

@@ -3,6 +3,7 @@
 use std::fs;
 use std::time::{Duration, Instant};
 
+use super::channel;
 use super::checkpoint::Checkpoint;
 use super::digest::{hexadecimal, sha256};
 use super::directory::{RunDirectory, write_atomically};
@@ -60,7 +61,8 @@ pub fn execute(
 /// Makes an empty directory the directory of a run.
 ///
 /// # Errors
-/// An occupied directory, or one that cannot be written to.
+/// An occupied directory, one that cannot be written to, or a trace that does not cover the run;
+/// the last leaves nothing behind.
 pub fn prepare(scenario: &Scenario, directory: &RunDirectory) -> Result<(), RunError> {
     let path = directory.path();
     if !directory.is_vacant() {
@@ -68,9 +70,17 @@ pub fn prepare(scenario: &Scenario, directory: &RunDirectory) -> Result<(), RunE
             path: path.to_owned(),
         });
     }
+    let trace = channel::checked_trace(scenario)?;
     fs::create_dir_all(path).map_err(RunError::file(path))?;
+    if let Some(trace) = &trace {
+        channel::stage(trace, directory)?;
+    }
     let file = directory.file(RunDirectory::SCENARIO);
-    write_atomically(&file, scenario.to_toml().as_bytes()).map_err(RunError::file(&file))
+    write_atomically(&file, scenario.to_toml().as_bytes()).map_err(RunError::file(&file))?;
+    match trace {
+        Some(_) => channel::settle(directory),
+        None => Ok(()),
+    }
 }
 
 /// Runs a scenario from its first round in a prepared directory.
@@ -124,8 +134,10 @@ pub fn resume(
     }
     match &checkpoint {
         Some(found) if !is_of(found, scenario, directory)? => {
-            return Err(RunError::OtherScenario {
-                path: directory.path().to_owned(),
+            let path = directory.path().to_owned();
+            return Err(match scenario.channel.trace.is_empty() {
+                true => RunError::OtherScenario { path },
+                false => RunError::OtherChannel { path },
             });
         }
         Some(found) => {
@@ -145,7 +157,7 @@ fn is_of(
     scenario: &Scenario,
     directory: &RunDirectory,
 ) -> Result<bool, RunError> {
-    if checkpoint.scenario == sha256(scenario.to_toml().as_bytes()) {
+    if checkpoint.scenario == channel::fingerprint(scenario, directory)? {
         return Ok(true);
     }
     let text = scenario_text(directory)?;
@@ -161,18 +173,19 @@ fn drive(
     observer: &mut dyn Observer,
 ) -> Result<Outcome, RunError> {
     let resumed = checkpoint.is_some();
-    let fingerprint = sha256(scenario.to_toml().as_bytes());
+    let fingerprint = channel::fingerprint(scenario, directory)?;
+    let channel = channel::channel_of(scenario, directory)?;
     let model = deployment.model.clone();
     let (fleet, examiner) = (&mut *deployment.fleet, &*deployment.examiner);
     let (mut engine, mut logs) = match checkpoint {
         None => (
-            Engine::new(scenario, fleet, examiner, model),
+            Engine::new(scenario, fleet, examiner, channel, model),
             Logs::open(directory, 0, 0)?,
         ),
         Some(saved) => {
             let logs = Logs::open(directory, saved.rounds_bytes, saved.clients_bytes)?;
             (
-                Engine::resume(scenario, fleet, examiner, saved.state)?,
+                Engine::resume(scenario, fleet, examiner, channel, saved.state)?,
                 logs,
             )
         }
@@ -237,12 +250,12 @@ fn complete(
 
     let mut sums = String::new();
     let mut model_sha256 = String::new();
-    let names = [
-        RunDirectory::SCENARIO,
+    let traced = (!scenario.channel.trace.is_empty()).then_some(RunDirectory::CHANNEL);
+    let names = [RunDirectory::SCENARIO].into_iter().chain(traced).chain([
         RunDirectory::ROUNDS,
         RunDirectory::CLIENTS,
         RunDirectory::MODEL,
-    ];
+    ]);
     for name in names {
         let file = directory.file(name);
         let bytes = fs::read(&file).map_err(RunError::file(&file))?;

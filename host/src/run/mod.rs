@@ -3,6 +3,7 @@
 //! | file | what |
 //! |---|---|
 //! | `scenario.toml` | the resolved scenario; with the data it determines everything else |
+//! | `channel.csv` | the trace the gains were read from; not there if they were drawn |
 //! | `rounds.jsonl`, `clients.csv` | one line per round, one row per client and round |
 //! | `checkpoint.bin`, `checkpoint.previous.bin` | the state after a round, hashed |
 //! | `model.safetensors` | the final model |
@@ -10,6 +11,7 @@
 //! | `environment.json` | where, when and how fast: what differs between equal runs |
 //! | `report.html`, `plots/*.svg` | the report |
 
+mod channel;
 mod checkpoint;
 mod digest;
 mod directory;
@@ -18,9 +20,11 @@ mod error;
 mod execute;
 mod log;
 mod pool;
+mod record;
 mod safetensors;
 mod summary;
 
+pub use channel::channel_of;
 pub use checkpoint::{Checkpoint, CheckpointError};
 pub use digest::{hexadecimal, sha256};
 pub use directory::{RunDirectory, write_atomically};
@@ -32,5 +36,6 @@ pub use execute::{
 };
 pub use log::{CLIENT_COLUMNS, LogError, Logs, read_clients, read_rounds};
 pub use pool::{Job, JobError, run_all, thread_count};
+pub use record::record_channel;
 pub use safetensors::encode_model;
 pub use summary::{Summary, jain, participations};

@@ -4,7 +4,9 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 
-use super::{Outcome, RunDirectory, RunError, Silent, execute, outcome_of, resume, scenario_of};
+use super::{
+    Outcome, RunDirectory, RunError, Silent, channel, execute, outcome_of, resume, scenario_of,
+};
 use crate::fleet::{self, BuildError};
 use crate::scenario::Scenario;
 use gleaner_learn::data::{DataError, Dataset, DatasetKind};
@@ -19,15 +21,36 @@ pub struct Job {
 }
 
 impl Job {
-    /// Makes sure that the directory does not hold a run of another scenario.
+    /// Makes sure that the directory does not hold a run of another scenario or trace.
     ///
     /// # Errors
-    /// [`RunError::Taken`] if it does.
+    /// [`RunError::Taken`] or [`RunError::OtherTrace`] if it does.
     pub fn check_place(&self) -> Result<(), RunError> {
-        if self.directory.is_started() && scenario_of(&self.directory)? != self.scenario {
-            return Err(RunError::Taken {
-                path: self.directory.path().to_owned(),
-            });
+        let Self {
+            scenario,
+            directory,
+        } = self;
+        if !directory.is_started() {
+            return Ok(());
+        }
+        let path = directory.path().to_owned();
+        if scenario_of(directory)? != *scenario {
+            return Err(RunError::Taken { path });
+        }
+        if !channel::is_unchanged(scenario, directory)? {
+            let trace = scenario.channel.trace.clone();
+            return Err(RunError::OtherTrace { path, trace });
+        }
+        Ok(())
+    }
+
+    /// Makes sure that a trace covers the run, unless it is made already.
+    ///
+    /// # Errors
+    /// Names the trace and what is wrong with it or missing in it.
+    pub fn check_channel(&self) -> Result<(), RunError> {
+        if !self.directory.is_started() {
+            channel::checked_trace(&self.scenario)?;
         }
         Ok(())
     }

@@ -12,6 +12,10 @@ pub(super) fn value(value: &toml::Value) -> String {
     }
 }
 
+/// A younger key than the first runs. Empty it is left out of the canonical form, whose hash names
+/// runs and their checkpoints: those made without it keep their names.
+const TRACE: (&str, &str) = ("channel", "trace");
+
 /// Writes every key; with `comments`, each line says what the key means.
 pub(super) fn scenario(scenario: &Scenario, comments: bool) -> String {
     let table = scenario.to_table();
@@ -26,6 +30,10 @@ pub(super) fn scenario(scenario: &Scenario, comments: bool) -> String {
         let Some(entry) = table.get(section).and_then(|section| section.get(key.name)) else {
             continue;
         };
+        let empty = entry.as_str().is_some_and(str::is_empty);
+        if !comments && empty && (section, key.name) == TRACE {
+            continue;
+        }
         let line = format!("{} = {}", key.name, value(entry));
         if comments {
             let unit = if key.unit.is_empty() {
@@ -40,4 +48,23 @@ pub(super) fn scenario(scenario: &Scenario, comments: bool) -> String {
         }
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::scenario::{Override, Scenario, resolve, resolve_text};
+
+    #[test]
+    fn an_empty_trace_changes_no_canonical_text_and_a_set_one_survives_it() {
+        assert!(!Scenario::default().to_toml().contains("trace"));
+        assert!(
+            Scenario::default()
+                .to_commented_toml()
+                .contains("trace = \"\"")
+        );
+        let path = "lab \\ \"7\"/gains.csv";
+        let traced = resolve("paper-mlp", &[Override::new("channel.trace", path)]).unwrap();
+        assert_eq!(traced.channel.trace, path);
+        assert_eq!(resolve_text(&traced.to_toml(), "x", &[]).unwrap(), traced);
+    }
 }

@@ -81,7 +81,8 @@ impl Scenario {
         toml::Table::try_from(self).unwrap_or_default()
     }
 
-    /// Writes the canonical TOML: every key, declaration order, no comments.
+    /// Writes the canonical TOML: every key but an empty `channel.trace`, declaration order, no
+    /// comments.
     #[must_use]
     pub fn to_toml(&self) -> String {
         emit::scenario(self, false)

@@ -92,6 +92,9 @@ section!(
         rician_k: f64 = 4.0, "", NotNegative;
         /// Rician sigma of the scattered paths.
         rician_sigma: f64 = 1.0, "", Positive;
+        /// CSV file with the gains of every round, as `--record-channel` writes it; the other keys of
+        /// this section then have no effect. Empty means that gains are drawn.
+        trace: String = String::new(), "";
     }
 );
 

@@ -216,6 +216,7 @@ pub fn verify_before(
         &scenario,
         &mut *deployment.fleet,
         &*deployment.examiner,
+        run::channel_of(&scenario, directory)?,
         model,
     );
     observer.started(0, scenario.run.rounds);

@@ -7,7 +7,7 @@ use super::fading::Fading;
 use super::gain::{channel_gain, large_scale_gain};
 use super::placement::distance_in_disc;
 use super::rate::{broadcast_rate, downlink_latency};
-use super::trace::on_decibel_grid;
+use super::record::on_decibel_grid;
 use crate::units::{Bits, Db, Gain, Gigahertz, Hertz, Metres, Seconds, Watts, WattsPerHertz};
 
 /// What the radio is like, apart from the draws.

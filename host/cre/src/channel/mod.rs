@@ -1,13 +1,15 @@
 //! The radio: where clients stand, what their channels do, and what an upload then costs.
 //!
-//! Section II-B and II-C of the paper. [`Emulation`] draws the state of a round, [`Trace`] reads
-//! it from a file instead, [`Recorder`] writes such a file; both sources hand out a [`RoundState`].
+//! Section II-B and II-C of the paper. [`Emulation`] draws the state of a round, [`Trace`] has it
+//! from a table instead, which [`Recorder`] writes; a run takes either as its [`ChannelSource`].
 
 mod draw;
 mod fading;
 mod gain;
 mod placement;
 mod rate;
+mod record;
+mod source;
 mod trace;
 
 pub use draw::{Emulation, RadioParams, RoundState};
@@ -19,4 +21,6 @@ pub use rate::{
     broadcast_rate, downlink_latency, epoch_energy, epoch_latency, shannon_rate, upload_energy,
     upload_energy_infimum, upload_latency,
 };
-pub use trace::{Recorder, Trace, TraceError};
+pub use record::Recorder;
+pub use source::{ChannelSource, Coverage};
+pub use trace::{Trace, TraceError};

@@ -17,7 +17,7 @@ pub(in crate::round) struct Planned {
 impl Engine<'_> {
     pub(in crate::round) fn plan(&mut self) -> Result<Planned, EngineError> {
         let round = self.state.round + 1;
-        let instance = self.instance(&self.emulation.round(round));
+        let instance = self.instance(&self.channel.round(round)?);
         let fresh = self.scenario.baselines.gradient_norms == GradientNorms::Fresh;
         if fresh && self.policy.wants_gradient_norms() {
             let questions: Vec<Question<'_>> = (0..self.samples.len())

@@ -1,0 +1,39 @@
+//! Reads the logs of a run: accuracy of every round, what it cost, and who paid most of it.
+//!
+//! ```sh
+//! cargo run --release -p gleaner-host --bin gleaner -- simulate --rounds 20 --out runs/mine
+//! cargo run --release -p gleaner-host --example logs -- runs/mine
+//! ```
+
+use std::error::Error;
+
+use gleaner_host::report::table::Table;
+use gleaner_host::round::ClientRow;
+use gleaner_host::run::{RunDirectory, read_clients, read_rounds};
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let path = std::env::args_os().nth(1);
+    let directory = RunDirectory::new(path.ok_or("name the directory of a run")?);
+    let rounds = read_rounds(&directory.file(RunDirectory::ROUNDS))?;
+    let clients = read_clients(&directory.file(RunDirectory::CLIENTS))?;
+    let spent_j = |row: &ClientRow| row.compute_j + row.radio_j;
+    let mut table = Table::new(&["round", "accuracy %", "energy mJ", "most spent by"]);
+    for round in &rounds {
+        let rows = clients.iter().filter(|row| row.round == round.round);
+        let most = rows.max_by(|a, b| spent_j(a).total_cmp(&spent_j(b)));
+        table.row(vec![
+            round.round.to_string(),
+            match round.accuracy {
+                Some(accuracy) => format!("{:.1}", 100.0 * accuracy),
+                None => "-".to_owned(),
+            },
+            format!("{:.2}", 1e3 * (round.compute_j + round.radio_j)),
+            match most {
+                Some(row) => format!("client {}, {:.2} mJ", row.client, 1e3 * spent_j(row)),
+                None => "-".to_owned(),
+            },
+        ]);
+    }
+    print!("{}", table.to_text());
+    Ok(())
+}

@@ -1,0 +1,99 @@
+//! The channel of a run in its directory: a trace is copied there before the first round, and
+//! resuming and verifying take the copy, whatever became of the original.
+
+use std::fs::{self, File};
+
+use super::digest::sha256;
+use super::directory::{RunDirectory, sync_parent};
+use super::error::RunError;
+use crate::round::channel;
+use crate::scenario::Scenario;
+use gleaner_cre::channel::{ChannelSource, TraceError};
+
+/// Returns the gains of the run in a directory.
+///
+/// # Errors
+/// Names the copy of the trace and what is wrong with it.
+pub fn channel_of(
+    scenario: &Scenario,
+    directory: &RunDirectory,
+) -> Result<ChannelSource, RunError> {
+    match kept_trace(scenario, directory)? {
+        None => Ok(channel::of(scenario)?),
+        Some(trace) => {
+            let copy = directory.file(RunDirectory::CHANNEL);
+            let name = copy.display().to_string();
+            Ok(channel::traced(scenario, &name, &trace[..])?)
+        }
+    }
+}
+
+/// Returns what a checkpoint knows its run by: the hash of the scenario and of the trace, if any.
+pub(super) fn fingerprint(
+    scenario: &Scenario,
+    directory: &RunDirectory,
+) -> Result<[u8; 32], RunError> {
+    let mut content = scenario.to_toml().into_bytes();
+    content.extend(kept_trace(scenario, directory)?.unwrap_or_default());
+    Ok(sha256(&content))
+}
+
+/// Reads the trace of a scenario and checks that it covers the run; `None` if gains are drawn.
+pub(super) fn checked_trace(scenario: &Scenario) -> Result<Option<Vec<u8>>, RunError> {
+    let trace = trace_of(scenario)?;
+    if let Some(trace) = &trace {
+        channel::traced(scenario, &scenario.channel.trace, &trace[..])?;
+    }
+    Ok(trace)
+}
+
+/// Says whether the run in a directory was started with the trace that its scenario names now.
+pub(super) fn is_unchanged(
+    scenario: &Scenario,
+    directory: &RunDirectory,
+) -> Result<bool, RunError> {
+    Ok(trace_of(scenario)? == kept_trace(scenario, directory)?)
+}
+
+/// Puts a trace into a directory that is still to become that of a run.
+pub(super) fn stage(trace: &[u8], directory: &RunDirectory) -> Result<(), RunError> {
+    let file = directory.file(RunDirectory::STAGED_CHANNEL);
+    let write = || {
+        fs::write(&file, trace)?;
+        File::open(&file)?.sync_all()
+    };
+    write().map_err(RunError::file(&file))
+}
+
+/// Gives a staged trace its name, once the scenario stands beside it.
+pub(super) fn settle(directory: &RunDirectory) -> Result<(), RunError> {
+    let staged = directory.file(RunDirectory::STAGED_CHANNEL);
+    let copy = directory.file(RunDirectory::CHANNEL);
+    let rename = || {
+        fs::rename(&staged, &copy)?;
+        sync_parent(&copy)
+    };
+    rename().map_err(RunError::file(&copy))
+}
+
+fn trace_of(scenario: &Scenario) -> Result<Option<Vec<u8>>, RunError> {
+    let path = &scenario.channel.trace;
+    if path.is_empty() {
+        return Ok(None);
+    }
+    let name = path.clone();
+    let trace = fs::read(path).map_err(|source| TraceError::Read { name, source })?;
+    Ok(Some(trace))
+}
+
+fn kept_trace(scenario: &Scenario, directory: &RunDirectory) -> Result<Option<Vec<u8>>, RunError> {
+    if scenario.channel.trace.is_empty() {
+        return Ok(None);
+    }
+    let copy = directory.file(RunDirectory::CHANNEL);
+    // A crash may have come between the scenario and the last name of the copy.
+    if !copy.exists() && directory.file(RunDirectory::STAGED_CHANNEL).exists() {
+        settle(directory)?;
+    }
+    fs::read(&copy).map(Some).map_err(RunError::file(&copy))
+}
