@@ -1,19 +1,16 @@
-//! What can be wrong with a data file, said so that it can be mended.
+//! What can be wrong with a data file, said so that it can be fixed.
 
 use std::path::{Path, PathBuf};
+
+use crate::file::FileError;
 
 /// Why a data set could not be had.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DataError {
     /// The operating system refused.
-    #[error("{}: {source}", path.display())]
-    Io {
-        /// The file or folder.
-        path: PathBuf,
-        /// What the operating system said.
-        source: std::io::Error,
-    },
+    #[error(transparent)]
+    File(#[from] FileError),
     /// A file is there but its content is not what its name promises.
     #[error("{}, byte {offset}: expected {expected}, found {found}", path.display())]
     Malformed {
@@ -91,14 +88,6 @@ pub enum DataError {
 }
 
 impl DataError {
-    /// Wraps an operating-system error with the path it concerns.
-    pub(crate) fn io(path: &Path) -> impl FnOnce(std::io::Error) -> Self + '_ {
-        move |source| Self::Io {
-            path: path.to_owned(),
-            source,
-        }
-    }
-
     /// States that `path` differs from what was expected at `offset`.
     pub(crate) fn malformed(
         path: &Path,
