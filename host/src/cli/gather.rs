@@ -7,7 +7,8 @@ use std::time::Duration;
 use anyhow::anyhow;
 use indicatif::{ProgressBar, ProgressStyle};
 
-use gleaner_host::run::{Job, Outcome};
+use gleaner_host::run::Completed;
+use gleaner_host::study::PlannedRun;
 
 /// Parses `all` or a list separated by commas; what is named twice is meant once.
 pub fn choices<T>(text: &str, all: &[T]) -> anyhow::Result<Vec<T>>
@@ -58,9 +59,9 @@ impl Gathering {
     }
 
     /// Notes a finished run; `None` if it failed.
-    pub fn finished(&mut self, job: &Job, outcome: Option<&Outcome>) {
+    pub fn finished(&mut self, run: &PlannedRun, outcome: Option<&Completed>) {
         self.done += 1;
-        let name = job
+        let name = run
             .directory
             .path()
             .file_name()
