@@ -52,7 +52,7 @@ fn on_bench(
     execute::run(scenario, &bench, &data, &directory, options, audience).unwrap()
 }
 
-fn simulated(scenario: &Scenario, folder: &Folder) -> run::Outcome {
+fn simulated(scenario: &Scenario, folder: &Folder) -> run::Completed {
     let data = fleet::load_data(scenario).unwrap();
     let mut world = fleet::build(scenario, &data, 1).unwrap();
     run::execute(scenario, &mut world, &folder.run(), 1, &mut Silent).unwrap()

@@ -375,10 +375,8 @@ mod pty {
     #[tokio::test]
     async fn a_port_that_disappears_and_returns_elsewhere_goes_on_with_the_same_board() {
         // Like /dev/serial/by-id: a link that points to wherever the board is now.
-        let folder = std::env::temp_dir().join(format!("gleaner-pty-{}", std::process::id()));
-        std::fs::create_dir_all(&folder).unwrap();
-        let link = folder.join("board");
-        let _ = std::fs::remove_file(&link);
+        let folder = tempfile::tempdir().unwrap();
+        let link = folder.path().join("board");
         let (board, mut heard) = start(serial(&link));
         let mut client = Client::new(3, KEY, TIMING, BYTES);
         for round in 0..3 {
@@ -404,7 +402,6 @@ mod pty {
             .count();
         assert!(opened >= 3, "{news:?}");
         assert_eq!(client.trained, [0, 1, 2]);
-        std::fs::remove_dir_all(&folder).unwrap();
     }
 
     /// Until somebody opens the port, its other end reads errors.

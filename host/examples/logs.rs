@@ -9,13 +9,14 @@ use std::error::Error;
 
 use gleaner_host::report::table::Table;
 use gleaner_host::round::ClientRow;
-use gleaner_host::run::{RunDirectory, read_clients, read_rounds};
+use gleaner_host::run::{RunDirectory, each_client, read_rounds};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let path = std::env::args_os().nth(1);
     let directory = RunDirectory::new(path.ok_or("name the directory of a run")?);
     let rounds = read_rounds(&directory.file(RunDirectory::ROUNDS))?;
-    let clients = read_clients(&directory.file(RunDirectory::CLIENTS))?;
+    let path = directory.file(RunDirectory::CLIENTS);
+    let clients: Vec<ClientRow> = each_client(&path)?.collect::<Result<_, _>>()?;
     let spent_j = |row: &ClientRow| row.compute_j + row.radio_j;
     let mut table = Table::new(&["round", "accuracy %", "energy mJ", "most spent by"]);
     for round in &rounds {

@@ -4,9 +4,9 @@
 //! The digests below are those of logs and model on every machine. A change that alters them on purpose says
 //! so in the changelog and prints the new ones by failing here.
 
-use std::path::{Path, PathBuf};
+use std::fs;
+use std::path::Path;
 use std::process::Command;
-use std::{env, fs};
 
 use gleaner_learn::train::Kernel;
 
@@ -29,23 +29,6 @@ ba5ef48963318527ba157d60cf7bdcd212e0137b452210ef120047a4303cd219  clients.csv
 2ff70442ded30830dde4b45d682a57393cfb4152015c22142c1b30db76aa0812  model.safetensors
 ";
 
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Self {
-        let path = env::temp_dir().join(format!("gleaner-golden-{name}-{}", std::process::id()));
-        let _ = fs::remove_dir_all(&path);
-        fs::create_dir_all(&path).unwrap();
-        Self(path)
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
-
 /// Runs the program inside `folder`, so that no path gets into a scenario.
 fn digests(folder: &Path, settings: &[&str], threads: &str, kernel: Kernel) -> String {
     let out = format!("{kernel}-{threads}");
@@ -65,12 +48,12 @@ fn digests(folder: &Path, settings: &[&str], threads: &str, kernel: Kernel) -> S
         .collect()
 }
 
-fn assert_everywhere(folder: &Folder, settings: &[&str], golden: &str) {
+fn assert_everywhere(folder: &Path, settings: &[&str], golden: &str) {
     let kernels = Kernel::available();
     let by_threads = ["1", "2", "4"].map(|threads| (threads, kernels[0]));
     let by_kernel = kernels[1..].iter().map(|&kernel| ("2", kernel));
     for (threads, kernel) in by_threads.into_iter().chain(by_kernel) {
-        let found = digests(&folder.0, settings, threads, kernel);
+        let found = digests(folder, settings, threads, kernel);
         assert_eq!(found, golden, "{threads} threads, kernel {kernel}");
     }
 }
@@ -84,7 +67,7 @@ const SMALL: [&str; 3] = [
 #[test]
 fn float_clients_under_cre_leave_the_same_bytes_everywhere() {
     let settings = [&SMALL[..], &["run.rounds=6"]].concat();
-    assert_everywhere(&Folder::new("float"), &settings, FLOAT);
+    assert_everywhere(tempfile::tempdir().unwrap().path(), &settings, FLOAT);
 }
 
 #[test]
@@ -95,13 +78,13 @@ fn fixed_point_clients_leave_the_same_bytes_everywhere() {
         "cre.estimates=uplink",
     ];
     let settings = [&SMALL[..], &more].concat();
-    assert_everywhere(&Folder::new("fixed"), &settings, FIXED);
+    assert_everywhere(tempfile::tempdir().unwrap().path(), &settings, FIXED);
 }
 
 #[test]
 fn the_convolutional_network_leaves_the_same_bytes_everywhere() {
-    let folder = Folder::new("cnn");
-    write_noise(&folder.0.join("images"));
+    let folder = tempfile::tempdir().unwrap();
+    write_noise(&folder.path().join("images"));
     let settings = [
         "run.scheduler=random",
         "run.rounds=2",
@@ -116,7 +99,7 @@ fn the_convolutional_network_leaves_the_same_bytes_everywhere() {
         "device.deadline_s=0.2",
         "device.cycles_per_sample=1250000",
     ];
-    assert_everywhere(&folder, &settings, CNN);
+    assert_everywhere(folder.path(), &settings, CNN);
 }
 
 /// Writes six small batches in the format of CIFAR-10.

@@ -26,11 +26,10 @@ fn a_reader_that_leaves_is_no_failure() {
 
 #[test]
 fn a_run_says_that_nobody_took_part_and_how_many_threads_there_were() {
-    let folder = std::env::temp_dir().join(format!("gleaner-idle-{}", std::process::id()));
-    let _ = std::fs::remove_dir_all(&folder);
+    let folder = tempfile::tempdir().unwrap();
     let output = gleaner()
         .args(["simulate", "-q", "--rounds", "1", "--out"])
-        .arg(&folder)
+        .arg(folder.path())
         .args(["--set", "device.deadline_s=1e-4"])
         .args(["--set", "partition.mean_samples=30"])
         .output()
@@ -38,7 +37,6 @@ fn a_run_says_that_nobody_took_part_and_how_many_threads_there_were() {
     assert!(output.status.success(), "{}", said(&output));
     let note = said(&output);
     assert!(note.contains("nobody trained in any round"), "{note}");
-    let environment = std::fs::read_to_string(folder.join("environment.json")).unwrap();
+    let environment = std::fs::read_to_string(folder.path().join("environment.json")).unwrap();
     assert!(!environment.contains("\"threads\": 0"), "{environment}");
-    std::fs::remove_dir_all(folder).unwrap();
 }

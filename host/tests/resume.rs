@@ -1,8 +1,8 @@
 //! A run killed at any moment and resumed ends with the same bytes as one left alone.
 
-use std::path::{Path, PathBuf};
+use std::fs;
+use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
-use std::{env, fs};
 
 use gleaner_shared::rng::{Purpose, Rng};
 
@@ -21,27 +21,6 @@ const SMALL: [&str; 12] = [
     "--threads",
     "1",
 ];
-
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Self {
-        let path = env::temp_dir().join(format!("gleaner-{name}-{}", std::process::id()));
-        let _ = fs::remove_dir_all(&path);
-        fs::create_dir_all(&path).unwrap();
-        Self(path)
-    }
-
-    fn join(&self, name: &str) -> PathBuf {
-        self.0.join(name)
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
 
 fn gleaner() -> Command {
     Command::new(env!("CARGO_BIN_EXE_gleaner"))
@@ -91,14 +70,14 @@ fn kill_when_logged(mut child: Child, log: &Path, bytes: u64) {
     }
 }
 
-fn is_killed_and_resumed_to_the_same_bytes(name: &str, kills: u32, more: &[&str]) {
-    let folder = Folder::new(name);
-    let whole = folder.join("whole");
+fn is_killed_and_resumed_to_the_same_bytes(kills: u32, more: &[&str]) {
+    let folder = tempfile::tempdir().unwrap();
+    let whole = folder.path().join("whole");
     succeed(&mut simulate(&whole, more));
     let length = fs::metadata(whole.join("clients.csv")).unwrap().len();
     let expected = sums(&whole);
 
-    let broken = folder.join("broken");
+    let broken = folder.path().join("broken");
     let log = broken.join("clients.csv");
     let mut rng = Rng::stream(11, Purpose::Faults, 0, kills);
     let mut hits = 0;
@@ -132,7 +111,7 @@ fn is_killed_and_resumed_to_the_same_bytes(name: &str, kills: u32, more: &[&str]
 
 #[test]
 fn killed_at_many_moments_a_run_resumes_to_the_same_bytes() {
-    is_killed_and_resumed_to_the_same_bytes("kill-cre", 12, &[]);
+    is_killed_and_resumed_to_the_same_bytes(12, &[]);
 }
 
 #[test]
@@ -143,15 +122,15 @@ fn fixed_point_clients_resume_with_the_model_they_hold() {
         "--set",
         "cre.estimates=uplink",
     ];
-    is_killed_and_resumed_to_the_same_bytes("kill-fixed", 4, &fixed);
+    is_killed_and_resumed_to_the_same_bytes(4, &fixed);
 }
 
 #[test]
 fn a_damaged_checkpoint_falls_back_to_the_previous_one_and_says_so() {
-    let folder = Folder::new("damaged");
-    let whole = folder.join("whole");
+    let folder = tempfile::tempdir().unwrap();
+    let whole = folder.path().join("whole");
     succeed(&mut simulate(&whole, &[]));
-    let broken = folder.join("broken");
+    let broken = folder.path().join("broken");
     let mut command = simulate(&broken, &[]);
     let child = command
         .stdout(Stdio::null())
@@ -187,9 +166,9 @@ fn the_number_of_threads_changes_no_byte() {
         ("fresh", ["--scheduler", "channel-allocate"]),
         ("fixed", ["--set", "clients.kind=fixed-point"]),
     ] {
-        let folder = Folder::new(&format!("threads-{name}"));
+        let folder = tempfile::tempdir().unwrap();
         let of = |threads: &str| {
-            let run = folder.join(threads);
+            let run = folder.path().join(threads);
             succeed(
                 gleaner()
                     .arg("simulate")
@@ -215,13 +194,45 @@ fn the_number_of_threads_changes_no_byte() {
 
 #[test]
 fn an_occupied_directory_is_left_alone() {
-    let folder = Folder::new("occupied");
-    fs::write(folder.join("notes.txt"), "mine").unwrap();
-    let output = simulate(&folder.0, &[]).output().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("notes.txt"), "mine").unwrap();
+    let output = simulate(folder.path(), &[]).output().unwrap();
     assert!(!output.status.success());
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(
         said.contains("not empty") && said.contains("gleaner resume"),
         "{said}"
     );
+}
+
+#[test]
+fn a_complete_run_without_its_report_gets_it_when_resumed() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = folder.path().join("run");
+    succeed(&mut simulate(&run, &[]));
+    let report = run.join("report.html");
+    let whole = fs::read_to_string(&report).unwrap();
+    fs::remove_file(&report).unwrap();
+    succeed(&mut resume(&run));
+    assert_eq!(fs::read_to_string(&report).unwrap(), whole);
+}
+
+#[test]
+fn a_resumed_run_comes_to_the_same_figures() {
+    let folder = tempfile::tempdir().unwrap();
+    let (whole, broken) = (folder.path().join("whole"), folder.path().join("broken"));
+    let figures = |output: &Output| -> serde_json::Value {
+        let result: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        result["summary"].clone()
+    };
+    let expected = figures(&succeed(&mut simulate(&whole, &["--json"])));
+    let child = simulate(&broken, &[])
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    let half = fs::metadata(whole.join("clients.csv")).unwrap().len() / 2;
+    kill_when_logged(child, &broken.join("clients.csv"), half);
+    assert_eq!(figures(&succeed(resume(&broken).arg("--json"))), expected);
+    // And once more from the logs alone.
+    assert_eq!(figures(&succeed(resume(&broken).arg("--json"))), expected);
 }

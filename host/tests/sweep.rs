@@ -4,13 +4,6 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs};
 
-fn folder(name: &str) -> PathBuf {
-    let path = env::temp_dir().join(format!("gleaner-{name}-{}", std::process::id()));
-    let _ = fs::remove_dir_all(&path);
-    fs::create_dir_all(&path).unwrap();
-    path
-}
-
 fn gleaner(arguments: &[&str]) -> (bool, String, String) {
     gleaner_in(&env::temp_dir(), arguments)
 }
@@ -42,7 +35,8 @@ cre.v = [0.1, 0.001]
 
 #[test]
 fn a_sweep_is_refused_on_top_of_another_and_resumed_where_points_are_missing() {
-    let folder = folder("sweep");
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
     let file = folder.join("lab.toml");
     fs::write(&file, SWEEP).unwrap();
     let (file, out) = (file.to_str().unwrap(), folder.join("out"));
@@ -80,12 +74,12 @@ fn a_sweep_is_refused_on_top_of_another_and_resumed_where_points_are_missing() {
             .unwrap(),
         kept
     );
-    fs::remove_dir_all(folder).unwrap();
 }
 
 #[test]
 fn a_comparison_lists_both_baseline_powers_and_draws_them() {
-    let folder = folder("compare");
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
     let out = folder.join("out");
     let (ok, stdout, stderr) = gleaner(&[
         "compare",
@@ -134,18 +128,18 @@ fn a_comparison_lists_both_baseline_powers_and_draws_them() {
             "{name}"
         );
     }
-    fs::remove_dir_all(folder).unwrap();
 }
 
 #[test]
 fn another_comparison_leaves_the_first_alone() {
-    let folder = folder("compare-twice");
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
     let compare = |rounds: &str, more: &[&str]| {
         let mut arguments = vec!["compare", "--schedulers", "cre,cre", "--seeds", "1"];
         arguments.extend(["--set", "partition.mean_samples=30"]);
         arguments.extend(["--set", "data.test_samples=20", "--rounds", rounds]);
         arguments.extend(more);
-        gleaner_in(&folder, &arguments)
+        gleaner_in(folder, &arguments)
     };
     let (ok, first, stderr) = compare("2", &[]);
     assert!(ok && first.contains("runs/compare/report.html"), "{stderr}");
@@ -158,5 +152,4 @@ fn another_comparison_leaves_the_first_alone() {
     let (ok, _, stderr) = compare("4", &["--out", "runs/compare"]);
     assert!(!ok && stderr.contains("choose another --out"), "{stderr}");
     assert!(!stderr.contains("failed"), "{stderr}");
-    fs::remove_dir_all(folder).unwrap();
 }

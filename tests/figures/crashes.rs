@@ -13,6 +13,7 @@ use gleaner_host::station::fleet::Pace;
 use gleaner_host::station::journal::EVENTS;
 use gleaner_host::station::link::faults::Faults;
 use gleaner_host::station::setup::Options;
+use gleaner_learn::digest::{hexadecimal, sha256};
 use gleaner_shared::rng::{Purpose, Rng};
 use gleaner_tests::folder::Folder;
 use gleaner_tests::served::Served;
@@ -113,7 +114,7 @@ fn kill_stations(args: &Args) -> bool {
             .clamp(Duration::from_secs(1), Duration::from_secs(20));
         runs += 1;
         let model = std::fs::read(directory.file(RunDirectory::MODEL)).unwrap_or_default();
-        let model = run::hexadecimal(&run::sha256(&model));
+        let model = hexadecimal(&sha256(&model));
         let replayed = match execute::verify(&directory, 1) {
             Ok(verdict) => verdict.replayed,
             Err(error) => error.to_string(),

@@ -12,9 +12,10 @@ mod seeds;
 use std::path::PathBuf;
 
 use gleaner_host::report::table::Table;
-use gleaner_host::run::{Job, RunDirectory, Summary, run_all};
+use gleaner_host::run::{RunDirectory, Summary};
 use gleaner_host::scenario::{Override, Scenario, ScenarioError, resolve};
 use gleaner_host::study::compare::Statistic;
+use gleaner_host::study::{PlannedRun, run_all};
 use gleaner_tests::progress;
 
 use cells::{Cell, SETTINGS, Setting};
@@ -80,20 +81,20 @@ fn row(args: &Args, setting: &Setting) -> Result<bool, String> {
             args.schedulers.is_empty() || args.schedulers.iter().any(wanted)
         })
         .collect();
-    let mut jobs = Vec::new();
+    let mut runs = Vec::new();
     for cell in &cells {
         for seed in 0..args.seeds {
             let scenario =
                 scenario(args, setting, cell, seed).map_err(|error| error.to_string())?;
             let name = format!("{}-d{}-seed{seed}", cell.name(), setting.degree);
-            jobs.push(Job {
+            runs.push(PlannedRun {
                 scenario,
                 directory: RunDirectory::new(args.out.join(name)),
             });
         }
     }
-    let bar = progress("runs", jobs.len() as u64);
-    let outcomes = run_all(&jobs, args.threads, |_, _| bar.inc(1));
+    let bar = progress("runs", runs.len() as u64);
+    let outcomes = run_all(&runs, args.threads, |_, _| bar.inc(1));
     bar.finish_and_clear();
     let summaries: Vec<Summary> = outcomes
         .into_iter()
@@ -126,9 +127,9 @@ fn row(args: &Args, setting: &Setting) -> Result<bool, String> {
         table.row(judged.cells());
     }
     println!("{}", table.to_text());
-    for (cell, jobs) in cells.iter().zip(jobs.chunks(each)) {
+    for (cell, runs) in cells.iter().zip(runs.chunks(each)) {
         if cell.penalty.is_some() {
-            println!("{}", seeds::table(cell, jobs)?);
+            println!("{}", seeds::table(cell, runs)?);
         }
     }
     Ok(holds)
@@ -233,6 +234,7 @@ impl<'a> Judged<'a> {
 
 #[cfg(test)]
 mod tests {
+    use gleaner_host::run::Tally;
     use gleaner_tests::folder::Folder;
 
     use super::*;
@@ -241,7 +243,7 @@ mod tests {
         Summary {
             tail_accuracy: accuracy / 100.0,
             energy_per_round_j: energy_mj / 1e3,
-            ..Summary::of(&[], &[])
+            ..Tally::default().summary()
         }
     }
 

@@ -1,12 +1,13 @@
 //! What the tests of emulated boards share.
 
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::io::Write;
+use std::path::Path;
 
 use gleaner_host::device::emulator::EmulatorError;
 use gleaner_host::device::emulator::image::{EmulatedBoard, Program, is_strict};
 use gleaner_host::device::emulator::qemu::Qemu;
 use gleaner_host::device::emulator::rp2040::{Lockstep, Rp2040};
+use tempfile::NamedTempFile;
 
 use crate::wire::{LockstepWire, TcpWire};
 
@@ -45,8 +46,8 @@ fn in_lockstep(
     start: fn(&Path, Option<&Path>) -> Result<Lockstep, EmulatorError>,
 ) -> Option<LockstepWire> {
     let image = available(EmulatedBoard::Rp2040.ensure(program))?;
-    let shard = shard.map(TemporaryFile::new);
-    let path = shard.as_ref().map(TemporaryFile::path);
+    let shard = shard.map(temporary_file);
+    let path = shard.as_ref().map(NamedTempFile::path);
     Some(LockstepWire::new(available(start(&image, path))?))
 }
 
@@ -54,8 +55,8 @@ fn in_lockstep(
 #[must_use]
 pub fn on_rp2040_socket(shard: Option<&[u8]>) -> Option<TcpWire<impl FnMut() + use<>>> {
     let image = available(EmulatedBoard::Rp2040.ensure(Program::Client))?;
-    let shard = shard.map(TemporaryFile::new);
-    let path = shard.as_ref().map(TemporaryFile::path);
+    let shard = shard.map(temporary_file);
+    let path = shard.as_ref().map(NamedTempFile::path);
     let mut board = available(Rp2040::start(&image, path))?;
     let link = board.link();
     Some(TcpWire::new(link, move || {
@@ -67,8 +68,8 @@ pub fn on_rp2040_socket(shard: Option<&[u8]>) -> Option<TcpWire<impl FnMut() + u
 #[must_use]
 pub fn on_m4(program: Program, shard: Option<&[u8]>) -> Option<TcpWire<impl FnMut() + use<>>> {
     let image = available(EmulatedBoard::M4.ensure(program))?;
-    let shard = shard.map(TemporaryFile::new);
-    let path = shard.as_ref().map(TemporaryFile::path);
+    let shard = shard.map(temporary_file);
+    let path = shard.as_ref().map(NamedTempFile::path);
     let mut board = available(Qemu::start(&image, path))?;
     let link = board.link();
     Some(TcpWire::new(link, move || {
@@ -78,26 +79,9 @@ pub fn on_m4(program: Program, shard: Option<&[u8]>) -> Option<TcpWire<impl FnMu
     }))
 }
 
-/// A file that goes when it is dropped.
-struct TemporaryFile(PathBuf);
-
-impl TemporaryFile {
-    fn new(content: &[u8]) -> Self {
-        static NEXT: AtomicU32 = AtomicU32::new(0);
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let name = format!("gleaner-{}-{number}.bin", std::process::id());
-        let path = std::env::temp_dir().join(name);
-        std::fs::write(&path, content).expect("the temporary folder takes files");
-        Self(path)
-    }
-
-    fn path(&self) -> &Path {
-        &self.0
-    }
-}
-
-impl Drop for TemporaryFile {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_file(&self.0);
-    }
+/// Writes a file that goes when it is dropped.
+fn temporary_file(content: &[u8]) -> NamedTempFile {
+    let mut file = NamedTempFile::new().expect("a temporary file");
+    file.write_all(content).expect("room for temporary files");
+    file
 }

@@ -1,26 +1,28 @@
 //! A run's directory that is gone after the test.
 
-use std::path::PathBuf;
-
 use gleaner_host::run::RunDirectory;
+use tempfile::TempDir;
 
-/// A directory among the temporary files, of this process alone.
-pub struct Folder(PathBuf);
+/// A vacant directory among the temporary files.
+pub struct Folder(TempDir);
 
 impl Folder {
-    /// Names a vacant directory.
+    /// Makes a directory with a word about its purpose in its name.
+    ///
+    /// # Panics
+    /// When there is no room for temporary files.
     #[must_use]
     pub fn new(name: &str) -> Self {
-        let name = format!("gleaner-{name}-{}", std::process::id());
-        let path = std::env::temp_dir().join(name);
-        let _ = std::fs::remove_dir_all(&path);
-        Self(path)
+        let folder = tempfile::Builder::new()
+            .prefix(&format!("gleaner-{name}-"))
+            .tempdir();
+        Self(folder.expect("a folder for temporary files"))
     }
 
     /// Returns it as the directory of a run.
     #[must_use]
     pub fn run(&self) -> RunDirectory {
-        RunDirectory::new(&self.0)
+        RunDirectory::new(self.0.path())
     }
 
     /// Reads one of its files.
@@ -31,11 +33,5 @@ impl Folder {
     pub fn file(&self, name: &str) -> Vec<u8> {
         let path = self.run().file(name);
         std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
     }
 }

@@ -10,8 +10,9 @@ use super::record::RecordArgs;
 use super::scenario::ScenarioArgs;
 use super::simulate::numbered;
 use gleaner_host::policy::{BaselinePower, Scheduler};
-use gleaner_host::run::{Job, RunDirectory, RunError, run_all};
+use gleaner_host::run::{RunDirectory, RunError};
 use gleaner_host::study::compare::{Row, Variant, plan, table, write};
+use gleaner_host::study::{PlannedRun, run_all};
 
 /// What to compare.
 #[derive(Debug, clap::Args)]
@@ -57,14 +58,14 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         .map(|n| first.saturating_add(u64::from(n)))
         .collect();
     let (directory, planned) = place(args, &variants, &seeds)?;
-    let jobs: Vec<Job> = planned.iter().map(|(_, job)| job.clone()).collect();
+    let runs: Vec<PlannedRun> = planned.iter().map(|(_, run)| run.clone()).collect();
 
-    jobs.iter().try_for_each(Job::check_channel)?;
-    args.record.write_per_seed(&jobs, &seeds)?;
+    runs.iter().try_for_each(PlannedRun::check_channel)?;
+    args.record.write_per_seed(&runs, &seeds)?;
 
-    let mut gathering = Gathering::new(args.quiet, jobs.len());
-    let outcomes = run_all(&jobs, args.threads, |at, result| {
-        gathering.finished(&jobs[at], result.as_ref().ok());
+    let mut gathering = Gathering::new(args.quiet, runs.len());
+    let outcomes = run_all(&runs, args.threads, |at, result| {
+        gathering.finished(&runs[at], result.as_ref().ok());
     });
     gathering.end();
 
@@ -77,16 +78,16 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
             runs: Vec::new(),
         })
         .collect();
-    for ((variant, job), outcome) in planned.iter().zip(outcomes) {
+    for ((variant, run), outcome) in planned.iter().zip(outcomes) {
         let outcome =
-            outcome.with_context(|| format!("run in {} failed", job.directory.path().display()))?;
+            outcome.with_context(|| format!("run in {} failed", run.directory.path().display()))?;
         if let Some(row) = rows.iter_mut().find(|row| row.variant == *variant) {
-            row.seeds.push(job.scenario.run.seed);
+            row.seeds.push(run.scenario.run.seed);
             row.summaries.push(outcome.summary);
-            row.runs.push(job.directory.clone());
+            row.runs.push(run.directory.clone());
         }
     }
-    write(&directory, &jobs[0].scenario, &rows)?;
+    write(&directory, &runs[0].scenario, &rows)?;
     if args.json {
         let value: Vec<serde_json::Value> = rows
             .iter()
@@ -117,7 +118,7 @@ fn place(
     args: &Args,
     variants: &[Variant],
     seeds: &[u64],
-) -> anyhow::Result<(RunDirectory, Vec<(Variant, Job)>)> {
+) -> anyhow::Result<(RunDirectory, Vec<(Variant, PlannedRun)>)> {
     let mut number = 1;
     loop {
         let directory = match &args.out {
@@ -127,7 +128,7 @@ fn place(
         let runs = plan(variants, seeds, &directory, |more| {
             args.scenario.resolve_with(more)
         })?;
-        match runs.iter().try_for_each(|(_, job)| job.check_place()) {
+        match runs.iter().try_for_each(|(_, run)| run.check_place()) {
             Ok(()) => return Ok((directory, runs)),
             Err(RunError::Taken { .. } | RunError::OtherTrace { .. }) if args.out.is_none() => {
                 number += 1;

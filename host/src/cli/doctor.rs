@@ -4,6 +4,8 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
+use anyhow::Context;
+
 use super::scenario::ScenarioArgs;
 use gleaner_host::fleet;
 use gleaner_host::fleet::file::Bench;
@@ -35,11 +37,9 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         patience: Duration::from_secs(args.patience_s),
         echo_bytes: args.echo_bytes,
     };
-    let folder = std::env::temp_dir().join(format!("gleaner-doctor-{}", std::process::id()));
-    let diagnosis = examine(&bench, &scenario, &data, care, &folder);
-    // The folder holds shards of emulated boards; a leftover is harmless.
-    let _ = std::fs::remove_dir_all(folder);
-    let diagnosis = diagnosis?;
+    // For the shards of emulated boards.
+    let folder = tempfile::tempdir().context("no folder for temporary files")?;
+    let diagnosis = examine(&bench, &scenario, &data, care, folder.path())?;
     print!("{diagnosis}");
     Ok(if diagnosis.is_healthy() {
         ExitCode::SUCCESS

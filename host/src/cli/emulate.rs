@@ -101,10 +101,10 @@ fn serve(args: &Args, mut bench: Bench) -> anyhow::Result<ExitCode> {
     let data = fleet::load_data(&scenario)?;
     prepare(&bench.emulated())?;
     let images = shards(&scenario, &data, |_| None)?;
-    let folder = std::env::temp_dir().join(format!("gleaner-emulate-{}", std::process::id()));
+    let folder = tempfile::tempdir().context("no folder for temporary files")?;
     let mut machines = Vec::new();
     for entry in &mut bench.clients {
-        let Some(machine) = start_machine(entry, &images[entry.id as usize], &folder)? else {
+        let Some(machine) = start_machine(entry, &images[entry.id as usize], folder.path())? else {
             continue;
         };
         entry.link = LinkKind::Tcp;
@@ -129,8 +129,6 @@ fn serve(args: &Args, mut bench: Bench) -> anyhow::Result<ExitCode> {
     });
     stop.wait();
     drop(machines);
-    // A leftover in the folder for temporary files is harmless.
-    let _ = std::fs::remove_dir_all(folder);
     Ok(ExitCode::SUCCESS)
 }
 

@@ -7,7 +7,8 @@ use anyhow::anyhow;
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::word::{self, Word};
-use gleaner_host::run::{Job, Outcome};
+use gleaner_host::run::Completed;
+use gleaner_host::study::PlannedRun;
 
 /// Parses `all` or a list separated by commas; what is named twice is meant once.
 pub fn choices<T: Word + PartialEq>(text: &str) -> anyhow::Result<Vec<T>> {
@@ -52,9 +53,9 @@ impl Gathering {
     }
 
     /// Notes a finished run; `None` if it failed.
-    pub fn finished(&mut self, job: &Job, outcome: Option<&Outcome>) {
+    pub fn finished(&mut self, run: &PlannedRun, outcome: Option<&Completed>) {
         self.done += 1;
-        let name = job
+        let name = run
             .directory
             .path()
             .file_name()

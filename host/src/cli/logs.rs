@@ -36,6 +36,7 @@ pub use reading::run;
 
 #[cfg(feature = "probe")]
 mod reading {
+    use std::io::Write;
     use std::process::ExitCode;
     use std::time::Duration;
 
@@ -93,14 +94,11 @@ mod reading {
         let scenario = args.scenario.resolve_with(&overrides(bench))?;
         let data = fleet::load_data(&scenario)?;
         let shards = shards(&scenario, &data, |client| bench.key_of(client))?;
-        let name = format!("gleaner-logs-{}.bin", std::process::id());
-        let path = std::env::temp_dir().join(name);
-        std::fs::write(&path, &shards[entry.id as usize])
-            .with_context(|| format!("cannot write {}", path.display()))?;
-        let machine = Rp2040::start(image, Some(&path));
         // The emulator says that it is ready after it has read the file.
-        let _ = std::fs::remove_file(path);
-        Ok(machine?)
+        let mut file = tempfile::NamedTempFile::new().context("no temporary file")?;
+        file.write_all(&shards[entry.id as usize])
+            .with_context(|| format!("cannot write {}", file.path().display()))?;
+        Ok(Rp2040::start(image, Some(file.path()))?)
     }
 
     fn follow(

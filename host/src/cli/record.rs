@@ -4,8 +4,9 @@ use std::path::{Path, PathBuf, absolute};
 
 use anyhow::ensure;
 
-use gleaner_host::run::{Job, RunDirectory, record_channel};
+use gleaner_host::run::{RunDirectory, record_channel};
 use gleaner_host::scenario::Scenario;
+use gleaner_host::study::PlannedRun;
 
 /// Where gains go.
 #[derive(Clone, Debug, clap::Args)]
@@ -31,17 +32,17 @@ impl RecordArgs {
 
     /// Writes the gains of a comparison, if asked to. Every scheduler has the same channel, so
     /// there is one file for each seed.
-    pub fn write_per_seed(&self, jobs: &[Job], seeds: &[u64]) -> anyhow::Result<()> {
+    pub fn write_per_seed(&self, runs: &[PlannedRun], seeds: &[u64]) -> anyhow::Result<()> {
         let Some(file) = &self.record_channel else {
             return Ok(());
         };
         for &seed in seeds {
-            let Some(job) = jobs.iter().find(|job| job.scenario.run.seed == seed) else {
+            let Some(run) = runs.iter().find(|run| run.scenario.run.seed == seed) else {
                 continue;
             };
             match seeds {
-                [_] => record_channel(&job.scenario, file)?,
-                _ => record_channel(&job.scenario, &with_seed(file, seed))?,
+                [_] => record_channel(&run.scenario, file)?,
+                _ => record_channel(&run.scenario, &with_seed(file, seed))?,
             }
         }
         Ok(())

@@ -5,7 +5,8 @@ use std::process::ExitCode;
 
 use super::run::LineArgs;
 use super::simulate::{OutputArgs, carry_out, show};
-use gleaner_host::run::{RunDirectory, outcome_of, resume, scenario_of};
+use gleaner_host::report::ensure_run;
+use gleaner_host::run::{Completed, RunDirectory, resume, scenario_of};
 use gleaner_host::station::execute::BENCH;
 
 /// Which run.
@@ -19,7 +20,7 @@ pub struct Args {
     output: OutputArgs,
 }
 
-/// Continues the run; a complete one is only shown again.
+/// Continues the run; a complete one is only shown again, with a report if it has none yet.
 ///
 /// # Errors
 /// Whatever is wrong with the run's files.
@@ -33,7 +34,8 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         if !args.output.quiet {
             eprintln!("{} is complete already", args.directory.display());
         }
-        outcome_of(&directory)?
+        ensure_run(&directory)?;
+        Completed::read(&directory)?
     } else {
         carry_out(resume, &scenario, &directory, args.output)?
     };

@@ -16,12 +16,12 @@ use gleaner_host::device::emulator::prepare::prepare;
 use gleaner_host::fleet;
 use gleaner_host::fleet::file::Bench;
 use gleaner_host::policy::Scheduler;
+use gleaner_host::report::{ledgers_table, write_run};
 use gleaner_host::round::channel;
 use gleaner_host::run::RunDirectory;
 use gleaner_host::scenario::{Override, Scenario};
 use gleaner_host::station::execute::{self, Audience, Listener};
 use gleaner_host::station::fleet::Pace;
-use gleaner_host::station::ledgers::Ledgers;
 use gleaner_host::station::link::faults::Faults;
 use gleaner_host::station::news::{News, What};
 use gleaner_host::station::setup::{self, Options};
@@ -183,10 +183,11 @@ fn carry_out(
         }
         finished => finished?,
     };
+    write_run(directory)?;
     show(scenario, directory, &finished.outcome, output);
     if !output.quiet && !output.json {
         let modelled = scenario.device.cycles_per_sample;
-        if let Some(ledgers) = Ledgers::table_of(directory, modelled) {
+        if let Some(ledgers) = ledgers_table(directory, modelled) {
             println!("\nledgers of the boards\n{}", ledgers.to_text());
         }
         println!("events  {}", events(directory.path()).display());

@@ -99,7 +99,8 @@ mod tests {
 
     #[test]
     fn a_key_file_holds_64_digits() {
-        let path = std::env::temp_dir().join(format!("gleaner-key-{}", std::process::id()));
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("key");
         std::fs::write(&path, format!("{}\n", "0f".repeat(32))).unwrap();
         assert_eq!(read_key(&path).unwrap(), [0x0F; 32]);
         for wrong in ["", "0f", &"zz".repeat(32)] {
@@ -107,6 +108,5 @@ mod tests {
             let error = read_key(&path).unwrap_err();
             assert!(error.to_string().contains("64 hexadecimal digits"));
         }
-        std::fs::remove_file(&path).unwrap();
     }
 }

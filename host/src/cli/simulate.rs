@@ -9,8 +9,8 @@ use super::scenario::ScenarioArgs;
 use super::word;
 use gleaner_host::fleet::{self, Deployment};
 use gleaner_host::policy::Scheduler;
-use gleaner_host::report::summary_table;
-use gleaner_host::run::{Observer, Outcome, RunDirectory, RunError, execute};
+use gleaner_host::report::{summary_table, write_run};
+use gleaner_host::run::{Completed, Observer, RunDirectory, RunError, execute};
 use gleaner_host::scenario::{Override, Scenario};
 
 /// Which scenario, and where the results go.
@@ -72,15 +72,16 @@ type Make = fn(
     &RunDirectory,
     usize,
     &mut dyn Observer,
-) -> Result<Outcome, RunError>;
+) -> Result<Completed, RunError>;
 
-/// Builds the deployment of a scenario and makes the run in it, with its progress shown.
+/// Builds the deployment of a scenario and makes the run in it, with its progress shown, and its
+/// report.
 pub(super) fn carry_out(
     make: Make,
     scenario: &Scenario,
     directory: &RunDirectory,
     OutputArgs { threads, quiet, .. }: OutputArgs,
-) -> anyhow::Result<Outcome> {
+) -> anyhow::Result<Completed> {
     let data = fleet::load_data(scenario)?;
     let mut deployment = fleet::build(scenario, &data, threads)?;
     // The clients have copies of what they own; the rest need not stay in memory.
@@ -88,6 +89,7 @@ pub(super) fn carry_out(
     let mut progress = Progress::new(quiet);
     let outcome = make(scenario, &mut deployment, directory, threads, &mut progress)?;
     progress.finish();
+    write_run(directory)?;
     Ok(outcome)
 }
 
@@ -95,7 +97,7 @@ pub(super) fn carry_out(
 pub(super) fn show(
     scenario: &Scenario,
     directory: &RunDirectory,
-    outcome: &Outcome,
+    outcome: &Completed,
     output: OutputArgs,
 ) {
     let report = directory.file(RunDirectory::REPORT);

@@ -3,12 +3,15 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::{Context, bail};
+use anyhow::{Context, anyhow, bail};
 
 use super::gather::Gathering;
+use crate::explain;
 use gleaner_host::report::counted;
-use gleaner_host::run::{Job, RunDirectory, run_all, write_atomically};
+use gleaner_host::run::RunDirectory;
 use gleaner_host::study::sweep::{Sweep, csv};
+use gleaner_host::study::{PlannedRun, run_all};
+use gleaner_learn::file::write_atomically;
 
 /// Which sweep.
 #[derive(Debug, clap::Args)]
@@ -50,16 +53,16 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
             directory.path().display()
         );
     }
-    let jobs: Vec<Job> = points
+    let runs: Vec<PlannedRun> = points
         .iter()
-        .map(|point| Job {
+        .map(|point| PlannedRun {
             scenario: point.scenario.clone(),
             directory: RunDirectory::new(directory.file("points").join(&point.id)),
         })
         .collect();
-    let mut gathering = Gathering::new(args.quiet, jobs.len());
-    let outcomes = run_all(&jobs, args.threads, |at, result| {
-        gathering.finished(&jobs[at], result.as_ref().ok());
+    let mut gathering = Gathering::new(args.quiet, runs.len());
+    let outcomes = run_all(&runs, args.threads, |at, result| {
+        gathering.finished(&runs[at], result.as_ref().ok());
     });
     gathering.end();
 
@@ -70,7 +73,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
             Ok(outcome) => done.push((point, outcome.summary)),
             Err(error) => {
                 failed += 1;
-                eprintln!("point {}: {:#}", point.id, anyhow::Error::from(error));
+                eprintln!("point {}: {}", point.id, explain(&error.into()));
             }
         }
     }
@@ -78,7 +81,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         .with_context(|| format!("cannot create {}", directory.path().display()))?;
     let file = directory.file("sweep.csv");
     write_atomically(&file, csv(&done).as_bytes())
-        .with_context(|| format!("cannot write {}", file.display()))?;
+        .map_err(|error| anyhow!("cannot write {error}"))?;
     println!("{}", file.display());
     if failed > 0 {
         eprintln!(

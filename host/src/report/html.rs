@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use super::table::Table;
+use super::text::escape;
 
 /// A page that grows from top to bottom.
 #[derive(Clone, Debug)]
@@ -94,15 +95,6 @@ impl Page {
             self.body
         )
     }
-}
-
-/// Replaces what has a meaning in HTML.
-#[must_use]
-pub fn escape(text: &str) -> String {
-    text.replace('&', "&amp;")
-        .replace('<', "&lt;")
-        .replace('>', "&gt;")
-        .replace('"', "&quot;")
 }
 
 #[cfg(test)]

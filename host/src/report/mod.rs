@@ -1,14 +1,21 @@
-//! Reports: what the logs say, as plots, tables and one self-contained page.
+//! Reports: what the logs of a run say, as plots, tables and one self-contained page.
 //!
 //! A report reads the files of a run and nothing else, so it can be made again at any time
-//! (`gleaner report DIR`) and never recomputes what it shows.
+//! (`gleaner report DIR`) and never recomputes what it shows. [`write_run`] makes it; [`table`],
+//! `plot` and `html` are what it is made of, and what the studies make theirs of.
 
 mod charts;
+mod data;
 mod html;
-pub mod plot;
+mod ledgers;
+pub(crate) mod plot;
 mod run;
 pub mod table;
+mod text;
 
-pub use charts::{Chart, run_charts};
-pub use html::{Page, escape};
-pub use run::{RunData, counted, setting, summary_table, write_run};
+pub(crate) use charts::Chart;
+pub(crate) use html::Page;
+pub use ledgers::ledgers_table;
+pub(crate) use run::setting;
+pub use run::{ensure_run, summary_table, write_run};
+pub use text::counted;

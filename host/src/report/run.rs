@@ -2,59 +2,27 @@
 
 use std::fs;
 
+use gleaner_learn::file::{self, write_atomically};
+
 use super::charts::run_charts;
+use super::data::RunData;
 use super::html::Page;
+use super::ledgers::ledgers_table;
 use super::plot::number;
 use super::table::Table;
+use super::text::counted;
 use crate::fleet;
-use crate::round::{ClientRow, RoundRow};
-use crate::run::{
-    Environment, RunDirectory, RunError, Summary, read_clients, read_rounds, scenario_of,
-    write_atomically,
-};
+use crate::run::{Environment, RunDirectory, RunError, Summary};
 use crate::scenario::Scenario;
-use crate::station::ledgers::Ledgers;
 
-/// What a run left behind.
-#[derive(Clone, Debug)]
-pub struct RunData {
-    /// Its scenario.
-    pub scenario: Scenario,
-    /// Its rounds.
-    pub rounds: Vec<RoundRow>,
-    /// Its clients, round by round.
-    pub clients: Vec<ClientRow>,
-}
-
-impl RunData {
-    /// Reads the logs of a run.
-    ///
-    /// # Errors
-    /// Names the file and line that cannot be read.
-    pub fn read(directory: &RunDirectory) -> Result<Self, RunError> {
-        Ok(Self {
-            scenario: scenario_of(directory)?,
-            rounds: read_rounds(&directory.file(RunDirectory::ROUNDS))?,
-            clients: read_clients(&directory.file(RunDirectory::CLIENTS))?,
-        })
-    }
-
-    /// Returns the number of clients.
-    #[must_use]
-    pub fn client_count(&self) -> usize {
-        self.scenario.clients.count
-    }
-
-    /// Returns the number of finished rounds.
-    #[must_use]
-    pub fn rounds_done(&self) -> usize {
-        self.rounds.last().map_or(0, |row| row.round as usize)
-    }
-
-    /// Sums the run up.
-    #[must_use]
-    pub fn summary(&self) -> Summary {
-        Summary::of(&self.rounds, &self.clients)
+/// Writes the report of a complete run where there is none: it may have been killed in between.
+///
+/// # Errors
+/// As [`write_run`].
+pub fn ensure_run(directory: &RunDirectory) -> Result<(), RunError> {
+    match directory.file(RunDirectory::REPORT).is_file() {
+        true => Ok(()),
+        false => write_run(directory),
     }
 }
 
@@ -65,18 +33,17 @@ impl RunData {
 pub fn write_run(directory: &RunDirectory) -> Result<(), RunError> {
     let run = RunData::read(directory)?;
     let plots = directory.file(RunDirectory::PLOTS);
-    fs::create_dir_all(&plots).map_err(RunError::file(&plots))?;
+    fs::create_dir_all(&plots).map_err(file::at(&plots))?;
     let charts = run_charts(&run);
     for chart in &charts {
         let file = plots.join(format!("{}.svg", chart.name));
-        write_atomically(&file, chart.svg.as_bytes()).map_err(RunError::file(&file))?;
+        write_atomically(&file, chart.svg.as_bytes())?;
     }
     let mut page = page(&run);
     for chart in &charts {
         page.figure(&chart.svg, &chart.caption);
     }
-    let modelled = run.scenario.device.cycles_per_sample;
-    if let Some(ledgers) = Ledgers::table_of(directory, modelled) {
+    if let Some(ledgers) = ledgers_table(directory, run.scenario.device.cycles_per_sample) {
         page.heading("The boards' ledgers");
         page.paragraph(
             "What the boards booked beside what the model did. Income and upload follow from the \
@@ -100,12 +67,12 @@ pub fn write_run(directory: &RunDirectory) -> Result<(), RunError> {
         page.details("environment.json", &text);
     }
     let file = directory.file(RunDirectory::REPORT);
-    write_atomically(&file, page.finish().as_bytes()).map_err(RunError::file(&file))
+    Ok(write_atomically(&file, page.finish().as_bytes())?)
 }
 
 fn page(run: &RunData) -> Page {
     let scenario = &run.scenario;
-    let summary = run.summary();
+    let summary = run.tally.summary();
     let title = format!("{} on {}", scenario.run.scheduler, scenario.data.dataset);
     let lead = format!(
         "{}, {}, seed {}.",
@@ -125,8 +92,7 @@ fn page(run: &RunData) -> Page {
 }
 
 /// Says in a few words what is learnt where, for the first line of a page.
-#[must_use]
-pub fn setting(scenario: &Scenario) -> String {
+pub(crate) fn setting(scenario: &Scenario) -> String {
     format!(
         "{} on {}, {} on {}, {}",
         counted(scenario.clients.count, "client"),
@@ -135,13 +101,6 @@ pub fn setting(scenario: &Scenario) -> String {
         scenario.data.dataset,
         fleet::scheme(scenario),
     )
-}
-
-/// Writes a number with its noun.
-#[must_use]
-pub fn counted(count: usize, noun: &str) -> String {
-    let plural = if count == 1 { "" } else { "s" };
-    format!("{count} {noun}{plural}")
 }
 
 /// Returns the figures of a run as a table of two columns.
@@ -213,6 +172,5 @@ mod tests {
             format!("{start}Dirichlet samples, alpha 0.5")
         );
         assert_eq!(said("shards"), format!("{start}samples in 2 shards each"));
-        assert_eq!(counted(1, "round"), "1 round");
     }
 }

@@ -1,6 +1,6 @@
 //! Tables for the terminal and for pages.
 
-use super::html::escape;
+use super::text::escape;
 
 /// Rows of text under a header; the first column is aligned left, the others right.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 //!
 //! Neither holds wall time, so the logs of equal runs are equal bytes.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 
 /// One line of `rounds.jsonl`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -59,8 +59,8 @@ impl Absence {
     pub const INFEASIBLE: &str = "no epoch fits before the deadline";
 }
 
-/// One row of `clients.csv`.
-#[derive(Clone, Debug, PartialEq)]
+/// One row of `clients.csv`; its fields are the columns, in this order.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ClientRow {
     /// The round.
     pub round: u32,
@@ -71,6 +71,7 @@ pub struct ClientRow {
     /// Its uplink channel, if it had an order.
     pub channel: Option<usize>,
     /// Its transmit power.
+    #[serde(serialize_with = "in_full")]
     pub power_w: f64,
     /// Its epochs tau.
     pub epochs: u32,
@@ -79,29 +80,63 @@ pub struct ClientRow {
     /// Bytes of model it sent.
     pub up_bytes: u64,
     /// Modelled time of its training.
+    #[serde(serialize_with = "in_full")]
     pub compute_s: f64,
     /// Modelled time of its upload.
+    #[serde(serialize_with = "in_full")]
     pub upload_s: f64,
     /// Joules spent computing.
+    #[serde(serialize_with = "in_full")]
     pub compute_j: f64,
     /// Joules spent sending.
+    #[serde(serialize_with = "in_full")]
     pub radio_j: f64,
     /// Joules harvested.
+    #[serde(serialize_with = "in_full")]
     pub harvest_j: f64,
     /// Its queue Z_i after the round.
+    #[serde(serialize_with = "in_full")]
     pub queue_j: f64,
     /// Income less use since the start; C5 holds while it is not negative.
+    #[serde(serialize_with = "in_full")]
     pub balance_j: f64,
     /// Whether C5 holds.
     pub within_income: bool,
     /// The divergence delta_i the plan used, where it used one.
+    #[serde(serialize_with = "in_full_if_any")]
     pub delta: Option<f64>,
 }
 
-/// What became of a client in a round.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Writes a number without an exponent, whatever its size.
+fn in_full<S: Serializer>(number: &f64, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(number)
+}
+
+fn in_full_if_any<S: Serializer>(number: &Option<f64>, serializer: S) -> Result<S::Ok, S::Error> {
+    match number {
+        Some(number) => in_full(number, serializer),
+        None => serializer.serialize_none(),
+    }
+}
+
+/// What became of a client in a round; `clients.csv` has the name in small letters.
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    Serialize,
+    Deserialize,
+    strum::EnumString,
+    strum::IntoStaticStr,
+)]
+#[strum(serialize_all = "lowercase")]
+#[serde(try_from = "String", into = "&'static str")]
 pub enum ClientState {
     /// It had no order.
+    #[default]
     Idle,
     /// Its update was aggregated.
     Trained,
@@ -113,30 +148,11 @@ pub enum ClientState {
     Lost,
 }
 
-impl ClientState {
-    /// Returns the word used in `clients.csv`.
-    #[must_use]
-    pub const fn word(self) -> &'static str {
-        match self {
-            Self::Idle => "idle",
-            Self::Trained => "trained",
-            Self::Infeasible => "infeasible",
-            Self::Late => "late",
-            Self::Lost => "lost",
-        }
-    }
+impl TryFrom<String> for ClientState {
+    type Error = String;
 
-    /// Reads the word back.
-    #[must_use]
-    pub fn from_word(word: &str) -> Option<Self> {
-        [
-            Self::Idle,
-            Self::Trained,
-            Self::Infeasible,
-            Self::Late,
-            Self::Lost,
-        ]
-        .into_iter()
-        .find(|state| state.word() == word)
+    fn try_from(word: String) -> Result<Self, String> {
+        word.parse()
+            .map_err(|_| format!("state = `{word}` is unknown"))
     }
 }

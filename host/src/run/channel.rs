@@ -3,12 +3,13 @@
 
 use std::fs::{self, File};
 
-use super::digest::sha256;
-use super::directory::{RunDirectory, sync_parent};
+use super::directory::RunDirectory;
 use super::error::RunError;
 use crate::round::channel;
 use crate::scenario::Scenario;
 use gleaner_cre::channel::{ChannelSource, TraceError};
+use gleaner_learn::digest::sha256;
+use gleaner_learn::file::{self, sync_parent};
 
 /// Returns the gains of the run in a directory.
 ///
@@ -39,7 +40,7 @@ pub(super) fn fingerprint(
 }
 
 /// Reads the trace of a scenario and checks that it covers the run; `None` if gains are drawn.
-pub(super) fn checked_trace(scenario: &Scenario) -> Result<Option<Vec<u8>>, RunError> {
+pub fn checked_trace(scenario: &Scenario) -> Result<Option<Vec<u8>>, RunError> {
     let trace = trace_of(scenario)?;
     if let Some(trace) = &trace {
         channel::traced(scenario, &scenario.channel.trace, &trace[..])?;
@@ -48,10 +49,7 @@ pub(super) fn checked_trace(scenario: &Scenario) -> Result<Option<Vec<u8>>, RunE
 }
 
 /// Says whether the run in a directory was started with the trace that its scenario names now.
-pub(super) fn is_unchanged(
-    scenario: &Scenario,
-    directory: &RunDirectory,
-) -> Result<bool, RunError> {
+pub fn is_unchanged(scenario: &Scenario, directory: &RunDirectory) -> Result<bool, RunError> {
     Ok(trace_of(scenario)? == kept_trace(scenario, directory)?)
 }
 
@@ -62,18 +60,15 @@ pub(super) fn stage(trace: &[u8], directory: &RunDirectory) -> Result<(), RunErr
         fs::write(&file, trace)?;
         File::open(&file)?.sync_all()
     };
-    write().map_err(RunError::file(&file))
+    Ok(write().map_err(file::at(&file))?)
 }
 
 /// Gives a staged trace its name, once the scenario stands beside it.
 pub(super) fn settle(directory: &RunDirectory) -> Result<(), RunError> {
     let staged = directory.file(RunDirectory::STAGED_CHANNEL);
     let copy = directory.file(RunDirectory::CHANNEL);
-    let rename = || {
-        fs::rename(&staged, &copy)?;
-        sync_parent(&copy)
-    };
-    rename().map_err(RunError::file(&copy))
+    fs::rename(&staged, &copy).map_err(file::at(&copy))?;
+    Ok(sync_parent(&copy)?)
 }
 
 fn trace_of(scenario: &Scenario) -> Result<Option<Vec<u8>>, RunError> {
@@ -95,5 +90,6 @@ fn kept_trace(scenario: &Scenario, directory: &RunDirectory) -> Result<Option<Ve
     if !copy.exists() && directory.file(RunDirectory::STAGED_CHANNEL).exists() {
         settle(directory)?;
     }
-    fs::read(&copy).map(Some).map_err(RunError::file(&copy))
+    let trace = fs::read(&copy).map_err(file::at(&copy))?;
+    Ok(Some(trace))
 }

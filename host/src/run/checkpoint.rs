@@ -6,12 +6,12 @@
 
 use std::fs;
 use std::io;
-use std::path::PathBuf;
 
+use gleaner_learn::digest::sha256;
+use gleaner_learn::file::{self, FileError};
 use serde::{Deserialize, Serialize};
 
-use super::digest::sha256;
-use super::directory::{RunDirectory, sync_parent, write_atomically};
+use super::directory::RunDirectory;
 use crate::round::State;
 
 /// Changes whenever the layout does.
@@ -31,45 +31,16 @@ pub struct Checkpoint {
     pub clients_bytes: u64,
 }
 
-/// Why a checkpoint cannot be used.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum CheckpointError {
-    /// The file cannot be read or written.
-    #[error("{}", path.display())]
-    File {
-        /// The file.
-        path: PathBuf,
-        /// What the system said.
-        source: io::Error,
-    },
-    /// The file is not what was written.
-    #[error("{}: {what}", path.display())]
-    Damaged {
-        /// The file.
-        path: PathBuf,
-        /// How it shows.
-        what: String,
-    },
-}
-
 impl Checkpoint {
     /// Writes the checkpoint; the last one becomes the previous one.
-    ///
-    /// # Errors
-    /// Names the file that could not be written.
-    pub fn write(&self, directory: &RunDirectory) -> Result<(), CheckpointError> {
+    pub(super) fn write(&self, directory: &RunDirectory) -> Result<(), FileError> {
         let newest = directory.file(RunDirectory::CHECKPOINT);
         let previous = directory.file(RunDirectory::PREVIOUS_CHECKPOINT);
-        let failed = |path: &PathBuf| {
-            let path = path.clone();
-            move |source| CheckpointError::File { path, source }
-        };
         if newest.exists() {
-            fs::rename(&newest, &previous).map_err(failed(&previous))?;
-            sync_parent(&previous).map_err(failed(&previous))?;
+            fs::rename(&newest, &previous).map_err(file::at(&previous))?;
+            file::sync_parent(&previous)?;
         }
-        write_atomically(&newest, &self.encode()).map_err(failed(&newest))
+        file::write_atomically(&newest, &self.encode())
     }
 
     /// Reads the newest checkpoint that is whole. `None` means there is none at all; the text
@@ -90,7 +61,7 @@ impl Checkpoint {
             match Self::decode(&bytes) {
                 Ok(checkpoint) => return (Some(checkpoint), complaints),
                 Err(what) => {
-                    complaints.push(CheckpointError::Damaged { path, what }.to_string());
+                    complaints.push(format!("{}: {what}", path.display()));
                 }
             }
         }
@@ -130,13 +101,6 @@ mod tests {
     use super::*;
     use gleaner_cre::estimate::DivergenceRule;
 
-    fn directory(name: &str) -> RunDirectory {
-        let path = std::env::temp_dir().join(format!("gleaner-{name}-{}", std::process::id()));
-        let _ = fs::remove_dir_all(&path);
-        fs::create_dir_all(&path).unwrap();
-        RunDirectory::new(path)
-    }
-
     fn checkpoint(rounds_bytes: u64) -> Checkpoint {
         Checkpoint {
             scenario: [7; 32],
@@ -148,7 +112,8 @@ mod tests {
 
     #[test]
     fn the_newest_whole_checkpoint_is_read() {
-        let directory = directory("newest");
+        let folder = tempfile::tempdir().unwrap();
+        let directory = RunDirectory::new(folder.path());
         assert_eq!(Checkpoint::read(&directory), (None, Vec::new()));
         checkpoint(1).write(&directory).unwrap();
         checkpoint(2).write(&directory).unwrap();
@@ -156,12 +121,12 @@ mod tests {
             Checkpoint::read(&directory),
             (Some(checkpoint(2)), Vec::new())
         );
-        fs::remove_dir_all(directory.path()).unwrap();
     }
 
     #[test]
     fn every_kind_of_damage_falls_back_to_the_previous_one_and_is_named() {
-        let directory = directory("damage");
+        let folder = tempfile::tempdir().unwrap();
+        let directory = RunDirectory::new(folder.path());
         checkpoint(1).write(&directory).unwrap();
         checkpoint(2).write(&directory).unwrap();
         let newest = directory.file(RunDirectory::CHECKPOINT);
@@ -182,12 +147,12 @@ mod tests {
                 "{complaints:?}"
             );
         }
-        fs::remove_dir_all(directory.path()).unwrap();
     }
 
     #[test]
     fn a_crash_between_the_two_renames_leaves_the_previous_one() {
-        let directory = directory("between");
+        let folder = tempfile::tempdir().unwrap();
+        let directory = RunDirectory::new(folder.path());
         checkpoint(1).write(&directory).unwrap();
         fs::rename(
             directory.file(RunDirectory::CHECKPOINT),
@@ -198,6 +163,5 @@ mod tests {
             Checkpoint::read(&directory),
             (Some(checkpoint(1)), Vec::new())
         );
-        fs::remove_dir_all(directory.path()).unwrap();
     }
 }

@@ -1,7 +1,6 @@
-//! The files of a run, and writing them so that a crash leaves the old or the new, never half.
+//! The directory of a run: what its files are called, and how far the run in it has come.
 
-use std::fs::{self, File};
-use std::io::{self, Write};
+use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The directory of one run.
@@ -75,29 +74,4 @@ impl RunDirectory {
     pub const REPORT: &str = "report.html";
     /// The folder of the plots.
     pub const PLOTS: &str = "plots";
-}
-
-/// Writes a file by way of a temporary one: whoever reads it sees the old content or the new.
-///
-/// # Errors
-/// Whatever the system refuses.
-pub fn write_atomically(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let temporary = path.with_extension("tmp");
-    let mut file = File::create(&temporary)?;
-    file.write_all(bytes)?;
-    file.sync_all()?;
-    drop(file);
-    fs::rename(&temporary, path)?;
-    sync_parent(path)
-}
-
-/// Makes a rename survive a power cut; elsewhere than on Unix directories cannot be opened.
-pub(super) fn sync_parent(path: &Path) -> io::Result<()> {
-    if cfg!(unix) {
-        let parent = path
-            .parent()
-            .filter(|parent| !parent.as_os_str().is_empty());
-        File::open(parent.unwrap_or(Path::new(".")))?.sync_all()?;
-    }
-    Ok(())
 }

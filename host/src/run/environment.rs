@@ -42,6 +42,15 @@ impl Environment {
     }
 }
 
+/// Returns the number of threads meant by `threads`; 0 means one per processor.
+#[must_use]
+pub fn thread_count(threads: usize) -> usize {
+    match threads {
+        0 => std::thread::available_parallelism().map_or(1, usize::from),
+        threads => threads,
+    }
+}
+
 /// Reads the high-water mark of resident memory from the kernel.
 #[must_use]
 pub fn peak_memory_mb() -> Option<f64> {

@@ -1,9 +1,10 @@
 //! Why a run could not be made.
 
-use std::io;
 use std::path::PathBuf;
 
-use super::{CheckpointError, LogError};
+use gleaner_learn::file::FileError;
+
+use super::log::LogError;
 use crate::round::EngineError;
 use crate::scenario::ScenarioError;
 use gleaner_cre::channel::TraceError;
@@ -18,9 +19,6 @@ pub enum RunError {
     /// A log failed.
     #[error(transparent)]
     Log(#[from] LogError),
-    /// A checkpoint could not be written.
-    #[error(transparent)]
-    Checkpoint(#[from] CheckpointError),
     /// The scenario of a run to resume is damaged.
     #[error(transparent)]
     Scenario(#[from] ScenarioError),
@@ -28,20 +26,15 @@ pub enum RunError {
     #[error(transparent)]
     Channel(#[from] TraceError),
     /// Some other file failed.
-    #[error("{}", path.display())]
-    File {
-        /// The file.
-        path: PathBuf,
-        /// What the system said.
-        source: io::Error,
-    },
+    #[error(transparent)]
+    File(#[from] FileError),
     /// The directory is not empty.
     #[error(
         "{} is not empty; choose another --out, or continue the run there with \
          `gleaner resume {}`", path.display(), path.display()
     )]
     Occupied {
-        /// The directory.
+        /// Where something lies already.
         path: PathBuf,
     },
     /// The directory holds a run of another scenario.
@@ -50,7 +43,7 @@ pub enum RunError {
         path.display()
     )]
     Taken {
-        /// The directory.
+        /// Where the other run lies.
         path: PathBuf,
     },
     /// The directory holds a run with another trace under the same name.
@@ -67,7 +60,7 @@ pub enum RunError {
     /// There is no run.
     #[error("{} holds no scenario.toml, so it is not the directory of a run", path.display())]
     NotStarted {
-        /// The directory.
+        /// Where a run was looked for.
         path: PathBuf,
     },
     /// A checkpoint belongs to another scenario.
@@ -76,7 +69,7 @@ pub enum RunError {
         path.display()
     )]
     OtherScenario {
-        /// The directory.
+        /// Where checkpoint and scenario disagree.
         path: PathBuf,
     },
     /// A checkpoint belongs to another scenario or another trace.
@@ -89,11 +82,4 @@ pub enum RunError {
         /// The directory.
         path: PathBuf,
     },
-}
-
-impl RunError {
-    pub(crate) fn file(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
-        let path = path.into();
-        move |source| Self::File { path, source }
-    }
 }

@@ -1,18 +1,19 @@
 //! Starting, continuing and completing a run.
 
-use std::fs;
+use std::fs::{self, File};
 use std::time::{Duration, Instant};
+
+use gleaner_learn::digest::{hexadecimal, sha256, sha256_of};
+use gleaner_learn::file::{self, write_atomically};
 
 use super::channel;
 use super::checkpoint::Checkpoint;
-use super::digest::{hexadecimal, sha256};
-use super::directory::{RunDirectory, write_atomically};
-use super::environment::Environment;
+use super::directory::RunDirectory;
+use super::environment::{Environment, thread_count};
 use super::error::RunError;
-use super::log::{Logs, read_clients, read_rounds};
-use super::pool::thread_count;
+use super::log::Logs;
 use super::safetensors::encode_model;
-use super::summary::Summary;
+use super::summary::{Summary, Tally};
 use crate::fleet::Deployment;
 use crate::round::{Engine, RoundLog};
 use crate::scenario::{Scenario, resolve_text};
@@ -34,7 +35,7 @@ impl Observer for Silent {}
 
 /// A completed run.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Outcome {
+pub struct Completed {
     /// What it comes down to.
     pub summary: Summary,
     /// SHA-256 of the final model file.
@@ -53,7 +54,7 @@ pub fn execute(
     directory: &RunDirectory,
     threads: usize,
     observer: &mut dyn Observer,
-) -> Result<Outcome, RunError> {
+) -> Result<Completed, RunError> {
     prepare(scenario, directory)?;
     start(scenario, deployment, directory, threads, observer)
 }
@@ -71,12 +72,12 @@ pub fn prepare(scenario: &Scenario, directory: &RunDirectory) -> Result<(), RunE
         });
     }
     let trace = channel::checked_trace(scenario)?;
-    fs::create_dir_all(path).map_err(RunError::file(path))?;
+    fs::create_dir_all(path).map_err(file::at(path))?;
     if let Some(trace) = &trace {
         channel::stage(trace, directory)?;
     }
     let file = directory.file(RunDirectory::SCENARIO);
-    write_atomically(&file, scenario.to_toml().as_bytes()).map_err(RunError::file(&file))?;
+    write_atomically(&file, scenario.to_toml().as_bytes())?;
     match trace {
         Some(_) => channel::settle(directory),
         None => Ok(()),
@@ -93,7 +94,7 @@ pub fn start(
     directory: &RunDirectory,
     threads: usize,
     observer: &mut dyn Observer,
-) -> Result<Outcome, RunError> {
+) -> Result<Completed, RunError> {
     drive(scenario, deployment, directory, threads, None, observer)
 }
 
@@ -114,7 +115,7 @@ pub fn scenario_of(directory: &RunDirectory) -> Result<Scenario, RunError> {
 
 fn scenario_text(directory: &RunDirectory) -> Result<String, RunError> {
     let file = directory.file(RunDirectory::SCENARIO);
-    fs::read_to_string(&file).map_err(RunError::file(file))
+    Ok(fs::read_to_string(&file).map_err(file::at(&file))?)
 }
 
 /// Continues the run in a directory from its newest whole checkpoint.
@@ -127,7 +128,7 @@ pub fn resume(
     directory: &RunDirectory,
     threads: usize,
     observer: &mut dyn Observer,
-) -> Result<Outcome, RunError> {
+) -> Result<Completed, RunError> {
     let (checkpoint, complaints) = Checkpoint::read(directory);
     for complaint in &complaints {
         observer.notice(&format!("passing over a damaged checkpoint: {complaint}"));
@@ -171,22 +172,24 @@ fn drive(
     threads: usize,
     checkpoint: Option<Checkpoint>,
     observer: &mut dyn Observer,
-) -> Result<Outcome, RunError> {
+) -> Result<Completed, RunError> {
     let resumed = checkpoint.is_some();
     let fingerprint = channel::fingerprint(scenario, directory)?;
     let channel = channel::channel_of(scenario, directory)?;
     let model = deployment.model.clone();
     let (fleet, examiner) = (&mut *deployment.fleet, &*deployment.examiner);
-    let (mut engine, mut logs) = match checkpoint {
+    let (mut engine, mut logs, mut tally) = match checkpoint {
         None => (
             Engine::new(scenario, fleet, examiner, channel, model),
             Logs::open(directory, 0, 0)?,
+            Tally::default(),
         ),
         Some(saved) => {
             let logs = Logs::open(directory, saved.rounds_bytes, saved.clients_bytes)?;
             (
                 Engine::resume(scenario, fleet, examiner, channel, saved.state)?,
                 logs,
+                Tally::read(directory)?,
             )
         }
     };
@@ -196,6 +199,7 @@ fn drive(
     while !engine.is_finished() {
         for log in engine.step()? {
             logs.append(&log)?;
+            tally.add(&log);
             observer.round(&log);
         }
         let round = engine.state().round() as usize;
@@ -215,7 +219,12 @@ fn drive(
     let wall = begin.elapsed();
     let model = engine.state().model().to_vec();
     let environment = Environment::here(thread_count(threads), wall, resumed);
-    complete(scenario, deployment, directory, &model, &environment)
+    let model_sha256 = complete(scenario, deployment, directory, &model, &environment)?;
+    Ok(Completed {
+        summary: tally.summary(),
+        model_sha256,
+        wall,
+    })
 }
 
 /// Returns what a model file says of the run it came from.
@@ -228,72 +237,61 @@ pub fn about(scenario: &Scenario) -> [(&'static str, String); 3] {
     ]
 }
 
-/// Writes what a completed run consists of; the digests come last and mark it complete.
+/// Writes what a completed run consists of and returns the model's digest; the digests come last and
+/// mark the run complete.
 fn complete(
     scenario: &Scenario,
     deployment: &Deployment,
     directory: &RunDirectory,
     model: &[f32],
     environment: &Environment,
-) -> Result<Outcome, RunError> {
-    let write = |name: &str, bytes: &[u8]| {
-        let file = directory.file(name);
-        write_atomically(&file, bytes).map_err(RunError::file(&file))
-    };
+) -> Result<String, RunError> {
+    let write = |name: &str, bytes: &[u8]| write_atomically(&directory.file(name), bytes);
     write(
         RunDirectory::MODEL,
         &encode_model(model, &deployment.tensors, &about(scenario)),
     )?;
     let json = serde_json::to_string_pretty(environment).unwrap_or_default();
     write(RunDirectory::ENVIRONMENT, format!("{json}\n").as_bytes())?;
-    crate::report::write_run(directory)?;
 
     let mut sums = String::new();
-    let mut model_sha256 = String::new();
     let traced = (!scenario.channel.trace.is_empty()).then_some(RunDirectory::CHANNEL);
-    let names = [RunDirectory::SCENARIO].into_iter().chain(traced).chain([
-        RunDirectory::ROUNDS,
-        RunDirectory::CLIENTS,
-        RunDirectory::MODEL,
-    ]);
-    for name in names {
-        let file = directory.file(name);
-        let bytes = fs::read(&file).map_err(RunError::file(&file))?;
-        model_sha256 = hexadecimal(&sha256(&bytes));
-        sums.push_str(&format!("{model_sha256}  {name}\n"));
+    let logs = [RunDirectory::ROUNDS, RunDirectory::CLIENTS];
+    for name in [RunDirectory::SCENARIO]
+        .into_iter()
+        .chain(traced)
+        .chain(logs)
+    {
+        sums.push_str(&format!("{}  {name}\n", digest_of(directory, name)?));
     }
+    let model_sha256 = digest_of(directory, RunDirectory::MODEL)?;
+    sums.push_str(&format!("{model_sha256}  {}\n", RunDirectory::MODEL));
     write(RunDirectory::SUMS, sums.as_bytes())?;
     for name in [RunDirectory::CHECKPOINT, RunDirectory::PREVIOUS_CHECKPOINT] {
         // A leftover would only cost space.
         let _ = fs::remove_file(directory.file(name));
     }
-    Ok(Outcome {
-        summary: summary_of(directory)?,
-        model_sha256,
-        wall: Duration::from_secs_f64(environment.wall_s),
-    })
+    Ok(model_sha256)
 }
 
-/// Reads what the complete run in a directory came to.
-///
-/// # Errors
-/// Names the file that cannot be read.
-pub fn outcome_of(directory: &RunDirectory) -> Result<Outcome, RunError> {
-    let file = directory.file(RunDirectory::MODEL);
-    let model = fs::read(&file).map_err(RunError::file(&file))?;
-    Ok(Outcome {
-        summary: summary_of(directory)?,
-        model_sha256: hexadecimal(&sha256(&model)),
-        wall: Duration::ZERO,
-    })
+fn digest_of(directory: &RunDirectory, name: &str) -> Result<String, RunError> {
+    let path = directory.file(name);
+    let digest = File::open(&path)
+        .and_then(sha256_of)
+        .map_err(file::at(&path))?;
+    Ok(hexadecimal(&digest))
 }
 
-/// Sums up the logs in a directory.
-///
-/// # Errors
-/// Names the log and line that cannot be read.
-pub fn summary_of(directory: &RunDirectory) -> Result<Summary, RunError> {
-    let rounds = read_rounds(&directory.file(RunDirectory::ROUNDS))?;
-    let clients = read_clients(&directory.file(RunDirectory::CLIENTS))?;
-    Ok(Summary::of(&rounds, &clients))
+impl Completed {
+    /// Reads what the complete run in a directory came to.
+    ///
+    /// # Errors
+    /// Names the file, and the line of a log, that cannot be read.
+    pub fn read(directory: &RunDirectory) -> Result<Self, RunError> {
+        Ok(Self {
+            summary: Tally::read(directory)?.summary(),
+            model_sha256: digest_of(directory, RunDirectory::MODEL)?,
+            wall: Duration::ZERO,
+        })
+    }
 }

@@ -1,4 +1,7 @@
-//! Runs: a directory per run, logs that grow by whole rounds, checkpoints, and resuming.
+//! One run: its directory, logs that grow by whole rounds, checkpoints, resuming, and the figures it
+//! is judged by.
+//!
+//! A run writes no report; whoever ordered it does (`report::write_run`).
 //!
 //! | file | what |
 //! |---|---|
@@ -9,33 +12,28 @@
 //! | `model.safetensors` | the final model |
 //! | `SHA256SUMS` | digests of the reproducible files; its presence means the run is complete |
 //! | `environment.json` | where, when and how fast: what differs between equal runs |
-//! | `report.html`, `plots/*.svg` | the report |
+//! | `report.html`, `plots/*.svg` | the report, once somebody has made it |
 
 mod channel;
 mod checkpoint;
-mod digest;
 mod directory;
 mod environment;
 mod error;
 mod execute;
 mod log;
-mod pool;
 mod record;
 mod safetensors;
 mod summary;
 
-pub use channel::channel_of;
-pub use checkpoint::{Checkpoint, CheckpointError};
-pub use digest::{hexadecimal, sha256};
-pub use directory::{RunDirectory, write_atomically};
-pub use environment::{Environment, peak_memory_mb};
+pub use channel::{channel_of, checked_trace, is_unchanged};
+pub use checkpoint::Checkpoint;
+pub use directory::RunDirectory;
+pub use environment::{Environment, peak_memory_mb, thread_count};
 pub use error::RunError;
 pub use execute::{
-    Observer, Outcome, Silent, about, execute, outcome_of, prepare, resume, scenario_of, start,
-    summary_of,
+    Completed, Observer, Silent, about, execute, prepare, resume, scenario_of, start,
 };
-pub use log::{CLIENT_COLUMNS, LogError, Logs, read_clients, read_rounds};
-pub use pool::{Job, JobError, run_all, thread_count};
+pub use log::{LogError, each_client, each_round, read_rounds};
 pub use record::record_channel;
 pub use safetensors::encode_model;
-pub use summary::{Summary, jain, participations};
+pub use summary::{Summary, Tally};

@@ -4,11 +4,11 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::directory::sync_parent;
 use super::error::RunError;
 use crate::round::channel;
 use crate::scenario::Scenario;
 use gleaner_cre::channel::{ChannelSource, Recorder};
+use gleaner_learn::file::{at, sync_parent};
 
 /// Writes the gains that a run of the scenario uses, whatever its scheduler. They depend on
 /// nothing but the round, so they can be written before the run. Whoever reads the file sees all
@@ -18,18 +18,17 @@ use gleaner_cre::channel::{ChannelSource, Recorder};
 /// Names the file that cannot be written, or what is wrong with the scenario's own trace.
 pub fn record_channel(scenario: &Scenario, file: &Path) -> Result<(), RunError> {
     let source = channel::of(scenario)?;
-    check_place(scenario, file).map_err(RunError::file(file))?;
+    check_place(scenario, file).map_err(at(file))?;
     let mut name = file.as_os_str().to_owned();
     name.push(".tmp");
     let temporary = PathBuf::from(name);
-    let written = write(scenario, &source, &temporary)
-        .and_then(|()| fs::rename(&temporary, file))
-        .and_then(|()| sync_parent(file));
+    let written = write(scenario, &source, &temporary).and_then(|()| fs::rename(&temporary, file));
     if written.is_err() {
         // What matters is why it could not be written.
         let _ = fs::remove_file(&temporary);
     }
-    written.map_err(RunError::file(file))
+    written.map_err(at(file))?;
+    Ok(sync_parent(file)?)
 }
 
 /// Refuses to replace what is not a file, and the trace that is being read.

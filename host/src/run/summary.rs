@@ -1,10 +1,12 @@
-//! What a run comes down to.
+//! What a run comes down to, added up while its rows go by.
 
 use std::fmt::Display;
 
 use serde::{Deserialize, Serialize};
 
-use crate::round::{ClientRow, ClientState, RoundRow};
+use super::directory::RunDirectory;
+use super::log::{LogError, each_client, each_round};
+use crate::round::{ClientRow, ClientState, RoundLog, RoundRow};
 
 /// The figures a run is judged by.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -62,97 +64,139 @@ impl Summary {
         ];
         cells.map(ToString::to_string).join(",")
     }
+}
 
-    /// Sums up the logs of a run.
+/// Adds a run up while its rows go by, so that no log need be in memory.
+#[derive(Clone, Debug, Default)]
+pub struct Tally {
+    rounds: usize,
+    last_round: u32,
+    /// Rounds that were evaluated, with the accuracy.
+    scores: Vec<(u32, f64)>,
+    energy_j: f64,
+    compute_j: f64,
+    modelled_s: f64,
+    trained_rounds: usize,
+    participants: usize,
+    epochs: f64,
+    client_rows: usize,
+    overdrawn: usize,
+    /// The largest queue of the newest round among the clients' rows.
+    queue: (u32, f64),
+    /// How often each client took part.
+    participations: Vec<f64>,
+}
+
+impl Tally {
+    /// Adds up the logs in a directory.
+    ///
+    /// # Errors
+    /// Names the log and line that cannot be read.
+    pub fn read(directory: &RunDirectory) -> Result<Self, LogError> {
+        let mut tally = Self::default();
+        for row in each_round(&directory.file(RunDirectory::ROUNDS))? {
+            tally.add_round(&row?);
+        }
+        for row in each_client(&directory.file(RunDirectory::CLIENTS))? {
+            tally.add_client(&row?);
+        }
+        Ok(tally)
+    }
+
+    /// Adds a round with its clients.
+    pub fn add(&mut self, log: &RoundLog) {
+        self.add_round(&log.round);
+        log.clients.iter().for_each(|row| self.add_client(row));
+    }
+
+    /// Adds a line of `rounds.jsonl`.
+    pub fn add_round(&mut self, row: &RoundRow) {
+        self.last_round = row.round;
+        self.scores
+            .extend(row.accuracy.map(|accuracy| (row.round, accuracy)));
+        self.energy_j = row.spent_j;
+        self.compute_j += row.compute_j;
+        self.modelled_s += row.round_s;
+        // Round 0 is the introduction.
+        if row.round > 0 {
+            self.rounds += 1;
+            if !row.participants.is_empty() {
+                self.trained_rounds += 1;
+                self.participants += row.participants.len();
+                self.epochs += f64::from(row.epochs);
+            }
+        }
+    }
+
+    /// Adds a row of `clients.csv`.
+    pub fn add_client(&mut self, row: &ClientRow) {
+        self.client_rows += 1;
+        self.overdrawn += usize::from(!row.within_income);
+        let largest = match self.queue {
+            (round, largest) if round == row.round => largest,
+            _ => 0.0,
+        };
+        self.queue = (row.round, row.queue_j.max(largest));
+        if self.participations.len() <= row.client {
+            self.participations.resize(row.client + 1, 0.0);
+        }
+        if row.round > 0 && row.state == ClientState::Trained {
+            self.participations[row.client] += 1.0;
+        }
+    }
+
+    /// Returns how often each client took part.
     #[must_use]
-    pub fn of(rounds: &[RoundRow], clients: &[ClientRow]) -> Self {
-        let count = rounds.iter().filter(|row| row.round > 0).count();
-        let tail_from = count - count.div_ceil(10);
-        let scores: Vec<(u32, f64)> = rounds
-            .iter()
-            .filter_map(|row| Some((row.round, row.accuracy?)))
-            .collect();
-        let tail: Vec<f64> = scores
+    pub fn participations(&self) -> &[f64] {
+        &self.participations
+    }
+
+    /// Returns the figures of the rows so far.
+    #[must_use]
+    pub fn summary(&self) -> Summary {
+        let rounds = self.rounds.max(1) as f64;
+        let tail_from = self.rounds - self.rounds.div_ceil(10);
+        let tail: Vec<f64> = self
+            .scores
             .iter()
             .filter(|(round, _)| *round as usize > tail_from)
             .map(|(_, accuracy)| *accuracy)
             .collect();
-        let last = rounds.last();
-        let energy_j = last.map_or(0.0, |row| row.spent_j);
-        let compute_j: f64 = rounds.iter().map(|row| row.compute_j).sum();
-        let trained: Vec<&RoundRow> = rounds
-            .iter()
-            .filter(|row| row.round > 0 && !row.participants.is_empty())
-            .collect();
-        let last_round = last.map_or(0, |row| row.round);
-        let largest_queue_j = clients
-            .iter()
-            .filter(|row| row.round == last_round)
-            .map(|row| row.queue_j)
-            .fold(0.0, f64::max);
-        let overdrawn = clients.iter().filter(|row| !row.within_income).count();
-        Self {
-            rounds: count,
-            final_accuracy: scores.last().map_or(0.0, |(_, accuracy)| *accuracy),
-            tail_accuracy: mean(&tail),
-            energy_j,
-            energy_per_round_j: energy_j / count.max(1) as f64,
-            compute_share: if energy_j > 0.0 {
-                compute_j / energy_j
-            } else {
-                0.0
-            },
-            participants: trained
-                .iter()
-                .map(|row| row.participants.len())
-                .sum::<usize>() as f64
-                / count.max(1) as f64,
-            epochs: mean(
-                &trained
-                    .iter()
-                    .map(|row| f64::from(row.epochs))
-                    .collect::<Vec<_>>(),
-            ),
-            empty_rounds: count - trained.len(),
-            fairness: jain(&participations(clients)),
+        let compute_share = if self.energy_j > 0.0 {
+            self.compute_j / self.energy_j
+        } else {
+            0.0
+        };
+        let largest_queue_j = match self.queue {
+            (round, largest) if round == self.last_round => largest,
+            _ => 0.0,
+        };
+        Summary {
+            rounds: self.rounds,
+            final_accuracy: self.scores.last().map_or(0.0, |(_, accuracy)| *accuracy),
+            tail_accuracy: tail.iter().sum::<f64>() / tail.len().max(1) as f64,
+            energy_j: self.energy_j,
+            energy_per_round_j: self.energy_j / rounds,
+            compute_share,
+            participants: self.participants as f64 / rounds,
+            epochs: self.epochs / self.trained_rounds.max(1) as f64,
+            empty_rounds: self.rounds - self.trained_rounds,
+            fairness: jain(&self.participations),
             largest_queue_j,
-            overdrawn_share: overdrawn as f64 / clients.len().max(1) as f64,
-            modelled_s: rounds.iter().map(|row| row.round_s).sum(),
+            overdrawn_share: self.overdrawn as f64 / self.client_rows.max(1) as f64,
+            modelled_s: self.modelled_s,
         }
     }
 }
 
-/// Returns how often each client took part.
-#[must_use]
-pub fn participations(clients: &[ClientRow]) -> Vec<f64> {
-    let count = clients.iter().map(|row| row.client + 1).max().unwrap_or(0);
-    let mut times = vec![0.0; count];
-    let rows = clients
-        .iter()
-        .filter(|row| row.round > 0 && row.state == ClientState::Trained);
-    for row in rows {
-        times[row.client] += 1.0;
-    }
-    times
-}
-
 /// Returns Jain's fairness index (sum x)^2 / (n sum x^2); 1 if nobody got anything.
-#[must_use]
-pub fn jain(shares: &[f64]) -> f64 {
+fn jain(shares: &[f64]) -> f64 {
     let sum: f64 = shares.iter().sum();
     let squares: f64 = shares.iter().map(|share| share * share).sum();
     if squares > 0.0 {
         sum * sum / (shares.len() as f64 * squares)
     } else {
         1.0
-    }
-}
-
-fn mean(values: &[f64]) -> f64 {
-    if values.is_empty() {
-        0.0
-    } else {
-        values.iter().sum::<f64>() / values.len() as f64
     }
 }
 
@@ -163,12 +207,15 @@ mod tests {
     #[test]
     fn a_row_of_a_table_has_a_cell_for_every_name() {
         let names = Summary::CSV_HEADER.split(',').count();
-        assert_eq!(Summary::of(&[], &[]).csv_cells().split(',').count(), names);
+        assert_eq!(
+            Tally::default().summary().csv_cells().split(',').count(),
+            names
+        );
     }
 
     #[test]
     fn a_run_in_which_nobody_trained_reads_zero_without_a_sign() {
-        let summary = Summary::of(&[], &[]);
+        let summary = Tally::default().summary();
         assert_eq!(format!("{:.2}", summary.participants), "0.00");
         assert_eq!((summary.rounds, summary.empty_rounds), (0, 0));
     }

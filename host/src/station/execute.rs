@@ -1,4 +1,4 @@
-//! One run of a bench from start to report, and the same run replayed from its log.
+//! One run of a bench from start to end, and the same run replayed from its log.
 
 use std::fs;
 use std::path::PathBuf;
@@ -14,12 +14,12 @@ use super::told::{self, Hearer};
 use crate::fleet::file::{Bench, BenchError, write_private};
 use crate::fleet::{self, BuildError};
 use crate::round::{Engine, EngineError};
-use crate::run::{
-    self, Checkpoint, Observer, Outcome, RunDirectory, RunError, encode_model, hexadecimal, sha256,
-};
+use crate::run::{self, Checkpoint, Completed, Observer, RunDirectory, RunError, encode_model};
 use crate::scenario::Scenario;
 use crate::station::link::faults::FaultCounters;
 use gleaner_learn::data::Dataset;
+use gleaner_learn::digest::{hexadecimal, sha256};
+use gleaner_learn::file::{self, FileError};
 
 /// The copy of the bench in a run's directory.
 pub const BENCH: &str = "bench.toml";
@@ -47,13 +47,8 @@ pub enum StationError {
     #[error(transparent)]
     Deployment(#[from] BuildError),
     /// A file failed.
-    #[error("{}: {source}", path.display())]
-    File {
-        /// The file.
-        path: PathBuf,
-        /// What the system said.
-        source: std::io::Error,
-    },
+    #[error(transparent)]
+    File(#[from] FileError),
     /// The run is not complete.
     #[error("{} is not complete: continue it with `gleaner resume`", path.display())]
     Incomplete {
@@ -66,7 +61,7 @@ pub enum StationError {
 #[derive(Debug)]
 pub struct Finished {
     /// What it came to.
-    pub outcome: Outcome,
+    pub outcome: Completed,
     /// What the lines were made to suffer.
     pub faults: Arc<FaultCounters>,
 }
@@ -118,8 +113,7 @@ pub fn run(
     // A crash may have come between the scenario and the bench.
     if !directory.file(BENCH).is_file() {
         let path = directory.file(BENCH);
-        write_private(&path, &bench.to_toml())
-            .map_err(|source| StationError::File { path, source })?;
+        write_private(&path, &bench.to_toml()).map_err(file::at(&path))?;
     }
     let journal = Journal::open(&directory.file(EVENTS), after_round)?;
     let (news, heard) = told::channel();
@@ -205,8 +199,8 @@ pub fn verify_before(
     }
     let record = Record::of(&journal::read(&directory.file(EVENTS))?);
     let orders = record.orders();
-    let file = directory.file(RunDirectory::MODEL);
-    let recorded = fs::read(&file).map_err(|source| StationError::File { path: file, source })?;
+    let path = directory.file(RunDirectory::MODEL);
+    let recorded = fs::read(&path).map_err(file::at(&path))?;
     let data = fleet::load_data(&scenario).map_err(BuildError::from)?;
     let mut deployment = fleet::build_around(&scenario, &data, threads, |fixed| {
         Ok(Box::new(ReplayFleet::new(fixed, record)))

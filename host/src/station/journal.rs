@@ -6,6 +6,7 @@ use std::io::{self, BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
+use gleaner_learn::file::{self, FileError};
 use serde::{Deserialize, Serialize};
 
 use super::news::News;
@@ -37,26 +38,21 @@ pub enum Line {
 #[non_exhaustive]
 pub enum JournalError {
     /// The system refused.
-    #[error("{}: {source}", path.display())]
-    File {
-        /// The file.
-        path: PathBuf,
-        /// What the system said.
-        source: io::Error,
-    },
+    #[error(transparent)]
+    File(#[from] FileError),
     /// Another run writes it.
     #[error(
         "{}: another run is writing here; wait for its end, or choose another directory with --out",
         path.display()
     )]
     InUse {
-        /// The file.
+        /// The event log.
         path: PathBuf,
     },
     /// A line is not what was written.
     #[error("{}, line {line}: {what}", path.display())]
     Line {
-        /// The file.
+        /// The event log.
         path: PathBuf,
         /// The line, from 1.
         line: usize,
@@ -79,16 +75,13 @@ impl Journal {
     /// # Errors
     /// Names the file.
     pub fn open(path: &Path, after_round: u32) -> Result<Self, JournalError> {
-        let failed = |source| JournalError::File {
-            path: path.to_owned(),
-            source,
-        };
+        let failed = file::at(path);
         let mut options = OpenOptions::new();
         let file = options
             .create(true)
             .append(true)
             .open(path)
-            .map_err(failed)?;
+            .map_err(&failed)?;
         // A file system without locks keeps nobody out.
         if let Err(TryLockError::WouldBlock) = file.try_lock() {
             let path = path.to_owned();
@@ -136,12 +129,9 @@ fn parse(text: &str) -> serde_json::Result<Line> {
 /// # Errors
 /// Names file and line.
 pub fn read(path: &Path) -> Result<Vec<Line>, JournalError> {
-    let failed = |source| JournalError::File {
-        path: path.to_owned(),
-        source,
-    };
-    let file = BufReader::new(File::open(path).map_err(failed)?);
-    let texts: Vec<String> = file.lines().collect::<Result<_, _>>().map_err(failed)?;
+    let file = BufReader::new(File::open(path).map_err(file::at(path))?);
+    let texts = file.lines().collect::<Result<Vec<String>, _>>();
+    let texts = texts.map_err(file::at(path))?;
     let mut lines = Vec::with_capacity(texts.len());
     for (at, text) in texts.iter().enumerate() {
         match parse(text) {
@@ -180,8 +170,8 @@ mod tests {
 
     #[test]
     fn what_was_written_is_read_even_after_a_crash_in_the_middle_of_a_line() {
-        let path = std::env::temp_dir().join(format!("gleaner-events-{}", std::process::id()));
-        let _ = std::fs::remove_file(&path);
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(EVENTS);
         let mut journal = Journal::open(&path, 0).unwrap();
         journal.append(&news(1)).unwrap();
         journal.append(&news(2)).unwrap();
@@ -199,26 +189,25 @@ mod tests {
             })
             .collect();
         assert_eq!(kinds, [None, Some(1), None, Some(3)]);
-        std::fs::remove_file(&path).unwrap();
     }
 
     #[test]
     fn a_log_is_written_by_one_run_at_a_time() {
-        let path = std::env::temp_dir().join(format!("gleaner-two-runs-{}", std::process::id()));
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(EVENTS);
         let first = Journal::open(&path, 0).unwrap();
         let refused = Journal::open(&path, 0).unwrap_err();
         assert!(matches!(refused, JournalError::InUse { .. }), "{refused}");
         drop(first);
         Journal::open(&path, 0).unwrap();
-        std::fs::remove_file(&path).unwrap();
     }
 
     #[test]
     fn a_line_nobody_wrote_is_named() {
-        let path = std::env::temp_dir().join(format!("gleaner-odd-events-{}", std::process::id()));
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(EVENTS);
         std::fs::write(&path, "{\"session_after_round\":0}\nnonsense\n{}\n").unwrap();
         let message = read(&path).unwrap_err().to_string();
         assert!(message.contains("line 2"), "{message}");
-        std::fs::remove_file(&path).unwrap();
     }
 }

@@ -5,13 +5,8 @@
 
 use std::collections::BTreeMap;
 
-use super::execute::BENCH;
-use super::journal::{self, EVENTS, Line};
+use super::journal::Line;
 use super::news::What;
-use crate::fleet::file::Bench;
-use crate::report::plot::number;
-use crate::report::table::Table;
-use crate::run::RunDirectory;
 
 /// What a board booked and what the model did, in joules.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -26,17 +21,6 @@ impl Pair {
     fn add(&mut self, other: Self) {
         self.model_j += other.model_j;
         self.board_j += other.board_j;
-    }
-
-    /// Says both at once where they are equal.
-    fn words(self) -> String {
-        let millijoules = |joules: f64| number(1e3 * joules);
-        if self.model_j == self.board_j {
-            format!("{} mJ, equal", millijoules(self.board_j))
-        } else {
-            let (board, model) = (millijoules(self.board_j), millijoules(self.model_j));
-            format!("{board} mJ, NOT {model}")
-        }
     }
 }
 
@@ -125,44 +109,6 @@ impl Ledgers {
         }
         ledgers
     }
-
-    /// Reads the table of a run; `None` if no board reported in it.
-    #[must_use]
-    pub fn table_of(directory: &RunDirectory, cycles_per_sample: f64) -> Option<Table> {
-        let ledgers = Self::of(&journal::read(&directory.file(EVENTS)).ok()?);
-        let bench = Bench::read(&directory.file(BENCH)).unwrap_or_default();
-        let name = |client: u32| {
-            let entry = bench.clients.iter().find(|entry| entry.id == client);
-            entry.map_or_else(|| client.to_string(), |entry| entry.name.clone())
-        };
-        (!ledgers.0.is_empty()).then(|| ledgers.table(name, cycles_per_sample))
-    }
-
-    fn table(&self, name: impl Fn(u32) -> String, cycles_per_sample: f64) -> Table {
-        let mut table = Table::new(&[
-            "board",
-            "rounds",
-            "income",
-            "upload",
-            "computing measured",
-            "modelled",
-            "cycles a sample measured",
-            "modelled",
-        ]);
-        for (&client, ledger) in &self.0 {
-            table.row(vec![
-                name(client),
-                ledger.rounds.to_string(),
-                ledger.harvest.words(),
-                ledger.radio.words(),
-                format!("{} mJ", number(1e3 * ledger.compute.board_j)),
-                format!("{} mJ", number(1e3 * ledger.compute.model_j)),
-                format!("{:.0}", ledger.cycles_per_sample()),
-                format!("{cycles_per_sample:.0}"),
-            ]);
-        }
-        table
-    }
 }
 
 #[cfg(test)]
@@ -231,20 +177,5 @@ mod tests {
         let ledger = Ledgers::of(&lines).0[&2];
         assert_eq!((ledger.rounds, ledger.cycles, ledger.steps), (2, 120, 60));
         assert_eq!((ledger.compute.model_j, ledger.compute.board_j), (1.5, 1.0));
-    }
-
-    #[test]
-    fn the_table_tells_equal_from_different() {
-        let text = |radio_j| {
-            let ledgers = Ledgers::of(&[report(1), reconciled(1, radio_j)]);
-            ledgers
-                .table(|client| format!("pico-{client}"), 9.0)
-                .to_text()
-        };
-        let equal = text(0.25);
-        for words in ["pico-2", "250 mJ, equal", "500 mJ", "750 mJ"] {
-            assert!(equal.contains(words), "{words} in\n{equal}");
-        }
-        assert!(text(0.5).contains("500 mJ, NOT 250"), "{}", text(0.5));
     }
 }

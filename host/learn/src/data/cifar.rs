@@ -9,6 +9,7 @@ use std::path::Path;
 
 use super::catalogue::{DataFile, Format};
 use super::{DataError, Samples, Shape};
+use crate::file;
 
 const PIXELS: usize = 32 * 32;
 const RECORD: usize = 1 + 3 * PIXELS;
@@ -70,7 +71,7 @@ fn read_binary(directory: &Path, batches: &[&str]) -> Result<Samples, DataError>
     let mut samples = Samples::default();
     for batch in batches {
         let path = directory.join(binary(batch));
-        let bytes = std::fs::read(&path).map_err(DataError::io(&path))?;
+        let bytes = std::fs::read(&path).map_err(file::at(&path))?;
         parse_binary(&path, &bytes, &mut samples)?;
     }
     Ok(samples)
@@ -124,11 +125,11 @@ fn read_png(directory: &Path, batches: &[&str], labels: &str) -> Result<Samples,
     let mut samples = Samples::default();
     for batch in batches {
         let path = directory.join(format!("{batch}.png"));
-        let bytes = std::fs::read(&path).map_err(DataError::io(&path))?;
+        let bytes = std::fs::read(&path).map_err(file::at(&path))?;
         samples.images.extend(decode_png(&path, &bytes)?);
     }
     let path = directory.join(labels);
-    let text = std::fs::read(&path).map_err(DataError::io(&path))?;
+    let text = std::fs::read(&path).map_err(file::at(&path))?;
     parse_labels(&path, &text, &mut samples)?;
     Ok(samples)
 }

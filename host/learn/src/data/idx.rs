@@ -9,6 +9,7 @@ use flate2::read::GzDecoder;
 
 use super::catalogue::{DataFile, Format};
 use super::{DataError, Samples, Shape};
+use crate::file;
 
 const IMAGES_MAGIC: u32 = 0x0000_0803;
 const LABELS_MAGIC: u32 = 0x0000_0801;
@@ -47,7 +48,7 @@ pub fn read_directory(directory: &Path) -> Result<(Samples, Samples), DataError>
 fn read_pair(directory: &Path, part: &str) -> Result<Samples, DataError> {
     let images = existing(directory, &format!("{part}-images-idx3-ubyte"));
     let labels = existing(directory, &format!("{part}-labels-idx1-ubyte"));
-    let read = |path: &Path| std::fs::read(path).map_err(DataError::io(path));
+    let read = |path: &Path| std::fs::read(path).map_err(file::at(path));
     parse_pair(&images, &read(&images)?, &labels, &read(&labels)?)
 }
 

@@ -1,7 +1,6 @@
 //! `gleaner bench device`: has a firmware image train in its emulator and says what an epoch costs.
 
-use std::io::IsTerminal;
-use std::path::{Path, PathBuf};
+use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -12,6 +11,7 @@ use gleaner_shared::units::{Cycles, Micros, NanoWatts, PicoJoules};
 use gleaner_shared::wire::message::{DeclineReason, ModelHash, Order, Provision};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
+use tempfile::NamedTempFile;
 
 use gleaner_host::device::emulator::image::{EmulatedBoard, Program};
 use gleaner_host::device::emulator::prepare::prepare;
@@ -120,7 +120,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let spinner = spinner();
     spinner.set_message("building the image");
     let program = board.ensure(Program::Client)?;
-    let shard = ShardFile::write(args.samples)?;
+    let shard = shard_file(args.samples)?;
     let outcome = trial::train(board, &program, shard.path(), &task, |stage| {
         spinner.set_message(format!("{}: {stage}", board.name()));
     });
@@ -252,41 +252,26 @@ fn print(figures: &Figures) {
     );
 }
 
-/// The shard in a file for the emulator, which goes when it is dropped.
-struct ShardFile(PathBuf);
-
-impl ShardFile {
-    fn write(samples: usize) -> anyhow::Result<Self> {
-        let set = mnist_subset()?.train;
-        anyhow::ensure!(
-            (1..=set.labels.len()).contains(&samples),
-            "--samples {samples}: the MNIST subset has 1 to {}",
-            set.labels.len()
-        );
-        let bytes = image(&ClientSamples {
-            client: 0,
-            inputs: 784,
-            classes: 10,
-            pixels: &set.images[..784 * samples],
-            labels: &set.labels[..samples],
-            key: None,
-        })?;
-        let name = format!("gleaner-bench-{}.bin", std::process::id());
-        let path = std::env::temp_dir().join(name);
-        std::fs::write(&path, bytes).with_context(|| format!("cannot write {}", path.display()))?;
-        Ok(Self(path))
-    }
-
-    fn path(&self) -> &Path {
-        &self.0
-    }
-}
-
-impl Drop for ShardFile {
-    fn drop(&mut self) {
-        // A leftover in the folder for temporary files is harmless.
-        let _ = std::fs::remove_file(&self.0);
-    }
+/// Writes a shard for the emulator into a file that goes when it is dropped.
+fn shard_file(samples: usize) -> anyhow::Result<NamedTempFile> {
+    let set = mnist_subset()?.train;
+    anyhow::ensure!(
+        (1..=set.labels.len()).contains(&samples),
+        "--samples {samples}: the MNIST subset has 1 to {}",
+        set.labels.len()
+    );
+    let bytes = image(&ClientSamples {
+        client: 0,
+        inputs: 784,
+        classes: 10,
+        pixels: &set.images[..784 * samples],
+        labels: &set.labels[..samples],
+        key: None,
+    })?;
+    let mut file = NamedTempFile::new().context("no temporary file")?;
+    file.write_all(&bytes)
+        .with_context(|| format!("cannot write {}", file.path().display()))?;
+    Ok(file)
 }
 
 /// A spinner on a terminal, nothing elsewhere.

@@ -5,6 +5,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
+use gleaner_learn::digest::hexadecimal;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -298,10 +299,6 @@ fn unexpected(answer: &Value) -> EmulatorError {
         emulator: NAME,
         answer: answer.to_string(),
     }
-}
-
-fn hexadecimal(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn from_hexadecimal<'de, D: serde::Deserializer<'de>>(text: D) -> Result<Vec<u8>, D::Error> {

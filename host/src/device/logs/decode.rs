@@ -4,6 +4,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use defmt_decoder::{DecodeError, Frame, Locations, StreamDecoder, Table};
+use gleaner_learn::file::{self, FileError};
 use object::{Object, ObjectSymbol};
 
 /// Why a file cannot explain a board's log.
@@ -11,13 +12,8 @@ use object::{Object, ObjectSymbol};
 #[non_exhaustive]
 pub enum LogError {
     /// The file cannot be read.
-    #[error("{}: {source}", path.display())]
-    File {
-        /// The file.
-        path: PathBuf,
-        /// What the system said.
-        source: std::io::Error,
-    },
+    #[error(transparent)]
+    File(#[from] FileError),
     /// It is no such file.
     #[error("{}: {what}", path.display())]
     Format {
@@ -62,10 +58,7 @@ impl Dictionary {
             path: path.to_owned(),
             what,
         };
-        let file = std::fs::read(path).map_err(|source| LogError::File {
-            path: path.to_owned(),
-            source,
-        })?;
+        let file = std::fs::read(path).map_err(file::at(path))?;
         let elf = object::File::parse(&*file).map_err(|error| format(error.to_string()))?;
         let block = elf
             .symbols()

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::path::PathBuf;
 
+use gleaner_learn::digest::hexadecimal;
 use gleaner_shared::wire::Key;
 use gleaner_shared::wire::link::Timing;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -77,8 +78,7 @@ impl fmt::Debug for SecretKey {
 
 impl Serialize for SecretKey {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let digits: String = self.0.iter().map(|byte| format!("{byte:02x}")).collect();
-        serializer.serialize_str(&digits)
+        serializer.serialize_str(&hexadecimal(&self.0))
     }
 }
 

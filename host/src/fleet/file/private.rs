@@ -1,36 +1,39 @@
 //! Writing a bench, which holds keys.
 
-use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::path::Path;
+
+use tempfile::NamedTempFile;
 
 /// Writes a file only its owner may read; whoever reads it sees all of it.
 ///
 /// # Errors
 /// Whatever the system refuses.
 pub fn write_private(path: &Path, text: &str) -> io::Result<()> {
-    let temporary = path.with_extension("tmp");
-    let mut options = OpenOptions::new();
-    options.write(true).create(true).truncate(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(&temporary)?.write_all(text.as_bytes())?;
-    fs::rename(&temporary, path)
+    let folder = path
+        .parent()
+        .filter(|parent| !parent.as_os_str().is_empty());
+    // Such a file is its owner's alone from the start.
+    let mut file = NamedTempFile::new_in(folder.unwrap_or(Path::new(".")))?;
+    file.write_all(text.as_bytes())?;
+    file.persist(path)?;
+    Ok(())
 }
 
 #[cfg(all(test, unix))]
 mod tests {
+    use std::fs;
     use std::os::unix::fs::PermissionsExt;
 
     use super::*;
 
     #[test]
     fn nobody_else_may_read_the_keys() {
-        let path = std::env::temp_dir().join(format!("gleaner-bench-{}.toml", std::process::id()));
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("bench.toml");
         write_private(&path, "key").unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), "key");
         let mode = fs::metadata(&path).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
-        fs::remove_file(&path).unwrap();
     }
 }

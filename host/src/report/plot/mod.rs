@@ -10,8 +10,7 @@ mod line;
 mod svg;
 mod theme;
 
-pub use axis::{Scale, number};
+pub use axis::number;
 pub use bars::{BarChart, BarGroup};
 pub use heat::HeatMap;
 pub use line::{LineChart, Mark, Series};
-pub use theme::{PALETTE, colour, sequential};

@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use super::theme::{FONT, INK};
+use crate::report::text::escape;
 
 /// Where a text stands relative to its point.
 #[derive(Clone, Copy)]
@@ -130,12 +131,4 @@ fn coordinates(points: &[(f64, f64)]) -> String {
         let _ = write!(text, "{x:.1},{y:.1} ");
     }
     text.trim_end().to_owned()
-}
-
-/// Replaces what has a meaning in XML.
-pub(super) fn escape(text: &str) -> String {
-    text.replace('&', "&amp;")
-        .replace('<', "&lt;")
-        .replace('>', "&gt;")
-        .replace('"', "&quot;")
 }

@@ -21,6 +21,7 @@ use crate::station::news::What;
 use crate::station::setup::{SetupError, shards, start_machine};
 use crate::station::told;
 use gleaner_learn::data::Dataset;
+use gleaner_learn::file;
 
 /// One thing that was looked at.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -112,10 +113,7 @@ pub fn examine(
     care: Care,
     folder: &Path,
 ) -> Result<Diagnosis, SetupError> {
-    let runtime = Runtime::new().map_err(|source| SetupError::File {
-        path: folder.to_owned(),
-        source,
-    })?;
+    let runtime = Runtime::new().map_err(file::at(folder))?;
     let shards = shards(scenario, data, |client| bench.key_of(client))?;
     let mut findings = Vec::new();
     for entry in &bench.clients {

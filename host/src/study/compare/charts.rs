@@ -1,6 +1,7 @@
 //! The plots of a comparison.
 
-use super::{Row, Statistic};
+use super::plan::Row;
+use super::statistics::Statistic;
 use crate::policy::{BaselinePower, Scheduler};
 use crate::report::Chart;
 use crate::report::plot::{BarChart, BarGroup, LineChart, Mark, Series};

@@ -1,12 +1,16 @@
 //! The comparison as a table, a CSV file, plots and a page.
 
 use std::fs;
+use std::path::Path;
 
-use super::{Row, charts};
+use gleaner_learn::file::{self, write_atomically};
+
+use super::charts;
+use super::plan::Row;
 use crate::policy::{BaselinePower, Scheduler};
 use crate::report::table::Table;
 use crate::report::{Page, counted, setting};
-use crate::run::{RunDirectory, RunError, Summary, write_atomically};
+use crate::run::{RunDirectory, RunError, Summary};
 use crate::scenario::Scenario;
 
 /// Returns the comparison as a table.
@@ -51,20 +55,18 @@ pub fn table(rows: &[Row]) -> Table {
 /// # Errors
 /// Names the file that cannot be read or written.
 pub fn write(directory: &RunDirectory, scenario: &Scenario, rows: &[Row]) -> Result<(), RunError> {
-    let save = |path: std::path::PathBuf, text: &str| {
-        write_atomically(&path, text.as_bytes()).map_err(RunError::file(&path))
-    };
+    let save = |path: &Path, text: &str| write_atomically(path, text.as_bytes());
     let plots = directory.file(RunDirectory::PLOTS);
-    fs::create_dir_all(&plots).map_err(RunError::file(&plots))?;
-    save(directory.file("compare.csv"), &csv(rows))?;
+    fs::create_dir_all(&plots).map_err(file::at(&plots))?;
+    save(&directory.file("compare.csv"), &csv(rows))?;
     let charts = charts::draw(rows)?;
     let mut page = page(scenario, rows);
     for chart in &charts {
-        save(plots.join(format!("{}.svg", chart.name)), &chart.svg)?;
+        save(&plots.join(format!("{}.svg", chart.name)), &chart.svg)?;
         page.figure(&chart.svg, &chart.caption);
     }
     page.details("the common scenario", &scenario.to_commented_toml());
-    save(directory.file(RunDirectory::REPORT), &page.finish())
+    Ok(save(&directory.file(RunDirectory::REPORT), &page.finish())?)
 }
 
 /// One row per run: tidy, for other tools.

@@ -5,7 +5,7 @@
 pub struct Statistic {
     /// How many values there are.
     pub count: usize,
-    /// The mean.
+    /// Their sum divided by their number.
     pub mean: f64,
     /// The sample standard deviation; 0 of a single value.
     pub deviation: f64,

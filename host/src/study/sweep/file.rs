@@ -2,10 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
+use gleaner_learn::digest::{hexadecimal, sha256};
+use gleaner_learn::file::{self, FileError};
 use serde::Deserialize;
 
-use super::Point;
-use crate::run::{hexadecimal, sha256};
+use super::gather::Point;
 use crate::scenario::{Override, ScenarioError, keys, resolve};
 
 /// The key that `seeds` varies.
@@ -57,17 +58,12 @@ fn default_preset() -> String {
 #[non_exhaustive]
 pub enum SweepError {
     /// The file cannot be read.
-    #[error("cannot read sweep {}", path.display())]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// What the system said.
-        source: std::io::Error,
-    },
+    #[error("cannot read sweep {0}")]
+    Read(#[source] FileError),
     /// The file is not a sweep.
     #[error("{}: {message}", path.display())]
     Syntax {
-        /// The file.
+        /// The sweep file.
         path: PathBuf,
         /// What is wrong, with line and column where known.
         message: String,
@@ -103,10 +99,9 @@ impl Sweep {
     /// # Errors
     /// Names the file and what is wrong in it.
     pub fn read(path: &Path) -> Result<Self, SweepError> {
-        let text = std::fs::read_to_string(path).map_err(|source| SweepError::Read {
-            path: path.to_owned(),
-            source,
-        })?;
+        let text = std::fs::read_to_string(path)
+            .map_err(file::at(path))
+            .map_err(SweepError::Read)?;
         toml::from_str(&text).map_err(|error| SweepError::Syntax {
             path: path.to_owned(),
             message: error.to_string(),

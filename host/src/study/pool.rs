@@ -1,26 +1,29 @@
-//! Many runs at once: each on threads of its own, results in the order of the jobs.
+//! Many runs at once: each on threads of its own, results in the order of the plan.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 
-use super::{
-    Outcome, RunDirectory, RunError, Silent, channel, execute, outcome_of, resume, scenario_of,
-};
-use crate::fleet::{self, BuildError};
-use crate::scenario::Scenario;
 use gleaner_learn::data::{DataError, Dataset, DatasetKind};
+
+use crate::fleet::{self, BuildError};
+use crate::report;
+use crate::run::{
+    Completed, RunDirectory, RunError, Silent, checked_trace, execute, is_unchanged, resume,
+    scenario_of, thread_count,
+};
+use crate::scenario::Scenario;
 
 /// One run to be made.
 #[derive(Clone, Debug)]
-pub struct Job {
+pub struct PlannedRun {
     /// What to run.
     pub scenario: Scenario,
     /// Where to.
     pub directory: RunDirectory,
 }
 
-impl Job {
+impl PlannedRun {
     /// Makes sure that the directory does not hold a run of another scenario or trace.
     ///
     /// # Errors
@@ -37,7 +40,7 @@ impl Job {
         if scenario_of(directory)? != *scenario {
             return Err(RunError::Taken { path });
         }
-        if !channel::is_unchanged(scenario, directory)? {
+        if !is_unchanged(scenario, directory)? {
             let trace = scenario.channel.trace.clone();
             return Err(RunError::OtherTrace { path, trace });
         }
@@ -50,16 +53,16 @@ impl Job {
     /// Names the trace and what is wrong with it or missing in it.
     pub fn check_channel(&self) -> Result<(), RunError> {
         if !self.directory.is_started() {
-            channel::checked_trace(&self.scenario)?;
+            checked_trace(&self.scenario)?;
         }
         Ok(())
     }
 }
 
-/// Why a run of many failed.
+/// Why a planned run failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum JobError {
+pub enum PlannedRunError {
     /// Its data cannot be had.
     #[error(transparent)]
     Data(#[from] DataError),
@@ -71,37 +74,29 @@ pub enum JobError {
     Run(#[from] RunError),
 }
 
-/// Returns the number of threads meant by `threads`; 0 means one per processor.
-#[must_use]
-pub fn thread_count(threads: usize) -> usize {
-    match threads {
-        0 => std::thread::available_parallelism().map_or(1, usize::from),
-        threads => threads,
-    }
-}
-
 /// Makes every run that is not complete yet, on `threads` threads in all; `finished` hears of
-/// each as it ends. Runs that were interrupted are continued, complete ones are only read.
+/// each as it ends. Runs that were interrupted are continued, complete ones are only read; all have
+/// their reports in the end.
 pub fn run_all(
-    jobs: &[Job],
+    plan: &[PlannedRun],
     threads: usize,
-    mut finished: impl FnMut(usize, &Result<Outcome, JobError>),
-) -> Vec<Result<Outcome, JobError>> {
-    let workers = thread_count(threads).min(jobs.len()).max(1);
+    mut finished: impl FnMut(usize, &Result<Completed, PlannedRunError>),
+) -> Vec<Result<Completed, PlannedRunError>> {
+    let workers = thread_count(threads).min(plan.len()).max(1);
     let each = (thread_count(threads) / workers).max(1);
     let next = AtomicUsize::new(0);
     let library = Library::default();
     let (sender, receiver) = mpsc::channel();
-    let mut results: Vec<Option<Result<Outcome, JobError>>> =
-        std::iter::repeat_with(|| None).take(jobs.len()).collect();
+    let mut results: Vec<Option<Result<Completed, PlannedRunError>>> =
+        std::iter::repeat_with(|| None).take(plan.len()).collect();
     std::thread::scope(|scope| {
         for _ in 0..workers {
             let (sender, next, library) = (sender.clone(), &next, &library);
             scope.spawn(move || {
                 loop {
                     let at = next.fetch_add(1, Ordering::Relaxed);
-                    let Some(job) = jobs.get(at) else { return };
-                    if sender.send((at, run_one(job, each, library))).is_err() {
+                    let Some(planned) = plan.get(at) else { return };
+                    if sender.send((at, run_one(planned, each, library))).is_err() {
                         return;
                     }
                 }
@@ -116,14 +111,19 @@ pub fn run_all(
     results.into_iter().flatten().collect()
 }
 
-fn run_one(job: &Job, threads: usize, library: &Library) -> Result<Outcome, JobError> {
-    let Job {
+fn run_one(
+    planned: &PlannedRun,
+    threads: usize,
+    library: &Library,
+) -> Result<Completed, PlannedRunError> {
+    planned.check_place()?;
+    let PlannedRun {
         scenario,
         directory,
-    } = job;
-    job.check_place()?;
+    } = planned;
     if directory.is_complete() {
-        return Ok(outcome_of(directory)?);
+        report::ensure_run(directory)?;
+        return Ok(Completed::read(directory)?);
     }
     let data = library.get(scenario)?;
     let mut deployment = fleet::build(scenario, &data, threads)?;
@@ -132,13 +132,9 @@ fn run_one(job: &Job, threads: usize, library: &Library) -> Result<Outcome, JobE
     } else {
         execute
     };
-    Ok(make(
-        scenario,
-        &mut deployment,
-        directory,
-        threads,
-        &mut Silent,
-    )?)
+    let completed = make(scenario, &mut deployment, directory, threads, &mut Silent)?;
+    report::write_run(directory)?;
+    Ok(completed)
 }
 
 /// Data sets that are loaded once, whoever asks first.

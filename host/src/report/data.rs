@@ -1,0 +1,59 @@
+//! What a run left behind, as its report needs it.
+
+use crate::round::{ClientRow, ClientState, RoundRow};
+use crate::run::{RunDirectory, RunError, Tally, each_client, each_round, scenario_of};
+use crate::scenario::Scenario;
+
+/// The scenario and the logs of a run.
+#[derive(Clone, Debug)]
+pub(super) struct RunData {
+    pub(super) scenario: Scenario,
+    pub(super) rounds: Vec<RoundRow>,
+    /// The clients, round by round.
+    pub(super) clients: Vec<ClientRow>,
+    /// What the rows add up to.
+    pub(super) tally: Tally,
+}
+
+impl RunData {
+    /// Reads the logs of a run, each once.
+    ///
+    /// # Errors
+    /// Names the file and line that cannot be read.
+    pub(super) fn read(directory: &RunDirectory) -> Result<Self, RunError> {
+        let mut run = Self {
+            scenario: scenario_of(directory)?,
+            rounds: Vec::new(),
+            clients: Vec::new(),
+            tally: Tally::default(),
+        };
+        for row in each_round(&directory.file(RunDirectory::ROUNDS))? {
+            let row = row?;
+            run.tally.add_round(&row);
+            run.rounds.push(row);
+        }
+        for row in each_client(&directory.file(RunDirectory::CLIENTS))? {
+            let row = row?;
+            run.tally.add_client(&row);
+            run.clients.push(row);
+        }
+        Ok(run)
+    }
+
+    /// Returns the number of clients.
+    pub(super) fn client_count(&self) -> usize {
+        self.scenario.clients.count
+    }
+
+    /// Returns the number of finished rounds.
+    pub(super) fn rounds_done(&self) -> usize {
+        self.rounds.last().map_or(0, |row| row.round as usize)
+    }
+
+    /// Returns the rows of the clients whose updates were aggregated.
+    pub(super) fn trained(&self) -> impl Iterator<Item = &ClientRow> {
+        self.clients
+            .iter()
+            .filter(|row| row.round > 0 && row.state == ClientState::Trained)
+    }
+}

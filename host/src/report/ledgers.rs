@@ -1,0 +1,87 @@
+//! The boards' ledgers beside the model's, as a table.
+
+use super::plot::number;
+use super::table::Table;
+use crate::fleet::file::Bench;
+use crate::run::RunDirectory;
+use crate::station::execute::BENCH;
+use crate::station::journal::{self, EVENTS};
+use crate::station::ledgers::{Ledgers, Pair};
+
+/// Reads the ledgers of a run from its event log; `None` if no board reported in it.
+#[must_use]
+pub fn ledgers_table(directory: &RunDirectory, cycles_per_sample: f64) -> Option<Table> {
+    let ledgers = Ledgers::of(&journal::read(&directory.file(EVENTS)).ok()?);
+    let bench = Bench::read(&directory.file(BENCH)).unwrap_or_default();
+    let name = |client: u32| {
+        let entry = bench.clients.iter().find(|entry| entry.id == client);
+        entry.map_or_else(|| client.to_string(), |entry| entry.name.clone())
+    };
+    (!ledgers.0.is_empty()).then(|| table(&ledgers, name, cycles_per_sample))
+}
+
+fn table(ledgers: &Ledgers, name: impl Fn(u32) -> String, cycles_per_sample: f64) -> Table {
+    let mut table = Table::new(&[
+        "board",
+        "rounds",
+        "income",
+        "upload",
+        "computing measured",
+        "modelled",
+        "cycles a sample measured",
+        "modelled",
+    ]);
+    for (&client, ledger) in &ledgers.0 {
+        table.row(vec![
+            name(client),
+            ledger.rounds.to_string(),
+            both(ledger.harvest),
+            both(ledger.radio),
+            format!("{} mJ", number(1e3 * ledger.compute.board_j)),
+            format!("{} mJ", number(1e3 * ledger.compute.model_j)),
+            format!("{:.0}", ledger.cycles_per_sample()),
+            format!("{cycles_per_sample:.0}"),
+        ]);
+    }
+    table
+}
+
+/// Says both at once where they are equal.
+fn both(Pair { model_j, board_j }: Pair) -> String {
+    let (board, model) = (number(1e3 * board_j), number(1e3 * model_j));
+    if model_j == board_j {
+        format!("{board} mJ, equal")
+    } else {
+        format!("{board} mJ, NOT {model}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::station::ledgers::BoardLedger;
+
+    #[test]
+    fn the_table_tells_equal_from_different() {
+        let pair = |model_j, board_j| Pair { model_j, board_j };
+        let text = |radio_j| {
+            let ledger = BoardLedger {
+                rounds: 1,
+                harvest: pair(0.125, 0.125),
+                radio: pair(0.25, radio_j),
+                compute: pair(0.75, 0.5),
+                cycles: 60,
+                steps: 30,
+            };
+            let ledgers = Ledgers(BTreeMap::from([(2, ledger)]));
+            table(&ledgers, |client| format!("pico-{client}"), 9.0).to_text()
+        };
+        let equal = text(0.25);
+        for words in ["pico-2", "250 mJ, equal", "500 mJ", "750 mJ"] {
+            assert!(equal.contains(words), "{words} in\n{equal}");
+        }
+        assert!(text(0.5).contains("500 mJ, NOT 250"), "{}", text(0.5));
+    }
+}

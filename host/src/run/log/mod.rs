@@ -1,0 +1,51 @@
+//! The two logs of a run, `rounds.jsonl` and `clients.csv`: appended by whole rounds, cut back to a
+//! checkpoint, and read again row by row.
+
+mod read;
+mod write;
+
+use std::path::PathBuf;
+
+use gleaner_learn::file::FileError;
+
+pub use read::{each_client, each_round, read_rounds};
+pub(super) use write::Logs;
+
+/// Why a log cannot be read or written.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum LogError {
+    /// The system refused.
+    #[error(transparent)]
+    File(#[from] FileError),
+    /// Another process writes it.
+    #[error("{}: another gleaner is making this run", path.display())]
+    InUse {
+        /// The log.
+        path: PathBuf,
+    },
+    /// A line is not what was written.
+    #[error("{}, line {line}: {what}", path.display())]
+    Line {
+        /// The log.
+        path: PathBuf,
+        /// The line, from 1.
+        line: u64,
+        /// What is wrong with it.
+        what: String,
+    },
+    /// The log is shorter than its checkpoint says.
+    #[error(
+        "{} has {found} bytes, its checkpoint was written at {expected}; restore it, or delete \
+         the checkpoints to start from the first round",
+        path.display()
+    )]
+    TooShort {
+        /// The log.
+        path: PathBuf,
+        /// Its length.
+        found: u64,
+        /// The length the checkpoint knows.
+        expected: u64,
+    },
+}

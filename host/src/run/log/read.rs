@@ -1,0 +1,183 @@
+//! Reading the logs, a row at a time.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+
+use csv::{ErrorKind, StringRecord};
+use gleaner_learn::file::{self, FileError};
+
+use super::LogError;
+use super::write::header;
+use crate::round::{ClientRow, RoundRow};
+
+/// Reads `rounds.jsonl` into memory.
+///
+/// # Errors
+/// Names file and line.
+pub fn read_rounds(path: &Path) -> Result<Vec<RoundRow>, LogError> {
+    each_round(path)?.collect()
+}
+
+/// Reads `rounds.jsonl` round by round.
+///
+/// # Errors
+/// Names file and line.
+pub fn each_round(
+    path: &Path,
+) -> Result<impl Iterator<Item = Result<RoundRow, LogError>> + use<'_>, LogError> {
+    let file = File::open(path).map_err(file::at(path))?;
+    let lines = (1..).zip(BufReader::new(file).lines());
+    Ok(lines.map(move |(line, text)| {
+        let text = text.map_err(file::at(path))?;
+        serde_json::from_str(&text).map_err(|error| LogError::Line {
+            path: path.to_owned(),
+            line,
+            what: error.to_string(),
+        })
+    }))
+}
+
+/// Reads `clients.csv` row by row.
+///
+/// # Errors
+/// Names file and line, and the column and its value where one is wrong.
+pub fn each_client(
+    path: &Path,
+) -> Result<impl Iterator<Item = Result<ClientRow, LogError>>, LogError> {
+    let file = File::open(path).map_err(file::at(path))?;
+    client_rows(file, path)
+}
+
+fn client_rows<R: Read>(
+    source: R,
+    path: &Path,
+) -> Result<impl Iterator<Item = Result<ClientRow, LogError>> + use<R>, LogError> {
+    let path = path.to_owned();
+    let mut reader = csv::ReaderBuilder::new().quoting(false).from_reader(source);
+    let columns = reader.headers().map_err(broken(&path))?.clone();
+    let first = format!("{}\n", columns.iter().collect::<Vec<_>>().join(","));
+    if !columns.is_empty() && first.as_bytes() != header().map_err(file::at(&path))? {
+        return Err(LogError::Line {
+            path,
+            line: 1,
+            what: "the columns are not those of clients.csv".to_owned(),
+        });
+    }
+    Ok(reader.into_records().map(move |record| {
+        let record = record.map_err(broken(&path))?;
+        client_row(&record, &columns).map_err(|what| LogError::Line {
+            path: path.clone(),
+            line: record.position().map_or(0, csv::Position::line),
+            what,
+        })
+    }))
+}
+
+fn client_row(record: &StringRecord, columns: &StringRecord) -> Result<ClientRow, String> {
+    // By place, for the columns are known to be right.
+    record.deserialize(None).map_err(|error| {
+        let ErrorKind::Deserialize { err, .. } = error.kind() else {
+            return error.to_string();
+        };
+        let at = err.field().and_then(|at| usize::try_from(at).ok());
+        match at.and_then(|at| Some((columns.get(at)?, record.get(at)?))) {
+            Some((column, value)) => format!("{column} = `{value}` cannot be read"),
+            None => err.kind().to_string(),
+        }
+    })
+}
+
+/// Says what is wrong with a file that is not a table.
+fn broken(path: &Path) -> impl Fn(csv::Error) -> LogError + use<'_> {
+    move |error| {
+        let path = PathBuf::from(path);
+        let line = error.position().map_or(0, csv::Position::line);
+        let what = match error.into_kind() {
+            ErrorKind::Io(source) => return FileError { path, source }.into(),
+            ErrorKind::UnequalLengths {
+                expected_len, len, ..
+            } => format!("{len} fields, {expected_len} expected"),
+            ErrorKind::Utf8 { err, .. } => err.to_string(),
+            other => format!("{other:?}"),
+        };
+        LogError::Line { path, line, what }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::write::client_lines;
+    use super::*;
+    use crate::round::ClientState;
+
+    fn row(client: usize) -> ClientRow {
+        ClientRow {
+            round: 3,
+            client,
+            state: ClientState::Trained,
+            channel: Some(2),
+            power_w: 0.1 + 0.2,
+            epochs: 4,
+            down_bytes: 39_760,
+            up_bytes: 39_760,
+            compute_s: 1e-3,
+            upload_s: 8.123_456_789e-3,
+            compute_j: 1e-3,
+            radio_j: 5e-324,
+            harvest_j: 4e-4,
+            queue_j: 0.0,
+            balance_j: -1.25e-3,
+            within_income: false,
+            delta: None,
+        }
+    }
+
+    fn written(row: &ClientRow) -> String {
+        String::from_utf8(client_lines(std::slice::from_ref(row)).unwrap()).unwrap()
+    }
+
+    /// Reads one line under the right header.
+    fn read(line: &str) -> Result<ClientRow, String> {
+        let text = [&header().unwrap(), line.as_bytes()].concat();
+        let mut rows = client_rows(&text[..], Path::new("clients.csv")).unwrap();
+        rows.next().unwrap().map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn rows_survive_the_csv_bit_for_bit() {
+        assert_eq!(read(&written(&row(1))), Ok(row(1)));
+        let resting = ClientRow {
+            channel: None,
+            delta: Some(0.3),
+            ..row(0)
+        };
+        assert_eq!(read(&written(&resting)), Ok(resting));
+    }
+
+    #[test]
+    fn a_broken_row_names_its_field() {
+        let broken = written(&row(1)).replace("trained", "asleep");
+        assert_eq!(
+            read(&broken).unwrap_err(),
+            "clients.csv, line 2: state = `asleep` is unknown"
+        );
+        let broken = written(&row(1)).replace(",2,0.3", ",2,loud");
+        assert!(
+            read(&broken)
+                .unwrap_err()
+                .starts_with("clients.csv, line 2: power_w = `loud"),
+            "{broken}"
+        );
+        assert!(read("1,2,3\n").unwrap_err().contains("17 expected"));
+    }
+
+    #[test]
+    fn a_table_of_other_columns_is_refused() {
+        let refused = client_rows(&b"round,client\n1,2\n"[..], Path::new("clients.csv"));
+        assert_eq!(
+            refused.err().unwrap().to_string(),
+            "clients.csv, line 1: the columns are not those of clients.csv"
+        );
+    }
+}

@@ -1,0 +1,147 @@
+//! What a comparison consists of: its variants, their runs, and what all seeds of one came to.
+
+use super::statistics::Statistic;
+use crate::policy::{BaselinePower, Scheduler};
+use crate::run::{RunDirectory, Summary};
+use crate::scenario::{Override, Scenario, ScenarioError};
+use crate::study::PlannedRun;
+
+/// One row of a comparison: a scheduler, and for baselines how loud they send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Variant {
+    /// Who decides which clients train.
+    pub scheduler: Scheduler,
+    /// How loud it sends; `None` for CRE, which chooses its powers.
+    pub power: Option<BaselinePower>,
+}
+
+impl Variant {
+    /// Lists the variants of some schedulers: baselines once per power, CRE once.
+    #[must_use]
+    pub fn list(schedulers: &[Scheduler], powers: &[BaselinePower]) -> Vec<Self> {
+        schedulers
+            .iter()
+            .flat_map(|&scheduler| match scheduler.is_baseline() {
+                true => powers
+                    .iter()
+                    .map(|&power| Self {
+                        scheduler,
+                        power: Some(power),
+                    })
+                    .collect(),
+                false => vec![Self {
+                    scheduler,
+                    power: None,
+                }],
+            })
+            .collect()
+    }
+
+    /// Returns a name that can stand in a path.
+    #[must_use]
+    pub fn name(&self) -> String {
+        match self.power {
+            Some(power) => format!("{}-{power}", self.scheduler),
+            None => self.scheduler.to_string(),
+        }
+    }
+
+    /// Returns what the scenario must change.
+    #[must_use]
+    pub fn overrides(&self, seed: u64) -> Vec<Override> {
+        let mut overrides = vec![
+            Override::new("run.scheduler", self.scheduler.to_string()),
+            Override::new("run.seed", i64::try_from(seed).unwrap_or(i64::MAX)),
+        ];
+        if let Some(power) = self.power {
+            overrides.push(Override::new("baselines.power", power.to_string()));
+        }
+        overrides
+    }
+}
+
+/// Plans the runs of a comparison, seed by seed so that early results compare schedulers.
+///
+/// # Errors
+/// Whatever `resolve` finds wrong with the scenario.
+pub fn plan(
+    variants: &[Variant],
+    seeds: &[u64],
+    directory: &RunDirectory,
+    resolve: impl Fn(&[Override]) -> Result<Scenario, ScenarioError>,
+) -> Result<Vec<(Variant, PlannedRun)>, ScenarioError> {
+    let mut runs = Vec::new();
+    for &seed in seeds {
+        for &variant in variants {
+            let scenario = resolve(&variant.overrides(seed))?;
+            let path = directory
+                .file("runs")
+                .join(format!("{}-seed{seed}", variant.name()));
+            runs.push((
+                variant,
+                PlannedRun {
+                    scenario,
+                    directory: RunDirectory::new(path),
+                },
+            ));
+        }
+    }
+    Ok(runs)
+}
+
+/// What all seeds of one variant came to.
+#[derive(Clone, Debug)]
+pub struct Row {
+    /// Which scheduler, at which power.
+    pub variant: Variant,
+    /// The seeds of its runs, in the order of the summaries.
+    pub seeds: Vec<u64>,
+    /// One summary per seed.
+    pub summaries: Vec<Summary>,
+    /// The directories of its runs.
+    pub runs: Vec<RunDirectory>,
+}
+
+impl Row {
+    /// Returns the statistic of one figure over the seeds.
+    #[must_use]
+    pub fn statistic(&self, figure: impl Fn(&Summary) -> f64) -> Statistic {
+        Statistic::of(&self.summaries.iter().map(figure).collect::<Vec<_>>())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::resolve;
+    use strum::VariantArray;
+
+    #[test]
+    fn baselines_appear_once_per_power_and_cre_once() {
+        let variants = Variant::list(Scheduler::VARIANTS, BaselinePower::VARIANTS);
+        let baselines = Scheduler::VARIANTS.len() - 1;
+        assert_eq!(variants.len(), baselines * 2 + 1);
+        let names: Vec<String> = variants.iter().map(Variant::name).collect();
+        assert!(names.contains(&"cre".to_owned()) && names.contains(&"random-min".to_owned()));
+    }
+
+    #[test]
+    fn every_run_has_its_own_directory_and_scenario() {
+        let variants = Variant::list(
+            &[Scheduler::Cre, Scheduler::Random],
+            BaselinePower::VARIANTS,
+        );
+        let directory = RunDirectory::new("out");
+        let runs = plan(&variants, &[0, 1], &directory, |more| {
+            resolve("paper-mlp", more)
+        })
+        .unwrap();
+        assert_eq!(runs.len(), 6);
+        for (n, (_, a)) in runs.iter().enumerate() {
+            for (_, b) in &runs[..n] {
+                assert_ne!(a.directory, b.directory);
+                assert_ne!(a.scenario, b.scenario);
+            }
+        }
+    }
+}
