@@ -234,6 +234,7 @@ impl<'a> Judged<'a> {
 
 #[cfg(test)]
 mod tests {
+    use gleaner_host::run::Tally;
     use gleaner_tests::folder::Folder;
 
     use super::*;
@@ -242,7 +243,7 @@ mod tests {
         Summary {
             tail_accuracy: accuracy / 100.0,
             energy_per_round_j: energy_mj / 1e3,
-            ..Summary::of(&[], &[])
+            ..Tally::default().summary()
         }
     }
 
