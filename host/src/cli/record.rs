@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf, absolute};
 
 use anyhow::ensure;
 
-use gleaner_host::run::{Job, RunDirectory, record_channel};
+use gleaner_host::run::{Job, RunDirectory, check_vacant, record_channel};
 use gleaner_host::scenario::Scenario;
 
 /// Where gains go.
@@ -26,6 +26,8 @@ impl RecordArgs {
             "--record-channel {}: the directory of the run must be empty; name a file outside",
             file.display()
         );
+        // Gains of a run that is then refused would replace those of one that was made.
+        check_vacant(directory)?;
         Ok(record_channel(scenario, file)?)
     }
 

@@ -31,8 +31,8 @@ pub use directory::{RunDirectory, write_atomically};
 pub use environment::{Environment, peak_memory_mb};
 pub use error::RunError;
 pub use execute::{
-    Observer, Outcome, Silent, about, execute, outcome_of, prepare, resume, scenario_of, start,
-    summary_of,
+    Observer, Outcome, Silent, about, check_vacant, execute, outcome_of, prepare, resume,
+    scenario_of, start, summary_of,
 };
 pub use log::{CLIENT_COLUMNS, LogError, Logs, read_clients, read_rounds};
 pub use pool::{Job, JobError, run_all, thread_count};
