@@ -407,6 +407,9 @@ fn gains_are_not_written_over_anything_else_than_a_file() {
         assert_eq!(names(&folder.0), before, "{file}");
         assert_eq!(folder.read("gains.csv"), gains);
     }
+    let other = ["--seed", "1", "--record-channel", "gains.csv"];
+    assert!(refused(&mut folder.simulate("drawn", &other)).contains("is not empty"));
+    assert_eq!(folder.read("gains.csv"), gains);
     if cfg!(unix) {
         let said = refused(&mut folder.simulate("run", &["--record-channel", "/dev/null"]));
         assert!(said.contains("is not a file"), "{said}");

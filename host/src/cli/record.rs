@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf, absolute};
 
 use anyhow::ensure;
 
-use gleaner_host::run::{RunDirectory, record_channel};
+use gleaner_host::run::{RunDirectory, check_vacant, record_channel};
 use gleaner_host::scenario::Scenario;
 use gleaner_host::study::PlannedRun;
 
@@ -27,6 +27,8 @@ impl RecordArgs {
             "--record-channel {}: the directory of the run must be empty; name a file outside",
             file.display()
         );
+        // Gains of a run that is then refused would replace those of one that was made.
+        check_vacant(directory)?;
         Ok(record_channel(scenario, file)?)
     }
 

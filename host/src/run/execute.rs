@@ -65,12 +65,8 @@ pub fn execute(
 /// An occupied directory, one that cannot be written to, or a trace that does not cover the run;
 /// the last leaves nothing behind.
 pub fn prepare(scenario: &Scenario, directory: &RunDirectory) -> Result<(), RunError> {
+    check_vacant(directory)?;
     let path = directory.path();
-    if !directory.is_vacant() {
-        return Err(RunError::Occupied {
-            path: path.to_owned(),
-        });
-    }
     let trace = channel::checked_trace(scenario)?;
     fs::create_dir_all(path).map_err(file::at(path))?;
     if let Some(trace) = &trace {
@@ -82,6 +78,19 @@ pub fn prepare(scenario: &Scenario, directory: &RunDirectory) -> Result<(), RunE
         Some(_) => channel::settle(directory),
         None => Ok(()),
     }
+}
+
+/// Makes sure that a directory has room for a run.
+///
+/// # Errors
+/// [`RunError::Occupied`] if it has not.
+pub fn check_vacant(directory: &RunDirectory) -> Result<(), RunError> {
+    if directory.is_vacant() {
+        return Ok(());
+    }
+    Err(RunError::Occupied {
+        path: directory.path().to_owned(),
+    })
 }
 
 /// Runs a scenario from its first round in a prepared directory.

@@ -31,7 +31,7 @@ pub use directory::RunDirectory;
 pub use environment::{Environment, peak_memory_mb, thread_count};
 pub use error::RunError;
 pub use execute::{
-    Completed, Observer, Silent, about, execute, prepare, resume, scenario_of, start,
+    Completed, Observer, Silent, about, check_vacant, execute, prepare, resume, scenario_of, start,
 };
 pub use log::{LogError, each_client, each_round, read_rounds};
 pub use record::record_channel;
