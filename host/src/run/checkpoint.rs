@@ -128,7 +128,7 @@ impl Checkpoint {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gleaner_cre::estimate::DivergenceRule;
+    use gleaner_cre::estimate::{Divergence, DivergenceRule};
 
     fn directory(name: &str) -> RunDirectory {
         let path = std::env::temp_dir().join(format!("gleaner-{name}-{}", std::process::id()));
@@ -144,6 +144,18 @@ mod tests {
             rounds_bytes,
             clients_bytes: 9,
         }
+    }
+
+    #[test]
+    fn a_divergence_rule_keeps_its_number_in_checkpoints() {
+        use DivergenceRule::{Direction, Paper, Plain};
+        for (rule, number) in [(Paper, 0), (Direction, 1), (Plain, 2)] {
+            let state = Divergence::new(rule);
+            let bytes = postcard::to_allocvec(&state).unwrap();
+            assert_eq!(bytes[0], number, "{rule}");
+            assert_eq!(postcard::from_bytes::<Divergence>(&bytes).unwrap(), state);
+        }
+        assert!(postcard::from_bytes::<Divergence>(&[3; 9]).is_err());
     }
 
     #[test]

