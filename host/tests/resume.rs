@@ -4,6 +4,8 @@ use std::fs;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 
+use gleaner_host::run::{Checkpoint, RunDirectory};
+use gleaner_learn::digest::sha256;
 use gleaner_shared::rng::{Purpose, Rng};
 
 /// Small enough to be quick, long enough to be hit in the middle.
@@ -156,6 +158,39 @@ fn a_damaged_checkpoint_falls_back_to_the_previous_one_and_says_so() {
         "{said}"
     );
     assert_eq!(sums(&broken), sums(&whole));
+}
+
+#[test]
+fn a_run_from_before_the_radio_had_its_name_is_resumed() {
+    let folder = tempfile::tempdir().unwrap();
+    let whole = folder.path().join("whole");
+    succeed(&mut simulate(&whole, &[]));
+    let broken = folder.path().join("broken");
+    let child = simulate(&broken, &[])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let half = fs::metadata(whole.join("clients.csv")).unwrap().len() / 2;
+    kill_when_logged(child, &broken.join("clients.csv"), half);
+
+    let file = broken.join("scenario.toml");
+    let text = fs::read_to_string(&file).unwrap();
+    let old = text.replace("[radio]", "[link]");
+    assert_ne!(text, old);
+    fs::write(&file, &old).unwrap();
+    let directory = RunDirectory::new(&broken);
+    let mut checkpoint = Checkpoint::read(&directory).0.unwrap();
+    checkpoint.scenario = sha256(old.as_bytes());
+    checkpoint.write(&directory).unwrap();
+
+    let output = succeed(&mut resume(&broken));
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(said.matches("[link] is now [radio]").count(), 1, "{said}");
+    assert!(said.contains("continuing after round"), "{said}");
+    // Only the scenario is written otherwise.
+    let after_scenario = |run: &Path| sums(run).split_once('\n').unwrap().1.to_owned();
+    assert_eq!(after_scenario(&broken), after_scenario(&whole));
 }
 
 #[test]

@@ -33,7 +33,10 @@ pub struct Checkpoint {
 
 impl Checkpoint {
     /// Writes the checkpoint; the last one becomes the previous one.
-    pub(super) fn write(&self, directory: &RunDirectory) -> Result<(), FileError> {
+    ///
+    /// # Errors
+    /// Names the file that cannot be written.
+    pub fn write(&self, directory: &RunDirectory) -> Result<(), FileError> {
         let newest = directory.file(RunDirectory::CHECKPOINT);
         let previous = directory.file(RunDirectory::PREVIOUS_CHECKPOINT);
         if newest.exists() {
@@ -99,7 +102,7 @@ impl Checkpoint {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gleaner_cre::estimate::DivergenceRule;
+    use gleaner_cre::estimate::{Divergence, DivergenceRule};
 
     fn checkpoint(rounds_bytes: u64) -> Checkpoint {
         Checkpoint {
@@ -108,6 +111,18 @@ mod tests {
             rounds_bytes,
             clients_bytes: 9,
         }
+    }
+
+    #[test]
+    fn a_divergence_rule_keeps_its_number_in_checkpoints() {
+        use DivergenceRule::{Direction, Paper, Plain};
+        for (rule, number) in [(Paper, 0), (Direction, 1), (Plain, 2)] {
+            let state = Divergence::new(rule);
+            let bytes = postcard::to_allocvec(&state).unwrap();
+            assert_eq!(bytes[0], number, "{rule}");
+            assert_eq!(postcard::from_bytes::<Divergence>(&bytes).unwrap(), state);
+        }
+        assert!(postcard::from_bytes::<Divergence>(&[3; 9]).is_err());
     }
 
     #[test]

@@ -50,7 +50,7 @@ pub struct Scenario {
     pub device: Device,
     /// The CRE scheduler.
     pub cre: Cre,
-    /// The five baselines.
+    /// The baselines.
     pub baselines: Baselines,
 }
 

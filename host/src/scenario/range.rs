@@ -55,3 +55,24 @@ impl Display for Range {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Range::{AtLeast, AtMost, Finite, NotNegative, Positive, Within};
+
+    #[test]
+    fn limits_belong_to_their_range_and_what_is_no_number_to_none() {
+        for (range, inside, outside) in [
+            (AtLeast(1), 1.0, 0.0),
+            (AtMost(3), 3.0, 4.0),
+            (Positive, 1e-300, 0.0),
+            (NotNegative, 0.0, -1e-300),
+            (Finite, -1e300, f64::INFINITY),
+            (Within(0.0, 1.0), 1.0, 1.0 + 1e-9),
+        ] {
+            assert!(range.contains(inside), "{range}");
+            assert!(!range.contains(outside), "{range}");
+            assert!(!range.contains(f64::NAN), "{range}");
+        }
+    }
+}

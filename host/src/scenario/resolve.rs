@@ -325,6 +325,21 @@ mod tests {
     }
 
     #[test]
+    fn the_old_name_of_the_radio_still_works_in_files_and_options() {
+        let new = resolve_text("[radio]\nchannels = 5\n", "lab.toml", &[]).unwrap();
+        let old = resolve_text("[link]\nchannels = 5\n", "lab.toml", &[]).unwrap();
+        assert_eq!(old, new);
+        assert!(old.to_toml().contains("\n[radio]\nchannels = 5\n"));
+        let set = "link.channels=5".parse().unwrap();
+        assert_eq!(resolve("paper-mlp", &[set]).unwrap(), new);
+        let said = message("[run]\nseed = 1\n[link]\nchanels = 5\n");
+        assert!(
+            said.starts_with("lab.toml, line 4: unknown key `radio.chanels`; did you mean"),
+            "{said}"
+        );
+    }
+
+    #[test]
     fn misspelt_presets_are_recognised() {
         let text = resolve("paper-mpl", &[]).unwrap_err().to_string();
         assert!(text.contains("did you mean `paper-mlp`?"), "{text}");

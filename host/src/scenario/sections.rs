@@ -156,7 +156,7 @@ section!(
 );
 
 section!(
-    /// The five baselines.
+    /// The baselines.
     Baselines as "baselines" {
         /// How loud the baselines send.
         power: BaselinePower = BaselinePower::Max, "";

@@ -35,9 +35,9 @@ pub(super) fn check(s: &Scenario) -> Result<(), ScenarioError> {
 fn check_ranges(scenario: &Scenario) -> Result<(), ScenarioError> {
     let table = scenario.to_table();
     for key in Scenario::keys() {
-        let number = match &table[key.section][key.name] {
-            toml::Value::Float(number) => *number,
-            toml::Value::Integer(number) => *number as f64,
+        let number = match table.get(key.section).and_then(|keys| keys.get(key.name)) {
+            Some(toml::Value::Float(number)) => *number,
+            Some(toml::Value::Integer(number)) => *number as f64,
             _ => continue,
         };
         for range in key.ranges {

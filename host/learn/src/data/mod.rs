@@ -2,7 +2,7 @@
 //!
 //! - [`embedded`]: the MNIST subset every build carries.
 //! - [`idx`], [`cifar`]: the standard files, read as they are.
-//! - [`catalogue`]: the sets by name; [`mnist`], [`cifar10`]: which files make up which set.
+//! - [`catalogue`]: the sets by name, and which files make up which set, with their digests.
 //! - [`cache`], [`fetch`]: where fetched sets live and how they get there.
 //!
 //! Pixels stay bytes here; what a network wants of them is the business of `train`.
@@ -12,12 +12,10 @@ use std::path::Path;
 pub mod cache;
 pub mod catalogue;
 pub mod cifar;
-pub mod cifar10;
 pub mod embedded;
 mod error;
 pub mod fetch;
 pub mod idx;
-pub mod mnist;
 
 pub use catalogue::DatasetKind;
 pub use error::DataError;

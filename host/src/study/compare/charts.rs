@@ -64,7 +64,7 @@ pub(super) fn draw(rows: &[Row]) -> Result<Vec<Chart>, LogError> {
 
 /// Every scheduler keeps its colour in every plot, by its place among all of them.
 fn colour_of(row: &Row) -> usize {
-    // Neighbours in the list that often lie close together in plots are far apart in colour.
+    // The first six keep the colours they have in earlier reports.
     const FIRST: [usize; 6] = [0, 5, 1, 2, 3, 4];
     let mut all = Scheduler::VARIANTS.iter();
     let place = all.position(|&scheduler| scheduler == row.variant.scheduler);

