@@ -1,5 +1,8 @@
-//! Many runs at once: comparisons, sweeps, and the check of the numeric core against vectors.
+//! Many runs at once: comparisons, sweeps; rounds from files; and the check of the numeric core
+//! against vectors.
 
 pub mod compare;
+pub mod instances;
+pub mod json;
 pub mod sweep;
 pub mod vectors;

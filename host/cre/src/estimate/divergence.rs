@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{average, distance, norm, norm_of};
+use super::{distance, norm, norm_of};
 
 /// Which rule.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -50,8 +50,11 @@ impl Divergence {
     /// delta_i = bias + || (||g||/||g_i||) g_i - g ||, the latter part alone, or ||g_i - g||.
     ///
     /// A zero g_i has no direction; its direction part is ||g||.
+    ///
+    /// # Panics
+    /// If gradients differ in length.
     pub fn estimate(&mut self, weights: &[f64], gradients: &[Vec<f64>]) -> Vec<f64> {
-        let global = average(weights, gradients);
+        let global = weighted_sum(weights, gradients);
         let global_norm = norm(&global);
         let norms: Vec<f64> = gradients.iter().map(|g| norm(g)).collect();
         let widest = norms
@@ -76,6 +79,22 @@ impl Divergence {
             })
             .collect()
     }
+}
+
+/// Returns g = sum w_i g_i.
+fn weighted_sum(weights: &[f64], gradients: &[Vec<f64>]) -> Vec<f64> {
+    let mut total = vec![0.0; gradients.first().map_or(0, Vec::len)];
+    for (weight, gradient) in weights.iter().zip(gradients) {
+        assert_eq!(
+            gradient.len(),
+            total.len(),
+            "gradients of one model have one length"
+        );
+        for (sum, value) in total.iter_mut().zip(gradient) {
+            *sum += weight * value;
+        }
+    }
+    total
 }
 
 #[cfg(test)]

