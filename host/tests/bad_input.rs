@@ -97,6 +97,7 @@ fn duplicate_pairs_in_a_vector_are_refused() {
         ("tau_unconstrained", 1.0),
         ("tau_cap", 1.0),
         ("tau_star", 1.0),
+        ("dJ_dtau_0", 1.0),
     ] {
         case[key] = json!(value);
     }

@@ -5,13 +5,14 @@ mod paper;
 
 use gleaner_cre::bound::{Heterogeneity, a2, participation_weights, weights};
 use gleaner_cre::channel::{broadcast_rate, shannon_rate};
-use gleaner_cre::estimate::{energy_balance, next_queue};
 use gleaner_cre::optim::epochs::{common_limit, unconstrained, whole_epochs};
 use gleaner_cre::optim::inner::{Pair, alternate, at_full_power, most_epochs, plan_at, solve};
 use gleaner_cre::optim::power::{best_power, power_for_energy};
 use gleaner_cre::optim::{Instance, Solver, Upload, evaluate, random_instance, slope_by_epochs};
 use gleaner_cre::units::{Bits, Gain, Hertz, Joules, Watts, WattsPerHertz};
+use gleaner_shared::energy::{EnergyQueue, RoundRecord};
 use gleaner_shared::rng::{Purpose, Rng};
+use gleaner_shared::units::PicoJoules;
 
 fn rounds() -> impl Iterator<Item = Instance> {
     (0..40).map(|seed| random_instance(&paper::mlp(), 10, 3, seed))
@@ -103,7 +104,13 @@ fn erratum_4_lemma_3_lacks_a_factor() {
 fn erratum_5_the_drift_bound_drops_a_half() {
     // L' - L <= (q^2 - 2 Z q) / 2 with L = Z^2 / 2; the paper bounds by twice that.
     for (z, q) in [(2.0, -0.5), (1.0, 0.25), (0.0, -1.0)] {
-        let next = next_queue(Joules(z), energy_balance(Joules(q), Joules(0.0))).0;
+        let mut queue = EnergyQueue(PicoJoules::from_joules(z));
+        queue.update(&RoundRecord {
+            harvested: PicoJoules::from_joules(f64::max(q, 0.0)),
+            compute: PicoJoules::from_joules(f64::max(-q, 0.0)),
+            ..RoundRecord::default()
+        });
+        let next = queue.0.as_joules();
         let drift = (next * next - z * z) / 2.0;
         assert!(drift <= (q * q - 2.0 * z * q) / 2.0 + 1e-15);
     }

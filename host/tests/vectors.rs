@@ -12,6 +12,8 @@ fn assert_all_pass(folder: &Path) {
         assert!(report.total > 0, "{} is empty", report.path.display());
         assert!(report.worst < 1e-9, "{}: {}", report.kind, report.worst);
     }
+    let values: usize = reports.iter().map(|report| report.values).sum();
+    assert!(values >= 3709, "only {values} values are compared");
     let mut kinds: Vec<&str> = reports.iter().map(|report| report.kind).collect();
     kinds.dedup();
     assert_eq!(kinds.len(), 12, "every kind is there: {kinds:?}");

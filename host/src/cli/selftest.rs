@@ -13,13 +13,23 @@ pub struct Args {
     vectors: PathBuf,
 }
 
-/// Prints per file `passed/total` and the worst relative error.
+/// Prints per file `passed/total`, how many values that are, the worst relative error of those in
+/// double precision, and the worst error of any as a part of what is allowed.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let reports = vectors::check_folder(&args.vectors)?;
-    println!("{:<18} {:>9}  worst relative error", "kind", "passed");
+    println!(
+        "{:<18} {:>9} {:>7}  worst relative error  of tolerance",
+        "kind", "passed", "values"
+    );
     for report in &reports {
         let score = format!("{}/{}", report.passed, report.total);
-        println!("{:<18} {score:>9}  {:.1e}", report.kind, report.worst);
+        println!(
+            "{:<18} {score:>9} {:>7}  {:<20.1e}  {:.0} %",
+            report.kind,
+            report.values,
+            report.worst,
+            100.0 * report.used
+        );
     }
     let mut failures = reports
         .iter()

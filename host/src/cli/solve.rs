@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use gleaner_cre::optim::json::{Case, Cases, read_cases};
 use gleaner_cre::optim::{Solution, Solver, nobody_objective};
+use gleaner_host::study::instances::{Case, Cases, read_cases};
 
 /// Plan rounds: who takes part, on which channel, at what power, for how many epochs.
 #[derive(Debug, clap::Args)]

@@ -3,9 +3,7 @@
 
 use super::baseline::{BaselinePower, epochs_at_full_power, importance, with_fixed_epochs};
 use super::{Decision, Policy, View};
-use gleaner_cre::channel::{shannon_rate, upload_latency};
 use gleaner_cre::optim::{Instance, SolveError, heaviest_assignment};
-use gleaner_cre::units::{Bits, Gain, Hertz, Watts, WattsPerHertz};
 
 /// Scheduling by an assignment of channels to gradient norms.
 #[derive(Clone, Copy, Debug)]
@@ -32,7 +30,8 @@ impl Policy for ChannelAllocate {
         let plenty_s = instance.deadline_s * (1 + instance.channels) as f64;
         let pairs = self
             .assign(instance, |client, channel| {
-                chosen[client].then(|| plenty_s - airtime_s(instance, client, channel))
+                chosen[client]
+                    .then(|| plenty_s - instance.upload_s(client, channel, instance.power_max_w))
             })
             .into_iter()
             .enumerate()
@@ -65,15 +64,4 @@ impl ChannelAllocate {
             .collect();
         heaviest_assignment(&table)
     }
-}
-
-/// Returns the time of an upload at full power.
-fn airtime_s(instance: &Instance, client: usize, channel: usize) -> f64 {
-    let rate = shannon_rate(
-        Watts(instance.power_max_w),
-        Gain(instance.gain[client][channel]),
-        Hertz(instance.bandwidth_hz),
-        WattsPerHertz(instance.noise_w_per_hz),
-    );
-    upload_latency(Bits(instance.model_bits), rate).0
 }

@@ -94,6 +94,21 @@ mod tests {
     }
 
     #[test]
+    fn a_stable_queue_does_not_keep_the_budget_in_every_round() {
+        // Z/N tends to 0, yet round 1 overdraws: the limit does not imply C5 for every n.
+        let mut account = Account::default();
+        let kept = [3.0, 0.0, 0.0, 1.0].map(|used_j| {
+            account.book(&RoundRecord {
+                compute: PicoJoules::from_joules(used_j),
+                ..rest(1.0)
+            });
+            account.within_income()
+        });
+        assert_eq!(kept, [false, false, true, true]);
+        assert_eq!(account.queue_j(), 0.0);
+    }
+
+    #[test]
     fn overdrawing_fills_the_queue_and_breaks_c5_until_income_catches_up() {
         let mut account = Account::default();
         account.book(&bill(&CostModel::paper(1e-26, 5e8), 4e-4, 2, 1e5, 0.0, 0.0));

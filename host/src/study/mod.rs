@@ -1,7 +1,10 @@
 //! Studies: many runs at once ([`run_all`]), schedulers compared ([`compare`]), grids of keys and
-//! seeds ([`sweep`]), and the check of the numeric core against vectors ([`vectors`]).
+//! seeds ([`sweep`]); rounds from files ([`instances`]), and the check of the numeric core against
+//! vectors ([`vectors`]).
 
 pub mod compare;
+pub mod instances;
+pub mod json;
 mod pool;
 pub mod sweep;
 pub mod vectors;

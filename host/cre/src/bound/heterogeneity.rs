@@ -59,7 +59,7 @@ pub fn a2(weights: &[f64], participation: &[f64], delta: &[f64]) -> f64 {
 
 /// The sums over participants through which alone the bound sees them.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Sums {
+pub(crate) struct Sums {
     /// Samples, sum of D_i: whole numbers, so exact.
     pub samples: f64,
     /// sum of w_i delta_i^2.
@@ -98,7 +98,7 @@ impl std::ops::Sub for Sums {
 
 /// Returns A_1 from the sums: 2 (P/W - Q/W^2).
 #[must_use]
-pub fn a1_of_sums(sums: &Sums, total: &Sums) -> f64 {
+pub(crate) fn a1_of_sums(sums: &Sums, total: &Sums) -> f64 {
     let w = sums.samples / total.samples;
     (2.0 * (sums.p - sums.q / w) / w).max(0.0)
 }
@@ -106,7 +106,7 @@ pub fn a1_of_sums(sums: &Sums, total: &Sums) -> f64 {
 /// Returns A_2 from the sums: 2 (1 - W) ((1 - W)/W S + S_absent), which is
 /// 2 (1 - W)(S/W - 2 S + S_total) without its cancellation.
 #[must_use]
-pub fn a2_of_sums(sums: &Sums, total: &Sums) -> f64 {
+pub(crate) fn a2_of_sums(sums: &Sums, total: &Sums) -> f64 {
     let w = sums.samples / total.samples;
     let absent = (total.samples - sums.samples) / total.samples;
     2.0 * absent * (absent / w * sums.s + (total.s - sums.s).max(0.0))

@@ -44,7 +44,7 @@ const RECURRENCE_LIMIT: f64 = 512.0;
 /// For whole tau by g(0) = 0, g(m + 1) = (1 + x) g(m) + m x^2, a sum of positive terms: the
 /// printed form loses 2 lg(1/x) digits, and at tau = 1 is 0.
 #[must_use]
-pub fn drift_factor(x: f64, tau: f64) -> f64 {
+pub(crate) fn drift_factor(x: f64, tau: f64) -> f64 {
     if tau.fract() == 0.0 && tau <= RECURRENCE_LIMIT {
         let (mut factor, mut m) = (0.0, 0.0);
         while m < tau {

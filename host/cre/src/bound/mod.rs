@@ -6,7 +6,7 @@
 mod heterogeneity;
 mod loss;
 
-pub use heterogeneity::{
-    Heterogeneity, Sums, a1, a1_of_sums, a2, a2_of_sums, participation_weights, weights,
-};
-pub use loss::{BoundParts, LossBound, drift_factor};
+pub use heterogeneity::{Heterogeneity, a1, a2, participation_weights, weights};
+pub(crate) use heterogeneity::{Sums, a1_of_sums, a2_of_sums};
+pub(crate) use loss::drift_factor;
+pub use loss::{BoundParts, LossBound};

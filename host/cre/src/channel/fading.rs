@@ -62,8 +62,7 @@ impl Fading {
     }
 
     /// Returns the mean power, 2 sigma^2 (K + 1).
-    #[must_use]
-    pub fn mean_power(&self) -> f64 {
+    fn mean_power(&self) -> f64 {
         2.0 * self.sigma * self.sigma * (self.k + 1.0)
     }
 }

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use strum::{Display, EnumMessage, EnumString, FromRepr, IntoStaticStr, VariantArray};
 
-use super::{average, distance, norm, norm_of};
+use super::{distance, norm, norm_of};
 
 /// How the divergence delta of a client's data is measured: Eq. (17c) as printed, its direction
 /// part alone, or the plain distance of Assumption 4.
@@ -98,8 +98,11 @@ impl Divergence {
     /// delta_i = bias + || (||g||/||g_i||) g_i - g ||, the latter part alone, or ||g_i - g||.
     ///
     /// A zero g_i has no direction; its direction part is ||g||.
+    ///
+    /// # Panics
+    /// If gradients differ in length.
     pub fn estimate(&mut self, weights: &[f64], gradients: &[Vec<f64>]) -> Vec<f64> {
-        let global = average(weights, gradients);
+        let global = weighted_sum(weights, gradients);
         let global_norm = norm(&global);
         let norms: Vec<f64> = gradients.iter().map(|g| norm(g)).collect();
         let widest = norms
@@ -124,6 +127,22 @@ impl Divergence {
             })
             .collect()
     }
+}
+
+/// Returns g = sum w_i g_i.
+fn weighted_sum(weights: &[f64], gradients: &[Vec<f64>]) -> Vec<f64> {
+    let mut total = vec![0.0; gradients.first().map_or(0, Vec::len)];
+    for (weight, gradient) in weights.iter().zip(gradients) {
+        assert_eq!(
+            gradient.len(),
+            total.len(),
+            "gradients of one model have one length"
+        );
+        for (sum, value) in total.iter_mut().zip(gradient) {
+            *sum += weight * value;
+        }
+    }
+    total
 }
 
 #[cfg(test)]

@@ -1,16 +1,12 @@
-//! What the base station learns from a round: averages, estimates and energy queues.
+//! What the base station learns from a round: delta, rho and beta of Eqs. (17a) to (17c).
 //!
 //! Vectors are in double precision and client order; sums run in that order.
 
-mod average;
 mod divergence;
-mod queue;
 mod smoothness;
 
-pub use average::{average, normalised_average};
 pub use divergence::{Divergence, DivergenceRule};
-pub use queue::{cumulative_within_income, energy_balance, next_queue};
-pub use smoothness::{ETA_BETA_LIMIT, Observation, clip_beta, lipschitz, smoothness};
+pub use smoothness::{Observation, clip_beta, lipschitz, smoothness};
 
 /// Returns the Euclidean norm.
 #[must_use]

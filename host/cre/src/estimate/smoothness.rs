@@ -3,7 +3,7 @@
 use super::distance;
 
 /// The bound needs eta beta < 1; estimates are clipped here.
-pub const ETA_BETA_LIMIT: f64 = 0.99;
+const ETA_BETA_LIMIT: f64 = 0.99;
 
 /// One participant at its own model and at the average of the round.
 #[derive(Clone, Copy, Debug)]
@@ -39,7 +39,7 @@ pub fn smoothness(global: &[f64], seen: &[Observation<'_>]) -> Option<f64> {
     })
 }
 
-/// Clips beta so that eta beta <= [`ETA_BETA_LIMIT`].
+/// Clips beta so that eta beta <= 0.99.
 #[must_use]
 pub fn clip_beta(beta: f64, eta: f64) -> f64 {
     beta.min(ETA_BETA_LIMIT / eta)

@@ -3,7 +3,7 @@
 //! Shares no code with the solvers or the objective: formulas are written out again here, in
 //! their plain form and with the standard library's functions, so that a mistake has to be made
 //! twice to pass. C5 is a constraint over rounds that P2 replaces by queues; here it is judged
-//! through the claimed objective, which holds those queues, and over a whole run by [`overdrawn`].
+//! through the claimed objective, which holds those queues.
 
 use thiserror::Error;
 
@@ -69,24 +69,6 @@ pub fn check(instance: &Instance, plan: &Plan, claimed: f64) -> Result<(), Viola
     } else {
         Err(Violation::Objective { actual, claimed })
     }
-}
-
-/// Returns the (round, client) pairs at which a run breaks C5, sum of q_i so far >= 0; `used_j`
-/// is `[round][client]`.
-#[must_use]
-pub fn overdrawn(income_j: f64, used_j: &[Vec<f64>]) -> Vec<(usize, usize)> {
-    let clients = used_j.first().map_or(0, Vec::len);
-    let mut left_j = vec![0.0; clients];
-    let mut found = Vec::new();
-    for (round, row) in used_j.iter().enumerate() {
-        for (client, used) in row.iter().enumerate() {
-            left_j[client] += income_j - used;
-            if left_j[client] < 0.0 {
-                found.push((round, client));
-            }
-        }
-    }
-    found
 }
 
 fn check_choice(instance: &Instance, plan: &Plan) -> Result<(), Violation> {

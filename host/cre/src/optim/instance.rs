@@ -1,13 +1,19 @@
 //! One round's problem, and what makes it a problem at all.
 
+use serde::Deserialize;
 use thiserror::Error;
 
+use super::record::Record;
 use crate::bound::LossBound;
+use crate::channel::{shannon_rate, upload_latency};
+use crate::units::{Bits, Gain, Hertz, Watts, WattsPerHertz};
 
 /// One round's optimisation problem: everything the base station knows before it decides.
 ///
-/// Plain numbers in SI units, named after what they are; [`super::json`] reads it from files.
-#[derive(Clone, Debug, PartialEq)]
+/// Plain numbers in SI units, named after what they are. Deserialising reads the record `inst` of
+/// the test vectors and checks it as [`Instance::validate`] does.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(try_from = "Record")]
 pub struct Instance {
     /// Number of uplink channels C.
     pub channels: usize,
@@ -79,6 +85,18 @@ impl Instance {
     #[must_use]
     pub fn slack_s(&self, client: usize, tau: f64) -> f64 {
         self.deadline_s - self.downlink_s - tau * self.epoch_s[client]
+    }
+
+    /// Returns how long an upload takes, t_up = l / v_up: Eqs. (9) and (10).
+    #[must_use]
+    pub fn upload_s(&self, client: usize, channel: usize, power_w: f64) -> f64 {
+        let rate = shannon_rate(
+            Watts(power_w),
+            Gain(self.gain[client][channel]),
+            Hertz(self.bandwidth_hz),
+            WattsPerHertz(self.noise_w_per_hz),
+        );
+        upload_latency(Bits(self.model_bits), rate).0
     }
 
     /// Checks every field.
@@ -194,7 +212,7 @@ impl InstanceError {
     }
 }
 
-fn positive(field: &str, value: f64) -> Result<(), InstanceError> {
+pub(super) fn positive(field: &str, value: f64) -> Result<(), InstanceError> {
     if value.is_finite() && value > 0.0 {
         Ok(())
     } else {

@@ -12,13 +12,13 @@ pub mod epochs;
 mod exact;
 pub mod inner;
 mod instance;
-pub mod json;
 mod large;
 mod objective;
 mod paper;
 mod plan;
 pub mod power;
 mod random;
+mod record;
 mod solver;
 mod table;
 

@@ -1,8 +1,8 @@
 //! The objective J of P2, its parts, and its derivative by tau.
 
 use crate::bound::{BoundParts, Heterogeneity};
-use crate::channel::{shannon_rate, upload_energy, upload_latency};
-use crate::units::{Bits, Gain, Hertz, Watts, WattsPerHertz};
+use crate::channel::upload_energy;
+use crate::units::{Seconds, Watts};
 
 use super::{Instance, Plan, Upload};
 
@@ -26,14 +26,9 @@ pub struct Evaluation {
 /// Returns time and energy of an upload: Eqs. (9) and (10), and e_up = p t_up.
 #[must_use]
 pub(crate) fn upload_cost(instance: &Instance, upload: &Upload) -> (f64, f64) {
-    let rate = shannon_rate(
-        Watts(upload.power_w),
-        Gain(instance.gain[upload.client][upload.channel]),
-        Hertz(instance.bandwidth_hz),
-        WattsPerHertz(instance.noise_w_per_hz),
-    );
-    let latency = upload_latency(Bits(instance.model_bits), rate);
-    (latency.0, upload_energy(Watts(upload.power_w), latency).0)
+    let time_s = instance.upload_s(upload.client, upload.channel, upload.power_w);
+    let energy = upload_energy(Watts(upload.power_w), Seconds(time_s));
+    (time_s, energy.0)
 }
 
 /// Implements Eq. (27) without its constant: J = sum (q_i^2 - 2 Z_i q_i) + V bound, with

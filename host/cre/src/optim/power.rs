@@ -3,8 +3,8 @@
 use std::f64::consts::LN_2;
 
 use super::Instance;
-use crate::channel::{shannon_rate, upload_energy, upload_energy_infimum, upload_latency};
-use crate::units::{Bits, Gain, Hertz, Joules, Watts, WattsPerHertz};
+use crate::channel::{upload_energy, upload_energy_infimum};
+use crate::units::{Bits, Gain, Hertz, Joules, Seconds, Watts, WattsPerHertz};
 
 /// Which of the three cases of Eq. (39) holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -110,14 +110,8 @@ pub fn least_power(instance: &Instance, client: usize, channel: usize, slack_s: 
 /// e_max = p_max l / (B log2(1 + p_max h / (B N0))).
 #[must_use]
 pub fn full_power_energy(instance: &Instance, client: usize, channel: usize) -> f64 {
-    let power = Watts(instance.power_max_w);
-    let rate = shannon_rate(
-        power,
-        Gain(instance.gain[client][channel]),
-        Hertz(instance.bandwidth_hz),
-        WattsPerHertz(instance.noise_w_per_hz),
-    );
-    upload_energy(power, upload_latency(Bits(instance.model_bits), rate)).0
+    let time_s = instance.upload_s(client, channel, instance.power_max_w);
+    upload_energy(Watts(instance.power_max_w), Seconds(time_s)).0
 }
 
 /// Implements Eq. (39): the best power of a client on a channel after `tau` epochs.

@@ -4,9 +4,11 @@ use serde::{Deserialize, Serialize};
 use strum::{Display, EnumMessage, EnumString, IntoStaticStr, VariantArray};
 use thiserror::Error;
 
-use super::large::{self, Effort};
+use super::large::{self, Effort, Found};
 use super::table::Table;
-use super::{Instance, InstanceError, Solution, anneal, check, exact, nobody_objective, paper};
+use super::{
+    Instance, InstanceError, Plan, Solution, anneal, check, exact, nobody_objective, paper,
+};
 
 /// How the round problem P2 is solved.
 #[derive(
@@ -86,6 +88,30 @@ fn solve_as_affordable(instance: &Instance, seed: u64) -> Result<Solution, Solve
     Solver::Anneal.solve(instance, seed)
 }
 
+/// What a search by bounds comes to.
+enum Bounded {
+    /// The optimum, proven.
+    Best(Plan),
+    /// A plan, and how good it is proven to be.
+    Open(Found),
+}
+
+/// Searches by bounds, and where these stay open tries every plan if that is affordable.
+fn solve_by_bounds(instance: &Instance, table: &Table, effort: Effort) -> Bounded {
+    let found = large::solve(instance, table, effort);
+    if found.closed {
+        Bounded::Best(found.plan)
+    } else if is_enumerable(instance, table) {
+        Bounded::Best(exact::enumerate(instance, table))
+    } else {
+        Bounded::Open(found)
+    }
+}
+
+fn is_enumerable(instance: &Instance, table: &Table) -> bool {
+    exact::is_enumerable(instance.clients(), instance.channels, table.epochs())
+}
+
 fn solve_exactly(instance: &Instance) -> Result<Solution, SolveError> {
     let (clients, channels) = (instance.clients(), instance.channels);
     let plan = match Table::new(instance) {
@@ -93,16 +119,16 @@ fn solve_exactly(instance: &Instance) -> Result<Solution, SolveError> {
             exact::enumerate(instance, &table)
         }
         Some(table) => {
-            let affordable = exact::is_enumerable(clients, channels, table.epochs());
-            let effort = match affordable {
+            // Bounds need not prove at any cost what can be enumerated.
+            let effort = match is_enumerable(instance, &table) {
                 true => Effort::ROUND,
                 false => Effort::PROOF,
             };
-            let found = large::solve(instance, &table, effort);
-            match found.closed {
-                true => found.plan,
-                false if affordable => exact::enumerate(instance, &table),
-                false => return Err(unaffordable(instance, "to prove an optimum", "large")),
+            match solve_by_bounds(instance, &table, effort) {
+                Bounded::Best(plan) => plan,
+                Bounded::Open(_) => {
+                    return Err(unaffordable(instance, "to prove an optimum", "large"));
+                }
             }
         }
         None if exact::is_enumerable(clients, channels, EPOCHS_BY_BISECTION) => {
@@ -117,22 +143,16 @@ fn solve_exactly(instance: &Instance) -> Result<Solution, SolveError> {
 const EPOCHS_BY_BISECTION: usize = 512;
 
 fn solve_large(instance: &Instance) -> Result<Solution, SolveError> {
-    let (clients, channels) = (instance.clients(), instance.channels);
     let Some(table) = Table::new(instance) else {
         return Err(unaffordable(instance, "with so many epochs", "anneal"));
     };
-    let found = large::solve(instance, &table, Effort::ROUND);
-    if found.closed {
-        return Ok(Solution::optimal(instance, found.plan));
-    }
-    if exact::is_enumerable(clients, channels, table.epochs()) {
-        return Ok(Solution::optimal(
-            instance,
-            exact::enumerate(instance, &table),
-        ));
-    }
-    let bound = nobody_objective(instance) + found.lower_bound;
-    Ok(Solution::new(instance, found.plan, Some(bound)))
+    Ok(match solve_by_bounds(instance, &table, Effort::ROUND) {
+        Bounded::Best(plan) => Solution::optimal(instance, plan),
+        Bounded::Open(found) => {
+            let bound = nobody_objective(instance) + found.lower_bound;
+            Solution::new(instance, found.plan, Some(bound))
+        }
+    })
 }
 
 fn unaffordable(instance: &Instance, what: &str, instead: &str) -> SolveError {

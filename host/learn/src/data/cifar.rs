@@ -54,7 +54,7 @@ fn missing(files: &[DataFile], directory: &Path) -> Vec<String> {
 ///
 /// # Errors
 /// When a file is missing, truncated, overlong, or not what its name says.
-pub fn read_directory(directory: &Path) -> Result<(Samples, Samples), DataError> {
+pub(super) fn read_directory(directory: &Path) -> Result<(Samples, Samples), DataError> {
     if directory.join(binary(TRAINING[0])).exists() {
         return Ok((
             read_binary(directory, &TRAINING)?,

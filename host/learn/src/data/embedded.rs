@@ -13,9 +13,9 @@ use flate2::{Compression, GzBuilder};
 use super::{DataError, Dataset, DatasetKind, Samples, Shape, idx};
 
 /// Training images of each digit.
-pub const TRAIN_PER_CLASS: usize = 2_200;
+const TRAIN_PER_CLASS: usize = 2_200;
 /// Test images of each digit.
-pub const TEST_PER_CLASS: usize = 200;
+const TEST_PER_CLASS: usize = 200;
 /// The files [`encode`] writes and this program carries.
 pub const FILES: [&str; 4] = [
     "train-images-idx3-ubyte.gz",

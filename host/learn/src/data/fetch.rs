@@ -97,7 +97,7 @@ fn pack(set: &Set, directory: &Path, npm: &OsStr) -> Result<(), DataError> {
 
 /// Says how to do without npm.
 #[must_use]
-pub fn by_hand(set: &Set, directory: &Path) -> String {
+fn by_hand(set: &Set, directory: &Path) -> String {
     let names: Vec<&str> = set.files.iter().map(|file| file.name).collect();
     format!(
         "Place these files in {} by hand ({}):\n  {}",

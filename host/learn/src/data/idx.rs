@@ -38,7 +38,7 @@ fn missing(files: &[DataFile], directory: &Path) -> Vec<String> {
 ///
 /// # Errors
 /// When a file is missing, truncated, overlong, or not what its name says.
-pub fn read_directory(directory: &Path) -> Result<(Samples, Samples), DataError> {
+pub(super) fn read_directory(directory: &Path) -> Result<(Samples, Samples), DataError> {
     Ok((
         read_pair(directory, "train")?,
         read_pair(directory, "t10k")?,
@@ -67,7 +67,7 @@ fn existing(directory: &Path, name: &str) -> PathBuf {
 ///
 /// # Errors
 /// As [`read_directory`].
-pub fn parse_pair(
+pub(super) fn parse_pair(
     images_path: &Path,
     images: &[u8],
     labels_path: &Path,
@@ -186,7 +186,7 @@ fn check_length(path: &Path, found: usize, expected: usize, count: usize) -> Res
 
 /// Writes images in this format, for the generator of the embedded subset.
 #[must_use]
-pub fn encode_images(images: &[u8]) -> Vec<u8> {
+pub(super) fn encode_images(images: &[u8]) -> Vec<u8> {
     let Shape { height, width, .. } = Shape::MNIST;
     let count = images.len() / Shape::MNIST.bytes();
     let mut bytes = Vec::with_capacity(IMAGES_HEADER + images.len());
@@ -199,7 +199,7 @@ pub fn encode_images(images: &[u8]) -> Vec<u8> {
 
 /// Writes labels in this format.
 #[must_use]
-pub fn encode_labels(labels: &[u8]) -> Vec<u8> {
+pub(super) fn encode_labels(labels: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(LABELS_HEADER + labels.len());
     for word in [LABELS_MAGIC, labels.len() as u32] {
         bytes.extend(word.to_be_bytes());

@@ -1,7 +1,7 @@
 //! Data sets: images of one shape with class labels, from the repository, the cache or a folder.
 //!
 //! - [`embedded`]: the MNIST subset every build carries.
-//! - [`idx`], [`cifar`]: the standard files, read as they are.
+//! - `idx`, `cifar`: the standard files, read as they are.
 //! - [`catalogue`]: the sets by name, and which files make up which set, with their digests.
 //! - [`cache`], [`fetch`]: where fetched sets live and how they get there.
 //!
@@ -11,11 +11,11 @@ use std::path::Path;
 
 pub mod cache;
 pub mod catalogue;
-pub mod cifar;
+mod cifar;
 pub mod embedded;
 mod error;
 pub mod fetch;
-pub mod idx;
+mod idx;
 
 pub use catalogue::DatasetKind;
 pub use error::DataError;

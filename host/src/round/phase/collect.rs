@@ -6,9 +6,7 @@ use crate::round::fleet::{Broadcast, Reply, Update};
 use crate::round::record::ClientState;
 use crate::round::{Engine, EngineError};
 use crate::scenario::Estimates;
-use gleaner_cre::channel::{shannon_rate, upload_latency};
 use gleaner_cre::optim::Instance;
-use gleaner_cre::units::{Bits, Gain, Hertz, Watts, WattsPerHertz};
 
 /// A plan may use the deadline to the last bit; rounding must not make it late.
 const DEADLINE_TOLERANCE: f64 = 1e-9;
@@ -24,13 +22,7 @@ pub(in crate::round) struct Timing {
 impl Timing {
     /// t_down + tau T_i + l / v_up.
     pub(in crate::round) fn of(instance: &Instance, order: &Order) -> Self {
-        let rate = shannon_rate(
-            Watts(order.power_w),
-            Gain(instance.gain[order.client][order.channel]),
-            Hertz(instance.bandwidth_hz),
-            WattsPerHertz(instance.noise_w_per_hz),
-        );
-        let upload_s = upload_latency(Bits(instance.model_bits), rate).0;
+        let upload_s = upload_s(instance, order);
         let compute_s = f64::from(order.epochs) * instance.epoch_s[order.client];
         Self {
             compute_s,
@@ -46,8 +38,12 @@ impl Timing {
 
 /// Returns the modelled time of each order's upload.
 pub(in crate::round) fn upload_times(instance: &Instance, orders: &[Order]) -> Vec<f64> {
-    let upload_s = |order| Timing::of(instance, order).upload_s;
-    orders.iter().map(upload_s).collect()
+    let times = orders.iter().map(|order| upload_s(instance, order));
+    times.collect()
+}
+
+fn upload_s(instance: &Instance, order: &Order) -> f64 {
+    instance.upload_s(order.client, order.channel, order.power_w)
 }
 
 /// What became of one order.

@@ -1,37 +1,61 @@
-//! Checks every kind of test vector: inputs in, outputs compared.
+//! Checks every kind of test vector: inputs in, outputs of the code that runs compared.
 //!
-//! A file belongs to the kind its name starts with (`bound.json`, `bound-2.json`). Fields a kind
-//! does not know are errors.
+//! A file belongs to the kind its name starts with (`bound.json`, `bound-2.json`). Each kind is a
+//! type that says which fields it has; fields it does not know are errors. The code is compared
+//! at its own precision, see [`compare::Tolerance`].
 
+mod assign;
+mod bound;
 mod compare;
-mod learning;
+mod estimate;
+mod network;
+mod plan;
+mod problem;
 mod radio;
-mod round;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use compare::Case;
-use gleaner_cre::json::{JsonError, read};
+use super::json::{JsonError, decode, read};
+use compare::Comparison;
 
-type Checker = fn(&mut Case) -> Result<(), JsonError>;
+/// One case of a kind of vector.
+trait Vector: DeserializeOwned {
+    /// Computes the outputs from the inputs and compares them with the expected ones.
+    ///
+    /// # Errors
+    /// Says which inputs do not fit together.
+    fn check(&self, found: &mut Comparison) -> Result<(), String>;
+}
+
+type Checker = fn(&str, &Value) -> Result<Comparison, JsonError>;
+
+fn check<V: Vector>(place: &str, value: &Value) -> Result<Comparison, JsonError> {
+    let mut found = Comparison::default();
+    let vector: V = decode(place, value)?;
+    vector
+        .check(&mut found)
+        .map_err(|problem| JsonError::new(place, problem))?;
+    Ok(found)
+}
 
 /// The kinds, longest name first among those that share a beginning.
 const KINDS: [(&str, Checker); 12] = [
-    ("channel", radio::channel),
-    ("rates", radio::rates),
-    ("power_of_energy", radio::power_of_energy),
-    ("bound", round::bound),
-    ("objective", round::objective),
-    ("tau_star", round::tau_star),
-    ("p_star", round::p_star),
-    ("inner", round::inner),
-    ("round_problem", round::round_problem),
-    ("queue", learning::queue),
-    ("estimation", learning::estimation),
-    ("mlp", learning::mlp),
+    ("channel", check::<radio::Channel>),
+    ("rates", check::<radio::Rates>),
+    ("power_of_energy", check::<radio::PowerOfEnergy>),
+    ("bound", check::<bound::Bound>),
+    ("objective", check::<problem::Objective>),
+    ("tau_star", check::<problem::TauStar>),
+    ("p_star", check::<problem::PowerStar>),
+    ("inner", check::<plan::Inner>),
+    ("round_problem", check::<plan::RoundProblem>),
+    ("queue", check::<estimate::Queue>),
+    ("estimation", check::<estimate::Estimation>),
+    ("mlp", check::<network::Perceptron>),
 ];
 
 /// The outcome of one file.
@@ -45,8 +69,12 @@ pub struct Report {
     pub passed: usize,
     /// All cases.
     pub total: usize,
-    /// The worst relative error over all compared numbers.
+    /// Values compared in all cases.
+    pub values: usize,
+    /// The worst relative error over all numbers computed in double precision.
     pub worst: f64,
+    /// The worst error of any number as a part of its tolerance; above 1 it fails.
+    pub used: f64,
     /// What disagrees, by case.
     pub failures: Vec<String>,
 }
@@ -98,19 +126,21 @@ pub fn check_file(path: &Path) -> Result<Report, JsonError> {
         kind,
         passed: 0,
         total: cases.len(),
+        values: 0,
         worst: 0.0,
+        used: 0.0,
         failures: Vec::new(),
     };
-    for (at, value) in cases.into_iter().enumerate() {
+    for (at, value) in cases.iter().enumerate() {
         let place = format!("{}[{at}]", path.display());
-        let mut case = Case::open(place.clone(), value)?;
-        checker(&mut case)?;
-        report.worst = report.worst.max(case.worst);
-        match case.failure {
+        let found = checker(&place, value)?;
+        report.values += found.values;
+        report.worst = report.worst.max(found.worst);
+        report.used = report.used.max(found.used);
+        match found.failure {
             None => report.passed += 1,
             Some(failure) => report.failures.push(format!("{place}: {failure}")),
         }
-        case.fields.finish()?;
     }
     Ok(report)
 }

@@ -1,59 +1,130 @@
 //! Vectors of the radio: gains, rates, powers.
 
-use super::compare::Case;
 use gleaner_cre::channel::{
     broadcast_rate, channel_gain, downlink_latency, epoch_energy, epoch_latency, large_scale_gain,
     shannon_rate, upload_energy, upload_energy_infimum, upload_latency,
 };
-use gleaner_cre::json::JsonError;
 use gleaner_cre::optim::power::power_for_energy;
 use gleaner_cre::units::{Bits, Db, Gain, Gigahertz, Hertz, Joules, Metres, Watts, WattsPerHertz};
+use serde::Deserialize;
 
-pub(super) fn channel(case: &mut Case) -> Result<(), JsonError> {
-    let f = &mut case.fields;
-    let large = large_scale_gain(Metres(f.number("gamma_m")?), Gigahertz(f.number("nu_ghz")?));
-    let h = channel_gain(large, Gain(f.number("small")?), Db(f.number("gain_db")?));
-    case.expect("large", large.0)?;
-    case.expect("h", h.0)
+use super::Vector;
+use super::compare::{Comparison, Tolerance};
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Channel {
+    gamma_m: Metres,
+    nu_ghz: Gigahertz,
+    gain_db: Db,
+    small: Gain,
+    large: f64,
+    h: f64,
 }
 
-pub(super) fn rates(case: &mut Case) -> Result<(), JsonError> {
-    let f = &mut case.fields;
-    let model = Bits(f.number("ell_bits")?);
-    let noise = WattsPerHertz(f.number("N0_w_per_hz")?);
-    let (power, gain) = (Watts(f.number("p_w")?), Gain(f.number("h_up")?));
-    let up = shannon_rate(power, gain, Hertz(f.number("B_up_hz")?), noise);
-    let (down_power, band) = (Watts(f.number("p_down_w")?), Hertz(f.number("B_down_hz")?));
-    let gains = f.numbers("h_down")?;
-    let (samples, cycles) = (f.count("D")?, f.number("b_cycles")?);
-    let (clock, alpha) = (Hertz(f.number("f_hz")?), f.number("alpha")?);
-
-    let t_up = upload_latency(model, up);
-    case.expect("rate_up_bps", up.0)?;
-    case.expect("t_up_s", t_up.0)?;
-    case.expect("e_up_j", upload_energy(power, t_up).0)?;
-    let each: Vec<f64> = gains
-        .iter()
-        .map(|&h| shannon_rate(down_power, Gain(h), band, noise).0)
-        .collect();
-    case.expect_all("rate_down_each_bps", &each, 0.0)?;
-    let down = broadcast_rate(down_power, &gains, band, noise);
-    case.expect("rate_down_bps", down.0)?;
-    case.expect("t_down_s", downlink_latency(model, down).0)?;
-    case.expect("T_s", epoch_latency(cycles, samples, clock).0)?;
-    case.expect("E_j", epoch_energy(alpha, clock, cycles, samples).0)
+impl Vector for Channel {
+    fn check(&self, found: &mut Comparison) -> Result<(), String> {
+        let large = large_scale_gain(self.gamma_m, self.nu_ghz);
+        let h = channel_gain(large, self.small, self.gain_db);
+        found.number("large", large.0, self.large);
+        found.number("h", h.0, self.h);
+        Ok(())
+    }
 }
 
-pub(super) fn power_of_energy(case: &mut Case) -> Result<(), JsonError> {
-    let f = &mut case.fields;
-    let (energy, gain) = (Joules(f.number("e_j")?), Gain(f.number("h_up")?));
-    let (model, band) = (Bits(f.number("ell_bits")?), Hertz(f.number("B_up_hz")?));
-    let noise = WattsPerHertz(f.number("N0_w_per_hz")?);
-    let reachable = f.flag("reachable")?;
-    let tolerance = f.number("rel_tol")?;
-    let power = power_for_energy(energy, gain, model, band, noise);
-    case.expect("e_infimum_j", upload_energy_infimum(model, noise, gain).0)?;
-    case.expect_equal("reachable", &power.is_some(), &reachable);
-    case.set_tolerance(tolerance);
-    case.expect("p_w", power.map_or(0.0, |power| power.0))
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Rates {
+    ell_bits: Bits,
+    #[serde(rename = "N0_w_per_hz")]
+    noise: WattsPerHertz,
+    p_w: Watts,
+    h_up: Gain,
+    #[serde(rename = "B_up_hz")]
+    bandwidth_up: Hertz,
+    p_down_w: Watts,
+    h_down: Vec<f64>,
+    #[serde(rename = "B_down_hz")]
+    bandwidth_down: Hertz,
+    #[serde(rename = "D")]
+    samples: u32,
+    b_cycles: f64,
+    f_hz: Hertz,
+    alpha: f64,
+    rate_up_bps: f64,
+    t_up_s: f64,
+    e_up_j: f64,
+    rate_down_each_bps: Vec<f64>,
+    rate_down_bps: f64,
+    t_down_s: f64,
+    #[serde(rename = "T_s")]
+    epoch_s: f64,
+    #[serde(rename = "E_j")]
+    epoch_j: f64,
+}
+
+impl Vector for Rates {
+    fn check(&self, found: &mut Comparison) -> Result<(), String> {
+        let up = shannon_rate(self.p_w, self.h_up, self.bandwidth_up, self.noise);
+        let t_up = upload_latency(self.ell_bits, up);
+        found.number("rate_up_bps", up.0, self.rate_up_bps);
+        found.number("t_up_s", t_up.0, self.t_up_s);
+        found.number("e_up_j", upload_energy(self.p_w, t_up).0, self.e_up_j);
+        let (power, band) = (self.p_down_w, self.bandwidth_down);
+        let each: Vec<f64> = self
+            .h_down
+            .iter()
+            .map(|&h| shannon_rate(power, Gain(h), band, self.noise).0)
+            .collect();
+        let double = Tolerance::double();
+        found.list(
+            "rate_down_each_bps",
+            &each,
+            &self.rate_down_each_bps,
+            double,
+        );
+        let down = broadcast_rate(power, &self.h_down, band, self.noise);
+        found.number("rate_down_bps", down.0, self.rate_down_bps);
+        let t_down = downlink_latency(self.ell_bits, down);
+        found.number("t_down_s", t_down.0, self.t_down_s);
+        let epoch_s = epoch_latency(self.b_cycles, self.samples, self.f_hz);
+        found.number("T_s", epoch_s.0, self.epoch_s);
+        let epoch_j = epoch_energy(self.alpha, self.f_hz, self.b_cycles, self.samples);
+        found.number("E_j", epoch_j.0, self.epoch_j);
+        Ok(())
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct PowerOfEnergy {
+    e_j: Joules,
+    h_up: Gain,
+    ell_bits: Bits,
+    #[serde(rename = "B_up_hz")]
+    bandwidth: Hertz,
+    #[serde(rename = "N0_w_per_hz")]
+    noise: WattsPerHertz,
+    reachable: bool,
+    rel_tol: f64,
+    e_infimum_j: f64,
+    p_w: f64,
+}
+
+impl Vector for PowerOfEnergy {
+    fn check(&self, found: &mut Comparison) -> Result<(), String> {
+        let infimum = upload_energy_infimum(self.ell_bits, self.noise, self.h_up);
+        found.number("e_infimum_j", infimum.0, self.e_infimum_j);
+        let power = power_for_energy(
+            self.e_j,
+            self.h_up,
+            self.ell_bits,
+            self.bandwidth,
+            self.noise,
+        );
+        found.equal("reachable", &power.is_some(), &self.reachable);
+        let power_w = power.map_or(0.0, |power| power.0);
+        found.within("p_w", power_w, self.p_w, Tolerance::relative(self.rel_tol));
+        Ok(())
+    }
 }

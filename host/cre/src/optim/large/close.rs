@@ -160,3 +160,51 @@ impl Search<'_> {
         self.relaxer.matcher.cells <= self.effort.cells
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::Effort;
+    use super::super::fixture::{assignments, layers, rounds};
+    use super::super::relax::Prices;
+    use super::*;
+
+    /// Closes the box of all sets of every layer; tells for each whether it was closed, and
+    /// asserts that a closed one holds no better set than the one found.
+    fn close_all(cells: u64, sets_per_box: usize) -> Vec<bool> {
+        let mut closed = Vec::new();
+        for (_, table) in rounds() {
+            for layer in layers(&table) {
+                let effort = Effort {
+                    cells,
+                    sets_per_box,
+                };
+                let mut search = Search::new(&table, effort);
+                let sides = Sides {
+                    w: (f64::MIN_POSITIVE, layer.w_most),
+                    r: layer.mean_range,
+                };
+                let at = search.relaxer.evaluate(&layer, &sides, Prices::default());
+                let done = search.close(&layer, &sides, &at);
+                let all = assignments(&table, &layer);
+                let least = all.iter().map(|set| set.value).fold(0.0, f64::min);
+                let room = 1e-12 * least.abs();
+                assert!(search.value >= least - room, "{} {least}", search.value);
+                assert!(!done || search.value <= least + room);
+                closed.push(done);
+            }
+        }
+        closed
+    }
+
+    #[test]
+    fn a_closed_box_holds_no_better_set() {
+        assert!(close_all(u64::MAX, 1_000).iter().all(|&closed| closed));
+    }
+
+    #[test]
+    fn with_little_to_spend_a_box_is_closed_only_where_that_proves_it() {
+        for (cells, sets) in [(u64::MAX, 0), (u64::MAX, 3), (0, 1_000), (100, 1_000)] {
+            assert!(close_all(cells, sets).contains(&false), "{cells} {sets}");
+        }
+    }
+}

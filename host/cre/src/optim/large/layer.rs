@@ -158,3 +158,53 @@ fn interpolate(points: &[(f64, f64)], x: f64) -> f64 {
         (None, _) => 0.0,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixture::{assignments, layers, rounds};
+
+    #[test]
+    fn a_layer_holds_who_can_finish_and_at_what_cost() {
+        for (_, table) in rounds() {
+            for layer in layers(&table) {
+                let able = |&i: &usize| table.client_limit(i) as usize >= layer.tau;
+                assert!(layer.clients.iter().all(able));
+                let outside = (0..table.clients()).filter(|i| !layer.clients.contains(i));
+                assert!(!outside.into_iter().any(|i| able(&i)));
+                for (column, &client) in layer.clients.iter().enumerate() {
+                    for channel in 0..table.channels() {
+                        let cost = layer.costs[channel * layer.width() + column];
+                        assert_eq!(cost, table.cost(client, channel, layer.tau));
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_quick_bound_is_below_every_assignment() {
+        for (_, table) in rounds() {
+            for layer in layers(&table) {
+                let bound = layer.quick_bound();
+                for assigned in assignments(&table, &layer) {
+                    assert!(bound <= assigned.value + 1e-12 * bound.abs());
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn reachable_sums_enclose_those_of_every_assignment() {
+        for (_, table) in rounds() {
+            for layer in layers(&table) {
+                for assigned in assignments(&table, &layer) {
+                    let (w, s) = assigned.point;
+                    assert!(w <= layer.w_most);
+                    assert!(layer.s_least(w) <= s && s <= layer.s_most(w), "{w} {s}");
+                    let (least, most) = layer.mean_range;
+                    assert!(least <= s / w && s / w <= most);
+                }
+            }
+        }
+    }
+}

@@ -7,9 +7,14 @@
 //! visited table cells, never in time, so the answer is the same on every machine.
 
 mod close;
+#[cfg(test)]
+mod fixture;
 mod layer;
+mod planes;
 mod polish;
 mod relax;
+#[cfg(test)]
+mod tests;
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
@@ -225,15 +230,9 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Cuts a box across its longer side, between the two copies' points where they disagree.
+    /// Bounds the halves of a box.
     fn split(&mut self, layer: &Layer, sides: &Sides, at: &Relaxation) {
-        let span = |(low, high): (f64, f64)| high - low;
-        let ratio = |(low, high): (f64, f64)| libm::log(high / low);
-        let (long_w, long_r) = (
-            ratio(sides.w),
-            span(sides.r) / layer.mean_range.1.max(1e-300),
-        );
-        if long_w <= 1e-12 && long_r <= 1e-12 {
+        let Some(halves) = halves(layer, sides, at) else {
             // Sums that agree to the last digit: nothing is left to cut.
             self.relaxer.matcher.cells = self.effort.cells + 1;
             let (bound, tau) = (at.bound, layer.tau);
@@ -243,20 +242,8 @@ impl<'a> Search<'a> {
                 relaxed: Some((*sides, at.clone())),
             });
             return;
-        }
-        let cut = |(low, high): (f64, f64), a: f64, b: f64| {
-            (0.5 * (a + b)).clamp(low + 0.25 * (high - low), high - 0.25 * (high - low))
         };
-        let (mut left, mut right) = (*sides, *sides);
-        if long_w >= long_r {
-            let w = cut(sides.w, at.set_point.0, at.box_point.0);
-            (left.w.1, right.w.0) = (w, w);
-        } else {
-            let mean = |(w, s): (f64, f64)| if w > 0.0 { s / w } else { sides.r.0 };
-            let r = cut(sides.r, mean(at.set_point), mean(at.box_point));
-            (left.r.1, right.r.0) = (r, r);
-        }
-        for child in [left, right] {
+        for child in halves {
             self.relax(layer, child, at.prices, at.bound, BOX_STEPS);
         }
     }
@@ -277,4 +264,31 @@ impl<'a> Search<'a> {
             .sum();
         (costs, pairs)
     }
+}
+
+/// Cuts a box across its longer side, between the two copies' points where they disagree; `None`
+/// if it has no extent left.
+fn halves(layer: &Layer, sides: &Sides, at: &Relaxation) -> Option<[Sides; 2]> {
+    let span = |(low, high): (f64, f64)| high - low;
+    let ratio = |(low, high): (f64, f64)| libm::log(high / low);
+    let (long_w, long_r) = (
+        ratio(sides.w),
+        span(sides.r) / layer.mean_range.1.max(1e-300),
+    );
+    if long_w <= 1e-12 && long_r <= 1e-12 {
+        return None;
+    }
+    let cut = |(low, high): (f64, f64), a: f64, b: f64| {
+        (0.5 * (a + b)).clamp(low + 0.25 * (high - low), high - 0.25 * (high - low))
+    };
+    let (mut left, mut right) = (*sides, *sides);
+    if long_w >= long_r {
+        let w = cut(sides.w, at.set_point.0, at.box_point.0);
+        (left.w.1, right.w.0) = (w, w);
+    } else {
+        let mean = |(w, s): (f64, f64)| if w > 0.0 { s / w } else { sides.r.0 };
+        let r = cut(sides.r, mean(at.set_point), mean(at.box_point));
+        (left.r.1, right.r.0) = (r, r);
+    }
+    Some([left, right])
 }

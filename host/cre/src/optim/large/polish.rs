@@ -145,3 +145,76 @@ impl<'a> State<'a> {
             .collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixture::{assignments, layers, rounds};
+    use super::*;
+
+    #[test]
+    fn polishing_never_makes_a_plan_worse_and_ends_where_no_move_helps() {
+        for (_, table) in rounds() {
+            for layer in layers(&table) {
+                let all = assignments(&table, &layer);
+                for start in &all {
+                    let mut state = State::new(&table, &layer, &start.columns);
+                    assert_eq!(state.value(), start.value);
+                    state.polish();
+                    assert!(state.value() <= start.value);
+                    assert!(!state.improve());
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_polished_is_an_assignment_with_the_value_it_claims() {
+        for (_, table) in rounds() {
+            for layer in layers(&table) {
+                let all = assignments(&table, &layer);
+                let mut state = State::new(&table, &layer, &all[0].columns);
+                state.polish();
+                let pairs = state.pairs();
+                if pairs.is_empty() {
+                    assert_eq!(state.value(), 0.0, "nobody is left");
+                    continue;
+                }
+                let same = all
+                    .iter()
+                    .find(|assigned| assigned.columns == state.columns);
+                let value = same.expect("feasible").value;
+                assert!((state.value() - value).abs() <= 1e-12 * value.abs());
+                for pair in pairs {
+                    let column = state.columns[pair.channel].expect("taken");
+                    assert_eq!(layer.clients[column], pair.client);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn matching_anew_keeps_the_clients_and_takes_their_cheapest_channels() {
+        for (_, table) in rounds() {
+            for layer in layers(&table) {
+                let all = assignments(&table, &layer);
+                for start in &all {
+                    let clients = |columns: &[Option<usize>]| {
+                        let mut clients: Vec<usize> = columns.iter().flatten().copied().collect();
+                        clients.sort_unstable();
+                        clients
+                    };
+                    let mut state = State::new(&table, &layer, &start.columns);
+                    state.match_anew();
+                    let set = clients(&start.columns);
+                    assert_eq!(clients(&state.columns), set);
+                    let best = all
+                        .iter()
+                        .filter(|other| clients(&other.columns) == set)
+                        .map(|other| other.value)
+                        .fold(f64::INFINITY, f64::min);
+                    assert!((state.value() - best).abs() <= 1e-12 * best.abs());
+                }
+            }
+        }
+    }
+}

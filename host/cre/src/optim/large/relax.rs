@@ -11,6 +11,7 @@
 //! for every (a, b) and every set whose sums lie in the box. Good prices are found by ascent.
 
 use super::layer::Layer;
+use super::planes::{Plane, highest};
 use crate::optim::assignment::Matcher;
 use crate::optim::table::Table;
 
@@ -252,75 +253,100 @@ impl<'a> Relaxer<'a> {
     }
 }
 
-/// A plane above the bound as a function of the prices.
-#[derive(Clone, Copy, Debug)]
-struct Plane {
-    at: (f64, f64),
-    value: f64,
-    slope: (f64, f64),
-}
-
-impl Plane {
-    fn height(&self, (x, y): (f64, f64)) -> f64 {
-        self.value + self.slope.0 * (x - self.at.0) + self.slope.1 * (y - self.at.1)
-    }
-}
-
-/// Returns the point of a square at which the lowest of the planes is highest.
-///
-/// The maximum of a concave piecewise linear function of two variables lies where three of its
-/// planes or the sides of the square meet; there are few enough of those to try them all.
-fn highest(planes: &[Plane], centre: (f64, f64), radius: f64) -> (f64, f64) {
-    let lowest = |point| {
-        planes
-            .iter()
-            .map(|p| p.height(point))
-            .fold(f64::INFINITY, f64::min)
-    };
-    let mut best = (lowest(centre), centre);
-    let mut offer = |point: (f64, f64)| {
-        let inside = (point.0 - centre.0).abs() <= radius * (1.0 + 1e-9)
-            && (point.1 - centre.1).abs() <= radius * (1.0 + 1e-9);
-        let height = lowest(point);
-        if inside && height > best.0 {
-            best = (height, point);
-        }
-    };
-    let sides = [(-1.0, 0.0), (1.0, 0.0), (0.0, -1.0), (0.0, 1.0)];
-    for x in [-1.0, 1.0] {
-        for y in [-1.0, 1.0] {
-            offer((centre.0 + x * radius, centre.1 + y * radius));
-        }
-    }
-    // Where two planes meet above a side of the square, and where three planes meet.
-    for (i, a) in planes.iter().enumerate() {
-        for (j, b) in planes[..i].iter().enumerate() {
-            let ab = difference(a, b);
-            for (x, y) in sides {
-                let side = (x, y, -(x * centre.0 + y * centre.1 + radius));
-                offer(crossing(ab, side));
-            }
-            for c in &planes[..j] {
-                offer(crossing(ab, difference(a, c)));
-            }
-        }
-    }
-    best.1
-}
-
-/// Returns the line a x + b y + c = 0 above which two planes meet.
-fn difference(a: &Plane, b: &Plane) -> (f64, f64, f64) {
-    let (x, y) = (a.slope.0 - b.slope.0, a.slope.1 - b.slope.1);
-    (x, y, a.height((0.0, 0.0)) - b.height((0.0, 0.0)))
-}
-
-/// Returns the point two lines share; not a number if they are parallel.
-fn crossing(a: (f64, f64, f64), b: (f64, f64, f64)) -> (f64, f64) {
-    let det = a.0 * b.1 - b.0 * a.1;
-    ((a.1 * b.2 - b.1 * a.2) / det, (b.0 * a.2 - a.0 * b.2) / det)
-}
-
 /// Returns A_2 = 2 (1 - W)((1 - W)/W S + S_total - S).
 fn a2(w: f64, s: f64, total: f64) -> f64 {
     2.0 * (1.0 - w) * ((1.0 - w) / w * s + total - s)
+}
+
+#[cfg(test)]
+mod tests {
+    use gleaner_shared::rng::{Purpose, Rng};
+
+    use super::super::fixture::{assignments, layers, rounds};
+    use super::*;
+
+    /// The box of all sets, and its quarters.
+    fn boxes(layer: &Layer) -> Vec<Sides> {
+        let lightest = layer.w.iter().copied().fold(f64::INFINITY, f64::min);
+        let halves = |(low, high): (f64, f64)| {
+            let middle = 0.5 * (low + high);
+            [(low, high), (low, middle), (middle, high)]
+        };
+        let rs = halves(layer.mean_range);
+        halves((lightest * (1.0 - 1e-12), layer.w_most))
+            .into_iter()
+            .flat_map(|w| rs.map(|r| Sides { w, r }))
+            .collect()
+    }
+
+    #[test]
+    fn at_any_prices_the_bound_is_below_every_set_of_the_box() {
+        let mut rng = Rng::stream(1, Purpose::Synthetic, 0, 0);
+        for (_, table) in rounds() {
+            let mut relaxer = Relaxer::new(&table);
+            for layer in layers(&table) {
+                let all = assignments(&table, &layer);
+                let scale = layer.gain.abs();
+                for sides in boxes(&layer) {
+                    let prices = Prices {
+                        w: scale * (4.0 * rng.uniform() - 2.0),
+                        s: scale * (4.0 * rng.uniform() - 2.0),
+                    };
+                    let bound = relaxer.evaluate(&layer, &sides, prices).bound;
+                    for set in all.iter().filter(|set| set.is_in(&sides)) {
+                        assert!(bound <= set.value, "{bound} {}", set.value);
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_ascent_raises_the_bound_and_keeps_it_below_every_set_of_the_box() {
+        for (_, table) in rounds() {
+            let mut relaxer = Relaxer::new(&table);
+            for layer in layers(&table) {
+                let all = assignments(&table, &layer);
+                for sides in boxes(&layer) {
+                    let start = Prices::default();
+                    let before = relaxer.evaluate(&layer, &sides, start).bound;
+                    let least = all
+                        .iter()
+                        .filter(|set| set.is_in(&sides))
+                        .map(|set| set.value)
+                        .fold(f64::INFINITY, f64::min);
+                    let mut visits = 0;
+                    let target = least.min(0.0);
+                    let after = relaxer.ascend(&layer, &sides, start, target, 12, |_| visits += 1);
+                    assert!(before <= after.bound && after.bound <= least);
+                    assert!((1..=12).contains(&visits));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_minimum_over_a_box_is_below_the_function_everywhere_in_it() {
+        for (_, table) in rounds().take(4) {
+            let relaxer = Relaxer::new(&table);
+            for layer in layers(&table) {
+                let prices = relaxer.gradient(&layer, (0.3, 0.1));
+                for sides in boxes(&layer) {
+                    let (least, _) = relaxer.box_minimum(&layer, &sides, prices);
+                    for step in 0..400 {
+                        let part =
+                            |(low, high): (f64, f64), at: f64| low + (high - low) * at / 19.0;
+                        let w = part(sides.w, f64::from(step % 20));
+                        let s = w * part(sides.r, f64::from(step / 20));
+                        if s < layer.s_least(w) || s > layer.s_most(w) {
+                            continue; // No set has these sums.
+                        }
+                        let value = relaxer.f(&layer, w, s) - prices.w * w - prices.s * s;
+                        let room = 1e-12 * (value.abs() + prices.w.abs());
+                        assert!(least <= value + room, "{least} {value}");
+                    }
+                }
+            }
+        }
+    }
 }

@@ -27,7 +27,7 @@ pub struct KernelError {
 
 impl Kernel {
     /// Plain Rust.
-    pub const PORTABLE: Self = Self(Level::Portable);
+    pub(crate) const PORTABLE: Self = Self(Level::Portable);
 
     /// Returns every kernel this machine can run, the fastest first.
     #[must_use]

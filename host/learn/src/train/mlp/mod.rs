@@ -54,6 +54,21 @@ impl Mlp {
             kernel,
         }
     }
+
+    /// Binds the network to samples whose inputs are bytes that stand for the values of `table`.
+    ///
+    /// # Panics
+    /// When a sample has not as many inputs as the network, a label is beyond its outputs, or
+    /// code 0 does not stand for zero.
+    #[must_use]
+    pub fn objective_of_codes<'a>(
+        &self,
+        samples: impl Iterator<Item = (&'a [u8], u8)>,
+        table: [f32; 256],
+    ) -> Box<dyn Objective> {
+        let data = Sparse::new(samples, self.inputs, table);
+        Box::new(MlpObjective::new(*self, data))
+    }
 }
 
 impl Model for Mlp {
@@ -83,8 +98,7 @@ impl Model for Mlp {
         };
         // Bytes are 255ths.
         let table = std::array::from_fn(|byte| byte as f32 / 255.0);
-        let data = Sparse::new(indices.iter().map(chosen), self.inputs, table);
-        Box::new(MlpObjective::new(*self, data))
+        self.objective_of_codes(indices.iter().map(chosen), table)
     }
 }
 

@@ -86,7 +86,7 @@ fn loss_gradient_and_descent_match_the_reference_vectors() {
         let (codes, table) = coded(&case);
         let model = Mlp::new(case.n_in, case.n_hidden, case.n_out, Kernel::available()[0]);
         let samples = codes.iter().map(Vec::as_slice).zip(case.y.iter().copied());
-        let objective = MlpObjective::new(model, Sparse::new(samples, case.n_in, table));
+        let objective = model.objective_of_codes(samples, table);
         let mut parameters = flat(&case.W1, &case.b1, &case.W2, &case.b2);
         let mut gradient = vec![f32::NAN; parameters.len()];
         let loss = objective.gradient(&parameters, &mut gradient);

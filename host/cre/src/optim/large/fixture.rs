@@ -1,0 +1,95 @@
+//! Small rounds and every assignment of theirs, for the tests of this folder.
+
+use super::layer::Layer;
+use super::relax::Sides;
+use crate::optim::table::Table;
+use crate::optim::{Instance, random_instance};
+use crate::system::fixture;
+
+/// Five clients on two channels, in the paper's two systems, with a table each.
+pub(super) fn rounds() -> impl Iterator<Item = (Instance, Table)> {
+    (0..8).flat_map(|seed| {
+        [fixture::mlp(), fixture::cnn()].map(|system| {
+            let instance = random_instance(&system, 5, 2, seed);
+            let table = Table::new(&instance).expect("few epochs");
+            (instance, table)
+        })
+    })
+}
+
+/// Returns some layers of a table that somebody can take part in.
+pub(super) fn layers(table: &Table) -> Vec<Layer> {
+    let taus = (1..=table.epochs()).step_by(5);
+    let layers = taus.map(|tau| Layer::new(table, tau));
+    layers.filter(|layer| layer.width() > 0).collect()
+}
+
+/// An assignment with what it is worth.
+pub(super) struct Assigned {
+    /// Column of each channel.
+    pub(super) columns: Vec<Option<usize>>,
+    /// Sum of w_i, and of w_i delta_i^2.
+    pub(super) point: (f64, f64),
+    /// J - J(nobody).
+    pub(super) value: f64,
+}
+
+impl Assigned {
+    /// Do the sums lie in a box?
+    pub(super) fn is_in(&self, sides: &Sides) -> bool {
+        let (w, s) = self.point;
+        (sides.w.0..=sides.w.1).contains(&w) && (sides.r.0..=sides.r.1).contains(&(s / w))
+    }
+}
+
+/// Returns every feasible assignment of at least one client.
+pub(super) fn assignments(table: &Table, layer: &Layer) -> Vec<Assigned> {
+    let mut found = Vec::new();
+    assign(table, layer, &mut Vec::new(), &mut found);
+    found
+}
+
+fn assign(
+    table: &Table,
+    layer: &Layer,
+    columns: &mut Vec<Option<usize>>,
+    found: &mut Vec<Assigned>,
+) {
+    if columns.len() == table.channels() {
+        let chosen: Vec<usize> = columns.iter().flatten().copied().collect();
+        let costs = costs(layer, columns);
+        if !chosen.is_empty() && costs.is_finite() {
+            let sums = layer.sums(table, &chosen);
+            found.push(Assigned {
+                columns: columns.clone(),
+                point: (sums.samples / table.total.samples, sums.s),
+                value: table.value(&sums, costs, layer.tau),
+            });
+        }
+        return;
+    }
+    let free = (0..layer.width()).map(Some).chain([None]);
+    for column in free {
+        if column.is_none() || !columns.contains(&column) {
+            columns.push(column);
+            assign(table, layer, columns, found);
+            columns.pop();
+        }
+    }
+}
+
+/// Returns the energy costs of an assignment.
+fn costs(layer: &Layer, columns: &[Option<usize>]) -> f64 {
+    let taken = columns.iter().enumerate();
+    taken
+        .filter_map(|(channel, column)| Some(layer.costs[channel * layer.width() + (*column)?]))
+        .sum()
+}
+
+/// Returns the least J - J(nobody) of any plan of a table, nobody included.
+pub(super) fn optimum(table: &Table) -> f64 {
+    (1..=table.epochs())
+        .map(|tau| Layer::new(table, tau))
+        .flat_map(|layer| assignments(table, &layer))
+        .fold(0.0, |least, assigned| assigned.value.min(least))
+}

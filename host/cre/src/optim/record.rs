@@ -1,0 +1,260 @@
+//! A round's problem as a record of a file: the fields `inst` of the test vectors, and the checks
+//! that make them an [`Instance`].
+
+use serde::{Deserialize, Deserializer};
+use thiserror::Error;
+
+use super::{Instance, InstanceError};
+use crate::bound::LossBound;
+use crate::channel::{epoch_energy, epoch_latency};
+use crate::units::Hertz;
+
+/// Derived times and energies may differ from the given ones by rounding only.
+const AGREEMENT: f64 = 1e-9;
+
+/// The record; fields are named after the paper's symbols and carry their unit.
+///
+/// `T_s` and `E_j` may be left out, for they follow from `b_cycles`, `f_hz` and `alpha`; or those
+/// three may, if clients differ in more than their samples. Given both, they must agree.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, expecting = "an object")]
+pub(super) struct Record {
+    #[serde(rename = "U")]
+    clients: Count,
+    #[serde(rename = "C")]
+    channels: Count,
+    #[serde(rename = "D")]
+    samples: Vec<Count>,
+    h_up: Vec<Vec<f64>>,
+    t_down_s: f64,
+    #[serde(rename = "Z_j")]
+    z_j: Vec<f64>,
+    delta: Vec<f64>,
+    rho: f64,
+    beta: f64,
+    eta: f64,
+    #[serde(rename = "B1")]
+    b1: f64,
+    #[serde(rename = "F_gap")]
+    gap: f64,
+    #[serde(rename = "V")]
+    v: f64,
+    energy_unit_j: f64,
+    #[serde(rename = "T_max_s")]
+    deadline_s: f64,
+    ell_bits: f64,
+    #[serde(rename = "B_up_hz")]
+    bandwidth_hz: f64,
+    #[serde(rename = "N0_w_per_hz")]
+    noise_w_per_hz: f64,
+    p_max_w: f64,
+    #[serde(rename = "E_add_j")]
+    income_j: f64,
+    #[serde(default, deserialize_with = "given")]
+    b_cycles: Option<f64>,
+    #[serde(default, deserialize_with = "given")]
+    f_hz: Option<f64>,
+    #[serde(default, deserialize_with = "given")]
+    alpha: Option<f64>,
+    #[serde(rename = "T_s", default, deserialize_with = "given")]
+    epoch_s: Option<Vec<f64>>,
+    #[serde(rename = "E_j", default, deserialize_with = "given")]
+    epoch_j: Option<Vec<f64>>,
+}
+
+/// Reads a field that may be left out, but not be null.
+fn given<'de, T: Deserialize<'de>, D: Deserializer<'de>>(from: D) -> Result<Option<T>, D::Error> {
+    T::deserialize(from).map(Some)
+}
+
+/// A whole number, which may also be written as `8.0`.
+#[derive(Clone, Copy, Deserialize)]
+#[serde(try_from = "f64")]
+struct Count(u32);
+
+impl TryFrom<f64> for Count {
+    type Error = &'static str;
+
+    fn try_from(number: f64) -> Result<Self, Self::Error> {
+        let whole = number.fract() == 0.0 && (0.0..4_294_967_296.0).contains(&number);
+        match whole {
+            true => Ok(Self(number as u32)),
+            false => Err("expected a whole number, 0 or more"),
+        }
+    }
+}
+
+/// Why a record is no instance.
+#[derive(Debug, Error)]
+pub(super) enum RecordError {
+    #[error("no field `{0}`: give T_s and E_j, or b_cycles, f_hz and alpha, or all of them")]
+    Missing(&'static str),
+    #[error(transparent)]
+    Instance(#[from] InstanceError),
+}
+
+impl TryFrom<Record> for Instance {
+    type Error = RecordError;
+
+    fn try_from(record: Record) -> Result<Self, RecordError> {
+        let samples: Vec<u32> = record.samples.iter().map(|count| count.0).collect();
+        let (epoch_s, epoch_j) = record.epoch_costs(&samples)?;
+        let clients = record.clients.0 as usize;
+        let instance = Self {
+            channels: record.channels.0 as usize,
+            samples,
+            gain: record.h_up,
+            downlink_s: record.t_down_s,
+            queue_j: record.z_j,
+            delta: record.delta,
+            epoch_s,
+            epoch_j,
+            bound: LossBound {
+                rho: record.rho,
+                beta: record.beta,
+                eta: record.eta,
+                b1: record.b1,
+                gap: record.gap,
+            },
+            v: record.v,
+            energy_unit_j: record.energy_unit_j,
+            deadline_s: record.deadline_s,
+            model_bits: record.ell_bits,
+            bandwidth_hz: record.bandwidth_hz,
+            noise_w_per_hz: record.noise_w_per_hz,
+            power_max_w: record.p_max_w,
+            income_j: record.income_j,
+        };
+        if instance.clients() != clients {
+            let problem = format!("D has {} entries", instance.clients());
+            return Err(InstanceError::new("U", clients, &problem).into());
+        }
+        instance.validate()?;
+        Ok(instance)
+    }
+}
+
+impl Record {
+    /// Returns time and energy of an epoch at every client.
+    fn epoch_costs(&self, samples: &[u32]) -> Result<(Vec<f64>, Vec<f64>), RecordError> {
+        if self.b_cycles.is_none() && self.f_hz.is_none() && self.alpha.is_none() {
+            let times = self.epoch_s.clone().ok_or(RecordError::Missing("T_s"))?;
+            let energies = self.epoch_j.clone().ok_or(RecordError::Missing("E_j"))?;
+            return Ok((times, energies));
+        }
+        let cycles = above_zero("b_cycles", self.b_cycles)?;
+        let clock = Hertz(above_zero("f_hz", self.f_hz)?);
+        let alpha = above_zero("alpha", self.alpha)?;
+        let times: Vec<f64> = samples
+            .iter()
+            .map(|&d| epoch_latency(cycles, d, clock).0)
+            .collect();
+        let energies: Vec<f64> = samples
+            .iter()
+            .map(|&d| epoch_energy(alpha, clock, cycles, d).0)
+            .collect();
+        if self.epoch_s.is_some() || self.epoch_j.is_some() {
+            agree("T_s", self.epoch_s.as_deref(), &times)?;
+            agree("E_j", self.epoch_j.as_deref(), &energies)?;
+        }
+        Ok((times, energies))
+    }
+}
+
+fn above_zero(field: &'static str, value: Option<f64>) -> Result<f64, RecordError> {
+    let value = value.ok_or(RecordError::Missing(field))?;
+    super::instance::positive(field, value)?;
+    Ok(value)
+}
+
+/// Compares what a record gives with what follows from its device.
+fn agree(field: &'static str, given: Option<&[f64]>, derived: &[f64]) -> Result<(), RecordError> {
+    let given = given.ok_or(RecordError::Missing(field))?;
+    if given.len() != derived.len() {
+        let value = format!("{} entries", given.len());
+        let problem = format!("D has {}", derived.len());
+        return Err(InstanceError::new(field, value, &problem).into());
+    }
+    for (at, (given, derived)) in given.iter().zip(derived).enumerate() {
+        if (given - derived).abs() > AGREEMENT * derived.abs() {
+            let problem = format!("b_cycles, f_hz, alpha and D give {derived}");
+            return Err(InstanceError::new(format!("{field}[{at}]"), given, &problem).into());
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, json};
+
+    /// Two clients on one channel, with the device they have in common.
+    fn record() -> Value {
+        json!({
+            "U": 2, "C": 1, "D": [1000, 500.0], "h_up": [[1e-3], [1e-4]], "t_down_s": 1e-3,
+            "Z_j": [0, 1e-3], "delta": [0.2, 0.3], "rho": 1, "beta": 10, "eta": 0.01, "B1": 0.3,
+            "F_gap": 1, "V": 1e-3, "energy_unit_j": 1, "T_max_s": 0.01, "ell_bits": 318080,
+            "B_up_hz": 1e6, "N0_w_per_hz": 4e-21, "p_max_w": 0.2, "E_add_j": 4e-4,
+            "b_cycles": 100, "f_hz": 5e8, "alpha": 1e-26,
+        })
+    }
+
+    fn read(record: &Value) -> Result<Instance, String> {
+        Instance::deserialize(record).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn times_and_energies_follow_from_the_device_or_are_given() {
+        let derived = read(&record()).unwrap();
+        assert_eq!(derived.samples, [1000, 500]);
+        assert_eq!(derived.epoch_s, [2e-4, 1e-4]);
+
+        let mut given = record();
+        for field in ["b_cycles", "f_hz", "alpha"] {
+            given.as_object_mut().unwrap().remove(field);
+        }
+        assert!(read(&given).unwrap_err().starts_with("no field `T_s`: "));
+        given["T_s"] = json!(derived.epoch_s);
+        assert!(read(&given).unwrap_err().starts_with("no field `E_j`: "));
+        given["E_j"] = json!(derived.epoch_j);
+        assert_eq!(read(&given).unwrap(), derived);
+    }
+
+    #[test]
+    fn given_and_derived_costs_must_agree() {
+        let mut both = record();
+        both["T_s"] = json!([2e-4, 1e-4 * (1.0 + 1e-10)]);
+        both["E_j"] = json!([2.5e-4, 1.25e-4]);
+        read(&both).unwrap();
+        both["T_s"] = json!([2e-4, 1.1e-4]);
+        assert_eq!(
+            read(&both).unwrap_err(),
+            "T_s[1] = 0.00011: b_cycles, f_hz, alpha and D give 0.0001"
+        );
+        both["T_s"] = json!([2e-4]);
+        assert_eq!(read(&both).unwrap_err(), "T_s = 1 entries: D has 2");
+    }
+
+    #[test]
+    fn a_half_device_and_impossible_values_are_named() {
+        let mut half = record();
+        half.as_object_mut().unwrap().remove("f_hz");
+        assert!(read(&half).unwrap_err().starts_with("no field `f_hz`: "));
+        let mut none = record();
+        none["alpha"] = json!(0);
+        let error = read(&none).unwrap_err();
+        assert_eq!(error, "alpha = 0: must be a finite number above 0");
+        let mut weak = record();
+        weak["h_up"] = json!([[1e-3], [-1]]);
+        let error = read(&weak).unwrap_err();
+        assert_eq!(error, "h_up[1][0] = -1: must be a finite number above 0");
+        let mut part = record();
+        part["D"] = json!([1000, 0.5]);
+        let error = read(&part).unwrap_err();
+        assert_eq!(error, "expected a whole number, 0 or more");
+        let mut empty = record();
+        empty["T_s"] = Value::Null;
+        assert!(read(&empty).unwrap_err().starts_with("invalid type: null"));
+    }
+}
