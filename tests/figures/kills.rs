@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use gleaner_host::device::emulator::image::EmulatedBoard;
+use gleaner_host::device::Board;
 use gleaner_host::fleet;
 use gleaner_host::fleet::file::{Bench, Entry, LinkKind};
 use gleaner_host::round::Absence;
@@ -111,8 +111,8 @@ pub fn run(args: &Args) -> bool {
         let mut entry = Entry::new(format!("client-{id}"), id, link, None);
         if id < args.m4 + args.rp2040 && id < BOARDS {
             let kind = match id < args.m4 {
-                true => EmulatedBoard::M4,
-                false => EmulatedBoard::Rp2040,
+                true => Board::M4,
+                false => Board::Rp2040,
             };
             let file = images.run().file(&format!("client-{id}.bin"));
             std::fs::write(&file, shard).expect("a shard");

@@ -6,10 +6,12 @@ use std::str::FromStr;
 
 use anyhow::Context;
 
+use super::board::emulated;
 use super::run::{RoundArgs, on_bench};
+use gleaner_host::device::board::{self, Board};
 use gleaner_host::device::emulator::prepare::prepare;
 use gleaner_host::fleet;
-use gleaner_host::fleet::file::{Bench, Chip, Entry, LinkKind};
+use gleaner_host::fleet::file::{Bench, Entry, LinkKind};
 use gleaner_host::station::setup::{shards, start_machine};
 use gleaner_host::station::stop::Stop;
 
@@ -34,7 +36,7 @@ pub struct Args {
 
 /// Boards by kind.
 #[derive(Clone, Debug, PartialEq)]
-struct Crew(Vec<(Chip, u32)>);
+struct Crew(Vec<(Board, u32)>);
 
 impl FromStr for Crew {
     type Err = String;
@@ -43,13 +45,12 @@ impl FromStr for Crew {
         let group = |part: &str| {
             let wrong = || format!("\"{part}\" is no group of boards; write for example rp2040:2");
             let (kind, count) = part.split_once(':').unwrap_or((part, "1"));
-            let chip = match kind.trim() {
-                "rp2040" => Chip::Rp2040,
-                "m4" => Chip::M4,
-                _ => return Err(format!("{}; kinds are rp2040 and m4", wrong())),
-            };
+            let board = emulated(kind.trim()).ok_or_else(|| {
+                let kinds = board::list(Board::emulated(), "and");
+                format!("{}; kinds are {kinds}", wrong())
+            })?;
             let count = count.trim().parse().map_err(|_| wrong())?;
-            Ok((chip, count))
+            Ok((board, count))
         };
         text.split(',')
             .map(group)
@@ -60,18 +61,13 @@ impl FromStr for Crew {
 
 impl Crew {
     fn bench(&self, simulated: u32) -> Bench {
-        let kinds = self.0.iter().flat_map(|&(chip, count)| {
-            std::iter::repeat_n((LinkKind::Emulated, Some(chip)), count as usize)
+        let kinds = self.0.iter().flat_map(|&(board, count)| {
+            std::iter::repeat_n((LinkKind::Emulated, Some(board)), count as usize)
         });
         let others = std::iter::repeat_n((LinkKind::Simulated, None), simulated as usize);
-        let entry = |(id, (link, chip)): (u32, (LinkKind, Option<Chip>))| {
-            let stem = match chip {
-                Some(Chip::Rp2040) => "pico",
-                Some(Chip::M4) => "m4",
-                Some(Chip::Stm32l4r5) => "nucleo",
-                None => "simulated",
-            };
-            Entry::new(format!("{stem}-{id}"), id, link, chip)
+        let entry = |(id, (link, board)): (u32, (LinkKind, Option<Board>))| {
+            let stem = board.map_or("simulated", |board| board.row().nickname);
+            Entry::new(format!("{stem}-{id}"), id, link, board)
         };
         Bench {
             clients: (0..).zip(kinds.chain(others)).map(entry).collect(),

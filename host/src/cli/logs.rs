@@ -36,19 +36,21 @@ pub use reading::run;
 
 #[cfg(feature = "probe")]
 mod reading {
+    use std::path::Path;
     use std::process::ExitCode;
     use std::time::Duration;
 
     use anyhow::{Context, bail};
 
     use super::Args;
-    use gleaner_host::device::emulator::rp2040::Rp2040;
-    use gleaner_host::device::firmware::Program;
+    use gleaner_host::device::Board;
+    use gleaner_host::device::emulator::machine::Machine;
     use gleaner_host::device::flash::target::Memory;
+    use gleaner_host::device::image::Program;
     use gleaner_host::device::logs::{Dictionary, UpChannel};
     use gleaner_host::device::probe::{Attached, Lister};
     use gleaner_host::fleet;
-    use gleaner_host::fleet::file::{Bench, Chip, Entry, LinkKind};
+    use gleaner_host::fleet::file::{Bench, Entry, LinkKind};
     use gleaner_host::station::setup::{overrides, shards};
 
     /// Between two looks; the board's buffer holds 1,024 bytes, some fifty lines.
@@ -58,24 +60,28 @@ mod reading {
     pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         let bench = Bench::read(&args.bench)?;
         let entry = bench.named(&args.board)?;
-        let chip = entry.chip.with_context(|| {
+        let board = entry.board.with_context(|| {
             let (file, name) = (args.bench.display(), &entry.name);
             format!("{file}: client \"{name}\" names no chip")
         })?;
-        let image = match (&args.firmware, chip) {
-            (Some(path), _) => path.clone(),
-            (None, Chip::M4) => bail!("an m4 keeps no log; use an rp2040 or a board"),
-            (None, _) => chip.board().ensure(Program::LoggingClient)?,
+        let keeps_log = board.row().keeps_log;
+        let image = match &args.firmware {
+            Some(path) => path.clone(),
+            None if keeps_log => board.ensure(Program::LoggingClient)?,
+            None => bail!("an {board} keeps no log; use an rp2040 or a board"),
         };
         let dictionary = Dictionary::read(&image)?;
-        match (entry.link, chip) {
-            (LinkKind::Emulated, Chip::Rp2040) => {
-                let mut machine = start(args, &bench, entry, &image)?;
+        match entry.link {
+            LinkKind::Emulated if keeps_log => {
+                let mut machine = start(args, &bench, entry, (board, &image))?;
                 eprintln!("{}: tcp {}", entry.name, machine.link());
-                follow(args, &dictionary, &mut machine)
+                let memory = machine.memory();
+                let memory = memory.context("the emulator does not show the board's memory")?;
+                follow(args, &dictionary, memory)
             }
-            (LinkKind::Serial | LinkKind::Tcp, _) => {
-                let mut chip = Attached::to(&Lister::new(), entry, chip)?;
+            LinkKind::Serial | LinkKind::Tcp => {
+                let probe = entry.probe.as_deref();
+                let mut chip = Attached::to(&Lister::new(), probe, board)?;
                 eprintln!("{}: through {}", entry.name, chip.probe());
                 follow(args, &dictionary, &mut chip)
             }
@@ -88,8 +94,8 @@ mod reading {
         args: &Args,
         bench: &Bench,
         entry: &Entry,
-        image: &std::path::Path,
-    ) -> anyhow::Result<Rp2040> {
+        (board, image): (Board, &Path),
+    ) -> anyhow::Result<Machine> {
         let scenario = args.scenario.resolve_with(&overrides(bench))?;
         let data = fleet::load_data(&scenario)?;
         let shards = shards(&scenario, &data, |client| bench.key_of(client))?;
@@ -97,7 +103,7 @@ mod reading {
         let path = std::env::temp_dir().join(name);
         std::fs::write(&path, &shards[entry.id as usize])
             .with_context(|| format!("cannot write {}", path.display()))?;
-        let machine = Rp2040::start(image, Some(&path));
+        let machine = Machine::start_image(board, image, Some(&path));
         // The emulator says that it is ready after it has read the file.
         let _ = std::fs::remove_file(path);
         Ok(machine?)
@@ -106,7 +112,7 @@ mod reading {
     fn follow(
         args: &Args,
         dictionary: &Dictionary,
-        memory: &mut impl Memory,
+        memory: &mut dyn Memory,
     ) -> anyhow::Result<ExitCode> {
         let channel = UpChannel::at(dictionary.block());
         let mut stream = dictionary.lines();

@@ -138,10 +138,10 @@ pub fn start_machine(
     shard: &[u8],
     folder: &Path,
 ) -> Result<Option<Machine>, SetupError> {
-    let Some(board) = entry.chip.and_then(|chip| chip.emulator()) else {
+    let Some(board) = entry.emulated() else {
         return Ok(None);
     };
-    check_room(board.board(), shard).map_err(|source| SetupError::Room {
+    check_room(board, shard).map_err(|source| SetupError::Room {
         name: entry.name.clone(),
         source,
     })?;
@@ -241,7 +241,7 @@ fn shard_crc(shard: &[u8]) -> Option<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fleet::file::Chip;
+    use crate::device::Board;
 
     #[test]
     fn an_emulated_board_is_not_started_with_more_samples_than_it_takes() {
@@ -254,8 +254,8 @@ mod tests {
             key: None,
         };
         let shard = image(&samples).unwrap();
-        let chip = Some(Chip::Rp2040);
-        let entry = Entry::new("pico".to_owned(), 0, LinkKind::Emulated, chip);
+        let board = Some(Board::Rp2040);
+        let entry = Entry::new("pico".to_owned(), 0, LinkKind::Emulated, board);
         let nowhere = Path::new("/nowhere");
         let refused = start_machine(&entry, &shard, nowhere).unwrap_err();
         let words = refused.to_string();

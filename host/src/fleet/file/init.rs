@@ -3,15 +3,9 @@
 use tokio_serial::SerialPortInfo;
 
 use super::Bench;
-use super::entry::{Chip, Entry, LinkKind, SecretKey};
+use super::entry::{Entry, LinkKind, SecretKey};
+use crate::device::Board;
 use crate::station::link::serial::usb;
-
-/// USB vendor and product of our own client on a Pico, as in `firmware/src/board/rp2040/usb.rs`.
-const OUR_PICO: (u16, u16) = (0x1209, 0x0001);
-/// USB vendor of the Raspberry Pi.
-const RASPBERRY_PI: u16 = 0x2E8A;
-/// USB vendor of ST.
-const ST: u16 = 0x0483;
 
 /// Lists every USB serial port as a client, with a fresh key each.
 ///
@@ -21,14 +15,11 @@ pub fn from_ports(ports: &[SerialPortInfo]) -> Result<Bench, getrandom::Error> {
     let mut bench = Bench::default();
     let usb_ports = ports.iter().filter_map(|port| Some((port, usb(port)?)));
     for (id, (port, usb)) in (0..).zip(usb_ports) {
-        let (stem, chip) = match (usb.vid, usb.pid) {
-            OUR_PICO | (RASPBERRY_PI, _) => ("pico", Some(Chip::Rp2040)),
-            (ST, _) => ("nucleo", Some(Chip::Stm32l4r5)),
-            _ => ("board", None),
-        };
+        let board = Board::of_usb(usb.vid, usb.pid);
+        let stem = board.map_or("board", |board| board.row().nickname);
         let mut key = [0; 32];
         getrandom::fill(&mut key)?;
-        let mut entry = Entry::new(format!("{stem}-{id}"), id, LinkKind::Serial, chip);
+        let mut entry = Entry::new(format!("{stem}-{id}"), id, LinkKind::Serial, board);
         entry.usb_serial.clone_from(&usb.serial_number);
         let shared = |other: &SerialPortInfo| {
             crate::station::link::serial::usb(other)
@@ -46,11 +37,11 @@ pub fn from_ports(ports: &[SerialPortInfo]) -> Result<Bench, getrandom::Error> {
 /// What to write where nothing is plugged in: a bench that runs anyway.
 #[must_use]
 pub fn template() -> Bench {
-    let entry = |name: &str, id, link, chip| Entry::new(name.to_owned(), id, link, chip);
+    let entry = |name: &str, id, link, board| Entry::new(name.to_owned(), id, link, board);
     Bench {
         clients: vec![
-            entry("pico-0", 0, LinkKind::Emulated, Some(Chip::Rp2040)),
-            entry("m4-1", 1, LinkKind::Emulated, Some(Chip::M4)),
+            entry("pico-0", 0, LinkKind::Emulated, Some(Board::Rp2040)),
+            entry("m4-1", 1, LinkKind::Emulated, Some(Board::M4)),
             entry("simulated-2", 2, LinkKind::Simulated, None),
         ],
     }
@@ -60,6 +51,13 @@ pub fn template() -> Bench {
 mod tests {
     use super::*;
     use tokio_serial::{SerialPortType, UsbPortInfo};
+
+    /// USB vendor and product of our own client on a Pico.
+    const OUR_PICO: (u16, u16) = (0x1209, 0x0001);
+    /// USB vendor of the Raspberry Pi.
+    const RASPBERRY_PI: u16 = 0x2E8A;
+    /// USB vendor of ST.
+    const ST: u16 = 0x0483;
 
     fn port(name: &str, vid: u16, number: Option<&str>) -> SerialPortInfo {
         SerialPortInfo {

@@ -15,9 +15,9 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use toml::Spanned;
 
-use crate::device::emulator::image::EmulatedBoard;
+use crate::device::Board;
 use check::Checked;
-pub use entry::{Chip, Entry, LinkKind, SecretKey};
+pub use entry::{Entry, LinkKind, SecretKey};
 pub use error::BenchError;
 pub use init::{from_ports, template};
 pub use private::write_private;
@@ -41,11 +41,11 @@ struct Listed {
 impl Bench {
     /// Returns the boards to emulate.
     #[must_use]
-    pub fn emulated(&self) -> Vec<EmulatedBoard> {
+    pub fn emulated(&self) -> Vec<Board> {
         let clients = self.clients.iter();
         clients
             .filter(|entry| entry.link == LinkKind::Emulated)
-            .filter_map(|entry| entry.chip?.emulator())
+            .filter_map(Entry::emulated)
             .collect()
     }
 

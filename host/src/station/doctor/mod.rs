@@ -255,7 +255,7 @@ fn shard_finding(entry: &Entry, hello: &Hello, shard: &[u8]) -> Finding {
                     let seen = format!("{seen}; this scenario's has {:08x}", header.crc);
                     Finding::bad(entry, CHECK, seen, fix)
                 }
-                _ => match entry.chip.map(|chip| check_room(chip.board(), shard)) {
+                _ => match entry.board.map(|board| check_room(board, shard)) {
                     Some(Err(fix)) => Finding::bad(entry, CHECK, seen, fix.to_string()),
                     _ => Finding::good(entry, CHECK, seen),
                 },
