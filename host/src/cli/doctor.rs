@@ -1,21 +1,20 @@
-//! `gleaner doctor`: says what is wrong with a bench and how to mend it.
+//! `gleaner doctor`: says what is wrong with a fleet and how to fix it.
 
-use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
+use super::fleet::FleetArgs;
 use super::scenario::ScenarioArgs;
 use gleaner_host::fleet;
-use gleaner_host::fleet::file::Bench;
+use gleaner_host::fleet::file::FleetFile;
 use gleaner_host::station::doctor::{Care, examine};
 use gleaner_host::station::setup::overrides;
 
-/// Which bench, and how thorough to be.
+/// Which fleet, and how thorough to be.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The bench to examine.
-    #[arg(long, value_name = "FILE", default_value = "bench.toml")]
-    bench: PathBuf,
+    #[command(flatten)]
+    fleet: FleetArgs,
     #[command(flatten)]
     scenario: ScenarioArgs,
     /// Bytes sent to every board and back; 0 leaves the echo out.
@@ -26,17 +25,17 @@ pub struct Args {
     patience_s: u64,
 }
 
-/// Runs `gleaner doctor`; exit code 1 means that something needs mending.
+/// Runs `gleaner doctor`; exit code 1 means that something needs fixing.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    let bench = Bench::read(&args.bench)?;
-    let scenario = args.scenario.resolve_with(&overrides(&bench))?;
+    let fleet = FleetFile::read(&args.fleet.to_read())?;
+    let scenario = args.scenario.resolve_with(&overrides(&fleet))?;
     let data = fleet::load_data(&scenario)?;
     let care = Care {
         patience: Duration::from_secs(args.patience_s),
         echo_bytes: args.echo_bytes,
     };
     let folder = std::env::temp_dir().join(format!("gleaner-doctor-{}", std::process::id()));
-    let diagnosis = examine(&bench, &scenario, &data, care, &folder);
+    let diagnosis = examine(&fleet, &scenario, &data, care, &folder);
     // The folder holds shards of emulated boards; a leftover is harmless.
     let _ = std::fs::remove_dir_all(folder);
     let diagnosis = diagnosis?;

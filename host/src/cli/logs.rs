@@ -2,16 +2,16 @@
 
 use std::path::PathBuf;
 
+use super::fleet::FleetArgs;
 use super::scenario::ScenarioArgs;
 
 /// Which board.
 #[derive(Debug, clap::Args)]
 #[cfg_attr(not(feature = "probe"), allow(dead_code))]
 pub struct Args {
-    /// The bench that lists the board.
-    #[arg(long, value_name = "FILE", default_value = "bench.toml")]
-    bench: PathBuf,
-    /// The board, by its name in the bench; an emulated RP2040 is started for it.
+    #[command(flatten)]
+    fleet: FleetArgs,
+    /// The board, by its name in the fleet; an emulated RP2040 is started for it.
     #[arg(long, value_name = "NAME")]
     board: String,
     /// The ELF file that the board runs; by default the one that `gleaner flash --logs` builds.
@@ -50,7 +50,7 @@ mod reading {
     use gleaner_host::device::logs::{Dictionary, UpChannel};
     use gleaner_host::device::probe::{Attached, Lister};
     use gleaner_host::fleet;
-    use gleaner_host::fleet::file::{Bench, Entry, LinkKind};
+    use gleaner_host::fleet::file::{Entry, FleetFile, LinkKind};
     use gleaner_host::station::setup::{overrides, shards};
 
     /// Between two looks; the board's buffer holds 1,024 bytes, some fifty lines.
@@ -58,10 +58,11 @@ mod reading {
 
     /// Runs `gleaner logs`.
     pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
-        let bench = Bench::read(&args.bench)?;
-        let entry = bench.named(&args.board)?;
+        let file = args.fleet.to_read();
+        let fleet = FleetFile::read(&file)?;
+        let entry = fleet.named(&args.board)?;
         let board = entry.board.with_context(|| {
-            let (file, name) = (args.bench.display(), &entry.name);
+            let (file, name) = (file.display(), &entry.name);
             format!("{file}: client \"{name}\" names no chip")
         })?;
         let keeps_log = board.row().keeps_log;
@@ -73,7 +74,7 @@ mod reading {
         let dictionary = Dictionary::read(&image)?;
         match entry.link {
             LinkKind::Emulated if keeps_log => {
-                let mut machine = start(args, &bench, entry, (board, &image))?;
+                let mut machine = start(args, &fleet, entry, (board, &image))?;
                 eprintln!("{}: tcp {}", entry.name, machine.link());
                 let memory = machine.memory();
                 let memory = memory.context("the emulator does not show the board's memory")?;
@@ -92,13 +93,13 @@ mod reading {
     /// Starts the emulated board with its samples.
     fn start(
         args: &Args,
-        bench: &Bench,
+        fleet: &FleetFile,
         entry: &Entry,
         (board, image): (Board, &Path),
     ) -> anyhow::Result<Machine> {
-        let scenario = args.scenario.resolve_with(&overrides(bench))?;
+        let scenario = args.scenario.resolve_with(&overrides(fleet))?;
         let data = fleet::load_data(&scenario)?;
-        let shards = shards(&scenario, &data, |client| bench.key_of(client))?;
+        let shards = shards(&scenario, &data, |client| fleet.key_of(client))?;
         let name = format!("gleaner-logs-{}.bin", std::process::id());
         let path = std::env::temp_dir().join(name);
         std::fs::write(&path, &shards[entry.id as usize])

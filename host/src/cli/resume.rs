@@ -5,8 +5,8 @@ use std::process::ExitCode;
 
 use super::run::LineArgs;
 use super::simulate::{OutputArgs, carry_out, show};
+use gleaner_host::fleet::file::find_in;
 use gleaner_host::run::{RunDirectory, outcome_of, resume, scenario_of};
-use gleaner_host::station::execute::BENCH;
 
 /// Which run.
 #[derive(Debug, clap::Args)]
@@ -25,7 +25,7 @@ pub struct Args {
 /// Whatever is wrong with the run's files.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let directory = RunDirectory::new(&args.directory);
-    if directory.file(BENCH).is_file() && !directory.is_complete() {
+    if find_in(directory.path()).is_file() && !directory.is_complete() {
         return super::run::resume(&directory, args.line, args.output);
     }
     let scenario = scenario_of(&directory)?;

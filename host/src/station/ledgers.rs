@@ -5,10 +5,9 @@
 
 use std::collections::BTreeMap;
 
-use super::execute::BENCH;
 use super::journal::{self, EVENTS, Line};
 use super::news::What;
-use crate::fleet::file::Bench;
+use crate::fleet::file::{FleetFile, find_in};
 use crate::report::plot::number;
 use crate::report::table::Table;
 use crate::run::RunDirectory;
@@ -130,9 +129,9 @@ impl Ledgers {
     #[must_use]
     pub fn table_of(directory: &RunDirectory, cycles_per_sample: f64) -> Option<Table> {
         let ledgers = Self::of(&journal::read(&directory.file(EVENTS)).ok()?);
-        let bench = Bench::read(&directory.file(BENCH)).unwrap_or_default();
+        let fleet = FleetFile::read(&find_in(directory.path())).unwrap_or_default();
         let name = |client: u32| {
-            let entry = bench.clients.iter().find(|entry| entry.id == client);
+            let entry = fleet.clients.iter().find(|entry| entry.id == client);
             entry.map_or_else(|| client.to_string(), |entry| entry.name.clone())
         };
         (!ledgers.0.is_empty()).then(|| ledgers.table(name, cycles_per_sample))

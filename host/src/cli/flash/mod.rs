@@ -1,14 +1,15 @@
-//! `gleaner flash`: firmware and samples into the boards of a bench.
+//! `gleaner flash`: firmware and samples into the boards of a fleet.
 
 #[cfg(feature = "probe")]
 mod watch;
 
 use std::collections::{HashMap, hash_map};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, bail, ensure};
 
+use super::fleet::FleetArgs;
 use super::scenario::ScenarioArgs;
 use gleaner_host::device::board::{self, Board};
 use gleaner_host::device::flash::drive::{BootDrive, DriveError};
@@ -17,20 +18,19 @@ use gleaner_host::device::flash::{program, shard_part};
 use gleaner_host::device::image::Program;
 use gleaner_host::device::row::Uf2Drive;
 use gleaner_host::fleet;
-use gleaner_host::fleet::file::{Bench, Entry, LinkKind};
+use gleaner_host::fleet::file::{Entry, FleetFile, LinkKind};
 use gleaner_host::station::setup::{overrides, shards};
 
 /// Which boards, with what.
 #[derive(Debug, clap::Args)]
 #[command(group = clap::ArgGroup::new("which").required(true))]
 pub struct Args {
-    /// The bench that lists the boards.
-    #[arg(long, value_name = "FILE", default_value = "bench.toml")]
-    bench: PathBuf,
-    /// The board to flash, by its name in the bench.
+    #[command(flatten)]
+    fleet: FleetArgs,
+    /// The board to flash, by its name in the fleet.
     #[arg(long, value_name = "NAME", group = "which")]
     board: Option<String>,
-    /// Flash every board of the bench.
+    /// Flash every board of the fleet.
     #[arg(long, group = "which")]
     all: bool,
     /// An ELF file to flash; by default the client of this revision is built.
@@ -55,9 +55,10 @@ struct FlashTask<'a> {
 
 /// Runs `gleaner flash`; exit code 1 means that a board was not flashed.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    let bench = Bench::read(&args.bench)?;
-    let chosen = chosen(args, &bench)?;
-    let tasks = prepare(args, &bench, &chosen)?;
+    let file = args.fleet.to_read();
+    let fleet = FleetFile::read(&file)?;
+    let chosen = chosen(args, &file, &fleet)?;
+    let tasks = prepare(args, &fleet, &chosen)?;
     let mut code = ExitCode::SUCCESS;
     for task in &tasks {
         if let Err(error) = flash(args, task, &tasks) {
@@ -69,19 +70,23 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
 }
 
 /// Returns the clients to flash with their boards.
-fn chosen<'a>(args: &Args, bench: &'a Bench) -> anyhow::Result<Vec<(&'a Entry, Board)>> {
+fn chosen<'a>(
+    args: &Args,
+    file: &Path,
+    fleet: &'a FleetFile,
+) -> anyhow::Result<Vec<(&'a Entry, Board)>> {
     let is_board = |entry: &&Entry| {
         matches!(entry.link, LinkKind::Serial | LinkKind::Tcp)
             && entry.board.is_none_or(Board::is_flashable)
     };
     let entries: Vec<&Entry> = match &args.board {
-        Some(name) => vec![bench.named(name)?],
-        None => bench.clients.iter().filter(is_board).collect(),
+        Some(name) => vec![fleet.named(name)?],
+        None => fleet.clients.iter().filter(is_board).collect(),
     };
     ensure!(
         !entries.is_empty(),
         "{}: no client is a board that can be flashed",
-        args.bench.display()
+        file.display()
     );
     let with_board = |entry: &'a Entry| {
         ensure!(
@@ -93,7 +98,7 @@ fn chosen<'a>(args: &Args, bench: &'a Bench) -> anyhow::Result<Vec<(&'a Entry, B
             let chips = Board::flashable().map(|board| format!("chip = \"{board}\""));
             format!(
                 "{}: client \"{}\" names no chip; add {}",
-                args.bench.display(),
+                file.display(),
                 entry.name,
                 board::list(chips, "or")
             )
@@ -106,7 +111,7 @@ fn chosen<'a>(args: &Args, bench: &'a Bench) -> anyhow::Result<Vec<(&'a Entry, B
 /// Builds or reads the firmware, makes the shards, and checks that they fit their boards.
 fn prepare<'a>(
     args: &Args,
-    bench: &Bench,
+    fleet: &FleetFile,
     chosen: &[(&'a Entry, Board)],
 ) -> anyhow::Result<Vec<FlashTask<'a>>> {
     let mut images: HashMap<Board, Part> = HashMap::new();
@@ -115,9 +120,9 @@ fn prepare<'a>(
             image.insert(firmware(args, board)?);
         }
     }
-    let scenario = args.scenario.resolve_with(&overrides(bench))?;
+    let scenario = args.scenario.resolve_with(&overrides(fleet))?;
     let data = fleet::load_data(&scenario)?;
-    let mut shards = shards(&scenario, &data, |client| bench.key_of(client))?;
+    let mut shards = shards(&scenario, &data, |client| fleet.key_of(client))?;
     let task = |&(entry, board): &(&'a Entry, Board)| {
         let shard = std::mem::take(&mut shards[entry.id as usize]);
         let parts = vec![images[&board].clone(), shard_part(board, shard)?];
@@ -174,7 +179,7 @@ fn flash(args: &Args, task: &FlashTask<'_>, all: &[FlashTask<'_>]) -> anyhow::Re
     match BootDrive::find(kind) {
         Ok(drive) if candidates == 1 => copy(&drive, kind, task),
         Ok(drive) => bail!(
-            "a {} is in boot mode at {}, but {candidates} of the bench could be the one; flash \
+            "a {} is in boot mode at {}, but {candidates} of the fleet could be the one; flash \
              them one by one with --board",
             kind.product,
             drive.path().display()

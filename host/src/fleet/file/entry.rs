@@ -1,4 +1,4 @@
-//! One client of a bench.
+//! One client of a fleet.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -7,9 +7,8 @@ use gleaner_shared::wire::Key;
 use gleaner_shared::wire::link::Timing;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use super::address::{Place, SerialAddress};
 use crate::device::board::{self, Board};
-use crate::station::link::Place;
-use crate::station::link::serial::SerialAddress;
 
 /// Emulators run many times slower than boards: waits on their lines are this much longer.
 const EMULATION_PATIENCE: u64 = 12;

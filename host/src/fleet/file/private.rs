@@ -1,4 +1,4 @@
-//! Writing a bench, which holds keys.
+//! Writing the list of a fleet, which holds keys.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
@@ -26,7 +26,7 @@ mod tests {
 
     #[test]
     fn nobody_else_may_read_the_keys() {
-        let path = std::env::temp_dir().join(format!("gleaner-bench-{}.toml", std::process::id()));
+        let path = std::env::temp_dir().join(format!("gleaner-fleet-{}.toml", std::process::id()));
         write_private(&path, "key").unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), "key");
         let mode = fs::metadata(&path).unwrap().permissions().mode();

@@ -19,7 +19,7 @@ fn examine(entry: &Entry, selector: &str) -> Finding {
 
     let Some(board) = entry.board else {
         let chips = Board::flashable().map(|board| format!("chip = \"{board}\""));
-        let fix = format!("add {} to bench.toml", board::list(chips, "or"));
+        let fix = format!("add {} to fleet.toml", board::list(chips, "or"));
         return Finding::bad(entry, CHECK, "its chip is not named", fix);
     };
     match Attached::to(&Lister::new(), Some(selector), board) {
@@ -28,7 +28,7 @@ fn examine(entry: &Entry, selector: &str) -> Finding {
             Finding::good(entry, CHECK, seen)
         }
         Err(error) => {
-            let fix = "mend that, or take `probe` out of bench.toml if the board has none";
+            let fix = "mend that, or take `probe` out of fleet.toml if the board has none";
             Finding::bad(entry, CHECK, error.to_string(), fix)
         }
     }
