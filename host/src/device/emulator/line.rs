@@ -24,7 +24,7 @@ pub(super) enum Line {
     Lockstep(LockstepLine),
     /// A board whose time is the wall's.
     Socket {
-        /// The line.
+        /// Its UART.
         line: SocketLine,
         /// The board, which ends when it is dropped.
         _board: Qemu,

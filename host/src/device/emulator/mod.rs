@@ -24,7 +24,7 @@ pub enum EmulatorError {
     /// A program or package is not installed.
     #[error("{what} is missing: {fix}")]
     Missing {
-        /// What.
+        /// What is missing.
         what: String,
         /// What to type.
         fix: String,
@@ -35,7 +35,7 @@ pub enum EmulatorError {
         board::list(Board::emulated(), "and")
     )]
     NotEmulated {
-        /// The board.
+        /// The board that was to be started.
         board: Board,
     },
     /// The image could not be built.

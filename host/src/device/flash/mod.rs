@@ -22,9 +22,9 @@ use target::Part;
     board.row().most_samples
 )]
 pub struct ShardTooLarge {
-    /// The board.
+    /// The board it was meant for.
     pub board: Board,
-    /// The client.
+    /// The number of the client whose shard it is.
     pub client: u32,
     /// Samples of its shard.
     pub samples: u32,

@@ -21,7 +21,7 @@ pub enum ProgramError {
     /// The file cannot be read.
     #[error("{}: {source}; `cargo {alias}` builds the client", path.display())]
     File {
-        /// The file.
+        /// The program's file.
         path: PathBuf,
         /// What the system said.
         source: std::io::Error,
@@ -31,7 +31,7 @@ pub enum ProgramError {
     /// It is not a program for a microcontroller.
     #[error("{}: {what}; `cargo {alias}` builds the client", path.display())]
     Format {
-        /// The file.
+        /// The program's file.
         path: PathBuf,
         /// What is wrong.
         what: &'static str,
@@ -47,7 +47,7 @@ pub enum ProgramError {
         Hex(board.program_flash().end)
     )]
     WrongMemory {
-        /// The file.
+        /// The program's file.
         path: PathBuf,
         /// The board it should fit.
         board: Board,
@@ -66,7 +66,7 @@ pub enum ProgramError {
         board.row().core.title
     )]
     WrongCore {
-        /// The file.
+        /// The program's file.
         path: PathBuf,
         /// The board it should fit.
         board: Board,

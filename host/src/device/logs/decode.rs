@@ -13,7 +13,7 @@ pub enum LogError {
     /// The file cannot be read.
     #[error("{}: {source}", path.display())]
     File {
-        /// The file.
+        /// The program that should explain the log.
         path: PathBuf,
         /// What the system said.
         source: std::io::Error,
@@ -21,7 +21,7 @@ pub enum LogError {
     /// It is no such file.
     #[error("{}: {what}", path.display())]
     Format {
-        /// The file.
+        /// The program that should explain the log.
         path: PathBuf,
         /// What is wrong.
         what: String,
@@ -32,7 +32,7 @@ pub enum LogError {
         path.display()
     )]
     Silent {
-        /// The file.
+        /// The program that should explain the log.
         path: PathBuf,
     },
 }
@@ -142,7 +142,7 @@ pub struct Line {
     pub time: Option<String>,
     /// How grave.
     pub level: Option<String>,
-    /// What.
+    /// What it says.
     pub message: String,
     /// Where in the source.
     pub location: Option<String>,

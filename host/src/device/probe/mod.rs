@@ -50,13 +50,13 @@ pub enum ProbeError {
          https://probe.rs/docs/getting-started/probe-setup and plug it in again"
     )]
     Denied {
-        /// The probe.
+        /// The probe's name and numbers.
         probe: String,
     },
     /// It is there but does not open.
     #[error("{probe} does not open: {fault}; end other programs that use it or plug it in again")]
     Busy {
-        /// The probe.
+        /// The probe's name and numbers.
         probe: String,
         /// What went wrong.
         fault: Fault,
@@ -67,7 +67,7 @@ pub enum ProbeError {
          GND are wired, and `chip` in fleet.toml"
     )]
     Silent {
-        /// The probe.
+        /// The probe's name and numbers.
         probe: String,
         /// The board that `fleet.toml` says it is.
         board: Board,
@@ -80,7 +80,7 @@ pub enum ProbeError {
          fleet.toml, or the wiring"
     )]
     WrongChip {
-        /// The probe.
+        /// The probe's name and numbers.
         probe: String,
         /// The board that `fleet.toml` says it is.
         expected: Board,

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 /// The file's name where nobody chose another, and in the directory of a run.
 pub const FILE_NAME: &str = "fleet.toml";
-/// Its name before version 0.2, under which it is still found; to go with the version after.
+/// Its name before, under which it is found for one version more.
 pub const OLD_FILE_NAME: &str = "bench.toml";
 
 /// Returns where the file of a folder is, or should be: under its old name only if no file has
