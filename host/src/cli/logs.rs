@@ -43,7 +43,7 @@ mod reading {
     use anyhow::{Context, bail};
 
     use super::Args;
-    use gleaner_host::device::Board;
+    use gleaner_host::device::board::{self, Board};
     use gleaner_host::device::emulator::machine::Machine;
     use gleaner_host::device::flash::target::Memory;
     use gleaner_host::device::image::Program;
@@ -69,7 +69,11 @@ mod reading {
         let image = match &args.firmware {
             Some(path) => path.clone(),
             None if keeps_log => board.ensure(Program::LoggingClient)?,
-            None => bail!("an {board} keeps no log; use an rp2040 or a board"),
+            None => {
+                let others = Board::emulated().filter(|board| board.row().keeps_log);
+                let others = board::list(others, "or");
+                bail!("an {board} keeps no log; use an {others} or a board")
+            }
         };
         let dictionary = Dictionary::read(&image)?;
         match entry.link {

@@ -125,8 +125,11 @@ fn the_emulated_chip_has_no_debug_port() {
 #[test]
 fn the_library_knows_our_chips_and_their_flash() {
     let registry = Registry::from_builtin_families();
-    for board in Board::flashable() {
-        let target = registry.get_target_by_name(board.row().debug_port.unwrap().target);
+    for board in Board::all() {
+        let Some(port) = board.row().debug_port else {
+            continue;
+        };
+        let target = registry.get_target_by_name(port.target);
         let mut loader = target.unwrap().flash_loader();
         for flash in [board.program_flash(), board.shard_flash()] {
             let bytes = vec![0; flash.len()];

@@ -69,14 +69,15 @@ fn a_missing_file_says_what_builds_it() {
 /// The images of this revision, where they were built; under `CI=true` they must have been.
 #[test]
 fn each_image_fits_its_own_chip_and_no_other() {
-    for own in Board::all() {
+    let boards = [Board::Rp2040, Board::Stm32l4r5, Board::M4];
+    for own in boards {
         let path = own.image(Program::Client);
         if !path.is_file() {
             assert!(!is_strict(), "{} is missing", path.display());
             eprintln!("\n*** SKIPPED: {} is not built ***\n", path.display());
             continue;
         }
-        for board in Board::all() {
+        for board in boards {
             let fits = read(&path, board);
             assert_eq!(fits.is_ok(), board == own, "{own} on {board}: {fits:?}");
         }
