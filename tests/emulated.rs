@@ -4,7 +4,7 @@
 //! Under `CI=true` a missing emulator or image is a failure; elsewhere the test says what to
 //! install and passes.
 
-use gleaner_host::device::emulator::image::Program;
+use gleaner_host::device::image::Program;
 use gleaner_shared::mlp::selftest::small_nets;
 use gleaner_shared::units::Micros;
 use gleaner_shared::wire::link::Event;
@@ -142,7 +142,7 @@ fn transfers_to_and_from_an_rp2040_come_near_the_speed_of_the_wire() {
     station.connect();
     station.provision(generous(CLIENT, SEED));
     // What reached the chip before its UART was up is lost, as on a board.
-    let lost = station.wire.last().stat.lost_bytes;
+    let lost = station.wire.stat().lost_bytes;
 
     let begin = station.wire.now();
     let offer = station.deliver(Payload::Model, 0, &exact(&initial(SEED)));
@@ -162,7 +162,7 @@ fn transfers_to_and_from_an_rp2040_come_near_the_speed_of_the_wire() {
     });
     let took = station.wire.now().saturating_sub(begin.unwrap());
     near_the_wire("upload", &offer.unwrap(), took);
-    assert_eq!(station.wire.last().stat.lost_bytes, lost);
+    assert_eq!(station.wire.stat().lost_bytes, lost);
 }
 
 /// Ten bits a byte at 921,600 baud are the least a transfer takes.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use gleaner_host::fleet;
-use gleaner_host::fleet::file::{Bench, SecretKey};
+use gleaner_host::fleet::file::{FleetFile, SecretKey};
 use gleaner_host::station::board::{Identity, Standing};
 use gleaner_host::station::doctor::{Care, Diagnosis, examine};
 use gleaner_host::station::link::Endpoint;
@@ -14,22 +14,22 @@ use gleaner_shared::units::PicoJoules;
 use gleaner_tests::folder::Folder;
 use gleaner_tests::mixed;
 
-fn diagnose(change: impl FnOnce(&mut Bench)) -> Diagnosis {
+fn diagnose(change: impl FnOnce(&mut FleetFile)) -> Diagnosis {
     let scenario = mixed::scenario("cre", 1);
     let data = fleet::load_data(&scenario).unwrap();
-    let (mut bench, _boards) = mixed::bench(&scenario, &data);
-    change(&mut bench);
+    let (mut fleet, _boards) = mixed::fleet_file(&scenario, &data);
+    change(&mut fleet);
     let care = Care {
         patience: Duration::from_secs(20),
         // More than twice what a board takes at once.
         echo_bytes: 200_000,
     };
     let folder = Folder::new("doctor");
-    examine(&bench, &scenario, &data, care, folder.run().path()).unwrap()
+    examine(&fleet, &scenario, &data, care, folder.run().path()).unwrap()
 }
 
 #[test]
-fn a_healthy_bench_has_nothing_to_mend() {
+fn a_healthy_fleet_has_nothing_to_mend() {
     let diagnosis = diagnose(|_| {});
     assert!(diagnosis.is_healthy(), "{diagnosis}");
     let text = diagnosis.to_string();
@@ -46,11 +46,11 @@ fn a_healthy_bench_has_nothing_to_mend() {
 
 #[test]
 fn every_ailment_is_named_with_its_cure() {
-    let diagnosis = diagnose(|bench| {
-        bench.clients[0].key = Some(SecretKey([77; 32]));
+    let diagnosis = diagnose(|fleet| {
+        fleet.clients[0].key = Some(SecretKey([77; 32]));
         // Client 1's board sits where client 3 is expected, and nobody where client 1 is.
         let nobody = Some("127.0.0.1:1".to_owned());
-        bench.clients[3].address = std::mem::replace(&mut bench.clients[1].address, nobody);
+        fleet.clients[3].address = std::mem::replace(&mut fleet.clients[1].address, nobody);
     });
     assert!(!diagnosis.is_healthy());
     let ailing: Vec<(&str, &str)> = diagnosis
@@ -80,8 +80,8 @@ fn every_ailment_is_named_with_its_cure() {
 async fn an_echo_comes_back_over_a_line_that_is_cut() {
     let scenario = mixed::scenario("cre", 1);
     let data = fleet::load_data(&scenario).unwrap();
-    let (bench, _boards) = mixed::bench(&scenario, &data);
-    let entry = &bench.clients[1];
+    let (fleet, _boards) = mixed::fleet_file(&scenario, &data);
+    let entry = &fleet.clients[1];
     let counters = Arc::new(FaultCounters::default());
     let faults = Faults {
         cut: 0.02,

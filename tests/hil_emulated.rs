@@ -5,9 +5,10 @@
 
 use std::time::Duration;
 
-use gleaner_host::device::emulator::image::EmulatedBoard;
+use gleaner_host::device::Board;
+use gleaner_host::device::image::Program;
 use gleaner_host::fleet;
-use gleaner_host::fleet::file::{Bench, Chip, Entry, LinkKind};
+use gleaner_host::fleet::file::{Entry, FleetFile, LinkKind};
 use gleaner_host::run::{self, RunDirectory, Silent};
 use gleaner_host::scenario::{Override, Scenario, resolve};
 use gleaner_host::station::execute::{self, Audience};
@@ -36,25 +37,25 @@ fn scenario(rounds: i64) -> Scenario {
     resolve("paper-mlp", &overrides).unwrap()
 }
 
-fn bench() -> Bench {
+fn fleet() -> FleetFile {
     let kinds = [
-        (LinkKind::Emulated, Some(Chip::Rp2040)),
-        (LinkKind::Emulated, Some(Chip::Rp2040)),
-        (LinkKind::Emulated, Some(Chip::M4)),
-        (LinkKind::Emulated, Some(Chip::M4)),
+        (LinkKind::Emulated, Some(Board::Rp2040)),
+        (LinkKind::Emulated, Some(Board::Rp2040)),
+        (LinkKind::Emulated, Some(Board::M4)),
+        (LinkKind::Emulated, Some(Board::M4)),
         (LinkKind::Simulated, None),
         (LinkKind::Simulated, None),
     ];
     let entry = |(id, (link, chip))| Entry::new(format!("client-{id}"), id, link, chip);
-    Bench {
+    FleetFile {
         clients: (0..).zip(kinds).map(entry).collect(),
     }
 }
 
 #[test]
 fn two_picos_two_m4s_and_two_simulated_clients_equal_six_simulated_ones_to_the_bit() {
-    for board in EmulatedBoard::ALL {
-        if available(board.ensure_image()).is_none() {
+    for board in Board::emulated() {
+        if available(board.ensure(Program::Client)).is_none() {
             return;
         }
     }
@@ -76,7 +77,7 @@ fn two_picos_two_m4s_and_two_simulated_clients_equal_six_simulated_ones_to_the_b
     let directory = mixed.run();
     let finished = execute::run(
         &scenario,
-        &bench(),
+        &fleet(),
         &data,
         &directory,
         &options,

@@ -15,7 +15,7 @@ use gleaner_host::station::news::{News, What};
 use gleaner_host::station::setup::Options;
 use gleaner_shared::units::PicoJoules;
 use gleaner_tests::folder::Folder;
-use gleaner_tests::mixed::{bench, scenario};
+use gleaner_tests::mixed::{fleet_file, scenario};
 use gleaner_tests::served::{Button, Served};
 
 const OPTIONS: Options = Options {
@@ -33,7 +33,7 @@ const OPTIONS: Options = Options {
     threads: 1,
 };
 
-fn on_bench(
+fn on_fleet(
     scenario: &Scenario,
     folder: &Folder,
     options: &Options,
@@ -41,7 +41,7 @@ fn on_bench(
     listener: impl FnMut(&News, &[Button]) + Send + 'static,
 ) -> Finished {
     let data = fleet::load_data(scenario).unwrap();
-    let (bench, boards) = bench(scenario, &data);
+    let (fleet, boards) = fleet_file(scenario, &data);
     let buttons: Vec<Button> = boards.iter().map(Served::button).collect();
     let mut listener = listener;
     let audience = Audience {
@@ -49,7 +49,7 @@ fn on_bench(
         ..Audience::of(observer)
     };
     let directory = folder.run();
-    execute::run(scenario, &bench, &data, &directory, options, audience).unwrap()
+    execute::run(scenario, &fleet, &data, &directory, options, audience).unwrap()
 }
 
 fn simulated(scenario: &Scenario, folder: &Folder) -> run::Completed {
@@ -66,7 +66,7 @@ fn boards_and_simulated_clients_end_with_the_same_model_and_logs_as_simulated_on
             Folder::new(&format!("mixed-{scheduler}")),
             Folder::new(scheduler),
         );
-        let finished = on_bench(&scenario, &mixed, &OPTIONS, &mut Silent, |_, _| {});
+        let finished = on_fleet(&scenario, &mixed, &OPTIONS, &mut Silent, |_, _| {});
         let expected = simulated(&scenario, &alone);
         assert_eq!(
             finished.outcome.model_sha256, expected.model_sha256,
@@ -115,7 +115,7 @@ fn frame_loss_and_duplicates_change_no_bit_of_the_result() {
             },
             ..OPTIONS
         };
-        let finished = on_bench(&scenario, &folder, &options, &mut Silent, |_, _| {});
+        let finished = on_fleet(&scenario, &folder, &options, &mut Silent, |_, _| {});
         assert_eq!(finished.outcome.model_sha256, expected, "loss {loss}");
         let [_, lost, _, duplicated, _] = finished.faults.read();
         assert!(
@@ -131,7 +131,7 @@ fn boards_that_are_reset_and_switched_off_all_the_time_finish_with_the_same_mode
     let (folder, alone) = (Folder::new("resets"), Folder::new("no-resets"));
     let presses = Arc::new(Mutex::new(0u32));
     let pressed = Arc::clone(&presses);
-    let finished = on_bench(
+    let finished = on_fleet(
         &scenario,
         &folder,
         &OPTIONS,
@@ -190,7 +190,7 @@ fn a_board_that_never_comes_is_absent_with_a_reason_and_the_run_replays() {
     for (scheduler, first) in [("random", 1), ("cre", 0)] {
         let scenario = scenario(scheduler, 3);
         let data = fleet::load_data(&scenario).unwrap();
-        let (bench, mut boards) = bench(&scenario, &data);
+        let (fleet, mut boards) = fleet_file(&scenario, &data);
         // Nobody listens on the first board's port any more.
         boards.remove(0);
         let folder = Folder::new(&format!("absent-{scheduler}"));
@@ -201,7 +201,7 @@ fn a_board_that_never_comes_is_absent_with_a_reason_and_the_run_replays() {
         let directory = folder.run();
         let mut silent = Silent;
         let audience = Audience::of(&mut silent);
-        execute::run(&scenario, &bench, &data, &directory, &options, audience).unwrap();
+        execute::run(&scenario, &fleet, &data, &directory, &options, audience).unwrap();
         let absent = journal::read(&directory.file(EVENTS)).unwrap();
         let absent = absent.iter().find_map(|line| match line {
             Line::News { news, .. } => match &news.what {
@@ -244,14 +244,14 @@ fn a_run_that_died_goes_on_from_its_checkpoint_to_the_same_bits() {
     let (folder, alone) = (Folder::new("died"), Folder::new("lived"));
     let expected = simulated(&scenario, &alone).model_sha256;
     let data = fleet::load_data(&scenario).unwrap();
-    let (bench, _boards) = bench(&scenario, &data);
+    let (fleet, _boards) = fleet_file(&scenario, &data);
     let directory = folder.run();
     for stop in [2, 4] {
         let died = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
             let mut observer = StopAfter(stop);
             execute::run(
                 &scenario,
-                &bench,
+                &fleet,
                 &data,
                 &directory,
                 &OPTIONS,
@@ -262,7 +262,7 @@ fn a_run_that_died_goes_on_from_its_checkpoint_to_the_same_bits() {
     }
     let finished = execute::run(
         &scenario,
-        &bench,
+        &fleet,
         &data,
         &directory,
         &OPTIONS,
@@ -284,7 +284,7 @@ fn a_run_that_died_goes_on_from_its_checkpoint_to_the_same_bits() {
 fn a_run_that_died_before_its_first_round_can_be_started_all_the_same() {
     let scenario = scenario("random", 1);
     let data = fleet::load_data(&scenario).unwrap();
-    let (bench, _boards) = bench(&scenario, &data);
+    let (fleet, _boards) = fleet_file(&scenario, &data);
     let folder = Folder::new("died-early");
     let directory = folder.run();
     let path = directory.path();
@@ -293,14 +293,14 @@ fn a_run_that_died_before_its_first_round_can_be_started_all_the_same() {
     let mut stop = StopAfter(0);
     let run = |observer: &mut dyn Observer| {
         let audience = Audience::of(observer);
-        execute::run(&scenario, &bench, &data, &directory, &OPTIONS, audience)
+        execute::run(&scenario, &fleet, &data, &directory, &OPTIONS, audience)
     };
     let died = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| run(&mut stop)));
     assert!(died.is_err());
-    // And once more as if the bench had not been written either.
-    std::fs::remove_file(directory.file(execute::BENCH)).unwrap();
+    // And once more as if the list of the fleet had not been written either.
+    std::fs::remove_file(directory.file(fleet::file::FILE_NAME)).unwrap();
     run(&mut Silent).unwrap();
-    assert!(directory.is_complete() && directory.file(execute::BENCH).is_file());
+    assert!(directory.is_complete() && directory.file(fleet::file::FILE_NAME).is_file());
     std::fs::write(path.join("scenario.tmp"), "of another run").unwrap();
     assert!(!directory.is_vacant(), "a run is never written over");
 }
@@ -311,9 +311,9 @@ fn a_run_stopped_by_hand_in_the_middle_of_a_round_goes_on_to_the_same_bits() {
     let (folder, alone) = (Folder::new("stopped"), Folder::new("not-stopped"));
     let expected = simulated(&scenario, &alone).model_sha256;
     let data = fleet::load_data(&scenario).unwrap();
-    let (bench, _boards) = bench(&scenario, &data);
+    let (fleet, _boards) = fleet_file(&scenario, &data);
     let directory = folder.run();
-    let run = |audience| execute::run(&scenario, &bench, &data, &directory, &OPTIONS, audience);
+    let run = |audience| execute::run(&scenario, &fleet, &data, &directory, &OPTIONS, audience);
     let mut silent = Silent;
     let audience = Audience::of(&mut silent);
     let stop = audience.stop.clone();

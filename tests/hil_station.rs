@@ -6,8 +6,7 @@ use std::time::Duration;
 use gleaner_host::station::Handle;
 use gleaner_host::station::board::{Closing, Identity, Job, Limits, Outcome, Standing};
 use gleaner_host::station::link::faults::{FaultCounters, Faults};
-use gleaner_host::station::link::serial::SerialAddress;
-use gleaner_host::station::link::{Endpoint, Place, memory};
+use gleaner_host::station::link::{Endpoint, memory};
 use gleaner_host::station::news::What;
 use gleaner_host::station::told::{self, Hearer};
 use gleaner_shared::energy::CostModel;
@@ -85,7 +84,7 @@ fn start(endpoint: Endpoint) -> (Handle, Hearer) {
 /// Starts the task of client 3 and returns where its board is plugged in.
 fn plugged() -> (Handle, Hearer, memory::Plug) {
     let (socket, plug) = memory::socket();
-    let (board, heard) = start(Endpoint::new(Place::Memory(socket)));
+    let (board, heard) = start(Endpoint::in_memory(socket));
     (board, heard, plug)
 }
 
@@ -155,7 +154,7 @@ async fn loss_duplicates_and_flipped_bits_change_nothing_but_time() {
             seed,
             ..Faults::default()
         };
-        let endpoint = Endpoint::new(Place::Memory(socket));
+        let endpoint = Endpoint::in_memory(socket);
         let endpoint = endpoint.with_faults(faults, Arc::clone(&counters));
         let (board, _heard) = start(endpoint);
         let served = tokio::spawn(async move {
@@ -184,7 +183,7 @@ async fn a_line_that_is_cut_again_and_again_loses_no_round_and_doubles_none() {
         seed: 5,
         ..Faults::default()
     };
-    let endpoint = Endpoint::new(Place::Memory(socket));
+    let endpoint = Endpoint::in_memory(socket);
     let (board, mut heard) = start(endpoint.with_faults(faults, Arc::clone(&counters)));
     let served = tokio::spawn(async move {
         let mut client = Client::new(3, KEY, TIMING, BYTES);
@@ -354,6 +353,7 @@ async fn real_pace_takes_the_modelled_airtime() {
 #[cfg(unix)]
 mod pty {
     use super::*;
+    use gleaner_host::fleet::file::{Place, SerialAddress};
     use tokio_serial::{SerialPort, SerialStream};
 
     /// Opens a pair and returns the board's end and the path of the other.

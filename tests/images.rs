@@ -6,8 +6,8 @@
 use std::ops::Range;
 use std::path::PathBuf;
 
-use gleaner_host::device::emulator::image::is_strict;
-use gleaner_host::device::shard::Board;
+use gleaner_host::device::Board;
+use gleaner_host::device::image::is_strict;
 use object::{Object, ObjectSection, ObjectSegment, ObjectSymbol};
 
 /// A board and where its memories lie.
@@ -31,14 +31,14 @@ const MAPS: [Map; 3] = [
         ram: 0x2000_0000..0x2000_0000 + 264 * KB,
     },
     Map {
-        board: Board::Stm32,
+        board: Board::Stm32l4r5,
         triple: "thumbv7em-none-eabihf",
         vectors: 0x0800_0000,
         flash: 0x0800_0000..0x0806_0000,
         ram: 0x2000_0000..0x2000_0000 + 640 * KB,
     },
     Map {
-        board: Board::Emulated,
+        board: Board::M4,
         triple: "thumbv7em-none-eabihf",
         vectors: 0,
         flash: 0..0x0006_0000,
@@ -112,10 +112,10 @@ fn images_look_for_their_shard_where_the_host_puts_it() {
             .map(|symbol| symbol.address());
         assert_eq!(
             start,
-            Some(map.board.address().into()),
+            Some(map.board.row().shard_address.into()),
             "{}",
             map.board.name()
         );
-        assert_eq!(map.flash.end, u64::from(map.board.address()));
+        assert_eq!(map.flash.end, u64::from(map.board.row().shard_address));
     }
 }

@@ -166,7 +166,7 @@ fn different_keys_open_no_session() {
 }
 
 #[test]
-fn a_bench_of_ones_own_may_do_without_keys() {
+fn a_fleet_of_ones_own_may_do_without_keys() {
     let mut pair = Pair::new(Insecure, device(Key::PUBLIC, 1), CLEAN, 0);
     pair.run_until(MINUTE, connected).expect("a session");
 }

@@ -53,9 +53,9 @@ mod tests {
 
     #[test]
     fn every_cause_is_said_once() {
-        let quoted = anyhow::anyhow!("no such file").context("bench.toml: no such file");
-        assert_eq!(explain(&quoted), "bench.toml: no such file");
-        let plain = anyhow::anyhow!("no such file").context("cannot read bench.toml");
-        assert_eq!(explain(&plain), "cannot read bench.toml: no such file");
+        let quoted = anyhow::anyhow!("no such file").context("fleet.toml: no such file");
+        assert_eq!(explain(&quoted), "fleet.toml: no such file");
+        let plain = anyhow::anyhow!("no such file").context("cannot read fleet.toml");
+        assert_eq!(explain(&plain), "cannot read fleet.toml: no such file");
     }
 }

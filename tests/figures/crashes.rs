@@ -6,7 +6,7 @@ use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
 use gleaner_host::fleet;
-use gleaner_host::fleet::file::Bench;
+use gleaner_host::fleet::file::FleetFile;
 use gleaner_host::run::{self, RunDirectory, Silent};
 use gleaner_host::station::execute::{self, Audience};
 use gleaner_host::station::fleet::Pace;
@@ -47,7 +47,7 @@ pub fn run(args: &Args) -> bool {
 fn station(directory: &str) -> bool {
     let directory = RunDirectory::new(directory);
     let scenario = mixed::scenario("cre", 4);
-    let bench = Bench::read(&directory.path().with_extension("toml")).expect("a bench");
+    let fleet = FleetFile::read(&directory.path().with_extension("toml")).expect("a fleet");
     let data = fleet::load_data(&scenario).expect("data");
     let options = Options {
         pace: Pace::Fast,
@@ -57,7 +57,7 @@ fn station(directory: &str) -> bool {
     };
     execute::run(
         &scenario,
-        &bench,
+        &fleet,
         &data,
         &directory,
         &options,
@@ -89,9 +89,9 @@ fn kill_stations(args: &Args) -> bool {
     while kills < args.kills {
         let folder = Folder::new(&format!("crashes-{runs}"));
         let directory = folder.run();
-        let (bench, boards): (Bench, Vec<Served>) = mixed::bench(&scenario, &data);
+        let (fleet, boards): (FleetFile, Vec<Served>) = mixed::fleet_file(&scenario, &data);
         let file = directory.path().with_extension("toml");
-        std::fs::write(&file, bench.to_toml()).expect("a bench file");
+        std::fs::write(&file, fleet.to_toml()).expect("a fleet file");
         for _ in 0..args.per_run.min(args.kills - kills) {
             let mut child = start(&directory);
             let moment = typical.mul_f64(rng.uniform());

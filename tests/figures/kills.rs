@@ -9,9 +9,9 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use gleaner_host::device::emulator::image::EmulatedBoard;
+use gleaner_host::device::Board;
 use gleaner_host::fleet;
-use gleaner_host::fleet::file::{Bench, Entry, LinkKind};
+use gleaner_host::fleet::file::{Entry, FleetFile, LinkKind};
 use gleaner_host::round::Absence;
 use gleaner_host::run::{Observer, RunDirectory, read_rounds};
 use gleaner_host::station::execute::{self, Audience};
@@ -29,7 +29,7 @@ use gleaner_tests::served::{Button, Served};
 use gleaner_tests::{mixed, progress};
 use indicatif::ProgressBar;
 
-/// Boards of the bench; two more clients are simulated.
+/// Boards of the fleet; two more clients are simulated.
 const BOARDS: u32 = 4;
 /// Every so many kills one lasts longer than [`WALL_LIMIT`].
 const LONG_KILL: u32 = 8;
@@ -101,7 +101,7 @@ pub fn run(args: &Args) -> bool {
     let folder = Folder::new("kills");
     let images = Folder::new("kills-shards");
     std::fs::create_dir_all(images.run().path()).expect("a folder");
-    let mut bench = Bench::default();
+    let mut fleet = FleetFile::default();
     let (mut victims, mut served) = (Vec::new(), Vec::new());
     for (id, shard) in (0..).zip(shards) {
         let link = match id < BOARDS {
@@ -111,8 +111,8 @@ pub fn run(args: &Args) -> bool {
         let mut entry = Entry::new(format!("client-{id}"), id, link, None);
         if id < args.m4 + args.rp2040 && id < BOARDS {
             let kind = match id < args.m4 {
-                true => EmulatedBoard::M4,
-                false => EmulatedBoard::Rp2040,
+                true => Board::M4,
+                false => Board::Rp2040,
             };
             let file = images.run().file(&format!("client-{id}.bin"));
             std::fs::write(&file, shard).expect("a shard");
@@ -127,7 +127,7 @@ pub fn run(args: &Args) -> bool {
             victims.push(Victim::Thread(board.button()));
             served.push(board);
         }
-        bench.clients.push(entry);
+        fleet.clients.push(entry);
     }
     let options = Options {
         pace: Pace::Fast,
@@ -148,7 +148,7 @@ pub fn run(args: &Args) -> bool {
         ..Audience::of(&mut rounds)
     };
     let directory = folder.run();
-    let finished = execute::run(&scenario, &bench, &data, &directory, &options, audience);
+    let finished = execute::run(&scenario, &fleet, &data, &directory, &options, audience);
     scene.over.store(true, Ordering::Relaxed);
     killer.join().expect("the killer ends");
     rounds.bar.finish_and_clear();

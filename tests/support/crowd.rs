@@ -4,9 +4,10 @@ use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use gleaner_host::fleet::file::Place;
 use gleaner_host::station::Handle;
 use gleaner_host::station::board::{Identity, Job, Limits, Outcome, Standing};
-use gleaner_host::station::link::{Endpoint, Place};
+use gleaner_host::station::link::Endpoint;
 use gleaner_host::station::told;
 use gleaner_shared::energy::CostModel;
 use gleaner_shared::units::{Micros, NanoWatts, PicoJoules};

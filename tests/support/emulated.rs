@@ -3,10 +3,11 @@
 use std::io::Write;
 use std::path::Path;
 
+use gleaner_host::device::Board;
 use gleaner_host::device::emulator::EmulatorError;
-use gleaner_host::device::emulator::image::{EmulatedBoard, Program, is_strict};
 use gleaner_host::device::emulator::qemu::Qemu;
 use gleaner_host::device::emulator::rp2040::{Lockstep, Rp2040};
+use gleaner_host::device::image::{Program, is_strict};
 use tempfile::NamedTempFile;
 
 use crate::wire::{LockstepWire, TcpWire};
@@ -43,21 +44,22 @@ pub fn on_rp2040_usb(shard: Option<&[u8]>) -> Option<LockstepWire> {
 fn in_lockstep(
     program: Program,
     shard: Option<&[u8]>,
-    start: fn(&Path, Option<&Path>) -> Result<Lockstep, EmulatorError>,
+    start: fn(Board, &Path, Option<&Path>) -> Result<Lockstep, EmulatorError>,
 ) -> Option<LockstepWire> {
-    let image = available(EmulatedBoard::Rp2040.ensure(program))?;
+    let board = Board::Rp2040;
+    let image = available(board.ensure(program))?;
     let shard = shard.map(temporary_file);
     let path = shard.as_ref().map(NamedTempFile::path);
-    Some(LockstepWire::new(available(start(&image, path))?))
+    Some(LockstepWire::new(available(start(board, &image, path))?))
 }
 
 /// Starts an RP2040 whose UART is a TCP port, as `gleaner` uses it.
 #[must_use]
 pub fn on_rp2040_socket(shard: Option<&[u8]>) -> Option<TcpWire<impl FnMut() + use<>>> {
-    let image = available(EmulatedBoard::Rp2040.ensure(Program::Client))?;
+    let image = available(Board::Rp2040.ensure(Program::Client))?;
     let shard = shard.map(temporary_file);
     let path = shard.as_ref().map(NamedTempFile::path);
-    let mut board = available(Rp2040::start(&image, path))?;
+    let mut board = available(Rp2040::start(Board::Rp2040, &image, path))?;
     let link = board.link();
     Some(TcpWire::new(link, move || {
         board.reset().expect("the emulator runs");
@@ -67,10 +69,10 @@ pub fn on_rp2040_socket(shard: Option<&[u8]>) -> Option<TcpWire<impl FnMut() + u
 /// Starts a Cortex-M4 with this shard in its memory.
 #[must_use]
 pub fn on_m4(program: Program, shard: Option<&[u8]>) -> Option<TcpWire<impl FnMut() + use<>>> {
-    let image = available(EmulatedBoard::M4.ensure(program))?;
+    let image = available(Board::M4.ensure(program))?;
     let shard = shard.map(temporary_file);
     let path = shard.as_ref().map(NamedTempFile::path);
-    let mut board = available(Qemu::start(&image, path))?;
+    let mut board = available(Qemu::start(Board::M4, &image, path))?;
     let link = board.link();
     Some(TcpWire::new(link, move || {
         // The file is read again at every reset.

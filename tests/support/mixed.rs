@@ -1,6 +1,6 @@
-//! A small bench: four of the firmware's clients over TCP and two simulated ones.
+//! A small fleet: four of the firmware's clients over TCP and two simulated ones.
 
-use gleaner_host::fleet::file::{Bench, Entry, LinkKind, SecretKey};
+use gleaner_host::fleet::file::{Entry, FleetFile, LinkKind, SecretKey};
 use gleaner_host::scenario::{Override, Scenario, resolve};
 use gleaner_host::station::setup;
 use gleaner_learn::data::Dataset;
@@ -36,10 +36,10 @@ pub fn scenario(scheduler: &str, rounds: i64) -> Scenario {
 /// # Panics
 /// When the system has no ports to give.
 #[must_use]
-pub fn bench(scenario: &Scenario, data: &Dataset) -> (Bench, Vec<Served>) {
+pub fn fleet_file(scenario: &Scenario, data: &Dataset) -> (FleetFile, Vec<Served>) {
     let key = |client: u32| client.is_multiple_of(2).then_some([client as u8 + 1; 32]);
     let shards = setup::shards(scenario, data, key).unwrap();
-    let mut bench = Bench::default();
+    let mut fleet = FleetFile::default();
     let mut boards = Vec::new();
     for (id, shard) in (0..).zip(shards) {
         let link = if id < 4 {
@@ -54,7 +54,7 @@ pub fn bench(scenario: &Scenario, data: &Dataset) -> (Bench, Vec<Served>) {
             entry.key = key(id).map(SecretKey);
             boards.push(board);
         }
-        bench.clients.push(entry);
+        fleet.clients.push(entry);
     }
-    (Bench::parse(&bench.to_toml(), "test").unwrap(), boards)
+    (FleetFile::parse(&fleet.to_toml(), "test").unwrap(), boards)
 }

@@ -5,13 +5,13 @@ use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use gleaner_host::device::Board;
 use gleaner_host::device::emulator::EmulatorError;
-use gleaner_host::device::emulator::image::EmulatedBoard;
 use gleaner_host::device::emulator::machine::Machine;
 
 /// A board whose emulator can be killed.
 pub struct Mortal {
-    board: EmulatedBoard,
+    board: Board,
     shard: PathBuf,
     machine: Option<Machine>,
     address: SocketAddr,
@@ -27,7 +27,7 @@ impl Mortal {
     ///
     /// # Panics
     /// When the system has no port to give.
-    pub fn start(board: EmulatedBoard, shard: &Path) -> Result<Self, EmulatorError> {
+    pub fn start(board: Board, shard: &Path) -> Result<Self, EmulatorError> {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let address = listener.local_addr().expect("an address");
         let line = Arc::new(Mutex::new(None));

@@ -1,23 +1,22 @@
-//! `gleaner doctor`: says what is wrong with a bench and how to mend it.
+//! `gleaner doctor`: says what is wrong with a fleet and how to fix it.
 
-use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::Context;
 
+use super::fleet::FleetArgs;
 use super::scenario::ScenarioArgs;
 use gleaner_host::fleet;
-use gleaner_host::fleet::file::Bench;
+use gleaner_host::fleet::file::FleetFile;
 use gleaner_host::station::doctor::{Care, examine};
 use gleaner_host::station::setup::overrides;
 
-/// Which bench, and how thorough to be.
+/// Which fleet, and how thorough to be.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The bench to examine.
-    #[arg(long, value_name = "FILE", default_value = "bench.toml")]
-    bench: PathBuf,
+    #[command(flatten)]
+    fleet: FleetArgs,
     #[command(flatten)]
     scenario: ScenarioArgs,
     /// Bytes sent to every board and back; 0 leaves the echo out.
@@ -28,10 +27,10 @@ pub struct Args {
     patience_s: u64,
 }
 
-/// Runs `gleaner doctor`; exit code 1 means that something needs mending.
+/// Runs `gleaner doctor`; exit code 1 means that something needs fixing.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    let bench = Bench::read(&args.bench)?;
-    let scenario = args.scenario.resolve_with(&overrides(&bench))?;
+    let fleet = FleetFile::read(&args.fleet.to_read())?;
+    let scenario = args.scenario.resolve_with(&overrides(&fleet))?;
     let data = fleet::load_data(&scenario)?;
     let care = Care {
         patience: Duration::from_secs(args.patience_s),
@@ -39,7 +38,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     };
     // For the shards of emulated boards.
     let folder = tempfile::tempdir().context("no folder for temporary files")?;
-    let diagnosis = examine(&bench, &scenario, &data, care, folder.path())?;
+    let diagnosis = examine(&fleet, &scenario, &data, care, folder.path())?;
     print!("{diagnosis}");
     Ok(if diagnosis.is_healthy() {
         ExitCode::SUCCESS

@@ -1,20 +1,25 @@
-//! `gleaner emulate`: a bench of emulated boards, and rounds with them, on one machine.
+//! `gleaner emulate`: a fleet of emulated boards, and rounds with them, on one machine.
 
-use std::path::PathBuf;
 use std::process::ExitCode;
 use std::str::FromStr;
 
 use anyhow::Context;
 
-use super::run::{RoundArgs, on_bench};
+use super::board::emulated;
+use super::fleet::FleetArgs;
+use super::run::{RoundArgs, on_fleet};
+use gleaner_host::device::board::{self, Board};
 use gleaner_host::device::emulator::prepare::prepare;
 use gleaner_host::fleet;
-use gleaner_host::fleet::file::{Bench, Chip, Entry, LinkKind};
+use gleaner_host::fleet::file::{Entry, FleetFile, LinkKind};
 use gleaner_host::station::setup::{shards, start_machine};
 use gleaner_host::station::stop::Stop;
 
 /// How many boards of which kind.
 #[derive(Debug, clap::Args)]
+#[command(mut_arg("fleet", |arg| arg.help(
+    "Where to write the list of these boards [default: fleet.toml]"
+)))]
 pub struct Args {
     /// Boards to emulate, e.g. `rp2040:2,m4:2`.
     #[arg(long, value_name = "KIND:COUNT,...", default_value = "rp2040:1,m4:1")]
@@ -22,9 +27,8 @@ pub struct Args {
     /// Simulated clients beside them.
     #[arg(long, value_name = "N", default_value_t = 0)]
     simulated: u32,
-    /// Where to write the bench of these boards.
-    #[arg(long, value_name = "FILE", default_value = "bench.toml")]
-    bench: PathBuf,
+    #[command(flatten)]
+    fleet: FleetArgs,
     /// Run rounds with them at once instead of waiting for `gleaner run`.
     #[arg(long)]
     run: bool,
@@ -34,7 +38,7 @@ pub struct Args {
 
 /// Boards by kind.
 #[derive(Clone, Debug, PartialEq)]
-struct Crew(Vec<(Chip, u32)>);
+struct Crew(Vec<(Board, u32)>);
 
 impl FromStr for Crew {
     type Err = String;
@@ -43,13 +47,12 @@ impl FromStr for Crew {
         let group = |part: &str| {
             let wrong = || format!("\"{part}\" is no group of boards; write for example rp2040:2");
             let (kind, count) = part.split_once(':').unwrap_or((part, "1"));
-            let chip = match kind.trim() {
-                "rp2040" => Chip::Rp2040,
-                "m4" => Chip::M4,
-                _ => return Err(format!("{}; kinds are rp2040 and m4", wrong())),
-            };
+            let board = emulated(kind.trim()).ok_or_else(|| {
+                let kinds = board::list(Board::emulated(), "and");
+                format!("{}; kinds are {kinds}", wrong())
+            })?;
             let count = count.trim().parse().map_err(|_| wrong())?;
-            Ok((chip, count))
+            Ok((board, count))
         };
         text.split(',')
             .map(group)
@@ -59,21 +62,16 @@ impl FromStr for Crew {
 }
 
 impl Crew {
-    fn bench(&self, simulated: u32) -> Bench {
-        let kinds = self.0.iter().flat_map(|&(chip, count)| {
-            std::iter::repeat_n((LinkKind::Emulated, Some(chip)), count as usize)
+    fn fleet(&self, simulated: u32) -> FleetFile {
+        let kinds = self.0.iter().flat_map(|&(board, count)| {
+            std::iter::repeat_n((LinkKind::Emulated, Some(board)), count as usize)
         });
         let others = std::iter::repeat_n((LinkKind::Simulated, None), simulated as usize);
-        let entry = |(id, (link, chip)): (u32, (LinkKind, Option<Chip>))| {
-            let stem = match chip {
-                Some(Chip::Rp2040) => "pico",
-                Some(Chip::M4) => "m4",
-                Some(Chip::Stm32l4r5) => "nucleo",
-                None => "simulated",
-            };
-            Entry::new(format!("{stem}-{id}"), id, link, chip)
+        let entry = |(id, (link, board)): (u32, (LinkKind, Option<Board>))| {
+            let stem = board.map_or("simulated", |board| board.row().nickname);
+            Entry::new(format!("{stem}-{id}"), id, link, board)
         };
-        Bench {
+        FleetFile {
             clients: (0..).zip(kinds.chain(others)).map(entry).collect(),
         }
     }
@@ -81,29 +79,30 @@ impl Crew {
 
 /// Runs `gleaner emulate`.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    let bench = args.boards.bench(args.simulated);
-    anyhow::ensure!(!bench.clients.is_empty(), "there is nobody to emulate");
+    let fleet = args.boards.fleet(args.simulated);
+    anyhow::ensure!(!fleet.clients.is_empty(), "there is nobody to emulate");
     if args.run {
-        return on_bench(&bench, &args.rounds);
+        return on_fleet(&fleet, &args.rounds);
     }
-    serve(args, bench)
+    serve(args, fleet)
 }
 
 /// Starts the boards, writes their addresses and waits until standard input ends or somebody
 /// interrupts.
-fn serve(args: &Args, mut bench: Bench) -> anyhow::Result<ExitCode> {
+fn serve(args: &Args, mut fleet: FleetFile) -> anyhow::Result<ExitCode> {
+    let file = args.fleet.to_write();
     anyhow::ensure!(
-        !args.bench.exists(),
-        "{} exists; move it away or choose another --bench",
-        args.bench.display()
+        !file.exists(),
+        "{} exists; move it away or choose another --fleet",
+        file.display()
     );
-    let scenario = args.rounds.resolve(&bench)?;
+    let scenario = args.rounds.resolve(&fleet)?;
     let data = fleet::load_data(&scenario)?;
-    prepare(&bench.emulated())?;
+    prepare(&fleet.emulated())?;
     let images = shards(&scenario, &data, |_| None)?;
     let folder = tempfile::tempdir().context("no folder for temporary files")?;
     let mut machines = Vec::new();
-    for entry in &mut bench.clients {
+    for entry in &mut fleet.clients {
         let Some(machine) = start_machine(entry, &images[entry.id as usize], folder.path())? else {
             continue;
         };
@@ -112,13 +111,13 @@ fn serve(args: &Args, mut bench: Bench) -> anyhow::Result<ExitCode> {
         println!("{:<12} tcp {}", entry.name, machine.link());
         machines.push(machine);
     }
-    std::fs::write(&args.bench, bench.to_toml())
-        .with_context(|| format!("cannot write {}", args.bench.display()))?;
+    std::fs::write(&file, fleet.to_toml())
+        .with_context(|| format!("cannot write {}", file.display()))?;
     println!(
-        "\n{} is written; now type, with the same --preset, --seed and --set:\n  gleaner run --bench {}\n\
+        "\n{} is written; now type, with the same --preset, --seed and --set:\n  gleaner run --fleet {}\n\
          The boards run until standard input ends (Ctrl-D) or Ctrl-C.",
-        args.bench.display(),
-        args.bench.display()
+        file.display(),
+        file.display()
     );
     let stop = Stop::on_signals();
     let ended = stop.clone();
@@ -137,12 +136,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_crew_becomes_a_bench_of_numbered_clients() {
+    fn a_crew_becomes_a_fleet_of_numbered_clients() {
         let crew: Crew = "rp2040:2,m4".parse().unwrap();
-        let bench = crew.bench(1);
-        let names: Vec<&str> = bench.clients.iter().map(|it| it.name.as_str()).collect();
+        let fleet = crew.fleet(1);
+        let names: Vec<&str> = fleet.clients.iter().map(|it| it.name.as_str()).collect();
         assert_eq!(names, ["pico-0", "pico-1", "m4-2", "simulated-3"]);
-        assert!(Bench::parse(&bench.to_toml(), "crew").is_ok());
+        assert!(FleetFile::parse(&fleet.to_toml(), "crew").is_ok());
     }
 
     #[test]

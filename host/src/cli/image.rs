@@ -5,10 +5,12 @@ use std::process::ExitCode;
 
 use anyhow::{Context, ensure};
 
-use gleaner_host::device::firmware::Program;
-use gleaner_host::device::flash::program;
-use gleaner_host::device::shard::{Board, uf2};
-use gleaner_host::fleet::file::Chip;
+use gleaner_host::device::Board;
+use gleaner_host::device::flash::{program, uf2};
+use gleaner_host::device::image::Program;
+
+/// The board whose program it is.
+const BOARD: Board = Board::Rp2040;
 
 /// Which program, into which file.
 #[derive(Debug, clap::Args)]
@@ -32,10 +34,13 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     );
     let path = match &args.firmware {
         Some(path) => path.clone(),
-        None => Board::Rp2040.ensure(Program::Client)?,
+        None => BOARD.ensure(Program::Client)?,
     };
-    let part = program::read(&path, Chip::Rp2040)?;
-    std::fs::write(&args.out, uf2::for_rp2040(&[(part.address, &part.bytes)]))
+    let part = program::read(&path, BOARD)?;
+    let drive = BOARD.row().boot_drive;
+    let family = drive.context("the board takes no files")?.family;
+    let file = uf2::file(family, &[(part.address, &part.bytes)]);
+    std::fs::write(&args.out, file)
         .with_context(|| format!("cannot write {}", args.out.display()))?;
     println!(
         "{}: {part}; hold BOOTSEL while plugging the Pico in and copy the file to its drive",

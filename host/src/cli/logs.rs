@@ -2,16 +2,16 @@
 
 use std::path::PathBuf;
 
+use super::fleet::FleetArgs;
 use super::scenario::ScenarioArgs;
 
 /// Which board.
 #[derive(Debug, clap::Args)]
 #[cfg_attr(not(feature = "probe"), allow(dead_code))]
 pub struct Args {
-    /// The bench that lists the board.
-    #[arg(long, value_name = "FILE", default_value = "bench.toml")]
-    bench: PathBuf,
-    /// The board, by its name in the bench; an emulated RP2040 is started for it.
+    #[command(flatten)]
+    fleet: FleetArgs,
+    /// The board, by its name in the fleet; an emulated RP2040 is started for it.
     #[arg(long, value_name = "NAME")]
     board: String,
     /// The ELF file that the board runs; by default the one that `gleaner flash --logs` builds.
@@ -37,19 +37,21 @@ pub use reading::run;
 #[cfg(feature = "probe")]
 mod reading {
     use std::io::Write;
+    use std::path::Path;
     use std::process::ExitCode;
     use std::time::Duration;
 
     use anyhow::{Context, bail};
 
     use super::Args;
-    use gleaner_host::device::emulator::rp2040::Rp2040;
-    use gleaner_host::device::firmware::Program;
+    use gleaner_host::device::board::{self, Board};
+    use gleaner_host::device::emulator::machine::Machine;
     use gleaner_host::device::flash::target::Memory;
+    use gleaner_host::device::image::Program;
     use gleaner_host::device::logs::{Dictionary, UpChannel};
     use gleaner_host::device::probe::{Attached, Lister};
     use gleaner_host::fleet;
-    use gleaner_host::fleet::file::{Bench, Chip, Entry, LinkKind};
+    use gleaner_host::fleet::file::{Entry, FleetFile, LinkKind};
     use gleaner_host::station::setup::{overrides, shards};
 
     /// Between two looks; the board's buffer holds 1,024 bytes, some fifty lines.
@@ -57,26 +59,35 @@ mod reading {
 
     /// Runs `gleaner logs`.
     pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
-        let bench = Bench::read(&args.bench)?;
-        let entry = bench.named(&args.board)?;
-        let chip = entry.chip.with_context(|| {
-            let (file, name) = (args.bench.display(), &entry.name);
+        let file = args.fleet.to_read();
+        let fleet = FleetFile::read(&file)?;
+        let entry = fleet.named(&args.board)?;
+        let board = entry.board.with_context(|| {
+            let (file, name) = (file.display(), &entry.name);
             format!("{file}: client \"{name}\" names no chip")
         })?;
-        let image = match (&args.firmware, chip) {
-            (Some(path), _) => path.clone(),
-            (None, Chip::M4) => bail!("an m4 keeps no log; use an rp2040 or a board"),
-            (None, _) => chip.board().ensure(Program::LoggingClient)?,
+        let keeps_log = board.row().keeps_log;
+        let image = match &args.firmware {
+            Some(path) => path.clone(),
+            None if keeps_log => board.ensure(Program::LoggingClient)?,
+            None => {
+                let others = Board::emulated().filter(|board| board.row().keeps_log);
+                let others = board::list(others, "or");
+                bail!("an {board} keeps no log; use an {others} or a board")
+            }
         };
         let dictionary = Dictionary::read(&image)?;
-        match (entry.link, chip) {
-            (LinkKind::Emulated, Chip::Rp2040) => {
-                let mut machine = start(args, &bench, entry, &image)?;
+        match entry.link {
+            LinkKind::Emulated if keeps_log => {
+                let mut machine = start(args, &fleet, entry, (board, &image))?;
                 eprintln!("{}: tcp {}", entry.name, machine.link());
-                follow(args, &dictionary, &mut machine)
+                let memory = machine.memory();
+                let memory = memory.context("the emulator does not show the board's memory")?;
+                follow(args, &dictionary, memory)
             }
-            (LinkKind::Serial | LinkKind::Tcp, _) => {
-                let mut chip = Attached::to(&Lister::new(), entry, chip)?;
+            LinkKind::Serial | LinkKind::Tcp => {
+                let probe = entry.probe.as_deref();
+                let mut chip = Attached::to(&Lister::new(), probe, board)?;
                 eprintln!("{}: through {}", entry.name, chip.probe());
                 follow(args, &dictionary, &mut chip)
             }
@@ -87,24 +98,24 @@ mod reading {
     /// Starts the emulated board with its samples.
     fn start(
         args: &Args,
-        bench: &Bench,
+        fleet: &FleetFile,
         entry: &Entry,
-        image: &std::path::Path,
-    ) -> anyhow::Result<Rp2040> {
-        let scenario = args.scenario.resolve_with(&overrides(bench))?;
+        (board, image): (Board, &Path),
+    ) -> anyhow::Result<Machine> {
+        let scenario = args.scenario.resolve_with(&overrides(fleet))?;
         let data = fleet::load_data(&scenario)?;
-        let shards = shards(&scenario, &data, |client| bench.key_of(client))?;
+        let shards = shards(&scenario, &data, |client| fleet.key_of(client))?;
         // The emulator says that it is ready after it has read the file.
         let mut file = tempfile::NamedTempFile::new().context("no temporary file")?;
         file.write_all(&shards[entry.id as usize])
             .with_context(|| format!("cannot write {}", file.path().display()))?;
-        Ok(Rp2040::start(image, Some(file.path()))?)
+        Ok(Machine::start_image(board, image, Some(file.path()))?)
     }
 
     fn follow(
         args: &Args,
         dictionary: &Dictionary,
-        memory: &mut impl Memory,
+        memory: &mut dyn Memory,
     ) -> anyhow::Result<ExitCode> {
         let channel = UpChannel::at(dictionary.block());
         let mut stream = dictionary.lines();

@@ -7,12 +7,14 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 mod bench;
+mod board;
 mod compare;
 mod config;
 mod data;
 mod doctor;
 mod emulate;
 mod flash;
+mod fleet;
 mod gather;
 mod image;
 mod logs;
@@ -42,7 +44,7 @@ pub struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Write the list of boards, or measure this build on this machine.
+    /// Measure this build on this machine.
     Bench(bench::Args),
     /// Compare schedulers over seeds: a table, plots and a report.
     Compare(compare::Args),
@@ -50,12 +52,14 @@ enum Command {
     Config(config::Args),
     /// List, fetch and inspect data sets.
     Data(data::Args),
-    /// Examine a bench: ports, firmware, shards, keys and line speed.
+    /// Examine a fleet: ports, firmware, shards, keys and line speed.
     Doctor(doctor::Args),
     /// Start emulated boards, and run rounds with them.
     Emulate(emulate::Args),
     /// Write firmware and samples into boards.
     Flash(flash::Args),
+    /// Write the list of boards.
+    Fleet(fleet::Args),
     /// Write the Pico's program as a file for its boot mode.
     Image(image::Args),
     /// Show the log of a board while it runs.
@@ -98,6 +102,7 @@ impl Cli {
             Command::Doctor(args) => doctor::run(&args),
             Command::Emulate(args) => emulate::run(&args),
             Command::Flash(args) => flash::run(&args),
+            Command::Fleet(args) => fleet::run(&args),
             Command::Image(args) => image::run(&args),
             Command::Logs(args) => logs::run(&args),
             Command::Partition(args) => partition::run(&args),

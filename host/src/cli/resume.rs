@@ -5,9 +5,9 @@ use std::process::ExitCode;
 
 use super::run::LineArgs;
 use super::simulate::{OutputArgs, carry_out, show};
+use gleaner_host::fleet::file::find_in;
 use gleaner_host::report::ensure_run;
 use gleaner_host::run::{Completed, RunDirectory, resume, scenario_of};
-use gleaner_host::station::execute::BENCH;
 
 /// Which run.
 #[derive(Debug, clap::Args)]
@@ -26,7 +26,7 @@ pub struct Args {
 /// Whatever is wrong with the run's files.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let directory = RunDirectory::new(&args.directory);
-    if directory.file(BENCH).is_file() && !directory.is_complete() {
+    if find_in(directory.path()).is_file() && !directory.is_complete() {
         return super::run::resume(&directory, args.line, args.output);
     }
     let scenario = scenario_of(&directory)?;

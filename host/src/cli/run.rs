@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
+use super::fleet::{FleetArgs, hint};
 use super::progress::Progress;
 use super::record::RecordArgs;
 use super::scenario::ScenarioArgs;
@@ -14,7 +15,7 @@ use super::word;
 use crate::view::{View, ViewState};
 use gleaner_host::device::emulator::prepare::prepare;
 use gleaner_host::fleet;
-use gleaner_host::fleet::file::Bench;
+use gleaner_host::fleet::file::{FILE_NAME, FleetFile, OLD_FILE_NAME, find_in};
 use gleaner_host::policy::Scheduler;
 use gleaner_host::report::{ledgers_table, write_run};
 use gleaner_host::round::channel;
@@ -27,17 +28,16 @@ use gleaner_host::station::news::{News, What};
 use gleaner_host::station::setup::{self, Options};
 use gleaner_host::station::stop::{INTERRUPTED, Stop};
 
-/// Which bench, which scenario, and where the results go.
+/// Which fleet, which scenario, and where the results go.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Who takes part; `gleaner bench init` writes one.
-    #[arg(long, value_name = "FILE", default_value = "bench.toml")]
-    bench: PathBuf,
+    #[command(flatten)]
+    fleet: FleetArgs,
     #[command(flatten)]
     rounds: RoundArgs,
 }
 
-/// The rounds of a bench, common to `run` and `emulate`.
+/// The rounds of a fleet, common to `run` and `emulate`.
 #[derive(Debug, clap::Args)]
 pub struct RoundArgs {
     #[command(flatten)]
@@ -90,16 +90,16 @@ impl LineArgs {
 
 /// Runs `gleaner run`.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    let bench = Bench::read(&args.bench)?;
-    on_bench(&bench, &args.rounds)
+    let fleet = FleetFile::read(&args.fleet.to_read())?;
+    on_fleet(&fleet, &args.rounds)
 }
 
-/// Runs the scenario of `args` on a bench.
-pub(super) fn on_bench(bench: &Bench, args: &RoundArgs) -> anyhow::Result<ExitCode> {
-    let scenario = args.resolve(bench)?;
+/// Runs the scenario of `args` on a fleet.
+pub(super) fn on_fleet(fleet: &FleetFile, args: &RoundArgs) -> anyhow::Result<ExitCode> {
+    let scenario = args.resolve(fleet)?;
     channel::of(&scenario)?;
     // It may take minutes: a directory chosen before would no longer be a fresh one.
-    prepare(&bench.emulated())?;
+    prepare(&fleet.emulated())?;
     let directory = match &args.out {
         Some(path) => RunDirectory::new(path),
         None => fresh_directory(&args.scenario.preset, &scenario),
@@ -110,13 +110,13 @@ pub(super) fn on_bench(bench: &Bench, args: &RoundArgs) -> anyhow::Result<ExitCo
         directory.path().display()
     );
     args.record.write(&scenario, &directory)?;
-    carry_out(bench, &scenario, &directory, args.line, args.output)
+    carry_out(fleet, &scenario, &directory, args.line, args.output)
 }
 
 impl RoundArgs {
-    /// Resolves the scenario for a bench.
-    pub(super) fn resolve(&self, bench: &Bench) -> anyhow::Result<Scenario> {
-        let mut overrides = setup::overrides(bench);
+    /// Resolves the scenario for a fleet.
+    pub(super) fn resolve(&self, fleet: &FleetFile) -> anyhow::Result<Scenario> {
+        let mut overrides = setup::overrides(fleet);
         let scheduler = self.scheduler.iter();
         overrides.extend(scheduler.map(|it| Override::new("run.scheduler", it.to_string())));
         let mut scenario = self.scenario.clone();
@@ -127,20 +127,24 @@ impl RoundArgs {
     }
 }
 
-/// Continues the run of a bench in a directory.
+/// Continues the run of a fleet in a directory.
 pub(super) fn resume(
     directory: &RunDirectory,
     line: LineArgs,
     output: OutputArgs,
 ) -> anyhow::Result<ExitCode> {
-    let bench = Bench::read(&directory.file(execute::BENCH))?;
+    let file = find_in(directory.path());
+    if file.ends_with(OLD_FILE_NAME) {
+        hint(&file.display().to_string(), FILE_NAME);
+    }
+    let fleet = FleetFile::read(&file)?;
     let scenario = gleaner_host::run::scenario_of(directory)?;
-    prepare(&bench.emulated())?;
-    carry_out(&bench, &scenario, directory, line, output)
+    prepare(&fleet.emulated())?;
+    carry_out(&fleet, &scenario, directory, line, output)
 }
 
 fn carry_out(
-    bench: &Bench,
+    fleet: &FleetFile,
     scenario: &Scenario,
     directory: &RunDirectory,
     line: LineArgs,
@@ -151,10 +155,10 @@ fn carry_out(
     let screen = !output.quiet && !output.json && !line.plain && std::io::stdout().is_terminal();
     let stop = Stop::on_signals();
     let follow = |audience: Audience<'_>| {
-        execute::run(scenario, bench, &data, directory, &options, audience)
+        execute::run(scenario, fleet, &data, directory, &options, audience)
     };
     let finished = if screen {
-        let mut view = View::open(ViewState::new(bench), stop.clone())?;
+        let mut view = View::open(ViewState::new(fleet), stop.clone())?;
         let listener = view.listener();
         follow(Audience {
             observer: &mut view,
@@ -165,7 +169,7 @@ fn carry_out(
         let mut progress = Progress::new(output.quiet);
         let listener: Listener = match output.quiet {
             true => Box::new(|_| {}),
-            false => plain_lines(bench),
+            false => plain_lines(fleet),
         };
         let finished = follow(Audience {
             observer: &mut progress,
@@ -207,8 +211,8 @@ fn events(directory: &Path) -> PathBuf {
 }
 
 /// Says what happens in lines of text.
-fn plain_lines(bench: &Bench) -> Listener {
-    let clients = bench.clients.iter();
+fn plain_lines(fleet: &FleetFile) -> Listener {
+    let clients = fleet.clients.iter();
     let names: HashMap<u32, String> = clients.map(|it| (it.id, it.name.clone())).collect();
     let width = names.values().map(String::len).max().unwrap_or(0);
     let begin = Instant::now();

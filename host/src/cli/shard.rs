@@ -5,9 +5,11 @@ use std::process::ExitCode;
 
 use anyhow::{Context, bail, ensure};
 
+use super::board::by_name;
 use super::scenario::ScenarioArgs;
-use gleaner_host::device::flash::shard_part;
-use gleaner_host::device::shard::{Board, uf2};
+use gleaner_host::device::board::{self, Board};
+use gleaner_host::device::flash::{shard_part, uf2};
+use gleaner_host::device::row::Uf2Drive;
 use gleaner_host::fleet;
 use gleaner_host::station::setup::shards;
 
@@ -20,7 +22,7 @@ pub struct Args {
     #[arg(long)]
     client: u32,
     /// The board that will carry them.
-    #[arg(long, value_enum, default_value_t = Board::Rp2040)]
+    #[arg(long, value_parser = by_name(), default_value = Board::Rp2040.name())]
     board: Board,
     /// A file with the client's key, 64 hexadecimal digits; without it the client is open to any
     /// base station that runs insecure.
@@ -49,7 +51,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let part = shard_part(args.board, shards.swap_remove(args.client as usize))?;
     let file = match format {
         Format::Bin => part.bytes.clone(),
-        Format::Uf2 => uf2::for_rp2040(&[(part.address, &part.bytes)]),
+        Format::Uf2 { family } => uf2::file(family, &[(part.address, &part.bytes)]),
     };
     std::fs::write(&args.out, file)
         .with_context(|| format!("cannot write {}", args.out.display()))?;
@@ -66,15 +68,18 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Format {
     Bin,
-    Uf2,
+    Uf2 { family: u32 },
 }
 
 fn format_of(args: &Args) -> anyhow::Result<Format> {
     let extension = args.out.extension().and_then(|it| it.to_str());
-    match extension {
-        Some("bin") => Ok(Format::Bin),
-        Some("uf2") if args.board == Board::Rp2040 => Ok(Format::Uf2),
-        Some("uf2") => bail!("--out: only an RP2040 takes .uf2; write .bin"),
+    match (extension, args.board.row().boot_drive) {
+        (Some("bin"), _) => Ok(Format::Bin),
+        (Some("uf2"), Some(Uf2Drive { family, .. })) => Ok(Format::Uf2 { family }),
+        (Some("uf2"), None) => {
+            let takers = board::list(Board::with_boot_drive(), "or").to_uppercase();
+            bail!("--out: only an {takers} takes .uf2; write .bin")
+        }
         _ => bail!("--out {}: must end in .bin or .uf2", args.out.display()),
     }
 }

@@ -2,9 +2,8 @@
 
 use super::plot::number;
 use super::table::Table;
-use crate::fleet::file::Bench;
+use crate::fleet::file::{FleetFile, find_in};
 use crate::run::RunDirectory;
-use crate::station::execute::BENCH;
 use crate::station::journal::{self, EVENTS};
 use crate::station::ledgers::{Ledgers, Pair};
 
@@ -12,9 +11,9 @@ use crate::station::ledgers::{Ledgers, Pair};
 #[must_use]
 pub fn ledgers_table(directory: &RunDirectory, cycles_per_sample: f64) -> Option<Table> {
     let ledgers = Ledgers::of(&journal::read(&directory.file(EVENTS)).ok()?);
-    let bench = Bench::read(&directory.file(BENCH)).unwrap_or_default();
+    let fleet = FleetFile::read(&find_in(directory.path())).unwrap_or_default();
     let name = |client: u32| {
-        let entry = bench.clients.iter().find(|entry| entry.id == client);
+        let entry = fleet.clients.iter().find(|entry| entry.id == client);
         entry.map_or_else(|| client.to_string(), |entry| entry.name.clone())
     };
     (!ledgers.0.is_empty()).then(|| table(&ledgers, name, cycles_per_sample))

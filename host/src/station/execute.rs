@@ -1,4 +1,4 @@
-//! One run of a bench from start to end, and the same run replayed from its log.
+//! One run of a fleet from start to end, and the same run replayed from its log.
 
 use std::fs;
 use std::path::PathBuf;
@@ -11,7 +11,7 @@ use super::replay::{Record, ReplayFleet};
 use super::setup::{self, Options, SetupError};
 use super::stop::Stop;
 use super::told::{self, Hearer};
-use crate::fleet::file::{Bench, BenchError, write_private};
+use crate::fleet::file::{FleetFile, FleetFileError, find_in, write_private};
 use crate::fleet::{self, BuildError};
 use crate::round::{Engine, EngineError};
 use crate::run::{self, Checkpoint, Completed, Observer, RunDirectory, RunError, encode_model};
@@ -21,14 +21,11 @@ use gleaner_learn::data::Dataset;
 use gleaner_learn::digest::{hexadecimal, sha256};
 use gleaner_learn::file::{self, FileError};
 
-/// The copy of the bench in a run's directory.
-pub const BENCH: &str = "bench.toml";
-
 /// What stopped a run, or a replay.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StationError {
-    /// The bench cannot be set up.
+    /// The fleet cannot be set up.
     #[error(transparent)]
     Setup(#[from] SetupError),
     /// The run failed.
@@ -37,9 +34,9 @@ pub enum StationError {
     /// The event log failed.
     #[error(transparent)]
     Journal(#[from] JournalError),
-    /// The bench file failed.
+    /// The list of the fleet cannot be used.
     #[error(transparent)]
-    Bench(#[from] BenchError),
+    FleetFile(#[from] FleetFileError),
     /// The replayed rounds differ from the log.
     #[error("the log does not replay: {0}")]
     Replay(#[from] EngineError),
@@ -90,13 +87,13 @@ impl<'a> Audience<'a> {
     }
 }
 
-/// Runs a scenario on a bench, from its first round or from the last checkpoint.
+/// Runs a scenario on a fleet, from its first round or from the last checkpoint.
 ///
 /// # Errors
 /// What stops a whole run; boards that fail do not.
 pub fn run(
     scenario: &Scenario,
-    bench: &Bench,
+    fleet: &FleetFile,
     data: &Dataset,
     directory: &RunDirectory,
     options: &Options,
@@ -110,10 +107,10 @@ pub fn run(
         run::prepare(scenario, directory)?;
         0
     };
-    // A crash may have come between the scenario and the bench.
-    if !directory.file(BENCH).is_file() {
-        let path = directory.file(BENCH);
-        write_private(&path, &bench.to_toml()).map_err(file::at(&path))?;
+    // A crash may have come between the scenario and the list of the fleet.
+    let path = find_in(directory.path());
+    if !path.is_file() {
+        write_private(&path, &fleet.to_toml()).map_err(file::at(&path))?;
     }
     let journal = Journal::open(&directory.file(EVENTS), after_round)?;
     let (news, heard) = told::channel();
@@ -124,7 +121,7 @@ pub fn run(
     } = audience;
     let pump = Pump::start(journal, heard, listener);
     let told = (news, stop);
-    let mut assembly = setup::assemble(scenario, bench, data, options, directory.path(), told)?;
+    let mut assembly = setup::assemble(scenario, fleet, data, options, directory.path(), told)?;
     let begin = if resumed { run::resume } else { run::start };
     let deployment = &mut assembly.deployment;
     let outcome = begin(scenario, deployment, directory, options.threads, observer);

@@ -68,7 +68,7 @@ struct Member {
     report: Option<Box<Report>>,
 }
 
-/// The clients of a bench.
+/// The clients of a fleet.
 pub struct StationFleet {
     rules: Rules,
     /// All clients' data, and the model they hold; carries out the simulated clients' orders.
@@ -361,17 +361,17 @@ impl Fleet for StationFleet {
 
     fn restore(&mut self, state: &[u8]) -> Result<(), FleetError> {
         let saved: Saved = postcard::from_bytes(state)
-            .map_err(|error| FleetError::Restore(format!("it was not a bench's: {error}")))?;
+            .map_err(|error| FleetError::Restore(format!("it was not a fleet's: {error}")))?;
         self.fixed.restore(&saved.fixed)?;
         if saved.standings.len() != self.members.len() {
             return Err(FleetError::Restore(format!(
-                "{} clients, the bench has {}",
+                "{} clients, the fleet has {}",
                 saved.standings.len(),
                 self.members.len()
             )));
         }
         for (member, standing) in self.members.iter_mut().zip(saved.standings) {
-            // A client that was simulated before starts with what the bench gives it.
+            // A client that was simulated before starts with what the fleet gives it.
             if let (Some(member), Some(standing)) = (member, standing) {
                 member.standing = standing;
                 self.runtime.block_on(member.handle.restore(standing));

@@ -1,4 +1,4 @@
-//! What happens on a bench, as the log and the live view hear of it.
+//! What happens in a fleet, as the log and the live view hear of it.
 
 use gleaner_shared::energy::Snapshot;
 use gleaner_shared::wire::message::Report;

@@ -1,4 +1,4 @@
-//! From a scenario and a bench to a deployment the round engine can run in.
+//! From a scenario and a fleet to a deployment the round engine can run in.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -15,16 +15,16 @@ use crate::device::emulator::EmulatorError;
 use crate::device::emulator::machine::Machine;
 use crate::device::flash::{ShardTooLarge, check_room};
 use crate::device::shard::{ClientSamples, ShardBuildError, image};
-use crate::fleet::file::{Bench, Entry, LinkKind};
+use crate::fleet::file::{Entry, FleetFile, LinkKind, Place};
 use crate::fleet::{self, BuildError, Deployment};
 use crate::round::FleetError;
 use crate::scenario::{Override, Scenario};
+use crate::station::link::Endpoint;
 use crate::station::link::faults::{FaultCounters, Faults};
-use crate::station::link::{Endpoint, Place};
 use gleaner_learn::data::Dataset;
 use gleaner_learn::file::{self, FileError};
 
-/// Why a bench cannot run.
+/// Why a fleet cannot run.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SetupError {
@@ -55,7 +55,7 @@ pub enum SetupError {
     File(#[from] FileError),
 }
 
-/// What is not in the bench file.
+/// What the list of the fleet does not say.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
     /// The pace of the lines.
@@ -68,10 +68,10 @@ pub struct Options {
     pub threads: usize,
 }
 
-/// The settings every bench forces on its scenario.
+/// The settings every fleet forces on its scenario.
 #[must_use]
-pub fn overrides(bench: &Bench) -> Vec<Override> {
-    let count = i64::try_from(bench.clients.len()).unwrap_or(i64::MAX);
+pub fn overrides(fleet: &FleetFile) -> Vec<Override> {
+    let count = i64::try_from(fleet.clients.len()).unwrap_or(i64::MAX);
     vec![
         Override::new("clients.count", count),
         Override::new("clients.kind", "fixed-point"),
@@ -79,7 +79,7 @@ pub fn overrides(bench: &Bench) -> Vec<Override> {
     ]
 }
 
-/// A bench, ready to run.
+/// A fleet, ready to run.
 pub struct Assembly {
     /// What the engine runs in.
     pub deployment: Deployment,
@@ -134,10 +134,10 @@ pub fn start_machine(
     shard: &[u8],
     folder: &Path,
 ) -> Result<Option<Machine>, SetupError> {
-    let Some(board) = entry.chip.and_then(|chip| chip.emulator()) else {
+    let Some(board) = entry.emulated() else {
         return Ok(None);
     };
-    check_room(board.board(), shard).map_err(|source| SetupError::Room {
+    check_room(board, shard).map_err(|source| SetupError::Room {
         name: entry.name.clone(),
         source,
     })?;
@@ -151,23 +151,23 @@ pub fn start_machine(
     })
 }
 
-/// Brings a bench to life: deals the data, starts the emulators, opens the lines.
+/// Brings a fleet to life: deals the data, starts the emulators, opens the lines.
 ///
 /// # Errors
 /// When something cannot be had; a board that is not there is not an error.
 pub fn assemble(
     scenario: &Scenario,
-    bench: &Bench,
+    fleet: &FleetFile,
     data: &Dataset,
     options: &Options,
     folder: &Path,
     (news, stop): (Teller, Stop),
 ) -> Result<Assembly, SetupError> {
-    let shards = shards(scenario, data, |client| bench.key_of(client))?;
+    let shards = shards(scenario, data, |client| fleet.key_of(client))?;
     let counters = Arc::new(FaultCounters::default());
     let mut machines = Vec::new();
     let mut boards = Vec::new();
-    for entry in &bench.clients {
+    for entry in &fleet.clients {
         let shard = shards.get(entry.id as usize).map_or(&[][..], |shard| shard);
         let place = match entry.link {
             LinkKind::Simulated => continue,
@@ -233,7 +233,7 @@ fn shard_crc(shard: &[u8]) -> Option<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fleet::file::Chip;
+    use crate::device::Board;
 
     #[test]
     fn an_emulated_board_is_not_started_with_more_samples_than_it_takes() {
@@ -246,8 +246,8 @@ mod tests {
             key: None,
         };
         let shard = image(&samples).unwrap();
-        let chip = Some(Chip::Rp2040);
-        let entry = Entry::new("pico".to_owned(), 0, LinkKind::Emulated, chip);
+        let board = Some(Board::Rp2040);
+        let entry = Entry::new("pico".to_owned(), 0, LinkKind::Emulated, board);
         let nowhere = Path::new("/nowhere");
         let refused = start_machine(&entry, &shard, nowhere).unwrap_err();
         let words = refused.to_string();

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use gleaner_host::fleet::file::{Bench, LinkKind};
+use gleaner_host::fleet::file::{FleetFile, LinkKind};
 use gleaner_host::round::{ClientState, RoundLog};
 use gleaner_host::station::news::{News, What};
 
@@ -54,7 +54,7 @@ pub struct ViewState {
 impl ViewState {
     /// The state before anything happened.
     #[must_use]
-    pub fn new(bench: &Bench) -> Self {
+    pub fn new(fleet: &FleetFile) -> Self {
         let board = |entry: &gleaner_host::fleet::file::Entry| BoardState {
             name: entry.name.clone(),
             doing: match entry.link {
@@ -72,7 +72,7 @@ impl ViewState {
             rounds: 0,
         };
         Self {
-            boards: bench.clients.iter().map(board).collect(),
+            boards: fleet.clients.iter().map(board).collect(),
             ..Self::default()
         }
     }

@@ -6,7 +6,7 @@ use std::process::{Command, Output};
 use crate::folder::{ARM, Folder, elf_file};
 
 /// A Nucleo with a probe that nobody has, and a Pico.
-const BENCH: &str = r#"
+const FLEET: &str = r#"
     [[client]]
     name = "nucleo"
     id = 0
@@ -36,11 +36,11 @@ const BENCH: &str = r#"
 "#;
 
 fn flash(folder: &Folder, arguments: &[&str]) -> Output {
-    let bench = folder.file("bench.toml", BENCH);
+    let fleet = folder.file("fleet.toml", FLEET);
     Command::new(env!("CARGO_BIN_EXE_gleaner"))
         .args(["flash", "--set", "partition.mean_samples=20"])
-        .args(["--set", "partition.std_samples=2", "--bench"])
-        .arg(bench)
+        .args(["--set", "partition.std_samples=2", "--fleet"])
+        .arg(fleet)
         .args(arguments)
         .output()
         .expect("the binary runs")

@@ -3,11 +3,11 @@
 //! Under `CI=true` a missing emulator or image is a failure; elsewhere the test says what is
 //! missing and passes.
 
+use gleaner_host::device::Board;
 use gleaner_host::device::emulator::EmulatorError;
 use gleaner_host::device::emulator::rp2040::Lockstep;
-use gleaner_host::device::firmware::{Program, is_strict};
+use gleaner_host::device::image::{Program, is_strict};
 use gleaner_host::device::logs::{Dictionary, LogError, UpChannel};
-use gleaner_host::device::shard::Board;
 
 use crate::folder::{ARM, Folder, elf_file};
 
@@ -27,7 +27,7 @@ fn an_rp2040_says_which_build_it_runs() {
     let Some(image) = available(Board::Rp2040.ensure(Program::LoggingClient)) else {
         return;
     };
-    let Some(mut chip) = available(Lockstep::start(&image, None)) else {
+    let Some(mut chip) = available(Lockstep::start(Board::Rp2040, &image, None)) else {
         return;
     };
     let dictionary = Dictionary::read(&image).unwrap();
@@ -59,7 +59,7 @@ fn bytes_that_were_overwritten_cost_their_lines_and_no_more() {
     let Some(image) = available(Board::Rp2040.ensure(Program::LoggingClient)) else {
         return;
     };
-    let Some(mut chip) = available(Lockstep::start(&image, None)) else {
+    let Some(mut chip) = available(Lockstep::start(Board::Rp2040, &image, None)) else {
         return;
     };
     let dictionary = Dictionary::read(&image).unwrap();

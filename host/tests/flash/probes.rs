@@ -3,8 +3,8 @@
 
 use std::fmt;
 
+use gleaner_host::device::Board;
 use gleaner_host::device::probe::{Attached, Lister, ProbeError, choose};
-use gleaner_host::fleet::file::{Chip, Entry, LinkKind};
 use probe_rs::config::Registry;
 use probe_rs::probe::fake_probe::FakeProbe;
 use probe_rs::probe::list::{Accessibility, ProbeListItem, ProbeLister};
@@ -108,32 +108,33 @@ fn every_refusal_lists_the_candidates_and_the_fix() {
 
 #[test]
 fn a_chip_that_is_not_the_one_expected_is_refused() {
-    let entry = Entry::new("nucleo".into(), 0, LinkKind::Serial, Some(Chip::Stm32l4r5));
-    let error = Attached::to(&plugged(&[("A", true)]), &entry, Chip::Stm32l4r5).unwrap_err();
+    let error = Attached::to(&plugged(&[("A", true)]), None, Board::Stm32l4r5).unwrap_err();
     assert!(matches!(error, ProbeError::WrongChip { .. }), "{error}");
     let message = error.to_string();
-    for words in ["unknown core", "`chip` says stm32l4r5", "bench.toml"] {
+    for words in ["unknown core", "`chip` says stm32l4r5", "fleet.toml"] {
         assert!(message.contains(words), "{words} in {message}");
     }
 }
 
 #[test]
 fn the_emulated_chip_has_no_debug_port() {
-    let entry = Entry::new("m4".into(), 0, LinkKind::Tcp, Some(Chip::M4));
-    let error = Attached::to(&plugged(&[("A", true)]), &entry, Chip::M4).unwrap_err();
-    assert_eq!(error, ProbeError::Emulated(Chip::M4));
+    let error = Attached::to(&plugged(&[("A", true)]), None, Board::M4).unwrap_err();
+    assert_eq!(error, ProbeError::Emulated(Board::M4));
 }
 
 #[test]
 fn the_library_knows_our_chips_and_their_flash() {
     let registry = Registry::from_builtin_families();
-    for chip in [Chip::Rp2040, Chip::Stm32l4r5] {
-        let target = registry.get_target_by_name(chip.probe_name().unwrap());
+    for board in Board::all() {
+        let Some(port) = board.row().debug_port else {
+            continue;
+        };
+        let target = registry.get_target_by_name(port.target);
         let mut loader = target.unwrap().flash_loader();
-        for flash in [chip.board().program_flash(), chip.board().shard_flash()] {
+        for flash in [board.program_flash(), board.shard_flash()] {
             let bytes = vec![0; flash.len()];
             loader.add_data(flash.start.into(), &bytes).unwrap();
         }
-        assert!(loader.add_data(0xF000_0000, &[0]).is_err(), "{chip}");
+        assert!(loader.add_data(0xF000_0000, &[0]).is_err(), "{board}");
     }
 }

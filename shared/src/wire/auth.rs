@@ -23,7 +23,7 @@ pub type Nonce = [u8; NONCE_BYTES];
 pub struct Key([u8; 32]);
 
 impl Key {
-    /// The key everyone knows: it tags what comes before a session, and everything on a bench
+    /// The key everyone knows: it tags what comes before a session, and everything in a fleet
     /// that runs without keys.
     pub const PUBLIC: Self = Self([0; 32]);
 
@@ -99,7 +99,7 @@ pub trait Keyring {
     }
 }
 
-/// A bench of one's own: every device is let in without a key.
+/// A fleet of one's own: every device is let in without a key.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Insecure;
 

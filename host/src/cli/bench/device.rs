@@ -13,9 +13,12 @@ use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 use tempfile::NamedTempFile;
 
-use gleaner_host::device::emulator::image::{EmulatedBoard, Program};
+use crate::cli::board::emulated_by_chip;
+use gleaner_host::device::Board;
+use gleaner_host::device::emulator::Emulator;
 use gleaner_host::device::emulator::prepare::prepare;
-use gleaner_host::device::emulator::trial::{self, Outcome, Task, TrialError};
+use gleaner_host::device::emulator::trial::{self, Task, TrialError, TrialResult};
+use gleaner_host::device::image::Program;
 use gleaner_host::device::shard::{ClientSamples, image};
 use gleaner_host::round::settings::cost_model;
 use gleaner_host::scenario::{Scenario, resolve};
@@ -28,8 +31,8 @@ const UART: (f64, f64) = (10.0, 921_600.0);
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The board: an RP2040 in rp2040js, or a Cortex-M4 in QEMU.
-    #[arg(long, value_enum, default_value_t = Kind::Rp2040)]
-    board: Kind,
+    #[arg(long, value_parser = emulated_by_chip(), default_value = Board::Rp2040.row().chip)]
+    board: Board,
     /// Digits in the board's shard, the first of the MNIST subset.
     #[arg(long, value_name = "N", default_value_t = 1000)]
     samples: usize,
@@ -42,37 +45,6 @@ pub struct Args {
     /// Print JSON.
     #[arg(long)]
     json: bool,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-enum Kind {
-    Rp2040,
-    M4,
-}
-
-impl Kind {
-    const fn board(self) -> EmulatedBoard {
-        match self {
-            Self::Rp2040 => EmulatedBoard::Rp2040,
-            Self::M4 => EmulatedBoard::M4,
-        }
-    }
-
-    /// What the emulator counts.
-    const fn unit(self) -> &'static str {
-        match self {
-            Self::Rp2040 => "cycles",
-            Self::M4 => "instructions",
-        }
-    }
-
-    /// The preset with the clock and the energy of a cycle.
-    const fn preset(self) -> &'static str {
-        match self {
-            Self::Rp2040 => "rp2040",
-            Self::M4 => "stm32l4r5",
-        }
-    }
 }
 
 /// What was counted.
@@ -101,7 +73,7 @@ struct Figures {
 
 /// Measures and prints.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    let scenario = resolve(args.board.preset(), &[])?;
+    let scenario = resolve(args.board.row().preset, &[])?;
     let mut global = Box::new(PaperParams::new());
     global.initialise(CLIENT_SEED);
     let mut model = vec![0; PaperParams::EXACT_BYTES];
@@ -115,32 +87,32 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         order: order(args),
     };
 
-    let board = args.board.board();
+    let board = args.board;
+    let emulator = Emulator::of(board)?;
     prepare(&[board])?;
     let spinner = spinner();
     spinner.set_message("building the image");
     let program = board.ensure(Program::Client)?;
     let shard = shard_file(args.samples)?;
-    let outcome = trial::train(board, &program, shard.path(), &task, |stage| {
-        spinner.set_message(format!("{}: {stage}", board.name()));
+    let result = trial::train(board, &program, shard.path(), &task, |stage| {
+        spinner.set_message(format!("{board}: {stage}"));
     });
     spinner.finish_and_clear();
-    let outcome = outcome.map_err(|error| match error {
+    let result = result.map_err(|error| match error {
         TrialError::Declined(DeclineReason::Shard(_)) => anyhow::anyhow!(
-            "{} has no room for {} samples; give it fewer with --samples",
-            board.name(),
+            "{board} has no room for {} samples; give it fewer with --samples",
             args.samples
         ),
         other => other.into(),
     })?;
     anyhow::ensure!(
-        outcome.report.trained,
+        result.report.trained,
         "the board gave up after {} of {} epochs",
-        outcome.report.epochs,
+        result.report.epochs,
         args.epochs
     );
 
-    let figures = figures(args.board, &scenario, &outcome, model.len());
+    let figures = figures(emulator, &scenario, &result, model.len());
     if args.json {
         println!("{}", serde_json::to_string_pretty(&figures)?);
     } else {
@@ -182,19 +154,24 @@ fn order(args: &Args) -> Order {
     }
 }
 
-fn figures(kind: Kind, scenario: &Scenario, outcome: &Outcome, model_bytes: usize) -> Figures {
-    let report = &outcome.report;
+fn figures(
+    emulator: Emulator,
+    scenario: &Scenario,
+    result: &TrialResult,
+    model_bytes: usize,
+) -> Figures {
+    let report = &result.report;
     let per_epoch = report.cycles.0 / u64::from(report.epochs.max(1));
     let clock_hz = scenario.device.frequency_hz;
     let energy = cost_model(scenario).compute.energy(Cycles(per_epoch), 1);
     let floor_s = model_bytes as f64 * UART.0 / UART.1;
-    let (stack_bytes, stack_used_bytes) = outcome.stack_bytes;
+    let (stack_bytes, stack_used_bytes) = result.stack_bytes;
     Figures {
-        board: outcome.hello.board.to_string(),
-        build: outcome.hello.build.to_string(),
+        board: result.hello.board.to_string(),
+        build: result.hello.build.to_string(),
         samples: report.samples,
         epochs: report.epochs,
-        unit: kind.unit(),
+        unit: emulator.unit(),
         per_sample_and_epoch: per_epoch / u64::from(report.samples.max(1)),
         per_epoch,
         clock_hz,
@@ -202,8 +179,9 @@ fn figures(kind: Kind, scenario: &Scenario, outcome: &Outcome, model_bytes: usiz
         epoch_j: energy.as_joules(),
         loss_before: f64::from(report.loss_before_q16) / 65_536.0,
         loss_after: f64::from(report.loss_after_q16) / 65_536.0,
-        download_over_floor: (kind == Kind::Rp2040)
-            .then(|| outcome.download.0 as f64 * 1e-6 / floor_s),
+        download_over_floor: emulator
+            .emulates_time()
+            .then(|| result.download.0 as f64 * 1e-6 / floor_s),
         stack_bytes,
         stack_used_bytes,
     }

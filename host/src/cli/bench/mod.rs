@@ -1,17 +1,17 @@
-//! `gleaner bench`: writes the list of boards, or measures this build on this machine; one file
-//! per kind.
+//! `gleaner bench`: measures this build on this machine; one file per kind.
 
 use std::process::ExitCode;
 
 use clap::Subcommand;
 
+use super::fleet::{hint, init};
+
 mod device;
-mod init;
 mod rounds;
 mod solve;
 mod train;
 
-/// Write a bench of boards, or measure this build on this machine.
+/// Measure this build on this machine.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(subcommand)]
@@ -24,7 +24,8 @@ enum Kind {
     Device(device::Args),
     /// The round engine: how cost grows with clients and rounds.
     Rounds(rounds::Args),
-    /// Write a bench.toml from what is plugged in.
+    /// The old name of `gleaner fleet init`.
+    #[command(hide = true)]
     Init(init::Args),
     /// The optimiser: time of each solver, and how good its answers are.
     Solve(solve::Args),
@@ -37,7 +38,10 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     match &args.kind {
         Kind::Device(args) => device::run(args),
         Kind::Rounds(args) => rounds::run(args),
-        Kind::Init(args) => init::run(args),
+        Kind::Init(args) => {
+            hint("`gleaner bench init`", "`gleaner fleet init`");
+            init::run(args)
+        }
         Kind::Solve(args) => solve::run(args),
         Kind::Train(args) => train::run(args),
     }

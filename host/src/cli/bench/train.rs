@@ -60,7 +60,7 @@ struct Figure {
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let kernel = Kernel::chosen()?;
     let engine = Engine::new(args.threads)?;
-    let bench = Bench {
+    let bench = Workload {
         engine,
         repetitions: args.repetitions.max(1),
     };
@@ -126,12 +126,12 @@ fn photographs() -> Result<Dataset, DataError> {
     })
 }
 
-struct Bench {
+struct Workload {
     engine: Engine,
     repetitions: usize,
 }
 
-impl Bench {
+impl Workload {
     fn figures(&self, model: &dyn Model, samples: &Samples, epochs: u32) -> Vec<Figure> {
         let available = samples.len() as u32;
         let client = |number: u32| {

@@ -1,35 +1,36 @@
-//! `gleaner flash`: firmware and samples into the boards of a bench.
+//! `gleaner flash`: firmware and samples into the boards of a fleet.
 
 #[cfg(feature = "probe")]
 mod watch;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, hash_map};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, bail, ensure};
 
+use super::fleet::FleetArgs;
 use super::scenario::ScenarioArgs;
-use gleaner_host::device::firmware::Program;
+use gleaner_host::device::board::{self, Board};
 use gleaner_host::device::flash::drive::{BootDrive, DriveError};
 use gleaner_host::device::flash::target::Part;
 use gleaner_host::device::flash::{program, shard_part};
-use gleaner_host::device::shard::Board;
+use gleaner_host::device::image::Program;
+use gleaner_host::device::row::Uf2Drive;
 use gleaner_host::fleet;
-use gleaner_host::fleet::file::{Bench, Chip, Entry, LinkKind};
+use gleaner_host::fleet::file::{Entry, FleetFile, LinkKind};
 use gleaner_host::station::setup::{overrides, shards};
 
 /// Which boards, with what.
 #[derive(Debug, clap::Args)]
 #[command(group = clap::ArgGroup::new("which").required(true))]
 pub struct Args {
-    /// The bench that lists the boards.
-    #[arg(long, value_name = "FILE", default_value = "bench.toml")]
-    bench: PathBuf,
-    /// The board to flash, by its name in the bench.
+    #[command(flatten)]
+    fleet: FleetArgs,
+    /// The board to flash, by its name in the fleet.
     #[arg(long, value_name = "NAME", group = "which")]
     board: Option<String>,
-    /// Flash every board of the bench.
+    /// Flash every board of the fleet.
     #[arg(long, group = "which")]
     all: bool,
     /// An ELF file to flash; by default the client of this revision is built.
@@ -46,87 +47,95 @@ pub struct Args {
 }
 
 /// A board and what its flash should hold.
-struct Job<'a> {
+struct FlashTask<'a> {
     entry: &'a Entry,
-    chip: Chip,
+    board: Board,
     parts: Vec<Part>,
 }
 
 /// Runs `gleaner flash`; exit code 1 means that a board was not flashed.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    let bench = Bench::read(&args.bench)?;
-    let chosen = chosen(args, &bench)?;
-    let jobs = prepare(args, &bench, &chosen)?;
-    let for_drive = jobs.iter().filter(|job| may_use_drive(job)).count();
+    let file = args.fleet.to_read();
+    let fleet = FleetFile::read(&file)?;
+    let chosen = chosen(args, &file, &fleet)?;
+    let tasks = prepare(args, &fleet, &chosen)?;
     let mut code = ExitCode::SUCCESS;
-    for job in &jobs {
-        if let Err(error) = flash(args, job, for_drive) {
-            eprintln!("{}: error: {error:#}", job.entry.name);
+    for task in &tasks {
+        if let Err(error) = flash(args, task, &tasks) {
+            eprintln!("{}: error: {error:#}", task.entry.name);
             code = ExitCode::FAILURE;
         }
     }
     Ok(code)
 }
 
-/// Returns the boards to flash with their chips.
-fn chosen<'a>(args: &Args, bench: &'a Bench) -> anyhow::Result<Vec<(&'a Entry, Chip)>> {
+/// Returns the clients to flash with their boards.
+fn chosen<'a>(
+    args: &Args,
+    file: &Path,
+    fleet: &'a FleetFile,
+) -> anyhow::Result<Vec<(&'a Entry, Board)>> {
     let is_board = |entry: &&Entry| {
-        matches!(entry.link, LinkKind::Serial | LinkKind::Tcp) && entry.chip != Some(Chip::M4)
+        matches!(entry.link, LinkKind::Serial | LinkKind::Tcp)
+            && entry.board.is_none_or(Board::is_flashable)
     };
     let entries: Vec<&Entry> = match &args.board {
-        Some(name) => vec![bench.named(name)?],
-        None => bench.clients.iter().filter(is_board).collect(),
+        Some(name) => vec![fleet.named(name)?],
+        None => fleet.clients.iter().filter(is_board).collect(),
     };
     ensure!(
         !entries.is_empty(),
         "{}: no client is a board that can be flashed",
-        args.bench.display()
+        file.display()
     );
-    let with_chip = |entry: &'a Entry| {
+    let with_board = |entry: &'a Entry| {
         ensure!(
             is_board(&entry),
             "client \"{}\" is not a board: there is nothing to flash",
             entry.name
         );
-        let chip = entry.chip.with_context(|| {
+        let board = entry.board.with_context(|| {
+            let chips = Board::flashable().map(|board| format!("chip = \"{board}\""));
             format!(
-                "{}: client \"{}\" names no chip; add chip = \"rp2040\" or chip = \"stm32l4r5\"",
-                args.bench.display(),
-                entry.name
+                "{}: client \"{}\" names no chip; add {}",
+                file.display(),
+                entry.name,
+                board::list(chips, "or")
             )
         })?;
-        Ok((entry, chip))
+        Ok((entry, board))
     };
-    entries.into_iter().map(with_chip).collect()
+    entries.into_iter().map(with_board).collect()
 }
 
-/// Builds or reads the firmware, makes the shards, and checks that they fit their chips.
+/// Builds or reads the firmware, makes the shards, and checks that they fit their boards.
 fn prepare<'a>(
     args: &Args,
-    bench: &Bench,
-    chosen: &[(&'a Entry, Chip)],
-) -> anyhow::Result<Vec<Job<'a>>> {
-    let mut images: HashMap<&str, Part> = HashMap::new();
-    for &(_, chip) in chosen {
-        if !images.contains_key(chip.name()) {
-            images.insert(chip.name(), firmware(args, chip)?);
+    fleet: &FleetFile,
+    chosen: &[(&'a Entry, Board)],
+) -> anyhow::Result<Vec<FlashTask<'a>>> {
+    let mut images: HashMap<Board, Part> = HashMap::new();
+    for &(_, board) in chosen {
+        if let hash_map::Entry::Vacant(image) = images.entry(board) {
+            image.insert(firmware(args, board)?);
         }
     }
-    let scenario = args.scenario.resolve_with(&overrides(bench))?;
+    let scenario = args.scenario.resolve_with(&overrides(fleet))?;
     let data = fleet::load_data(&scenario)?;
-    let mut shards = shards(&scenario, &data, |client| bench.key_of(client))?;
-    let job = |&(entry, chip): &(&'a Entry, Chip)| {
+    let mut shards = shards(&scenario, &data, |client| fleet.key_of(client))?;
+    let task = |&(entry, board): &(&'a Entry, Board)| {
         let shard = std::mem::take(&mut shards[entry.id as usize]);
-        let parts = vec![
-            images[chip.name()].clone(),
-            shard_part(chip.board(), shard)?,
-        ];
-        Ok(Job { entry, chip, parts })
+        let parts = vec![images[&board].clone(), shard_part(board, shard)?];
+        Ok(FlashTask {
+            entry,
+            board,
+            parts,
+        })
     };
-    chosen.iter().map(job).collect()
+    chosen.iter().map(task).collect()
 }
 
-fn firmware(args: &Args, chip: Chip) -> anyhow::Result<Part> {
+fn firmware(args: &Args, board: Board) -> anyhow::Result<Part> {
     let path = match &args.firmware {
         Some(path) => path.clone(),
         None => {
@@ -135,76 +144,81 @@ fn firmware(args: &Args, chip: Chip) -> anyhow::Result<Part> {
             } else {
                 Program::Client
             };
-            let board: Board = chip.board();
             eprintln!("building the client: cargo {}", board.alias(program));
             board.ensure(program)?
         }
     };
-    Ok(program::read(&path, chip)?)
+    Ok(program::read(&path, board)?)
 }
 
-/// A Pico that names no probe may be the one in boot mode.
-fn may_use_drive(job: &Job<'_>) -> bool {
-    job.chip == Chip::Rp2040 && job.entry.probe.is_none()
+impl FlashTask<'_> {
+    /// Returns the drive it may be flashed through: a board that names no probe may be the one in
+    /// boot mode.
+    fn drive(&self) -> Option<Uf2Drive> {
+        let drive = self.board.row().boot_drive;
+        drive.filter(|_| self.entry.probe.is_none())
+    }
 }
 
-fn flash(args: &Args, job: &Job<'_>, for_drive: usize) -> anyhow::Result<()> {
+/// Flashes one board of several.
+fn flash(args: &Args, task: &FlashTask<'_>, all: &[FlashTask<'_>]) -> anyhow::Result<()> {
     if let Some(path) = &args.drive {
-        ensure!(
-            job.chip == Chip::Rp2040,
-            "--drive: an {} has no boot drive, only an rp2040 has",
-            job.chip
-        );
-        return copy(&BootDrive::open(path)?, job);
+        let kind = task.board.row().boot_drive.with_context(|| {
+            let others = board::list(Board::with_boot_drive(), "or");
+            format!(
+                "--drive: an {} has no boot drive, only an {others} has",
+                task.board
+            )
+        })?;
+        return copy(&BootDrive::open(path, kind)?, kind, task);
     }
-    if !may_use_drive(job) {
-        return through_probe(job);
-    }
-    match BootDrive::find() {
-        Ok(drive) if for_drive == 1 => copy(&drive, job),
+    let Some(kind) = task.drive() else {
+        return through_probe(task);
+    };
+    let candidates = all.iter().filter(|task| task.drive() == Some(kind)).count();
+    match BootDrive::find(kind) {
+        Ok(drive) if candidates == 1 => copy(&drive, kind, task),
         Ok(drive) => bail!(
-            "a Pico is in boot mode at {}, but {for_drive} of the bench could be the one; flash \
+            "a {} is in boot mode at {}, but {candidates} of the fleet could be the one; flash \
              them one by one with --board",
+            kind.product,
             drive.path().display()
         ),
-        Err(none @ DriveError::None) => {
-            through_probe(job).with_context(|| format!("{none}; through a probe"))
+        Err(none @ DriveError::None(_)) => {
+            through_probe(task).with_context(|| format!("{none}; through a probe"))
         }
         Err(error) => Err(error.into()),
     }
 }
 
-fn copy(drive: &BootDrive, job: &Job<'_>) -> anyhow::Result<()> {
-    drive.copy(&job.parts)?;
-    for part in &job.parts {
-        println!("{}: {part}: copied to {}", job.entry.name, at(drive.path()));
+fn copy(drive: &BootDrive, kind: Uf2Drive, task: &FlashTask<'_>) -> anyhow::Result<()> {
+    drive.copy(&task.parts)?;
+    let (name, path) = (&task.entry.name, drive.path().display());
+    for part in &task.parts {
+        println!("{name}: {part}: copied to {path}");
     }
     println!(
-        "{}: the Pico restarts by itself; `gleaner doctor` says whether it is well",
-        job.entry.name
+        "{name}: the {} restarts by itself; `gleaner doctor` says whether it is well",
+        kind.product
     );
     Ok(())
 }
 
-fn at(path: &Path) -> String {
-    path.display().to_string()
-}
-
 #[cfg(feature = "probe")]
-fn through_probe(job: &Job<'_>) -> anyhow::Result<()> {
-    use gleaner_host::device::flash::update::{Outcome, bring_up_to_date};
+fn through_probe(task: &FlashTask<'_>) -> anyhow::Result<()> {
+    use gleaner_host::device::flash::update::{PartState, bring_up_to_date};
     use gleaner_host::device::probe::{Attached, Lister};
 
-    let name = &job.entry.name;
-    let mut target = Attached::to(&Lister::new(), job.entry, job.chip)?;
-    println!("{name}: {} through {}", job.chip, target.probe());
+    let name = &task.entry.name;
+    let mut target = Attached::to(&Lister::new(), task.entry.probe.as_deref(), task.board)?;
+    println!("{name}: {} through {}", task.board, target.probe());
     let mut bar = watch::Bar::new(name);
-    let outcomes = bring_up_to_date(&mut target, job.chip, &job.parts, &mut bar)?;
+    let states = bring_up_to_date(&mut target, task.board, &task.parts, &mut bar)?;
     drop(bar);
-    for (part, outcome) in job.parts.iter().zip(outcomes) {
-        let words = match outcome {
-            Outcome::Kept => "already there",
-            Outcome::Written => "written and verified",
+    for (part, state) in task.parts.iter().zip(states) {
+        let words = match state {
+            PartState::Kept => "already there",
+            PartState::Written => "written and verified",
         };
         println!("{name}: {part}: {words}");
     }
@@ -212,6 +226,6 @@ fn through_probe(job: &Job<'_>) -> anyhow::Result<()> {
 }
 
 #[cfg(not(feature = "probe"))]
-fn through_probe(_job: &Job<'_>) -> anyhow::Result<()> {
+fn through_probe(_task: &FlashTask<'_>) -> anyhow::Result<()> {
     bail!(super::no_probe())
 }

@@ -1,16 +1,16 @@
 //! Bytes to and from an emulated board, and the time they take.
 
 use std::io::{ErrorKind, Read, Write};
-use std::net::TcpStream;
+use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use gleaner_shared::units::Micros;
 
-use super::EmulatorError;
-use super::image::EmulatedBoard;
 use super::qemu::Qemu;
-use super::rp2040::Lockstep;
+use super::rp2040::{Lockstep, Stat};
+use super::{Emulator, EmulatorError};
+use crate::device::Board;
 
 /// The byte between frames.
 const DELIMITER: u8 = 0;
@@ -20,44 +20,30 @@ const STRIDE_MICROS: u64 = 20_000;
 /// A running board and its line.
 #[derive(Debug)]
 pub(super) enum Line {
-    /// An RP2040 in lockstep: its time is emulated, so what is measured is repeatable.
-    Lockstep {
-        /// The board.
-        board: Lockstep,
-        /// Emulated time.
-        now: Micros,
-    },
-    /// A Cortex-M4 behind a TCP port: its time is the wall's.
+    /// A board whose time is emulated.
+    Lockstep(LockstepLine),
+    /// A board whose time is the wall's.
     Socket {
+        /// Its UART.
+        line: SocketLine,
         /// The board, which ends when it is dropped.
         _board: Qemu,
-        /// Its UART.
-        stream: TcpStream,
-        /// When it was started.
-        start: Instant,
     },
 }
 
 impl Line {
     /// Starts a board with a shard in its flash.
-    pub(super) fn open(
-        board: EmulatedBoard,
-        image: &Path,
-        shard: &Path,
-    ) -> Result<Self, EmulatorError> {
-        match board {
-            EmulatedBoard::Rp2040 => Ok(Self::Lockstep {
-                board: Lockstep::start(image, Some(shard))?,
-                now: Micros(0),
-            }),
-            EmulatedBoard::M4 => {
-                let board = Qemu::start(image, Some(shard))?;
-                let stream = TcpStream::connect(board.link()).map_err(socket)?;
-                stream.set_nodelay(true).map_err(socket)?;
+    pub(super) fn open(board: Board, image: &Path, shard: &Path) -> Result<Self, EmulatorError> {
+        match Emulator::of(board)? {
+            Emulator::Rp2040js => {
+                let board = Lockstep::start(board, image, Some(shard))?;
+                Ok(Self::Lockstep(LockstepLine::new(board)))
+            }
+            Emulator::Qemu { .. } => {
+                let board = Qemu::start(board, image, Some(shard))?;
                 Ok(Self::Socket {
+                    line: SocketLine::open(board.link())?,
                     _board: board,
-                    stream,
-                    start: Instant::now(),
                 })
             }
         }
@@ -66,16 +52,16 @@ impl Line {
     /// Returns the time the board lives in.
     pub(super) fn now(&self) -> Micros {
         match self {
-            Self::Lockstep { now, .. } => *now,
-            Self::Socket { start, .. } => Micros(start.elapsed().as_micros() as u64),
+            Self::Lockstep(line) => line.now(),
+            Self::Socket { line, .. } => line.now(),
         }
     }
 
-    /// Returns the speed both ends are to expect; a socket is at the mercy of the scheduler.
+    /// Returns the speed both ends are to expect.
     pub(super) const fn bit_rate(&self) -> u32 {
         match self {
-            Self::Lockstep { .. } => 921_600,
-            Self::Socket { .. } => 230_400,
+            Self::Lockstep(_) => LockstepLine::BIT_RATE,
+            Self::Socket { .. } => SocketLine::BIT_RATE,
         }
     }
 
@@ -85,30 +71,116 @@ impl Line {
         to_device: &[u8],
         until: Micros,
     ) -> Result<Vec<u8>, EmulatorError> {
-        let wait = until.saturating_sub(self.now()).0;
         match self {
-            Self::Lockstep { board, now } => {
-                let ran = board.run(wait.clamp(1, STRIDE_MICROS), to_device, Some(DELIMITER))?;
-                *now = Micros(ran.stat.micros as u64);
-                Ok(ran.tx)
+            Self::Lockstep(line) => line.exchange(to_device, until),
+            Self::Socket { line, .. } => line.exchange(to_device, until),
+        }
+    }
+}
+
+/// The line of a board in lockstep: time is emulated, so what is measured is repeatable.
+#[derive(Debug)]
+pub struct LockstepLine {
+    board: Lockstep,
+    stat: Stat,
+}
+
+impl LockstepLine {
+    /// The speed both ends are to expect.
+    pub const BIT_RATE: u32 = 921_600;
+
+    /// Takes over a board that has not run yet.
+    #[must_use]
+    pub fn new(board: Lockstep) -> Self {
+        Self {
+            board,
+            stat: Stat::default(),
+        }
+    }
+
+    /// Returns emulated time.
+    #[must_use]
+    pub const fn now(&self) -> Micros {
+        Micros(self.stat.micros as u64)
+    }
+
+    /// Returns what the emulator last said of the chip.
+    #[must_use]
+    pub const fn stat(&self) -> Stat {
+        self.stat
+    }
+
+    /// Puts bytes on the line and lets time run until `until`, or until something came back.
+    ///
+    /// # Errors
+    /// When the emulator ended.
+    pub fn exchange(&mut self, to_device: &[u8], until: Micros) -> Result<Vec<u8>, EmulatorError> {
+        let wait = until.saturating_sub(self.now()).0.clamp(1, STRIDE_MICROS);
+        let ran = self.board.run(wait, to_device, Some(DELIMITER))?;
+        self.stat = ran.stat;
+        Ok(ran.tx)
+    }
+
+    /// Presses the reset button; RAM keeps its content.
+    ///
+    /// # Errors
+    /// When the emulator ended.
+    pub fn reset(&mut self) -> Result<(), EmulatorError> {
+        self.stat = self.board.reset()?;
+        Ok(())
+    }
+}
+
+/// The line of a board behind a TCP port: time is the wall's.
+#[derive(Debug)]
+pub struct SocketLine {
+    stream: TcpStream,
+    start: Instant,
+}
+
+impl SocketLine {
+    /// The speed both ends are to expect: every byte is at the mercy of the system's scheduler.
+    pub const BIT_RATE: u32 = 230_400;
+
+    /// Connects to a board's UART.
+    ///
+    /// # Errors
+    /// When nobody listens there.
+    pub fn open(address: SocketAddr) -> Result<Self, EmulatorError> {
+        let stream = TcpStream::connect(address).map_err(socket)?;
+        stream.set_nodelay(true).map_err(socket)?;
+        Ok(Self {
+            stream,
+            start: Instant::now(),
+        })
+    }
+
+    /// Returns the time since the line was opened.
+    #[must_use]
+    pub fn now(&self) -> Micros {
+        Micros(self.start.elapsed().as_micros() as u64)
+    }
+
+    /// Puts bytes on the line and waits until `until`, or until something came back.
+    ///
+    /// # Errors
+    /// When the board is gone.
+    pub fn exchange(&mut self, to_device: &[u8], until: Micros) -> Result<Vec<u8>, EmulatorError> {
+        let wait = until.saturating_sub(self.now()).0.clamp(100, 50_000);
+        self.stream.write_all(to_device).map_err(socket)?;
+        let timeout = Some(Duration::from_micros(wait));
+        self.stream.set_read_timeout(timeout).map_err(socket)?;
+        let mut bytes = vec![0; 4096];
+        match self.stream.read(&mut bytes) {
+            Ok(0) => Err(socket(ErrorKind::UnexpectedEof.into())),
+            Ok(count) => {
+                bytes.truncate(count);
+                Ok(bytes)
             }
-            Self::Socket { stream, .. } => {
-                stream.write_all(to_device).map_err(socket)?;
-                let wait = Duration::from_micros(wait.clamp(100, 50_000));
-                stream.set_read_timeout(Some(wait)).map_err(socket)?;
-                let mut bytes = vec![0; 4096];
-                match stream.read(&mut bytes) {
-                    Ok(0) => Err(socket(ErrorKind::UnexpectedEof.into())),
-                    Ok(count) => {
-                        bytes.truncate(count);
-                        Ok(bytes)
-                    }
-                    Err(error) => match error.kind() {
-                        ErrorKind::WouldBlock | ErrorKind::TimedOut => Ok(Vec::new()),
-                        _ => Err(socket(error)),
-                    },
-                }
-            }
+            Err(error) => match error.kind() {
+                ErrorKind::WouldBlock | ErrorKind::TimedOut => Ok(Vec::new()),
+                _ => Err(socket(error)),
+            },
         }
     }
 }

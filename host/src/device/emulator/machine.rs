@@ -3,30 +3,44 @@
 use std::net::SocketAddr;
 use std::path::Path;
 
-use super::EmulatorError;
-use super::image::EmulatedBoard;
 use super::qemu::Qemu;
 use super::rp2040::Rp2040;
+use super::{Emulator, EmulatorError};
+use crate::device::Board;
+use crate::device::flash::target::Memory;
+use crate::device::image::Program;
 
 /// A running board with its UART on a TCP port; dropping it switches it off.
 #[derive(Debug)]
 pub enum Machine {
-    /// A Cortex-M4 in QEMU.
-    M4(Qemu),
-    /// An RP2040 in rp2040js.
-    Rp2040(Rp2040),
+    /// In QEMU.
+    Qemu(Qemu),
+    /// In rp2040js.
+    Rp2040js(Rp2040),
 }
 
 impl Machine {
-    /// Builds the board's image if need be and starts it with a shard in its flash.
+    /// Builds the client's image if need be and starts it with a shard in the board's flash.
     ///
     /// # Errors
     /// Names what is missing and how to install it.
-    pub fn start(board: EmulatedBoard, shard: &Path) -> Result<Self, EmulatorError> {
-        let image = board.ensure_image()?;
-        match board {
-            EmulatedBoard::M4 => Qemu::start(&image, Some(shard)).map(Self::M4),
-            EmulatedBoard::Rp2040 => Rp2040::start(&image, Some(shard)).map(Self::Rp2040),
+    pub fn start(board: Board, shard: &Path) -> Result<Self, EmulatorError> {
+        let image = board.ensure(Program::Client)?;
+        Self::start_image(board, &image, Some(shard))
+    }
+
+    /// Starts an image, if given with a shard in the board's flash.
+    ///
+    /// # Errors
+    /// Names what is missing and how to install it.
+    pub fn start_image(
+        board: Board,
+        image: &Path,
+        shard: Option<&Path>,
+    ) -> Result<Self, EmulatorError> {
+        match Emulator::of(board)? {
+            Emulator::Qemu { .. } => Qemu::start(board, image, shard).map(Self::Qemu),
+            Emulator::Rp2040js => Rp2040::start(board, image, shard).map(Self::Rp2040js),
         }
     }
 
@@ -34,8 +48,8 @@ impl Machine {
     #[must_use]
     pub fn link(&self) -> SocketAddr {
         match self {
-            Self::M4(machine) => machine.link(),
-            Self::Rp2040(machine) => machine.link(),
+            Self::Qemu(machine) => machine.link(),
+            Self::Rp2040js(machine) => machine.link(),
         }
     }
 
@@ -45,8 +59,16 @@ impl Machine {
     /// When the emulator ended.
     pub fn reset(&mut self) -> Result<(), EmulatorError> {
         match self {
-            Self::M4(machine) => machine.reset(),
-            Self::Rp2040(machine) => machine.reset().map(drop),
+            Self::Qemu(machine) => machine.reset(),
+            Self::Rp2040js(machine) => machine.reset().map(drop),
+        }
+    }
+
+    /// Returns the memory of the chip, where the emulator shows it.
+    pub fn memory(&mut self) -> Option<&mut dyn Memory> {
+        match self {
+            Self::Qemu(_) => None,
+            Self::Rp2040js(machine) => Some(machine),
         }
     }
 }

@@ -4,8 +4,8 @@
 //! same RP2040 with time under the caller's control, for tests that measure emulated time.
 
 mod guard;
-pub mod image;
-mod line;
+mod kind;
+pub mod line;
 pub mod machine;
 pub mod prepare;
 pub mod qemu;
@@ -15,16 +15,28 @@ pub mod trial;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
+use crate::device::board::{self, Board};
+pub use kind::Emulator;
+
 /// Why an emulated board does not run.
 #[derive(Debug, thiserror::Error)]
 pub enum EmulatorError {
     /// A program or package is not installed.
     #[error("{what} is missing: {fix}")]
     Missing {
-        /// What.
+        /// What is missing.
         what: String,
         /// What to type.
         fix: String,
+    },
+    /// Nothing emulates the board.
+    #[error(
+        "an {board} has no emulator; {} have",
+        board::list(Board::emulated(), "and")
+    )]
+    NotEmulated {
+        /// The board that was to be started.
+        board: Board,
     },
     /// The image could not be built.
     #[error("{command} failed: {reason}")]

@@ -3,8 +3,9 @@
 use std::io::stderr;
 use std::process::Stdio;
 
-use super::image::{EmulatedBoard, Program, cargo, is_strict};
-use super::{EmulatorError, qemu, rp2040};
+use super::{Emulator, EmulatorError};
+use crate::device::Board;
+use crate::device::image::{Program, cargo, is_strict};
 
 /// Has the emulators and images of `boards` ready: installs what is missing with
 /// `cargo xtask setup`, builds what is not built, and says so on standard error. Under `CI=true`
@@ -12,7 +13,7 @@ use super::{EmulatorError, qemu, rp2040};
 ///
 /// # Errors
 /// Names what is still missing and what to type.
-pub fn prepare(boards: &[EmulatedBoard]) -> Result<(), EmulatorError> {
+pub fn prepare(boards: &[Board]) -> Result<(), EmulatorError> {
     let mut kinds = boards.to_vec();
     kinds.sort_unstable();
     kinds.dedup();
@@ -28,21 +29,18 @@ pub fn prepare(boards: &[EmulatedBoard]) -> Result<(), EmulatorError> {
     }
     for board in kinds {
         if !is_strict() {
-            let alias = board.board().alias(Program::Client);
+            let alias = board.alias(Program::Client);
             eprintln!("`cargo {alias}`: a minute or two if anything has changed");
         }
-        board.ensure_image()?;
+        board.ensure(Program::Client)?;
     }
     Ok(())
 }
 
-fn first_missing(kinds: &[EmulatedBoard]) -> Option<EmulatorError> {
-    let check = |board: &EmulatedBoard| {
+fn first_missing(kinds: &[Board]) -> Option<EmulatorError> {
+    let check = |board: &Board| {
         board.ensure_target()?;
-        match board {
-            EmulatedBoard::Rp2040 => rp2040::ensure_installed(),
-            EmulatedBoard::M4 => qemu::ensure_installed(),
-        }
+        Emulator::of(*board)?.ensure_installed()
     };
     kinds.iter().find_map(|board| check(board).err())
 }

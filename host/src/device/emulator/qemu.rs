@@ -1,4 +1,4 @@
-//! The Cortex-M4 in QEMU: started halted, its UART a TCP port, controlled over QMP.
+//! A board in QEMU: started halted, its UART a TCP port, controlled over QMP.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::{Ipv4Addr, SocketAddr};
@@ -8,8 +8,8 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use serde_json::{Value, json};
 
 use super::guard::guard;
-use super::{EmulatorError, answers};
-use crate::device::shard::Board;
+use super::{Emulator, EmulatorError, answers};
+use crate::device::Board;
 
 const NAME: &str = "qemu-system-arm";
 
@@ -27,10 +27,14 @@ impl Qemu {
     /// open before the first instruction runs.
     ///
     /// # Errors
-    /// [`EmulatorError::Missing`] without QEMU.
-    pub fn start(image: &Path, shard: Option<&Path>) -> Result<Self, EmulatorError> {
+    /// [`EmulatorError::Missing`] without QEMU, [`EmulatorError::NotEmulated`] where it has no such
+    /// board.
+    pub fn start(board: Board, image: &Path, shard: Option<&Path>) -> Result<Self, EmulatorError> {
+        let Emulator::Qemu { machine } = Emulator::of(board)? else {
+            return Err(EmulatorError::NotEmulated { board });
+        };
         let mut command = Command::new(NAME);
-        command.args(["-machine", "mps2-an386", "-display", "none", "-S"]);
+        command.args(["-machine", machine, "-display", "none", "-S"]);
         // One nanosecond of emulated time per instruction: repeatable, and what the board counts.
         command.args(["-icount", "shift=0", "-qmp", "stdio"]);
         command.args(["-semihosting-config", "enable=on,target=native"]);
@@ -41,7 +45,7 @@ impl Qemu {
         command.args(["-serial", "chardev:link"]);
         command.arg("-kernel").arg(image);
         if let Some(shard) = shard {
-            let address = Board::Emulated.address();
+            let address = board.row().shard_address;
             let file = shard.display();
             let loader = format!("loader,file={file},addr={address:#x},force-raw=on");
             command.args(["-device", &loader]);

@@ -10,13 +10,13 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{EmulatorError, answers, workspace};
+use crate::device::Board;
 use crate::device::flash::target::{Fault, Memory};
-use crate::device::shard::Board;
 
 const NAME: &str = "rp2040js";
 
 /// What the runner knows of the chip.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
 pub struct Stat {
     /// Emulated time since power-on, in microseconds.
     pub micros: f64,
@@ -40,8 +40,8 @@ impl Rp2040 {
     ///
     /// # Errors
     /// [`EmulatorError::Missing`] without Node.js or rp2040js.
-    pub fn start(image: &Path, shard: Option<&Path>) -> Result<Self, EmulatorError> {
-        let mut runner = Runner::start(image, shard, &[])?;
+    pub fn start(board: Board, image: &Path, shard: Option<&Path>) -> Result<Self, EmulatorError> {
+        let mut runner = Runner::start(board, image, shard, &[])?;
         let ready = runner.read("ready")?;
         let port = ready["port"]
             .as_u64()
@@ -110,20 +110,29 @@ impl Lockstep {
     ///
     /// # Errors
     /// [`EmulatorError::Missing`] without Node.js or rp2040js.
-    pub fn start(image: &Path, shard: Option<&Path>) -> Result<Self, EmulatorError> {
-        Self::with(image, shard, &["--lockstep"])
+    pub fn start(board: Board, image: &Path, shard: Option<&Path>) -> Result<Self, EmulatorError> {
+        Self::with(board, image, shard, &["--lockstep"])
     }
 
     /// The same on its USB port: the runner is the computer it is plugged into.
     ///
     /// # Errors
     /// As [`Self::start`].
-    pub fn start_on_usb(image: &Path, shard: Option<&Path>) -> Result<Self, EmulatorError> {
-        Self::with(image, shard, &["--lockstep", "--link", "usb"])
+    pub fn start_on_usb(
+        board: Board,
+        image: &Path,
+        shard: Option<&Path>,
+    ) -> Result<Self, EmulatorError> {
+        Self::with(board, image, shard, &["--lockstep", "--link", "usb"])
     }
 
-    fn with(image: &Path, shard: Option<&Path>, options: &[&str]) -> Result<Self, EmulatorError> {
-        let mut runner = Runner::start(image, shard, options)?;
+    fn with(
+        board: Board,
+        image: &Path,
+        shard: Option<&Path>,
+        options: &[&str],
+    ) -> Result<Self, EmulatorError> {
+        let mut runner = Runner::start(board, image, shard, options)?;
         runner.read("ready")?;
         Ok(Self { runner })
     }
@@ -173,14 +182,19 @@ struct Runner {
 }
 
 impl Runner {
-    fn start(image: &Path, shard: Option<&Path>, options: &[&str]) -> Result<Self, EmulatorError> {
+    fn start(
+        board: Board,
+        image: &Path,
+        shard: Option<&Path>,
+        options: &[&str],
+    ) -> Result<Self, EmulatorError> {
         ensure_installed()?;
         let folder = workspace().join("emulator");
         let mut command = Command::new("node");
         command.arg(folder.join("src/main.js"));
         command.arg("--image").arg(image).args(options);
         if let Some(shard) = shard {
-            let address = format!("{:#x}", Board::Rp2040.address());
+            let address = format!("{:#x}", board.row().shard_address);
             command.arg("--shard").arg(shard);
             command.args(["--shard-at", &address]);
         }

@@ -11,8 +11,8 @@ use gleaner_shared::wire::message::{
 use gleaner_shared::wire::{FrameBuffer, Insecure, MAX_TRANSFER};
 
 use super::EmulatorError;
-use super::image::EmulatedBoard;
 use super::line::Line;
+use crate::device::Board;
 
 /// Why a trial came to nothing.
 #[derive(Debug, thiserror::Error)]
@@ -52,7 +52,7 @@ pub struct Task<'a> {
 
 /// What a board did.
 #[derive(Clone, Debug)]
-pub struct Outcome {
+pub struct TrialResult {
     /// How it greeted.
     pub hello: Hello,
     /// What it reported.
@@ -68,12 +68,12 @@ pub struct Outcome {
 /// # Errors
 /// When the emulator ends, or the board is silent or unwilling.
 pub fn train(
-    board: EmulatedBoard,
+    board: Board,
     image: &Path,
     shard: &Path,
     task: &Task<'_>,
     mut stage: impl FnMut(&str),
-) -> Result<Outcome, TrialError> {
+) -> Result<TrialResult, TrialError> {
     let line = Line::open(board, image, shard)?;
     let timing = Timing::for_bit_rate(line.bit_rate());
     let mut talk = Conversation {
@@ -131,7 +131,7 @@ pub fn train(
         } => Some((*available_bytes, *used_bytes)),
         _ => None,
     })?;
-    Ok(Outcome {
+    Ok(TrialResult {
         hello,
         report,
         download,

@@ -1,16 +1,15 @@
-//! The drive that a Pico in boot mode shows: found by its `INFO_UF2.TXT`, fed one UF2 file.
+//! The drive that a board in boot mode shows: found by its `INFO_UF2.TXT`, fed one UF2 file.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use super::target::Part;
-use crate::device::shard::uf2;
+use super::uf2;
+use crate::device::row::Uf2Drive;
 
 /// The file that every UF2 boot loader shows.
 const INFO: &str = "INFO_UF2.TXT";
-/// How the RP2040's names itself in it.
-const BOARD: &str = "RPI-RP2";
 const FILE: &str = "gleaner.uf2";
 
 /// Why nothing was copied.
@@ -19,26 +18,40 @@ const FILE: &str = "gleaner.uf2";
 pub enum DriveError {
     /// No drive was found.
     #[error(
-        "no Pico in boot mode: hold BOOTSEL while plugging it in and mount its drive RPI-RP2, or \
-         name where it is mounted with --drive"
+        "no {} in boot mode: hold BOOTSEL while plugging it in and mount its drive {}, or name \
+         where it is mounted with --drive",
+        .0.product,
+        .0.label
     )]
-    None,
-    /// Several Picos are in boot mode.
-    #[error("several Picos are in boot mode, at {}; choose one with --drive", list(.0))]
-    Several(Vec<PathBuf>),
+    None(Uf2Drive),
+    /// Several boards are in boot mode.
+    #[error(
+        "several {product}s are in boot mode, at {}; choose one with --drive",
+        list(folders)
+    )]
+    Several {
+        /// What they are.
+        product: &'static str,
+        /// Where they are mounted.
+        folders: Vec<PathBuf>,
+    },
     /// The folder is not such a drive.
-    #[error("{} is not the drive of a Pico in boot mode: {what}", path.display())]
+    #[error("{} is not the drive of a {product} in boot mode: {what}", path.display())]
     NotADrive {
         /// The folder.
         path: PathBuf,
+        /// What was looked for.
+        product: &'static str,
         /// What is wrong with it.
         what: String,
     },
     /// The copy failed.
-    #[error("{}: {source}; unplug the Pico and try again", path.display())]
+    #[error("{}: {source}; unplug the {product} and try again", path.display())]
     Copy {
-        /// The file.
+        /// The file that was being copied.
         path: PathBuf,
+        /// What it was copied to.
+        product: &'static str,
         /// What the system said.
         source: io::Error,
     },
@@ -49,26 +62,33 @@ fn list(paths: &[PathBuf]) -> String {
     paths.collect::<Vec<_>>().join(", ")
 }
 
-/// The drive of an RP2040 in boot mode.
+/// The drive of a board in boot mode.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct BootDrive(PathBuf);
+pub struct BootDrive {
+    path: PathBuf,
+    kind: Uf2Drive,
+}
 
 impl BootDrive {
-    /// Takes a folder that should be the drive.
+    /// Takes a folder that should be a drive of that kind.
     ///
     /// # Errors
     /// Says what is in the folder instead.
-    pub fn open(path: &Path) -> Result<Self, DriveError> {
+    pub fn open(path: &Path, kind: Uf2Drive) -> Result<Self, DriveError> {
         let wrong = |what: String| DriveError::NotADrive {
             path: path.to_owned(),
+            product: kind.product,
             what,
         };
         let info = fs::read_to_string(path.join(INFO));
         let info = info.map_err(|error| wrong(format!("{INFO}: {error}")))?;
         let board = info.lines().find_map(|line| line.strip_prefix("Board-ID:"));
         match board.map(str::trim) {
-            Some(BOARD) => Ok(Self(path.to_owned())),
-            Some(other) => Err(wrong(format!("its board is {other}, not {BOARD}"))),
+            Some(label) if label == kind.label => Ok(Self {
+                path: path.to_owned(),
+                kind,
+            }),
+            Some(other) => Err(wrong(format!("its board is {other}, not {}", kind.label))),
             None => Err(wrong(format!("{INFO} names no Board-ID"))),
         }
     }
@@ -77,52 +97,58 @@ impl BootDrive {
     ///
     /// # Errors
     /// Unless there is exactly one.
-    pub fn find() -> Result<Self, DriveError> {
-        Self::among(&mounted())
+    pub fn find(kind: Uf2Drive) -> Result<Self, DriveError> {
+        Self::among(&mounted(), kind)
     }
 
-    fn among(folders: &[PathBuf]) -> Result<Self, DriveError> {
+    fn among(folders: &[PathBuf], kind: Uf2Drive) -> Result<Self, DriveError> {
         let mut found: Vec<Self> = folders
             .iter()
-            .filter_map(|folder| Self::open(folder).ok())
+            .filter_map(|folder| Self::open(folder, kind).ok())
             .collect();
         match found.len() {
-            0 => Err(DriveError::None),
+            0 => Err(DriveError::None(kind)),
             1 => Ok(found.remove(0)),
-            _ => Err(DriveError::Several(
-                found.into_iter().map(|drive| drive.0).collect(),
-            )),
+            _ => Err(DriveError::Several {
+                product: kind.product,
+                folders: found.into_iter().map(|drive| drive.path).collect(),
+            }),
         }
     }
 
     /// Returns where it is mounted.
     #[must_use]
     pub fn path(&self) -> &Path {
-        &self.0
+        &self.path
     }
 
-    /// Copies all parts as one file; the Pico writes them and restarts.
+    /// Copies all parts as one file; the board writes them and restarts.
     ///
     /// # Errors
     /// When the system refuses.
     pub fn copy(&self, parts: &[Part]) -> Result<(), DriveError> {
-        let path = self.0.join(FILE);
+        let path = self.path.join(FILE);
         let stretches: Vec<(u32, &[u8])> = parts
             .iter()
             .map(|part| (part.address, &*part.bytes))
             .collect();
-        let file = uf2::for_rp2040(&stretches);
+        let file = uf2::file(self.kind.family, &stretches);
         let copied = File::create(&path).and_then(|mut out| {
             out.write_all(&file)?;
             let synced = out.sync_all();
-            // The Pico restarts with the last block, and takes its drive away.
+            // The board restarts with the last block, and takes its drive away.
             if self.is_gone() { Ok(()) } else { synced }
         });
-        copied.map_err(|source| DriveError::Copy { path, source })
+        let product = self.kind.product;
+        copied.map_err(|source| DriveError::Copy {
+            path,
+            product,
+            source,
+        })
     }
 
     fn is_gone(&self) -> bool {
-        !self.0.join(INFO).exists()
+        !self.path.join(INFO).exists()
     }
 }
 
@@ -159,6 +185,11 @@ fn mount_points(table: &str) -> Vec<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::device::Board;
+
+    fn kind() -> Uf2Drive {
+        Board::Rp2040.row().boot_drive.unwrap()
+    }
 
     /// A folder that looks like a drive, and goes with the test.
     struct Folder(PathBuf);
@@ -185,7 +216,7 @@ mod tests {
     #[test]
     fn one_drive_among_others_takes_all_parts_in_one_file() {
         let (pico, other) = (Folder::new("drive", Some(PICO)), Folder::new("stick", None));
-        let drive = BootDrive::among(&[other.0.clone(), pico.0.clone()]).unwrap();
+        let drive = BootDrive::among(&[other.0.clone(), pico.0.clone()], kind()).unwrap();
         let part = |what, address, bytes| Part {
             what,
             address,
@@ -198,18 +229,18 @@ mod tests {
         drive.copy(&parts).unwrap();
         let file = fs::read(pico.0.join(FILE)).unwrap();
         let stretches = [(0x1000_0000, &[1; 300][..]), (0x1006_0000, &[2; 10])];
-        assert_eq!(file, uf2::for_rp2040(&stretches));
+        assert_eq!(file, uf2::file(0xE48B_FF56, &stretches));
     }
 
     #[test]
     fn none_and_several_are_told_with_the_way_out() {
-        let none = BootDrive::among(&[]).unwrap_err().to_string();
+        let none = BootDrive::among(&[], kind()).unwrap_err().to_string();
         assert!(
             none.contains("BOOTSEL") && none.contains("--drive"),
             "{none}"
         );
         let (a, b) = (Folder::new("a", Some(PICO)), Folder::new("b", Some(PICO)));
-        let several = BootDrive::among(&[a.0.clone(), b.0.clone()]).unwrap_err();
+        let several = BootDrive::among(&[a.0.clone(), b.0.clone()], kind()).unwrap_err();
         let several = several.to_string();
         for path in [&a.0, &b.0] {
             assert!(several.contains(&*path.to_string_lossy()), "{several}");
@@ -219,13 +250,16 @@ mod tests {
     #[test]
     fn a_folder_of_another_kind_is_refused_by_name() {
         let plain = Folder::new("plain", None);
-        let error = BootDrive::open(&plain.0).unwrap_err().to_string();
+        let error = BootDrive::open(&plain.0, kind()).unwrap_err().to_string();
         assert!(error.contains(INFO), "{error}");
         let newer = Folder::new("newer", Some("Board-ID: RP2350\r\n"));
-        let error = BootDrive::open(&newer.0).unwrap_err().to_string();
-        assert!(error.contains("RP2350") && error.contains(BOARD), "{error}");
+        let error = BootDrive::open(&newer.0, kind()).unwrap_err().to_string();
+        assert!(
+            error.contains("RP2350") && error.contains("RPI-RP2"),
+            "{error}"
+        );
         let empty = Folder::new("empty", Some(""));
-        let error = BootDrive::open(&empty.0).unwrap_err().to_string();
+        let error = BootDrive::open(&empty.0, kind()).unwrap_err().to_string();
         assert!(error.contains("Board-ID"), "{error}");
     }
 

@@ -1,15 +1,16 @@
-//! Puts firmware and samples into boards' flash: through a debug probe (`crate::device::probe`, feature
-//! `probe`) or the boot drive of a Pico.
+//! Puts firmware and samples into boards' flash: through a debug probe (`crate::device::probe`,
+//! feature `probe`) or the drive that a board shows in boot mode.
 
 pub mod drive;
 pub mod program;
 pub mod silicon;
 pub mod target;
+pub mod uf2;
 pub mod update;
 
 use gleaner_shared::shard::ShardHeader;
 
-use crate::device::shard::Board;
+use crate::device::Board;
 use target::Part;
 
 /// Why a shard does not go to a board.
@@ -18,12 +19,12 @@ use target::Part;
     "client {client} has {samples} samples, {} trains on at most {}: lower \
      partition.mean_samples or partition.std_samples with --set",
     board.name(),
-    board.most_samples()
+    board.row().most_samples
 )]
 pub struct ShardTooLarge {
-    /// The board.
+    /// The board it was meant for.
     pub board: Board,
-    /// The client.
+    /// The number of the client whose shard it is.
     pub client: u32,
     /// Samples of its shard.
     pub samples: u32,
@@ -36,7 +37,7 @@ pub struct ShardTooLarge {
 pub fn check_room(board: Board, shard: &[u8]) -> Result<(), ShardTooLarge> {
     let header = ShardHeader::from_bytes(shard);
     let (client, samples) = header.map_or((0, 0), |header| (header.client, header.samples));
-    if samples as usize > board.most_samples() || shard.len() > board.shard_flash().len() {
+    if samples as usize > board.row().most_samples || shard.len() > board.shard_flash().len() {
         return Err(ShardTooLarge {
             board,
             client,
@@ -82,7 +83,7 @@ mod tests {
             assert!(message.contains(words), "{words} in {message}");
         }
         assert_eq!(
-            shard_part(Board::Stm32, shard).unwrap().address,
+            shard_part(Board::Stm32l4r5, shard).unwrap().address,
             0x0806_0000
         );
     }

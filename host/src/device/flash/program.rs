@@ -1,4 +1,4 @@
-//! A program's file: what it puts into flash, and whether that is the flash of a given chip.
+//! A program's file: what it puts into flash, and whether that is the flash of a given board.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +7,8 @@ use object::read::elf::{FileHeader, ProgramHeader, SectionHeader};
 use object::{LittleEndian, elf};
 
 use super::target::Part;
-use crate::fleet::file::Chip;
+use crate::device::Board;
+use crate::device::image::Program;
 
 /// `Tag_CPU_arch` of the ARM build attributes (ARM IHI 0045, 3.3.5.2).
 const TAG_CPU_ARCH: u64 = 6;
@@ -20,7 +21,7 @@ pub enum ProgramError {
     /// The file cannot be read.
     #[error("{}: {source}; `cargo {alias}` builds the client", path.display())]
     File {
-        /// The file.
+        /// The program's file.
         path: PathBuf,
         /// What the system said.
         source: std::io::Error,
@@ -30,7 +31,7 @@ pub enum ProgramError {
     /// It is not a program for a microcontroller.
     #[error("{}: {what}; `cargo {alias}` builds the client", path.display())]
     Format {
-        /// The file.
+        /// The program's file.
         path: PathBuf,
         /// What is wrong.
         what: &'static str,
@@ -39,17 +40,17 @@ pub enum ProgramError {
     },
     /// It was linked for other memory.
     #[error(
-        "{}: {start:#010x} to {end:#010x} is not the program flash of an {chip}, {} to {}; \
+        "{}: {start:#010x} to {end:#010x} is not the program flash of an {board}, {} to {}; \
          `cargo {alias}` builds the client for it",
         path.display(),
-        Hex(chip.board().program_flash().start),
-        Hex(chip.board().program_flash().end)
+        Hex(board.program_flash().start),
+        Hex(board.program_flash().end)
     )]
     WrongMemory {
-        /// The file.
+        /// The program's file.
         path: PathBuf,
-        /// The chip it should fit.
-        chip: Chip,
+        /// The board it should fit.
+        board: Board,
         /// Its first address.
         start: u32,
         /// The address after its last.
@@ -57,17 +58,18 @@ pub enum ProgramError {
         /// What builds a right one.
         alias: String,
     },
-    /// It has instructions that the chip does not have.
+    /// It has instructions that the board does not have.
     #[error(
-        "{}: compiled for a Cortex-M4 or larger, but an {chip} is a Cortex-M0+; `cargo {alias}` \
-         builds the client for it",
-        path.display()
+        "{}: compiled for a Cortex-M4 or larger, but an {board} is a {}; `cargo {alias}` builds the \
+         client for it",
+        path.display(),
+        board.row().core.title
     )]
     WrongCore {
-        /// The file.
+        /// The program's file.
         path: PathBuf,
-        /// The chip it should fit.
-        chip: Chip,
+        /// The board it should fit.
+        board: Board,
         /// What builds a right one.
         alias: String,
     },
@@ -82,12 +84,12 @@ impl std::fmt::Display for Hex {
     }
 }
 
-/// Reads an ELF file and checks that it fits a chip: instructions and addresses.
+/// Reads an ELF file and checks that it fits a board: instructions and addresses.
 ///
 /// # Errors
 /// Names the file and what is wrong with it.
-pub fn read(path: &Path, chip: Chip) -> Result<Part, ProgramError> {
-    let alias = chip.board().alias(crate::device::firmware::Program::Client);
+pub fn read(path: &Path, board: Board) -> Result<Part, ProgramError> {
+    let alias = board.alias(Program::Client);
     let file = std::fs::read(path).map_err(|source| ProgramError::File {
         path: path.to_owned(),
         source,
@@ -98,15 +100,15 @@ pub fn read(path: &Path, chip: Chip) -> Result<Part, ProgramError> {
         Ok(content) => content,
         Err(what) => return Err(ProgramError::Format { path, what, alias }),
     };
-    if content.needs_m4 && chip == Chip::Rp2040 {
-        return Err(ProgramError::WrongCore { path, chip, alias });
+    if content.needs_m4 && !board.row().core.runs_m4_code {
+        return Err(ProgramError::WrongCore { path, board, alias });
     }
     let (start, end) = (content.address, content.end());
-    let flash = chip.board().program_flash();
+    let flash = board.program_flash();
     if start < flash.start || end > u64::from(flash.end) {
         return Err(ProgramError::WrongMemory {
             path,
-            chip,
+            board,
             start,
             end,
             alias,

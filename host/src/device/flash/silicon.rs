@@ -1,69 +1,18 @@
-//! The chips that can be flashed: their names, and how they tell who they are.
+//! How a chip tells who it is.
 
 use std::fmt;
 
 use super::target::{Fault, Memory};
-use crate::device::shard::Board;
-use crate::fleet::file::Chip;
+use crate::device::Board;
 
 /// Which core it is (ARM DDI 0403, B3.2.3); at the same address on every Cortex-M.
 const CPUID: u32 = 0xE000_ED00;
-const CORTEX_M0_PLUS: u32 = 0xC60;
-const CORTEX_M4: u32 = 0xC24;
-
-/// SYSINFO_CHIP_ID of the RP2040 (datasheet, 2.20.2): revision, part 2, Raspberry Pi.
-const RP2040_CHIP_ID: u32 = 0x4000_0000;
-const RP2040_PART: u32 = 0x0000_2927;
-const RP2040_PART_MASK: u32 = 0x0FFF_FFFF;
-
-/// DBGMCU_IDCODE of an STM32 (RM0432, 57.6.1); 0x470 is the family of the L4R5.
-const STM32_IDCODE: u32 = 0xE004_2000;
-const STM32L4R_DEVICE: u32 = 0x470;
-const STM32_DEVICE_MASK: u32 = 0xFFF;
-
-impl Chip {
-    /// Returns the board of the firmware that carries it.
-    #[must_use]
-    pub const fn board(self) -> Board {
-        match self {
-            Self::Rp2040 => Board::Rp2040,
-            Self::Stm32l4r5 => Board::Stm32,
-            Self::M4 => Board::Emulated,
-        }
-    }
-
-    /// Returns its name in `bench.toml`.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Rp2040 => "rp2040",
-            Self::Stm32l4r5 => "stm32l4r5",
-            Self::M4 => "m4",
-        }
-    }
-
-    /// Returns its name among the chips that probe-rs knows; the emulated M4 has none.
-    #[must_use]
-    pub const fn probe_name(self) -> Option<&'static str> {
-        match self {
-            Self::Rp2040 => Some("RP2040"),
-            Self::Stm32l4r5 => Some("STM32L4R5ZITx"),
-            Self::M4 => None,
-        }
-    }
-}
-
-impl fmt::Display for Chip {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
-    }
-}
 
 /// What a chip says it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Identity {
-    /// One of ours, if it is.
-    pub chip: Option<Chip>,
+    /// The board that carries it, if it is one of ours.
+    pub board: Option<Board>,
     /// Part number of its core.
     pub core: u32,
     /// Its maker's number, where the core told where to look for it.
@@ -72,45 +21,47 @@ pub struct Identity {
 
 impl fmt::Display for Identity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some(chip) = self.chip {
-            return write!(f, "{chip}");
+        if let Some(board) = self.board {
+            return write!(f, "{board}");
         }
-        match self.core {
-            CORTEX_M0_PLUS => write!(f, "an unknown Cortex-M0+")?,
-            CORTEX_M4 => write!(f, "an unknown Cortex-M4")?,
-            other => write!(f, "an unknown core, part {other:#05x}")?,
+        let mut cores = Board::all().map(|board| board.row().core);
+        match cores.find(|core| core.part_number == self.core) {
+            Some(core) => write!(f, "an unknown {}", core.title)?,
+            None => write!(f, "an unknown core, part {:#05x}", self.core)?,
         }
         self.id.map_or(Ok(()), |id| write!(f, " (chip {id:#010x})"))
     }
 }
 
-/// Asks a chip who it is. The core decides which register is safe to read next.
+/// Asks a chip who it is. The core decides which registers are safe to read next.
 ///
 /// # Errors
 /// When it does not answer.
 pub fn identify(memory: &mut (impl Memory + ?Sized)) -> Result<Identity, Fault> {
     let core = (memory.word(CPUID)? >> 4) & 0xFFF;
-    let (address, mask, expected, chip) = match core {
-        CORTEX_M0_PLUS => (RP2040_CHIP_ID, RP2040_PART_MASK, RP2040_PART, Chip::Rp2040),
-        CORTEX_M4 => (
-            STM32_IDCODE,
-            STM32_DEVICE_MASK,
-            STM32L4R_DEVICE,
-            Chip::Stm32l4r5,
-        ),
-        _ => {
-            return Ok(Identity {
-                chip: None,
-                core,
-                id: None,
-            });
+    let mut answer = Ok(None);
+    for board in Board::all().filter(|board| board.row().core.part_number == core) {
+        let Some(port) = board.row().debug_port else {
+            continue;
+        };
+        match memory.word(port.id_register) {
+            Ok(id) if id & port.id_mask == port.id => {
+                return Ok(Identity {
+                    board: Some(board),
+                    core,
+                    id: Some(id),
+                });
+            }
+            Ok(id) => answer = Ok(Some(id)),
+            // Another board's register; this chip may have none there.
+            Err(fault) if !matches!(answer, Ok(Some(_))) => answer = Err(fault),
+            Err(_) => {}
         }
-    };
-    let id = memory.word(address)?;
+    }
     Ok(Identity {
-        chip: (id & mask == expected).then_some(chip),
+        board: None,
         core,
-        id: Some(id),
+        id: answer?,
     })
 }
 
@@ -140,6 +91,9 @@ mod tests {
         let mut registers = Registers(registers.iter().copied().collect());
         identify(&mut registers).map_or_else(|fault| fault.0, |found| found.to_string())
     }
+
+    const RP2040_CHIP_ID: u32 = 0x4000_0000;
+    const STM32_IDCODE: u32 = 0xE004_2000;
 
     #[test]
     fn chips_are_told_apart_by_core_and_number() {

@@ -2,7 +2,7 @@
 
 use super::silicon::{Identity, identify};
 use super::target::{Fault, Part, Step, Target, Watch};
-use crate::fleet::file::Chip;
+use crate::device::Board;
 
 /// Bytes compared at a time; a difference ends the comparison.
 const CHUNK_BYTES: usize = 4_096;
@@ -11,14 +11,14 @@ const CHUNK_BYTES: usize = 4_096;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum UpdateError {
-    /// It is not the chip that `bench.toml` names.
+    /// It is not the chip that `fleet.toml` names.
     #[error(
         "the probe is wired to {found}, but `chip` says {expected}; correct `chip` or `probe` in \
-         bench.toml, or the wiring"
+         fleet.toml, or the wiring"
     )]
     WrongChip {
-        /// What `bench.toml` says.
-        expected: Chip,
+        /// What `fleet.toml` says.
+        expected: Board,
         /// What the chip says.
         found: Identity,
     },
@@ -34,7 +34,7 @@ pub enum UpdateError {
 
 /// What became of a part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum PartState {
     /// The flash held it already.
     Kept,
     /// It was written and verified.
@@ -47,35 +47,35 @@ pub enum Outcome {
 /// Before anything is written if the chip is not the one expected.
 pub fn bring_up_to_date(
     target: &mut dyn Target,
-    chip: Chip,
+    board: Board,
     parts: &[Part],
     watch: &mut dyn Watch,
-) -> Result<Vec<Outcome>, UpdateError> {
+) -> Result<Vec<PartState>, UpdateError> {
     let failed = |what: String| move |fault| UpdateError::Chip { what, fault };
     let found = identify(target).map_err(failed("reading the chip's number".to_owned()))?;
-    if found.chip != Some(chip) {
+    if found.board != Some(board) {
         return Err(UpdateError::WrongChip {
-            expected: chip,
+            expected: board,
             found,
         });
     }
-    let mut outcomes = Vec::new();
+    let mut states = Vec::new();
     for part in parts {
         let holds = holds(target, part, watch);
-        let outcome = if holds.map_err(failed(format!("comparing the {part}")))? {
-            Outcome::Kept
+        let state = if holds.map_err(failed(format!("comparing the {part}")))? {
+            PartState::Kept
         } else {
             let written = target.program(part, watch);
             written.map_err(failed(format!("writing the {part}")))?;
-            Outcome::Written
+            PartState::Written
         };
-        outcomes.push(outcome);
+        states.push(state);
     }
-    if outcomes.contains(&Outcome::Written) {
+    if states.contains(&PartState::Written) {
         let restarted = target.restart();
         restarted.map_err(failed("restarting".to_owned()))?;
     }
-    Ok(outcomes)
+    Ok(states)
 }
 
 /// Reads the flash as the running program sees it, which disturbs nothing.
@@ -101,7 +101,7 @@ mod tests {
     const FLASH: u32 = 0x1000_0000;
 
     /// A chip with 64 KB of flash that counts what is done to it.
-    struct Bench {
+    struct FakeChip {
         id: u32,
         flash: Vec<u8>,
         refuses: bool,
@@ -109,7 +109,7 @@ mod tests {
         restarts: u32,
     }
 
-    impl Bench {
+    impl FakeChip {
         fn rp2040() -> Self {
             Self {
                 id: 0x2000_2927,
@@ -121,7 +121,7 @@ mod tests {
         }
     }
 
-    impl Memory for Bench {
+    impl Memory for FakeChip {
         fn read(&mut self, address: u32, bytes: &mut [u8]) -> Result<(), Fault> {
             match address {
                 0xE000_ED00 => bytes.copy_from_slice(&0x410C_C601_u32.to_le_bytes()),
@@ -139,7 +139,7 @@ mod tests {
         }
     }
 
-    impl Target for Bench {
+    impl Target for FakeChip {
         fn program(&mut self, part: &Part, watch: &mut dyn Watch) -> Result<(), Fault> {
             if self.refuses {
                 return Err(Fault("sector locked".to_owned()));
@@ -171,48 +171,48 @@ mod tests {
 
     #[test]
     fn what_matches_is_skipped_and_the_rest_written_once() {
-        let mut bench = Bench::rp2040();
-        let update = |bench: &mut Bench, parts: &[Part]| {
-            bring_up_to_date(bench, Chip::Rp2040, parts, &mut Unwatched).unwrap()
+        let mut fake = FakeChip::rp2040();
+        let update = |fake: &mut FakeChip, parts: &[Part]| {
+            bring_up_to_date(fake, Board::Rp2040, parts, &mut Unwatched).unwrap()
         };
         let mut parts = parts();
-        assert_eq!(update(&mut bench, &parts), [Outcome::Written; 2]);
-        assert_eq!(bench.restarts, 1);
-        assert_eq!(update(&mut bench, &parts), [Outcome::Kept; 2]);
-        assert_eq!(bench.restarts, 1, "a board that is up to date runs on");
+        assert_eq!(update(&mut fake, &parts), [PartState::Written; 2]);
+        assert_eq!(fake.restarts, 1);
+        assert_eq!(update(&mut fake, &parts), [PartState::Kept; 2]);
+        assert_eq!(fake.restarts, 1, "a board that is up to date runs on");
         // The last byte of the last chunk differs.
         parts[1].bytes[4_999] = 3;
         assert_eq!(
-            update(&mut bench, &parts),
-            [Outcome::Kept, Outcome::Written]
+            update(&mut fake, &parts),
+            [PartState::Kept, PartState::Written]
         );
-        assert_eq!(bench.written, ["firmware", "shard", "shard"]);
-        assert_eq!(bench.restarts, 2);
+        assert_eq!(fake.written, ["firmware", "shard", "shard"]);
+        assert_eq!(fake.restarts, 2);
     }
 
     #[test]
     fn a_wrong_chip_is_left_alone_and_named() {
-        let mut bench = Bench::rp2040();
-        let update = |bench: &mut Bench, chip| {
-            bring_up_to_date(bench, chip, &parts(), &mut Unwatched)
+        let mut fake = FakeChip::rp2040();
+        let update = |fake: &mut FakeChip, board| {
+            bring_up_to_date(fake, board, &parts(), &mut Unwatched)
                 .unwrap_err()
                 .to_string()
         };
-        let message = update(&mut bench, Chip::Stm32l4r5);
-        for words in ["wired to rp2040", "`chip` says stm32l4r5", "bench.toml"] {
+        let message = update(&mut fake, Board::Stm32l4r5);
+        for words in ["wired to rp2040", "`chip` says stm32l4r5", "fleet.toml"] {
             assert!(message.contains(words), "{words} in {message}");
         }
-        bench.id = 0x1234_5678;
-        let message = update(&mut bench, Chip::Rp2040);
+        fake.id = 0x1234_5678;
+        let message = update(&mut fake, Board::Rp2040);
         assert!(message.contains("0x12345678"), "{message}");
-        assert!(bench.written.is_empty() && bench.restarts == 0);
+        assert!(fake.written.is_empty() && fake.restarts == 0);
     }
 
     #[test]
     fn a_chip_that_refuses_is_named_with_the_part() {
-        let mut bench = Bench::rp2040();
-        bench.refuses = true;
-        let error = bring_up_to_date(&mut bench, Chip::Rp2040, &parts(), &mut Unwatched);
+        let mut fake = FakeChip::rp2040();
+        fake.refuses = true;
+        let error = bring_up_to_date(&mut fake, Board::Rp2040, &parts(), &mut Unwatched);
         let message = error.unwrap_err().to_string();
         for words in [
             "writing the firmware, 10000 bytes",

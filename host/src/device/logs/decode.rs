@@ -17,7 +17,7 @@ pub enum LogError {
     /// It is no such file.
     #[error("{}: {what}", path.display())]
     Format {
-        /// The file.
+        /// The program that should explain the log.
         path: PathBuf,
         /// What is wrong.
         what: String,
@@ -28,7 +28,7 @@ pub enum LogError {
         path.display()
     )]
     Silent {
-        /// The file.
+        /// The program that should explain the log.
         path: PathBuf,
     },
 }
@@ -135,7 +135,7 @@ pub struct Line {
     pub time: Option<String>,
     /// How grave.
     pub level: Option<String>,
-    /// What.
+    /// What it says.
     pub message: String,
     /// Where in the source.
     pub location: Option<String>,

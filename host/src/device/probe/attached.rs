@@ -9,9 +9,9 @@ use probe_rs::probe::list::Lister;
 use probe_rs::{MemoryInterface, Permissions, Session};
 
 use super::{ProbeError, choose};
+use crate::device::Board;
 use crate::device::flash::silicon::{Identity, identify};
 use crate::device::flash::target::{Fault, Memory, Part, Step, Target, Watch};
-use crate::fleet::file::{Chip, Entry};
 
 /// The core that runs our programs.
 const CORE: usize = 0;
@@ -32,13 +32,15 @@ impl fmt::Debug for Attached {
 }
 
 impl Attached {
-    /// Attaches to the chip of a bench's entry, which runs on.
+    /// Attaches to the chip of a board, which runs on, through the probe of that selector or the
+    /// only one there is.
     ///
     /// # Errors
     /// When there is no such probe or no such chip behind it.
-    pub fn to(lister: &Lister, entry: &Entry, chip: Chip) -> Result<Self, ProbeError> {
-        let target = chip.probe_name().ok_or(ProbeError::Emulated(chip))?;
-        let info = choose(lister, entry.probe.as_deref())?;
+    pub fn to(lister: &Lister, probe: Option<&str>, board: Board) -> Result<Self, ProbeError> {
+        let port = board.row().debug_port;
+        let target = port.ok_or(ProbeError::Emulated(board))?.target;
+        let info = choose(lister, probe)?;
         let probe = info.to_string();
         let opened = info.open().map_err(|error| ProbeError::Busy {
             probe: probe.clone(),
@@ -47,30 +49,29 @@ impl Attached {
         let attached = opened.attach(target, Permissions::default());
         match attached.map(|session| Self { session, probe }) {
             Ok(mut attached) => match attached.identity() {
-                Ok(found) if found.chip == Some(chip) => Ok(attached),
+                Ok(found) if found.board == Some(board) => Ok(attached),
                 Ok(found) => Err(ProbeError::WrongChip {
                     probe: attached.probe,
-                    expected: chip,
+                    expected: board,
                     found,
                 }),
                 Err(fault) => Err(ProbeError::Silent {
                     probe: attached.probe,
-                    chip,
+                    board,
                     fault,
                 }),
             },
-            Err(error) => Err(Self::explain(&info, chip, &error)),
+            Err(error) => Err(Self::explain(&info, board, &error)),
         }
     }
 
-    /// Says which of our other chips is there, if one is.
-    fn explain(info: &DebugProbeInfo, chip: Chip, error: &probe_rs::Error) -> ProbeError {
+    /// Says which of our other boards is there, if one is.
+    fn explain(info: &DebugProbeInfo, board: Board, error: &probe_rs::Error) -> ProbeError {
         let probe = info.to_string();
-        let others = [Chip::Rp2040, Chip::Stm32l4r5];
-        let others = others.into_iter().filter(|&other| other != chip);
-        for target in others.filter_map(Chip::probe_name) {
+        let others = Board::all().filter(|&other| other != board);
+        for port in others.filter_map(|other| other.row().debug_port) {
             let opened = info.open().ok();
-            let session = opened.and_then(|it| it.attach(target, Permissions::default()).ok());
+            let session = opened.and_then(|it| it.attach(port.target, Permissions::default()).ok());
             let Some(session) = session else { continue };
             let mut attached = Self {
                 session,
@@ -79,14 +80,14 @@ impl Attached {
             if let Ok(found) = attached.identity() {
                 return ProbeError::WrongChip {
                     probe,
-                    expected: chip,
+                    expected: board,
                     found,
                 };
             }
         }
         ProbeError::Silent {
             probe,
-            chip,
+            board,
             fault: Fault::from_error(error),
         }
     }

@@ -7,9 +7,9 @@ pub use attached::Attached;
 pub use choose::choose;
 pub use probe_rs::probe::list::Lister;
 
+use crate::device::Board;
 use crate::device::flash::silicon::Identity;
 use crate::device::flash::target::Fault;
-use crate::fleet::file::Chip;
 
 /// Why a board cannot be reached through a probe.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -21,7 +21,7 @@ pub enum ProbeError {
          Debug Probe, a second Pico) wired to the board"
     )]
     None,
-    /// The text in `bench.toml` is no selector.
+    /// The text in `fleet.toml` is no selector.
     #[error("probe = \"{wanted}\" is not vendor:product or vendor:product:serial in hexadecimal")]
     Selector {
         /// The text.
@@ -30,14 +30,14 @@ pub enum ProbeError {
     /// Others are plugged in, but not this one.
     #[error("probe {wanted} is not plugged in; there are {candidates}")]
     Absent {
-        /// The one in `bench.toml`.
+        /// The one in `fleet.toml`.
         wanted: String,
         /// Those that are.
         candidates: String,
     },
     /// Several could be meant.
     #[error(
-        "several debug probes could be meant: {candidates}; write the right one into bench.toml \
+        "several debug probes could be meant: {candidates}; write the right one into fleet.toml \
          as probe = \"vendor:product:serial\""
     )]
     Several {
@@ -50,44 +50,44 @@ pub enum ProbeError {
          https://probe.rs/docs/getting-started/probe-setup and plug it in again"
     )]
     Denied {
-        /// The probe.
+        /// The probe's name and numbers.
         probe: String,
     },
     /// It is there but does not open.
     #[error("{probe} does not open: {fault}; end other programs that use it or plug it in again")]
     Busy {
-        /// The probe.
+        /// The probe's name and numbers.
         probe: String,
         /// What went wrong.
         fault: Fault,
     },
     /// No chip answers, or one that is not ours.
     #[error(
-        "{probe} finds no {chip}: {fault}; check that the board has power, that SWDIO, SWCLK and \
-         GND are wired, and `chip` in bench.toml"
+        "{probe} finds no {board}: {fault}; check that the board has power, that SWDIO, SWCLK and \
+         GND are wired, and `chip` in fleet.toml"
     )]
     Silent {
-        /// The probe.
+        /// The probe's name and numbers.
         probe: String,
-        /// The chip in `bench.toml`.
-        chip: Chip,
+        /// The board that `fleet.toml` says it is.
+        board: Board,
         /// What went wrong.
         fault: Fault,
     },
     /// Another of our chips answers.
     #[error(
         "{probe} is wired to {found}, but `chip` says {expected}; correct `chip` or `probe` in \
-         bench.toml, or the wiring"
+         fleet.toml, or the wiring"
     )]
     WrongChip {
-        /// The probe.
+        /// The probe's name and numbers.
         probe: String,
-        /// The chip in `bench.toml`.
-        expected: Chip,
+        /// The board that `fleet.toml` says it is.
+        expected: Board,
         /// What the chip says.
         found: Identity,
     },
-    /// The chip only exists in an emulator.
+    /// The board only exists in an emulator.
     #[error("an {0} is emulated; it has no debug port")]
-    Emulated(Chip),
+    Emulated(Board),
 }

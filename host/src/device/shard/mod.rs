@@ -1,10 +1,5 @@
 //! Makes the image of a client's samples that its board carries in flash.
 
-mod place;
-pub mod uf2;
-
-pub use place::Board;
-
 use gleaner_shared::shard::{ShardHeader, body_crc};
 
 /// Why no shard can be made of these samples.

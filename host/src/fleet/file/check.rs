@@ -1,7 +1,7 @@
-//! Whether the clients of a file make a bench.
+//! Whether the clients of a file can be told apart and make a fleet.
 
 use super::entry::Entry;
-use super::error::BenchError;
+use super::error::FleetFileError;
 
 /// Clients, and the lines at which they stand in their file.
 pub(super) struct Checked<'a> {
@@ -11,15 +11,15 @@ pub(super) struct Checked<'a> {
 }
 
 impl Checked<'_> {
-    pub(super) fn check(&self) -> Result<(), BenchError> {
+    pub(super) fn check(&self) -> Result<(), FleetFileError> {
         if self.clients.is_empty() {
-            return Err(BenchError::Empty {
+            return Err(FleetFileError::Empty {
                 file: self.file.to_owned(),
             });
         }
         for (entry, &line) in self.clients.iter().zip(self.lines) {
             let checked = entry.check().and_then(|()| self.check_number(entry));
-            checked.map_err(|what| BenchError::Entry {
+            checked.map_err(|what| FleetFileError::Entry {
                 file: self.file.to_owned(),
                 line,
                 name: entry.name.clone(),
@@ -47,7 +47,7 @@ impl Checked<'_> {
         &self,
         field: &'static str,
         value: impl Fn(&Entry) -> Option<String>,
-    ) -> Result<(), BenchError> {
+    ) -> Result<(), FleetFileError> {
         for entry in self.clients {
             let Some(wanted) = value(entry) else { continue };
             let claims = self.clients.iter().zip(self.lines);
@@ -56,7 +56,7 @@ impl Checked<'_> {
                 .map(|(other, line)| format!("{} (line {line})", other.name))
                 .collect();
             if claims.len() > 1 {
-                return Err(BenchError::Ambiguous {
+                return Err(FleetFileError::Ambiguous {
                     file: self.file.to_owned(),
                     field,
                     value: wanted,

@@ -1,4 +1,4 @@
-//! One client of a bench.
+//! One client of a fleet.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -8,9 +8,8 @@ use gleaner_shared::wire::Key;
 use gleaner_shared::wire::link::Timing;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::device::emulator::image::EmulatedBoard;
-use crate::station::link::Place;
-use crate::station::link::serial::SerialAddress;
+use super::address::{Place, SerialAddress};
+use crate::device::board::{self, Board};
 
 /// Emulators run many times slower than boards: waits on their lines are this much longer.
 const EMULATION_PATIENCE: u64 = 12;
@@ -38,30 +37,6 @@ impl LinkKind {
             Self::Tcp => "tcp",
             Self::Emulated => "emulated",
             Self::Simulated => "simulated",
-        }
-    }
-}
-
-/// A chip a client runs on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Chip {
-    /// Raspberry Pi Pico.
-    Rp2040,
-    /// Nucleo-L4R5ZI.
-    Stm32l4r5,
-    /// The Cortex-M4 of QEMU's mps2-an386.
-    M4,
-}
-
-impl Chip {
-    /// Returns the emulator, where there is one.
-    #[must_use]
-    pub const fn emulator(self) -> Option<EmulatedBoard> {
-        match self {
-            Self::Rp2040 => Some(EmulatedBoard::Rp2040),
-            Self::M4 => Some(EmulatedBoard::M4),
-            Self::Stm32l4r5 => None,
         }
     }
 }
@@ -115,9 +90,9 @@ pub struct Entry {
     pub id: u32,
     /// How it is reached.
     pub link: LinkKind,
-    /// The chip it runs on; needed to emulate or flash it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub chip: Option<Chip>,
+    /// The board it runs on, by its chip; needed to emulate or flash it.
+    #[serde(default, rename = "chip", skip_serializing_if = "Option::is_none")]
+    pub board: Option<Board>,
     /// Serial number of its USB device.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usb_serial: Option<String>,
@@ -156,12 +131,12 @@ pub struct Entry {
 impl Entry {
     /// A client with everything else at its default.
     #[must_use]
-    pub fn new(name: String, id: u32, link: LinkKind, chip: Option<Chip>) -> Self {
+    pub fn new(name: String, id: u32, link: LinkKind, board: Option<Board>) -> Self {
         Self {
             name,
             id,
             link,
-            chip,
+            board,
             usb_serial: None,
             path: None,
             baud: default_baud(),
@@ -186,6 +161,12 @@ impl Entry {
     #[must_use]
     pub fn wire_key(&self) -> Key {
         self.key.map_or(Key::PUBLIC, |key| Key::new(key.0))
+    }
+
+    /// Returns its board, where there is an emulator for it.
+    #[must_use]
+    pub fn emulated(&self) -> Option<Board> {
+        self.board.filter(|board| board.row().emulator.is_some())
     }
 
     /// Returns how long to wait for what on its line.
@@ -237,8 +218,9 @@ impl Entry {
                 let address = self.address.as_deref().unwrap_or_default();
                 return Err(format!("address = \"{address}\"; use \"host:port\""));
             }
-            LinkKind::Emulated if self.chip.and_then(Chip::emulator).is_none() => {
-                return Err("link = \"emulated\" needs chip = rp2040 or m4".to_owned());
+            LinkKind::Emulated if self.emulated().is_none() => {
+                let chips = board::list(Board::emulated(), "or");
+                return Err(format!("link = \"emulated\" needs chip = {chips}"));
             }
             _ => {}
         }

@@ -1,13 +1,13 @@
-//! What can be wrong with a bench.
+//! What can be wrong with the list of a fleet.
 
-/// Why a bench cannot be used.
+/// Why the list of a fleet cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum BenchError {
+pub enum FleetFileError {
     /// The file cannot be read.
-    #[error("{file}: {source}; `gleaner bench init` writes one")]
+    #[error("{file}: {source}; `gleaner fleet init` writes one")]
     File {
-        /// The file.
+        /// Where it is.
         file: String,
         /// What the system said.
         source: std::io::Error,
@@ -15,7 +15,7 @@ pub enum BenchError {
     /// The file is not what it should be.
     #[error("{file}: {what}")]
     Syntax {
-        /// The file.
+        /// Where it is.
         file: String,
         /// What the parser said, with line and column.
         what: String,
@@ -23,13 +23,13 @@ pub enum BenchError {
     /// The file lists nobody.
     #[error("{file}: there is no [[client]] in it")]
     Empty {
-        /// The file.
+        /// Where it is.
         file: String,
     },
     /// One entry is wrong.
     #[error("{file}, line {line}: client \"{name}\": {what}")]
     Entry {
-        /// The file.
+        /// Where it is.
         file: String,
         /// Where the entry begins in it.
         line: usize,
@@ -41,7 +41,7 @@ pub enum BenchError {
     /// Several entries claim the same.
     #[error("{file}: {field} = {value} is claimed by {candidates}; give each its own")]
     Ambiguous {
-        /// The file.
+        /// Where it is.
         file: String,
         /// What is claimed.
         field: &'static str,

@@ -1,56 +1,65 @@
-//! A first `bench.toml`, from what is plugged in.
+//! A first `fleet.toml`, from what is plugged in.
 
-use tokio_serial::SerialPortInfo;
+use super::FleetFile;
+use super::entry::{Entry, LinkKind, SecretKey};
+use crate::device::Board;
 
-use super::Bench;
-use super::entry::{Chip, Entry, LinkKind, SecretKey};
-use crate::station::link::serial::usb;
+/// A serial port of this machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FoundPort {
+    /// Its path.
+    pub path: String,
+    /// The USB device it belongs to, if it does.
+    pub usb: Option<UsbDevice>,
+}
 
-/// USB vendor and product of our own client on a Pico, as in `firmware/src/board/rp2040/usb.rs`.
-const OUR_PICO: (u16, u16) = (0x1209, 0x0001);
-/// USB vendor of the Raspberry Pi.
-const RASPBERRY_PI: u16 = 0x2E8A;
-/// USB vendor of ST.
-const ST: u16 = 0x0483;
+/// What a USB device says of itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UsbDevice {
+    /// Number of its vendor.
+    pub vendor: u16,
+    /// Number of the product.
+    pub product: u16,
+    /// Its serial number, if it has one.
+    pub serial_number: Option<String>,
+}
 
 /// Lists every USB serial port as a client, with a fresh key each.
 ///
 /// # Errors
 /// When the system has no randomness for keys.
-pub fn from_ports(ports: &[SerialPortInfo]) -> Result<Bench, getrandom::Error> {
-    let mut bench = Bench::default();
-    let usb_ports = ports.iter().filter_map(|port| Some((port, usb(port)?)));
-    for (id, (port, usb)) in (0..).zip(usb_ports) {
-        let (stem, chip) = match (usb.vid, usb.pid) {
-            OUR_PICO | (RASPBERRY_PI, _) => ("pico", Some(Chip::Rp2040)),
-            (ST, _) => ("nucleo", Some(Chip::Stm32l4r5)),
-            _ => ("board", None),
-        };
+pub fn from_ports(ports: &[FoundPort]) -> Result<FleetFile, getrandom::Error> {
+    let mut fleet = FleetFile::default();
+    let usb_ports = ports
+        .iter()
+        .filter_map(|port| Some((port, port.usb.as_ref()?)));
+    for (id, (port, usb)) in (0..).zip(usb_ports.clone()) {
+        let board = Board::of_usb(usb.vendor, usb.product);
+        let stem = board.map_or("board", |board| board.row().nickname);
         let mut key = [0; 32];
         getrandom::fill(&mut key)?;
-        let mut entry = Entry::new(format!("{stem}-{id}"), id, LinkKind::Serial, chip);
+        let mut entry = Entry::new(format!("{stem}-{id}"), id, LinkKind::Serial, board);
         entry.usb_serial.clone_from(&usb.serial_number);
-        let shared = |other: &SerialPortInfo| {
-            crate::station::link::serial::usb(other)
-                .is_some_and(|other| other.serial_number == usb.serial_number)
-        };
-        if usb.serial_number.is_none() || ports.iter().filter(|port| shared(port)).count() > 1 {
-            entry.path = Some(port.port_name.clone().into());
+        let of_one_number = usb_ports
+            .clone()
+            .filter(|(_, other)| other.serial_number == usb.serial_number);
+        if usb.serial_number.is_none() || of_one_number.count() > 1 {
+            entry.path = Some(port.path.clone().into());
         }
         entry.key = Some(SecretKey(key));
-        bench.clients.push(entry);
+        fleet.clients.push(entry);
     }
-    Ok(bench)
+    Ok(fleet)
 }
 
-/// What to write where nothing is plugged in: a bench that runs anyway.
+/// What to write where nothing is plugged in: a fleet that runs anyway.
 #[must_use]
-pub fn template() -> Bench {
-    let entry = |name: &str, id, link, chip| Entry::new(name.to_owned(), id, link, chip);
-    Bench {
+pub fn template() -> FleetFile {
+    let entry = |name: &str, id, link, board| Entry::new(name.to_owned(), id, link, board);
+    FleetFile {
         clients: vec![
-            entry("pico-0", 0, LinkKind::Emulated, Some(Chip::Rp2040)),
-            entry("m4-1", 1, LinkKind::Emulated, Some(Chip::M4)),
+            entry("pico-0", 0, LinkKind::Emulated, Some(Board::Rp2040)),
+            entry("m4-1", 1, LinkKind::Emulated, Some(Board::M4)),
             entry("simulated-2", 2, LinkKind::Simulated, None),
         ],
     }
@@ -59,20 +68,21 @@ pub fn template() -> Bench {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tokio_serial::{SerialPortType, UsbPortInfo};
 
-    fn port(name: &str, vid: u16, number: Option<&str>) -> SerialPortInfo {
-        SerialPortInfo {
-            port_name: name.to_owned(),
-            port_type: SerialPortType::UsbPort(UsbPortInfo {
-                vid,
-                pid: 1,
+    /// USB vendor and product of our own client on a Pico.
+    const OUR_PICO: (u16, u16) = (0x1209, 0x0001);
+    /// USB vendor of the Raspberry Pi.
+    const RASPBERRY_PI: u16 = 0x2E8A;
+    /// USB vendor of ST.
+    const ST: u16 = 0x0483;
+
+    fn port(path: &str, vendor: u16, number: Option<&str>) -> FoundPort {
+        FoundPort {
+            path: path.to_owned(),
+            usb: Some(UsbDevice {
+                vendor,
+                product: 1,
                 serial_number: number.map(str::to_owned),
-                manufacturer: None,
-                product: None,
-                // probe-rs switches this field on.
-                #[cfg(feature = "probe")]
-                interface: None,
             }),
         }
     }
@@ -84,38 +94,38 @@ mod tests {
             port("/dev/ttyACM1", ST, Some("B")),
             port("/dev/ttyUSB0", 1, None),
             port("/dev/ttyACM2", OUR_PICO.0, Some("C")),
-            SerialPortInfo {
-                port_name: "/dev/ttyS0".to_owned(),
-                port_type: SerialPortType::Unknown,
+            FoundPort {
+                path: "/dev/ttyS0".to_owned(),
+                usb: None,
             },
         ];
-        let bench = from_ports(&ports).unwrap();
-        let names: Vec<&str> = bench
+        let fleet = from_ports(&ports).unwrap();
+        let names: Vec<&str> = fleet
             .clients
             .iter()
             .map(|entry| entry.name.as_str())
             .collect();
         assert_eq!(names, ["pico-0", "nucleo-1", "board-2", "pico-3"]);
-        assert_eq!(bench.clients[0].usb_serial.as_deref(), Some("A"));
-        assert_eq!(bench.clients[0].path, None);
+        assert_eq!(fleet.clients[0].usb_serial.as_deref(), Some("A"));
+        assert_eq!(fleet.clients[0].path, None);
         assert_eq!(
-            bench.clients[2].path.as_deref(),
+            fleet.clients[2].path.as_deref(),
             Some("/dev/ttyUSB0".as_ref())
         );
-        assert_ne!(bench.clients[0].key, bench.clients[1].key);
-        assert_eq!(Bench::parse(&bench.to_toml(), "new").unwrap(), bench);
+        assert_ne!(fleet.clients[0].key, fleet.clients[1].key);
+        assert_eq!(FleetFile::parse(&fleet.to_toml(), "new").unwrap(), fleet);
     }
 
     #[test]
     fn two_ports_of_one_device_keep_their_paths() {
         let ports = [port("/dev/a", ST, Some("A")), port("/dev/b", ST, Some("A"))];
-        let bench = from_ports(&ports).unwrap();
-        assert!(bench.clients.iter().all(|entry| entry.path.is_some()));
-        assert_eq!(Bench::parse(&bench.to_toml(), "new").unwrap(), bench);
+        let fleet = from_ports(&ports).unwrap();
+        assert!(fleet.clients.iter().all(|entry| entry.path.is_some()));
+        assert_eq!(FleetFile::parse(&fleet.to_toml(), "new").unwrap(), fleet);
     }
 
     #[test]
-    fn the_template_is_a_good_bench() {
-        assert!(Bench::parse(&template().to_toml(), "new").is_ok());
+    fn the_template_is_a_good_fleet() {
+        assert!(FleetFile::parse(&template().to_toml(), "new").is_ok());
     }
 }

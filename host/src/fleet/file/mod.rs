@@ -1,12 +1,14 @@
-//! `bench.toml`: who takes part in a run over real links.
+//! The list of a fleet, `fleet.toml`: who takes part in a run over real links.
 //!
 //! One list holds boards on serial ports, peers behind TCP, emulated boards and simulated
 //! clients; a client's number decides which share of the data it owns.
 
+mod address;
 mod check;
 mod entry;
 mod error;
 mod init;
+mod name;
 mod private;
 mod profile;
 
@@ -15,22 +17,24 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use toml::Spanned;
 
-use crate::device::emulator::image::EmulatedBoard;
+use crate::device::Board;
+pub use address::{Place, SerialAddress};
 use check::Checked;
-pub use entry::{Chip, Entry, LinkKind, SecretKey};
-pub use error::BenchError;
-pub use init::{from_ports, template};
+pub use entry::{Entry, LinkKind, SecretKey};
+pub use error::FleetFileError;
+pub use init::{FoundPort, UsbDevice, from_ports, template};
+pub use name::{FILE_NAME, OLD_FILE_NAME, find_in};
 pub use private::write_private;
 
-/// A bench.
+/// The list of a fleet.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Bench {
+pub struct FleetFile {
     /// Everybody, in any order.
     #[serde(rename = "client")]
     pub clients: Vec<Entry>,
 }
 
-/// A bench as it is read: every client with its place in the text.
+/// The list as it is read: every client with its place in the text.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Listed {
@@ -38,14 +42,14 @@ struct Listed {
     clients: Vec<Spanned<Entry>>,
 }
 
-impl Bench {
+impl FleetFile {
     /// Returns the boards to emulate.
     #[must_use]
-    pub fn emulated(&self) -> Vec<EmulatedBoard> {
+    pub fn emulated(&self) -> Vec<Board> {
         let clients = self.clients.iter();
         clients
             .filter(|entry| entry.link == LinkKind::Emulated)
-            .filter_map(|entry| entry.chip?.emulator())
+            .filter_map(Entry::emulated)
             .collect()
     }
 
@@ -53,9 +57,9 @@ impl Bench {
     ///
     /// # Errors
     /// Names file, line, entry and field.
-    pub fn read(path: &Path) -> Result<Self, BenchError> {
+    pub fn read(path: &Path) -> Result<Self, FleetFileError> {
         let file = path.display().to_string();
-        let text = std::fs::read_to_string(path).map_err(|source| BenchError::File {
+        let text = std::fs::read_to_string(path).map_err(|source| FleetFileError::File {
             file: file.clone(),
             source,
         })?;
@@ -66,8 +70,8 @@ impl Bench {
     ///
     /// # Errors
     /// Names file, line, entry and field.
-    pub fn parse(text: &str, file: &str) -> Result<Self, BenchError> {
-        let listed: Listed = toml::from_str(text).map_err(|error| BenchError::Syntax {
+    pub fn parse(text: &str, file: &str) -> Result<Self, FleetFileError> {
+        let listed: Listed = toml::from_str(text).map_err(|error| FleetFileError::Syntax {
             file: file.to_owned(),
             what: error.to_string(),
         })?;
@@ -76,15 +80,15 @@ impl Bench {
         let (lines, clients): (Vec<usize>, Vec<Entry>) = located
             .map(|entry| (line(entry.span().start), entry.into_inner()))
             .unzip();
-        let mut bench = Self { clients };
+        let mut fleet = Self { clients };
         let checked = Checked {
             file,
-            clients: &bench.clients,
+            clients: &fleet.clients,
             lines: &lines,
         };
         checked.check()?;
-        bench.clients.sort_by_key(|entry| entry.id);
-        Ok(bench)
+        fleet.clients.sort_by_key(|entry| entry.id);
+        Ok(fleet)
     }
 
     /// Writes the file's text.
@@ -98,11 +102,11 @@ impl Bench {
     ///
     /// # Errors
     /// Lists the names there are.
-    pub fn named(&self, name: &str) -> Result<&Entry, BenchError> {
+    pub fn named(&self, name: &str) -> Result<&Entry, FleetFileError> {
         let found = self.clients.iter().find(|entry| entry.name == name);
         found.ok_or_else(|| {
             let names = self.clients.iter().map(|entry| entry.name.as_str());
-            BenchError::NoSuchName {
+            FleetFileError::NoSuchName {
                 name: name.to_owned(),
                 names: names.collect::<Vec<_>>().join(", "),
             }
@@ -144,27 +148,29 @@ mod tests {
     "#;
 
     #[test]
-    fn a_mixed_bench_is_read_in_order_of_the_clients() {
-        let bench = Bench::parse(MIXED, "bench.toml").unwrap();
-        let names: Vec<&str> = bench
+    fn a_mixed_fleet_is_read_in_order_of_the_clients() {
+        let fleet = FleetFile::parse(MIXED, "fleet.toml").unwrap();
+        let names: Vec<&str> = fleet
             .clients
             .iter()
             .map(|entry| entry.name.as_str())
             .collect();
         assert_eq!(names, ["spare", "pico", "qemu"]);
-        assert_eq!(bench.clients[1].baud, 921_600);
-        assert_eq!(Bench::parse(&bench.to_toml(), "again").unwrap(), bench);
+        assert_eq!(fleet.clients[1].baud, 921_600);
+        assert_eq!(FleetFile::parse(&fleet.to_toml(), "again").unwrap(), fleet);
     }
 
     #[test]
     fn a_key_is_read_but_never_printed_by_accident() {
-        let bench = Bench::parse(MIXED, "bench.toml").unwrap();
-        assert!(bench.clients[1].wire_key().is_secret());
-        assert!(!format!("{bench:?}").contains("0909"));
+        let fleet = FleetFile::parse(MIXED, "fleet.toml").unwrap();
+        assert!(fleet.clients[1].wire_key().is_secret());
+        assert!(!format!("{fleet:?}").contains("0909"));
     }
 
     fn complaint(text: &str) -> String {
-        Bench::parse(text, "bench.toml").unwrap_err().to_string()
+        FleetFile::parse(text, "fleet.toml")
+            .unwrap_err()
+            .to_string()
     }
 
     #[test]
@@ -200,7 +206,7 @@ mod tests {
         ] {
             let found = complaint(&text);
             assert!(
-                found.contains(words) && found.contains("bench.toml"),
+                found.contains(words) && found.contains("fleet.toml"),
                 "{found}"
             );
         }
@@ -210,7 +216,7 @@ mod tests {
     fn a_wrong_client_is_named_with_its_line() {
         let found = complaint(&MIXED.replace("link = \"simulated\"", "link = \"emulated\""));
         assert!(
-            found.starts_with("bench.toml, line 11: client \"spare\": "),
+            found.starts_with("fleet.toml, line 11: client \"spare\": "),
             "{found}"
         );
     }
@@ -236,8 +242,8 @@ mod tests {
 
     #[test]
     fn an_unknown_name_lists_the_known() {
-        let bench = Bench::parse(MIXED, "bench.toml").unwrap();
-        let found = bench.named("pica").unwrap_err().to_string();
+        let fleet = FleetFile::parse(MIXED, "fleet.toml").unwrap();
+        let found = fleet.named("pica").unwrap_err().to_string();
         assert!(
             found.contains("\"pica\"") && found.contains("spare, pico, qemu"),
             "{found}"

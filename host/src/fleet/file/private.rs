@@ -1,4 +1,4 @@
-//! Writing a bench, which holds keys.
+//! Writing the list of a fleet, which holds keys.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -30,7 +30,7 @@ mod tests {
     #[test]
     fn nobody_else_may_read_the_keys() {
         let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("bench.toml");
+        let path = folder.path().join("fleet.toml");
         write_private(&path, "key").unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), "key");
         let mode = fs::metadata(&path).unwrap().permissions().mode();

@@ -1,4 +1,4 @@
-//! What a client's work costs, where the bench knows better than the scenario.
+//! What a client's work costs, where the list of a fleet knows better than the scenario.
 
 use gleaner_shared::energy::{ComputeModel, CostModel};
 use gleaner_shared::units::{HertzInt, NanoWatts};

@@ -1,4 +1,4 @@
-//! Examines a bench board by board: is it there, may we talk to it, does it run the right
+//! Examines a fleet board by board: is it there, may we talk to it, does it run the right
 //! firmware with the right data, and how fast is its line?
 
 mod probe;
@@ -12,11 +12,11 @@ use gleaner_shared::wire::message::{Hello, ShardStatus};
 use tokio::runtime::Runtime;
 
 use crate::device::flash::check_room;
-use crate::fleet::file::{Bench, Entry, LinkKind};
+use crate::fleet::file::{Entry, FleetFile, LinkKind, Place};
 use crate::scenario::Scenario;
 use crate::station::Handle;
 use crate::station::board::{Identity, Standing};
-use crate::station::link::{Endpoint, Place};
+use crate::station::link::Endpoint;
 use crate::station::news::What;
 use crate::station::setup::{SetupError, shards, start_machine};
 use crate::station::told;
@@ -101,22 +101,22 @@ pub struct Care {
     pub echo_bytes: usize,
 }
 
-/// Examines every client of a bench that is not simulated, one after the other.
+/// Examines every client of a fleet that is not simulated, one after the other.
 ///
 /// # Errors
 /// When shards cannot be made or the system refuses threads; what is wrong with a board is a
 /// finding.
 pub fn examine(
-    bench: &Bench,
+    fleet: &FleetFile,
     scenario: &Scenario,
     data: &Dataset,
     care: Care,
     folder: &Path,
 ) -> Result<Diagnosis, SetupError> {
     let runtime = Runtime::new().map_err(file::at(folder))?;
-    let shards = shards(scenario, data, |client| bench.key_of(client))?;
+    let shards = shards(scenario, data, |client| fleet.key_of(client))?;
     let mut findings = Vec::new();
-    for entry in &bench.clients {
+    for entry in &fleet.clients {
         let shard = &shards[entry.id as usize];
         findings.extend(probe::look(entry));
         let mut machine = None;
@@ -253,7 +253,7 @@ fn shard_finding(entry: &Entry, hello: &Hello, shard: &[u8]) -> Finding {
                     let seen = format!("{seen}; this scenario's has {:08x}", header.crc);
                     Finding::bad(entry, CHECK, seen, fix)
                 }
-                _ => match entry.chip.map(|chip| check_room(chip.board(), shard)) {
+                _ => match entry.board.map(|board| check_room(board, shard)) {
                     Some(Err(fix)) => Finding::bad(entry, CHECK, seen, fix.to_string()),
                     _ => Finding::good(entry, CHECK, seen),
                 },

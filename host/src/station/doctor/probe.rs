@@ -13,20 +13,22 @@ pub fn look(entry: &Entry) -> Option<Finding> {
 }
 
 #[cfg(feature = "probe")]
-fn examine(entry: &Entry, _selector: &str) -> Finding {
+fn examine(entry: &Entry, selector: &str) -> Finding {
+    use crate::device::board::{self, Board};
     use crate::device::probe::{Attached, Lister};
 
-    let Some(chip) = entry.chip else {
-        let fix = "add chip = \"rp2040\" or chip = \"stm32l4r5\" to bench.toml";
+    let Some(board) = entry.board else {
+        let chips = Board::flashable().map(|board| format!("chip = \"{board}\""));
+        let fix = format!("add {} to fleet.toml", board::list(chips, "or"));
         return Finding::bad(entry, CHECK, "its chip is not named", fix);
     };
-    match Attached::to(&Lister::new(), entry, chip) {
+    match Attached::to(&Lister::new(), Some(selector), board) {
         Ok(attached) => {
-            let seen = format!("{chip} behind {}", attached.probe());
+            let seen = format!("{board} behind {}", attached.probe());
             Finding::good(entry, CHECK, seen)
         }
         Err(error) => {
-            let fix = "mend that, or take `probe` out of bench.toml if the board has none";
+            let fix = "mend that, or take `probe` out of fleet.toml if the board has none";
             Finding::bad(entry, CHECK, error.to_string(), fix)
         }
     }
@@ -43,18 +45,19 @@ fn examine(entry: &Entry, selector: &str) -> Finding {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fleet::file::{Chip, LinkKind};
+    use crate::device::Board;
+    use crate::fleet::file::LinkKind;
 
     #[test]
     fn a_probe_that_is_named_gets_a_row_and_an_absent_one_a_fix() {
-        let mut entry = Entry::new("nucleo".into(), 0, LinkKind::Serial, Some(Chip::Stm32l4r5));
+        let mut entry = Entry::new("nucleo".into(), 0, LinkKind::Serial, Some(Board::Stm32l4r5));
         assert_eq!(look(&entry), None);
         entry.probe = Some("dead:beef:nobody".to_owned());
         let finding = look(&entry).unwrap();
         if cfg!(feature = "probe") {
             assert!(finding.seen.contains("plugged in"), "{}", finding.seen);
             assert!(finding.fix.is_some());
-            entry.chip = None;
+            entry.board = None;
             let finding = look(&entry).unwrap();
             assert!(finding.fix.is_some_and(|fix| fix.contains("chip =")));
         } else {

@@ -15,40 +15,37 @@ use std::sync::Arc;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 
+use crate::fleet::file::Place;
 use faults::{FaultCounters, Faults};
 use memory::Socket;
-use serial::SerialAddress;
 
 /// An open line. A read of zero bytes, like an error, means that the peer is gone.
 pub trait Link: AsyncRead + AsyncWrite + Send + Unpin {}
 
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Link for T {}
 
-/// Where a peer is found.
+/// The other end of a line.
 #[derive(Clone, Debug)]
-pub enum Place {
-    /// A serial port, by USB serial number or path.
-    Serial(SerialAddress),
-    /// A TCP server, as `host:port`.
-    Tcp(String),
+enum Peer {
+    /// Another device or program.
+    At(Place),
     /// A socket in this process, for tests.
     Memory(Socket),
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for Peer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Serial(address) => address.fmt(f),
-            Self::Tcp(address) => write!(f, "tcp {address}"),
+            Self::At(place) => place.fmt(f),
             Self::Memory(_) => f.write_str("memory"),
         }
     }
 }
 
-/// A place, and what the line to it is made to suffer.
+/// Who is at the other end, and what the line there is made to suffer.
 #[derive(Clone, Debug)]
 pub struct Endpoint {
-    place: Place,
+    peer: Peer,
     faults: Option<(Faults, Arc<FaultCounters>)>,
 }
 
@@ -57,7 +54,16 @@ impl Endpoint {
     #[must_use]
     pub const fn new(place: Place) -> Self {
         Self {
-            place,
+            peer: Peer::At(place),
+            faults: None,
+        }
+    }
+
+    /// A line to a socket in this process.
+    #[must_use]
+    pub const fn in_memory(socket: Socket) -> Self {
+        Self {
+            peer: Peer::Memory(socket),
             faults: None,
         }
     }
@@ -73,8 +79,8 @@ impl Endpoint {
 
     /// Returns where the peer is.
     #[must_use]
-    pub const fn place(&self) -> &Place {
-        &self.place
+    pub const fn place(&self) -> &impl fmt::Display {
+        &self.peer
     }
 
     /// Opens the line. `attempt` counts the openings, so that every line has faults of its own.
@@ -82,15 +88,15 @@ impl Endpoint {
     /// # Errors
     /// Whatever the system said; try again later.
     pub async fn open(&self, attempt: u32) -> io::Result<Box<dyn Link>> {
-        let link: Box<dyn Link> = match &self.place {
-            Place::Serial(address) => Box::new(address.open().map_err(io::Error::other)?),
-            Place::Tcp(address) => {
+        let link: Box<dyn Link> = match &self.peer {
+            Peer::At(Place::Serial(address)) => Box::new(address.open().map_err(io::Error::other)?),
+            Peer::At(Place::Tcp(address)) => {
                 let stream = TcpStream::connect(address).await?;
                 // Acknowledgements are small and waited for.
                 stream.set_nodelay(true)?;
                 Box::new(stream)
             }
-            Place::Memory(socket) => Box::new(socket.wait_for_plug().await?),
+            Peer::Memory(socket) => Box::new(socket.wait_for_plug().await?),
         };
         Ok(match &self.faults {
             None => link,

@@ -1,23 +1,11 @@
 //! Serial ports: found by USB serial number or path, opened for us alone, found again after they
 //! were unplugged.
 
-use std::fmt;
-use std::path::PathBuf;
-
 use tokio_serial::{
     SerialPortBuilderExt, SerialPortInfo, SerialPortType, SerialStream, UsbPortInfo,
 };
 
-/// How a serial port is recognised.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SerialAddress {
-    /// The serial number of the USB device, which stays when the path changes.
-    pub usb_serial: Option<String>,
-    /// The path, for ports without a number; with a number, which of its ports is meant.
-    pub path: Option<PathBuf>,
-    /// Symbols per second; USB devices ignore it.
-    pub baud: u32,
-}
+use crate::fleet::file::{FoundPort, SerialAddress, UsbDevice};
 
 /// Why a port was not opened.
 #[derive(Debug, thiserror::Error)]
@@ -66,17 +54,6 @@ fn hint(error: &tokio_serial::Error) -> &'static str {
     }
 }
 
-impl fmt::Display for SerialAddress {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match (&self.usb_serial, &self.path) {
-            (Some(number), Some(path)) => write!(f, "usb {number} at {}", path.display()),
-            (Some(number), None) => write!(f, "usb {number}"),
-            (None, Some(path)) => write!(f, "{}", path.display()),
-            (None, None) => f.write_str("no address"),
-        }
-    }
-}
-
 impl SerialAddress {
     /// Finds the port and opens it for this process alone.
     ///
@@ -106,9 +83,26 @@ impl SerialAddress {
     }
 }
 
+/// Returns the ports of this machine, whatever is plugged into them.
+///
+/// # Errors
+/// When the system does not list them.
+pub fn found() -> Result<Vec<FoundPort>, SerialError> {
+    let ports = tokio_serial::available_ports().map_err(SerialError::List)?;
+    let device = |usb: &UsbPortInfo| UsbDevice {
+        vendor: usb.vid,
+        product: usb.pid,
+        serial_number: usb.serial_number.clone(),
+    };
+    let port = |port: SerialPortInfo| FoundPort {
+        usb: usb(&port).map(device),
+        path: port.port_name,
+    };
+    Ok(ports.into_iter().map(port).collect())
+}
+
 /// Returns what a USB port says of itself.
-#[must_use]
-pub const fn usb(port: &SerialPortInfo) -> Option<&UsbPortInfo> {
+const fn usb(port: &SerialPortInfo) -> Option<&UsbPortInfo> {
     match &port.port_type {
         SerialPortType::UsbPort(usb) => Some(usb),
         _ => None,

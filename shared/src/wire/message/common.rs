@@ -123,7 +123,7 @@ impl fmt::Display for Refusal {
                 f,
                 "this end speaks {ours}, the other end {theirs}: build both from one revision"
             ),
-            Self::UnknownDevice => f.write_str("no key for this device: add it to the bench file"),
+            Self::UnknownDevice => f.write_str("no key for this device: add it to fleet.toml"),
             Self::KeyMissing => {
                 f.write_str("the device has no key: give it one, or run the host insecure")
             }

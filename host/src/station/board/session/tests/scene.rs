@@ -12,9 +12,10 @@ use gleaner_shared::wire::message::{
     Order, OrderReply, Payload, Report, ShardStatus, Version,
 };
 
+use crate::fleet::file::Place;
 use crate::station::board::session::{Action, Answer, Input, Machine, Profile, Request, Want};
 use crate::station::board::{Identity, Job, Limits, Outcome, Standing};
-use crate::station::link::{Endpoint, Place};
+use crate::station::link::Endpoint;
 use crate::station::news::What;
 
 pub(super) const CLIENT: u32 = 3;

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::device::emulator::{EmulatorError, workspace};
-use crate::device::shard::Board;
+use super::board::Board;
+use super::emulator::{EmulatorError, workspace};
 
 /// What a board runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,15 +18,6 @@ pub enum Program {
 }
 
 impl Board {
-    /// Returns the compiler's target.
-    #[must_use]
-    pub const fn triple(self) -> &'static str {
-        match self {
-            Self::Rp2040 => "thumbv6m-none-eabi",
-            Self::Stm32 | Self::Emulated => "thumbv7em-none-eabihf",
-        }
-    }
-
     /// Returns the cargo alias that builds a program.
     #[must_use]
     pub fn alias(self, program: Program) -> String {
@@ -45,7 +36,7 @@ impl Board {
             Program::SelfTest => ("firmware", format!("selftest-{}", self.name())),
         };
         target_directory()
-            .join(self.triple())
+            .join(self.row().triple)
             .join(profile)
             .join(binary)
     }
@@ -55,12 +46,13 @@ impl Board {
     /// # Errors
     /// [`EmulatorError::Missing`] with the target to install.
     pub fn ensure_target(self) -> Result<(), EmulatorError> {
-        if target_installed(self.triple()) {
+        let triple = self.row().triple;
+        if target_installed(triple) {
             return Ok(());
         }
         Err(EmulatorError::Missing {
-            what: format!("the compiler's target {}", self.triple()),
-            fix: format!("rustup target add {}", self.triple()),
+            what: format!("the compiler's target {triple}"),
+            fix: format!("rustup target add {triple}"),
         })
     }
 

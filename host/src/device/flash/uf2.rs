@@ -1,21 +1,19 @@
-//! UF2, the format a Pico in boot mode takes as a file: blocks of 512 bytes, each with the
+//! UF2, the format that a board in boot mode takes as a file: blocks of 512 bytes, each with the
 //! address of its 256 bytes of flash.
 
 const MAGIC_START: [u32; 2] = [0x0A32_4655, 0x9E5D_5157];
 const MAGIC_END: u32 = 0x0AB1_6F30;
 const FAMILY_PRESENT: u32 = 0x2000;
-/// The family number of the RP2040.
-const RP2040: u32 = 0xE48B_FF56;
 const PAYLOAD_BYTES: usize = 256;
 const BLOCK_BYTES: usize = 512;
 /// What the flash erases at once. The RP2040's boot loader may erase a sector again that a file
 /// leaves in part (erratum RP2040-E14), so sectors are written whole.
 const SECTOR_BYTES: usize = 4_096;
 
-/// Returns the UF2 file that puts each stretch of bytes at its address of an RP2040's flash,
-/// which starts a sector; sectors are filled up with ones, as erased flash.
+/// Returns the UF2 file that puts each stretch of bytes at its address in the flash of a board of
+/// that family, which starts a sector; sectors are filled up with ones, as erased flash.
 #[must_use]
-pub fn for_rp2040(stretches: &[(u32, &[u8])]) -> Vec<u8> {
+pub fn file(family: u32, stretches: &[(u32, &[u8])]) -> Vec<u8> {
     let blocks_of = |bytes: &[u8]| bytes.len().next_multiple_of(SECTOR_BYTES) / PAYLOAD_BYTES;
     let blocks: usize = stretches.iter().map(|(_, bytes)| blocks_of(bytes)).sum();
     let mut file = Vec::with_capacity(blocks * BLOCK_BYTES);
@@ -31,7 +29,7 @@ pub fn for_rp2040(stretches: &[(u32, &[u8])]) -> Vec<u8> {
                 PAYLOAD_BYTES as u32,
                 number,
                 blocks as u32,
-                RP2040,
+                family,
             ];
             let rest = bytes.get(at..).unwrap_or_default();
             let payload = &rest[..rest.len().min(PAYLOAD_BYTES)];
@@ -50,6 +48,8 @@ pub fn for_rp2040(stretches: &[(u32, &[u8])]) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const RP2040: u32 = 0xE48B_FF56;
 
     /// Reads a file as the boot loader does: each payload with its address.
     fn payloads(file: &[u8]) -> Vec<(u32, &[u8])> {
@@ -71,7 +71,7 @@ mod tests {
     #[test]
     fn the_boot_loader_reads_whole_sectors_at_their_addresses() {
         let bytes: Vec<u8> = (0..4_200).map(|i| i as u8).collect();
-        let file = for_rp2040(&[(0x1000_0000, &bytes), (0x1006_0000, &[7])]);
+        let file = file(RP2040, &[(0x1000_0000, &bytes), (0x1006_0000, &[7])]);
         let payloads = payloads(&file);
         assert_eq!(payloads.len(), 48, "two sectors and one, of 16 pages each");
         let addresses = payloads.iter().map(|&(address, _)| address);

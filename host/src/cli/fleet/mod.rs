@@ -1,0 +1,35 @@
+//! `gleaner fleet`: the list of boards, and the option by which other commands find it.
+
+mod args;
+pub mod init;
+
+use std::process::ExitCode;
+
+use clap::Subcommand;
+
+pub use args::FleetArgs;
+
+/// Write the list of boards.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// Write a fleet.toml from what is plugged in.
+    Init(init::Args),
+}
+
+/// Runs `gleaner fleet`.
+pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    match &args.action {
+        Action::Init(args) => init::run(args),
+    }
+}
+
+/// Says on standard error that a name has changed; the old one is accepted for one version.
+pub fn hint(old: &str, new: &str) {
+    eprintln!("hint: {old} is now {new}; the next version does not know the old name");
+}

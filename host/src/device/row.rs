@@ -1,0 +1,106 @@
+//! What a row of the table of boards holds.
+
+use super::emulator::Emulator;
+
+/// What is known of a board.
+#[derive(Clone, Copy, Debug)]
+pub struct Row {
+    /// The firmware's binary, the suffix of its cargo alias and the stem of its memory script.
+    pub name: &'static str,
+    /// The word for it in the list of a fleet and wherever boards of a fleet are chosen.
+    pub chip: &'static str,
+    /// What it is called on its box.
+    pub title: &'static str,
+    /// What a client on it is called until somebody gives it a name.
+    pub nickname: &'static str,
+    /// The compiler's target.
+    pub triple: &'static str,
+    /// The core that runs the client.
+    pub core: Core,
+    /// Where programs begin in the flash, as in `firmware/memory/<name>.x`.
+    pub program_address: u32,
+    /// Where the shard begins and programs end, as in the same file.
+    pub shard_address: u32,
+    /// Flash that programs and shard share.
+    pub flash_bytes: u32,
+    /// The most samples of 784 bytes it trains on.
+    pub most_samples: usize,
+    /// The scenario preset with its clock and the energy of a cycle.
+    pub preset: &'static str,
+    /// Whether there is a build of the client with a log for it.
+    pub keeps_log: bool,
+    /// What emulates it, if anything does.
+    pub emulator: Option<Emulator>,
+    /// The drive it shows in boot mode, if it does.
+    pub boot_drive: Option<Uf2Drive>,
+    /// How a debug probe knows it; a board without one only exists in an emulator.
+    pub debug_port: Option<DebugPort>,
+    /// USB devices that are, or carry, this board.
+    pub usb: &'static [UsbId],
+}
+
+/// The drive of a boot loader that takes UF2 files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Uf2Drive {
+    /// What a person calls the board.
+    pub product: &'static str,
+    /// The label of its drive, which is the `Board-ID` in its `INFO_UF2.TXT`.
+    pub label: &'static str,
+    /// The family number it takes files of.
+    pub family: u32,
+}
+
+/// How a debug probe knows a chip.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DebugPort {
+    /// Its name among the chips that probe-rs knows.
+    pub target: &'static str,
+    /// The register with its maker's number.
+    pub id_register: u32,
+    /// The bits of that number that do not change with the revision.
+    pub id_mask: u32,
+    /// Those bits of this chip.
+    pub id: u32,
+}
+
+/// The numbers by which a USB device is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UsbId {
+    /// The vendor's number.
+    pub vendor: u16,
+    /// The product's, if it matters.
+    pub product: Option<u16>,
+}
+
+impl UsbId {
+    /// Tells whether a device of these numbers is meant.
+    #[must_use]
+    pub fn fits(self, vendor: u16, product: u16) -> bool {
+        self.vendor == vendor && self.product.is_none_or(|wanted| wanted == product)
+    }
+}
+
+/// A core of ARM's Cortex-M line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Core {
+    /// What people call it.
+    pub title: &'static str,
+    /// Its part number in CPUID (ARM DDI 0403, B3.2.3).
+    pub part_number: u32,
+    /// Whether it has the instructions of a Cortex-M4.
+    pub runs_m4_code: bool,
+}
+
+/// The Cortex-M0+.
+pub const CORTEX_M0_PLUS: Core = Core {
+    title: "Cortex-M0+",
+    part_number: 0xC60,
+    runs_m4_code: false,
+};
+
+/// The Cortex-M4, with or without floating point.
+pub const CORTEX_M4: Core = Core {
+    title: "Cortex-M4",
+    part_number: 0xC24,
+    runs_m4_code: true,
+};
