@@ -63,6 +63,22 @@ pub fn cargo() -> Command {
     Command::new(cargo_path())
 }
 
+/// The command itself for the superuser, else with sudo before it.
+pub fn as_root(command: Command) -> Command {
+    let root = output(Command::new("id").arg("-u")).is_some_and(|id| id.trim() == "0");
+    if root {
+        return command;
+    }
+    let mut sudo = Command::new("sudo");
+    for (name, value) in command.get_envs() {
+        if let (Some(name), Some(value)) = (name.to_str(), value.and_then(|v| v.to_str())) {
+            sudo.arg(format!("{name}={value}"));
+        }
+    }
+    sudo.arg(command.get_program()).args(command.get_args());
+    sudo
+}
+
 /// The command as a shell would take it.
 fn shown(command: &Command) -> String {
     let words = std::iter::once(command.get_program()).chain(command.get_args());
