@@ -2,6 +2,7 @@
 
 mod board;
 mod count;
+mod layers;
 mod licence;
 mod process;
 mod setup;

@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 
 use crate::count::Count;
 use crate::setup::toolchain::DeviceToolchain;
-use crate::{board, licence, process, setup, size};
+use crate::{board, layers, licence, process, setup, size};
 
 /// What the steps share.
 struct Suite {
@@ -18,8 +18,9 @@ struct Suite {
 /// One step: its name and what it does.
 type Step = (&'static str, fn(&mut Suite) -> Result<()>);
 
-const STEPS: [Step; 13] = [
+const STEPS: [Step; 14] = [
     ("format", |_| cargo(&["fmt", "--all", "--check"])),
+    ("layers", |_| layers::check()),
     ("lint", |_| {
         cargo(&[
             "clippy",
