@@ -39,6 +39,19 @@ pub fn run_reading(command: &mut Command, mut each: impl FnMut(&str)) -> Result<
     Ok(())
 }
 
+/// Runs `command` with its errors shown and returns its standard output.
+pub fn run_collecting(command: &mut Command) -> Result<String> {
+    println!("$ {}", shown(command));
+    let output = command
+        .stderr(Stdio::inherit())
+        .output()
+        .with_context(|| format!("cannot start `{}`", shown(command)))?;
+    if !output.status.success() {
+        bail!("`{}` failed with {}", shown(command), output.status);
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
 /// Runs `command` quietly and returns its standard output, or `None` if it is absent or fails.
 pub fn output(command: &mut Command) -> Option<String> {
     let output = command.stderr(Stdio::null()).output().ok()?;

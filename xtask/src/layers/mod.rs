@@ -170,7 +170,9 @@ fn roots(file: &str, text: &str) -> Vec<Breach> {
         &LIBRARY
     };
     let tokens = token::tokens(text);
-    let modules = tokens.windows(2).filter(|pair| pair[0].text == "mod");
+    let modules = tokens
+        .windows(2)
+        .filter(|pair| pair[0].text == "mod" && pair[1].text != "tests");
     let mut found = Vec::new();
     for (index, pair) in modules.enumerate() {
         let mut refuse = |rule: String| {

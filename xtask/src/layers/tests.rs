@@ -56,7 +56,7 @@ fn the_program_imports_the_library_and_never_the_other_way_round() {
     let program = [
         (
             "host/src/main.rs",
-            "mod cli;\nmod view;\nuse gleaner_host::study;",
+            "mod cli;\nmod view;\nuse gleaner_host::study;\n#[cfg(test)]\nmod tests {}",
         ),
         (
             "host/src/cli/mod.rs",
