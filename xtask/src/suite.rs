@@ -46,12 +46,12 @@ const STEPS: [Step; 11] = [
     }),
     ("image sizes", |_| size::report()),
     ("tests", |suite| testing::run(&mut suite.count)),
-    // The tests above compare the same digests in a debug build with probes; this one is also the
-    // proof that the host builds without them.
-    ("digests in release", |suite| {
+    // The tests above compare the same digests in a debug build with probes.
+    ("release without probes", |suite| {
         let mut test = process::cargo();
-        test.args(["test", "--locked", "--release"]);
-        test.args(["--package", "gleaner-host", "--test", "golden"]);
+        test.args(["test", "--locked", "--release", "--no-fail-fast"]);
+        test.args(["--package", "gleaner-host"]);
+        test.args(["--test", "golden", "--test", "flash"]);
         let count = &mut suite.count;
         process::run_reading(&mut test, |line| count.read(line))
     }),

@@ -15,13 +15,16 @@ use crowd::Program;
 pub const FEATURES: [&str; 2] = ["--features", "gleaner-host/probe"];
 
 /// The programs that take longest, which start first so that none is left alone at the end.
-const LONGEST: [&str; 6] = [
+const LONGEST: [&str; 9] = [
     "gleaner-tests emulated",
     "gleaner-tests hil_emulated",
     "gleaner-host flash",
-    "emulator",
-    "gleaner-host",
+    "gleaner-host golden",
+    "gleaner-tests hil_fleet",
+    "gleaner-tests hil_doctor",
+    "gleaner-host resume",
     "gleaner-host solvers",
+    "emulator",
 ];
 
 /// Builds all tests, runs their programs side by side and the examples in the documentation after
