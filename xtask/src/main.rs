@@ -1,12 +1,15 @@
 //! Gleaner's development tasks: `cargo xtask setup`, `cargo xtask test`, `cargo xtask size`.
 
 mod board;
+mod clock;
 mod count;
+mod layers;
 mod licence;
 mod process;
 mod setup;
 mod size;
 mod suite;
+mod testing;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -25,7 +28,7 @@ struct Cli {
 enum Task {
     /// Install what the test suite needs: thumb targets, QEMU, Node.js and the RP2040 emulator.
     Setup,
-    /// Set up, then run everything CI runs: format, lints, docs, licences, images, all tests.
+    /// Set up, then run everything CI runs: format, layers, lints, docs, licences, images, all tests.
     Test {
         /// Run only the steps whose name contains this word.
         #[arg(long)]

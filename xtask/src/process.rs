@@ -39,6 +39,19 @@ pub fn run_reading(command: &mut Command, mut each: impl FnMut(&str)) -> Result<
     Ok(())
 }
 
+/// Runs `command` with its errors shown and returns its standard output.
+pub fn run_collecting(command: &mut Command) -> Result<String> {
+    println!("$ {}", shown(command));
+    let output = command
+        .stderr(Stdio::inherit())
+        .output()
+        .with_context(|| format!("cannot start `{}`", shown(command)))?;
+    if !output.status.success() {
+        bail!("`{}` failed with {}", shown(command), output.status);
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
 /// Runs `command` quietly and returns its standard output, or `None` if it is absent or fails.
 pub fn output(command: &mut Command) -> Option<String> {
     let output = command.stderr(Stdio::null()).output().ok()?;
@@ -61,6 +74,22 @@ pub fn cargo_path() -> String {
 /// Starts a command of that cargo.
 pub fn cargo() -> Command {
     Command::new(cargo_path())
+}
+
+/// The command itself for the superuser, else with sudo before it.
+pub fn as_root(command: Command) -> Command {
+    let root = output(Command::new("id").arg("-u")).is_some_and(|id| id.trim() == "0");
+    if root {
+        return command;
+    }
+    let mut sudo = Command::new("sudo");
+    for (name, value) in command.get_envs() {
+        if let (Some(name), Some(value)) = (name.to_str(), value.and_then(|v| v.to_str())) {
+            sudo.arg(format!("{name}={value}"));
+        }
+    }
+    sudo.arg(command.get_program()).args(command.get_args());
+    sudo
 }
 
 /// The command as a shell would take it.

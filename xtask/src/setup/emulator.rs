@@ -6,7 +6,7 @@ use std::process::Command;
 use anyhow::{Result, bail};
 
 use crate::process;
-use crate::setup::strict;
+use crate::setup::{apt, strict};
 
 /// A program the suite needs and the package that brings it, per package manager.
 struct Tool {
@@ -72,11 +72,13 @@ impl Tool {
     fn install(&self) -> Result<()> {
         println!("setup: {} is missing, installing it", self.program);
         if process::exists("apt-get") {
-            apt_install(self.apt)?;
+            apt::install(self.apt)?;
         } else if process::exists("brew") {
             process::run(Command::new("brew").args(["install", self.brew]))?;
         } else if process::exists("dnf") {
-            process::run(&mut as_root(&["dnf", "install", "-y", self.dnf]))?;
+            let mut dnf = Command::new("dnf");
+            dnf.args(["install", "-y", self.dnf]);
+            process::run(&mut process::as_root(dnf))?;
         }
         if !process::exists(self.program) {
             bail!(
@@ -89,28 +91,6 @@ impl Tool {
         }
         Ok(())
     }
-}
-
-/// Installs Debian packages, with sudo where needed.
-pub fn apt_install(packages: &[&str]) -> Result<()> {
-    process::run(&mut as_root(&["apt-get", "update", "-qq"]))?;
-    let mut command = as_root(&["apt-get", "install", "-y", "-qq", "--no-install-recommends"]);
-    process::run(
-        command
-            .args(packages)
-            .env("DEBIAN_FRONTEND", "noninteractive"),
-    )
-}
-
-fn as_root(words: &[&str]) -> Command {
-    let root = process::output(Command::new("id").arg("-u")).is_some_and(|id| id.trim() == "0");
-    let mut command = if root {
-        Command::new(words[0])
-    } else {
-        Command::new("sudo")
-    };
-    command.args(&words[usize::from(root)..]);
-    command
 }
 
 fn missing(what: &str) -> Result<()> {

@@ -1,5 +1,6 @@
 //! Installing what the test suite needs, and saying what was done.
 
+mod apt;
 pub mod emulator;
 pub mod toolchain;
 

@@ -98,7 +98,7 @@ fn distribution_toolchain() -> Result<DeviceToolchain> {
     const PACKAGES: [&str; 4] = ["rustc-web", "cargo-web", "rust-web-src", "lld"];
     if process::exists("apt-get") {
         println!("setup: installing Debian's compiler with sources");
-        super::emulator::apt_install(&PACKAGES)?;
+        super::apt::install(&PACKAGES)?;
         if process::exists("/usr/bin/cargo") && library_sources("/usr/bin/rustc").is_some() {
             let cargo = "/usr/bin/cargo".to_owned();
             return Ok(DeviceToolchain::FromSource {
