@@ -9,8 +9,7 @@ use std::ops::Range;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use strum::VariantArray;
 
-use super::emulator::Emulator;
-use super::row::{CORTEX_M0_PLUS, CORTEX_M4, DebugPort, Row, Uf2Drive, UsbId};
+use super::row::{CORTEX_M0_PLUS, CORTEX_M4, DebugPort, Emulator, Row, Uf2Drive, UsbId};
 
 /// A board that the firmware runs on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, VariantArray)]

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::board::Board;
-use super::emulator::{EmulatorError, workspace};
+use super::error::EmulatorError;
 
 /// What a board runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -127,4 +127,11 @@ fn target_installed(triple: &str) -> bool {
     directory.is_some_and(|path| {
         std::fs::read_dir(Path::new(path.trim())).is_ok_and(|mut files| files.next().is_some())
     })
+}
+
+/// The workspace this build came from: images and the RP2040 runner lie there.
+pub(super) fn workspace() -> PathBuf {
+    let mut root = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
+    root.pop();
+    root
 }

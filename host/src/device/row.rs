@@ -1,7 +1,5 @@
 //! What a row of the table of boards holds.
 
-use super::emulator::Emulator;
-
 /// What is known of a board.
 #[derive(Clone, Copy, Debug)]
 pub struct Row {
@@ -104,3 +102,15 @@ pub const CORTEX_M4: Core = Core {
     part_number: 0xC24,
     runs_m4_code: true,
 };
+
+/// A program that emulates a board.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Emulator {
+    /// rp2040js, which counts cycles and can run in lockstep with its caller.
+    Rp2040js,
+    /// QEMU, which counts instructions and runs as fast as it can.
+    Qemu {
+        /// QEMU's name of the board.
+        machine: &'static str,
+    },
+}

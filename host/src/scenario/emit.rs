@@ -49,22 +49,3 @@ pub(super) fn scenario(scenario: &Scenario, comments: bool) -> String {
     }
     text
 }
-
-#[cfg(test)]
-mod tests {
-    use crate::scenario::{Override, Scenario, resolve, resolve_text};
-
-    #[test]
-    fn an_empty_trace_changes_no_canonical_text_and_a_set_one_survives_it() {
-        assert!(!Scenario::default().to_toml().contains("trace"));
-        assert!(
-            Scenario::default()
-                .to_commented_toml()
-                .contains("trace = \"\"")
-        );
-        let path = "lab \\ \"7\"/gains.csv";
-        let traced = resolve("paper-mlp", &[Override::new("channel.trace", path)]).unwrap();
-        assert_eq!(traced.channel.trace, path);
-        assert_eq!(resolve_text(&traced.to_toml(), "x", &[]).unwrap(), traced);
-    }
-}

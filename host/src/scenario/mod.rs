@@ -104,3 +104,6 @@ impl Scenario {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -2,18 +2,7 @@
 
 use super::{EmulatorError, qemu, rp2040};
 use crate::device::Board;
-
-/// A program that emulates a board.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Emulator {
-    /// rp2040js, which counts cycles and can run in lockstep with its caller.
-    Rp2040js,
-    /// QEMU, which counts instructions and runs as fast as it can.
-    Qemu {
-        /// QEMU's name of the board.
-        machine: &'static str,
-    },
-}
+pub use crate::device::row::Emulator;
 
 impl Emulator {
     /// Returns what emulates a board.
