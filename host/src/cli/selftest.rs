@@ -18,7 +18,7 @@ pub struct Args {
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let reports = vectors::check_folder(&args.vectors)?;
     println!(
-        "{:<18} {:>9} {:>7}  worst relative error  of tolerance",
+        "{:<18} {:>9} {:>7}  worst relative (f64)  of tolerance",
         "kind", "passed", "values"
     );
     for report in &reports {

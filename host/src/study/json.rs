@@ -7,7 +7,7 @@
 use std::fs;
 use std::path::Path;
 
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use serde_path_to_error::{Path as FieldPath, Segment};
 use thiserror::Error;
@@ -84,6 +84,15 @@ pub fn decode<'a, T: Deserialize<'a>>(place: &str, value: &'a Value) -> Result<T
     })
 }
 
+/// Reads a field that may be null, but not be left out.
+pub(super) fn nullable<'de, T, D>(from: D) -> Result<Option<T>, D::Error>
+where
+    T: Deserialize<'de>,
+    D: Deserializer<'de>,
+{
+    Option::deserialize(from)
+}
+
 /// Puts serde's words about a field beside the field's path and value.
 fn explain(root: &Value, path: &FieldPath, words: &str) -> String {
     let (parent, found) = follow(root, path);
@@ -128,9 +137,8 @@ fn follow<'a>(root: &'a Value, path: &FieldPath) -> (String, &'a Value) {
             Segment::Map { key } => value.get(key),
             Segment::Enum { .. } | Segment::Unknown => None,
         };
-        match segment {
-            Segment::Map { .. } if !name.is_empty() => name.push('.'),
-            _ => {}
+        if matches!(segment, Segment::Map { .. }) && !name.is_empty() {
+            name.push('.');
         }
         name.push_str(&segment.to_string());
         value = next.unwrap_or(value);

@@ -6,11 +6,12 @@ use gleaner_cre::estimate::{Divergence, DivergenceRule, Observation, lipschitz, 
 use gleaner_learn::aggregate::{Averaging, Contribution, aggregate};
 use gleaner_shared::energy::RoundRecord;
 use gleaner_shared::units::PicoJoules;
-use serde::{Deserialize, Deserializer};
+use serde::Deserialize;
 
 use super::Vector;
 use super::compare::{Comparison, Tolerance};
 use crate::round::{Account, rest};
+use crate::study::json::nullable;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -79,11 +80,6 @@ pub(super) struct Estimation {
     rho: Option<f64>,
     #[serde(deserialize_with = "nullable")]
     beta: Option<f64>,
-}
-
-/// Reads a field that may be null, but not be left out.
-fn nullable<'de, D: Deserializer<'de>>(from: D) -> Result<Option<f64>, D::Error> {
-    Option::deserialize(from)
 }
 
 impl Vector for Estimation {

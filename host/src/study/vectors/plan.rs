@@ -2,12 +2,13 @@
 
 use gleaner_cre::optim::inner::{self, Pair};
 use gleaner_cre::optim::{Instance, Plan, Solver, evaluate, nobody_objective};
+use serde::Deserialize;
 use serde::de::IgnoredAny;
-use serde::{Deserialize, Deserializer};
 
 use super::Vector;
 use super::assign::{largest_term, pairs, powers};
 use super::compare::{Comparison, Tolerance};
+use crate::study::json::nullable;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -31,11 +32,6 @@ struct Expected {
     total: Option<f64>,
     tau: Option<u32>,
     p_w: Option<Vec<f64>>,
-}
-
-/// Reads a field that may be null, but not be left out.
-fn nullable<'de, D: Deserializer<'de>>(from: D) -> Result<Option<f64>, D::Error> {
-    Option::deserialize(from)
 }
 
 impl Vector for Inner {
