@@ -9,7 +9,7 @@ use gleaner_host::station::board::{Identity, Standing};
 use gleaner_host::station::doctor::{Care, Diagnosis, examine};
 use gleaner_host::station::link::Endpoint;
 use gleaner_host::station::link::faults::{FaultCounters, Faults};
-use gleaner_host::station::{Handle, told};
+use gleaner_host::station::{Handle, bus};
 use gleaner_shared::units::PicoJoules;
 use gleaner_tests::folder::Folder;
 use gleaner_tests::mixed;
@@ -101,8 +101,8 @@ async fn an_echo_comes_back_over_a_line_that_is_cut() {
         cost: entry.cost_model(&scenario),
         shard_crc: None,
     };
-    let (news, _heard) = told::channel();
-    let board = Handle::spawn(identity, Standing::new(storage, storage), news);
+    let (events, _heard) = bus::open();
+    let board = Handle::spawn(identity, Standing::new(storage, storage), events);
     for piece in 0..3 {
         let echo = board.echo(&[piece; 40_000], Duration::from_secs(120)).await;
         assert!(echo.is_ok(), "{echo:?}");

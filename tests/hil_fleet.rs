@@ -7,11 +7,11 @@ use std::time::Duration;
 use gleaner_host::fleet;
 use gleaner_host::run::{self, Observer, RunDirectory, Silent};
 use gleaner_host::scenario::Scenario;
+use gleaner_host::station::event::{Event, EventKind};
 use gleaner_host::station::execute::{self, Audience, Finished};
 use gleaner_host::station::fleet::Pace;
-use gleaner_host::station::journal::{self, EVENTS, Journal, Line};
 use gleaner_host::station::link::faults::Faults;
-use gleaner_host::station::news::{News, What};
+use gleaner_host::station::log::{self, EVENTS, EventLog, Line};
 use gleaner_host::station::setup::Options;
 use gleaner_shared::units::PicoJoules;
 use gleaner_tests::folder::Folder;
@@ -38,14 +38,14 @@ fn on_fleet(
     folder: &Folder,
     options: &Options,
     observer: &mut dyn Observer,
-    listener: impl FnMut(&News, &[Button]) + Send + 'static,
+    listener: impl FnMut(&Event, &[Button]) + Send + 'static,
 ) -> Finished {
     let data = fleet::load_data(scenario).unwrap();
     let (fleet, boards) = fleet_file(scenario, &data);
     let buttons: Vec<Button> = boards.iter().map(Served::button).collect();
     let mut listener = listener;
     let audience = Audience {
-        listener: Box::new(move |news: &News| listener(news, &buttons)),
+        listener: Box::new(move |event: &Event| listener(event, &buttons)),
         ..Audience::of(observer)
     };
     let directory = folder.run();
@@ -76,17 +76,17 @@ fn boards_and_simulated_clients_end_with_the_same_model_and_logs_as_simulated_on
             assert_eq!(mixed.file(log), alone.file(log), "{scheduler}: {log}");
         }
         let mut reconciled = 0;
-        for line in journal::read(&mixed.run().file(EVENTS)).unwrap() {
-            let Line::News { news, .. } = line else {
+        for line in log::read(&mixed.run().file(EVENTS)).unwrap() {
+            let Line::Event { event, .. } = line else {
                 continue;
             };
-            if let What::Reconciled {
+            if let EventKind::Reconciled {
                 radio_model_j,
                 radio_board_j,
                 harvest_model_j,
                 harvest_board_j,
                 ..
-            } = news.what
+            } = event.what
             {
                 reconciled += 1;
                 assert_eq!(radio_model_j, radio_board_j);
@@ -136,17 +136,17 @@ fn boards_that_are_reset_and_switched_off_all_the_time_finish_with_the_same_mode
         &folder,
         &OPTIONS,
         &mut Silent,
-        move |news, buttons| {
+        move |event, buttons| {
             // Moments of every kind: after orders, in the middle of transfers, after reports.
             let moment = matches!(
-                news.what,
-                What::Ordered { .. }
-                    | What::Receiving { .. }
-                    | What::Reported(_)
-                    | What::Sending { .. }
+                event.what,
+                EventKind::Ordered { .. }
+                    | EventKind::Receiving { .. }
+                    | EventKind::Reported(_)
+                    | EventKind::Sending { .. }
             );
             let mut presses = pressed.lock().unwrap();
-            let Some(button) = buttons.get(news.client as usize).filter(|_| moment) else {
+            let Some(button) = buttons.get(event.client as usize).filter(|_| moment) else {
                 return;
             };
             *presses += 1;
@@ -162,10 +162,10 @@ fn boards_that_are_reset_and_switched_off_all_the_time_finish_with_the_same_mode
     assert_eq!(finished.outcome.model_sha256, expected.model_sha256);
     assert_eq!(finished.outcome.summary.rounds, 12);
     let income = PicoJoules::from_joules(scenario.device.harvest_j).0;
-    let books = journal::read(&folder.run().file(EVENTS)).unwrap();
+    let books = log::read(&folder.run().file(EVENTS)).unwrap();
     let closed = books.iter().filter_map(|line| match line {
-        Line::News { news, .. } => match &news.what {
-            What::Closed { ledger } => Some((news.round?, news.client, ledger)),
+        Line::Event { event, .. } => match &event.what {
+            EventKind::Closed { ledger } => Some((event.round?, event.client, ledger)),
             _ => None,
         },
         Line::Session { .. } => None,
@@ -202,10 +202,10 @@ fn a_board_that_never_comes_is_absent_with_a_reason_and_the_run_replays() {
         let mut silent = Silent;
         let audience = Audience::of(&mut silent);
         execute::run(&scenario, &fleet, &data, &directory, &options, audience).unwrap();
-        let absent = journal::read(&directory.file(EVENTS)).unwrap();
+        let absent = log::read(&directory.file(EVENTS)).unwrap();
         let absent = absent.iter().find_map(|line| match line {
-            Line::News { news, .. } => match &news.what {
-                What::Absent { reason } => Some((news.client, news.round, reason.clone())),
+            Line::Event { event, .. } => match &event.what {
+                EventKind::Absent { reason } => Some((event.client, event.round, reason.clone())),
                 _ => None,
             },
             Line::Session { .. } => None,
@@ -318,8 +318,8 @@ fn a_run_stopped_by_hand_in_the_middle_of_a_round_goes_on_to_the_same_bits() {
     let audience = Audience::of(&mut silent);
     let stop = audience.stop.clone();
     let stopped = run(Audience {
-        listener: Box::new(move |news| {
-            if news.round == Some(3) && matches!(news.what, What::Ordered { .. }) {
+        listener: Box::new(move |event| {
+            if event.round == Some(3) && matches!(event.what, EventKind::Ordered { .. }) {
                 stop.pull();
             }
         }),
@@ -337,14 +337,14 @@ fn a_run_stopped_by_hand_in_the_middle_of_a_round_goes_on_to_the_same_bits() {
     let rounds = run::read_rounds(&directory.file(RunDirectory::ROUNDS)).unwrap();
     let took_part = &rounds.last().unwrap().participants;
     let client = (0..6).find(|client| !took_part.contains(client)).unwrap();
-    let forged = News {
+    let forged = Event {
         client: client as u32,
         round: Some(4),
-        what: What::Absent {
+        what: EventKind::Absent {
             reason: "forged".to_owned(),
         },
     };
-    let mut journal = Journal::open(&directory.file(EVENTS), 4).unwrap();
+    let mut journal = EventLog::open(&directory.file(EVENTS), 4).unwrap();
     journal.append(&forged).unwrap();
     drop(journal);
     let refused = execute::verify(&directory, 1).unwrap_err().to_string();

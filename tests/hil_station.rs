@@ -4,11 +4,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use gleaner_host::station::Handle;
-use gleaner_host::station::board::{Closing, Identity, Job, Limits, Outcome, Standing};
+use gleaner_host::station::board::{Closing, Identity, Limits, RoundWork, Standing, WorkResult};
+use gleaner_host::station::bus::{self, EventReceiver};
+use gleaner_host::station::event::EventKind;
 use gleaner_host::station::link::faults::{FaultCounters, Faults};
 use gleaner_host::station::link::{Endpoint, memory};
-use gleaner_host::station::news::What;
-use gleaner_host::station::told::{self, Hearer};
 use gleaner_shared::energy::CostModel;
 use gleaner_shared::units::{Micros, NanoWatts, PicoJoules};
 use gleaner_shared::wire::Key;
@@ -36,10 +36,10 @@ fn identity(endpoint: Endpoint) -> Identity {
     }
 }
 
-fn job(round: u32) -> Job {
+fn job(round: u32) -> RoundWork {
     let model: Arc<[u8]> = update_of(99, round, BYTES).into();
     let base = ModelHash::of(&update_of(99, round.wrapping_sub(1), BYTES));
-    Job {
+    RoundWork {
         order: Order {
             round,
             participate: true,
@@ -75,14 +75,14 @@ fn closing(round: u32) -> Closing {
     }
 }
 
-fn start(endpoint: Endpoint) -> (Handle, Hearer) {
-    let (news, heard) = told::channel();
+fn start(endpoint: Endpoint) -> (Handle, EventReceiver) {
+    let (events, heard) = bus::open();
     let standing = Standing::new(PicoJoules(500), STORE);
-    (Handle::spawn(identity(endpoint), standing, news), heard)
+    (Handle::spawn(identity(endpoint), standing, events), heard)
 }
 
 /// Starts the task of client 3 and returns where its board is plugged in.
-fn plugged() -> (Handle, Hearer, memory::Plug) {
+fn plugged() -> (Handle, EventReceiver, memory::Plug) {
     let (socket, plug) = memory::socket();
     let (board, heard) = start(Endpoint::in_memory(socket));
     (board, heard, plug)
@@ -97,10 +97,10 @@ fn board_with(mut client: Client) -> Handle {
     board
 }
 
-/// Returns all news so far.
-fn drain(heard: &mut Hearer) -> Vec<What> {
+/// Returns all events so far.
+fn drain(heard: &mut EventReceiver) -> Vec<EventKind> {
     std::iter::from_fn(|| heard.try_next())
-        .map(|news| news.what)
+        .map(|event| event.what)
         .collect()
 }
 
@@ -108,11 +108,11 @@ fn drain(heard: &mut Hearer) -> Vec<What> {
 async fn work(board: &Handle, rounds: u32) {
     for round in 0..rounds {
         match board.work(job(round)).await {
-            Outcome::Done(report, update) => {
+            WorkResult::Done(report, update) => {
                 assert_eq!(report.round, round);
                 assert_eq!(update, update_of(3, round, BYTES), "round {round}");
             }
-            Outcome::Missing(reason) => panic!("round {round}: {reason}"),
+            WorkResult::Missing(reason) => panic!("round {round}: {reason}"),
         }
         board.close(closing(round)).await.expect("the task lives");
     }
@@ -135,7 +135,7 @@ async fn rounds_run_over_a_clean_line_and_changes_follow_the_first_model() {
     let sent: Vec<bool> = drain(&mut heard)
         .into_iter()
         .filter_map(|what| match what {
-            What::Sending { whole, .. } => Some(whole),
+            EventKind::Sending { whole, .. } => Some(whole),
             _ => None,
         })
         .collect();
@@ -206,7 +206,7 @@ async fn a_line_that_is_cut_again_and_again_loses_no_round_and_doubles_none() {
     counted.dedup();
     assert_eq!(counted, client.counted, "no round is counted twice");
     assert!(counters.read()[4] >= 3, "{:?}", counters.read());
-    let gone = |what: &What| matches!(what, What::Gone { .. });
+    let gone = |what: &EventKind| matches!(what, EventKind::Gone { .. });
     assert!(drain(&mut heard).iter().filter(|what| gone(what)).count() >= 3);
 }
 
@@ -214,17 +214,17 @@ async fn a_line_that_is_cut_again_and_again_loses_no_round_and_doubles_none() {
 async fn a_silent_board_is_lost_for_the_round_with_a_reason_and_the_next_round_goes_on() {
     let (board, mut heard, plug) = plugged();
     let silent = plug.plug_in().await.unwrap();
-    let Outcome::Missing(reason) = board.work(job(0)).await else {
+    let WorkResult::Missing(reason) = board.work(job(0)).await else {
         panic!("a silent board cannot train");
     };
     assert!(reason.contains("not connected"), "{reason}");
-    assert!(drain(&mut heard).contains(&What::Missing { reason }));
+    assert!(drain(&mut heard).contains(&EventKind::Missing { reason }));
     drop(silent);
     tokio::spawn(async move {
         let mut client = Client::new(3, KEY, TIMING, BYTES);
         let _ = client.serve(plug.plug_in().await.unwrap()).await;
     });
-    assert!(matches!(board.work(job(1)).await, Outcome::Done(..)));
+    assert!(matches!(board.work(job(1)).await, WorkResult::Done(..)));
 }
 
 #[tokio::test(start_paused = true)]
@@ -233,7 +233,10 @@ async fn a_board_that_is_not_there_holds_up_one_round_and_not_every_round() {
     let mut waited = Vec::new();
     for round in 0..3 {
         let begin = tokio::time::Instant::now();
-        assert!(matches!(board.work(job(round)).await, Outcome::Missing(_)));
+        assert!(matches!(
+            board.work(job(round)).await,
+            WorkResult::Missing(_)
+        ));
         waited.push(begin.elapsed().as_secs());
     }
     assert_eq!(waited, [60, 10, 10]);
@@ -241,7 +244,7 @@ async fn a_board_that_is_not_there_holds_up_one_round_and_not_every_round() {
         let mut client = Client::new(3, KEY, TIMING, BYTES);
         let _ = client.serve(plug.plug_in().await.unwrap()).await;
     });
-    assert!(matches!(board.work(job(3)).await, Outcome::Done(..)));
+    assert!(matches!(board.work(job(3)).await, WorkResult::Done(..)));
 }
 
 #[tokio::test(start_paused = true)]
@@ -264,7 +267,7 @@ async fn a_board_that_falls_silent_with_messages_waiting_for_it_is_lost_for_the_
     for round in 1..40 {
         board.close(closing(round)).await.expect("the task lives");
     }
-    let Outcome::Missing(reason) = board.work(job(40)).await else {
+    let WorkResult::Missing(reason) = board.work(job(40)).await else {
         panic!("nobody is there to train");
     };
     assert!(
@@ -290,11 +293,11 @@ async fn a_board_that_never_lasts_long_enough_is_lost_for_the_round() {
         upload: Duration::from_secs(5),
     };
     let begin = tokio::time::Instant::now();
-    let job = Job {
+    let job = RoundWork {
         limits: short,
         ..job(0)
     };
-    let Outcome::Missing(reason) = board.work(job).await else {
+    let WorkResult::Missing(reason) = board.work(job).await else {
         panic!("it has no time to train");
     };
     assert!(reason.contains("in time"), "{reason}");
@@ -308,7 +311,7 @@ async fn a_board_that_never_lasts_long_enough_is_lost_for_the_round() {
 #[tokio::test(start_paused = true)]
 async fn a_board_with_another_key_is_refused_by_name_of_the_reason() {
     let board = board_with(Client::new(3, Key::new([1; 32]), TIMING, BYTES));
-    let Outcome::Missing(reason) = board.work(job(0)).await else {
+    let WorkResult::Missing(reason) = board.work(job(0)).await else {
         panic!("the key is wrong");
     };
     assert!(reason.contains("different keys"), "{reason}");
@@ -317,7 +320,7 @@ async fn a_board_with_another_key_is_refused_by_name_of_the_reason() {
 #[tokio::test(start_paused = true)]
 async fn a_board_with_another_clients_shard_is_told_apart() {
     let board = board_with(Client::new(8, KEY, TIMING, BYTES));
-    let Outcome::Missing(reason) = board.work(job(0)).await else {
+    let WorkResult::Missing(reason) = board.work(job(0)).await else {
         panic!("the shard is another client's");
     };
     assert!(reason.contains("client 8, not 3"), "{reason}");
@@ -326,7 +329,7 @@ async fn a_board_with_another_clients_shard_is_told_apart() {
 #[tokio::test(start_paused = true)]
 async fn an_update_of_another_length_is_not_taken() {
     let board = board_with(Client::new(3, KEY, TIMING, BYTES + 1));
-    let Outcome::Missing(reason) = board.work(job(0)).await else {
+    let WorkResult::Missing(reason) = board.work(job(0)).await else {
         panic!("the update is too long");
     };
     assert!(reason.contains("update did not arrive"), "{reason}");
@@ -337,11 +340,11 @@ async fn real_pace_takes_the_modelled_airtime() {
     let board = board_with(Client::new(3, KEY, TIMING, BYTES));
     let begin = tokio::time::Instant::now();
     let pace = (Duration::from_secs(3), Duration::from_secs(20));
-    let slow = Job {
+    let slow = RoundWork {
         pace: Some(pace),
         ..job(0)
     };
-    assert!(matches!(board.work(slow).await, Outcome::Done(..)));
+    assert!(matches!(board.work(slow).await, WorkResult::Done(..)));
     let taken = begin.elapsed();
     assert!(
         taken >= Duration::from_secs(23) && taken < Duration::from_secs(30),
@@ -387,7 +390,7 @@ mod pty {
                 _ = serve_until_gone(&mut client, near) => panic!("nobody closed the port"),
             };
             assert!(
-                matches!(outcome, Outcome::Done(..)),
+                matches!(outcome, WorkResult::Done(..)),
                 "round {round}: {outcome:?}"
             );
             board.close(closing(round)).await.unwrap();
@@ -395,12 +398,12 @@ mod pty {
             std::fs::remove_file(&link).unwrap();
         }
         drop(board);
-        let news = drain(&mut heard);
-        let opened = news
+        let events = drain(&mut heard);
+        let opened = events
             .iter()
-            .filter(|what| matches!(what, What::Opened { .. }))
+            .filter(|what| matches!(what, EventKind::Opened { .. }))
             .count();
-        assert!(opened >= 3, "{news:?}");
+        assert!(opened >= 3, "{events:?}");
         assert_eq!(client.trained, [0, 1, 2]);
     }
 

@@ -14,11 +14,11 @@ use gleaner_host::fleet;
 use gleaner_host::fleet::file::{Entry, FleetFile, LinkKind};
 use gleaner_host::round::Absence;
 use gleaner_host::run::{Observer, RunDirectory, read_rounds};
+use gleaner_host::station::event::{Event, EventKind};
 use gleaner_host::station::execute::{self, Audience};
 use gleaner_host::station::fleet::Pace;
-use gleaner_host::station::journal::{self, EVENTS, Line};
 use gleaner_host::station::link::faults::Faults;
-use gleaner_host::station::news::{News, What};
+use gleaner_host::station::log::{self, EVENTS, Line};
 use gleaner_host::station::setup::{self, Options};
 use gleaner_shared::rng::{Purpose, Rng};
 use gleaner_shared::units::PicoJoules;
@@ -80,13 +80,13 @@ impl Scene {
         self.present.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn hear(&self, news: &News) {
-        match news.what {
-            What::Connected { .. } => {
-                self.present().insert(news.client);
+    fn hear(&self, event: &Event) {
+        match event.what {
+            EventKind::Connected { .. } => {
+                self.present().insert(event.client);
             }
-            What::Gone { .. } | What::Lost { .. } => {
-                self.present().remove(&news.client);
+            EventKind::Gone { .. } | EventKind::Lost { .. } => {
+                self.present().remove(&event.client);
             }
             _ => {}
         }
@@ -144,7 +144,7 @@ pub fn run(args: &Args) -> bool {
         scene: Arc::clone(&scene),
     };
     let audience = Audience {
-        listener: Box::new(move |news| heard.hear(news)),
+        listener: Box::new(move |event| heard.hear(event)),
         ..Audience::of(&mut rounds)
     };
     let directory = folder.run();
@@ -212,23 +212,25 @@ fn kill(mut victims: Vec<Victim>, scene: &Scene, pause_s: f64, seed: u64) {
 
 /// Holds the event log against the log of rounds, and the ledgers against the rounds.
 fn hold_together(directory: &RunDirectory, kills: &[u32], income: PicoJoules) -> bool {
-    let lines = journal::read(&directory.file(EVENTS)).expect("the event log");
+    let lines = log::read(&directory.file(EVENTS)).expect("the event log");
     let rounds = read_rounds(&directory.file(RunDirectory::ROUNDS)).expect("the log of rounds");
     let mut arrived: BTreeMap<(u32, u32), u32> = BTreeMap::new();
     let (mut absent, mut wrong_books) = (BTreeSet::new(), 0);
     let mut departures = vec![0u32; kills.len()];
     for line in lines {
-        let Line::News { news, .. } = line else {
+        let Line::Event { event, .. } = line else {
             continue;
         };
-        let place = (news.round.unwrap_or_default(), news.client);
-        match news.what {
-            What::Arrived { .. } => *arrived.entry(place).or_default() += 1,
-            What::Absent { .. } => {
+        let place = (event.round.unwrap_or_default(), event.client);
+        match event.what {
+            EventKind::Arrived { .. } => *arrived.entry(place).or_default() += 1,
+            EventKind::Absent { .. } => {
                 absent.insert(place);
             }
-            What::Gone { .. } | What::Lost { .. } => departures[news.client as usize] += 1,
-            What::Closed { ledger } => {
+            EventKind::Gone { .. } | EventKind::Lost { .. } => {
+                departures[event.client as usize] += 1
+            }
+            EventKind::Closed { ledger } => {
                 let harvested = income.0 * u64::from(place.0);
                 let right = ledger.rounds == place.0 && ledger.harvested.0 == harvested;
                 wrong_books += u32::from(!right || !ledger.is_consistent());

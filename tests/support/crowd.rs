@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 
 use gleaner_host::fleet::file::Place;
 use gleaner_host::station::Handle;
-use gleaner_host::station::board::{Identity, Job, Limits, Outcome, Standing};
+use gleaner_host::station::board::{Identity, Limits, RoundWork, Standing, WorkResult};
+use gleaner_host::station::bus;
 use gleaner_host::station::link::Endpoint;
-use gleaner_host::station::told;
 use gleaner_shared::energy::CostModel;
 use gleaner_shared::units::{Micros, NanoWatts, PicoJoules};
 use gleaner_shared::wire::FrameBuffer;
@@ -206,7 +206,7 @@ pub struct CrowdRound {
 
 /// Connects to everybody, then runs one round: model to all, update from all.
 pub async fn round(peers: &[(Manners, u16)]) -> CrowdRound {
-    let (news, heard) = told::channel();
+    let (events, heard) = bus::open();
     drop(heard);
     let boards: Vec<Arc<Handle>> = (0..)
         .zip(peers)
@@ -223,7 +223,7 @@ pub async fn round(peers: &[(Manners, u16)]) -> CrowdRound {
                 shard_crc: None,
             };
             let standing = Standing::new(PicoJoules(1_000), PicoJoules(1_000));
-            Arc::new(Handle::spawn(identity, standing, news.clone()))
+            Arc::new(Handle::spawn(identity, standing, events.clone()))
         })
         .collect();
     for (board, (manners, _)) in boards.iter().zip(peers) {
@@ -245,27 +245,29 @@ pub async fn round(peers: &[(Manners, u16)]) -> CrowdRound {
     let mut outcome = CrowdRound::default();
     for task in honest {
         match task.await {
-            Ok((client, Outcome::Done(_, bytes))) if bytes == update_of(client, 0, MODEL_BYTES) => {
+            Ok((client, WorkResult::Done(_, bytes)))
+                if bytes == update_of(client, 0, MODEL_BYTES) =>
+            {
                 outcome.delivered += 1;
             }
-            Ok((_, Outcome::Missing(reason))) => outcome.lost = Some(reason),
+            Ok((_, WorkResult::Missing(reason))) => outcome.lost = Some(reason),
             _ => outcome.lost = Some("another update than was sent".to_owned()),
         }
     }
     outcome.wall = begin.elapsed();
     // The others would keep their tasks until their time is up; nobody waits for them.
     for task in others {
-        if task.is_finished() && matches!(task.await, Ok((_, Outcome::Done(..)))) {
+        if task.is_finished() && matches!(task.await, Ok((_, WorkResult::Done(..)))) {
             outcome.believed += 1;
         }
     }
     outcome
 }
 
-fn job() -> Job {
+fn job() -> RoundWork {
     let model: Arc<[u8]> = update_of(u32::MAX, 0, MODEL_BYTES).into();
     let limit = Duration::from_secs(60);
-    Job {
+    RoundWork {
         order: Order {
             round: 0,
             participate: true,

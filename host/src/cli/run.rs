@@ -21,10 +21,10 @@ use gleaner_host::report::{ledgers_table, write_run};
 use gleaner_host::round::channel;
 use gleaner_host::run::RunDirectory;
 use gleaner_host::scenario::{Override, Scenario};
+use gleaner_host::station::event::{Event, EventKind};
 use gleaner_host::station::execute::{self, Audience, Listener};
 use gleaner_host::station::fleet::Pace;
 use gleaner_host::station::link::faults::Faults;
-use gleaner_host::station::news::{News, What};
 use gleaner_host::station::setup::{self, Options};
 use gleaner_host::station::stop::{INTERRUPTED, Stop};
 
@@ -207,7 +207,7 @@ fn carry_out(
 }
 
 fn events(directory: &Path) -> PathBuf {
-    directory.join(gleaner_host::station::journal::EVENTS)
+    directory.join(gleaner_host::station::log::EVENTS)
 }
 
 /// Says what happens in lines of text.
@@ -217,20 +217,20 @@ fn plain_lines(fleet: &FleetFile) -> Listener {
     let width = names.values().map(String::len).max().unwrap_or(0);
     let begin = Instant::now();
     Box::new(
-        move |News {
+        move |Event {
                   client,
                   round,
                   what,
               }| {
             let dull = matches!(
                 what,
-                What::Receiving { .. }
-                    | What::Epoch { .. }
-                    | What::Sent
-                    | What::Opened { .. }
-                    | What::Arrived { .. }
-                    | What::Absent { .. }
-                    | What::Closed { .. }
+                EventKind::Receiving { .. }
+                    | EventKind::Epoch { .. }
+                    | EventKind::Sent
+                    | EventKind::Opened { .. }
+                    | EventKind::Arrived { .. }
+                    | EventKind::Absent { .. }
+                    | EventKind::Closed { .. }
             );
             if dull {
                 return;

@@ -9,7 +9,7 @@ use anyhow::ensure;
 use super::progress::Progress;
 use gleaner_host::run::RunDirectory;
 use gleaner_host::station::execute::verify_before;
-use gleaner_host::station::journal::EVENTS;
+use gleaner_host::station::log::EVENTS;
 
 /// Which run.
 #[derive(Debug, clap::Args)]

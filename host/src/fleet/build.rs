@@ -115,21 +115,25 @@ pub fn build(
     data: &Dataset,
     threads: usize,
 ) -> Result<Deployment, BuildError> {
-    build_around(scenario, data, threads, |fleet| Ok(Box::new(fleet)))
+    let partition = deal(scenario, data)?;
+    build_around(scenario, data, &partition, threads, |fleet| {
+        Ok(Box::new(fleet))
+    })
 }
 
-/// Sets up the clients of a scenario around what `wrap` makes of its fixed-point clients.
+/// Sets up the clients of a scenario, their samples dealt, around what `wrap` makes of its
+/// fixed-point clients.
 ///
 /// # Errors
 /// As [`build`].
 pub fn build_around(
     scenario: &Scenario,
     data: &Dataset,
+    partition: &Partition,
     threads: usize,
     wrap: impl FnOnce(FixedFleet) -> Result<Box<dyn Fleet + Send>, FleetError>,
 ) -> Result<Deployment, BuildError> {
     let network = network(scenario, data)?;
-    let partition = deal(scenario, data)?;
     let engine = Arc::new(Engine::new(threads)?);
     let examiner = Examination {
         engine: Arc::clone(&engine),

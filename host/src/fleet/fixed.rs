@@ -13,7 +13,7 @@ use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder};
 
 use super::FloatFleet;
-use crate::round::{Broadcast, Fleet, FleetError, Order, Probe, Question, Reply, Update};
+use crate::round::{Broadcast, ExactGradient, Fleet, FleetError, Order, Question, Reply, Update};
 use gleaner_learn::train::{Engine, FixedClient, Objective};
 
 /// Reported losses are in units of 2^-16.
@@ -140,8 +140,8 @@ impl Fleet for FixedFleet {
             .install(|| broadcast.orders.par_iter().map(train).collect()))
     }
 
-    fn probe(&mut self, questions: &[Question<'_>]) -> Result<Vec<Probe>, FleetError> {
-        self.oracle.probe(questions)
+    fn gradients(&mut self, questions: &[Question<'_>]) -> Result<Vec<ExactGradient>, FleetError> {
+        self.oracle.gradients(questions)
     }
 
     fn save(&self) -> Vec<u8> {

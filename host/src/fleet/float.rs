@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::round::{Broadcast, Fleet, FleetError, Probe, Question, Reply, Update};
+use crate::round::{Broadcast, ExactGradient, Fleet, FleetError, Question, Reply, Update};
 use gleaner_learn::train::{Engine, Job, Objective};
 
 /// Clients with their data and a pool of threads.
@@ -66,7 +66,7 @@ impl Fleet for FloatFleet {
         Ok(replies.collect())
     }
 
-    fn probe(&mut self, questions: &[Question<'_>]) -> Result<Vec<Probe>, FleetError> {
+    fn gradients(&mut self, questions: &[Question<'_>]) -> Result<Vec<ExactGradient>, FleetError> {
         // Runs of questions about one model are answered side by side.
         let mut answers = Vec::with_capacity(questions.len());
         for alike in questions.chunk_by(|a, b| std::ptr::eq(a.model, b.model)) {
@@ -77,7 +77,7 @@ impl Fleet for FloatFleet {
             let seen = self.engine.gradients(&objectives, alike[0].model);
             answers.extend(
                 seen.into_iter()
-                    .map(|(loss, gradient)| Probe { loss, gradient }),
+                    .map(|(loss, gradient)| ExactGradient { loss, gradient }),
             );
         }
         Ok(answers)

@@ -4,13 +4,13 @@ use super::plot::number;
 use super::table::Table;
 use crate::fleet::file::{FleetFile, find_in};
 use crate::run::RunDirectory;
-use crate::station::journal::{self, EVENTS};
 use crate::station::ledgers::{Ledgers, Pair};
+use crate::station::log::{self, EVENTS};
 
 /// Reads the ledgers of a run from its event log; `None` if no board reported in it.
 #[must_use]
 pub fn ledgers_table(directory: &RunDirectory, cycles_per_sample: f64) -> Option<Table> {
-    let ledgers = Ledgers::of(&journal::read(&directory.file(EVENTS)).ok()?);
+    let ledgers = Ledgers::of(&log::read(&directory.file(EVENTS)).ok()?);
     let fleet = FleetFile::read(&find_in(directory.path())).unwrap_or_default();
     let name = |client: u32| {
         let entry = fleet.clients.iter().find(|entry| entry.id == client);

@@ -42,7 +42,7 @@ pub enum Reply {
     Lost(String),
 }
 
-/// A question for [`Fleet::probe`]: how does this client see this model?
+/// A question for [`Fleet::gradients`]: how does this client see this model?
 #[derive(Clone, Copy, Debug)]
 pub struct Question<'a> {
     /// The client asked.
@@ -53,7 +53,7 @@ pub struct Question<'a> {
 
 /// A client's exact loss and gradient at a model.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Probe {
+pub struct ExactGradient {
     /// F_i.
     pub loss: f64,
     /// grad F_i.
@@ -66,7 +66,7 @@ pub struct Probe {
 pub enum FleetError {
     /// These clients cannot be asked for exact gradients.
     #[error("{clients} cannot report exact gradients; set {fix}")]
-    NoProbe {
+    NoGradients {
         /// What the clients are.
         clients: &'static str,
         /// The setting that does without.
@@ -115,7 +115,7 @@ pub trait Fleet {
     ///
     /// # Errors
     /// When these clients have no such channel, as boards do not.
-    fn probe(&mut self, questions: &[Question<'_>]) -> Result<Vec<Probe>, FleetError>;
+    fn gradients(&mut self, questions: &[Question<'_>]) -> Result<Vec<ExactGradient>, FleetError>;
 
     /// Returns whatever clients remember between rounds, for a checkpoint.
     fn save(&self) -> Vec<u8> {

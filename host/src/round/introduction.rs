@@ -17,7 +17,7 @@ impl Engine<'_> {
         let log = if wanted && self.scenario.cre.estimates == Estimates::Uplink {
             Some(self.introduce_by_upload()?)
         } else if wanted || self.policy.wants_gradient_norms() {
-            self.introduce_by_probe(wanted)?;
+            self.introduce_exactly(wanted)?;
             None
         } else {
             None
@@ -29,7 +29,7 @@ impl Engine<'_> {
         Ok(log)
     }
 
-    fn introduce_by_probe(&mut self, with_estimates: bool) -> Result<(), EngineError> {
+    fn introduce_exactly(&mut self, with_estimates: bool) -> Result<(), EngineError> {
         let model = self.state.model.clone();
         let everybody: Vec<Question<'_>> = (0..self.samples.len())
             .map(|client| Question {
@@ -37,17 +37,17 @@ impl Engine<'_> {
                 model: &model,
             })
             .collect();
-        let probes = self.fleet.probe(&everybody)?;
-        self.state.knowledge.introduce(&probes);
+        let gradients = self.fleet.gradients(&everybody)?;
+        self.state.knowledge.introduce(&gradients);
         if !with_estimates {
             return Ok(());
         }
         let eta = self.scenario.learning.learning_rate;
-        let steps: Vec<Vec<f32>> = probes
+        let steps: Vec<Vec<f32>> = gradients
             .iter()
-            .map(|probe| {
+            .map(|exact| {
                 let step = |(&x, &g): (&f32, &f32)| (f64::from(x) - eta * f64::from(g)) as f32;
-                model.iter().zip(&probe.gradient).map(step).collect()
+                model.iter().zip(&exact.gradient).map(step).collect()
             })
             .collect();
         let questions: Vec<Question<'_>> = steps
@@ -55,15 +55,15 @@ impl Engine<'_> {
             .enumerate()
             .map(|(client, model)| Question { client, model })
             .collect();
-        let seen = self.fleet.probe(&questions)?;
+        let seen = self.fleet.gradients(&questions)?;
         let trials: Vec<Trial> = steps
             .into_iter()
             .zip(seen)
-            .map(|(model, probe)| Trial { model, probe })
+            .map(|(model, exact)| Trial { model, exact })
             .collect();
         self.state
             .knowledge
-            .start_oracle(eta, &model, &probes, &trials);
+            .start_oracle(eta, &model, &gradients, &trials);
         Ok(())
     }
 

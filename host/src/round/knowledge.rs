@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::fleet::{Probe, Update};
+use super::fleet::{ExactGradient, Update};
 use gleaner_cre::estimate::{
     Divergence, DivergenceRule, Observation, clip_beta, distance, lipschitz, norm, smoothness,
 };
@@ -100,36 +100,45 @@ impl Knowledge {
     }
 
     /// Hears every client once before round 1: losses and norms at the first model.
-    pub fn introduce(&mut self, probes: &[Probe]) {
-        for (client, probe) in probes.iter().enumerate() {
-            self.losses[client] = Some(probe.loss);
+    pub fn introduce(&mut self, gradients: &[ExactGradient]) {
+        for (client, exact) in gradients.iter().enumerate() {
+            self.losses[client] = Some(exact.loss);
         }
-        self.refresh_norms(probes);
+        self.refresh_norms(gradients);
     }
 
     /// Takes the gradient norms of all clients.
-    pub fn refresh_norms(&mut self, probes: &[Probe]) {
-        for (client, probe) in probes.iter().enumerate() {
-            self.norms[client] = norm(&widen(&probe.gradient));
+    pub fn refresh_norms(&mut self, gradients: &[ExactGradient]) {
+        for (client, exact) in gradients.iter().enumerate() {
+            self.norms[client] = norm(&widen(&exact.gradient));
         }
     }
 
     /// Starts exact estimates: gradients at the first model, and rho and beta from one trial
     /// step of every client, `steps[i]` = theta_0 - eta grad F_i with what the client sees there.
-    pub fn start_oracle(&mut self, eta: f64, model: &[f32], probes: &[Probe], trials: &[Trial]) {
-        self.gradients = probes.iter().map(|probe| widen(&probe.gradient)).collect();
+    pub fn start_oracle(
+        &mut self,
+        eta: f64,
+        model: &[f32],
+        gradients: &[ExactGradient],
+        trials: &[Trial],
+    ) {
+        self.gradients = gradients
+            .iter()
+            .map(|exact| widen(&exact.gradient))
+            .collect();
         let global = widen(model);
         let locals: Vec<Vec<f64>> = trials.iter().map(|trial| widen(&trial.model)).collect();
         let ends: Vec<Vec<f64>> = trials
             .iter()
-            .map(|trial| widen(&trial.probe.gradient))
+            .map(|trial| widen(&trial.exact.gradient))
             .collect();
         let seen: Vec<Observation<'_>> = (0..trials.len())
             .map(|i| Observation {
                 local: &locals[i],
-                local_loss: trials[i].probe.loss,
+                local_loss: trials[i].exact.loss,
                 local_gradient: &ends[i],
-                global_loss: probes[i].loss,
+                global_loss: gradients[i].loss,
                 global_gradient: &self.gradients[i],
             })
             .collect();
@@ -144,19 +153,19 @@ impl Knowledge {
         eta: f64,
         model: &[f32],
         seen: &[Seen<'_>],
-        after: &[Probe],
-        own: &[Probe],
+        after: &[ExactGradient],
+        own: &[ExactGradient],
     ) {
-        for (participant, probe) in seen.iter().zip(after) {
-            self.losses[participant.client] = Some(probe.loss);
-            self.gradients[participant.client] = widen(&probe.gradient);
+        for (participant, exact) in seen.iter().zip(after) {
+            self.losses[participant.client] = Some(exact.loss);
+            self.gradients[participant.client] = widen(&exact.gradient);
         }
         if own.is_empty() {
             return;
         }
         let global = widen(model);
         let locals: Vec<Vec<f64>> = seen.iter().map(|s| widen(&s.update.model)).collect();
-        let ends: Vec<Vec<f64>> = own.iter().map(|probe| widen(&probe.gradient)).collect();
+        let ends: Vec<Vec<f64>> = own.iter().map(|exact| widen(&exact.gradient)).collect();
         let observations: Vec<Observation<'_>> = (0..seen.len())
             .map(|i| Observation {
                 local: &locals[i],
@@ -251,7 +260,7 @@ pub struct Trial {
     /// The model after the step.
     pub model: Vec<f32>,
     /// Loss and gradient there.
-    pub probe: Probe,
+    pub exact: ExactGradient,
 }
 
 fn widen(values: &[f32]) -> Vec<f64> {
@@ -271,12 +280,12 @@ mod tests {
     use super::*;
 
     /// F(x) = c/2 x^2 in every coordinate: gradient c x, smoothness c.
-    fn bowl(curvature: f32, model: &[f32]) -> Probe {
+    fn bowl(curvature: f32, model: &[f32]) -> ExactGradient {
         let loss = model
             .iter()
             .map(|&x| f64::from(curvature * x * x / 2.0))
             .sum();
-        Probe {
+        ExactGradient {
             loss,
             gradient: model.iter().map(|&x| curvature * x).collect(),
         }
@@ -333,19 +342,19 @@ mod tests {
     fn a_round_with_one_participant_keeps_the_constants() {
         let model = [0.3f32, 0.4];
         let mut knowledge = Knowledge::new(2, DivergenceRule::Direction);
-        let probes = [bowl(2.0, &model), bowl(5.0, &model)];
+        let gradients = [bowl(2.0, &model), bowl(5.0, &model)];
         let trials: Vec<Trial> = [2.0f32, 5.0]
             .iter()
             .map(|&c| {
                 let model: Vec<f32> = model.iter().map(|&x| x - 0.01 * c * x).collect();
                 Trial {
-                    probe: bowl(c, &model),
+                    exact: bowl(c, &model),
                     model,
                 }
             })
             .collect();
-        knowledge.introduce(&probes);
-        knowledge.start_oracle(0.01, &model, &probes, &trials);
+        knowledge.introduce(&gradients);
+        knowledge.start_oracle(0.01, &model, &gradients, &trials);
         assert!(
             (knowledge.beta() - 5.0).abs() < 1e-3,
             "{}",

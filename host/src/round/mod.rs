@@ -23,7 +23,9 @@ use gleaner_cre::optim::SolveError;
 
 pub use crate::policy::Order;
 pub use account::{Account, bill, rest};
-pub use fleet::{Broadcast, Examiner, Fleet, FleetError, Probe, Question, Reply, Score, Update};
+pub use fleet::{
+    Broadcast, ExactGradient, Examiner, Fleet, FleetError, Question, Reply, Score, Update,
+};
 pub use knowledge::{Knowledge, Seen, Trial};
 pub use record::{Absence, ClientRow, ClientState, RoundRow};
 pub use state::State;

@@ -23,14 +23,14 @@ impl Parabolas {
         [1.0 + 0.1 * client as f32, -1.0 + 0.05 * client as f32]
     }
 
-    fn see(client: usize, model: &[f32]) -> Probe {
+    fn see(client: usize, model: &[f32]) -> ExactGradient {
         let target = Self::target(client);
         let gradient: Vec<f32> = model.iter().zip(target).map(|(x, t)| x - t).collect();
         let loss = gradient
             .iter()
             .map(|&g| f64::from(g) * f64::from(g) / 2.0)
             .sum();
-        Probe { loss, gradient }
+        ExactGradient { loss, gradient }
     }
 }
 
@@ -61,7 +61,7 @@ impl Fleet for Parabolas {
         Ok(broadcast.orders.iter().map(reply).collect())
     }
 
-    fn probe(&mut self, questions: &[Question<'_>]) -> Result<Vec<Probe>, FleetError> {
+    fn gradients(&mut self, questions: &[Question<'_>]) -> Result<Vec<ExactGradient>, FleetError> {
         Ok(questions
             .iter()
             .map(|question| Self::see(question.client, question.model))

@@ -5,12 +5,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
-use super::journal::{self, EVENTS, Journal, JournalError};
-use super::news::News;
+use super::bus::{self, EventReceiver};
+use super::event::Event;
+use super::log::{self, EVENTS, EventLog, EventLogError};
 use super::replay::{Record, ReplayFleet};
 use super::setup::{self, Options, SetupError};
 use super::stop::Stop;
-use super::told::{self, Hearer};
 use crate::fleet::file::{FleetFile, FleetFileError, find_in, write_private};
 use crate::fleet::{self, BuildError};
 use crate::round::{Engine, EngineError};
@@ -33,7 +33,7 @@ pub enum StationError {
     Run(#[from] RunError),
     /// The event log failed.
     #[error(transparent)]
-    Journal(#[from] JournalError),
+    EventLog(#[from] EventLogError),
     /// The list of the fleet cannot be used.
     #[error(transparent)]
     FleetFile(#[from] FleetFileError),
@@ -64,7 +64,7 @@ pub struct Finished {
 }
 
 /// Hears everything that happens.
-pub type Listener = Box<dyn FnMut(&News) + Send>;
+pub type Listener = Box<dyn FnMut(&Event) + Send>;
 
 /// Who follows a run and may end it.
 pub struct Audience<'a> {
@@ -112,16 +112,16 @@ pub fn run(
     if !path.is_file() {
         write_private(&path, &fleet.to_toml()).map_err(file::at(&path))?;
     }
-    let journal = Journal::open(&directory.file(EVENTS), after_round)?;
-    let (news, heard) = told::channel();
+    let log = EventLog::open(&directory.file(EVENTS), after_round)?;
+    let (events, heard) = bus::open();
     let Audience {
         observer,
         listener,
         stop,
     } = audience;
-    let pump = Pump::start(journal, heard, listener);
-    let told = (news, stop);
-    let mut assembly = setup::assemble(scenario, fleet, data, options, directory.path(), told)?;
+    let pump = Pump::start(log, heard, listener);
+    let bus = (events, stop);
+    let mut assembly = setup::assemble(scenario, fleet, data, options, directory.path(), bus)?;
     let begin = if resumed { run::resume } else { run::start };
     let deployment = &mut assembly.deployment;
     let outcome = begin(scenario, deployment, directory, options.threads, observer);
@@ -133,16 +133,16 @@ pub fn run(
 }
 
 /// Writes the log and tells the listener, in a thread of its own. Dropping it waits until the last
-/// teller is gone and everything was heard, so that the log is closed with the run.
+/// sender is gone and everything was heard, so that the log is closed with the run.
 struct Pump(Option<JoinHandle<()>>);
 
 impl Pump {
-    fn start(mut journal: Journal, mut heard: Hearer, mut listener: Listener) -> Self {
+    fn start(mut log: EventLog, mut heard: EventReceiver, mut listener: Listener) -> Self {
         Self(Some(std::thread::spawn(move || {
             let mut complained = false;
-            while let Some(news) = heard.wait() {
-                listener(&news);
-                if let Err(error) = journal.append(&news)
+            while let Some(event) = heard.wait() {
+                listener(&event);
+                if let Err(error) = log.append(&event)
                     && !complained
                 {
                     complained = true;
@@ -194,12 +194,13 @@ pub fn verify_before(
     if !directory.is_complete() {
         return Err(StationError::Incomplete { path });
     }
-    let record = Record::of(&journal::read(&directory.file(EVENTS))?);
+    let record = Record::of(&log::read(&directory.file(EVENTS))?);
     let orders = record.orders();
     let path = directory.file(RunDirectory::MODEL);
     let recorded = fs::read(&path).map_err(file::at(&path))?;
     let data = fleet::load_data(&scenario).map_err(BuildError::from)?;
-    let mut deployment = fleet::build_around(&scenario, &data, threads, |fixed| {
+    let partition = fleet::deal(&scenario, &data).map_err(BuildError::from)?;
+    let mut deployment = fleet::build_around(&scenario, &data, &partition, threads, |fixed| {
         Ok(Box::new(ReplayFleet::new(fixed, record)))
     })?;
     let model = deployment.model.clone();

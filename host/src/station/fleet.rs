@@ -15,13 +15,14 @@ use strum::{Display, EnumMessage, EnumString, IntoStaticStr, VariantArray};
 use tokio::runtime::Runtime;
 
 use super::Handle;
-use super::board::{Closing, Identity, Job, Limits, Outcome, Standing};
-use super::news::{News, What, loss};
+use super::board::{Closing, Identity, Limits, RoundWork, Standing, WorkResult};
+use super::bus::EventSender;
+use super::event::{Event, EventKind, loss};
 use super::stop::Stop;
-use super::told::Teller;
 use crate::fleet::FixedFleet;
 use crate::round::{
-    Broadcast, ClientState, Fleet, FleetError, Order, Probe, Question, Reply, RoundLog, Update,
+    Broadcast, ClientState, ExactGradient, Fleet, FleetError, Order, Question, Reply, RoundLog,
+    Update,
 };
 
 /// Whether the lines take as long as the modelled radio would.
@@ -77,7 +78,7 @@ pub struct StationFleet {
     held: ModelHash,
     exact: Arc<[u8]>,
     change: Option<(ModelHash, Arc<[u8]>)>,
-    news: Teller,
+    events: EventSender,
     stop: Stop,
     // Dropped last: the boards' tasks run on it.
     runtime: Runtime,
@@ -99,7 +100,7 @@ impl StationFleet {
         rules: Rules,
         fixed: FixedFleet,
         boards: Vec<(Identity, PicoJoules)>,
-        news: Teller,
+        events: EventSender,
         stop: Stop,
     ) -> std::io::Result<Self> {
         let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -114,7 +115,7 @@ impl StationFleet {
             let Some(slot) = members.get_mut(identity.client as usize) else {
                 continue;
             };
-            let handle = Arc::new(Handle::spawn(identity, standing, news.clone()));
+            let handle = Arc::new(Handle::spawn(identity, standing, events.clone()));
             *slot = Some(Member {
                 handle,
                 standing,
@@ -129,7 +130,7 @@ impl StationFleet {
             held: ModelHash::default(),
             exact: Arc::new([]),
             change: None,
-            news,
+            events,
             stop,
             runtime,
         };
@@ -146,15 +147,15 @@ impl StationFleet {
         self.exact = bytes.into();
     }
 
-    fn tell(&self, client: usize, round: u32, what: What) {
-        self.news.tell(News {
+    fn publish(&self, client: usize, round: u32, what: EventKind) {
+        self.events.publish(Event {
             client: id(client),
             round: Some(round),
             what,
         });
     }
 
-    fn job(&self, order: &Order, broadcast: &Broadcast<'_>, upload_s: f64) -> Job {
+    fn job(&self, order: &Order, broadcast: &Broadcast<'_>, upload_s: f64) -> RoundWork {
         let pace = (self.rules.pace == Pace::Real).then(|| {
             let seconds = |s: f64| Duration::try_from_secs_f64(s).unwrap_or_default();
             (seconds(broadcast.downlink_s), seconds(upload_s))
@@ -167,7 +168,7 @@ impl StationFleet {
             airtime: micros(upload_s),
             ..self.blank_order(broadcast.round)
         };
-        Job {
+        RoundWork {
             order,
             model: Arc::clone(&self.exact),
             update: self.change.clone(),
@@ -194,10 +195,10 @@ impl StationFleet {
         }
     }
 
-    fn reply_of(&mut self, order: &Order, round: u32, outcome: Outcome, after: bool) -> Reply {
+    fn reply_of(&mut self, order: &Order, round: u32, outcome: WorkResult, after: bool) -> Reply {
         let (report, bytes) = match outcome {
-            Outcome::Done(report, bytes) => (report, bytes),
-            Outcome::Missing(reason) => return Reply::Lost(reason),
+            WorkResult::Done(report, bytes) => (report, bytes),
+            WorkResult::Missing(reason) => return Reply::Lost(reason),
         };
         match self.fixed.decode(&bytes) {
             Ok(model) => {
@@ -213,10 +214,10 @@ impl StationFleet {
             }
             Err(error) => {
                 let reason = format!("its update is damaged: {error}");
-                self.tell(
+                self.publish(
                     order.client,
                     round,
-                    What::Missing {
+                    EventKind::Missing {
                         reason: reason.clone(),
                     },
                 );
@@ -278,7 +279,7 @@ impl Fleet for StationFleet {
                     () = self.stop.pulled() => Err(FleetError::Stopped),
                 }
             })?;
-            let outcome = outcome.unwrap_or_else(|error| Outcome::Missing(error.to_string()));
+            let outcome = outcome.unwrap_or_else(|error| WorkResult::Missing(error.to_string()));
             let order = &broadcast.orders[at];
             let after = broadcast.wants_loss_after;
             replies[at] = Some(self.reply_of(order, round, outcome, after));
@@ -287,14 +288,14 @@ impl Fleet for StationFleet {
         for (order, reply) in broadcast.orders.iter().zip(replies) {
             let reply = reply.unwrap_or_else(|| Reply::Lost("it had no answer".to_owned()));
             let what = match &reply {
-                Reply::Trained(update) => What::Arrived {
+                Reply::Trained(update) => EventKind::Arrived {
                     model: fingerprint(&update.model),
                 },
-                Reply::Lost(reason) => What::Absent {
+                Reply::Lost(reason) => EventKind::Absent {
                     reason: reason.clone(),
                 },
             };
-            self.tell(order.client, round, what);
+            self.publish(order.client, round, what);
             whole.push(reply);
         }
         Ok(whole)
@@ -321,10 +322,10 @@ impl Fleet for StationFleet {
             if let Some(standing) = self.runtime.block_on(handle.close(closing)) {
                 member.standing = standing;
                 let ledger = standing.ledger;
-                self.tell(row.client, round, What::Closed { ledger });
+                self.publish(row.client, round, EventKind::Closed { ledger });
             }
             if let Some(report) = report {
-                let what = What::Reconciled {
+                let what = EventKind::Reconciled {
                     compute_model_j: row.compute_j,
                     compute_board_j: report.compute.as_joules(),
                     radio_model_j: row.radio_j,
@@ -332,16 +333,16 @@ impl Fleet for StationFleet {
                     harvest_model_j: row.harvest_j,
                     harvest_board_j: report.harvested.as_joules(),
                 };
-                self.tell(row.client, round, what);
+                self.publish(row.client, round, what);
             }
         }
         // A checkpoint of this round must not come before its events in the log.
-        self.news.wait_until_heard();
+        self.events.flush();
         Ok(())
     }
 
-    fn probe(&mut self, _: &[Question<'_>]) -> Result<Vec<Probe>, FleetError> {
-        Err(FleetError::NoProbe {
+    fn gradients(&mut self, _: &[Question<'_>]) -> Result<Vec<ExactGradient>, FleetError> {
+        Err(FleetError::NoGradients {
             clients: "boards",
             fix: "cre.estimates = \"uplink\", and a scheduler that needs no gradient norms",
         })

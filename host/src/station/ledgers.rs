@@ -5,8 +5,8 @@
 
 use std::collections::BTreeMap;
 
-use super::journal::Line;
-use super::news::What;
+use super::event::EventKind;
+use super::log::Line;
 
 /// What a board booked and what the model did, in joules.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -68,24 +68,24 @@ impl Ledgers {
     pub fn of(lines: &[Line]) -> Self {
         let mut rounds: BTreeMap<(u32, u32), BoardLedger> = BTreeMap::new();
         for line in lines {
-            let news = match line {
+            let event = match line {
                 Line::Session {
                     session_after_round: last,
                 } => {
                     rounds.retain(|&(_, round), _| *last > 0 && round <= *last);
                     continue;
                 }
-                Line::News { news, .. } => news,
+                Line::Event { event, .. } => event,
             };
-            let Some(round) = news.round else { continue };
-            let place = (news.client, round);
-            match &news.what {
-                What::Reported(measured) => {
+            let Some(round) = event.round else { continue };
+            let place = (event.client, round);
+            match &event.what {
+                EventKind::Reported(measured) => {
                     let ledger = rounds.entry(place).or_default();
                     ledger.cycles = measured.cycles;
                     ledger.steps = u64::from(measured.samples) * u64::from(measured.epochs);
                 }
-                What::Reconciled {
+                EventKind::Reconciled {
                     compute_model_j,
                     compute_board_j,
                     radio_model_j,
@@ -114,21 +114,21 @@ impl Ledgers {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::station::news::{Measured, News};
+    use crate::station::event::{Event, Measured};
 
-    fn line(round: u32, what: What) -> Line {
-        let news = News {
+    fn line(round: u32, what: EventKind) -> Line {
+        let event = Event {
             client: 2,
             round: Some(round),
             what,
         };
-        Line::News { t_s: 0.0, news }
+        Line::Event { t_s: 0.0, event }
     }
 
     fn report(round: u32) -> Line {
         line(
             round,
-            What::Reported(Box::new(Measured {
+            EventKind::Reported(Box::new(Measured {
                 loss_before: 2.0,
                 loss_after: 1.0,
                 samples: 10,
@@ -146,7 +146,7 @@ mod tests {
     fn reconciled(round: u32, radio_board_j: f64) -> Line {
         line(
             round,
-            What::Reconciled {
+            EventKind::Reconciled {
                 compute_model_j: 0.75,
                 compute_board_j: 0.5,
                 radio_model_j: 0.25,

@@ -1,23 +1,28 @@
 //! The base station over real links: a task per board, and the boards as a fleet for the round
 //! engine.
 //!
-//! Layers, lowest first: [`peer`] (one line, driven), [`board`] (one board, kept at work),
-//! [`news`] and [`told`] (what happens, for log and view), [`fleet`] (all boards and simulated clients, for
-//! the engine), [`journal`] (the event log) and [`replay`] (the run once more, from its log).
+//! Layers, lowest first:
+//! - [`event`], [`bus`], [`log`]: what happens, its way to whoever follows, and `events.jsonl`.
+//! - [`link`], [`peer`]: a line to a board, and the wire protocol driven over it.
+//! - [`board`]: one board, kept at work; its session is a state machine without I/O.
+//! - [`fleet`], [`replay`]: all boards and simulated clients as a fleet for the engine, and the
+//!   same fleet once more from the log.
+//! - [`setup`], [`execute`], [`doctor`]: from a scenario and a list of boards to a run, or to a
+//!   diagnosis.
 
 pub mod board;
+pub mod bus;
 pub mod doctor;
+pub mod event;
 pub mod execute;
 pub mod fleet;
-pub mod journal;
 pub mod ledgers;
 pub mod link;
-pub mod news;
+pub mod log;
 pub mod peer;
 pub mod replay;
 pub mod setup;
 pub mod stop;
-pub mod told;
 
 use std::future::Future;
 use std::time::Duration;
@@ -26,8 +31,8 @@ use gleaner_shared::wire::message::Hello;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 
-use board::{Closing, Command, Identity, Job, Outcome, Standing};
-use told::Teller;
+use board::{Closing, Command, Identity, RoundWork, Standing, WorkResult};
+use bus::EventSender;
 
 /// A board's task, from outside. Dropping it ends the task and closes the line.
 #[derive(Debug)]
@@ -45,18 +50,18 @@ impl Drop for Handle {
 impl Handle {
     /// Starts the task on the current runtime.
     #[must_use]
-    pub fn spawn(identity: Identity, standing: Standing, news: Teller) -> Self {
+    pub fn spawn(identity: Identity, standing: Standing, events: EventSender) -> Self {
         let (commands, receiver) = mpsc::channel(4);
-        let task = tokio::spawn(board::run(identity, standing, receiver, news));
+        let task = tokio::spawn(board::run(identity, standing, receiver, events));
         Self { commands, task }
     }
 
     /// Carries out a round's work.
-    pub async fn work(&self, job: Job) -> Outcome {
+    pub async fn work(&self, job: RoundWork) -> WorkResult {
         let asked = self
             .ask(|answer| Command::Work(Box::new(job), answer))
             .await;
-        asked.unwrap_or_else(|| Outcome::Missing(GONE.to_owned()))
+        asked.unwrap_or_else(|| WorkResult::Missing(GONE.to_owned()))
     }
 
     /// Closes a round and returns what is confirmed of the board, unless its task is gone.

@@ -3,11 +3,11 @@
 
 use std::collections::HashMap;
 
+use super::event::{Event, EventKind};
 use super::fleet::fingerprint;
-use super::journal::Line;
-use super::news::{News, What};
+use super::log::Line;
 use crate::fleet::FixedFleet;
-use crate::round::{Broadcast, Fleet, FleetError, Order, Probe, Question, Reply, RoundLog};
+use crate::round::{Broadcast, ExactGradient, Fleet, FleetError, Order, Question, Reply, RoundLog};
 
 /// What the log says became of every order.
 #[derive(Clone, Debug, Default)]
@@ -37,20 +37,20 @@ impl Record {
                         .fates
                         .retain(|&(round, _), _| last > 0 && round <= last);
                 }
-                Line::News { news, .. } => record.note(news),
+                Line::Event { event, .. } => record.note(event),
             }
         }
         record
     }
 
-    fn note(&mut self, news: &News) {
-        let fate = match &news.what {
-            What::Arrived { model } => Fate::Arrived(model.clone()),
-            What::Absent { reason } => Fate::Absent(reason.clone()),
+    fn note(&mut self, event: &Event) {
+        let fate = match &event.what {
+            EventKind::Arrived { model } => Fate::Arrived(model.clone()),
+            EventKind::Absent { reason } => Fate::Absent(reason.clone()),
             _ => return,
         };
-        if let Some(round) = news.round {
-            self.fates.insert((round, news.client), fate);
+        if let Some(round) = event.round {
+            self.fates.insert((round, event.client), fate);
         }
     }
 
@@ -127,8 +127,8 @@ impl Fleet for ReplayFleet {
         }
     }
 
-    fn probe(&mut self, questions: &[Question<'_>]) -> Result<Vec<Probe>, FleetError> {
-        self.fixed.probe(questions)
+    fn gradients(&mut self, questions: &[Question<'_>]) -> Result<Vec<ExactGradient>, FleetError> {
+        self.fixed.gradients(questions)
     }
 }
 
@@ -137,12 +137,12 @@ mod tests {
     use super::*;
 
     fn arrived(round: u32, model: &str) -> Line {
-        Line::News {
+        Line::Event {
             t_s: 0.0,
-            news: News {
+            event: Event {
                 client: 1,
                 round: Some(round),
-                what: What::Arrived {
+                what: EventKind::Arrived {
                     model: model.to_owned(),
                 },
             },

@@ -8,9 +8,9 @@ use gleaner_shared::shard::body_crc;
 use gleaner_shared::units::PicoJoules;
 
 use super::board::{Identity, Limits};
+use super::bus::EventSender;
 use super::fleet::{Pace, Rules, StationFleet};
 use super::stop::Stop;
-use super::told::Teller;
 use crate::device::emulator::EmulatorError;
 use crate::device::emulator::machine::Machine;
 use crate::device::flash::{ShardTooLarge, check_room};
@@ -23,6 +23,7 @@ use crate::station::link::Endpoint;
 use crate::station::link::faults::{FaultCounters, Faults};
 use gleaner_learn::data::Dataset;
 use gleaner_learn::file::{self, FileError};
+use gleaner_learn::partition::Partition;
 
 /// Why a fleet cannot run.
 #[derive(Debug, thiserror::Error)]
@@ -89,7 +90,7 @@ pub struct Assembly {
     pub machines: Vec<(u32, Machine)>,
 }
 
-/// The shard of every client of a scenario.
+/// Deals the samples of a scenario and returns the shard of every client.
 ///
 /// # Errors
 /// When the data do not suffice.
@@ -98,8 +99,16 @@ pub fn shards(
     data: &Dataset,
     key: impl Fn(u32) -> Option<[u8; 32]>,
 ) -> Result<Vec<Vec<u8>>, SetupError> {
-    let inputs = data.shape.bytes();
     let partition = fleet::deal(scenario, data).map_err(BuildError::from)?;
+    shards_of(&partition, data, key)
+}
+
+fn shards_of(
+    partition: &Partition,
+    data: &Dataset,
+    key: impl Fn(u32) -> Option<[u8; 32]>,
+) -> Result<Vec<Vec<u8>>, SetupError> {
+    let inputs = data.shape.bytes();
     let clients = (0..).zip(&partition.clients);
     clients
         .map(|(client, indices)| {
@@ -161,9 +170,10 @@ pub fn assemble(
     data: &Dataset,
     options: &Options,
     folder: &Path,
-    (news, stop): (Teller, Stop),
+    (events, stop): (EventSender, Stop),
 ) -> Result<Assembly, SetupError> {
-    let shards = shards(scenario, data, |client| fleet.key_of(client))?;
+    let partition = fleet::deal(scenario, data).map_err(BuildError::from)?;
+    let shards = shards_of(&partition, data, |client| fleet.key_of(client))?;
     let counters = Arc::new(FaultCounters::default());
     let mut machines = Vec::new();
     let mut boards = Vec::new();
@@ -213,8 +223,9 @@ pub fn assemble(
         },
         pace: options.pace,
     };
-    let deployment = fleet::build_around(scenario, data, options.threads, |fixed| {
-        let fleet = StationFleet::try_new(rules, fixed, boards, news, stop);
+    let threads = options.threads;
+    let deployment = fleet::build_around(scenario, data, &partition, threads, |fixed| {
+        let fleet = StationFleet::try_new(rules, fixed, boards, events, stop);
         let fleet = fleet.map_err(|error| FleetError::Failed(error.to_string()))?;
         Ok(Box::new(fleet))
     })?;

@@ -12,14 +12,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use ratatui::crossterm::event::{self, Event, KeyCode, KeyModifiers};
+use ratatui::crossterm::event::{self, Event as Input, KeyCode, KeyModifiers};
 
 pub use draw::draw;
 pub use state::ViewState;
 
 use gleaner_host::round::RoundLog;
 use gleaner_host::run::Observer;
-use gleaner_host::station::news::News;
+use gleaner_host::station::event::Event;
 use gleaner_host::station::stop::{INTERRUPTED, Stop};
 
 /// How often the screen is drawn.
@@ -66,22 +66,22 @@ impl View {
         })
     }
 
-    /// Returns what tells the view of news.
+    /// Returns what shows events in the view.
     #[must_use]
-    pub fn listener(&self) -> Box<dyn FnMut(&News) + Send> {
+    pub fn listener(&self) -> Box<dyn FnMut(&Event) + Send> {
         let state = Arc::clone(&self.state);
-        Box::new(move |news| {
+        Box::new(move |event| {
             state
                 .lock()
                 .unwrap_or_else(PoisonError::into_inner)
-                .hear(news);
+                .hear(event);
         })
     }
 }
 
 fn wants_to_leave() -> bool {
     match event::read() {
-        Ok(Event::Key(key)) => {
+        Ok(Input::Key(key)) => {
             let interrupt = key.modifiers.contains(KeyModifiers::CONTROL);
             key.code == KeyCode::Char('q') || (interrupt && key.code == KeyCode::Char('c'))
         }

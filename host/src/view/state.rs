@@ -1,10 +1,10 @@
-//! What the view knows, gathered from news and finished rounds.
+//! What the view knows, gathered from events and finished rounds.
 
 use std::collections::VecDeque;
 
 use gleaner_host::fleet::file::{FleetFile, LinkKind};
 use gleaner_host::round::{ClientState, RoundLog};
-use gleaner_host::station::news::{News, What};
+use gleaner_host::station::event::{Event, EventKind};
 
 /// Lines of the log that are kept.
 const LINES: usize = 8;
@@ -91,24 +91,24 @@ impl ViewState {
         self.lines.push_back(line);
     }
 
-    /// Takes news of a client.
-    pub fn hear(&mut self, news: &News) {
-        let Some(board) = self.boards.get_mut(news.client as usize) else {
+    /// Takes note of an event.
+    pub fn hear(&mut self, event: &Event) {
+        let Some(board) = self.boards.get_mut(event.client as usize) else {
             return;
         };
-        let words = news.what.words();
-        match &news.what {
-            What::Receiving { have, of } => {
+        let words = event.what.words();
+        match &event.what {
+            EventKind::Receiving { have, of } => {
                 board.doing = "uploading".to_owned();
                 board.progress = Some(f64::from(*have) / f64::from((*of).max(1)));
                 return;
             }
-            What::Epoch { done } => {
+            EventKind::Epoch { done } => {
                 board.doing = "training".to_owned();
                 board.progress = Some(f64::from(*done) / f64::from(board.epochs.max(1)));
                 return;
             }
-            What::Ordered {
+            EventKind::Ordered {
                 epochs,
                 channel,
                 power_w,
@@ -119,42 +119,42 @@ impl ViewState {
                 board.progress = Some(0.0);
                 return;
             }
-            What::Sending { .. } => {
+            EventKind::Sending { .. } => {
                 board.doing = "downloading".to_owned();
                 (board.channel, board.power_w, board.progress) = (None, None, None);
                 return;
             }
-            What::Sent | What::Arrived { .. } | What::Absent { .. } => return,
-            What::Closed { ledger } => {
+            EventKind::Sent | EventKind::Arrived { .. } | EventKind::Absent { .. } => return,
+            EventKind::Closed { ledger } => {
                 board.stored_j = Some(ledger.stored.as_joules());
                 return;
             }
-            What::Opened { .. } => {
+            EventKind::Opened { .. } => {
                 board.doing = "greeting".to_owned();
                 return;
             }
-            What::Reported(measured) => {
+            EventKind::Reported(measured) => {
                 board.stored_j = Some(measured.stored_j);
                 board.progress = None;
             }
-            What::Connected { .. } => {
+            EventKind::Connected { .. } => {
                 board.doing = "ready".to_owned();
                 board.present = true;
             }
-            What::Gone { .. } | What::Lost { .. } | What::Refused { .. } => {
+            EventKind::Gone { .. } | EventKind::Lost { .. } | EventKind::Refused { .. } => {
                 board.doing = "not connected".to_owned();
                 board.present = false;
                 board.progress = None;
             }
-            What::Missing { .. } => {
+            EventKind::Missing { .. } => {
                 board.doing = "lost this round".to_owned();
                 board.progress = None;
             }
-            What::Uploaded { .. } => {
+            EventKind::Uploaded { .. } => {
                 board.doing = "delivered".to_owned();
                 board.progress = Some(1.0);
             }
-            What::Reconciled { .. } | What::LedgerDiffers { .. } => {}
+            EventKind::Reconciled { .. } | EventKind::LedgerDiffers { .. } => {}
         }
         let line = format!("{}: {words}", board.name);
         self.note(line);
@@ -185,8 +185,8 @@ mod tests {
     use super::*;
     use gleaner_host::fleet::file::template;
 
-    fn hear(state: &mut ViewState, what: What) {
-        state.hear(&News {
+    fn hear(state: &mut ViewState, what: EventKind) {
+        state.hear(&Event {
             client: 0,
             round: Some(1),
             what,
@@ -197,25 +197,25 @@ mod tests {
     fn a_board_is_followed_from_absence_to_delivery_and_back() {
         let mut state = ViewState::new(&template());
         assert_eq!(state.boards[0].doing, "not connected");
-        let ordered = What::Ordered {
+        let ordered = EventKind::Ordered {
             epochs: 4,
             channel: 2,
             power_w: 0.1,
         };
         hear(&mut state, ordered);
-        hear(&mut state, What::Epoch { done: 1 });
+        hear(&mut state, EventKind::Epoch { done: 1 });
         assert_eq!(state.boards[0].progress, Some(0.25));
         assert_eq!(state.boards[0].channel, Some(2));
-        hear(&mut state, What::Receiving { have: 21, of: 42 });
+        hear(&mut state, EventKind::Receiving { have: 21, of: 42 });
         assert_eq!(
             (state.boards[0].doing.as_str(), state.boards[0].progress),
             ("uploading", Some(0.5))
         );
         let (bytes, whole) = (39_776, false);
-        hear(&mut state, What::Sending { bytes, whole });
+        hear(&mut state, EventKind::Sending { bytes, whole });
         assert_eq!(state.boards[0].channel, None, "of the round before");
         let reason = "unplugged".to_owned();
-        hear(&mut state, What::Gone { reason });
+        hear(&mut state, EventKind::Gone { reason });
         assert!(!state.boards[0].present);
         assert!(state.lines.back().unwrap().contains("unplugged"));
     }

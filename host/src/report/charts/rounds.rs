@@ -57,7 +57,7 @@ pub(super) fn energy(run: &RunData) -> Chart {
     Chart {
         name: "energy",
         svg: chart.render(),
-        caption: "What all clients together harvested and spent since the start.".to_owned(),
+        caption: "EventKind all clients together harvested and spent since the start.".to_owned(),
     }
 }
 

@@ -89,8 +89,8 @@ impl Engine<'_> {
                         model: &seen.update.model,
                     }));
                 }
-                let probes = self.fleet.probe(&questions)?;
-                let (after, own) = probes.split_at(seen.len());
+                let gradients = self.fleet.gradients(&questions)?;
+                let (after, own) = gradients.split_at(seen.len());
                 self.state
                     .knowledge
                     .observe_oracle(eta, model, seen, after, own);

@@ -26,8 +26,8 @@ impl Engine<'_> {
                     model: &self.state.model,
                 })
                 .collect();
-            let probes = self.fleet.probe(&questions)?;
-            self.state.knowledge.refresh_norms(&probes);
+            let gradients = self.fleet.gradients(&questions)?;
+            self.state.knowledge.refresh_norms(&gradients);
         }
         let view = View {
             seed: self.scenario.run.seed,

@@ -90,7 +90,7 @@ impl Limits {
 
 /// A round's work for one board.
 #[derive(Clone, Debug)]
-pub struct Job {
+pub struct RoundWork {
     /// The order.
     pub order: Order,
     /// The whole model to start from.
@@ -107,7 +107,7 @@ pub struct Job {
 
 /// What came of a job.
 #[derive(Clone, Debug)]
-pub enum Outcome {
+pub enum WorkResult {
     /// The update and the report.
     Done(Box<Report>, Vec<u8>),
     /// Nothing usable, and why.
@@ -129,7 +129,7 @@ pub struct Closing {
 #[derive(Debug)]
 pub enum Command {
     /// Carries out a round's work.
-    Work(Box<Job>, oneshot::Sender<Outcome>),
+    Work(Box<RoundWork>, oneshot::Sender<WorkResult>),
     /// Closes a round; answers with what is confirmed.
     Close(Closing, oneshot::Sender<Standing>),
     /// Goes back to a checkpoint.

@@ -8,10 +8,10 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, sleep_until};
 
 use super::session::{Action, Answer, Input, Machine, Profile, Request, Want};
-use super::{Command, Identity, Outcome, Standing};
+use super::{Command, Identity, Standing, WorkResult};
+use crate::station::bus::EventSender;
 use crate::station::link::Endpoint;
 use crate::station::peer::Peer;
-use crate::station::told::Teller;
 
 /// Between two looks whether a line has room again that a board which died without a word has
 /// filled up.
@@ -22,7 +22,7 @@ pub async fn run(
     identity: Identity,
     standing: Standing,
     mut commands: mpsc::Receiver<Command>,
-    news: Teller,
+    events: EventSender,
 ) {
     let peer = match Peer::try_new(identity.key, identity.timing) {
         Ok(peer) => peer,
@@ -38,7 +38,7 @@ pub async fn run(
     let mut task = Task {
         machine,
         line,
-        news,
+        events,
         epoch: Instant::now(),
         asker: None,
     };
@@ -51,9 +51,9 @@ pub async fn run(
                 Some(command) => task.take(command),
                 None => return,
             },
-            input = task.line.next(opens_at) => task.tell(input),
+            input = task.line.next(opens_at) => task.publish(input),
             () = sleep_until(wakes_at.unwrap_or(task.epoch)), if wakes_at.is_some() => {
-                task.tell(Input::Time);
+                task.publish(Input::Time);
             }
         }
     }
@@ -63,7 +63,7 @@ pub async fn run(
 struct Task {
     machine: Machine,
     line: Line,
-    news: Teller,
+    events: EventSender,
     /// The machine's time zero.
     epoch: Instant,
     /// Who waits for the answer to what the machine is busy with.
@@ -108,7 +108,7 @@ impl Task {
     }
 
     /// Tells the machine what happened.
-    fn tell(&mut self, input: Input) {
+    fn publish(&mut self, input: Input) {
         let actions = self.machine.handle(self.epoch.elapsed(), input);
         self.act(actions);
         self.queue();
@@ -128,7 +128,7 @@ impl Task {
     fn act(&mut self, actions: Vec<Action>) {
         for action in actions {
             match action {
-                Action::Tell(news) => self.news.tell(news),
+                Action::Publish(event) => self.events.publish(event),
                 Action::Answer(answer) => {
                     if let Some(asker) = self.asker.take() {
                         asker.hear(answer);
@@ -190,7 +190,7 @@ impl Line {
 
 /// Who waits for an answer.
 enum Asker {
-    Work(oneshot::Sender<Outcome>),
+    Work(oneshot::Sender<WorkResult>),
     Close(oneshot::Sender<Standing>),
     Greet(oneshot::Sender<Result<Box<Hello>, String>>),
     Echo(oneshot::Sender<Result<Duration, String>>),

@@ -16,10 +16,10 @@ use crate::fleet::file::{Entry, FleetFile, LinkKind, Place};
 use crate::scenario::Scenario;
 use crate::station::Handle;
 use crate::station::board::{Identity, Standing};
+use crate::station::bus;
+use crate::station::event::EventKind;
 use crate::station::link::Endpoint;
-use crate::station::news::What;
 use crate::station::setup::{SetupError, shards, start_machine};
-use crate::station::told;
 use gleaner_learn::data::Dataset;
 use gleaner_learn::file;
 
@@ -196,13 +196,13 @@ async fn talk(
         shard_crc: None,
     };
     let standing = Standing::new(PicoJoules::from_joules(entry.stored_j()), storage);
-    let (news, mut heard) = told::channel();
-    let board = Handle::spawn(identity, standing, news);
+    let (events, mut heard) = bus::open();
+    let board = Handle::spawn(identity, standing, events);
     let hello = match board.greet(care.patience).await {
         Ok(hello) => hello,
         Err(reason) => {
-            let mut news = std::iter::from_fn(|| heard.try_next());
-            if !news.any(|news| matches!(news.what, What::Opened { .. })) {
+            let mut arrived = std::iter::from_fn(|| heard.try_next());
+            if !arrived.any(|event| matches!(event.what, EventKind::Opened { .. })) {
                 return vec![Finding::bad(entry, LINK, reason, link_fix(entry))];
             }
             let fix = "flash the firmware of this revision, check key and baud, or reset the board";

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use gleaner_shared::wire::message::{Hello, HostToDevice, Payload, RejectReason};
 
-use crate::station::board::{Outcome, Standing};
-use crate::station::news::{News, What};
+use crate::station::board::{Standing, WorkResult};
+use crate::station::event::{Event, EventKind};
 
 /// Something to be done now. Failing to is no fault: the board hears of it again, or asks again.
 #[derive(Debug)]
@@ -21,7 +21,7 @@ pub(in crate::station::board) enum Action {
     /// Declines the transfer on offer.
     Reject(RejectReason),
     /// Tells log and view.
-    Tell(News),
+    Publish(Event),
     /// Answers what was asked.
     Answer(Answer),
 }
@@ -30,7 +30,7 @@ pub(in crate::station::board) enum Action {
 #[derive(Debug)]
 pub(in crate::station::board) enum Answer {
     /// Of a round's work.
-    Worked(Outcome),
+    Worked(WorkResult),
     /// Of the end of a round: what is confirmed of the board.
     Closed(Standing),
     /// Of the wait for a session: the greeting, or why there is none.
@@ -79,9 +79,9 @@ impl Output {
     }
 
     /// Tells log and view.
-    pub(super) fn tell(&mut self, what: What) {
+    pub(super) fn publish(&mut self, what: EventKind) {
         let (client, round) = (self.client, self.round);
-        self.push(Action::Tell(News {
+        self.push(Action::Publish(Event {
             client,
             round,
             what,

@@ -5,7 +5,7 @@ use gleaner_shared::units::PicoJoules;
 use gleaner_shared::wire::message::RoundMark;
 
 use crate::station::board::Standing;
-use crate::station::news::What;
+use crate::station::event::EventKind;
 
 /// The books of one board.
 #[derive(Debug)]
@@ -35,11 +35,11 @@ impl Books {
     }
 
     /// Takes note of the ledger the board goes on with, and says when nobody knew of it.
-    pub(super) fn compare(&mut self, found: Snapshot) -> Option<What> {
+    pub(super) fn compare(&mut self, found: Snapshot) -> Option<EventKind> {
         let expected = self.current.unwrap_or(self.standing.ledger);
         let known = found == expected || found == self.standing.ledger;
         self.note(found);
-        (!known).then_some(What::LedgerDiffers { expected, found })
+        (!known).then_some(EventKind::LedgerDiffers { expected, found })
     }
 
     /// Keeps what the board booked until the round is closed. A board that loses its power before

@@ -12,8 +12,8 @@ use gleaner_shared::wire::message::{DeclineReason, HostToDevice, OrderReply, Pay
 use super::action::Want;
 use super::check;
 use super::round::{Heard, Scene};
-use crate::station::board::Job;
-use crate::station::news::What;
+use crate::station::board::RoundWork;
+use crate::station::event::EventKind;
 
 /// Orders of one session that may be declined, for want of the model or for old work, before
 /// giving up.
@@ -105,7 +105,7 @@ impl Handover {
             }
             (Stage::Delivering(_), Heard::Delivered) => {
                 scene.session.holds = None;
-                scene.out.tell(What::Sent);
+                scene.out.publish(EventKind::Sent);
                 self.try_order()
             }
             // The board was busy with something else: again.
@@ -138,7 +138,7 @@ impl Handover {
     }
 
     /// Returns what must be queued before the handover goes on.
-    pub(super) fn wants(&self, job: &Job) -> Option<Want> {
+    pub(super) fn wants(&self, job: &RoundWork) -> Option<Want> {
         match &self.stage {
             Stage::Offering(cargo) => Some(Want::Offer {
                 payload: cargo.payload,
@@ -166,7 +166,7 @@ impl Handover {
 
     /// Offers bytes to the board.
     fn offer(self, payload: Payload, bytes: Arc<[u8]>, scene: &mut Scene<'_>) -> Self {
-        scene.out.tell(What::Sending {
+        scene.out.publish(EventKind::Sending {
             bytes: bytes.len(),
             whole: payload == Payload::Model,
         });
@@ -212,7 +212,7 @@ impl Handover {
     fn accepted(self, scene: &mut Scene<'_>) -> Flow {
         let order = &scene.job.order;
         scene.session.holds = Some(order.model);
-        scene.out.tell(What::Ordered {
+        scene.out.publish(EventKind::Ordered {
             epochs: order.epochs.into(),
             channel: order.channel.into(),
             power_w: order.power.0 as f64 * 1e-9,

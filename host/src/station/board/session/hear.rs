@@ -10,7 +10,7 @@ use super::check::{self, Expected};
 use super::machine::Machine;
 use super::round::{Heard, Scene, Step};
 use super::state::{Activity, Session, Stage, State, Work};
-use crate::station::news::What;
+use crate::station::event::EventKind;
 
 impl Machine {
     /// Takes a message: one arm each, and a check where it may concern something that is over.
@@ -20,7 +20,7 @@ impl Machine {
             DeviceToHost::OrderReply(reply) => self.go_on(Heard::Replied(reply), out),
             DeviceToHost::Progress(progress) => {
                 if check::is_of(&progress, out.round) {
-                    out.tell(What::Epoch {
+                    out.publish(EventKind::Epoch {
                         done: progress.epoch,
                     });
                 }
@@ -44,7 +44,7 @@ impl Machine {
     /// The board knows who it is: what waited for it begins.
     fn provisioned(&mut self, ledger: Snapshot, out: &mut Output) {
         if let Some(differs) = self.books.compare(ledger) {
-            out.tell(differs);
+            out.publish(differs);
         }
         self.state = match self.take() {
             State::Connecting {
@@ -71,7 +71,7 @@ impl Machine {
     /// Tells now and then how much of a transfer is here.
     pub(super) fn chunk(have: u16, of: u16, out: &mut Output) {
         if have.is_multiple_of(8) || have == of {
-            out.tell(What::Receiving { have, of });
+            out.publish(EventKind::Receiving { have, of });
         }
     }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use gleaner_shared::wire::link::{Event, HostEnd};
 use gleaner_shared::wire::message::{DeviceToHost, Hello, Offer};
 
-use crate::station::board::{Closing, Job, Standing};
+use crate::station::board::{Closing, RoundWork, Standing};
 
 /// Something that happened.
 #[derive(Debug)]
@@ -86,7 +86,7 @@ impl Input {
 #[derive(Debug)]
 pub(in crate::station::board) enum Request {
     /// Carries out a round's work.
-    Work(Box<Job>),
+    Work(Box<RoundWork>),
     /// Closes a round.
     Close(Closing),
     /// Goes back to a checkpoint; has no answer.

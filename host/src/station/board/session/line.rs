@@ -7,8 +7,8 @@ use gleaner_shared::wire::message::{Hello, HostToDevice, ShardStatus};
 use super::action::Output;
 use super::machine::Machine;
 use super::state::{Activity, Errand, Session, Stage, State};
-use crate::station::board::Job;
-use crate::station::news::What;
+use crate::station::board::RoundWork;
+use crate::station::event::EventKind;
 
 /// Between two attempts to open a line, at first and at most.
 const REOPEN: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(2));
@@ -39,7 +39,7 @@ impl Reopening {
 impl Machine {
     /// Takes note of a line.
     pub(super) fn opened(&mut self, place: String, out: &mut Output) {
-        out.tell(What::Opened { place });
+        out.publish(EventKind::Opened { place });
         if let State::Connecting { stage, .. } = &mut self.state
             && matches!(stage, Stage::Unplugged { .. })
         {
@@ -50,7 +50,7 @@ impl Machine {
     /// Takes note that there is no line.
     pub(super) fn gone(&mut self, reason: String, out: &mut Output) {
         if self.complaint != reason || self.state.session_mut().is_some() {
-            out.tell(What::Gone {
+            out.publish(EventKind::Gone {
                 reason: reason.clone(),
             });
         }
@@ -64,14 +64,14 @@ impl Machine {
         // Said once: anyone on the line may repeat it without end.
         if self.complaint != reason {
             self.complaint.clone_from(&reason);
-            out.tell(What::Refused { reason });
+            out.publish(EventKind::Refused { reason });
         }
     }
 
     /// Takes note that the session ended; the link asks for another one by itself.
     pub(super) fn lost(&mut self, reason: String, out: &mut Output) {
         self.complaint.clone_from(&reason);
-        out.tell(What::Lost { reason });
+        out.publish(EventKind::Lost { reason });
         self.start_over(Stage::Calling, out.now);
     }
 
@@ -84,7 +84,7 @@ impl Machine {
             ShardStatus::Present { samples, crc, .. } => (Some(samples), Some(crc)),
             ShardStatus::Absent | ShardStatus::Damaged => (None, None),
         };
-        out.tell(What::Connected {
+        out.publish(EventKind::Connected {
             board: hello.board.as_str().to_owned(),
             build: hello.build.as_str().to_owned(),
             samples,
@@ -114,7 +114,7 @@ impl Machine {
 
     /// Returns how long a round waits for its board from `now` on; after one that waited in vain
     /// the next ones do not wait as long again.
-    pub(super) fn waits_until(&self, job: &Job, now: Duration) -> Duration {
+    pub(super) fn waits_until(&self, job: &RoundWork, now: Duration) -> Duration {
         let limit = job.limits.connect;
         now.saturating_add(match self.absent {
             true => limit.min(RETURN),

@@ -10,12 +10,12 @@ use super::echo::{Echo, EchoStep};
 use super::machine::Machine;
 use super::round::{Scene, Step};
 use super::state::{Activity, Errand, Session, Stage, State, Work};
-use crate::station::board::{Closing, Job, Outcome};
-use crate::station::news::What;
+use crate::station::board::{Closing, RoundWork, WorkResult};
+use crate::station::event::EventKind;
 
 impl Machine {
     /// Carries out a round's work.
-    pub(super) fn work(&mut self, job: Box<Job>, out: &mut Output) {
+    pub(super) fn work(&mut self, job: Box<RoundWork>, out: &mut Output) {
         out.round = Some(job.order.round);
         let whole = job.limits.whole(job.order.epochs);
         let until = self.waits_until(&job, out.now);
@@ -89,7 +89,7 @@ impl Machine {
             Some(Errand::Work { work, .. }) => {
                 self.absent = false;
                 match self.profile.wrong_shard(&session.hello) {
-                    Some(wrong) => self.finish(&work, Outcome::Missing(wrong), out),
+                    Some(wrong) => self.finish(&work, WorkResult::Missing(wrong), out),
                     None => {
                         let step = Step::begin(&mut Scene {
                             job: &work.job,
@@ -116,7 +116,7 @@ impl Machine {
             Errand::Work { work, until } if out.now >= *until => {
                 self.absent = true;
                 let reason = format!("not connected: {}", self.complaint);
-                self.finish(work, Outcome::Missing(reason), out);
+                self.finish(work, WorkResult::Missing(reason), out);
             }
             Errand::Work { work, .. } if out.now >= work.give_up_at => {
                 self.give_up(work, out);
@@ -139,13 +139,13 @@ impl Machine {
     /// Ends a round's work that took too long as a whole.
     pub(super) fn give_up(&self, work: &Work, out: &mut Output) -> Activity {
         let reason = format!("not done in time: {}", self.complaint);
-        self.finish(work, Outcome::Missing(reason), out)
+        self.finish(work, WorkResult::Missing(reason), out)
     }
 
     /// Ends a round's work and answers.
-    pub(super) fn finish(&self, work: &Work, outcome: Outcome, out: &mut Output) -> Activity {
-        if let Outcome::Missing(reason) = &outcome {
-            out.tell(What::Missing {
+    pub(super) fn finish(&self, work: &Work, outcome: WorkResult, out: &mut Output) -> Activity {
+        if let WorkResult::Missing(reason) = &outcome {
+            out.publish(EventKind::Missing {
                 reason: reason.clone(),
             });
             // Without a session there is nobody to tell; the next order tells it, too.

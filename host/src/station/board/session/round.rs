@@ -9,8 +9,8 @@ use super::action::{Output, Want};
 use super::books::Books;
 use super::handover::{Handed, Handover};
 use super::state::Session;
-use crate::station::board::{Job, Outcome};
-use crate::station::news::{Measured, What};
+use crate::station::board::{RoundWork, WorkResult};
+use crate::station::event::{EventKind, Measured};
 
 /// How far a round's work has come.
 #[derive(Debug)]
@@ -71,7 +71,7 @@ pub(super) enum Heard {
 /// What a step is taken with.
 pub(super) struct Scene<'a> {
     /// The work.
-    pub(super) job: &'a Job,
+    pub(super) job: &'a RoundWork,
     /// What is known of the board.
     pub(super) session: &'a mut Session,
     /// Its books.
@@ -81,7 +81,7 @@ pub(super) struct Scene<'a> {
 }
 
 /// The step that follows, or what came of the work.
-pub(super) type Flow = ControlFlow<Outcome, Step>;
+pub(super) type Flow = ControlFlow<WorkResult, Step>;
 
 impl Step {
     /// Begins the work in a session, from whatever the board has already done.
@@ -138,7 +138,7 @@ impl Step {
     }
 
     /// Returns what must be queued before the work goes on.
-    pub(super) fn wants(&self, job: &Job) -> Option<Want> {
+    pub(super) fn wants(&self, job: &RoundWork) -> Option<Want> {
         match self {
             Self::HandingOver { handover, .. } => handover.wants(job),
             Self::Training { .. } | Self::Uploading { .. } | Self::Landing { .. } => None,
@@ -168,7 +168,7 @@ impl Step {
         let report = Box::new(*report);
         scene.books.note(report.ledger);
         let measured = Measured::of(&report);
-        scene.out.tell(What::Reported(Box::new(measured)));
+        scene.out.publish(EventKind::Reported(Box::new(measured)));
         if !report.trained {
             return missing("its store ran dry while training");
         }
@@ -199,13 +199,13 @@ impl Step {
 }
 
 fn missing(reason: impl Into<String>) -> Flow {
-    ControlFlow::Break(Outcome::Missing(reason.into()))
+    ControlFlow::Break(WorkResult::Missing(reason.into()))
 }
 
 fn done(report: Box<Report>, update: Vec<u8>, scene: &mut Scene<'_>) -> Flow {
-    scene.out.tell(What::Uploaded {
+    scene.out.publish(EventKind::Uploaded {
         bytes: update.len(),
         hash: ModelHash::of(&update).to_string(),
     });
-    ControlFlow::Break(Outcome::Done(report, update))
+    ControlFlow::Break(WorkResult::Done(report, update))
 }

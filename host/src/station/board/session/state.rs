@@ -10,7 +10,7 @@ use gleaner_shared::wire::message::{Hello, ModelHash, Order, Payload, Report};
 use super::check::{self, Expected};
 use super::echo::{Echo, EchoStep};
 use super::round::Step;
-use crate::station::board::Job;
+use crate::station::board::RoundWork;
 
 /// Where a board's session stands.
 #[derive(Debug)]
@@ -82,7 +82,7 @@ impl Session {
 #[derive(Debug)]
 pub(super) struct Work {
     /// The work.
-    pub(super) job: Box<Job>,
+    pub(super) job: Box<RoundWork>,
     /// When it has taken too long as a whole: a board that is reset again and again gets through
     /// no phase and exceeds no limit.
     pub(super) give_up_at: Duration,

@@ -8,7 +8,7 @@ use super::scene::*;
 use crate::station::board::session::books::Books;
 use crate::station::board::session::{Answer, Input, Request};
 use crate::station::board::{Closing, Standing};
-use crate::station::news::What;
+use crate::station::event::EventKind;
 
 const MARK: RoundMark = RoundMark {
     round: 0,
@@ -58,7 +58,7 @@ fn a_ledger_nobody_knew_of_is_said() {
     let mut books = books();
     assert_eq!(books.compare(ledger(0)), None);
     let (expected, found) = (ledger(0), ledger(3));
-    let differs = What::LedgerDiffers { expected, found };
+    let differs = EventKind::LedgerDiffers { expected, found };
     assert_eq!(books.compare(found), Some(differs));
     // Now it is known, and so is the confirmed one, which a board without power returns to.
     assert_eq!(books.compare(found), None);
@@ -75,7 +75,10 @@ fn a_provisioned_board_with_another_ledger_is_told_of_and_gets_its_work() {
         client: CLIENT,
         ledger: ledger(5),
     });
-    assert!(matches!(turn.told()[..], [What::LedgerDiffers { .. }]));
+    assert!(matches!(
+        turn.events()[..],
+        [EventKind::LedgerDiffers { .. }]
+    ));
     assert_eq!(board.finish(0), UPDATE);
 }
 

@@ -6,7 +6,7 @@ use gleaner_shared::wire::message::DeclineReason;
 
 use super::scene::*;
 use crate::station::board::session::{Answer, Input, Request};
-use crate::station::board::{Job, Limits};
+use crate::station::board::{Limits, RoundWork};
 
 /// Lets all but the last moment of a limit pass in vain, and returns why the work ended with it.
 fn ends_after(board: &mut Board, limit: Duration) -> String {
@@ -105,7 +105,7 @@ fn a_model_that_does_not_arrive_ends_the_round() {
 #[test]
 fn a_pace_slower_than_the_limit_ends_the_round() {
     let mut board = Board::there();
-    board.work(Job {
+    board.work(RoundWork {
         pace: Some((seconds(8), seconds(1))),
         ..job(0)
     });
@@ -182,7 +182,7 @@ fn a_board_that_never_lasts_long_enough_ends_the_round() {
 #[test]
 fn a_pace_of_the_way_up_has_no_limit_but_the_whole() {
     let mut board = Board::there();
-    board.work(Job {
+    board.work(RoundWork {
         pace: Some((seconds(0), seconds(1_000))),
         ..job(0)
     });
@@ -237,7 +237,7 @@ fn limits_longer_than_any_clock_are_never_reached() {
         download: Duration::MAX - seconds(1_000),
         ..LIMITS
     };
-    board.work(Job { limits, ..job(0) });
+    board.work(RoundWork { limits, ..job(0) });
     assert!(board.pass(seconds(1_000_000)).0.is_empty());
     assert_eq!(board.finish(0), UPDATE);
 }

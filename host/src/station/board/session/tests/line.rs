@@ -6,13 +6,13 @@ use gleaner_shared::wire::message::HostToDevice;
 
 use super::scene::*;
 use crate::station::board::session::{Input, Want};
-use crate::station::news::What;
+use crate::station::event::EventKind;
 
-fn gone(board: &mut Board, reason: &str) -> Vec<What> {
+fn gone(board: &mut Board, reason: &str) -> Vec<EventKind> {
     let turn = board.tell(Input::Gone {
         reason: reason.to_owned(),
     });
-    turn.told()
+    turn.events()
 }
 
 #[test]
@@ -41,7 +41,7 @@ fn a_line_is_opened_at_once_and_left_alone_for_longer_every_time() {
 fn a_line_that_stays_away_for_the_same_reason_is_said_once() {
     let mut board = Board::new();
     let said = |reason: &str| {
-        vec![What::Gone {
+        vec![EventKind::Gone {
             reason: reason.to_owned(),
         }]
     };
@@ -64,8 +64,8 @@ fn a_refusal_is_said_once_and_ends_nothing() {
     };
     board.work(job(0));
     assert!(matches!(
-        board.tell(refused()).told()[..],
-        [What::Refused { .. }]
+        board.tell(refused()).events()[..],
+        [EventKind::Refused { .. }]
     ));
     assert!(board.tell(refused()).0.is_empty());
     assert_eq!(board.finish(0), UPDATE);
@@ -76,15 +76,15 @@ fn a_greeting_is_answered_with_the_provision() {
     let mut board = Board::new();
     let turn = board.open();
     let place = "memory".to_owned();
-    assert_eq!(turn.told(), [What::Opened { place }]);
+    assert_eq!(turn.events(), [EventKind::Opened { place }]);
     let turn = board.tell(Input::Connected(hello()));
-    let connected = What::Connected {
+    let connected = EventKind::Connected {
         board: "board".to_owned(),
         build: "build".to_owned(),
         samples: Some(100),
         shard_crc: Some(7),
     };
-    assert_eq!(turn.told(), [connected]);
+    assert_eq!(turn.events(), [connected]);
     let [HostToDevice::Provision(provision)] = turn.sent()[..] else {
         panic!("it is told who it is");
     };

@@ -6,7 +6,7 @@ use gleaner_shared::wire::message::{DeclineReason, HostToDevice, Payload, ShardS
 
 use super::scene::*;
 use crate::station::board::session::{Input, Want};
-use crate::station::news::What;
+use crate::station::event::EventKind;
 
 /// Starts a round and says its order.
 fn ordered(round: u32) -> Board {
@@ -67,7 +67,7 @@ fn a_rejected_model_is_offered_again() {
         assert!(board.tell(Input::Rejected).0.is_empty());
     }
     board.queue();
-    assert_eq!(board.tell(Input::Delivered).told(), [What::Sent]);
+    assert_eq!(board.tell(Input::Delivered).events(), [EventKind::Sent]);
     assert_eq!(board.finish(0), UPDATE);
 }
 
@@ -130,8 +130,8 @@ fn an_answer_about_another_round_is_not_heard() {
     assert!(turn.0.is_empty());
     assert!(board.reply(1, None).0.is_empty());
     assert!(matches!(
-        board.reply(2, None).told()[..],
-        [What::Ordered { .. }]
+        board.reply(2, None).events()[..],
+        [EventKind::Ordered { .. }]
     ));
 }
 

@@ -3,15 +3,15 @@
 use gleaner_shared::wire::message::{DeclineReason, HostToDevice, Payload};
 
 use super::scene::*;
-use crate::station::board::Job;
+use crate::station::board::RoundWork;
 use crate::station::board::session::{Answer, Input, Request, Want};
-use crate::station::news::What;
+use crate::station::event::EventKind;
 
 /// Returns a board in every state of a provisioned session with work.
 fn every_state() -> Vec<(&'static str, Board)> {
     let paced = || {
         let mut board = Board::there();
-        board.work(Job {
+        board.work(RoundWork {
             pace: Some((seconds(3), seconds(20))),
             ..job(0)
         });
@@ -71,7 +71,7 @@ fn a_new_session_starts_the_round_over() {
     for (state, mut board) in every_state() {
         let turn = board.tell(Input::Connected(hello()));
         assert!(
-            matches!(turn.told()[..], [What::Connected { .. }]),
+            matches!(turn.events()[..], [EventKind::Connected { .. }]),
             "{state}"
         );
         assert!(matches!(turn.sent()[..], [HostToDevice::Provision(_)]));
@@ -87,7 +87,10 @@ fn a_lost_session_starts_the_round_over() {
         let turn = board.tell(Input::Lost {
             reason: "silence".to_owned(),
         });
-        assert!(matches!(turn.told()[..], [What::Lost { .. }]), "{state}");
+        assert!(
+            matches!(turn.events()[..], [EventKind::Lost { .. }]),
+            "{state}"
+        );
         assert_eq!(board.machine.opens_at(), None, "{state}");
         assert_eq!(board.machine.wants(), None, "{state}");
         board.come();
@@ -101,7 +104,10 @@ fn a_line_that_goes_starts_the_round_over() {
         let turn = board.tell(Input::Gone {
             reason: "unplugged".to_owned(),
         });
-        assert!(matches!(turn.told()[..], [What::Gone { .. }]), "{state}");
+        assert!(
+            matches!(turn.events()[..], [EventKind::Gone { .. }]),
+            "{state}"
+        );
         assert!(board.machine.opens_at().is_some(), "{state}");
         assert_eq!(board.machine.wants(), None, "{state}");
         board.come();
@@ -145,7 +151,10 @@ fn an_update_of_the_old_session_does_not_count_in_the_new_one() {
     board.come();
     board.queue();
     board.reply(0, None);
-    assert!(matches!(board.report(0).told()[..], [What::Reported(_)]));
+    assert!(matches!(
+        board.report(0).events()[..],
+        [EventKind::Reported(_)]
+    ));
     assert_eq!(board.update(0).done(), UPDATE);
 }
 
@@ -155,7 +164,7 @@ fn a_model_of_the_old_session_is_not_built_on_in_the_new_one() {
     board.work(job(0));
     board.finish(0);
     board.come();
-    assert!(board.work(job(1)).told().is_empty());
+    assert!(board.work(job(1)).events().is_empty());
     assert_eq!(
         board.machine.wants(),
         Some(Want::Say(HostToDevice::Order(order(1))))
@@ -172,8 +181,8 @@ fn a_report_between_greeting_and_provision_counts() {
     board.provisioned();
     let (_, turn) = board.queue();
     assert!(matches!(
-        turn.told()[..],
-        [What::Ordered { .. }, What::Reported(_)]
+        turn.events()[..],
+        [EventKind::Ordered { .. }, EventKind::Reported(_)]
     ));
 }
 

@@ -6,9 +6,9 @@ use gleaner_shared::wire::message::{
 };
 
 use super::scene::*;
-use crate::station::board::Job;
+use crate::station::board::RoundWork;
 use crate::station::board::session::{Action, Input, Want};
-use crate::station::news::{Measured, What};
+use crate::station::event::{EventKind, Measured};
 
 #[test]
 fn a_round_brings_model_order_report_and_update() {
@@ -18,11 +18,11 @@ fn a_round_brings_model_order_report_and_update() {
     assert_eq!(want, Want::Say(HostToDevice::Order(order(0))));
     assert!(turn.0.is_empty());
     let turn = board.reply(0, Some(DeclineReason::Model));
-    let sending = What::Sending {
+    let sending = EventKind::Sending {
         bytes: 8,
         whole: true,
     };
-    assert_eq!(turn.told(), [sending]);
+    assert_eq!(turn.events(), [sending]);
     let (want, _) = board.queue();
     let whole = Want::Offer {
         payload: Payload::Model,
@@ -31,25 +31,25 @@ fn a_round_brings_model_order_report_and_update() {
     };
     assert_eq!(want, whole);
     assert_eq!(board.machine.wants(), None);
-    assert_eq!(board.tell(Input::Delivered).told(), [What::Sent]);
+    assert_eq!(board.tell(Input::Delivered).events(), [EventKind::Sent]);
     board.queue();
-    let ordered = What::Ordered {
+    let ordered = EventKind::Ordered {
         epochs: 2,
         channel: 1,
         power_w: 1_000_000.0 * 1e-9,
     };
-    assert_eq!(board.reply(0, None).told(), [ordered]);
+    assert_eq!(board.reply(0, None).events(), [ordered]);
     let turn = board.report(0);
-    let reported = What::Reported(Box::new(Measured::of(&report(0))));
-    assert_eq!(turn.told(), [reported]);
+    let reported = EventKind::Reported(Box::new(Measured::of(&report(0))));
+    assert_eq!(turn.events(), [reported]);
     let turn = board.tell(Input::Offered(offer(Payload::Update, 0, &UPDATE)));
     assert!(matches!(turn.0[..], [Action::Accept { len: 4 }]));
     let turn = board.update(0);
-    let uploaded = What::Uploaded {
+    let uploaded = EventKind::Uploaded {
         bytes: 4,
         hash: ModelHash::of(&UPDATE).to_string(),
     };
-    assert_eq!(turn.told(), [uploaded]);
+    assert_eq!(turn.events(), [uploaded]);
     assert!(turn.sent().is_empty());
     assert_eq!(turn.done(), UPDATE);
     assert!(!board.machine.is_busy());
@@ -65,11 +65,11 @@ fn a_board_that_holds_the_model_before_is_sent_the_change() {
     board.work(job(0));
     board.finish(0);
     let turn = board.work(job(1));
-    let sending = What::Sending {
+    let sending = EventKind::Sending {
         bytes: 6,
         whole: false,
     };
-    assert_eq!(turn.told(), [sending]);
+    assert_eq!(turn.events(), [sending]);
     let (want, _) = board.queue();
     let change = Want::Offer {
         payload: Payload::Update,
@@ -80,7 +80,7 @@ fn a_board_that_holds_the_model_before_is_sent_the_change() {
     board.tell(Input::Delivered);
     assert_eq!(board.finish(1), UPDATE);
     // Round 2 was somebody else's: this board's model is too old for the change.
-    assert!(board.work(job(3)).told().is_empty());
+    assert!(board.work(job(3)).events().is_empty());
     assert_eq!(board.finish(3), UPDATE);
 }
 
@@ -90,7 +90,7 @@ fn what_is_told_names_the_client_and_the_round() {
     board.work(job(5));
     board.queue();
     let named = |action: &Action| match action {
-        Action::Tell(news) => Some((news.client, news.round)),
+        Action::Publish(event) => Some((event.client, event.round)),
         _ => None,
     };
     let turn = board.reply(5, None);
@@ -111,8 +111,8 @@ fn a_report_of_work_done_before_the_session_stands_for_the_answer() {
     // The order is said all the same: the board may have to offer its update again.
     let (_, turn) = board.queue();
     assert!(matches!(
-        turn.told()[..],
-        [What::Ordered { .. }, What::Reported(_)]
+        turn.events()[..],
+        [EventKind::Ordered { .. }, EventKind::Reported(_)]
     ));
     assert_eq!(board.update(0).done(), UPDATE);
 }
@@ -146,8 +146,8 @@ fn a_store_that_ran_dry_is_no_update() {
     };
     let turn = board.say(DeviceToHost::Report(dry));
     assert!(matches!(
-        turn.told()[..],
-        [What::Reported(_), What::Missing { .. }]
+        turn.events()[..],
+        [EventKind::Reported(_), EventKind::Missing { .. }]
     ));
     assert_eq!(turn.missing(0), "its store ran dry while training");
 }
@@ -155,7 +155,7 @@ fn a_store_that_ran_dry_is_no_update() {
 #[test]
 fn real_pace_holds_up_the_way_down_and_the_way_up() {
     let mut board = Board::there();
-    board.work(Job {
+    board.work(RoundWork {
         pace: Some((seconds(3), seconds(20))),
         ..job(0)
     });
@@ -166,8 +166,8 @@ fn real_pace_holds_up_the_way_down_and_the_way_up() {
     assert_eq!(board.machine.wakes_at(), Some(seconds(3)));
     assert!(board.pass(seconds(1)).0.is_empty());
     assert!(matches!(
-        board.pass(seconds(1)).told()[..],
-        [What::Reported(_)]
+        board.pass(seconds(1)).events()[..],
+        [EventKind::Reported(_)]
     ));
     assert!(board.update(0).0.is_empty());
     assert_eq!(board.machine.wakes_at(), Some(seconds(23)));
@@ -178,14 +178,17 @@ fn real_pace_holds_up_the_way_down_and_the_way_up() {
 #[test]
 fn a_way_that_was_slow_enough_is_not_held_up() {
     let mut board = Board::there();
-    board.work(Job {
+    board.work(RoundWork {
         pace: Some((seconds(3), seconds(4))),
         ..job(0)
     });
     board.queue();
     board.pass(seconds(3));
     board.reply(0, None);
-    assert!(matches!(board.report(0).told()[..], [What::Reported(_)]));
+    assert!(matches!(
+        board.report(0).events()[..],
+        [EventKind::Reported(_)]
+    ));
     board.pass(seconds(4));
     assert_eq!(board.update(0).done(), UPDATE);
 }
@@ -203,5 +206,8 @@ fn progress_is_told_of_the_round_that_is_worked_on() {
     assert!(board.say(progress(4)).0.is_empty());
     board.work(job(4));
     assert!(board.say(progress(3)).0.is_empty());
-    assert_eq!(board.say(progress(4)).told(), [What::Epoch { done: 1 }]);
+    assert_eq!(
+        board.say(progress(4)).events(),
+        [EventKind::Epoch { done: 1 }]
+    );
 }

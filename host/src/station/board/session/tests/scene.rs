@@ -14,9 +14,9 @@ use gleaner_shared::wire::message::{
 
 use crate::fleet::file::Place;
 use crate::station::board::session::{Action, Answer, Input, Machine, Profile, Request, Want};
-use crate::station::board::{Identity, Job, Limits, Outcome, Standing};
+use crate::station::board::{Identity, Limits, RoundWork, Standing, WorkResult};
+use crate::station::event::EventKind;
 use crate::station::link::Endpoint;
-use crate::station::news::What;
 
 pub(super) const CLIENT: u32 = 3;
 pub(super) const STORE: PicoJoules = PicoJoules(1_000);
@@ -88,8 +88,8 @@ pub(super) fn order(round: u32) -> Order {
     }
 }
 
-pub(super) fn job(round: u32) -> Job {
-    Job {
+pub(super) fn job(round: u32) -> RoundWork {
+    RoundWork {
         order: order(round),
         model: model(round),
         update: round
@@ -141,12 +141,12 @@ impl Turn {
         sent.collect()
     }
 
-    pub(super) fn told(&self) -> Vec<What> {
-        let told = self.0.iter().filter_map(|action| match action {
-            Action::Tell(news) => Some(news.what.clone()),
+    pub(super) fn events(&self) -> Vec<EventKind> {
+        let events = self.0.iter().filter_map(|action| match action {
+            Action::Publish(event) => Some(event.what.clone()),
             _ => None,
         });
-        told.collect()
+        events.collect()
     }
 
     pub(super) fn answer(self) -> Option<Answer> {
@@ -156,16 +156,16 @@ impl Turn {
         })
     }
 
-    /// Returns why the work came to nothing, after checking that everybody is told.
+    /// Returns why the work came to nothing, after checking that an event says so.
     pub(super) fn missing(self, round: u32) -> String {
-        let (told, sent) = (self.told(), self.sent());
-        let Some(Answer::Worked(Outcome::Missing(reason))) = self.answer() else {
+        let (events, sent) = (self.events(), self.sent());
+        let Some(Answer::Worked(WorkResult::Missing(reason))) = self.answer() else {
             panic!("the work is not over");
         };
-        let what = What::Missing {
+        let what = EventKind::Missing {
             reason: reason.clone(),
         };
-        assert_eq!(told.last(), Some(&what));
+        assert_eq!(events.last(), Some(&what));
         assert_eq!(sent.last(), Some(&HostToDevice::Cancel { round }));
         reason
     }
@@ -173,7 +173,7 @@ impl Turn {
     /// Returns the update that came of the work.
     pub(super) fn done(self) -> Vec<u8> {
         match self.answer() {
-            Some(Answer::Worked(Outcome::Done(_, update))) => update,
+            Some(Answer::Worked(WorkResult::Done(_, update))) => update,
             other => panic!("the work is not done: {other:?}"),
         }
     }
@@ -247,7 +247,7 @@ impl Board {
         Turn(self.machine.ask(self.now, request).expect("not busy"))
     }
 
-    pub(super) fn work(&mut self, job: Job) -> Turn {
+    pub(super) fn work(&mut self, job: RoundWork) -> Turn {
         self.ask(Request::Work(Box::new(job)))
     }
 

@@ -5,7 +5,7 @@ use gleaner_shared::wire::message::{DeclineReason, Offer, Payload, RejectReason}
 
 use super::scene::*;
 use crate::station::board::session::{Action, Input, Request};
-use crate::station::news::What;
+use crate::station::event::EventKind;
 
 /// Returns how an offer is answered: with the bytes to make room for, or with a reason.
 fn answer(board: &mut Board, offer: Offer) -> Result<usize, RejectReason> {
@@ -87,8 +87,8 @@ fn a_late_report_of_another_round_is_not_taken() {
     board.queue();
     assert!(board.report(0).0.is_empty());
     assert!(matches!(
-        board.reply(1, None).told()[..],
-        [What::Ordered { .. }]
+        board.reply(1, None).events()[..],
+        [EventKind::Ordered { .. }]
     ));
     assert!(board.report(0).0.is_empty());
     board.report(1);
@@ -112,7 +112,10 @@ fn a_late_update_of_another_round_is_not_taken() {
     board.queue();
     board.reply(1, None);
     assert!(board.update(0).0.is_empty());
-    assert!(matches!(board.report(1).told()[..], [What::Reported(_)]));
+    assert!(matches!(
+        board.report(1).events()[..],
+        [EventKind::Reported(_)]
+    ));
     assert!(board.update(0).0.is_empty());
     assert_eq!(board.update(1).done(), UPDATE);
 }
@@ -146,13 +149,13 @@ fn a_transfer_without_progress_is_offered_again() {
 #[test]
 fn chunks_are_told_now_and_then_and_at_the_end() {
     let mut board = Board::there();
-    let mut told = Vec::new();
+    let mut events = Vec::new();
     for have in 1..=20 {
         let turn = board.tell(Input::Chunk { have, of: 20 });
-        told.extend(turn.told());
+        events.extend(turn.events());
     }
-    let receiving = |have| What::Receiving { have, of: 20 };
-    assert_eq!(told, [receiving(8), receiving(16), receiving(20)]);
+    let receiving = |have| EventKind::Receiving { have, of: 20 };
+    assert_eq!(events, [receiving(8), receiving(16), receiving(20)]);
 }
 
 #[test]

@@ -6,20 +6,20 @@ use serde::{Deserialize, Serialize};
 
 /// Something that happened to one client.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct News {
+pub struct Event {
     /// The client.
     pub client: u32,
     /// The round it was about, if any.
     pub round: Option<u32>,
     /// What happened.
     #[serde(flatten)]
-    pub what: What,
+    pub what: EventKind,
 }
 
 /// What happened.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
-pub enum What {
+pub enum EventKind {
     /// A line was opened.
     Opened {
         /// Where to.
@@ -189,7 +189,7 @@ pub fn loss(q16: u32) -> f64 {
     f64::from(q16) / f64::from(1u32 << 16)
 }
 
-impl What {
+impl EventKind {
     /// Says it in a few words.
     #[must_use]
     pub fn words(&self) -> String {
@@ -262,7 +262,7 @@ mod tests {
     fn every_event_stands_in_the_manual() {
         let manual = include_str!("../../../docs/hil.md");
         let unknown = serde_json::json!({"event": "?"});
-        let listed = serde_json::from_value::<What>(unknown).unwrap_err();
+        let listed = serde_json::from_value::<EventKind>(unknown).unwrap_err();
         let listed = listed.to_string();
         // unknown variant `?`, expected one of `opened`, `gone`, ...
         let events: Vec<&str> = listed.split('`').skip(3).step_by(2).collect();

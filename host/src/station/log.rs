@@ -9,7 +9,7 @@ use std::time::Instant;
 use gleaner_learn::file::{self, FileError};
 use serde::{Deserialize, Serialize};
 
-use super::news::News;
+use super::event::Event;
 
 /// The file in a run's directory.
 pub const EVENTS: &str = "events.jsonl";
@@ -19,12 +19,12 @@ pub const EVENTS: &str = "events.jsonl";
 #[serde(untagged)]
 pub enum Line {
     /// Something happened to a client.
-    News {
+    Event {
         /// Wall time since the session began.
         t_s: f64,
         /// What.
         #[serde(flatten)]
-        news: News,
+        event: Event,
     },
     /// A session began; whatever was logged of later rounds did not count.
     Session {
@@ -36,7 +36,7 @@ pub enum Line {
 /// Why a log cannot be read.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum JournalError {
+pub enum EventLogError {
     /// The system refused.
     #[error(transparent)]
     File(#[from] FileError),
@@ -63,18 +63,18 @@ pub enum JournalError {
 
 /// A log being written.
 #[derive(Debug)]
-pub struct Journal {
+pub struct EventLog {
     file: File,
     begin: Instant,
 }
 
-impl Journal {
+impl EventLog {
     /// Opens the log for a session that continues after a round; 0 is a new run. Until it is
     /// dropped nobody else may open it, so that no two runs share a directory.
     ///
     /// # Errors
     /// Names the file.
-    pub fn open(path: &Path, after_round: u32) -> Result<Self, JournalError> {
+    pub fn open(path: &Path, after_round: u32) -> Result<Self, EventLogError> {
         let failed = file::at(path);
         let mut options = OpenOptions::new();
         let file = options
@@ -85,28 +85,28 @@ impl Journal {
         // A file system without locks keeps nobody out.
         if let Err(TryLockError::WouldBlock) = file.try_lock() {
             let path = path.to_owned();
-            return Err(JournalError::InUse { path });
+            return Err(EventLogError::InUse { path });
         }
-        let mut journal = Self {
+        let mut log = Self {
             file,
             begin: Instant::now(),
         };
         let line = Line::Session {
             session_after_round: after_round,
         };
-        journal.write(&line).map_err(failed)?;
-        Ok(journal)
+        log.write(&line).map_err(failed)?;
+        Ok(log)
     }
 
     /// Appends what happened.
     ///
     /// # Errors
     /// Whatever the system refuses.
-    pub fn append(&mut self, news: &News) -> io::Result<()> {
+    pub fn append(&mut self, event: &Event) -> io::Result<()> {
         let t_s = self.begin.elapsed().as_secs_f64();
-        self.write(&Line::News {
+        self.write(&Line::Event {
             t_s: (t_s * 1e6).round() / 1e6,
-            news: news.clone(),
+            event: event.clone(),
         })
     }
 
@@ -128,7 +128,7 @@ fn parse(text: &str) -> serde_json::Result<Line> {
 ///
 /// # Errors
 /// Names file and line.
-pub fn read(path: &Path) -> Result<Vec<Line>, JournalError> {
+pub fn read(path: &Path) -> Result<Vec<Line>, EventLogError> {
     let file = BufReader::new(File::open(path).map_err(file::at(path))?);
     let texts = file.lines().collect::<Result<Vec<String>, _>>();
     let texts = texts.map_err(file::at(path))?;
@@ -142,7 +142,7 @@ pub fn read(path: &Path) -> Result<Vec<Line>, JournalError> {
                 lines.extend(parse(&text[begins..]).ok());
             }
             Err(error) => {
-                return Err(JournalError::Line {
+                return Err(EventLogError::Line {
                     path: path.to_owned(),
                     line: at + 1,
                     what: error.to_string(),
@@ -156,13 +156,13 @@ pub fn read(path: &Path) -> Result<Vec<Line>, JournalError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::station::news::What;
+    use crate::station::event::EventKind;
 
-    fn news(round: u32) -> News {
-        News {
+    fn event(round: u32) -> Event {
+        Event {
             client: 2,
             round: Some(round),
-            what: What::Absent {
+            what: EventKind::Absent {
                 reason: "gone".to_owned(),
             },
         }
@@ -172,19 +172,19 @@ mod tests {
     fn what_was_written_is_read_even_after_a_crash_in_the_middle_of_a_line() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join(EVENTS);
-        let mut journal = Journal::open(&path, 0).unwrap();
-        journal.append(&news(1)).unwrap();
-        journal.append(&news(2)).unwrap();
-        drop(journal);
+        let mut log = EventLog::open(&path, 0).unwrap();
+        log.append(&event(1)).unwrap();
+        log.append(&event(2)).unwrap();
+        drop(log);
         let whole = std::fs::read(&path).unwrap();
         std::fs::write(&path, &whole[..whole.len() - 9]).unwrap();
-        let mut journal = Journal::open(&path, 1).unwrap();
-        journal.append(&news(3)).unwrap();
+        let mut log = EventLog::open(&path, 1).unwrap();
+        log.append(&event(3)).unwrap();
         let kinds: Vec<Option<u32>> = read(&path)
             .unwrap()
             .into_iter()
             .map(|line| match line {
-                Line::News { news, .. } => news.round,
+                Line::Event { event, .. } => event.round,
                 Line::Session { .. } => None,
             })
             .collect();
@@ -195,11 +195,11 @@ mod tests {
     fn a_log_is_written_by_one_run_at_a_time() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join(EVENTS);
-        let first = Journal::open(&path, 0).unwrap();
-        let refused = Journal::open(&path, 0).unwrap_err();
-        assert!(matches!(refused, JournalError::InUse { .. }), "{refused}");
+        let first = EventLog::open(&path, 0).unwrap();
+        let refused = EventLog::open(&path, 0).unwrap_err();
+        assert!(matches!(refused, EventLogError::InUse { .. }), "{refused}");
         drop(first);
-        Journal::open(&path, 0).unwrap();
+        EventLog::open(&path, 0).unwrap();
     }
 
     #[test]
