@@ -47,10 +47,10 @@ fn rows_in_any_order_with_what_spreadsheets_add_are_the_same_trace() {
 #[test]
 fn a_run_over_lines_is_recorded_replayed_from_a_trace_and_verified() {
     let folder = Folder::new("lines");
-    let bench: String = (0..3)
+    let list: String = (0..3)
         .map(|id| format!("[[client]]\nname = \"c{id}\"\nid = {id}\nlink = \"simulated\"\n"))
         .collect();
-    fs::write(folder.join("bench.toml"), bench).unwrap();
+    fs::write(folder.join("fleet.toml"), list).unwrap();
     let run = |more: &[&str]| {
         let mut gleaner = folder.gleaner("run", &SMALL);
         gleaner.args(["--quiet", "--plain"]).args(more);
