@@ -1,7 +1,7 @@
 // The USB host a Pico is plugged into: enumerates its serial port, opens it, and carries bytes in
 // packets.
 //
-// It mends three ways in which rp2040js differs from what a Pico meets. A buffer that waits for a
+// It fixes three ways in which rp2040js differs from what a Pico meets. A buffer that waits for a
 // packet stays marked as available until one arrives, which embassy-rp relies on; no packet comes
 // when there is nothing to say; and the port is opened by a request to the interface, as CDC has
 // it, not to the device.

@@ -9,7 +9,7 @@ fn rounds() -> impl Iterator<Item = Instance> {
     (0..20).map(|seed| random_instance(&paper::mlp(), 10, 3, seed))
 }
 
-/// Everybody but the last takes part: A_3 is small, and not nought.
+/// Everybody but the last takes part: A_3 is small, and not zero.
 fn a3(instance: &Instance) -> f64 {
     let all_but_one: Vec<usize> = (0..instance.clients() - 1).collect();
     let of = Heterogeneity::of(&instance.samples, &instance.delta, &all_but_one);

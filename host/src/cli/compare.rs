@@ -25,7 +25,7 @@ pub struct Args {
     /// Number of seeds; they start at --seed, or 0.
     #[arg(long, default_value_t = 5, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     seeds: u32,
-    /// How loud the baselines send: max, min, or both.
+    /// Transmit power of the baselines: max, min, or both.
     #[arg(long, default_value = "max,min", value_name = "LIST")]
     baseline_power: String,
     /// Directory of the comparison; runs that are complete there are not made again. By default

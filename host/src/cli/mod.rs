@@ -92,7 +92,7 @@ impl Cli {
     /// Runs the chosen subcommand.
     ///
     /// # Errors
-    /// Whatever stopped the subcommand, with the context a user needs to mend it.
+    /// Whatever stopped the subcommand, with the context a user needs to fix it.
     pub fn run(self) -> anyhow::Result<ExitCode> {
         match self.command {
             Command::Bench(args) => bench::run(&args),

@@ -85,7 +85,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     println!("{}", file.display());
     if failed > 0 {
         eprintln!(
-            "{} failed; mend the cause and repeat with --resume",
+            "{} failed; fix the cause and repeat with --resume",
             counted(failed, "point")
         );
         return Ok(ExitCode::FAILURE);

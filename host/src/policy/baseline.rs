@@ -1,4 +1,4 @@
-//! What the baselines have in common: how loud they send, and what they rank clients by.
+//! What the baselines have in common: their transmit power, and what they rank clients by.
 
 use serde::{Deserialize, Serialize};
 use strum::{Display, EnumMessage, EnumString, IntoStaticStr, VariantArray};
@@ -9,7 +9,7 @@ use gleaner_cre::optim::epochs::{epoch_limit, whole_epochs};
 use gleaner_cre::optim::power::least_power;
 use gleaner_cre::optim::{Instance, Upload};
 
-/// How loud the baselines send.
+/// Transmit power of the baselines.
 #[derive(
     Clone,
     Copy,

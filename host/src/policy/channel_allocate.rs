@@ -8,7 +8,7 @@ use gleaner_cre::optim::{Instance, SolveError, heaviest_assignment};
 /// Scheduling by an assignment of channels to gradient norms.
 #[derive(Clone, Copy, Debug)]
 pub struct ChannelAllocate {
-    /// How loud clients send.
+    /// Transmit power of the clients.
     pub power: BaselinePower,
     /// Epochs of every participant.
     pub epochs: u32,

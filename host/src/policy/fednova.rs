@@ -11,7 +11,7 @@ use gleaner_cre::optim::SolveError;
 /// Random scheduling with individual epochs.
 #[derive(Clone, Copy, Debug)]
 pub struct FedNova {
-    /// How loud clients send.
+    /// Transmit power of the clients.
     pub power: BaselinePower,
 }
 

@@ -8,7 +8,7 @@ use gleaner_cre::optim::SolveError;
 /// Scheduling by gradient norms on fixed channels.
 #[derive(Clone, Copy, Debug)]
 pub struct ImportanceAware {
-    /// How loud clients send.
+    /// Transmit power of the clients.
     pub power: BaselinePower,
     /// Epochs of every participant.
     pub epochs: u32,

@@ -64,7 +64,7 @@ pub enum Scheduler {
 /// What schedulers can be told; each takes what concerns it.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {
-    /// How loud the baselines send.
+    /// Transmit power of the baselines.
     pub power: BaselinePower,
     /// Epochs of the baselines that do not choose them.
     pub epochs: u32,
@@ -91,7 +91,7 @@ impl Scheduler {
         }
     }
 
-    /// Says whether it is a baseline, which sends as loud as [`Settings::power`] says.
+    /// Says whether it is a baseline, which sends at the power of [`Settings::power`].
     #[must_use]
     pub const fn is_baseline(self) -> bool {
         !matches!(self, Self::Cre)

@@ -8,7 +8,7 @@ use gleaner_cre::optim::SolveError;
 /// Random scheduling.
 #[derive(Clone, Copy, Debug)]
 pub struct Random {
-    /// How loud clients send.
+    /// Transmit power of the clients.
     pub power: BaselinePower,
 }
 

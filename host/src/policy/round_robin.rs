@@ -7,7 +7,7 @@ use gleaner_cre::optim::SolveError;
 /// Scheduling in rotation.
 #[derive(Clone, Copy, Debug)]
 pub struct RoundRobin {
-    /// How loud clients send.
+    /// Transmit power of the clients.
     pub power: BaselinePower,
 }
 

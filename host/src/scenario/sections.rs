@@ -158,7 +158,7 @@ section!(
 section!(
     /// The baselines.
     Baselines as "baselines" {
-        /// How loud the baselines send.
+        /// Transmit power of the baselines.
         power: BaselinePower = BaselinePower::Max, "";
         /// When gradient norms are measured (`channel-allocate`, `importance-aware`).
         gradient_norms: GradientNorms = GradientNorms::Fresh, "";

@@ -59,7 +59,7 @@ pub enum StationError {
 pub struct Finished {
     /// What it came to.
     pub outcome: Completed,
-    /// What the lines were made to suffer.
+    /// Faults that were injected into the lines.
     pub faults: Arc<FaultCounters>,
 }
 

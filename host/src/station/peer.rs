@@ -64,12 +64,6 @@ impl Peer {
         })
     }
 
-    /// Tells whether there is a line.
-    #[must_use]
-    pub const fn is_plugged(&self) -> bool {
-        self.line.is_some()
-    }
-
     /// Goes on over a new line: asks for a new session.
     pub fn plug(&mut self, link: Box<dyn Link>) {
         let (read, write) = tokio::io::split(link);

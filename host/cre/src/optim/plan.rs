@@ -16,7 +16,7 @@ pub struct Upload {
     pub power_w: f64,
 }
 
-/// The decision of a round: who takes part, where, how loud, and for how many epochs.
+/// The decision of a round: who takes part, on which channel, at what transmit power, and for how many epochs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Plan {
     /// Local epochs tau; 0 exactly if nobody takes part.

@@ -32,7 +32,7 @@ pub struct Finding {
     pub check: &'static str,
     /// What was seen.
     pub seen: String,
-    /// What would mend it; `None` means that all is well.
+    /// What would fix it; `None` means that all is well.
     pub fix: Option<String>,
 }
 
@@ -64,7 +64,7 @@ impl Finding {
 pub struct Diagnosis(pub Vec<Finding>);
 
 impl Diagnosis {
-    /// Tells whether nothing needs mending.
+    /// Tells whether nothing needs fixing.
     #[must_use]
     pub fn is_healthy(&self) -> bool {
         self.0.iter().all(|finding| finding.fix.is_none())

@@ -28,7 +28,7 @@ fn examine(entry: &Entry, selector: &str) -> Finding {
             Finding::good(entry, CHECK, seen)
         }
         Err(error) => {
-            let fix = "mend that, or take `probe` out of fleet.toml if the board has none";
+            let fix = "fix that, or take `probe` out of fleet.toml if the board has none";
             Finding::bad(entry, CHECK, error.to_string(), fix)
         }
     }

@@ -42,7 +42,7 @@ impl fmt::Display for Peer {
     }
 }
 
-/// Who is at the other end, and what the line there is made to suffer.
+/// Who is at the other end, and which faults the line there has.
 #[derive(Clone, Debug)]
 pub struct Endpoint {
     peer: Peer,

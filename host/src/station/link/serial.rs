@@ -43,7 +43,7 @@ pub enum SerialError {
     },
 }
 
-/// Says what usually mends a failure to open.
+/// Says what usually fixes a failure to open.
 fn hint(error: &tokio_serial::Error) -> &'static str {
     match error.kind() {
         tokio_serial::ErrorKind::Io(std::io::ErrorKind::PermissionDenied) => {

@@ -6,12 +6,12 @@ use crate::run::{RunDirectory, Summary};
 use crate::scenario::{Override, Scenario, ScenarioError};
 use crate::study::PlannedRun;
 
-/// One row of a comparison: a scheduler, and for baselines how loud they send.
+/// One row of a comparison: a scheduler, and for baselines their transmit power.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Variant {
     /// Who decides which clients train.
     pub scheduler: Scheduler,
-    /// How loud it sends; `None` for CRE, which chooses its powers.
+    /// Its transmit power; `None` for CRE, which chooses its powers.
     pub power: Option<BaselinePower>,
 }
 

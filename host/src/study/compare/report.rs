@@ -135,12 +135,12 @@ fn saving(rows: &[Row]) -> Option<String> {
             )
         })
     };
-    let loud = sentence(BaselinePower::Max, "at full power");
-    let quiet = sentence(
+    let full = sentence(BaselinePower::Max, "at full power");
+    let least = sentence(
         BaselinePower::Min,
         "at the least power that meets the deadline",
     );
-    let text = [loud, quiet]
+    let text = [full, least]
         .into_iter()
         .flatten()
         .collect::<Vec<_>>()
