@@ -52,7 +52,7 @@ pub enum RunError {
         path.display()
     )]
     OtherTrace {
-        /// The directory.
+        /// The directory of the run.
         path: PathBuf,
         /// The trace as the scenario names it.
         trace: String,
@@ -79,7 +79,7 @@ pub enum RunError {
         path.display()
     )]
     OtherChannel {
-        /// The directory.
+        /// The directory of the run.
         path: PathBuf,
     },
 }

@@ -22,7 +22,7 @@ pub struct Event {
 pub enum EventKind {
     /// A line was opened.
     Opened {
-        /// Where to.
+        /// Where the line leads.
         place: String,
     },
     /// The line is gone, or could not be opened.
@@ -43,12 +43,12 @@ pub enum EventKind {
     },
     /// One side does not want the session.
     Refused {
-        /// Why.
+        /// The reason, in words for log and view.
         reason: String,
     },
     /// The session ended.
     Lost {
-        /// Why.
+        /// The reason, in words for log and view.
         reason: String,
     },
     /// The board's ledger is not what the base station expected.
@@ -99,7 +99,7 @@ pub enum EventKind {
     },
     /// The client's task gave the round up.
     Missing {
-        /// Why.
+        /// The reason, in words for log and view.
         reason: String,
     },
     /// The engine has the client's model; replaying the run must find the same.
@@ -109,7 +109,7 @@ pub enum EventKind {
     },
     /// The engine goes on without the client; replaying the run does, too.
     Absent {
-        /// Why.
+        /// The reason, in words for log and view.
         reason: String,
     },
     /// The round is closed with this ledger.

@@ -22,7 +22,7 @@ pub enum Line {
     Event {
         /// Wall time since the session began.
         t_s: f64,
-        /// What.
+        /// What happened, and to whom.
         #[serde(flatten)]
         event: Event,
     },

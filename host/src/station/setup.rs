@@ -48,7 +48,7 @@ pub enum SetupError {
     Emulator {
         /// The client.
         name: String,
-        /// Why not.
+        /// Why it did not start.
         source: EmulatorError,
     },
     /// A file cannot be written.

@@ -19,7 +19,7 @@ use crate::scenario::Scenario;
 pub struct PlannedRun {
     /// What to run.
     pub scenario: Scenario,
-    /// Where to.
+    /// The directory it is written to.
     pub directory: RunDirectory,
 }
 

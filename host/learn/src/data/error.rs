@@ -17,7 +17,7 @@ pub enum DataError {
     /// A file is there but its content is not what its name promises.
     #[error("{}, byte {offset}: expected {expected}, found {found}", path.display())]
     Malformed {
-        /// The file.
+        /// The file that is damaged or missing.
         path: PathBuf,
         /// Where in the (uncompressed) content.
         offset: usize,
@@ -40,7 +40,7 @@ pub enum DataError {
         path.display()
     )]
     Digest {
-        /// The file.
+        /// The file that is damaged or missing.
         path: PathBuf,
         /// The pinned digest.
         expected: String,
@@ -64,7 +64,7 @@ pub enum DataError {
     /// A folder holds none of the file sets this program reads.
     #[error("{}: holds neither {}", directory.display(), formats().join(" nor "))]
     NoKnownFiles {
-        /// The folder.
+        /// The folder that was searched.
         directory: PathBuf,
     },
     /// Nobody knows this set.

@@ -25,7 +25,7 @@ pub enum TrialError {
     Silent {
         /// How long it was waited for.
         patience: Micros,
-        /// What for.
+        /// What was waited for.
         waiting: &'static str,
     },
     /// The session broke.

@@ -38,7 +38,7 @@ pub enum DriveError {
     /// The folder is not such a drive.
     #[error("{} is not the drive of a {product} in boot mode: {what}", path.display())]
     NotADrive {
-        /// The folder.
+        /// The folder that should be the drive of a board.
         path: PathBuf,
         /// What was looked for.
         product: &'static str,

@@ -21,13 +21,13 @@ pub enum LogError {
     /// Another process writes it.
     #[error("{}: another gleaner is making this run", path.display())]
     InUse {
-        /// The log.
+        /// The log file it is about.
         path: PathBuf,
     },
     /// A line is not what was written.
     #[error("{}, line {line}: {what}", path.display())]
     Line {
-        /// The log.
+        /// The log file it is about.
         path: PathBuf,
         /// The line, from 1.
         line: u64,
@@ -41,7 +41,7 @@ pub enum LogError {
         path.display()
     )]
     TooShort {
-        /// The log.
+        /// The log file it is about.
         path: PathBuf,
         /// Its length.
         found: u64,

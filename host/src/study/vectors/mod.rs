@@ -61,7 +61,7 @@ const KINDS: [(&str, Checker); 12] = [
 /// The outcome of one file.
 #[derive(Clone, Debug)]
 pub struct Report {
-    /// The file.
+    /// The file with the vectors.
     pub path: PathBuf,
     /// Its kind.
     pub kind: &'static str,

@@ -23,15 +23,15 @@ pub enum TraceError {
     /// The trace cannot be read.
     #[error("{name}: {source}")]
     Read {
-        /// The trace.
+        /// What the trace is called.
         name: String,
-        /// Why.
+        /// What the system said.
         source: io::Error,
     },
     /// A line is not what it should be.
     #[error("{name}:{line}: {problem}")]
     Line {
-        /// The trace.
+        /// What the trace is called.
         name: String,
         /// The line, counted from 1.
         line: usize,
@@ -44,7 +44,7 @@ pub enum TraceError {
          the trace must cover every round, client and channel of the run"
     )]
     Missing {
-        /// The trace.
+        /// What the trace is called.
         name: String,
         /// The round.
         round: u32,

@@ -13,7 +13,7 @@ use crate::station::board::{Closing, RoundWork, Standing};
 pub(in crate::station::board) enum Input {
     /// The line was opened.
     Opened {
-        /// Where to.
+        /// Where the line leads.
         place: String,
     },
     /// The line is gone, or could not be opened.
@@ -25,12 +25,12 @@ pub(in crate::station::board) enum Input {
     Connected(Box<Hello>),
     /// One side does not want the session.
     Refused {
-        /// Why.
+        /// The reason, in words for log and view.
         reason: String,
     },
     /// The session ended, the line did not.
     Lost {
-        /// Why.
+        /// The reason, in words for log and view.
         reason: String,
     },
     /// The board said something.

@@ -70,7 +70,7 @@ pub(super) enum Heard {
 
 /// What a step is taken with.
 pub(super) struct Scene<'a> {
-    /// The work.
+    /// What is to be done in the round.
     pub(super) job: &'a RoundWork,
     /// What is known of the board.
     pub(super) session: &'a mut Session,

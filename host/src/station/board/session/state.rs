@@ -81,7 +81,7 @@ impl Session {
 /// A round's work, whatever session it is done in.
 #[derive(Debug)]
 pub(super) struct Work {
-    /// The work.
+    /// What is to be done in the round.
     pub(super) job: Box<RoundWork>,
     /// When it has taken too long as a whole: a board that is reset again and again gets through
     /// no phase and exceeds no limit.
@@ -93,7 +93,7 @@ pub(super) struct Work {
 pub(super) enum Errand {
     /// A round's work.
     Work {
-        /// The work.
+        /// What is to be done in the round.
         work: Work,
         /// How long it waits for the board.
         until: Duration,
@@ -125,7 +125,7 @@ pub(super) enum Activity {
     Idle,
     /// A round's work.
     Work {
-        /// The work.
+        /// What is to be done in the round.
         work: Work,
         /// How far it has come in this session.
         step: Step,
