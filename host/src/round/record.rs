@@ -120,18 +120,8 @@ fn in_full_if_any<S: Serializer>(number: &Option<f64>, serializer: S) -> Result<
 }
 
 /// What became of a client in a round; `clients.csv` has the name in small letters.
-#[derive(
-    Clone,
-    Copy,
-    Debug,
-    Default,
-    PartialEq,
-    Eq,
-    Serialize,
-    Deserialize,
-    strum::EnumString,
-    strum::IntoStaticStr,
-)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(strum::EnumString, strum::IntoStaticStr)]
 #[strum(serialize_all = "lowercase")]
 #[serde(try_from = "String", into = "&'static str")]
 pub enum ClientState {

@@ -21,13 +21,15 @@ use super::{distance, norm, norm_of};
     Default,
     Hash,
     Serialize,
-    Deserialize,
+    Deserialize
+)]
+#[derive(
+    FromRepr,
     Display,
     EnumMessage,
     EnumString,
-    FromRepr,
     IntoStaticStr,
-    VariantArray,
+    VariantArray
 )]
 #[repr(u8)]
 #[serde(rename_all = "kebab-case")]

@@ -1,37 +1,13 @@
 //! The perceptron's training against a twin that computes in doubles and as the formulas read;
 //! the twin against the reference vectors and against finite differences.
 
+mod case;
 mod network;
 
+use case::Case;
 use gleaner_learn::train::{Kernel, Mlp};
 use gleaner_shared::rng::{Purpose, Rng};
 use network::{Network, Samples};
-use serde::Deserialize;
-
-/// A case of `mlp.json`; see the README beside it.
-#[derive(Deserialize)]
-#[allow(non_snake_case)]
-struct Case {
-    W1: Vec<Vec<f64>>,
-    b1: Vec<f64>,
-    W2: Vec<Vec<f64>>,
-    b2: Vec<f64>,
-    X: Vec<Vec<f64>>,
-    y: Vec<u8>,
-    loss: f64,
-    accuracy: f64,
-    grad_W1: Vec<Vec<f64>>,
-    grad_b1: Vec<f64>,
-    grad_W2: Vec<Vec<f64>>,
-    grad_b2: Vec<f64>,
-    eta: f64,
-    tau: u32,
-    after_W1: Vec<Vec<f64>>,
-    after_b1: Vec<f64>,
-    after_W2: Vec<Vec<f64>>,
-    after_b2: Vec<f64>,
-    loss_after: f64,
-}
 
 /// Asserts that numbers agree to `tolerance` of the largest of them.
 fn close(ours: &[f64], expected: &[f64], tolerance: f64, what: &str) {

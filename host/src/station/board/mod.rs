@@ -17,6 +17,7 @@ use gleaner_shared::units::PicoJoules;
 use gleaner_shared::wire::Key;
 use gleaner_shared::wire::link::Timing;
 use gleaner_shared::wire::message::{Hello, ModelHash, Order, Report, RoundMark};
+use serde::{Deserialize, Serialize};
 use tokio::sync::oneshot;
 
 use crate::station::link::Endpoint;
@@ -45,7 +46,7 @@ pub struct Identity {
 }
 
 /// What the base station has confirmed of a board.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Standing {
     /// Its ledger.
     pub ledger: Snapshot,

@@ -1,39 +1,13 @@
 //! The perceptron against the reference vectors, against finite differences, and against
 //! itself on other kernels and thread counts.
 
-use serde::Deserialize;
+#[path = "../../../tests/doubles/case.rs"]
+mod case;
 
 use super::*;
 use crate::data::embedded;
 use crate::train::{Engine, Job};
-
-/// A case of `mlp.json`; see the README beside it.
-#[derive(Deserialize)]
-#[allow(non_snake_case)]
-struct Case {
-    n_in: usize,
-    n_hidden: usize,
-    n_out: usize,
-    W1: Vec<Vec<f64>>,
-    b1: Vec<f64>,
-    W2: Vec<Vec<f64>>,
-    b2: Vec<f64>,
-    X: Vec<Vec<f64>>,
-    y: Vec<u8>,
-    loss: f64,
-    accuracy: f64,
-    grad_W1: Vec<Vec<f64>>,
-    grad_b1: Vec<f64>,
-    grad_W2: Vec<Vec<f64>>,
-    grad_b2: Vec<f64>,
-    eta: f64,
-    tau: u32,
-    after_W1: Vec<Vec<f64>>,
-    after_b1: Vec<f64>,
-    after_W2: Vec<Vec<f64>>,
-    after_b2: Vec<f64>,
-    loss_after: f64,
-}
+use case::Case;
 
 fn flat(w1: &[Vec<f64>], b1: &[f64], w2: &[Vec<f64>], b2: &[f64]) -> Vec<f32> {
     let values = w1
