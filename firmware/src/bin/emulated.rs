@@ -2,11 +2,15 @@
 #![no_std]
 #![no_main]
 
-use embassy_executor::Spawner;
 use gleaner_firmware::board::{client_memory, emulated};
 use gleaner_firmware::runner;
 
-#[embassy_executor::main]
-async fn main(spawner: Spawner) {
-    runner::run(emulated::start(spawner), client_memory()).await
+#[cortex_m_rt::entry]
+fn main() -> ! {
+    emulated::executor::run(|spawner| spawner.spawn(client().expect("one client")))
+}
+
+#[embassy_executor::task]
+async fn client() {
+    runner::run(emulated::start(), client_memory()).await
 }

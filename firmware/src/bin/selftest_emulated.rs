@@ -3,11 +3,15 @@
 #![no_std]
 #![no_main]
 
-use embassy_executor::Spawner;
 use gleaner_firmware::board::emulated;
 use gleaner_firmware::selftest;
 
-#[embassy_executor::main]
-async fn main(spawner: Spawner) {
-    selftest::run(emulated::start(spawner)).await
+#[cortex_m_rt::entry]
+fn main() -> ! {
+    emulated::executor::run(|spawner| spawner.spawn(train().expect("one task")))
+}
+
+#[embassy_executor::task]
+async fn train() {
+    selftest::run(emulated::start()).await
 }

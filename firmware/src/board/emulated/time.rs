@@ -35,8 +35,9 @@ impl Timer {
 
     fn run(&self, first: u32, then: u32) {
         self.control.write(0);
-        self.value.write(first);
+        // In this order: the reload value becomes the current value, too.
         self.reload.write(then);
+        self.value.write(first);
         self.control.write(Self::ENABLE_WITH_INTERRUPT);
     }
 
