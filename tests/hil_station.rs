@@ -1,6 +1,7 @@
 //! The base station's tasks against clients that speak the protocol, over every kind of line.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use gleaner_host::station::Handle;
@@ -11,11 +12,11 @@ use gleaner_host::station::link::faults::{FaultCounters, Faults};
 use gleaner_host::station::link::{Endpoint, memory};
 use gleaner_shared::energy::CostModel;
 use gleaner_shared::units::{Micros, NanoWatts, PicoJoules};
-use gleaner_shared::wire::Key;
 use gleaner_shared::wire::link::Timing;
-use gleaner_shared::wire::message::{ModelHash, Order, RoundMark};
+use gleaner_shared::wire::message::{self, DeviceToHost, ModelHash, Order, Refusal, RoundMark};
+use gleaner_shared::wire::{Direction, FrameBuffer, Header, Key, Kind};
 use gleaner_tests::client::{Client, update_of};
-use tokio::io::{AsyncReadExt, join};
+use tokio::io::{AsyncReadExt, AsyncWriteExt, join};
 
 const KEY: Key = Key::new([9; 32]);
 const TIMING: Timing = Timing::for_bit_rate(921_600);
@@ -333,6 +334,54 @@ async fn an_update_of_another_length_is_not_taken() {
         panic!("the update is too long");
     };
     assert!(reason.contains("update did not arrive"), "{reason}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_update_of_another_length_ends_the_round_at_once() {
+    let board = board_with(Client::new(3, KEY, TIMING, BYTES + 1));
+    let begin = tokio::time::Instant::now();
+    let WorkResult::Missing(reason) = board.work(job(0)).await else {
+        panic!("the update is too long");
+    };
+    assert!(reason.contains("39777 bytes, 39776"), "{reason}");
+    let elapsed = begin.elapsed();
+    assert!(elapsed < Duration::from_secs(60), "{elapsed:?}");
+}
+
+/// Returns a frame in which anyone may refuse a session.
+fn refusal() -> Vec<u8> {
+    let mut frame = FrameBuffer::new();
+    let message = DeviceToHost::Refuse(Refusal::UnknownDevice);
+    let len = message::encode(&message, frame.payload()).unwrap();
+    let header = Header {
+        direction: Direction::DeviceToHost,
+        kind: Kind::Open,
+        session: 0,
+        sequence: 0,
+    };
+    frame.seal(&header, len, &Key::PUBLIC).to_vec()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_flood_of_refusals_leaves_turns_to_others_and_few_lines_in_the_log() {
+    const REFUSALS: usize = 20_000;
+    let (_board, mut heard, plug) = plugged();
+    let mut line = plug.plug_in().await.unwrap();
+    let turns = Arc::new(AtomicUsize::new(0));
+    let others = Arc::clone(&turns);
+    let other = tokio::spawn(async move {
+        loop {
+            others.fetch_add(1, Ordering::Relaxed);
+            tokio::task::yield_now().await;
+        }
+    });
+    line.write_all(&refusal().repeat(REFUSALS)).await.unwrap();
+    other.abort();
+    let turns = turns.load(Ordering::Relaxed);
+    assert!(turns >= REFUSALS / 40, "{turns} turns of others");
+    let said = drain(&mut heard);
+    let refused = |what: &&EventKind| matches!(what, EventKind::Refused { .. });
+    assert_eq!(said.iter().filter(refused).count(), 4, "{said:?}");
 }
 
 #[tokio::test(start_paused = true)]

@@ -45,6 +45,9 @@ pub enum EventKind {
     Refused {
         /// The reason, in words for log and view.
         reason: String,
+        /// How often that was so on this line by now.
+        #[serde(default = "once")]
+        times: u64,
     },
     /// The session ended.
     Lost {
@@ -83,6 +86,11 @@ pub enum EventKind {
     },
     /// Training is over.
     Reported(Box<Measured>),
+    /// The report says what cannot be; it counts all the same.
+    Implausible {
+        /// What, in words for log and view.
+        what: String,
+    },
     /// Part of the update is here.
     Receiving {
         /// Chunks here.
@@ -132,6 +140,16 @@ pub enum EventKind {
         /// Income, as the board booked it.
         harvest_board_j: f64,
     },
+    /// News of the client found no room on the way to the log.
+    Dropped {
+        /// How many since this was last said.
+        events: u64,
+    },
+}
+
+/// What a refusal counts in a log that does not say.
+const fn once() -> u64 {
+    1
 }
 
 /// What a board measured in a round, beside what the model says.
@@ -190,6 +208,35 @@ pub fn loss(q16: u32) -> f64 {
 }
 
 impl EventKind {
+    /// Tells whether the event is part of a round's record. There are a few in a round for each
+    /// client, whatever a board does; of all others a board, or a stranger on its line, can make as
+    /// many as it likes.
+    #[must_use]
+    pub const fn is_record(&self) -> bool {
+        match self {
+            Self::Ordered { .. }
+            | Self::Reported(_)
+            | Self::Uploaded { .. }
+            | Self::Missing { .. }
+            | Self::Arrived { .. }
+            | Self::Absent { .. }
+            | Self::Closed { .. }
+            | Self::Reconciled { .. } => true,
+            Self::Opened { .. }
+            | Self::Gone { .. }
+            | Self::Connected { .. }
+            | Self::Refused { .. }
+            | Self::Lost { .. }
+            | Self::LedgerDiffers { .. }
+            | Self::Sending { .. }
+            | Self::Sent
+            | Self::Epoch { .. }
+            | Self::Implausible { .. }
+            | Self::Receiving { .. }
+            | Self::Dropped { .. } => false,
+        }
+    }
+
     /// Says it in a few words.
     #[must_use]
     pub fn words(&self) -> String {
@@ -200,7 +247,8 @@ impl EventKind {
                 Some(samples) => format!("connected: {board}, {samples} samples"),
                 None => format!("connected: {board}, no usable shard"),
             },
-            Self::Refused { reason } => format!("refused: {reason}"),
+            Self::Refused { reason, times: 1 } => format!("refused: {reason}"),
+            Self::Refused { reason, times } => format!("refused {times} times: {reason}"),
             Self::Lost { reason } => format!("session lost: {reason}"),
             Self::LedgerDiffers { expected, found } => format!(
                 "ledger differs: {} stored after {} rounds, {} after {} expected",
@@ -226,6 +274,7 @@ impl EventKind {
                 "trained: loss {:.4} to {:.4}, {:.0} cycles a sample",
                 measured.loss_before, measured.loss_after, measured.cycles_per_sample
             ),
+            Self::Implausible { what } => format!("implausible report: {what}"),
             Self::Receiving { have, of } => format!("receiving {have}/{of}"),
             Self::Uploaded { bytes, .. } => format!("uploaded {bytes} bytes"),
             Self::Missing { reason } => format!("lost for the round: {reason}"),
@@ -234,6 +283,7 @@ impl EventKind {
             Self::Closed { ledger } => {
                 format!("{} stored after {} rounds", ledger.stored, ledger.rounds)
             }
+            Self::Dropped { events } => format!("{events} events not logged: too many at once"),
             Self::Reconciled {
                 compute_model_j,
                 compute_board_j,

@@ -180,8 +180,8 @@ impl Peer {
         self.taken = 0;
         // Not read in place: whoever drops this wait must not leave half-read bytes behind.
         let mut piece = [0; INPUT];
+        // Whichever comes: a line that never falls silent must not keep this end from writing.
         tokio::select! {
-            biased;
             result = read.read(&mut piece) => match result? {
                 0 => return Err(io::ErrorKind::UnexpectedEof.into()),
                 len => self.input.extend_from_slice(&piece[..len]),
@@ -196,5 +196,24 @@ impl Peer {
             () = tokio::time::sleep(Duration::from_millis(200)), if !pending.is_empty() => {}
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_line_that_never_falls_silent_is_written_to() {
+        let (near, mut far) = tokio::io::duplex(4096);
+        let noise = tokio::io::repeat(0x55).take(1_000 * INPUT as u64);
+        let mut peer = Peer::try_new(Key::PUBLIC, Timing::for_bit_rate(921_600)).unwrap();
+        peer.plug(Box::new(tokio::io::join(noise, near)));
+        let ended = peer.next().await;
+        assert!(ended.is_err_and(|error| error.kind() == io::ErrorKind::UnexpectedEof));
+        drop(peer);
+        let mut heard = Vec::new();
+        far.read_to_end(&mut heard).await.unwrap();
+        assert!(heard.len() > 1, "the request for a session, not {heard:?}");
     }
 }

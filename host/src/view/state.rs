@@ -154,7 +154,10 @@ impl ViewState {
                 board.doing = "delivered".to_owned();
                 board.progress = Some(1.0);
             }
-            EventKind::Reconciled { .. } | EventKind::LedgerDiffers { .. } => {}
+            EventKind::Reconciled { .. }
+            | EventKind::LedgerDiffers { .. }
+            | EventKind::Implausible { .. }
+            | EventKind::Dropped { .. } => {}
         }
         let line = format!("{}: {words}", board.name);
         self.note(line);

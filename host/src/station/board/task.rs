@@ -5,6 +5,7 @@ use std::time::Duration;
 use gleaner_shared::wire::link::SendError;
 use gleaner_shared::wire::message::Hello;
 use tokio::sync::{mpsc, oneshot};
+use tokio::task::yield_now;
 use tokio::time::{Instant, sleep_until};
 
 use super::session::{Action, Answer, Input, Machine, Profile, Request, Want};
@@ -16,6 +17,9 @@ use crate::station::peer::Peer;
 /// Between two looks whether a line has room again that a board which died without a word has
 /// filled up.
 const ROOM_WAIT: Duration = Duration::from_millis(20);
+
+/// Turns a task takes in one go: a line that never falls silent must leave time for the others.
+const TURNS: u64 = 32;
 
 /// Runs a board's task until the commands end.
 pub async fn run(
@@ -42,7 +46,10 @@ pub async fn run(
         epoch: Instant::now(),
         asker: None,
     };
-    loop {
+    for turn in 1u64.. {
+        if turn.is_multiple_of(TURNS) {
+            yield_now().await;
+        }
         let (opens_at, wakes_at) = (task.opens_at(), task.wakes_at());
         tokio::select! {
             biased;

@@ -7,6 +7,7 @@ use std::fmt;
 use std::path::Path;
 use std::time::Duration;
 
+use gleaner_shared::mlp::PaperParams;
 use gleaner_shared::units::PicoJoules;
 use gleaner_shared::wire::message::{Hello, ShardStatus};
 use tokio::runtime::Runtime;
@@ -269,10 +270,27 @@ fn pattern(from: usize, len: usize) -> Vec<u8> {
     (from..from + len).map(byte).collect()
 }
 
+/// Returns the bytes of a piece that the board can hold, or why nothing is sent: whoever takes less
+/// than a model is of no use, and would make the echo last for ever.
+fn piece(largest_transfer: u32) -> Result<usize, String> {
+    let model = PaperParams::EXACT_BYTES;
+    match largest_transfer as usize {
+        room if room < model => Err(format!(
+            "not sent: it takes transfers of {room} bytes at most, a model has {model}"
+        )),
+        room => Ok(room.min(gleaner_shared::wire::MAX_TRANSFER)),
+    }
+}
+
 /// Sends bytes there and back in pieces the board can hold.
 async fn echo(entry: &Entry, board: &Handle, hello: &Hello, care: Care) -> Finding {
     const CHECK: &str = "echo";
-    let piece = (hello.largest_transfer as usize).clamp(1, gleaner_shared::wire::MAX_TRANSFER);
+    let piece = match piece(hello.largest_transfer) {
+        Ok(piece) => piece,
+        Err(seen) => {
+            return Finding::bad(entry, CHECK, seen, "flash the firmware of this revision");
+        }
+    };
     let (mut sent, mut taken) = (0, Duration::ZERO);
     while sent < care.echo_bytes {
         let len = piece.min(care.echo_bytes - sent);
@@ -296,6 +314,15 @@ async fn echo(entry: &Entry, board: &Handle, hello: &Hello, care: Care) -> Findi
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_board_without_room_for_a_model_gets_no_echo() {
+        let refused = piece(0).unwrap_err();
+        assert!(refused.contains("0 bytes at most"), "{refused}");
+        assert!(refused.contains("79640"), "{refused}");
+        assert_eq!(piece(79_640), Ok(79_640));
+        assert_eq!(piece(u32::MAX), Ok(gleaner_shared::wire::MAX_TRANSFER));
+    }
 
     #[test]
     fn pieces_of_an_echo_differ() {

@@ -4,6 +4,7 @@ use gleaner_shared::energy::{Ledger, Snapshot};
 use gleaner_shared::units::PicoJoules;
 use gleaner_shared::wire::message::RoundMark;
 
+use super::check;
 use crate::station::board::Standing;
 use crate::station::event::EventKind;
 
@@ -14,6 +15,8 @@ pub(super) struct Books {
     standing: Standing,
     /// The ledger as the board last gave it in the round that is not closed yet.
     current: Option<Snapshot>,
+    /// The impossible ledger that was last told of.
+    doubted: Option<Snapshot>,
     storage: PicoJoules,
     income: PicoJoules,
 }
@@ -24,6 +27,7 @@ impl Books {
         Self {
             standing,
             current: None,
+            doubted: None,
             storage,
             income,
         }
@@ -36,19 +40,38 @@ impl Books {
 
     /// Takes note of the ledger the board goes on with, and says when nobody knew of it.
     pub(super) fn compare(&mut self, found: Snapshot) -> Option<EventKind> {
-        let expected = self.current.unwrap_or(self.standing.ledger);
-        let known = found == expected || found == self.standing.ledger;
+        let expected = self.expected();
+        let known = [expected, self.standing.ledger].contains(&found);
+        if !self.is_possible(&found) {
+            return self.note(found);
+        }
         self.note(found);
         (!known).then_some(EventKind::LedgerDiffers { expected, found })
     }
 
     /// Keeps what the board booked until the round is closed. A board that loses its power before
     /// is provisioned with the ledger of the last closed round, so that it books the income of
-    /// the order it gets again once.
-    pub(super) fn note(&mut self, found: Snapshot) {
+    /// the order it gets again once. A ledger that cannot be is told of, and the base station
+    /// keeps its own: no board would go on with the other.
+    pub(super) fn note(&mut self, found: Snapshot) -> Option<EventKind> {
+        if !self.is_possible(&found) {
+            let expected = self.expected();
+            let news = self.doubted.replace(found) != Some(found);
+            return news.then_some(EventKind::LedgerDiffers { expected, found });
+        }
         if found.rounds >= self.standing.ledger.rounds {
             self.current = Some(found);
         }
+        None
+    }
+
+    /// Returns the ledger the board has as far as anybody knows.
+    fn expected(&self) -> Snapshot {
+        self.current.unwrap_or(self.standing.ledger)
+    }
+
+    fn is_possible(&self, found: &Snapshot) -> bool {
+        check::is_possible(found, &self.standing.ledger, self.storage)
     }
 
     /// Closes a round, with the income if the board did not book it.
@@ -70,5 +93,6 @@ impl Books {
     pub(super) const fn restore(&mut self, standing: Standing) {
         self.standing = standing;
         self.current = None;
+        self.doubted = None;
     }
 }

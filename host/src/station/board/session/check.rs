@@ -1,9 +1,16 @@
 //! What a message or a transfer must fit before it is heard: one question each, so that another
 //! check is added in one place.
 
+use gleaner_shared::energy::Snapshot;
+use gleaner_shared::units::PicoJoules;
 use gleaner_shared::wire::message::{
-    Offer, Order, OrderReply, Payload, Progress, RejectReason, Report,
+    Hello, Offer, Order, OrderReply, Payload, Progress, RejectReason, Report, ShardStatus,
 };
+
+use crate::station::event::loss;
+
+/// A mean loss no network of ours comes near: guessing among ten classes has 2.3.
+const LARGEST_LOSS: f64 = 100.0;
 
 /// Tells whether a reply is about this order.
 pub(super) const fn answers(reply: &OrderReply, order: &Order) -> bool {
@@ -15,9 +22,40 @@ pub(super) const fn reports(report: &Report, order: &Order) -> bool {
     report.round == order.round
 }
 
-/// Tells whether progress is about the round that is worked on.
-pub(super) fn is_of(progress: &Progress, round: Option<u32>) -> bool {
-    Some(progress.round) == round
+/// Tells whether progress is about this order, and no more than was ordered.
+pub(super) const fn is_of(progress: &Progress, order: &Order) -> bool {
+    progress.round == order.round && progress.epoch <= order.epochs
+}
+
+/// Tells whether a board may have this ledger: it adds up, its store holds as much, and it has the
+/// income of one round at most that is not closed yet.
+pub(super) const fn is_possible(
+    found: &Snapshot,
+    confirmed: &Snapshot,
+    storage: PicoJoules,
+) -> bool {
+    found.is_consistent()
+        && found.stored.0 <= storage.0
+        && found.rounds <= confirmed.rounds.saturating_add(1)
+}
+
+/// Says what in a report cannot be, by the order and by the board's own greeting.
+pub(super) fn doubt(report: &Report, order: &Order, hello: &Hello) -> Option<String> {
+    let (epochs, ordered) = (report.epochs, order.epochs);
+    if epochs > ordered || (report.trained && epochs != ordered) {
+        return Some(format!("{epochs} epochs trained, {ordered} ordered"));
+    }
+    if let ShardStatus::Present { samples, .. } = hello.shard
+        && samples != report.samples
+    {
+        let trained = report.samples;
+        return Some(format!(
+            "{trained} samples trained, its shard has {samples}"
+        ));
+    }
+    let losses = [report.loss_before_q16, report.loss_after_q16].map(loss);
+    let absurd = losses.into_iter().find(|loss| *loss > LARGEST_LOSS)?;
+    Some(format!("a mean loss of {absurd:.0}"))
 }
 
 /// The one transfer that is waited for.
@@ -32,12 +70,17 @@ pub(super) struct Expected {
 }
 
 impl Expected {
+    /// Tells whether the transfer is the one that is waited for, whatever its bytes.
+    pub(super) fn is_it(&self, offer: &Offer) -> bool {
+        (offer.payload, offer.round) == (self.payload, self.round)
+    }
+
     /// Returns the bytes to make room for.
     ///
     /// # Errors
     /// Why the transfer is not wanted.
     pub(super) fn admit(&self, offer: &Offer) -> Result<usize, RejectReason> {
-        if (offer.payload, offer.round) != (self.payload, self.round) {
+        if !self.is_it(offer) {
             return Err(RejectReason::Unexpected);
         }
         if offer.len as usize != self.len {

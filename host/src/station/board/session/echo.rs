@@ -4,6 +4,9 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Duration;
 
+use gleaner_shared::wire::message::RejectReason;
+
+use super::handover::{PAUSE, why_rejected};
 use super::round::Heard;
 
 /// What is sent, and since when.
@@ -24,6 +27,21 @@ pub(super) enum EchoStep {
     Offering,
     /// The bytes were offered and are waited for.
     Offered,
+    /// The board was busy, and is left alone for a moment.
+    Pausing {
+        /// Until when.
+        until: Duration,
+    },
+}
+
+impl EchoStep {
+    /// Returns when the step must be looked at without anything having happened.
+    pub(super) const fn wakes_at(self) -> Option<Duration> {
+        match self {
+            Self::Pausing { until } => Some(until),
+            Self::Offering | Self::Offered => None,
+        }
+    }
 }
 
 impl Echo {
@@ -43,6 +61,11 @@ impl Echo {
         match heard {
             Heard::Queued => ControlFlow::Continue(EchoStep::Offered),
             Heard::Rejected => ControlFlow::Continue(EchoStep::Offering),
+            Heard::Declined(RejectReason::Busy) => ControlFlow::Continue(EchoStep::Pausing {
+                until: now.saturating_add(PAUSE),
+            }),
+            Heard::Declined(reason) => ControlFlow::Break(Err(why_rejected(reason).to_owned())),
+            Heard::Unfit(reason) => ControlFlow::Break(Err(format!("the echo differs: {reason}"))),
             Heard::Received(back) if back == *self.bytes => {
                 ControlFlow::Break(Ok(now.saturating_sub(self.since)))
             }
@@ -51,7 +74,10 @@ impl Echo {
             }
             Heard::Time => match self.overdue(now) {
                 Some(reason) => ControlFlow::Break(Err(reason)),
-                None => ControlFlow::Continue(step),
+                None => ControlFlow::Continue(match step {
+                    EchoStep::Pausing { until } if now >= until => EchoStep::Offering,
+                    step => step,
+                }),
             },
             Heard::Delivered | Heard::Replied(_) | Heard::Reported => ControlFlow::Continue(step),
         }

@@ -7,7 +7,9 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Duration;
 
-use gleaner_shared::wire::message::{DeclineReason, HostToDevice, OrderReply, Payload};
+use gleaner_shared::wire::message::{
+    DeclineReason, HostToDevice, OrderReply, Payload, RejectReason,
+};
 
 use super::action::Want;
 use super::check;
@@ -18,6 +20,9 @@ use crate::station::event::EventKind;
 /// Orders of one session that may be declined, for want of the model or for old work, before
 /// giving up.
 const ORDER_TRIES: u32 = 4;
+
+/// How long a board that is busy is left alone before a transfer is offered again.
+pub(super) const PAUSE: Duration = Duration::from_millis(500);
 
 /// Model and order on their way.
 #[derive(Debug)]
@@ -38,6 +43,13 @@ enum Stage {
     Offering(Cargo),
     /// Bytes were offered and are on their way.
     Delivering(Cargo),
+    /// The board was busy; the bytes are offered again after a pause.
+    Pausing {
+        /// The bytes.
+        cargo: Cargo,
+        /// When the pause is over.
+        at: Duration,
+    },
     /// The order is to be said.
     Ordering,
     /// The order was said and is to be answered.
@@ -108,8 +120,20 @@ impl Handover {
                 scene.out.publish(EventKind::Sent);
                 self.try_order()
             }
-            // The board was busy with something else: again.
+            // It made no progress for too long: again.
             (Stage::Delivering(cargo), Heard::Rejected) => {
+                let cargo = cargo.clone();
+                self.at(Stage::Offering(cargo))
+            }
+            // The board does something else: again, but not at once.
+            (Stage::Delivering(cargo), Heard::Declined(RejectReason::Busy)) => {
+                let (cargo, at) = (cargo.clone(), now.saturating_add(PAUSE));
+                self.at(Stage::Pausing { cargo, at })
+            }
+            (Stage::Delivering(_), Heard::Declined(reason)) => {
+                missing(why_rejected(reason).to_owned())
+            }
+            (Stage::Pausing { cargo, at }, Heard::Time) if now >= *at && now < self.until => {
                 let cargo = cargo.clone();
                 self.at(Stage::Offering(cargo))
             }
@@ -147,14 +171,17 @@ impl Handover {
             }),
             Stage::Ordering => Some(Want::Say(HostToDevice::Order(job.order))),
             Stage::Cancelling { round } => Some(Want::Say(HostToDevice::Cancel { round: *round })),
-            Stage::Delivering(_) | Stage::Ordered | Stage::Pacing { .. } => None,
+            Stage::Delivering(_)
+            | Stage::Pausing { .. }
+            | Stage::Ordered
+            | Stage::Pacing { .. } => None,
         }
     }
 
     /// Returns when the handover must be looked at without anything having happened.
     pub(super) fn wakes_at(&self) -> Duration {
         match self.stage {
-            Stage::Pacing { at } => at.min(self.until),
+            Stage::Pacing { at } | Stage::Pausing { at, .. } => at.min(self.until),
             _ => self.until,
         }
     }
@@ -229,6 +256,18 @@ impl Handover {
 
 const fn missing(reason: String) -> Flow {
     ControlFlow::Break(Handed::Missing(reason))
+}
+
+/// Says why a transfer to the board was rejected.
+pub(super) const fn why_rejected(reason: RejectReason) -> &'static str {
+    match reason {
+        RejectReason::TooLarge => "it rejects the transfer: more bytes than it has room for",
+        RejectReason::Busy => "it rejects the transfer: it is busy",
+        RejectReason::Unexpected => "it rejects the transfer: not what it expects",
+        RejectReason::HashMismatch => {
+            "it rejects the transfer: the hash of what arrives does not fit, again and again"
+        }
+    }
 }
 
 /// Says why an order was declined.

@@ -6,11 +6,14 @@ use gleaner_shared::energy::Snapshot;
 use gleaner_shared::wire::message::{DeviceToHost, Offer, RejectReason};
 
 use super::action::{Action, Answer, Output};
-use super::check::{self, Expected};
+use super::check::Expected;
 use super::machine::Machine;
 use super::round::{Heard, Scene, Step};
 use super::state::{Activity, Session, Stage, State, Work};
 use crate::station::event::EventKind;
+
+/// How often the hash of a transfer may not fit: as often as the link asks for its bytes.
+const CORRUPT_TRIES: u32 = 4;
 
 impl Machine {
     /// Takes a message: one arm each, and a check where it may concern something that is over.
@@ -19,7 +22,7 @@ impl Machine {
             DeviceToHost::Provisioned { ledger, .. } => self.provisioned(ledger, out),
             DeviceToHost::OrderReply(reply) => self.go_on(Heard::Replied(reply), out),
             DeviceToHost::Progress(progress) => {
-                if check::is_of(&progress, out.round) {
+                if self.state.has_grown(&progress) {
                     out.publish(EventKind::Epoch {
                         done: progress.epoch,
                     });
@@ -31,7 +34,11 @@ impl Machine {
                 }
                 self.go_on(Heard::Reported, out);
             }
-            DeviceToHost::Cancelled { ledger, .. } => self.books.note(ledger),
+            DeviceToHost::Cancelled { ledger, .. } => {
+                if let Some(differs) = self.books.note(ledger) {
+                    out.publish(differs);
+                }
+            }
             DeviceToHost::Link(_)
             | DeviceToHost::Announce { .. }
             | DeviceToHost::Hello(_)
@@ -55,8 +62,9 @@ impl Machine {
         };
     }
 
-    /// Answers an offer of the board.
-    pub(super) fn offered(&self, offer: &Offer, out: &mut Output) {
+    /// Answers an offer of the board. The awaited one with a wrong length ends what waits for it:
+    /// the board has no other.
+    pub(super) fn offered(&mut self, offer: &Offer, out: &mut Output) {
         let admitted = match self.expects() {
             Some(expected) => expected.admit(offer),
             None => Err(RejectReason::Unexpected),
@@ -66,6 +74,24 @@ impl Machine {
             Ok(len) => Action::Accept { len },
             Err(reason) => Action::Reject(reason),
         });
+        if let Some(expected) = self.expects()
+            && admitted.is_err()
+            && expected.is_it(offer)
+        {
+            let (found, wanted) = (offer.len, expected.len);
+            let reason = format!("it has {found} bytes, {wanted} are expected");
+            self.go_on(Heard::Unfit(reason), out);
+        }
+    }
+
+    /// Takes note of a transfer whose hash does not fit. The link asks for it again a few times
+    /// by itself, and then rejects it.
+    pub(super) fn corrupt(&mut self, offer: &Offer, out: &mut Output) {
+        let awaited = self.expects().is_some_and(|it| it.admit(offer).is_ok());
+        if awaited && self.state.count_corrupt() >= CORRUPT_TRIES {
+            let reason = "its bytes do not have the hash they were offered with".to_owned();
+            self.go_on(Heard::Unfit(reason), out);
+        }
     }
 
     /// Tells now and then how much of a transfer is here.

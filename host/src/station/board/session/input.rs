@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use gleaner_shared::wire::link::{Event, HostEnd};
-use gleaner_shared::wire::message::{DeviceToHost, Hello, Offer};
+use gleaner_shared::wire::message::{DeviceToHost, Hello, Offer, RejectReason};
 
 use crate::station::board::{Closing, RoundWork, Standing};
 
@@ -46,10 +46,14 @@ pub(in crate::station::board) enum Input {
     },
     /// The transfer from the board is whole.
     Received(Offer, Vec<u8>),
+    /// All of a transfer from the board is here, and its hash does not fit.
+    Corrupt(Offer),
     /// The transfer to the board arrived whole.
     Delivered,
-    /// The transfer to the board was not taken, or made no progress for too long.
+    /// The transfer to the board made no progress for too long.
     Rejected,
+    /// The board does not want the transfer.
+    Declined(RejectReason),
     /// What the machine wanted was queued.
     Queued,
     /// Nothing but time passed.
@@ -75,9 +79,10 @@ impl Input {
             Event::ChunkReceived { have, of } => Self::Chunk { have, of },
             Event::Received(offer) => Self::Received(offer, received()),
             Event::Delivered(_) => Self::Delivered,
-            Event::Rejected(..) | Event::TransferTimedOut(_) => Self::Rejected,
-            // The link asks for damaged bytes again by itself.
-            Event::Nacked(_) | Event::Pong { .. } | Event::Corrupt(_) => Self::Time,
+            Event::Rejected(_, reason) => Self::Declined(reason),
+            Event::TransferTimedOut(_) => Self::Rejected,
+            Event::Corrupt(offer) => Self::Corrupt(offer),
+            Event::Nacked(_) | Event::Pong { .. } => Self::Time,
         }
     }
 }

@@ -36,9 +36,42 @@ impl Reopening {
     }
 }
 
+/// Reasons for a refusal that are told apart on one line; a reason may hold whatever a stranger
+/// on the line wrote.
+const REASONS: usize = 8;
+
+/// How often a session was refused on a line, by reason. Anyone on the line may refuse without
+/// end, and nobody has to prove anything to do so: it is counted, and said when the count has
+/// grown sixteen times.
+#[derive(Debug, Default)]
+pub(super) struct Refusals(Vec<(String, u64)>);
+
+impl Refusals {
+    /// Counts a refusal; returns what is to be said of it, if anything is.
+    fn count(&mut self, reason: &str) -> Option<EventKind> {
+        let known = self.0.iter().position(|(known, _)| known == reason);
+        let at = known.unwrap_or_else(|| {
+            if self.0.len() < REASONS {
+                self.0.push((reason.to_owned(), 0));
+            } else if self.0.len() == REASONS {
+                self.0.push(("for ever new reasons".to_owned(), 0));
+            }
+            self.0.len() - 1
+        });
+        let (reason, times) = self.0.get_mut(at)?;
+        *times = times.saturating_add(1);
+        let said = times.is_power_of_two() && times.trailing_zeros().is_multiple_of(4);
+        said.then(|| EventKind::Refused {
+            reason: reason.clone(),
+            times: *times,
+        })
+    }
+}
+
 impl Machine {
     /// Takes note of a line.
     pub(super) fn opened(&mut self, place: String, out: &mut Output) {
+        self.refusals = Refusals::default();
         out.publish(EventKind::Opened { place });
         if let State::Connecting { stage, .. } = &mut self.state
             && matches!(stage, Stage::Unplugged { .. })
@@ -61,11 +94,10 @@ impl Machine {
 
     /// Takes note that one side does not want the session.
     pub(super) fn refused(&mut self, reason: String, out: &mut Output) {
-        // Said once: anyone on the line may repeat it without end.
-        if self.complaint != reason {
-            self.complaint.clone_from(&reason);
-            out.publish(EventKind::Refused { reason });
+        if let Some(refused) = self.refusals.count(&reason) {
+            out.publish(refused);
         }
+        self.complaint = reason;
     }
 
     /// Takes note that the session ended; the link asks for another one by itself.

@@ -9,7 +9,7 @@ use super::action::{Action, Output, Want};
 use super::books::Books;
 use super::echo::EchoStep;
 use super::input::{Input, Request};
-use super::line::Reopening;
+use super::line::{Refusals, Reopening};
 use super::profile::Profile;
 use super::round::Heard;
 use super::state::{Activity, Errand, Stage, State};
@@ -23,6 +23,8 @@ pub(in crate::station::board) struct Machine {
     pub(super) state: State,
     /// How long to leave a line alone that could not be opened.
     pub(super) reopening: Reopening,
+    /// How often a session was refused on this line, and why.
+    pub(super) refusals: Refusals,
     /// Whether the board was waited for in vain since it was last heard of.
     pub(super) absent: bool,
     /// The last thing that went wrong, for the reason of an absence.
@@ -42,6 +44,7 @@ impl Machine {
                 errand: None,
             },
             reopening: Reopening::default(),
+            refusals: Refusals::default(),
             absent: false,
             complaint: "it has not been heard of yet".to_owned(),
         }
@@ -61,7 +64,9 @@ impl Machine {
             Input::Offered(offer) => self.offered(&offer, &mut out),
             Input::Chunk { have, of } => Self::chunk(have, of, &mut out),
             Input::Received(offer, bytes) => self.received(&offer, bytes, &mut out),
+            Input::Corrupt(offer) => self.corrupt(&offer, &mut out),
             Input::Delivered => self.go_on(Heard::Delivered, &mut out),
+            Input::Declined(reason) => self.go_on(Heard::Declined(reason), &mut out),
             Input::Rejected => self.go_on(Heard::Rejected, &mut out),
             Input::Queued => self.go_on(Heard::Queued, &mut out),
             Input::Time => {}

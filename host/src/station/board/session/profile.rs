@@ -2,9 +2,16 @@
 
 use gleaner_shared::energy::CostModel;
 use gleaner_shared::units::PicoJoules;
-use gleaner_shared::wire::message::{Hello, Provision, ShardStatus};
+use gleaner_shared::wire::message::{Hello, ModelShape, Provision, ShardStatus};
 
 use crate::station::board::{Identity, Standing};
+
+/// The network of all clients.
+const SHAPE: ModelShape = ModelShape {
+    inputs: 784,
+    hidden: 50,
+    outputs: 10,
+};
 
 /// What the rules need to know of a board's identity; where the board is, they need not.
 #[derive(Clone, Debug)]
@@ -50,8 +57,25 @@ impl Profile {
         }
     }
 
+    /// Says why the board that greeted cannot do a round's work with a model of so many bytes.
+    pub(super) fn unfit(&self, hello: &Hello, model: usize) -> Option<String> {
+        let (found, room) = (hello.shape, hello.largest_transfer);
+        if found != SHAPE {
+            let (found, ours) = (words(found), words(SHAPE));
+            return Some(format!(
+                "it was built for a network {found}, this run's is {ours}"
+            ));
+        }
+        if (room as usize) < model {
+            return Some(format!(
+                "it takes transfers of {room} bytes at most, the model has {model}"
+            ));
+        }
+        self.wrong_shard(hello)
+    }
+
     /// Says what is wrong with the shard of the board that greeted, if anything is.
-    pub(super) fn wrong_shard(&self, hello: &Hello) -> Option<String> {
+    fn wrong_shard(&self, hello: &Hello) -> Option<String> {
         let client = self.client;
         match hello.shard {
             ShardStatus::Absent => Some("it has no shard: flash one".to_owned()),
@@ -67,4 +91,9 @@ impl Profile {
             },
         }
     }
+}
+
+/// Writes a network as its layers.
+fn words(shape: ModelShape) -> String {
+    format!("{}-{}-{}", shape.inputs, shape.hidden, shape.outputs)
 }

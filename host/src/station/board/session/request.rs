@@ -76,6 +76,7 @@ impl Machine {
         errand: Option<Errand>,
         out: &mut Output,
     ) -> State {
+        session.corrupt = 0;
         let activity = match errand {
             None => Activity::Idle,
             Some(Errand::Greet { .. }) => {
@@ -88,7 +89,8 @@ impl Machine {
             },
             Some(Errand::Work { work, .. }) => {
                 self.absent = false;
-                match self.profile.wrong_shard(&session.hello) {
+                let model = work.job.model.len();
+                match self.profile.unfit(&session.hello, model) {
                     Some(wrong) => self.finish(&work, WorkResult::Missing(wrong), out),
                     None => {
                         let step = Step::begin(&mut Scene {

@@ -3,10 +3,11 @@
 use std::ops::ControlFlow;
 use std::time::Duration;
 
-use gleaner_shared::wire::message::{ModelHash, OrderReply, Report};
+use gleaner_shared::wire::message::{ModelHash, OrderReply, RejectReason, Report};
 
 use super::action::{Output, Want};
 use super::books::Books;
+use super::check;
 use super::handover::{Handed, Handover};
 use super::state::Session;
 use crate::station::board::{RoundWork, WorkResult};
@@ -56,14 +57,18 @@ pub(super) enum Heard {
     Queued,
     /// The transfer to the board arrived whole.
     Delivered,
-    /// The transfer to the board was not taken.
+    /// The transfer to the board made no progress.
     Rejected,
+    /// The board does not want the transfer.
+    Declined(RejectReason),
     /// The board answered an order.
     Replied(OrderReply),
     /// The board reported; the session has the report.
     Reported,
     /// The transfer that was expected is here.
     Received(Vec<u8>),
+    /// The transfer that was expected cannot be used, and why.
+    Unfit(String),
     /// Nothing but time passed.
     Time,
 }
@@ -102,6 +107,8 @@ impl Step {
                     early: Some(update),
                 })
             }
+            // Before it took the order this may be left from another one.
+            (step @ Self::HandingOver { .. }, Heard::Unfit(_)) => ControlFlow::Continue(step),
             (Self::HandingOver { handover, early }, heard) => match handover.hear(heard, scene) {
                 ControlFlow::Continue(handover) => {
                     ControlFlow::Continue(Self::HandingOver { handover, early })
@@ -117,6 +124,9 @@ impl Step {
             }
             (Self::Training { until, early }, Heard::Reported) => {
                 Self::trained(until, early, scene)
+            }
+            (Self::Training { .. } | Self::Uploading { .. }, Heard::Unfit(reason)) => {
+                missing(format!("the update did not arrive: {reason}"))
             }
             (Self::Training { until, .. }, Heard::Time) if now >= until => {
                 missing("training took too long")
@@ -166,7 +176,12 @@ impl Step {
             return ControlFlow::Continue(Self::Training { until, early });
         };
         let report = Box::new(*report);
-        scene.books.note(report.ledger);
+        if let Some(differs) = scene.books.note(report.ledger) {
+            scene.out.publish(differs);
+        }
+        if let Some(what) = check::doubt(&report, &scene.job.order, &scene.session.hello) {
+            scene.out.publish(EventKind::Implausible { what });
+        }
         let measured = Measured::of(&report);
         scene.out.publish(EventKind::Reported(Box::new(measured)));
         if !report.trained {

@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use gleaner_shared::wire::message::{Hello, ModelHash, Order, Payload, Report};
+use gleaner_shared::wire::message::{Hello, ModelHash, Order, Payload, Progress, Report};
 
 use super::check::{self, Expected};
 use super::echo::{Echo, EchoStep};
@@ -54,6 +54,10 @@ pub(super) struct Session {
     pub(super) holds: Option<ModelHash>,
     /// The newest report, of whatever round.
     report: Option<Box<Report>>,
+    /// The furthest progress that was told: round and epochs.
+    told: Option<(u32, u16)>,
+    /// How often the hash of a transfer did not fit, for what is under way.
+    pub(super) corrupt: u32,
 }
 
 impl Session {
@@ -63,6 +67,8 @@ impl Session {
             hello,
             holds: None,
             report: None,
+            told: None,
+            corrupt: 0,
         }
     }
 
@@ -145,7 +151,9 @@ impl Activity {
         match self {
             Self::Idle => None,
             Self::Work { work, step } => Some(step.wakes_at().min(work.give_up_at)),
-            Self::Echo { echo, .. } => Some(echo.until),
+            Self::Echo { echo, step } => {
+                Some(step.wakes_at().map_or(echo.until, |at| at.min(echo.until)))
+            }
         }
     }
 
@@ -170,6 +178,36 @@ impl Activity {
 impl State {
     /// Returns the round that is worked on, or that waits for the board.
     pub(super) fn round(&self) -> Option<u32> {
+        self.order().map(|order| order.round)
+    }
+
+    /// Tells whether a board has come further with its order than was told before.
+    pub(super) fn has_grown(&mut self, progress: &Progress) -> bool {
+        let wanted = self.order().is_some_and(|it| check::is_of(progress, it));
+        let Some(session) = self.session_mut().filter(|_| wanted) else {
+            return false;
+        };
+        let told = session.told.replace((progress.round, progress.epoch));
+        match told {
+            Some((round, epoch)) if round == progress.round && epoch >= progress.epoch => {
+                session.told = told;
+                false
+            }
+            _ => true,
+        }
+    }
+
+    /// Counts a transfer whose hash does not fit, and returns how many there were for what is
+    /// under way.
+    pub(super) fn count_corrupt(&mut self) -> u32 {
+        self.session_mut().map_or(0, |session| {
+            session.corrupt = session.corrupt.saturating_add(1);
+            session.corrupt
+        })
+    }
+
+    /// Returns the order that is worked on, or that waits for the board.
+    fn order(&self) -> Option<&Order> {
         match self {
             Self::Connecting {
                 errand: Some(Errand::Work { work, .. }),
@@ -178,7 +216,7 @@ impl State {
             | Self::Provisioned {
                 activity: Activity::Work { work, .. },
                 ..
-            } => Some(work.job.order.round),
+            } => Some(&work.job.order),
             _ => None,
         }
     }

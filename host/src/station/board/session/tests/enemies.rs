@@ -1,0 +1,331 @@
+//! Boards that lie, and strangers on their lines: what each of them tries, and what comes of it.
+
+use gleaner_shared::energy::Snapshot;
+use gleaner_shared::units::{Cycles, PicoJoules};
+use gleaner_shared::wire::link::Event;
+use gleaner_shared::wire::message::{
+    DeclineReason, DeviceToHost, Hello, HostToDevice, ModelHash, ModelShape, Payload, Progress,
+    RejectReason, Report, RoundMark,
+};
+
+use super::scene::*;
+use crate::station::board::session::{Action, Answer, Input, Request, Want};
+use crate::station::board::{Closing, Standing};
+use crate::station::event::EventKind;
+
+/// Returns ledgers no board can have after the first order: one that does not add up, one of a
+/// larger store, and one with the income of rounds that were never ordered.
+fn impossible() -> [Snapshot; 3] {
+    let forged = Snapshot {
+        stored: PicoJoules(900),
+        ..ledger(1)
+    };
+    let larger = Snapshot {
+        initial: PicoJoules(5_000),
+        stored: PicoJoules(5_010),
+        ..ledger(1)
+    };
+    [forged, larger, ledger(2)]
+}
+
+fn close(board: &mut Board, round: u32) -> Standing {
+    let mark = RoundMark {
+        round,
+        model: ModelHash([0; 16]),
+    };
+    let closing = Closing {
+        mark,
+        counted: false,
+        rest: None,
+    };
+    match board.ask(Request::Close(closing)).answer() {
+        Some(Answer::Closed(standing)) => standing,
+        other => panic!("the round is closed, not {other:?}"),
+    }
+}
+
+/// Does a round's work up to the training.
+fn training(round: u32) -> Board {
+    let mut board = Board::there();
+    board.work(job(round));
+    board.queue();
+    board.reply(round, None);
+    board
+}
+
+/// Does a round's work up to the offer of the model.
+fn offering() -> Board {
+    let mut board = Board::there();
+    board.work(job(0));
+    board.queue();
+    board.reply(0, Some(DeclineReason::Model));
+    board.queue();
+    board
+}
+
+fn rejected(reason: RejectReason) -> Input {
+    let model = offer(Payload::Model, 0, &model(0));
+    Input::of(Event::Rejected(model, reason), Vec::new)
+}
+
+#[test]
+fn an_impossible_ledger_is_told_of_and_the_base_station_keeps_its_own() {
+    for found in impossible() {
+        let says: [fn(Snapshot) -> DeviceToHost; 3] = [
+            |ledger| DeviceToHost::Provisioned {
+                client: CLIENT,
+                ledger,
+            },
+            |ledger| DeviceToHost::Cancelled { round: 0, ledger },
+            |ledger| {
+                DeviceToHost::Report(Report {
+                    ledger,
+                    trained: false,
+                    ..report(0)
+                })
+            },
+        ];
+        for say in says {
+            let mut board = training(0);
+            let expected = ledger(0);
+            let differs = EventKind::LedgerDiffers { expected, found };
+            assert_eq!(board.say(say(found)).events().first(), Some(&differs));
+            // Said once, however often the board does.
+            assert!(!board.say(say(found)).events().contains(&differs));
+            if board.machine.is_busy() {
+                board.pass(seconds(10)).missing(0);
+            }
+            assert_eq!(close(&mut board, 0).ledger, ledger(1));
+            // The next greeting is answered with a ledger the board can go on with.
+            let turn = board.tell(Input::Connected(hello()));
+            let [HostToDevice::Provision(provision)] = turn.sent()[..] else {
+                panic!("it is told who it is");
+            };
+            assert_eq!(provision.ledger, ledger(1));
+        }
+    }
+}
+
+#[test]
+fn an_update_of_the_wrong_length_ends_the_round_at_once() {
+    for reported in [false, true] {
+        let mut board = training(0);
+        if reported {
+            board.report(0);
+        }
+        let turn = board.tell(Input::Offered(offer(Payload::Update, 0, b"long!")));
+        assert!(matches!(
+            turn.0.first(),
+            Some(Action::Reject(RejectReason::TooLarge))
+        ));
+        assert_eq!(
+            turn.missing(0),
+            "the update did not arrive: it has 5 bytes, 4 are expected"
+        );
+        assert!(!board.machine.is_busy());
+    }
+}
+
+#[test]
+fn an_offer_of_another_round_or_kind_ends_nothing() {
+    let mut board = training(1);
+    for (payload, round) in [
+        (Payload::Update, 0),
+        (Payload::Model, 1),
+        (Payload::Echo, 0),
+    ] {
+        let turn = board.tell(Input::Offered(offer(payload, round, b"long!")));
+        assert!(matches!(
+            turn.0[..],
+            [Action::Reject(RejectReason::Unexpected)]
+        ));
+    }
+    board.report(1);
+    assert_eq!(board.update(1).done(), UPDATE);
+}
+
+#[test]
+fn an_update_whose_hash_never_fits_ends_the_round_when_the_link_gives_up() {
+    let mut board = training(0);
+    board.report(0);
+    let corrupt = || Input::of(Event::Corrupt(offer(Payload::Update, 0, &UPDATE)), Vec::new);
+    for _ in 0..3 {
+        assert!(board.tell(corrupt()).0.is_empty());
+    }
+    let reason = board.tell(corrupt()).missing(0);
+    assert!(reason.contains("do not have the hash"), "{reason}");
+    // The next round has as many tries as any.
+    board.work(job(1));
+    board.queue();
+    board.tell(Input::Delivered);
+    board.queue();
+    board.reply(1, None);
+    board.report(1);
+    let corrupt = Input::Corrupt(offer(Payload::Update, 1, &UPDATE));
+    assert!(board.tell(corrupt).0.is_empty());
+    assert_eq!(board.update(1).done(), UPDATE);
+}
+
+#[test]
+fn a_board_that_rejects_the_model_is_given_up_with_its_reason() {
+    for (reason, words) in [
+        (RejectReason::TooLarge, "more bytes than it has room for"),
+        (RejectReason::Unexpected, "not what it expects"),
+        (RejectReason::HashMismatch, "does not fit"),
+    ] {
+        let missing = offering().tell(rejected(reason)).missing(0);
+        assert!(missing.contains(words), "{missing}");
+    }
+}
+
+#[test]
+fn a_busy_board_is_left_alone_for_a_moment_before_the_model_is_offered_again() {
+    let mut board = offering();
+    let mut offers = 0;
+    while board.now < seconds(4) {
+        board.tell(rejected(RejectReason::Busy));
+        assert_eq!(board.machine.wants(), None);
+        let at = board.machine.wakes_at().unwrap();
+        board.pass(at - board.now);
+        board.queue();
+        offers += 1;
+    }
+    assert_eq!(offers, 8);
+    board.tell(Input::Delivered);
+    assert_eq!(board.finish(0), UPDATE);
+}
+
+#[test]
+fn a_board_that_is_always_busy_has_no_more_time_than_any() {
+    let mut board = offering();
+    board.now += LIMITS.download - seconds(1) / 4;
+    board.tell(rejected(RejectReason::Busy));
+    let at = board.machine.wakes_at().unwrap();
+    assert_eq!(at, LIMITS.download);
+    assert_eq!(
+        board.pass(at - board.now).missing(0),
+        "the model did not arrive in time"
+    );
+}
+
+#[test]
+fn an_echo_waits_for_a_busy_board_and_ends_with_any_other_rejection() {
+    let mut board = Board::there();
+    board.ask(Request::Echo(UPDATE.as_slice().into(), seconds(9)));
+    let (want, _) = board.queue();
+    board.tell(rejected(RejectReason::Busy));
+    assert_eq!(board.machine.wants(), None);
+    let at = board.machine.wakes_at().unwrap();
+    assert!(at < seconds(1));
+    board.pass(at);
+    assert_eq!(board.queue().0, want);
+    let turn = board.tell(rejected(RejectReason::TooLarge));
+    let Some(Answer::Echoed(Err(reason))) = turn.answer() else {
+        panic!("it is over");
+    };
+    assert!(reason.contains("more bytes"), "{reason}");
+}
+
+#[test]
+fn a_board_of_another_network_or_without_room_for_the_model_is_not_used() {
+    let other = Hello {
+        shape: ModelShape {
+            inputs: 784,
+            hidden: 30,
+            outputs: 10,
+        },
+        ..*hello()
+    };
+    let small = Hello {
+        largest_transfer: 7,
+        ..*hello()
+    };
+    for (greeting, reason) in [
+        (
+            other,
+            "it was built for a network 784-30-10, this run's is 784-50-10",
+        ),
+        (
+            small,
+            "it takes transfers of 7 bytes at most, the model has 8",
+        ),
+    ] {
+        let mut board = Board::new();
+        board.open();
+        board.tell(Input::Connected(Box::new(greeting)));
+        board.work(job(0));
+        assert_eq!(board.provisioned().missing(0), reason);
+        assert_eq!(board.machine.wants(), None::<Want>);
+    }
+}
+
+#[test]
+fn refusals_without_end_are_counted_and_seldom_said() {
+    let mut board = Board::there();
+    let mut said = Vec::new();
+    // Two reasons in turn, and one that is new every time, as a stranger's version may be.
+    for turn in 0..10_000 {
+        for reason in ["another key", "no key", &format!("version {turn}")] {
+            let reason = reason.to_owned();
+            said.extend(board.tell(Input::Refused { reason }).events());
+        }
+    }
+    let key = |times| EventKind::Refused {
+        reason: "another key".to_owned(),
+        times,
+    };
+    for times in [1, 16, 256, 4096] {
+        assert!(said.contains(&key(times)), "{times}");
+    }
+    assert_eq!(said.len(), 4 + 4 + 6 + 4);
+    // A new line is a new count.
+    let reason = "gone".to_owned();
+    board.tell(Input::Gone { reason });
+    board.open();
+    let reason = "another key".to_owned();
+    assert_eq!(board.tell(Input::Refused { reason }).events(), [key(1)]);
+}
+
+#[test]
+fn epochs_are_told_when_they_grow_and_no_more_than_were_ordered() {
+    let mut board = training(0);
+    let mut told = Vec::new();
+    for epoch in [1, 1, 2, 1, 2, 3, u16::MAX, 0, 2] {
+        let turn = board.say(DeviceToHost::Progress(Progress {
+            round: 0,
+            epoch,
+            cycles: Cycles(1),
+        }));
+        told.extend(turn.events());
+    }
+    assert_eq!(told, [1, 2].map(|done| EventKind::Epoch { done }));
+}
+
+#[test]
+fn a_report_of_what_cannot_be_is_told_and_counts() {
+    let good = report(0);
+    for (report, what) in [
+        (Report { epochs: 3, ..good }, "3 epochs trained, 2 ordered"),
+        (Report { epochs: 1, ..good }, "1 epochs trained, 2 ordered"),
+        (
+            Report {
+                samples: 99,
+                ..good
+            },
+            "99 samples trained, its shard has 100",
+        ),
+        (
+            Report {
+                loss_after_q16: u32::MAX,
+                ..good
+            },
+            "a mean loss of 65536",
+        ),
+    ] {
+        let mut board = training(0);
+        let what = what.to_owned();
+        let events = board.say(DeviceToHost::Report(report)).events();
+        assert_eq!(events.first(), Some(&EventKind::Implausible { what }));
+        assert_eq!(board.update(0).done(), UPDATE);
+    }
+}
