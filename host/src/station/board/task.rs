@@ -128,7 +128,7 @@ impl Task {
     fn act(&mut self, actions: Vec<Action>) {
         for action in actions {
             match action {
-                Action::Publish(event) => self.events.publish(event),
+                Action::Publish(event) => self.events.publish(event.printable()),
                 Action::Answer(answer) => {
                     if let Some(asker) = self.asker.take() {
                         asker.hear(answer);

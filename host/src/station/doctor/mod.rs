@@ -20,6 +20,7 @@ use crate::station::bus;
 use crate::station::event::EventKind;
 use crate::station::link::Endpoint;
 use crate::station::setup::{SetupError, shards, start_machine};
+use crate::station::text::printable;
 use gleaner_learn::data::Dataset;
 use gleaner_learn::file;
 
@@ -220,17 +221,18 @@ async fn talk(
     let mut findings = vec![
         Finding::good(entry, LINK, seen),
         Finding::good(entry, "session", format!("{}, {key}", hello.version)),
-        Finding::good(
-            entry,
-            "firmware",
-            format!("{} on {}", hello.build, hello.board),
-        ),
+        firmware_finding(entry, &hello),
         shard_finding(entry, &hello, shard),
     ];
     if care.echo_bytes > 0 {
         findings.push(echo(entry, &board, &hello, care).await);
     }
     findings
+}
+
+fn firmware_finding(entry: &Entry, hello: &Hello) -> Finding {
+    let seen = format!("{} on {}", hello.build, hello.board);
+    Finding::good(entry, "firmware", printable(&seen))
 }
 
 fn shard_finding(entry: &Entry, hello: &Hello, shard: &[u8]) -> Finding {
