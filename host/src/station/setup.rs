@@ -15,7 +15,7 @@ use crate::device::emulator::EmulatorError;
 use crate::device::emulator::machine::Machine;
 use crate::device::flash::{ShardTooLarge, check_room};
 use crate::device::shard::{ClientSamples, ShardBuildError, image};
-use crate::fleet::file::{Entry, FleetFile, LinkKind, Place};
+use crate::fleet::file::{Entry, FleetFile, LinkKind, Place, write_private};
 use crate::fleet::{self, BuildError, Deployment};
 use crate::round::FleetError;
 use crate::scenario::{Override, Scenario};
@@ -24,6 +24,9 @@ use crate::station::link::faults::{FaultCounters, Faults};
 use gleaner_learn::data::Dataset;
 use gleaner_learn::file::{self, FileError};
 use gleaner_learn::partition::Partition;
+
+/// The folder in a run's directory with the shards of its emulated boards.
+pub const SHARDS: &str = "shards";
 
 /// Why a fleet cannot run.
 #[derive(Debug, thiserror::Error)]
@@ -152,7 +155,7 @@ pub fn start_machine(
     })?;
     std::fs::create_dir_all(folder).map_err(file::at(folder))?;
     let path = folder.join(format!("client-{}.bin", entry.id));
-    std::fs::write(&path, shard).map_err(file::at(&path))?;
+    write_private(&path, shard).map_err(file::at(&path))?;
     let machine = Machine::start(board, &path);
     machine.map(Some).map_err(|source| SetupError::Emulator {
         name: entry.name.clone(),
@@ -182,7 +185,7 @@ pub fn assemble(
         let place = match entry.link {
             LinkKind::Simulated => continue,
             LinkKind::Emulated => {
-                let Some(machine) = start_machine(entry, shard, &folder.join("shards"))? else {
+                let Some(machine) = start_machine(entry, shard, &folder.join(SHARDS))? else {
                     continue;
                 };
                 let address = machine.link().to_string();
