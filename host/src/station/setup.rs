@@ -1,6 +1,6 @@
 //! From a scenario and a fleet to a deployment the round engine can run in.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -153,14 +153,20 @@ pub fn start_machine(
         name: entry.name.clone(),
         source,
     })?;
-    std::fs::create_dir_all(folder).map_err(file::at(folder))?;
-    let path = folder.join(format!("client-{}.bin", entry.id));
-    write_private(&path, shard).map_err(file::at(&path))?;
+    let path = write_shard(entry, shard, folder)?;
     let machine = Machine::start(board, &path);
     machine.map(Some).map_err(|source| SetupError::Emulator {
         name: entry.name.clone(),
         source,
     })
+}
+
+/// Writes a shard, which may hold a key, where its emulator finds it.
+fn write_shard(entry: &Entry, shard: &[u8], folder: &Path) -> Result<PathBuf, FileError> {
+    std::fs::create_dir_all(folder).map_err(file::at(folder))?;
+    let path = folder.join(format!("client-{}.bin", entry.id));
+    write_private(&path, shard).map_err(file::at(&path))?;
+    Ok(path)
 }
 
 /// Brings a fleet to life: deals the data, starts the emulators, opens the lines.
@@ -248,6 +254,19 @@ fn shard_crc(shard: &[u8]) -> Option<u32> {
 mod tests {
     use super::*;
     use crate::device::Board;
+
+    #[cfg(unix)]
+    #[test]
+    fn the_shard_of_an_emulated_board_is_readable_by_its_owner_only() {
+        use std::os::unix::fs::PermissionsExt;
+
+        let folder = tempfile::tempdir().unwrap();
+        let entry = Entry::new("m4".to_owned(), 3, LinkKind::Emulated, Some(Board::M4));
+        let path = write_shard(&entry, b"key", &folder.path().join(SHARDS)).unwrap();
+        assert!(path.ends_with("shards/client-3.bin"));
+        let mode = std::fs::metadata(&path).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+    }
 
     #[test]
     fn an_emulated_board_is_not_started_with_more_samples_than_it_takes() {

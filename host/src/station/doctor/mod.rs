@@ -297,7 +297,35 @@ async fn echo(entry: &Entry, board: &Handle, hello: &Hello, care: Care) -> Findi
 
 #[cfg(test)]
 mod tests {
+    use gleaner_shared::wire::message::{DeviceId, ModelShape, Version};
+
     use super::*;
+
+    #[test]
+    fn a_board_does_not_command_the_terminal_of_whoever_examines_it() {
+        let hello = Hello {
+            version: Version::OURS,
+            device: DeviceId([1; 12]),
+            host_nonce: [1; 16],
+            device_nonce: [2; 16],
+            secure: false,
+            build: "v1\x1b]0;owned\x07".parse().unwrap(),
+            board: "pico\rok\u{202e}".parse().unwrap(),
+            shape: ModelShape {
+                inputs: 784,
+                hidden: 50,
+                outputs: 10,
+            },
+            largest_transfer: 80_000,
+            shard: ShardStatus::Absent,
+            ledger: None,
+            last_round: None,
+        };
+        let entry = Entry::new("a".to_owned(), 0, LinkKind::Serial, None);
+        let shown = Diagnosis(vec![firmware_finding(&entry, &hello)]).to_string();
+        let seen = "v1\\u{1b}]0;owned\\u{7} on pico\\u{d}ok\\u{202e}\n";
+        assert!(shown.ends_with(seen), "{shown:?}");
+    }
 
     #[test]
     fn pieces_of_an_echo_differ() {

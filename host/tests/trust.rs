@@ -1,5 +1,4 @@
-//! What the commands write that holds keys, what they say of boards without one, and what they leave
-//! behind when a fleet cannot be set up.
+//! What a base station keeps to itself, whom it warns of, and what it does not believe.
 
 use std::fs;
 use std::path::Path;
@@ -92,4 +91,27 @@ fn a_fleet_that_cannot_be_set_up_leaves_no_started_run_behind() {
     assert!(!folder.path().join("lab").exists(), "{}", said(&output));
     let output = gleaner(folder.path(), &[&run[..], &SMALL].concat());
     assert!(output.status.success(), "{}", said(&output));
+}
+
+#[test]
+fn a_log_that_tells_of_a_round_nobody_asked_for_is_refused_with_its_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let alone = "[[client]]\nname = \"here\"\nid = 0\nlink = \"simulated\"\n";
+    fs::write(folder.path().join("fleet.toml"), alone).unwrap();
+    let run = ["run", "--quiet", "--rounds", "1", "--out", "lab"];
+    let output = gleaner(folder.path(), &[&run[..], &SMALL].concat());
+    assert!(output.status.success(), "{}", said(&output));
+    let log = folder.path().join("lab/events.jsonl");
+    let mut text = fs::read_to_string(&log).unwrap();
+    let verify = || gleaner(folder.path(), &["verify", "lab"]);
+    assert!(verify().status.success());
+    let lines = text.lines().count();
+    text +=
+        "{\"t_s\":1.0,\"client\":0,\"round\":4000000000,\"event\":\"absent\",\"reason\":\"\"}\n";
+    fs::write(&log, text).unwrap();
+    let output = verify();
+    let said = said(&output);
+    assert!(!output.status.success());
+    let words = format!("line {}: round 4000000000", lines + 1);
+    assert!(said.contains(&words), "{said}");
 }
