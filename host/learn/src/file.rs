@@ -32,12 +32,7 @@ pub fn at<P: AsRef<Path>>(path: P) -> impl Fn(io::Error) -> FileError {
 pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
     let write = || {
         let temporary = path.with_extension("tmp");
-        match fs::remove_file(&temporary) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-            _ => {}
-        }
-        let mut options = OpenOptions::new();
-        let mut file = options.write(true).create_new(true).open(&temporary)?;
+        let mut file = create_anew(&temporary)?;
         file.write_all(bytes)?;
         file.sync_all()?;
         drop(file);
@@ -45,6 +40,33 @@ pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
     };
     write().map_err(at(path))?;
     sync_parent(path)
+}
+
+/// Creates a file in the place of whatever has that name: a link there is removed, not followed.
+///
+/// # Errors
+/// Whatever the system refuses.
+pub fn create_anew(path: &Path) -> io::Result<File> {
+    create_with(&mut OpenOptions::new(), path)
+}
+
+/// Creates a file like [`create_anew`] that only its owner may read; elsewhere than on Unix the
+/// folder decides.
+///
+/// # Errors
+/// Whatever the system refuses.
+pub fn create_private(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    create_with(&mut options, path)
+}
+
+fn create_with(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => options.write(true).create_new(true).open(path),
+    }
 }
 
 /// Makes a rename survive a power cut; elsewhere than on Unix directories cannot be opened.
@@ -82,6 +104,25 @@ mod tests {
         std::os::unix::fs::symlink(&other, folder.path().join("model.tmp")).unwrap();
         write_atomically(&path, b"new").unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"new");
+        assert_eq!(fs::read(&other).unwrap(), b"mine");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_private_file_is_its_owners_alone_even_where_an_open_one_or_a_link_was() {
+        use std::os::unix::fs::PermissionsExt;
+
+        let folder = tempfile::tempdir().unwrap();
+        let (path, other) = (folder.path().join("shard"), folder.path().join("other"));
+        fs::write(&other, "mine").unwrap();
+        std::os::unix::fs::symlink(&other, &path).unwrap();
+        for content in [b"one", b"two"] {
+            create_private(&path).unwrap().write_all(content).unwrap();
+            assert_eq!(fs::read(&path).unwrap(), content);
+            let mode = fs::symlink_metadata(&path).unwrap().permissions().mode();
+            assert_eq!(mode & 0o777, 0o600);
+            fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
+        }
         assert_eq!(fs::read(&other).unwrap(), b"mine");
     }
 }

@@ -11,7 +11,7 @@ use super::run::{RoundArgs, on_fleet};
 use gleaner_host::device::board::{self, Board};
 use gleaner_host::device::emulator::prepare::prepare;
 use gleaner_host::fleet;
-use gleaner_host::fleet::file::{Entry, FleetFile, LinkKind};
+use gleaner_host::fleet::file::{Entry, FleetFile, LinkKind, write_private};
 use gleaner_host::station::setup::{shards, start_machine};
 use gleaner_host::station::stop::Stop;
 
@@ -111,7 +111,7 @@ fn serve(args: &Args, mut fleet: FleetFile) -> anyhow::Result<ExitCode> {
         println!("{:<12} tcp {}", entry.name, machine.link());
         machines.push(machine);
     }
-    std::fs::write(&file, fleet.to_toml())
+    write_private(&file, fleet.to_toml())
         .with_context(|| format!("cannot write {}", file.display()))?;
     println!(
         "\n{} is written; now type, with the same --preset, --seed and --set:\n  gleaner run --fleet {}\n\

@@ -150,6 +150,10 @@ fn carry_out(
     line: LineArgs,
     output: OutputArgs,
 ) -> anyhow::Result<ExitCode> {
+    // Said even with --quiet: it is about who may take part.
+    if let Some(notice) = fleet.open_lines() {
+        eprintln!("warning: {notice}");
+    }
     let data = fleet::load_data(scenario)?;
     let options = line.options(output.threads);
     let screen = !output.quiet && !output.json && !line.plain && std::io::stdout().is_terminal();

@@ -11,6 +11,7 @@ use gleaner_host::device::board::{self, Board};
 use gleaner_host::device::flash::{shard_part, uf2};
 use gleaner_host::device::row::Uf2Drive;
 use gleaner_host::fleet;
+use gleaner_host::fleet::file::{SecretKey, write_private};
 use gleaner_host::station::setup::shards;
 
 /// Whose samples, for which board, into which file.
@@ -53,7 +54,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         Format::Bin => part.bytes.clone(),
         Format::Uf2 { family } => uf2::file(family, &[(part.address, &part.bytes)]),
     };
-    std::fs::write(&args.out, file)
+    write_private(&args.out, file)
         .with_context(|| format!("cannot write {}", args.out.display()))?;
     println!(
         "{}: client {}'s {part} of {}",
@@ -95,6 +96,9 @@ fn read_key(path: &std::path::Path) -> anyhow::Result<[u8; 32]> {
         let pair = std::str::from_utf8(pair).with_context(wrong)?;
         *byte = u8::from_str_radix(pair, 16).with_context(wrong)?;
     }
+    if let Err(reason) = SecretKey(key).check() {
+        bail!("{}: {reason}", path.display());
+    }
     Ok(key)
 }
 
@@ -113,5 +117,8 @@ mod tests {
             let error = read_key(&path).unwrap_err();
             assert!(error.to_string().contains("64 hexadecimal digits"));
         }
+        std::fs::write(&path, "0".repeat(64)).unwrap();
+        let error = read_key(&path).unwrap_err().to_string();
+        assert!(error.contains("all zeros"), "{error}");
     }
 }

@@ -1,7 +1,8 @@
 //! The channel of a run in its directory: a trace is copied there before the first round, and
 //! resuming and verifying take the copy, whatever became of the original.
 
-use std::fs::{self, File};
+use std::fs;
+use std::io::Write;
 
 use super::directory::RunDirectory;
 use super::error::RunError;
@@ -57,8 +58,9 @@ pub fn is_unchanged(scenario: &Scenario, directory: &RunDirectory) -> Result<boo
 pub(super) fn stage(trace: &[u8], directory: &RunDirectory) -> Result<(), RunError> {
     let file = directory.file(RunDirectory::STAGED_CHANNEL);
     let write = || {
-        fs::write(&file, trace)?;
-        File::open(&file)?.sync_all()
+        let mut staged = file::create_anew(&file)?;
+        staged.write_all(trace)?;
+        staged.sync_all()
     };
     Ok(write().map_err(file::at(&file))?)
 }
@@ -92,4 +94,23 @@ fn kept_trace(scenario: &Scenario, directory: &RunDirectory) -> Result<Option<Ve
     }
     let trace = fs::read(&copy).map_err(file::at(&copy))?;
     Ok(Some(trace))
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_link_in_the_place_of_a_staged_trace_is_not_followed() {
+        let folder = tempfile::tempdir().unwrap();
+        let other = folder.path().join("other");
+        fs::write(&other, "mine").unwrap();
+        let directory = RunDirectory::new(folder.path().join("run"));
+        fs::create_dir(directory.path()).unwrap();
+        let staged = directory.file(RunDirectory::STAGED_CHANNEL);
+        std::os::unix::fs::symlink(&other, &staged).unwrap();
+        stage(b"gains", &directory).unwrap();
+        assert_eq!(fs::read(&staged).unwrap(), b"gains");
+        assert_eq!(fs::read(&other).unwrap(), b"mine");
+    }
 }

@@ -4,6 +4,8 @@ use gleaner_shared::energy::Snapshot;
 use gleaner_shared::wire::message::Report;
 use serde::{Deserialize, Serialize};
 
+use super::text::printable;
+
 /// Something that happened to one client.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Event {
@@ -14,6 +16,26 @@ pub struct Event {
     /// What happened.
     #[serde(flatten)]
     pub what: EventKind,
+}
+
+impl Event {
+    /// Makes what a board says of itself fit to be shown.
+    #[must_use]
+    pub fn printable(mut self) -> Self {
+        match &mut self.what {
+            EventKind::Connected { board, build, .. } => {
+                *board = printable(board);
+                *build = printable(build);
+            }
+            EventKind::Gone { reason }
+            | EventKind::Refused { reason, .. }
+            | EventKind::Lost { reason }
+            | EventKind::Missing { reason }
+            | EventKind::Absent { reason } => *reason = printable(reason),
+            _ => {}
+        }
+        self
+    }
 }
 
 /// What happened.
@@ -307,6 +329,25 @@ impl EventKind {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_a_board_calls_itself_reaches_log_and_view_without_commands_to_a_terminal() {
+        let event = Event {
+            client: 0,
+            round: None,
+            what: EventKind::Connected {
+                board: "pico\x1b]0;owned\x07".to_owned(),
+                build: "v1\r\u{202e}".to_owned(),
+                samples: Some(1),
+                shard_crc: None,
+            },
+        };
+        let event = event.printable();
+        let words = event.what.words();
+        assert_eq!(words, "connected: pico\\u{1b}]0;owned\\u{7}, 1 samples");
+        let line = serde_json::to_value(&event).unwrap();
+        assert_eq!(line["build"], "v1\\u{d}\\u{202e}");
+    }
 
     #[test]
     fn every_event_stands_in_the_manual() {

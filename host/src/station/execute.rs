@@ -9,7 +9,7 @@ use super::bus::{self, EventReceiver};
 use super::event::Event;
 use super::log::{self, EVENTS, EventLog, EventLogError};
 use super::replay::{Record, ReplayFleet};
-use super::setup::{self, Options, SetupError};
+use super::setup::{self, Options, SHARDS, SetupError};
 use super::stop::Stop;
 use crate::fleet::file::{FleetFile, FleetFileError, find_in, write_private};
 use crate::fleet::{self, BuildError};
@@ -87,7 +87,8 @@ impl<'a> Audience<'a> {
     }
 }
 
-/// Runs a scenario on a fleet, from its first round or from the last checkpoint.
+/// Runs a scenario on a fleet, from its first round or from the last checkpoint. A new run whose
+/// fleet cannot be set up leaves nothing behind, so that it can be tried again.
 ///
 /// # Errors
 /// What stops a whole run; boards that fail do not.
@@ -100,6 +101,7 @@ pub fn run(
     audience: Audience<'_>,
 ) -> Result<Finished, StationError> {
     let resumed = directory.is_started();
+    let existed = directory.path().exists();
     let after_round = if resumed {
         let (checkpoint, _) = Checkpoint::read(directory);
         checkpoint.map_or(0, |checkpoint| checkpoint.state.round())
@@ -110,7 +112,7 @@ pub fn run(
     // A crash may have come between the scenario and the list of the fleet.
     let path = find_in(directory.path());
     if !path.is_file() {
-        write_private(&path, &fleet.to_toml()).map_err(file::at(&path))?;
+        write_private(&path, fleet.to_toml()).map_err(file::at(&path))?;
     }
     let log = EventLog::open(&directory.file(EVENTS), after_round)?;
     let (events, heard) = bus::open();
@@ -121,7 +123,18 @@ pub fn run(
     } = audience;
     let pump = Pump::start(log, heard, listener);
     let bus = (events, stop);
-    let mut assembly = setup::assemble(scenario, fleet, data, options, directory.path(), bus)?;
+    let assembled = setup::assemble(scenario, fleet, data, options, directory.path(), bus);
+    let mut assembly = match assembled {
+        Ok(assembly) => assembly,
+        Err(error) => {
+            // Closes the log.
+            drop(pump);
+            if !resumed {
+                abandon(directory, existed);
+            }
+            return Err(error.into());
+        }
+    };
     let begin = if resumed { run::resume } else { run::start };
     let deployment = &mut assembly.deployment;
     let outcome = begin(scenario, deployment, directory, options.threads, observer);
@@ -130,6 +143,21 @@ pub fn run(
     drop(pump);
     let outcome = outcome?;
     Ok(Finished { outcome, faults })
+}
+
+/// Removes what a run has written before its first round; the directory, too, if it was new. What
+/// cannot be removed stays: the error that led here is the one to tell.
+fn abandon(directory: &RunDirectory, existed: bool) {
+    let _ = fs::remove_dir_all(directory.file(SHARDS));
+    let fleet = find_in(directory.path());
+    let files = [RunDirectory::CHANNEL, EVENTS, RunDirectory::SCENARIO];
+    let files = files.map(|name| directory.file(name));
+    for file in std::iter::once(fleet).chain(files) {
+        let _ = fs::remove_file(file);
+    }
+    if !existed {
+        let _ = fs::remove_dir(directory.path());
+    }
 }
 
 /// Writes the log and tells the listener, in a thread of its own. Dropping it waits until the last
@@ -194,7 +222,8 @@ pub fn verify_before(
     if !directory.is_complete() {
         return Err(StationError::Incomplete { path });
     }
-    let record = Record::of(&log::read(&directory.file(EVENTS))?);
+    let rounds = u32::try_from(scenario.run.rounds).unwrap_or(u32::MAX);
+    let record = Record::of(&log::read_rounds(&directory.file(EVENTS), rounds)?);
     let orders = record.orders();
     let path = directory.file(RunDirectory::MODEL);
     let recorded = fs::read(&path).map_err(file::at(&path))?;

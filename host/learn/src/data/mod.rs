@@ -9,6 +9,7 @@
 
 use std::path::Path;
 
+mod bounded;
 pub mod cache;
 pub mod catalogue;
 mod cifar;

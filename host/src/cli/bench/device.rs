@@ -22,6 +22,7 @@ use gleaner_host::device::image::Program;
 use gleaner_host::device::shard::{ClientSamples, image};
 use gleaner_host::round::settings::cost_model;
 use gleaner_host::scenario::{Scenario, resolve};
+use gleaner_host::station::text::printable;
 use gleaner_learn::data::embedded::mnist_subset;
 
 /// Bits a byte takes on a UART, and its speed.
@@ -167,8 +168,8 @@ fn figures(
     let floor_s = model_bytes as f64 * UART.0 / UART.1;
     let (stack_bytes, stack_used_bytes) = result.stack_bytes;
     Figures {
-        board: result.hello.board.to_string(),
-        build: result.hello.build.to_string(),
+        board: printable(&result.hello.board),
+        build: printable(&result.hello.build),
         samples: report.samples,
         epochs: report.epochs,
         unit: emulator.unit(),

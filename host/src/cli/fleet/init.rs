@@ -37,7 +37,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     if found_nothing {
         println!("nothing is plugged in: this fleet emulates its boards");
     }
-    write_private(&args.out, &format!("{head}{}", fleet.to_toml()))
+    write_private(&args.out, format!("{head}{}", fleet.to_toml()))
         .with_context(|| format!("cannot write {file}"))?;
     for entry in &fleet.clients {
         let place = match entry.place() {

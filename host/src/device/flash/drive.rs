@@ -1,8 +1,10 @@
 //! The drive that a board in boot mode shows: found by its `INFO_UF2.TXT`, fed one UF2 file.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+
+use gleaner_learn::file::create_private;
 
 use super::target::Part;
 use super::uf2;
@@ -133,7 +135,7 @@ impl BootDrive {
             .map(|part| (part.address, &*part.bytes))
             .collect();
         let file = uf2::file(self.kind.family, &stretches);
-        let copied = File::create(&path).and_then(|mut out| {
+        let copied = create_private(&path).and_then(|mut out| {
             out.write_all(&file)?;
             let synced = out.sync_all();
             // The board restarts with the last block, and takes its drive away.
@@ -230,6 +232,21 @@ mod tests {
         let file = fs::read(pico.0.join(FILE)).unwrap();
         let stretches = [(0x1000_0000, &[1; 300][..]), (0x1006_0000, &[2; 10])];
         assert_eq!(file, uf2::file(0xE48B_FF56, &stretches));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_file_with_a_key_is_its_owners_alone_and_follows_no_link() {
+        use std::os::unix::fs::{PermissionsExt, symlink};
+
+        let pico = Folder::new("secret", Some(PICO));
+        let (path, other) = (pico.0.join(FILE), pico.0.join("other"));
+        fs::write(&other, "mine").unwrap();
+        symlink(&other, &path).unwrap();
+        BootDrive::open(&pico.0, kind()).unwrap().copy(&[]).unwrap();
+        let mode = fs::symlink_metadata(&path).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+        assert_eq!(fs::read(&other).unwrap(), b"mine");
     }
 
     #[test]

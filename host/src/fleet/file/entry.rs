@@ -45,6 +45,22 @@ impl LinkKind {
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct SecretKey(pub [u8; 32]);
 
+impl SecretKey {
+    /// Makes sure that boards take it for a key.
+    ///
+    /// # Errors
+    /// Says why they do not.
+    pub fn check(&self) -> Result<(), &'static str> {
+        if self.0 != [0; 32] {
+            return Ok(());
+        }
+        Err(
+            "a key of all zeros means \"no key\" to a board; use 64 random hexadecimal digits \
+             (`openssl rand -hex 32` makes some), or leave the key out",
+        )
+    }
+}
+
 impl fmt::Debug for SecretKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("SecretKey(..)")
@@ -163,6 +179,12 @@ impl Entry {
         self.key.map_or(Key::PUBLIC, |key| Key::new(key.0))
     }
 
+    /// Says whether it is on a line that anybody may speak on: a board without a key.
+    #[must_use]
+    pub fn is_open(&self) -> bool {
+        self.link != LinkKind::Simulated && self.key.is_none()
+    }
+
     /// Returns its board, where there is an emulator for it.
     #[must_use]
     pub fn emulated(&self) -> Option<Board> {
@@ -229,6 +251,9 @@ impl Entry {
         }
         if self.link != LinkKind::Tcp && self.address.is_some() {
             return Err("address belongs to link = \"tcp\"".to_owned());
+        }
+        if let Some(Err(reason)) = self.key.map(|key| key.check()) {
+            return Err(format!("key: {reason}"));
         }
         self.check_profile()?;
         if self.baud == 0 {

@@ -98,6 +98,23 @@ impl FleetFile {
         toml::to_string_pretty(self).unwrap_or_default()
     }
 
+    /// Says how many boards anybody on their line may stand in for, and what helps; `None` if every
+    /// board has a key.
+    #[must_use]
+    pub fn open_lines(&self) -> Option<String> {
+        let open = self.clients.iter().filter(|entry| entry.is_open()).count();
+        let boards = match open {
+            0 => return None,
+            1 => "1 board has",
+            _ => &format!("{open} boards have"),
+        };
+        Some(format!(
+            "{boards} no key: whoever reaches the line may stand in for a board or for this base \
+             station; `gleaner fleet init` lists boards with keys, `key` in fleet.toml adds one, \
+             and `gleaner flash` writes it (docs/hil.md)"
+        ))
+    }
+
     /// Returns the entry of that name.
     ///
     /// # Errors
@@ -167,6 +184,20 @@ mod tests {
         assert!(!format!("{fleet:?}").contains("0909"));
     }
 
+    #[test]
+    fn boards_without_a_key_are_counted_and_simulated_clients_are_not() {
+        let mut fleet = FleetFile::parse(MIXED, "fleet.toml").unwrap();
+        let said = fleet.open_lines().unwrap();
+        assert!(said.starts_with("1 board has no key"), "{said}");
+        assert!(said.contains("docs/hil.md"), "{said}");
+        let key = fleet.clients[1].key.take();
+        let said = fleet.open_lines().unwrap();
+        assert!(said.starts_with("2 boards have no key"), "{said}");
+        fleet.clients[1].key = key;
+        fleet.clients[2].key = key;
+        assert_eq!(fleet.open_lines(), None);
+    }
+
     fn complaint(text: &str) -> String {
         FleetFile::parse(text, "fleet.toml")
             .unwrap_err()
@@ -196,6 +227,13 @@ mod tests {
             (
                 entry("link = \"simulated\"\nkey = \"12\""),
                 "64 hexadecimal digits",
+            ),
+            (
+                entry(&format!(
+                    "link = \"simulated\"\nkey = \"{}\"",
+                    "0".repeat(64)
+                )),
+                "client \"a\": key: a key of all zeros means \"no key\"",
             ),
             (entry("link = \"simulated\"\nstored_j = -1.0"), "stored_j"),
             (

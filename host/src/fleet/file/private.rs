@@ -1,21 +1,23 @@
-//! Writing the list of a fleet, which holds keys.
+//! Writing files that hold keys: the list of a fleet, and shards.
 
 use std::io::{self, Write};
 use std::path::Path;
 
 use tempfile::NamedTempFile;
 
-/// Writes a file only its owner may read; whoever reads it sees all of it.
+/// Writes a file only its owner may read; whoever reads it sees all of it. A link of that name is
+/// replaced, not followed.
 ///
 /// # Errors
 /// Whatever the system refuses.
-pub fn write_private(path: &Path, text: &str) -> io::Result<()> {
+pub fn write_private(path: &Path, content: impl AsRef<[u8]>) -> io::Result<()> {
     let folder = path
         .parent()
         .filter(|parent| !parent.as_os_str().is_empty());
     // Such a file is its owner's alone from the start.
     let mut file = NamedTempFile::new_in(folder.unwrap_or(Path::new(".")))?;
-    file.write_all(text.as_bytes())?;
+    file.write_all(content.as_ref())?;
+    file.as_file().sync_all()?;
     file.persist(path)?;
     Ok(())
 }
@@ -23,7 +25,7 @@ pub fn write_private(path: &Path, text: &str) -> io::Result<()> {
 #[cfg(all(test, unix))]
 mod tests {
     use std::fs;
-    use std::os::unix::fs::PermissionsExt;
+    use std::os::unix::fs::{PermissionsExt, symlink};
 
     use super::*;
 
@@ -35,5 +37,16 @@ mod tests {
         assert_eq!(fs::read_to_string(&path).unwrap(), "key");
         let mode = fs::metadata(&path).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
+    }
+
+    #[test]
+    fn a_link_in_the_place_of_the_file_is_replaced() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, other) = (folder.path().join("shard.bin"), folder.path().join("other"));
+        fs::write(&other, "mine").unwrap();
+        symlink(&other, &path).unwrap();
+        write_private(&path, b"key").unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"key");
+        assert_eq!(fs::read(&other).unwrap(), b"mine");
     }
 }

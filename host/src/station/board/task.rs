@@ -135,7 +135,7 @@ impl Task {
     fn act(&mut self, actions: Vec<Action>) {
         for action in actions {
             match action {
-                Action::Publish(event) => self.events.publish(event),
+                Action::Publish(event) => self.events.publish(event.printable()),
                 Action::Answer(answer) => {
                     if let Some(asker) = self.asker.take() {
                         asker.hear(answer);
@@ -214,5 +214,58 @@ impl Asker {
             // The machine answers what it was asked.
             _ => {}
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use gleaner_shared::energy::CostModel;
+    use gleaner_shared::units::PicoJoules;
+    use gleaner_shared::wire::Key;
+    use gleaner_shared::wire::link::Timing;
+
+    use super::*;
+    use crate::fleet::file::Place;
+    use crate::station::bus;
+    use crate::station::event::{Event, EventKind};
+
+    #[tokio::test]
+    async fn nothing_a_board_says_leaves_its_task_as_a_command_to_a_terminal() {
+        let identity = Identity {
+            client: 0,
+            endpoint: Endpoint::new(Place::Tcp("board:1".to_owned())),
+            key: Key::PUBLIC,
+            timing: Timing::for_bit_rate(921_600),
+            seed: 1,
+            storage: PicoJoules(1_000),
+            income: PicoJoules(0),
+            cost: CostModel::paper(1e-26, 5e8),
+            shard_crc: None,
+        };
+        let standing = Standing::new(PicoJoules(500), PicoJoules(1_000));
+        let (events, mut heard) = bus::open();
+        let mut task = Task {
+            machine: Machine::new(Profile::from(&identity), standing),
+            line: Line {
+                peer: Peer::try_new(identity.key, identity.timing).unwrap(),
+                endpoint: identity.endpoint,
+                openings: 0,
+            },
+            events,
+            epoch: Instant::now(),
+            asker: None,
+        };
+        let connected = |board: &str| Event {
+            client: 0,
+            round: None,
+            what: EventKind::Connected {
+                board: board.to_owned(),
+                build: "v1".to_owned(),
+                samples: None,
+                shard_crc: None,
+            },
+        };
+        task.act(vec![Action::Publish(connected("pico\x1b[2J"))]);
+        assert_eq!(heard.try_next(), Some(connected("pico\\u{1b}[2J")));
     }
 }

@@ -21,6 +21,7 @@ use crate::station::bus;
 use crate::station::event::EventKind;
 use crate::station::link::Endpoint;
 use crate::station::setup::{SetupError, shards, start_machine};
+use crate::station::text::printable;
 use gleaner_learn::data::Dataset;
 use gleaner_learn::file;
 
@@ -221,17 +222,18 @@ async fn talk(
     let mut findings = vec![
         Finding::good(entry, LINK, seen),
         Finding::good(entry, "session", format!("{}, {key}", hello.version)),
-        Finding::good(
-            entry,
-            "firmware",
-            format!("{} on {}", hello.build, hello.board),
-        ),
+        firmware_finding(entry, &hello),
         shard_finding(entry, &hello, shard),
     ];
     if care.echo_bytes > 0 {
         findings.push(echo(entry, &board, &hello, care).await);
     }
     findings
+}
+
+fn firmware_finding(entry: &Entry, hello: &Hello) -> Finding {
+    let seen = format!("{} on {}", hello.build, hello.board);
+    Finding::good(entry, "firmware", printable(&seen))
 }
 
 fn shard_finding(entry: &Entry, hello: &Hello, shard: &[u8]) -> Finding {
@@ -313,6 +315,8 @@ async fn echo(entry: &Entry, board: &Handle, hello: &Hello, care: Care) -> Findi
 
 #[cfg(test)]
 mod tests {
+    use gleaner_shared::wire::message::{DeviceId, ModelShape, Version};
+
     use super::*;
 
     #[test]
@@ -322,6 +326,32 @@ mod tests {
         assert!(refused.contains("79640"), "{refused}");
         assert_eq!(piece(79_640), Ok(79_640));
         assert_eq!(piece(u32::MAX), Ok(gleaner_shared::wire::MAX_TRANSFER));
+    }
+
+    #[test]
+    fn a_board_does_not_command_the_terminal_of_whoever_examines_it() {
+        let hello = Hello {
+            version: Version::OURS,
+            device: DeviceId([1; 12]),
+            host_nonce: [1; 16],
+            device_nonce: [2; 16],
+            secure: false,
+            build: "v1\x1b]0;owned\x07".parse().unwrap(),
+            board: "pico\rok\u{202e}".parse().unwrap(),
+            shape: ModelShape {
+                inputs: 784,
+                hidden: 50,
+                outputs: 10,
+            },
+            largest_transfer: 80_000,
+            shard: ShardStatus::Absent,
+            ledger: None,
+            last_round: None,
+        };
+        let entry = Entry::new("a".to_owned(), 0, LinkKind::Serial, None);
+        let shown = Diagnosis(vec![firmware_finding(&entry, &hello)]).to_string();
+        let seen = "v1\\u{1b}]0;owned\\u{7} on pico\\u{d}ok\\u{202e}\n";
+        assert!(shown.ends_with(seen), "{shown:?}");
     }
 
     #[test]
