@@ -18,6 +18,8 @@ pub struct Board {
     pub title: &'static str,
     /// The binary that an emulator trains small networks with.
     pub selftest: Option<&'static str>,
+    /// Whether a test reads its log out of an emulator.
+    pub log_is_read: bool,
 }
 
 /// Every board; adding one here puts it into CI.
@@ -27,18 +29,21 @@ pub const BOARDS: [Board; 3] = [
         triple: "thumbv6m-none-eabi",
         title: "Raspberry Pi Pico (RP2040)",
         selftest: Some("selftest-rp2040"),
+        log_is_read: true,
     },
     Board {
         name: "stm32",
         triple: "thumbv7em-none-eabihf",
         title: "Nucleo-L4R5ZI (STM32)",
         selftest: None,
+        log_is_read: false,
     },
     Board {
         name: "emulated",
         triple: "thumbv7em-none-eabihf",
         title: "QEMU mps2-an386 (Cortex-M4)",
         selftest: Some("selftest-emulated"),
+        log_is_read: false,
     },
 ];
 
@@ -62,8 +67,10 @@ impl Board {
         process::run(&mut cargo)
     }
 
+    /// Builds the image with its log where a test reads it, and checks that it compiles elsewhere.
     fn build_with_log(&self, toolchain: &DeviceToolchain) -> Result<()> {
-        let mut cargo = toolchain.cargo("build", self.triple);
+        let subcommand = if self.log_is_read { "build" } else { "check" };
+        let mut cargo = toolchain.cargo(subcommand, self.triple);
         self.choose(&mut cargo, "firmware-logs", ",defmt");
         process::run(&mut cargo)
     }
@@ -81,7 +88,7 @@ pub fn build_all(toolchain: &DeviceToolchain) -> Result<()> {
     BOARDS.iter().try_for_each(|board| board.build(toolchain))
 }
 
-/// Builds every board's image with its log; a test reads the Pico's out of the emulator.
+/// Compiles every board's image with its log.
 pub fn build_all_with_logs(toolchain: &DeviceToolchain) -> Result<()> {
     BOARDS
         .iter()
