@@ -4,6 +4,12 @@
 //! Under `CI=true` a missing emulator or image is a failure; elsewhere the test says what to
 //! install and passes.
 
+use std::io::Read;
+use std::net::TcpStream;
+use std::time::Duration;
+
+use gleaner_host::device::Board;
+use gleaner_host::device::emulator::qemu::Qemu;
 use gleaner_host::device::image::Program;
 use gleaner_shared::mlp::selftest::small_nets;
 use gleaner_shared::units::Micros;
@@ -11,7 +17,7 @@ use gleaner_shared::wire::link::Event;
 use gleaner_shared::wire::message::{
     DeviceToHost, HostToDevice, Offer, Payload, Report, ShardStatus,
 };
-use gleaner_tests::emulated::{on_m4, on_rp2040, on_rp2040_socket, on_rp2040_usb};
+use gleaner_tests::emulated::{available, on_m4, on_rp2040, on_rp2040_socket, on_rp2040_usb};
 use gleaner_tests::reference::{coded, exact, initial, trained};
 use gleaner_tests::rehearsal::{self, Moment, reset_at};
 use gleaner_tests::shard::Digits;
@@ -197,6 +203,31 @@ fn a_cortex_m4_is_back_in_step_after_a_reset_at_work() {
         };
         reset_at(&mut Station::new(wire), moment);
     }
+}
+
+/// A board announces itself when it starts, and the watchdog of one whose timer does not wake it
+/// would start it again every two seconds.
+#[test]
+fn a_cortex_m4_that_nobody_talks_to_is_not_reset() {
+    let Some(image) = available(Board::M4.ensure(Program::Client)) else {
+        return;
+    };
+    let Some(board) = available(Qemu::start(Board::M4, &image, None)) else {
+        return;
+    };
+    let mut line = TcpStream::connect(board.link()).unwrap();
+    line.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
+    let mut heard = Vec::new();
+    let mut bytes = [0; 256];
+    let mut announced = 0;
+    while announced < 2
+        && let Ok(count @ 1..) = line.read(&mut bytes)
+    {
+        heard.extend_from_slice(&bytes[..count]);
+        let frames = heard.split(|&byte| byte == 0);
+        announced = frames.filter(|frame| !frame.is_empty()).count();
+    }
+    assert!(announced < 2, "it started again");
 }
 
 #[test]

@@ -118,6 +118,11 @@ fn explain(root: &Value, path: &FieldPath, words: &str) -> String {
     if let Some((_, expected)) = words.rsplit_once(", expected ") {
         return format!("{whole} = {}: expected {}", brief(found), plain(expected));
     }
+    // All that is said of a number that does not fit where a library switches on serde_json's
+    // arbitrary precision, as those for probes do.
+    if words.starts_with("invalid number") {
+        return format!("{whole} = {}: expected {}", brief(found), plain("u32"));
+    }
     // The words of a type of ours: of an object they begin with the field at fault.
     match found.is_object() {
         true if whole.is_empty() => words.to_owned(),

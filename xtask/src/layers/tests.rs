@@ -23,8 +23,8 @@ fn an_upward_import_is_refused_with_its_file_line_and_rule() {
 #[test]
 fn an_import_of_the_same_module_or_one_below_is_not_refused() {
     let text = "use crate::{device::Id, scenario};\nuse super::greedy;\n\
-                // crate::round is for others.\nconst WHO: &str = \"crate::study\";";
-    assert_eq!(refused(&[("host/src/policy/mod.rs", text)]), NOTHING);
+                // crate::fleet is for others.\nconst WHO: &str = \"crate::study\";";
+    assert_eq!(refused(&[("host/src/round/mod.rs", text)]), NOTHING);
 }
 
 #[test]
