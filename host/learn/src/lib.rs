@@ -2,7 +2,7 @@
 //!
 //! # Layers, lowest first
 //!
-//! 1. [`file`], [`digest`]: errors that name a file, atomic writing, and hashes.
+//! 1. [`mod@file`], [`digest`]: errors that name a file, atomic writing, and hashes.
 //! 2. [`data`]: images with labels, from the program, the cache or a folder.
 //! 3. [`partition`]: which client holds which samples.
 //! 4. [`train`]: the networks, their losses and gradients, and the engine that trains many
