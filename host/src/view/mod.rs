@@ -1,6 +1,6 @@
 //! The live view of a run with boards: who does what, and how accuracy grows.
 //!
-//! `state` gathers what is heard and [`draw`] shows it; both are plain functions of what
+//! `state` gathers what is heard and `draw` shows it; both are plain functions of what
 //! happened. This file keeps the terminal.
 
 mod draw;

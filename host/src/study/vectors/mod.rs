@@ -2,7 +2,7 @@
 //!
 //! A file belongs to the kind its name starts with (`bound.json`, `bound-2.json`). Each kind is a
 //! type that says which fields it has; fields it does not know are errors. The code is compared
-//! at its own precision, see [`compare::Tolerance`].
+//! at its own precision, see `compare::Tolerance`.
 
 mod assign;
 mod bound;
