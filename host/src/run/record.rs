@@ -1,6 +1,6 @@
 //! The gains of a run as a trace of its own, which another run can read.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -8,7 +8,7 @@ use super::error::RunError;
 use crate::round::channel;
 use crate::scenario::Scenario;
 use gleaner_cre::channel::{ChannelSource, Recorder};
-use gleaner_learn::file::{at, sync_parent};
+use gleaner_learn::file::{at, create_anew, sync_parent};
 
 /// Writes the gains that a run of the scenario uses, whatever its scheduler. They depend on
 /// nothing but the round, so they can be written before the run. Whoever reads the file sees all
@@ -50,10 +50,26 @@ fn check_place(scenario: &Scenario, file: &Path) -> io::Result<()> {
 fn write(scenario: &Scenario, source: &ChannelSource, file: &Path) -> io::Result<()> {
     // Round 0 serves schedulers that have an introduction; a trace may do without.
     let first = u32::from(source.round(0).is_err());
-    let mut recorder = Recorder::new(File::create(file)?)?;
+    let mut recorder = Recorder::new(create_anew(file)?)?;
     for round in first..=*channel::rounds(scenario).end() {
         let gains = source.round(round).map_err(io::Error::other)?;
         recorder.record(round, &gains)?;
     }
     recorder.finish()?.sync_all()
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_link_in_the_place_of_the_temporary_file_is_not_followed() {
+        let folder = tempfile::tempdir().unwrap();
+        let (file, other) = (folder.path().join("gains.csv"), folder.path().join("other"));
+        fs::write(&other, "mine").unwrap();
+        std::os::unix::fs::symlink(&other, folder.path().join("gains.csv.tmp")).unwrap();
+        record_channel(&Scenario::default(), &file).unwrap();
+        assert_eq!(fs::read(&other).unwrap(), b"mine");
+        assert!(fs::metadata(&file).unwrap().len() > 0);
+    }
 }

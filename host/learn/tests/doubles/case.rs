@@ -29,3 +29,16 @@ pub struct Case {
     pub after_b2: Vec<f64>,
     pub loss_after: f64,
 }
+
+impl Case {
+    /// Reads every case; there is at least one.
+    pub fn all() -> Vec<Self> {
+        let text = include_str!(concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/../../tests/vectors/mlp.json"
+        ));
+        let cases: Vec<Self> = serde_json::from_str(text).unwrap();
+        assert!(!cases.is_empty());
+        cases
+    }
+}

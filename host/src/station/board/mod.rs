@@ -106,7 +106,7 @@ pub struct RoundWork {
     pub pace: Option<(Duration, Duration)>,
 }
 
-/// What came of a job.
+/// What came of a round's work.
 #[derive(Clone, Debug)]
 pub enum WorkResult {
     /// The update and the report.

@@ -58,9 +58,9 @@ pub async fn run(
                 Some(command) => task.take(command),
                 None => return,
             },
-            input = task.line.next(opens_at) => task.publish(input),
+            input = task.line.next(opens_at) => task.tell(input),
             () = sleep_until(wakes_at.unwrap_or(task.epoch)), if wakes_at.is_some() => {
-                task.publish(Input::Time);
+                task.tell(Input::Time);
             }
         }
     }
@@ -115,7 +115,7 @@ impl Task {
     }
 
     /// Tells the machine what happened.
-    fn publish(&mut self, input: Input) {
+    fn tell(&mut self, input: Input) {
         let actions = self.machine.handle(self.epoch.elapsed(), input);
         self.act(actions);
         self.queue();

@@ -50,13 +50,7 @@ fn close(ours: &[f32], reference: &[f32], what: &str) {
 
 #[test]
 fn loss_gradient_and_descent_match_the_reference_vectors() {
-    let text = include_str!(concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/../../tests/vectors/mlp.json"
-    ));
-    let cases: Vec<Case> = serde_json::from_str(text).unwrap();
-    assert!(!cases.is_empty());
-    for case in cases {
+    for case in Case::all() {
         let (codes, table) = coded(&case);
         let model = Mlp::new(case.n_in, case.n_hidden, case.n_out, Kernel::available()[0]);
         let samples = codes.iter().map(Vec::as_slice).zip(case.y.iter().copied());
