@@ -89,6 +89,7 @@ fn connect(host: &mut HostLink<Key>, device: &mut DeviceLink) -> Vec<u8> {
         panic!("{connected:?}");
     };
     assert_eq!((greeting.device, greeting.about), (DEVICE, about()));
+    assert_eq!(hear_device(device, &say_host(host)), []);
     welcome
 }
 
@@ -253,7 +254,9 @@ fn a_stranger_learns_a_device_s_number_and_nonce_and_nothing_else() {
     assert!(announced.len() < 50 && greeting.len() < 100);
     let heard = [announced, greeting].concat();
     for secret in ["rp2040", "1f2e3d4"] {
-        let shown = heard.windows(secret.len()).any(|at| at == secret.as_bytes());
+        let shown = heard
+            .windows(secret.len())
+            .any(|at| at == secret.as_bytes());
         assert!(!shown, "{secret}");
     }
 }

@@ -259,12 +259,7 @@ impl FrameBuffer {
         })
     }
 
-    fn finish(
-        &mut self,
-        header: &Header,
-        len: usize,
-        tag: impl FnOnce(&mut [u8]) -> Tag,
-    ) -> &[u8] {
+    fn finish(&mut self, header: &Header, len: usize, tag: impl FnOnce(&mut [u8]) -> Tag) -> &[u8] {
         let body_at = STUFFING + HEADER_BYTES;
         let tag_at = body_at + len.min(MAX_PAYLOAD);
         let crc_at = tag_at + TAG_BYTES;

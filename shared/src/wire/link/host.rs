@@ -173,7 +173,10 @@ super::end_methods!(HostLink<K: Keyring>, HostEnd, HostToDevice);
 
 /// Opens the session for the application with the device's word of what it is, and keeps from it
 /// whatever comes before that.
-fn introduced(event: Option<Event<HostEnd>>, greeted: &mut Option<Hello>) -> Option<Event<HostEnd>> {
+fn introduced(
+    event: Option<Event<HostEnd>>,
+    greeted: &mut Option<Hello>,
+) -> Option<Event<HostEnd>> {
     match (event?, greeted.take()) {
         (Event::Message(DeviceToHost::About(about)), Some(hello)) => {
             Some(Event::Connected(Greeting {
