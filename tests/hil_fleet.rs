@@ -11,10 +11,10 @@ use gleaner_host::station::event::{Event, EventKind};
 use gleaner_host::station::execute::{self, Audience, Finished};
 use gleaner_host::station::fleet::Pace;
 use gleaner_host::station::link::faults::Faults;
-use gleaner_host::station::log::{self, EVENTS, EventLog, Line};
+use gleaner_host::station::log::{EVENTS, EventLog};
 use gleaner_host::station::setup::Options;
 use gleaner_shared::units::PicoJoules;
-use gleaner_tests::folder::Folder;
+use gleaner_tests::folder::{Folder, events};
 use gleaner_tests::mixed::{fleet_file, scenario};
 use gleaner_tests::served::{Button, Served};
 
@@ -76,10 +76,7 @@ fn boards_and_simulated_clients_end_with_the_same_model_and_logs_as_simulated_on
             assert_eq!(mixed.file(log), alone.file(log), "{scheduler}: {log}");
         }
         let mut reconciled = 0;
-        for line in log::read(&mixed.run().file(EVENTS)).unwrap() {
-            let Line::Event { event, .. } = line else {
-                continue;
-            };
+        for event in events(&mixed.run()) {
             if let EventKind::Reconciled {
                 radio_model_j,
                 radio_board_j,
@@ -162,13 +159,9 @@ fn boards_that_are_reset_and_switched_off_all_the_time_finish_with_the_same_mode
     assert_eq!(finished.outcome.model_sha256, expected.model_sha256);
     assert_eq!(finished.outcome.summary.rounds, 12);
     let income = PicoJoules::from_joules(scenario.device.harvest_j).0;
-    let books = log::read(&folder.run().file(EVENTS)).unwrap();
-    let closed = books.iter().filter_map(|line| match line {
-        Line::Event { event, .. } => match &event.what {
-            EventKind::Closed { ledger } => Some((event.round?, event.client, ledger)),
-            _ => None,
-        },
-        Line::Session { .. } => None,
+    let closed = events(&folder.run()).filter_map(|event| match event.what {
+        EventKind::Closed { ledger } => Some((event.round?, event.client, ledger)),
+        _ => None,
     });
     let mut count = 0;
     for (round, client, ledger) in closed {
@@ -202,13 +195,9 @@ fn a_board_that_never_comes_is_absent_with_a_reason_and_the_run_replays() {
         let mut silent = Silent;
         let audience = Audience::of(&mut silent);
         execute::run(&scenario, &fleet, &data, &directory, &options, audience).unwrap();
-        let absent = log::read(&directory.file(EVENTS)).unwrap();
-        let absent = absent.iter().find_map(|line| match line {
-            Line::Event { event, .. } => match &event.what {
-                EventKind::Absent { reason } => Some((event.client, event.round, reason.clone())),
-                _ => None,
-            },
-            Line::Session { .. } => None,
+        let absent = events(&directory).find_map(|event| match event.what {
+            EventKind::Absent { reason } => Some((event.client, event.round, reason)),
+            _ => None,
         });
         let (client, round, reason) = absent.expect("the absence is in the log");
         assert_eq!(client, 0, "{scheduler}");
