@@ -311,6 +311,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn no_board_makes_the_log_grow_by_a_megabyte_in_a_minute_and_no_record_is_lost() {
         const A_SECOND: u64 = 500;
+        const MINUTES: u32 = 2;
         for what in floods() {
             let folder = tempfile::tempdir().unwrap();
             let path = folder.path().join(EVENTS);
@@ -319,7 +320,7 @@ mod tests {
             let (station, mut receiver) = open();
             let board = station.clone();
             let (mut arrivals, mut told) = (0, 0);
-            for minute in 1..=3 {
+            for minute in 1..=MINUTES {
                 let before = length();
                 for second in 0..60 {
                     for _ in 0..A_SECOND {
@@ -347,9 +348,9 @@ mod tests {
                 let grown = length() - before;
                 assert!(grown < 1_000_000, "{what:?}: {grown} bytes");
             }
-            assert_eq!(arrivals, 3 * 10 * 10, "{what:?}");
+            assert_eq!(arrivals, MINUTES * 10 * 10, "{what:?}");
             // All but those of the last second have been told of.
-            let published = 3 * 60 * A_SECOND;
+            let published = u64::from(MINUTES) * 60 * A_SECOND;
             assert!(
                 (published - A_SECOND..=published).contains(&told),
                 "{what:?}: {told}"
