@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use gleaner_host::fleet;
+use gleaner_host::report::mismatched_boards;
 use gleaner_host::run::{self, Observer, RunDirectory, Silent};
 use gleaner_host::scenario::Scenario;
 use gleaner_host::station::event::{Event, EventKind};
@@ -56,6 +57,11 @@ fn simulated(scenario: &Scenario, folder: &Folder) -> run::Completed {
     let data = fleet::load_data(scenario).unwrap();
     let mut world = fleet::build(scenario, &data, 1).unwrap();
     run::execute(scenario, &mut world, &folder.run(), 1, &mut Silent).unwrap()
+}
+
+/// Makes sure that no board is said to have another ledger than it must.
+fn assert_honest(directory: &RunDirectory) {
+    assert_eq!(mismatched_boards(directory).unwrap(), [""; 0]);
 }
 
 #[test]
@@ -175,6 +181,7 @@ fn boards_that_are_reset_and_switched_off_all_the_time_finish_with_the_same_mode
         assert!(ledger.is_consistent());
     }
     assert_eq!(count, 4 * 12);
+    assert_honest(&folder.run());
 }
 
 #[test]
@@ -263,6 +270,7 @@ fn a_run_that_died_goes_on_from_its_checkpoint_to_the_same_bits() {
     let verdict = execute::verify_before(&mut seen, &directory, 1).unwrap();
     assert_eq!(verdict.replayed, expected);
     assert_eq!(seen.0, [0, 1, 2, 3, 4, 5, 6]);
+    assert_honest(&directory);
     assert_eq!(
         folder.file(RunDirectory::CLIENTS),
         alone.file(RunDirectory::CLIENTS)

@@ -3,6 +3,7 @@
 #![cfg(target_os = "linux")]
 
 use std::fs::{self, File};
+use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
@@ -13,7 +14,7 @@ fn gleaner() -> Command {
 /// A small run with a checkpoint every so many rounds, or none.
 fn simulate(out: &Path, every: u32) -> Vec<String> {
     let options = format!(
-        "simulate --rounds 12 --threads 1 --set partition.mean_samples=60 \
+        "simulate --rounds 6 --threads 1 --set partition.mean_samples=60 \
          --set data.test_samples=50 --set run.checkpoint_every={every} --out"
     );
     let words = options.split_whitespace().map(str::to_owned);
@@ -81,6 +82,99 @@ fn a_run_on_a_full_disk_says_how_to_go_on_and_goes_on_to_the_same_bytes() {
         assert!(output.status.success(), "{}", self::said(&output));
         assert_eq!(sums(&broken), sums(&whole(every)), "{file}");
     }
+}
+
+/// A fleet of six simulated clients: its run has an event log, and needs no board.
+fn fleet(folder: &Path) -> String {
+    let client = |id| format!("[[client]]\nname = \"sim-{id}\"\nid = {id}\nlink = \"simulated\"\n");
+    let file = folder.join("fleet.toml");
+    fs::write(&file, (0..6).map(client).collect::<String>()).unwrap();
+    file.display().to_string()
+}
+
+fn run_on_fleet(folder: &Path, out: &Path) -> Output {
+    let options = "run --quiet --rounds 4 --threads 1 --scheduler random \
+                   --set partition.mean_samples=40 --set data.test_samples=50";
+    gleaner()
+        .args(options.split_whitespace())
+        .args(["--fleet", &fleet(folder), "--out"])
+        .arg(out)
+        .output()
+        .unwrap()
+}
+
+#[test]
+fn an_event_log_without_room_stops_the_run_and_the_rest_of_it_replays() {
+    const BLOCKS: u64 = 2048;
+    let folder = tempfile::tempdir().unwrap();
+    let whole = folder.path().join("whole");
+    let output = run_on_fleet(folder.path(), &whole);
+    assert!(output.status.success(), "{}", said(&output));
+    let log = fs::read_to_string(whole.join("events.jsonl")).unwrap();
+    let session = "{\"session_after_round\":0}\n";
+    assert!(log.starts_with(session));
+
+    // Room for nothing, for half of the first line after the session, for all but the last.
+    for room in [0, 70, log.len() - 20] {
+        let broken = folder.path().join(format!("within-{room}"));
+        fs::create_dir(&broken).unwrap();
+        for name in ["scenario.toml", "fleet.toml"] {
+            fs::copy(whole.join(name), broken.join(name)).unwrap();
+        }
+        let events = broken.join("events.jsonl");
+        let before = BLOCKS as usize * 512 - room;
+        // Blanks make the length fit, as any JSON may have them.
+        let mut text = session.repeat(before / session.len());
+        text.insert_str(0, &" ".repeat(before - text.len()));
+        fs::write(&events, text).unwrap();
+        let resume = ["resume", "--quiet", "--threads", "1"].map(str::to_owned);
+        let resume = [&resume[..], &[broken.display().to_string()]].concat();
+        let output = within(BLOCKS, &resume);
+        assert_eq!(output.status.code(), Some(1), "{room}: {}", said(&output));
+        let note = said(&output);
+        assert!(note.contains("events.jsonl: File too large"), "{note}");
+        assert!(!broken.join("SHA256SUMS").exists());
+        let text = fs::read(&events).unwrap();
+        assert!(text.ends_with(b"}\n"), "half a line is left");
+
+        let output = gleaner().args(&resume).output().unwrap();
+        assert!(output.status.success(), "{room}: {}", said(&output));
+        assert_eq!(sums(&broken), sums(&whole), "{room}");
+        let output = gleaner().arg("verify").arg(&broken).output().unwrap();
+        assert!(output.status.success(), "{room}: {}", said(&output));
+    }
+}
+
+#[test]
+fn a_ledger_that_is_not_the_models_has_an_exit_code_of_its_own_and_names_the_board() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = folder.path().join("run");
+    let output = run_on_fleet(folder.path(), &run);
+    assert!(output.status.success(), "{}", said(&output));
+    let resume = || gleaner().arg("resume").arg(&run).output().unwrap();
+    let reconciled = |client: u32, radio_board_j: f64| {
+        let line = format!(
+            "{{\"t_s\":1,\"client\":{client},\"round\":3,\"event\":\"reconciled\",\
+             \"compute_model_j\":0.75,\"compute_board_j\":0.5,\"radio_model_j\":0.25,\
+             \"radio_board_j\":{radio_board_j},\"harvest_model_j\":0.5,\"harvest_board_j\":0.5}}\n"
+        );
+        let mut log = File::options().append(true).open(run.join("events.jsonl"));
+        log.as_mut().unwrap().write_all(line.as_bytes()).unwrap();
+    };
+    // Computing is measured by one side and modelled by the other.
+    reconciled(1, 0.25);
+    assert_eq!(resume().status.code(), Some(0));
+    reconciled(4, 0.125);
+    let output = resume();
+    assert_eq!(output.status.code(), Some(3));
+    let note = said(&output);
+    assert!(note.contains("sim-4") && !note.contains("sim-1"), "{note}");
+    let help = gleaner().arg("--help").output().unwrap();
+    let help = String::from_utf8_lossy(&help.stdout).into_owned();
+    assert!(
+        help.contains("3 a run is complete but the ledger"),
+        "{help}"
+    );
 }
 
 /// Runs a command whose standard output has no room.

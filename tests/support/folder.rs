@@ -42,7 +42,7 @@ impl Folder {
 ///
 /// # Panics
 /// When its log cannot be read.
-pub fn events(directory: &RunDirectory) -> impl Iterator<Item = Event> {
+pub fn events(directory: &RunDirectory) -> impl Iterator<Item = Event> + use<> {
     let lines = each_line(&directory.file(EVENTS)).expect("an event log");
     lines.filter_map(|line| match line.expect("a line of the event log") {
         Line::Event { event, .. } => Some(event),
