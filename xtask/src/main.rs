@@ -26,7 +26,7 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Task {
-    /// Install what the test suite needs: thumb targets, QEMU, Node.js and the RP2040 emulator.
+    /// Install what the test suite needs: thumb targets, QEMU, Node.js and the RP2040 emulator, Python.
     Setup,
     /// Set up, then run everything CI runs: format, layers, lints, docs, licences, images, all tests.
     Test {

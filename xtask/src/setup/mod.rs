@@ -2,9 +2,10 @@
 
 mod apt;
 pub mod emulator;
+mod python;
 pub mod toolchain;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 
 use toolchain::DeviceToolchain;
 
@@ -13,10 +14,20 @@ use toolchain::DeviceToolchain;
 pub fn run() -> Result<DeviceToolchain> {
     let toolchain = toolchain::prepare()?;
     emulator::prepare()?;
+    python::prepare()?;
     Ok(toolchain)
 }
 
 /// Tells whether nothing may be skipped.
 pub fn strict() -> bool {
     std::env::var("CI").is_ok_and(|value| value == "true" || value == "1")
+}
+
+/// Tells what cannot be had: an error where nothing may be skipped, a notice elsewhere.
+fn missing(what: &str) -> Result<()> {
+    if strict() {
+        bail!("{what} (CI=true: nothing may be skipped)");
+    }
+    println!("setup: {what}; tests that need it will be skipped");
+    Ok(())
 }
