@@ -46,7 +46,7 @@ pub fn write_run(directory: &RunDirectory) -> Result<(), RunError> {
     if let Some(ledgers) = ledgers_table(directory, run.scenario.device.cycles_per_sample) {
         page.heading("The boards' ledgers");
         page.paragraph(
-            "EventKind the boards booked beside what the model did. Income and upload follow from the \
+            "What the boards booked beside what the model did. Income and upload follow from the \
              orders; computing is booked from the cycles each board counted while it trained.",
         );
         page.table(&ledgers);

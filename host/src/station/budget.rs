@@ -23,9 +23,10 @@ const BESIDE: f64 = 100.0;
 pub(super) struct Budget {
     left: f64,
     at: Instant,
-    /// What the sender told of the newest round, of each kind and client.
-    told: HashSet<(u32, Discriminant<EventKind>)>,
+    /// The newest round, and what the sender told since it began: of which client and round, and
+    /// of which kind.
     round: Option<u32>,
+    told: HashSet<(u32, Option<u32>, Discriminant<EventKind>)>,
 }
 
 /// What becomes of an event.
@@ -45,8 +46,8 @@ impl Budget {
         Self {
             left: BURST,
             at: Instant::now(),
-            told: HashSet::new(),
             round: None,
+            told: HashSet::new(),
         }
     }
 
@@ -68,11 +69,12 @@ impl Budget {
     }
 
     fn is_first(&mut self, event: &Event) -> bool {
-        if self.round != event.round {
+        if event.round > self.round {
             self.round = event.round;
             self.told.clear();
         }
-        self.told.insert((event.client, discriminant(&event.what)))
+        let kind = discriminant(&event.what);
+        self.told.insert((event.client, event.round, kind))
     }
 }
 

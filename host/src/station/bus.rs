@@ -324,10 +324,11 @@ mod tests {
             for minute in 1..=MINUTES {
                 let before = length();
                 for second in 0..60 {
-                    for _ in 0..A_SECOND {
+                    for number in 0..A_SECOND {
                         board.publish(Event {
                             client: 1,
-                            round: Some(minute),
+                            // A new session comes between rounds, or in the middle of one.
+                            round: (number % 2 == 0).then_some(minute),
                             what: what.clone(),
                         });
                     }
