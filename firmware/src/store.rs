@@ -77,7 +77,7 @@ impl<M: Retained> Store<M> {
             kept.run == provision.run
                 && kept.client == provision.client
                 && continues(self.record.last_round, provision.last_round)
-                && age(&kept.snapshot) > age(&provision.ledger)
+                && kept.snapshot.age() > provision.ledger.age()
         });
         let (snapshot, income_round) = match kept {
             Some(kept) => (kept.snapshot, kept.income_round),
@@ -200,18 +200,6 @@ fn continues(ours: Option<RoundMark>, theirs: Option<RoundMark>) -> bool {
         }
         (Some(_), None) => false,
     }
-}
-
-/// Orders two snapshots of one ledger in time: its counters never run backwards.
-fn age(snapshot: &Snapshot) -> (u32, u128) {
-    let moved = [
-        snapshot.harvested,
-        snapshot.compute,
-        snapshot.radio,
-        snapshot.idle,
-    ];
-    let moved = moved.iter().map(|amount| u128::from(amount.0)).sum();
-    (snapshot.rounds, moved)
 }
 
 #[cfg(test)]

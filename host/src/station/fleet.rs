@@ -55,7 +55,9 @@ pub struct Rules {
 
 /// One board and where it stands.
 struct Member {
-    handle: Arc<Handle>,
+    identity: Identity,
+    /// Its task, once the fleet has begun.
+    handle: Option<Arc<Handle>>,
     standing: Standing,
     /// What it reported in the round that is not closed yet.
     report: Option<Box<Report>>,
@@ -102,20 +104,16 @@ impl StationFleet {
             .build()?;
         let mut members: Vec<Option<Member>> = Vec::new();
         members.resize_with(fixed.samples().len(), || None);
-        let guard = runtime.enter();
         for (identity, stored) in boards {
-            let standing = Standing::new(stored, identity.storage);
-            let Some(slot) = members.get_mut(identity.client as usize) else {
-                continue;
-            };
-            let handle = Arc::new(Handle::spawn(identity, standing, events.clone()));
-            *slot = Some(Member {
-                handle,
-                standing,
-                report: None,
-            });
+            if let Some(slot) = members.get_mut(identity.client as usize) {
+                *slot = Some(Member {
+                    standing: Standing::new(stored, identity.storage),
+                    identity,
+                    handle: None,
+                    report: None,
+                });
+            }
         }
-        drop(guard);
         let mut fleet = Self {
             rules,
             fixed,
@@ -130,6 +128,22 @@ impl StationFleet {
         };
         fleet.hold();
         Ok(fleet)
+    }
+
+    /// Starts the boards' tasks that have not begun: not before a checkpoint was restored, or a
+    /// board that is quick to greet would be provisioned with the ledger of round 0.
+    fn begin(&mut self) {
+        let _guard = self.runtime.enter();
+        for member in self.members.iter_mut().flatten() {
+            member.handle.get_or_insert_with(|| {
+                let identity = member.identity.clone();
+                Arc::new(Handle::spawn(
+                    identity,
+                    member.standing,
+                    self.events.clone(),
+                ))
+            });
+        }
     }
 
     /// Takes note of the model now held.
@@ -255,17 +269,16 @@ impl Fleet for StationFleet {
         if self.stop.is_pulled() {
             return Err(FleetError::Stopped);
         }
+        self.begin();
         let round = broadcast.round;
         let mut replies: Vec<Option<(Reply, bool)>> = vec![None; broadcast.orders.len()];
         let (mut here, mut away) = (Vec::new(), Vec::new());
         for (at, order) in broadcast.orders.iter().enumerate() {
             let upload_s = broadcast.upload_s.get(at).copied().unwrap_or_default();
-            match &self.members[order.client] {
-                Some(member) => {
-                    let (handle, job) = (
-                        Arc::clone(&member.handle),
-                        self.job(order, broadcast, upload_s),
-                    );
+            let member = self.members[order.client].as_ref();
+            match member.and_then(|member| member.handle.clone()) {
+                Some(handle) => {
+                    let job = self.job(order, broadcast, upload_s);
                     away.push((
                         at,
                         self.runtime.spawn(async move { handle.work(job).await }),
@@ -322,6 +335,7 @@ impl Fleet for StationFleet {
             model: ModelHash::of(&little_endian(model)),
         };
         let blank = self.blank_order(round);
+        self.begin();
         for row in &log.clients {
             let Some(member) = &mut self.members[row.client] else {
                 continue;
@@ -332,7 +346,9 @@ impl Fleet for StationFleet {
                 counted: row.state == ClientState::Trained,
                 rest: report.is_none().then_some(blank),
             };
-            let handle = Arc::clone(&member.handle);
+            let Some(handle) = member.handle.clone() else {
+                continue;
+            };
             if let Some(standing) = self.runtime.block_on(handle.close(closing)) {
                 member.standing = standing;
                 let ledger = standing.ledger;
@@ -388,7 +404,9 @@ impl Fleet for StationFleet {
             // A client that was simulated before starts with what the fleet gives it.
             if let (Some(member), Some(standing)) = (member, standing) {
                 member.standing = standing;
-                self.runtime.block_on(member.handle.restore(standing));
+                if let Some(handle) = &member.handle {
+                    self.runtime.block_on(handle.restore(standing));
+                }
             }
         }
         self.change = None;

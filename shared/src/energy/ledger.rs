@@ -65,6 +65,15 @@ impl Snapshot {
         total.0 == income.0
     }
 
+    /// Orders two snapshots of one ledger in time, for its counters never run backwards: by rounds,
+    /// then by all that was moved.
+    #[must_use]
+    pub fn age(&self) -> (u32, u128) {
+        let moved = [self.harvested, self.compute, self.radio, self.idle];
+        let moved = moved.iter().map(|amount| u128::from(amount.0)).sum();
+        (self.rounds, moved)
+    }
+
     /// Returns what happened between `earlier` and this moment; counters never run backwards, so
     /// an `earlier` that is later gives zeros.
     #[must_use]

@@ -15,6 +15,8 @@ pub(super) struct Books {
     standing: Standing,
     /// The ledger as the board last gave it in the round that is not closed yet.
     current: Option<Snapshot>,
+    /// The ledger the board last gave in this session, whatever it was worth.
+    heard: Option<Snapshot>,
     /// The impossible ledger that was last told of.
     doubted: Option<Snapshot>,
     storage: PicoJoules,
@@ -27,6 +29,7 @@ impl Books {
         Self {
             standing,
             current: None,
+            heard: None,
             doubted: None,
             storage,
             income,
@@ -51,15 +54,17 @@ impl Books {
 
     /// Keeps what the board booked until the round is closed. A board that loses its power before
     /// is provisioned with the ledger of the last closed round, so that it books the income of
-    /// the order it gets again once. A ledger that cannot be is told of, and the base station
-    /// keeps its own: no board would go on with the other.
+    /// the order it gets again once; what it had spent by then stays booked here. A ledger that
+    /// cannot be is told of, and the base station keeps its own: no board would go on with the
+    /// other.
     pub(super) fn note(&mut self, found: Snapshot) -> Option<EventKind> {
+        self.heard = Some(found);
         if !self.is_possible(&found) {
             let expected = self.expected();
             let news = self.doubted.replace(found) != Some(found);
             return news.then_some(EventKind::LedgerDiffers { expected, found });
         }
-        if found.rounds >= self.standing.ledger.rounds {
+        if found.age() >= self.expected().age() {
             self.current = Some(found);
         }
         None
@@ -87,6 +92,18 @@ impl Books {
             ledger.begin_round(self.income);
             self.standing.ledger = ledger.snapshot();
         }
+    }
+
+    /// Takes note of a new session: nothing is known of the board's own books.
+    pub(super) const fn start_session(&mut self) {
+        self.heard = None;
+    }
+
+    /// Tells whether the board goes on with other books than these after a closed round, as far as
+    /// it has said.
+    pub(super) fn is_behind(&self) -> bool {
+        self.heard
+            .is_some_and(|heard| heard != self.standing.ledger)
     }
 
     /// Goes back to a checkpoint.

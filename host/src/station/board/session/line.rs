@@ -124,6 +124,7 @@ impl Machine {
             samples,
             shard_crc,
         });
+        self.books.start_session();
         let provision = self.profile.provision(&self.books.standing());
         // The queue of a new session has room.
         out.send(HostToDevice::Provision(provision));

@@ -48,9 +48,15 @@ impl Machine {
     pub(super) fn close(&mut self, closing: &Closing, out: &mut Output) {
         let mark = closing.mark;
         self.books.close(mark);
-        // A board that is not there learns of both from its next provision.
-        if let Some(rest) = closing.rest {
-            out.send(HostToDevice::Order(rest));
+        // A board that is not there learns of it all from its next provision.
+        match closing.rest {
+            Some(rest) => out.send(HostToDevice::Order(rest)),
+            // It lost its power after it had reported, and with it what it had booked.
+            None if self.books.is_behind() => {
+                let provision = self.profile.provision(&self.books.standing());
+                out.send(HostToDevice::Provision(provision));
+            }
+            None => {}
         }
         out.send(HostToDevice::Commit {
             mark,

@@ -2,7 +2,7 @@
 
 use gleaner_shared::energy::Snapshot;
 use gleaner_shared::units::PicoJoules;
-use gleaner_shared::wire::message::{DeviceToHost, ModelHash, RoundMark};
+use gleaner_shared::wire::message::{DeviceToHost, HostToDevice, ModelHash, Report, RoundMark};
 
 use super::scene::*;
 use crate::station::board::session::books::Books;
@@ -108,4 +108,60 @@ fn what_a_cancelled_board_spent_is_noted() {
         panic!("the round is closed");
     };
     assert_eq!(standing.ledger, spent);
+}
+
+#[test]
+fn what_a_board_spent_before_it_lost_its_power_stays_booked_and_it_is_told_so() {
+    let mut board = Board::there();
+    board.work(job(0));
+    board.queue();
+    board.reply(0, None);
+    let spent = Snapshot {
+        stored: PicoJoules(410),
+        compute: PicoJoules(60),
+        radio: PicoJoules(40),
+        ..ledger(1)
+    };
+    board.say(DeviceToHost::Report(Report {
+        ledger: spent,
+        ..report(0)
+    }));
+    board.update(0).done();
+    // Its memory is gone: it is provisioned with the ledger of the last closed round.
+    board.come();
+    let closing = Closing {
+        mark: MARK,
+        counted: true,
+        rest: None,
+    };
+    let turn = board.ask(Request::Close(closing));
+    let [
+        HostToDevice::Provision(provision),
+        HostToDevice::Commit { .. },
+    ] = turn.sent()[..]
+    else {
+        panic!("it is told what it had booked: {:?}", turn.sent());
+    };
+    assert_eq!(
+        (provision.ledger, provision.last_round),
+        (spent, Some(MARK))
+    );
+    let Some(Answer::Closed(standing)) = turn.answer() else {
+        panic!("the round is closed");
+    };
+    assert_eq!(standing.ledger, spent);
+}
+
+#[test]
+fn a_board_that_kept_its_books_is_not_told_of_them_again() {
+    let mut board = Board::there();
+    board.work(job(0));
+    board.finish(0);
+    let closing = Closing {
+        mark: MARK,
+        counted: true,
+        rest: None,
+    };
+    let turn = board.ask(Request::Close(closing));
+    assert!(matches!(turn.sent()[..], [HostToDevice::Commit { .. }]));
 }
