@@ -296,6 +296,10 @@ impl Fleet for StationFleet {
             round,
             model: ModelHash::of(&little_endian(model)),
         };
+        for doubt in &log.round.implausible {
+            let what = doubt.what.clone();
+            self.publish(doubt.client, round, EventKind::Implausible { what });
+        }
         let blank = self.blank_order(round);
         for row in &log.clients {
             let Some(member) = &mut self.members[row.client] else {

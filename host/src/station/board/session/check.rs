@@ -7,11 +7,6 @@ use gleaner_shared::wire::message::{
     Hello, Offer, Order, OrderReply, Payload, Progress, RejectReason, Report, ShardStatus,
 };
 
-use crate::station::event::loss;
-
-/// A mean loss no network of ours comes near: guessing among ten classes has 2.3.
-const LARGEST_LOSS: f64 = 100.0;
-
 /// Tells whether a reply is about this order.
 pub(super) const fn answers(reply: &OrderReply, order: &Order) -> bool {
     reply.round == order.round
@@ -39,7 +34,8 @@ pub(super) const fn is_possible(
         && found.rounds <= confirmed.rounds.saturating_add(1)
 }
 
-/// Says what in a report cannot be, by the order and by the board's own greeting.
+/// Says what in a report contradicts the order or the board's own greeting. Its losses are weighed
+/// by the engine, against those of the others.
 pub(super) fn doubt(report: &Report, order: &Order, hello: &Hello) -> Option<String> {
     let (epochs, ordered) = (report.epochs, order.epochs);
     if epochs > ordered || (report.trained && epochs != ordered) {
@@ -53,9 +49,7 @@ pub(super) fn doubt(report: &Report, order: &Order, hello: &Hello) -> Option<Str
             "{trained} samples trained, its shard has {samples}"
         ));
     }
-    let losses = [report.loss_before_q16, report.loss_after_q16].map(loss);
-    let absurd = losses.into_iter().find(|loss| *loss > LARGEST_LOSS)?;
-    Some(format!("a mean loss of {absurd:.0}"))
+    None
 }
 
 /// The one transfer that is waited for.

@@ -180,7 +180,9 @@ impl Step {
             scene.out.publish(differs);
         }
         if let Some(what) = check::doubt(&report, &scene.job.order, &scene.session.hello) {
+            let reason = format!("its report cannot be: {what}");
             scene.out.publish(EventKind::Implausible { what });
+            return missing(reason);
         }
         let measured = Measured::of(&report);
         scene.out.publish(EventKind::Reported(Box::new(measured)));
