@@ -101,6 +101,34 @@ fn boards_and_simulated_clients_end_with_the_same_model_and_logs_as_simulated_on
 }
 
 #[test]
+fn poison_is_in_the_event_log_with_its_client_and_the_run_replays() {
+    let mut scenario = scenario("random", 4);
+    scenario.hostile.clients = 1;
+    let folder = Folder::new("poison");
+    on_fleet(&scenario, &folder, &OPTIONS, &mut Silent, |_, _| {});
+    let lines = log::read(&folder.run().file(EVENTS)).unwrap();
+    let of = |wanted: fn(&EventKind) -> bool| -> Vec<(u32, Option<u32>)> {
+        let events = lines.iter().filter_map(|line| match line {
+            Line::Event { event, .. } => Some(event),
+            Line::Session { .. } => None,
+        });
+        let events = events.filter(|event| wanted(&event.what));
+        events.map(|event| (event.client, event.round)).collect()
+    };
+    let arrived = of(|what| matches!(what, EventKind::Arrived { .. }));
+    let hostile: Vec<_> = (arrived.into_iter())
+        .filter(|(client, _)| *client == 5)
+        .collect();
+    assert!(!hostile.is_empty());
+    assert_eq!(
+        of(|what| matches!(what, EventKind::Implausible { .. })),
+        hostile
+    );
+    let verdict = execute::verify(&folder.run(), 1).unwrap();
+    assert_eq!(verdict.recorded, verdict.replayed);
+}
+
+#[test]
 fn frame_loss_and_duplicates_change_no_bit_of_the_result() {
     let scenario = scenario("cre", 10);
     let alone = Folder::new("lossless");
