@@ -13,8 +13,10 @@ pub(in crate::round) fn unusable(model: &[f32], parameters: usize) -> Option<Str
             "an update of {found} parameters, {parameters} expected"
         ));
     }
-    // What is not a number is within no limits.
-    let found = model.iter().position(|x| !(x.abs() <= LARGEST))?;
+    // What is not a number is within no range.
+    let found = model
+        .iter()
+        .position(|x| !(-LARGEST..=LARGEST).contains(x))?;
     Some(format!(
         "an update whose parameter {found} is {}",
         model[found]
