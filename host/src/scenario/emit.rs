@@ -2,7 +2,6 @@
 //! declaration, floats in the shortest spelling that reads back to the same bits.
 
 use super::Scenario;
-use super::keys::Key;
 
 /// Writes one value.
 pub(super) fn value(value: &toml::Value) -> String {
@@ -17,8 +16,8 @@ pub(super) fn value(value: &toml::Value) -> String {
 /// canonical form, whose hash names runs and their checkpoints: those made without keep their names.
 const YOUNGER: [&str; 3] = ["channel.trace", "aggregation", "hostile"];
 
-fn is_young(key: &Key) -> bool {
-    YOUNGER.contains(&key.section) || YOUNGER.contains(&&*key.path())
+fn is_young(section: &str, path: &str) -> bool {
+    YOUNGER.contains(&section) || YOUNGER.contains(&path)
 }
 
 /// Writes every key; with `comments`, each line says what the key means.
@@ -31,7 +30,10 @@ pub(super) fn scenario(scenario: &Scenario, comments: bool) -> String {
         let Some(entry) = value_in(&table) else {
             continue;
         };
-        if !comments && is_young(&key) && value_in(&usual).as_ref() == Some(&entry) {
+        if !comments
+            && is_young(key.section, &key.path())
+            && value_in(&usual).as_ref() == Some(&entry)
+        {
             continue;
         }
         if key.section != section {
