@@ -7,7 +7,7 @@ use std::time::Duration;
 use gleaner_host::fleet;
 use gleaner_host::report::mismatched_boards;
 use gleaner_host::run::{self, Observer, RunDirectory, Silent};
-use gleaner_host::scenario::Scenario;
+use gleaner_host::scenario::{AggregationRule, Scenario};
 use gleaner_host::station::event::{Event, EventKind};
 use gleaner_host::station::execute::{self, Audience, Finished};
 use gleaner_host::station::fleet::Pace;
@@ -101,6 +101,31 @@ fn boards_and_simulated_clients_end_with_the_same_model_and_logs_as_simulated_on
         assert_eq!(verdict.recorded, expected.model_sha256);
         assert_eq!(verdict.replayed, expected.model_sha256);
     }
+}
+
+#[test]
+fn poison_is_in_the_event_log_with_its_client_and_the_run_replays() {
+    let mut scenario = scenario("random", 4);
+    scenario.hostile.clients = 1;
+    // A model that poison has moved makes honest clients stand out, too.
+    scenario.aggregation.rule = AggregationRule::Median;
+    let folder = Folder::new("poison");
+    on_fleet(&scenario, &folder, &OPTIONS, &mut Silent, |_, _| {});
+    let of = |wanted: fn(&EventKind) -> bool| -> Vec<(u32, Option<u32>)> {
+        let events = events(&folder.run()).filter(|event| wanted(&event.what));
+        events.map(|event| (event.client, event.round)).collect()
+    };
+    let arrived = of(|what| matches!(what, EventKind::Arrived { .. }));
+    let hostile: Vec<_> = (arrived.into_iter())
+        .filter(|(client, _)| *client == 5)
+        .collect();
+    assert!(!hostile.is_empty());
+    assert_eq!(
+        of(|what| matches!(what, EventKind::Implausible { .. })),
+        hostile
+    );
+    let verdict = execute::verify(&folder.run(), 1).unwrap();
+    assert_eq!(verdict.recorded, verdict.replayed);
 }
 
 #[test]

@@ -40,3 +40,45 @@ fn a_run_says_that_nobody_took_part_and_how_many_threads_there_were() {
     let environment = std::fs::read_to_string(folder.path().join("environment.json")).unwrap();
     assert!(!environment.contains("\"threads\": 0"), "{environment}");
 }
+
+#[test]
+fn a_run_names_the_client_that_poisons_it_in_words_and_in_json() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = |name: &str, more: &[&str]| {
+        let output = gleaner()
+            .args([
+                "simulate",
+                "-q",
+                "--rounds",
+                "4",
+                "--scheduler",
+                "round-robin",
+                "--out",
+            ])
+            .arg(folder.path().join(name))
+            .args([
+                "--set",
+                "partition.mean_samples=30",
+                "--set",
+                "partition.std_samples=3",
+            ])
+            .args(more)
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{}", said(&output));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let hostile = ["--set", "hostile.clients=1"];
+    let words = run("words", &hostile);
+    let told =
+        |line: &str| line.contains("sent what is implausible") && line.contains("client 9: 1 time");
+    assert!(words.lines().any(told), "{words}");
+    let json = run("json", &[&hostile[..], &["--json"]].concat());
+    assert!(json.contains(r#""implausible":{"9":1}"#), "{json}");
+    let rounds = std::fs::read_to_string(folder.path().join("json/rounds.jsonl")).unwrap();
+    assert!(
+        rounds.contains(r#""implausible":[{"client":9,"what":"an update 1"#),
+        "{rounds}"
+    );
+    assert!(!run("honest", &[]).contains("implausible"));
+}

@@ -9,7 +9,7 @@ use gleaner_cre::optim::{Instance, Upload};
 use gleaner_host::policy::{BaselinePower, Decision, Order, Scheduler, View};
 use gleaner_host::round::settings;
 use gleaner_host::scenario::{Override, Scenario, resolve};
-use gleaner_learn::aggregate::Averaging;
+use gleaner_learn::aggregate::Rule;
 
 const SAMPLES: [u32; 10] = [900, 1100, 1000, 950, 1050, 870, 1130, 990, 1010, 1000];
 
@@ -181,8 +181,8 @@ fn random_and_fednova_draw_the_same_clients_and_differ_in_epochs() {
             .iter()
             .all(|order| Some(order.epochs) == slowest)
     );
-    let averaging = settings::averaging(&scenario(Scheduler::FedNova, BaselinePower::Max));
-    assert_eq!(averaging, Averaging::Normalised);
+    let rule = scenario(Scheduler::FedNova, BaselinePower::Max).rule();
+    assert_eq!(rule, Rule::Nova);
 }
 
 #[test]

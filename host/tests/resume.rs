@@ -117,6 +117,19 @@ fn killed_at_many_moments_a_run_resumes_to_the_same_bytes() {
 }
 
 #[test]
+fn doubts_about_a_client_are_the_same_in_a_run_that_was_killed() {
+    let liar = [
+        "--set",
+        "hostile.clients=1",
+        "--set",
+        "hostile.attack=loss",
+        "--set",
+        "cre.estimates=uplink",
+    ];
+    is_killed_and_resumed_to_the_same_bytes(2, &liar);
+}
+
+#[test]
 fn fixed_point_clients_resume_with_the_model_they_hold() {
     let fixed = [
         "--set",

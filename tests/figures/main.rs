@@ -9,6 +9,7 @@ mod float;
 mod fuzz;
 mod kills;
 mod ledger;
+mod poisoning;
 mod reference;
 mod stations;
 mod transfer;
@@ -41,6 +42,8 @@ enum Figure {
     Kills(kills::Args),
     /// The energy ledger's identity over random schedules.
     Ledger(ledger::Args),
+    /// A hostile client among seven, under every rule of aggregation.
+    Poisoning(poisoning::Args),
     /// The schedulers on all of MNIST against the reference's results.
     Reference(reference::Args),
     /// A thousand TCP clients in one round, alone and among misbehaving peers.
@@ -58,6 +61,7 @@ fn main() -> ExitCode {
         Figure::Fixed(args) => fixed::run(&args),
         Figure::Kills(args) => kills::run(&args),
         Figure::Ledger(args) => ledger::run(&args),
+        Figure::Poisoning(args) => poisoning::run(&args),
         Figure::Reference(args) => reference::run(&args),
         Figure::Stations(args) => stations::run(&args),
         Figure::Transfer(args) => transfer::run(&args),

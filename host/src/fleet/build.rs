@@ -14,7 +14,7 @@ use gleaner_learn::train::{
     Engine, FixedClient, Kernel, KernelError, Model, ModelKind, Objective, Tensor,
 };
 
-use super::{FixedFleet, FloatFleet};
+use super::{FixedFleet, FloatFleet, HostileFleet};
 
 /// The clients of a run with everything they start from.
 pub struct Deployment {
@@ -159,7 +159,7 @@ pub fn build_around(
         }
     };
     Ok(Deployment {
-        fleet,
+        fleet: HostileFleet::among(fleet, &scenario.hostile),
         examiner: Box::new(examiner),
         model,
         tensors: network.tensors(),

@@ -1,11 +1,13 @@
 //! The clients of a run: how they are set up from a scenario, the two kinds that live in this
-//! process, and the file that lists those that do not.
+//! process, those among them that lie, and the file that lists those that do not.
 
 mod build;
 pub mod file;
 mod fixed;
 mod float;
+mod hostile;
 
 pub use build::{BuildError, Deployment, build, build_around, deal, load_data, scheme};
 pub use fixed::FixedFleet;
 pub use float::FloatFleet;
+pub use hostile::HostileFleet;

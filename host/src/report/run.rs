@@ -88,6 +88,12 @@ fn page(run: &RunData) -> Page {
          even. A client is overdrawn, and the paper's constraint C5 fails, while it has spent \
          more than it harvested. Modelled time is that of the clients, not of this computer.",
     );
+    if !summary.implausible.is_empty() {
+        page.paragraph(
+            "Some of what clients sent is implausible: no numbers, or out of all proportion to what \
+             the others sent. `rounds.jsonl` says in which round, and what.",
+        );
+    }
     page
 }
 
@@ -150,13 +156,40 @@ pub fn summary_table(summary: &Summary) -> Table {
         format!("{:.1} %", 100.0 * summary.overdrawn_share),
     );
     row("modelled time", format!("{} s", number(summary.modelled_s)));
+    if !summary.implausible.is_empty() {
+        let clients = summary.implausible.iter();
+        let clients: Vec<String> = clients
+            .map(|(client, &times)| format!("client {client}: {}", counted(times, "time")))
+            .collect();
+        row("sent what is implausible", clients.join(", "));
+    }
     table
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::round::RoundRow;
+    use crate::run::Tally;
     use crate::scenario::resolve;
+
+    #[test]
+    fn clients_that_sent_what_is_implausible_are_named_and_nobody_else_has_a_row() {
+        let mut tally = Tally::default();
+        let rows = |tally: &Tally| summary_table(&tally.summary()).to_text();
+        assert!(!rows(&tally).contains("implausible"));
+        let line = r#"{"round":1,"participants":[],"epochs":1,"compute_j":0,"radio_j":0,
+            "harvest_j":0,"spent_j":0,"downlink_s":0,"round_s":0,"overdrawn":[],"absent":[],
+            "implausible":[{"client":6,"what":"no numbers"}]}"#;
+        let row: RoundRow = serde_json::from_str(line).unwrap();
+        tally.add_round(&row);
+        tally.add_round(&row);
+        assert!(
+            rows(&tally).contains("client 6: 2 times"),
+            "{}",
+            rows(&tally)
+        );
+    }
 
     #[test]
     fn the_first_line_says_how_the_samples_were_dealt() {

@@ -3,6 +3,7 @@
 use super::fleet::{Broadcast, Question, Reply};
 use super::knowledge::{Seen, Trial};
 use super::phase::{Timing, upload_times};
+use super::plausible::Heard;
 use super::record::{Absence, ClientState};
 use super::{Engine, EngineError, RoundLog};
 use crate::policy::Order;
@@ -100,31 +101,43 @@ impl Engine<'_> {
             upload_s: &upload_s,
             wants_loss_after: true,
         };
-        let replies = self.fleet.train(&broadcast)?;
-        let seen: Vec<Seen<'_>> = orders
+        let mut doubts = Vec::new();
+        let mut replies = Vec::with_capacity(orders.len());
+        for (order, reply) in orders.iter().zip(self.fleet.train(&broadcast)?) {
+            replies.push(match reply {
+                Reply::Trained(update) => self.sort(0, order.client, update, &mut doubts)?,
+                Reply::Lost(reason) => Err(reason),
+            });
+        }
+        let mut heard: Vec<Heard<'_>> = orders
             .iter()
-            .zip(&replies)
-            .filter_map(|(order, reply)| match reply {
-                Reply::Trained(update) => Some(Seen {
+            .zip(&mut replies)
+            .filter_map(|(order, reply)| {
+                reply.as_mut().ok().map(|update| Heard {
                     client: order.client,
-                    epochs: 1,
+                    epochs: order.epochs,
                     update,
-                }),
-                Reply::Lost(_) => None,
+                })
             })
             .collect();
+        let findings = self.examine(&model, &mut heard);
+        let seen: Vec<Seen<'_>> = heard.iter().map(Heard::seen).collect();
+        let credible = findings.credible(&seen);
         let eta = self.scenario.learning.learning_rate;
-        self.state.knowledge.note_reports(eta, &model, &seen);
-        self.state.knowledge.observe_uplink(eta, &model, &seen);
+        self.state.knowledge.note_reports(eta, &model, &credible);
+        self.state.knowledge.observe_uplink(eta, &model, &credible);
+        doubts.extend(findings.doubts);
         let mut log = RoundLog {
             round: self.round_row(0, instance.downlink_s),
             clients: Vec::with_capacity(orders.len()),
         };
+        doubts.sort_by_key(|doubt| doubt.client);
+        log.round.implausible = doubts;
         for (order, reply) in orders.iter().zip(&replies) {
             let timing = Timing::of(&instance, order);
             let (state, absence) = match reply {
-                Reply::Trained(_) => (ClientState::Trained, None),
-                Reply::Lost(reason) => (ClientState::Lost, Some(reason.clone())),
+                Ok(_) => (ClientState::Trained, None),
+                Err(reason) => (ClientState::Lost, Some(reason.clone())),
             };
             let client = order.client;
             match absence {

@@ -68,6 +68,12 @@ impl Knowledge {
         (total > 0.0).then(|| sum / total)
     }
 
+    /// Returns the last loss of every client that has reported.
+    #[must_use]
+    pub fn losses(&self) -> &[Option<f64>] {
+        &self.losses
+    }
+
     /// Returns F - F*, kept above zero.
     #[must_use]
     pub fn gap(&self, weights: &[f64], best_loss: f64) -> f64 {

@@ -11,6 +11,7 @@ mod fleet;
 mod introduction;
 mod knowledge;
 mod phase;
+mod plausible;
 mod record;
 mod rows;
 pub mod settings;
@@ -27,7 +28,7 @@ pub use fleet::{
     Broadcast, ExactGradient, Examiner, Fleet, FleetError, Question, Reply, Score, Update,
 };
 pub use knowledge::{Knowledge, Seen, Trial};
-pub use record::{Absence, ClientRow, ClientState, RoundRow};
+pub use record::{Absence, ClientRow, ClientState, Doubt, RoundRow};
 pub use state::State;
 
 /// Why a run stopped.
@@ -49,7 +50,10 @@ pub enum EngineError {
         source: SolveError,
     },
     /// Training left the range of numbers.
-    #[error("round {round}: the model is no longer finite; lower learning.learning_rate = {rate}")]
+    #[error(
+        "round {round}: the updates of most clients are no longer finite; lower \
+         learning.learning_rate = {rate}"
+    )]
     Diverged {
         /// The round.
         round: u32,
@@ -66,6 +70,9 @@ pub struct RoundLog {
     /// One row per client.
     pub clients: Vec<ClientRow>,
 }
+
+/// An update, or why it cannot be used.
+type Sorted = Result<Update, String>;
 
 /// Drives rounds.
 pub struct Engine<'a> {
@@ -152,6 +159,33 @@ impl<'a> Engine<'a> {
     #[must_use]
     pub fn is_finished(&self) -> bool {
         self.state.round() as usize >= self.scenario.run.rounds
+    }
+
+    /// Sorts out an update nobody can compute with, and adds it to the doubts.
+    ///
+    /// # Errors
+    /// When most clients send such updates.
+    fn sort(
+        &mut self,
+        round: u32,
+        client: usize,
+        update: Update,
+        doubts: &mut Vec<Doubt>,
+    ) -> Result<Sorted, EngineError> {
+        let reason = plausible::unusable(&update.model, self.state.model.len());
+        self.state.unusable.note(client, reason.is_some());
+        if self.state.unusable.are_most() {
+            let rate = self.scenario.learning.learning_rate;
+            return Err(EngineError::Diverged { round, rate });
+        }
+        let Some(what) = reason else {
+            return Ok(Ok(update));
+        };
+        doubts.push(Doubt {
+            client,
+            what: what.clone(),
+        });
+        Ok(Err(what))
     }
 
     /// Runs the next round, phase by phase. The first call introduces the clients before that;

@@ -43,6 +43,9 @@ pub struct RoundRow {
     pub overdrawn: Vec<usize>,
     /// Clients that were drawn but could not take part, or did not deliver, with the reason.
     pub absent: Vec<Absence>,
+    /// What clients sent that is implausible; left out where nothing was.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub implausible: Vec<Doubt>,
 }
 
 /// A client that should have taken part.
@@ -57,6 +60,15 @@ pub struct Absence {
 impl Absence {
     /// The reason of a client that was drawn and got no order.
     pub const INFEASIBLE: &str = "no epoch fits before the deadline";
+}
+
+/// Something implausible that a client sent.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Doubt {
+    /// The client.
+    pub client: usize,
+    /// What, in words.
+    pub what: String,
 }
 
 /// One row of `clients.csv`; its fields are the columns, in this order.
@@ -134,8 +146,10 @@ pub enum ClientState {
     Infeasible,
     /// It missed the deadline.
     Late,
-    /// It did not deliver.
+    /// It did not deliver, or nothing that can be used.
     Lost,
+    /// It delivered, but too few did for the rule of aggregation.
+    Unused,
 }
 
 impl TryFrom<String> for ClientState {

@@ -30,6 +30,7 @@ impl Engine<'_> {
             round_s: downlink_s,
             overdrawn: Vec::new(),
             absent: Vec::new(),
+            implausible: Vec::new(),
         }
     }
 

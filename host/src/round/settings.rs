@@ -3,13 +3,12 @@
 use gleaner_cre::system::{DeviceParams, RoundParams, System};
 use gleaner_shared::energy::CostModel;
 
-use crate::policy::{self, Policy, Scheduler};
+use crate::policy::{self, Policy};
 use crate::scenario::Scenario;
 use gleaner_cre::channel::{Fading, RadioParams, epoch_energy, epoch_latency};
 use gleaner_cre::units::{
     Bits, Db, Dbm, Gigahertz, Hertz, Joules, Metres, Seconds, Watts, WattsPerHertz,
 };
-use gleaner_learn::aggregate::Averaging;
 
 /// Returns the system of a scenario: its radio, its devices and what is asked of a round.
 #[must_use]
@@ -63,15 +62,6 @@ pub fn policy(scenario: &Scenario) -> Box<dyn Policy> {
         epochs: u32::try_from(scenario.baselines.epochs).unwrap_or(u32::MAX),
         solver: scenario.cre.solver,
     })
-}
-
-/// Returns how a scenario's updates are averaged.
-#[must_use]
-pub fn averaging(scenario: &Scenario) -> Averaging {
-    match scenario.run.scheduler {
-        Scheduler::FedNova => Averaging::Normalised,
-        _ => Averaging::Weighted,
-    }
 }
 
 /// Returns the length of one model transfer.

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::account::Account;
 use super::knowledge::Knowledge;
+use super::plausible::Unusable;
 use gleaner_cre::estimate::DivergenceRule;
 
 /// The state between two rounds; with scenario and clients it determines the rest of the run.
@@ -14,6 +15,7 @@ pub struct State {
     pub(super) model: Vec<f32>,
     pub(super) accounts: Vec<Account>,
     pub(super) knowledge: Knowledge,
+    pub(super) unusable: Unusable,
     fleet: Vec<u8>,
 }
 
@@ -27,6 +29,7 @@ impl State {
             model,
             accounts: vec![Account::default(); clients],
             knowledge: Knowledge::new(clients, rule),
+            unusable: Unusable::nobody(clients),
             fleet: Vec::new(),
         }
     }

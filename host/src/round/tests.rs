@@ -1,5 +1,7 @@
 //! The engine on clients whose losses are parabolas: everything but the network is real.
 
+mod liars;
+
 use super::*;
 use crate::policy::Scheduler;
 use crate::scenario::{Estimates, Override, resolve};
@@ -94,8 +96,12 @@ fn run(scenario: &Scenario, mute: Mute) -> (Vec<RoundLog>, State) {
         rate: scenario.learning.learning_rate as f32,
         mute,
     };
+    drive(scenario, &mut fleet)
+}
+
+fn drive(scenario: &Scenario, fleet: &mut dyn Fleet) -> (Vec<RoundLog>, State) {
     let channel = channel::of(scenario).unwrap();
-    let mut engine = Engine::new(scenario, &mut fleet, &NoTest, channel, vec![0.0, 0.0]);
+    let mut engine = Engine::new(scenario, fleet, &NoTest, channel, vec![0.0, 0.0]);
     let mut logs = Vec::new();
     while !engine.is_finished() {
         logs.extend(engine.step().unwrap());

@@ -1,5 +1,6 @@
 //! What a run comes down to, added up while its rows go by.
 
+use std::collections::BTreeMap;
 use std::fmt::Display;
 
 use serde::{Deserialize, Serialize};
@@ -37,6 +38,9 @@ pub struct Summary {
     pub overdrawn_share: f64,
     /// Modelled time of the whole run.
     pub modelled_s: f64,
+    /// Clients that sent something implausible, with how often.
+    #[serde(default)]
+    pub implausible: BTreeMap<usize, usize>,
 }
 
 impl Summary {
@@ -85,6 +89,7 @@ pub struct Tally {
     queue: (u32, f64),
     /// How often each client took part.
     participations: Vec<f64>,
+    implausible: BTreeMap<usize, usize>,
 }
 
 impl Tally {
@@ -112,6 +117,9 @@ impl Tally {
     /// Adds a line of `rounds.jsonl`.
     pub fn add_round(&mut self, row: &RoundRow) {
         self.last_round = row.round;
+        for doubt in &row.implausible {
+            *self.implausible.entry(doubt.client).or_default() += 1;
+        }
         self.scores
             .extend(row.accuracy.map(|accuracy| (row.round, accuracy)));
         self.energy_j = row.spent_j;
@@ -185,6 +193,7 @@ impl Tally {
             largest_queue_j,
             overdrawn_share: self.overdrawn as f64 / self.client_rows.max(1) as f64,
             modelled_s: self.modelled_s,
+            implausible: self.implausible.clone(),
         }
     }
 }

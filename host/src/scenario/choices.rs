@@ -39,3 +39,43 @@ pub enum ClientKind {
     /// the firmware's own integer code (MLP only)
     FixedPoint,
 }
+
+/// How updates become the next model; `gleaner_learn::aggregate` has the rules.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Display, EnumMessage, EnumString, IntoStaticStr, VariantArray)]
+#[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
+pub enum AggregationRule {
+    /// the rule of the scheduler's paper: `nova` for `fednova`, `mean` for all others
+    Auto,
+    /// the mean of models, weighted by samples
+    Mean,
+    /// the mean of updates divided by their epochs
+    Nova,
+    /// the mean of updates, each cut to `clip_factor` times the round's median length
+    Clip,
+    /// the median of each parameter
+    Median,
+    /// the mean of each parameter without its `hostile` largest and smallest values
+    TrimmedMean,
+    /// the one model that is closest to its n - `hostile` - 2 nearest
+    Krum,
+}
+
+/// What hostile clients do to what they send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Display, EnumMessage, EnumString, IntoStaticStr, VariantArray)]
+#[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
+pub enum Attack {
+    /// the update times `factor`
+    Scale,
+    /// the update times -`factor`
+    Flip,
+    /// every parameter moved by `factor`
+    Constant,
+    /// parameters that are not numbers
+    Nan,
+    /// an honest model, reported with its losses times `factor`
+    Loss,
+}

@@ -12,29 +12,36 @@ pub(super) fn value(value: &toml::Value) -> String {
     }
 }
 
-/// A younger key than the first runs. Empty it is left out of the canonical form, whose hash names
-/// runs and their checkpoints: those made without it keep their names.
-const TRACE: (&str, &str) = ("channel", "trace");
+/// Keys and sections younger than the first runs. With their defaults they are left out of the
+/// canonical form, whose hash names runs and their checkpoints: those made without keep their names.
+const YOUNGER: [&str; 3] = ["channel.trace", "aggregation", "hostile"];
+
+fn is_young(section: &str, path: &str) -> bool {
+    YOUNGER.contains(&section) || YOUNGER.contains(&path)
+}
 
 /// Writes every key; with `comments`, each line says what the key means.
 pub(super) fn scenario(scenario: &Scenario, comments: bool) -> String {
-    let table = scenario.to_table();
+    let (table, usual) = (scenario.to_table(), Scenario::default().to_table());
     let mut text = String::new();
     let mut section = "";
     for key in Scenario::keys() {
+        let value_in = |table: &toml::Table| table.get(key.section)?.get(key.name).cloned();
+        let Some(entry) = value_in(&table) else {
+            continue;
+        };
+        if !comments
+            && is_young(key.section, &key.path())
+            && value_in(&usual).as_ref() == Some(&entry)
+        {
+            continue;
+        }
         if key.section != section {
             let gap = if section.is_empty() { "" } else { "\n" };
             section = key.section;
             text.push_str(&format!("{gap}[{section}]\n"));
         }
-        let Some(entry) = table.get(section).and_then(|section| section.get(key.name)) else {
-            continue;
-        };
-        let empty = entry.as_str().is_some_and(str::is_empty);
-        if !comments && empty && (section, key.name) == TRACE {
-            continue;
-        }
-        let line = format!("{} = {}", key.name, value(entry));
+        let line = format!("{} = {}", key.name, value(&entry));
         if comments {
             let unit = if key.unit.is_empty() {
                 String::new()

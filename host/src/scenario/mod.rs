@@ -17,15 +17,18 @@ mod sections;
 mod validate;
 pub mod value;
 
+use crate::policy::Scheduler;
+use gleaner_learn::aggregate::Rule;
 use gleaner_learn::train::ModelKind;
 use serde::{Deserialize, Serialize};
 
-pub use choices::{ClientKind, Estimates, ModelBits};
+pub use choices::{AggregationRule, Attack, ClientKind, Estimates, ModelBits};
 pub use error::ScenarioError;
 pub use preset::{PRESETS, Preset};
 pub use resolve::{Override, resolve, resolve_text};
 pub use sections::{
-    Baselines, Channel, Clients, Cre, Data, Device, Learning, Partition, Radio, Run,
+    Aggregation, Baselines, Channel, Clients, Cre, Data, Device, Hostile, Learning, Partition,
+    Radio, Run,
 };
 
 /// Everything a run depends on.
@@ -52,6 +55,10 @@ pub struct Scenario {
     pub cre: Cre,
     /// The baselines.
     pub baselines: Baselines,
+    /// From updates to the next model.
+    pub aggregation: Aggregation,
+    /// Clients that lie.
+    pub hostile: Hostile,
 }
 
 impl Scenario {
@@ -68,6 +75,8 @@ impl Scenario {
             Device::KEYS,
             Cre::KEYS,
             Baselines::KEYS,
+            Aggregation::KEYS,
+            Hostile::KEYS,
         ]
         .into_iter()
         .flatten()
@@ -81,8 +90,8 @@ impl Scenario {
         toml::Table::try_from(self).unwrap_or_default()
     }
 
-    /// Writes the canonical TOML: every key but an empty `channel.trace`, declaration order, no
-    /// comments.
+    /// Writes the canonical TOML: declaration order, no comments, every key but those younger than
+    /// the first runs that have their default.
     #[must_use]
     pub fn to_toml(&self) -> String {
         emit::scenario(self, false)
@@ -92,6 +101,26 @@ impl Scenario {
     #[must_use]
     pub fn to_commented_toml(&self) -> String {
         emit::scenario(self, true)
+    }
+
+    /// Returns the rule by which updates become the next model.
+    #[must_use]
+    pub const fn rule(&self) -> Rule {
+        let Aggregation {
+            rule,
+            hostile,
+            clip_factor,
+        } = self.aggregation;
+        match (rule, self.run.scheduler) {
+            (AggregationRule::Auto, Scheduler::FedNova) | (AggregationRule::Nova, _) => Rule::Nova,
+            (AggregationRule::Auto | AggregationRule::Mean, _) => Rule::Mean,
+            (AggregationRule::Clip, _) => Rule::Clip {
+                factor: clip_factor,
+            },
+            (AggregationRule::Median, _) => Rule::Median,
+            (AggregationRule::TrimmedMean, _) => Rule::Trimmed { hostile },
+            (AggregationRule::Krum, _) => Rule::Krum { hostile },
+        }
     }
 
     /// Returns the number of bits of one model transfer.

@@ -1,6 +1,6 @@
 //! The sections of a scenario; defaults are the preset `paper-mlp`.
 
-use super::choices::{ClientKind, Estimates, ModelBits};
+use super::choices::{AggregationRule, Attack, ClientKind, Estimates, ModelBits};
 use super::range::Range::{AtLeast, AtMost, Finite, NotNegative, Positive, Within};
 use super::section::section;
 use crate::policy::{BaselinePower, GradientNorms, Scheduler};
@@ -164,5 +164,31 @@ section!(
         gradient_norms: GradientNorms = GradientNorms::Fresh, "";
         /// Fixed epochs of `channel-allocate` and `importance-aware`.
         epochs: usize = 3, "epochs", AtLeast(1);
+    }
+);
+
+section!(
+    /// From updates to the next model.
+    Aggregation as "aggregation" {
+        /// How updates become the next model; in a round that brings fewer than the rule needs, the
+        /// model stays as it is.
+        rule: AggregationRule = AggregationRule::Auto, "";
+        /// Hostile clients f among a round's participants that the rule is to withstand
+        /// (`trimmed-mean` needs 2 f + 1 updates, `krum` 2 f + 3).
+        hostile: usize = 1, "clients", AtLeast(1);
+        /// Longest update that `clip` leaves as it is, over the median length of the round.
+        clip_factor: f64 = 1.5, "", Positive;
+    }
+);
+
+section!(
+    /// Clients that lie, for experiments; off by default.
+    Hostile as "hostile" {
+        /// How many clients are hostile: the last ones.
+        clients: usize = 0, "clients";
+        /// What they send.
+        attack: Attack = Attack::Scale, "";
+        /// How much of it.
+        factor: f64 = 100.0, "", Finite;
     }
 );

@@ -52,3 +52,53 @@ fn values_out_of_range_name_key_value_and_fix() {
         );
     }
 }
+
+#[test]
+fn sections_that_runs_did_without_change_no_canonical_text_until_they_are_used() {
+    let text = Scenario::default().to_toml();
+    assert!(
+        !text.contains("aggregation") && !text.contains("hostile"),
+        "{text}"
+    );
+    let sets = ["aggregation.rule=median", "hostile.clients=1"];
+    let robust = resolve("paper-mlp", &sets.map(|set| set.parse().unwrap())).unwrap();
+    let text = robust.to_toml();
+    assert!(
+        text.ends_with("\n[aggregation]\nrule = \"median\"\n\n[hostile]\nclients = 1\n"),
+        "{text}"
+    );
+    assert_eq!(resolve_text(&text, "x", &[]).unwrap(), robust);
+}
+
+#[test]
+fn a_rule_is_refused_where_a_round_brings_too_few_updates_for_it() {
+    let refused = |sets: &[&str]| {
+        let overrides: Vec<Override> = sets.iter().map(|set| set.parse().unwrap()).collect();
+        resolve("paper-mlp", &overrides).map_or_else(|error| error.to_string(), |_| String::new())
+    };
+    assert_eq!(
+        refused(&["aggregation.rule=krum"]),
+        "aggregation.rule = krum: needs 2 x 1 + 3 = 5 updates a round, but radio.channels = 3 and \
+         clients.count = 10 allow 3; set both to 5 or more"
+    );
+    assert_eq!(
+        refused(&["aggregation.rule=trimmed-mean", "aggregation.hostile=2"]),
+        "aggregation.rule = trimmed-mean: needs 2 x 2 + 1 = 5 updates a round, but radio.channels \
+         = 3 and clients.count = 10 allow 3; set both to 5 or more, or aggregation.hostile lower"
+    );
+    assert_eq!(
+        refused(&["aggregation.rule=median", "clients.count=2"]),
+        "aggregation.rule = median: needs 3 updates a round, but radio.channels = 3 and \
+         clients.count = 2 allow 2; set both to 3 or more"
+    );
+    for fits in ["median", "clip", "trimmed-mean", "mean", "nova", "auto"] {
+        assert_eq!(refused(&[&format!("aggregation.rule={fits}")]), "");
+    }
+    assert_eq!(refused(&["aggregation.rule=krum", "radio.channels=5"]), "");
+    assert_eq!(
+        refused(&["hostile.clients=11"]),
+        "hostile.clients = 11: must be at most clients.count = 10"
+    );
+    let absurd = format!("aggregation.hostile={}", i64::MAX);
+    assert!(refused(&["aggregation.rule=krum", &absurd]).contains("needs"));
+}

@@ -1,6 +1,6 @@
 //! Every value checked before anything runs: the keys' own ranges, and rules that relate two keys.
 
-use super::{ClientKind, Scenario, ScenarioError};
+use super::{AggregationRule, ClientKind, Scenario, ScenarioError};
 use gleaner_learn::data::catalogue;
 use gleaner_learn::train::ModelKind;
 
@@ -27,6 +27,42 @@ pub(super) fn check(s: &Scenario) -> Result<(), ScenarioError> {
             "the firmware trains the MLP only; set learning.model = \"mlp\" or clients.kind = \
              \"float\""
                 .to_owned()
+        },
+    )?;
+    require(
+        s.hostile.clients <= s.clients.count,
+        "hostile.clients",
+        s.hostile.clients,
+        || format!("must be at most clients.count = {}", s.clients.count),
+    )?;
+    check_updates(s)
+}
+
+/// Makes sure that a round can bring as many updates as the rule of aggregation needs.
+fn check_updates(s: &Scenario) -> Result<(), ScenarioError> {
+    let (needs, most) = (s.rule().needs(), s.radio.channels.min(s.clients.count));
+    require(
+        needs <= most,
+        "aggregation.rule",
+        s.aggregation.rule,
+        || {
+            let f = s.aggregation.hostile;
+            let demand = match s.aggregation.rule {
+                AggregationRule::TrimmedMean => format!("2 x {f} + 1 = {needs}"),
+                AggregationRule::Krum => format!("2 x {f} + 3 = {needs}"),
+                _ => needs.to_string(),
+            };
+            let hint = match s.aggregation.rule {
+                AggregationRule::TrimmedMean | AggregationRule::Krum if f > 1 => {
+                    ", or aggregation.hostile lower"
+                }
+                _ => "",
+            };
+            format!(
+                "needs {demand} updates a round, but radio.channels = {} and clients.count = {} \
+                 allow {most}; set both to {needs} or more{hint}",
+                s.radio.channels, s.clients.count
+            )
         },
     )
 }

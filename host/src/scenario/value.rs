@@ -1,6 +1,6 @@
 //! What a scenario value may be: numbers, text, and choices that list themselves.
 
-use super::choices::{ClientKind, Estimates, ModelBits};
+use super::choices::{AggregationRule, Attack, ClientKind, Estimates, ModelBits};
 use crate::policy;
 
 /// A type a scenario key can have.
@@ -42,6 +42,8 @@ values!(
     policy::BaselinePower,
     policy::GradientNorms,
     policy::Scheduler,
+    AggregationRule,
+    Attack,
     ClientKind,
     Estimates,
     ModelBits,

@@ -108,7 +108,7 @@ pub enum EventKind {
     },
     /// Training is over.
     Reported(Box<Measured>),
-    /// The report says what cannot be; it counts all the same.
+    /// What the client sent cannot be, or differs from what the others send out of all proportion.
     Implausible {
         /// What, in words for log and view.
         what: String,
@@ -254,6 +254,7 @@ impl EventKind {
         match self {
             Self::Ordered { .. }
             | Self::Reported(_)
+            | Self::Implausible { .. }
             | Self::Uploaded { .. }
             | Self::Missing { .. }
             | Self::Arrived { .. }
@@ -269,7 +270,6 @@ impl EventKind {
             | Self::Sending { .. }
             | Self::Sent
             | Self::Epoch { .. }
-            | Self::Implausible { .. }
             | Self::Receiving { .. }
             | Self::Dropped { .. } => false,
         }
@@ -312,7 +312,7 @@ impl EventKind {
                 "trained: loss {:.4} to {:.4}, {:.0} cycles a sample",
                 measured.loss_before, measured.loss_after, measured.cycles_per_sample
             ),
-            Self::Implausible { what } => format!("implausible report: {what}"),
+            Self::Implausible { what } => format!("implausible: {what}"),
             Self::Receiving { have, of } => format!("receiving {have}/{of}"),
             Self::Uploaded { bytes, .. } => format!("uploaded {bytes} bytes"),
             Self::Missing { reason } => format!("lost for the round: {reason}"),

@@ -334,6 +334,10 @@ impl Fleet for StationFleet {
             round,
             model: ModelHash::of(&little_endian(model)),
         };
+        for doubt in &log.round.implausible {
+            let what = doubt.what.clone();
+            self.publish(doubt.client, round, EventKind::Implausible { what });
+        }
         let blank = self.blank_order(round);
         self.begin();
         for row in &log.clients {

@@ -1,7 +1,16 @@
-//! From updates to the next global model: the weighted mean and FedNova's normalised mean.
+//! From updates to the next global model: one rule per file, two that average and four that a
+//! minority of hostile clients cannot lead astray.
 //!
 //! Sums run in client order and in double precision, so the result does not depend on who
-//! arrived first or on how many threads trained.
+//! arrived first or on how many threads trained. Every rule takes finite parameters; whoever
+//! receives updates refuses others first.
+
+mod clip;
+mod krum;
+mod mean;
+mod median;
+mod nova;
+mod trimmed;
 
 /// One participant's contribution.
 #[derive(Clone, Copy, Debug)]
@@ -15,44 +24,73 @@ pub struct Contribution<'a> {
 }
 
 /// How updates become a model.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Averaging {
-    /// The mean of models, weighted by samples.
-    Weighted,
-    /// FedNova: updates are divided by their epochs first.
-    Normalised,
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Rule {
+    /// The mean, weighted by samples.
+    Mean,
+    /// FedNova's mean: updates are divided by their epochs first.
+    Nova,
+    /// The mean of updates none of which is much longer than the others.
+    Clip {
+        /// The longest update, over the median length of the round.
+        factor: f64,
+    },
+    /// The median of each parameter.
+    Median,
+    /// The mean of each parameter without its extremes.
+    Trimmed {
+        /// Values left out at either end.
+        hostile: usize,
+    },
+    /// The model with the closest neighbours.
+    Krum {
+        /// Clients that may be hostile.
+        hostile: usize,
+    },
 }
 
-/// Returns the next global model; without contributions it is the last one.
-///
-/// Implements Eq. (3), theta = sum w~_i theta_i with w~_i = D_i / sum D_j, as
-/// theta_0 + sum w~_i (theta_i - theta_0); and, normalised (Wang et al., "Tackling the objective
-/// inconsistency problem in heterogeneous federated optimization", 2020),
-/// theta_0 + tau_eff sum w~_i (theta_i - theta_0) / tau_i with tau_eff = sum w~_i tau_i.
-///
-/// # Panics
-/// If models differ in length.
-#[must_use]
-pub fn aggregate(start: &[f32], contributions: &[Contribution<'_>], how: Averaging) -> Vec<f32> {
-    let total: f64 = contributions.iter().map(|c| f64::from(c.samples)).sum();
-    let weight = |c: &Contribution<'_>| f64::from(c.samples) / total;
-    let effective: f64 = contributions
-        .iter()
-        .map(|c| weight(c) * f64::from(c.epochs))
-        .sum();
-    let mut step = vec![0.0f64; start.len()];
-    for contribution in contributions {
-        assert_eq!(
-            contribution.model.len(),
-            start.len(),
+impl Rule {
+    /// Returns the fewest updates the rule means anything for.
+    #[must_use]
+    pub const fn needs(self) -> usize {
+        match self {
+            Self::Mean | Self::Nova => 1,
+            Self::Clip { .. } | Self::Median => 3,
+            Self::Trimmed { hostile } => hostile.saturating_mul(2).saturating_add(1),
+            Self::Krum { hostile } => hostile.saturating_mul(2).saturating_add(3),
+        }
+    }
+
+    /// Returns the next global model. It is the last one where there are fewer contributions than
+    /// the rule [needs](Self::needs): among those the hostile ones may be the majority.
+    ///
+    /// # Panics
+    /// If models differ in length.
+    #[must_use]
+    pub fn aggregate(self, start: &[f32], contributions: &[Contribution<'_>]) -> Vec<f32> {
+        let alike = |c: &Contribution<'_>| c.model.len() == start.len();
+        assert!(
+            contributions.iter().all(alike),
             "models of one round have one length"
         );
-        let scale = match how {
-            Averaging::Weighted => weight(contribution),
-            Averaging::Normalised => {
-                weight(contribution) * effective / f64::from(contribution.epochs.max(1))
-            }
-        };
+        if contributions.len() < self.needs() {
+            return start.to_vec();
+        }
+        match self {
+            Self::Mean => mean::aggregate(start, contributions),
+            Self::Nova => nova::aggregate(start, contributions),
+            Self::Clip { factor } => clip::aggregate(start, contributions, factor),
+            Self::Median => median::aggregate(contributions),
+            Self::Trimmed { hostile } => trimmed::aggregate(contributions, hostile),
+            Self::Krum { hostile } => krum::aggregate(contributions, hostile),
+        }
+    }
+}
+
+/// Returns theta_0 + sum s_i (theta_i - theta_0) with the scales s_i.
+fn moved(start: &[f32], contributions: &[Contribution<'_>], scales: &[f64]) -> Vec<f32> {
+    let mut step = vec![0.0f64; start.len()];
+    for (contribution, scale) in contributions.iter().zip(scales) {
         for ((sum, &value), &origin) in step.iter_mut().zip(contribution.model).zip(start) {
             *sum += scale * (f64::from(value) - f64::from(origin));
         }
@@ -64,11 +102,42 @@ pub fn aggregate(start: &[f32], contributions: &[Contribution<'_>], how: Averagi
         .collect()
 }
 
+/// Returns the weights w~_i = D_i / sum D_j of a round.
+fn weights(contributions: &[Contribution<'_>]) -> Vec<f64> {
+    let samples = contributions.iter().map(|c| f64::from(c.samples));
+    let total: f64 = samples.clone().sum();
+    samples.map(|samples| samples / total).collect()
+}
+
+/// Returns |a - b|^2.
+fn distance_squared(a: &[f32], b: &[f32]) -> f64 {
+    let squares = a.iter().zip(b).map(|(&a, &b)| {
+        let difference = f64::from(a) - f64::from(b);
+        difference * difference
+    });
+    squares.sum()
+}
+
+/// Makes a model of what `choose` makes of each parameter's values, in ascending order.
+fn by_parameter(contributions: &[Contribution<'_>], choose: impl Fn(&[f32]) -> f64) -> Vec<f32> {
+    let length = contributions.first().map_or(0, |first| first.model.len());
+    let mut values = vec![0.0f32; contributions.len()];
+    (0..length)
+        .map(|at| {
+            for (value, contribution) in values.iter_mut().zip(contributions) {
+                *value = contribution.model[at];
+            }
+            values.sort_unstable_by(f32::total_cmp);
+            choose(&values) as f32
+        })
+        .collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn one(samples: u32, epochs: u32, model: &[f32]) -> Contribution<'_> {
+    pub(super) fn one(samples: u32, epochs: u32, model: &[f32]) -> Contribution<'_> {
         Contribution {
             samples,
             epochs,
@@ -76,41 +145,52 @@ mod tests {
         }
     }
 
+    const ALL: [Rule; 6] = [
+        Rule::Mean,
+        Rule::Nova,
+        Rule::Clip { factor: 1.0 },
+        Rule::Median,
+        Rule::Trimmed { hostile: 1 },
+        Rule::Krum { hostile: 1 },
+    ];
+
     #[test]
-    fn weights_follow_the_samples() {
-        let models = [one(100, 4, &[1.0, 2.0]), one(300, 4, &[3.0, -2.0])];
-        assert_eq!(
-            aggregate(&[0.5, 0.5], &models, Averaging::Weighted),
-            [2.5, -1.0]
-        );
+    fn too_few_change_nothing() {
+        let start = [1.5, -2.0];
+        for rule in ALL {
+            let few = vec![one(1, 1, &[9.0, 9.0]); rule.needs() - 1];
+            assert_eq!(rule.aggregate(&start, &few), start, "{rule:?}");
+        }
+        let absurd = Rule::Krum {
+            hostile: usize::MAX,
+        };
+        assert_eq!(absurd.aggregate(&start, &[one(1, 1, &[0.0, 0.0])]), start);
     }
 
     #[test]
-    fn equal_epochs_make_both_averages_equal() {
-        let models = [one(100, 4, &[1.0, 2.0]), one(300, 4, &[3.0, -2.0])];
-        let weighted = aggregate(&[0.5, 0.5], &models, Averaging::Weighted);
-        assert_eq!(
-            aggregate(&[0.5, 0.5], &models, Averaging::Normalised),
-            weighted
-        );
+    fn clients_that_agree_are_followed_by_every_rule() {
+        let agreed = vec![one(70, 3, &[2.0, -4.0]); 5];
+        for rule in ALL {
+            assert_eq!(
+                rule.aggregate(&[1.0, 1.0], &agreed),
+                [2.0, -4.0],
+                "{rule:?}"
+            );
+        }
     }
 
     #[test]
-    fn a_client_that_trained_longer_does_not_pull_harder() {
-        // Both moved one unit per epoch; tau_eff = 3, so the mean moves three units.
-        let models = [one(1, 2, &[2.0]), one(1, 4, &[4.0])];
-        assert_eq!(aggregate(&[0.0], &models, Averaging::Normalised), [3.0]);
-        // Four epochs in the other direction weigh no more than two: the directions cancel.
-        let opposed = [one(1, 2, &[2.0]), one(1, 4, &[-4.0])];
-        assert_eq!(aggregate(&[0.0], &opposed, Averaging::Normalised), [0.0]);
-        assert_eq!(aggregate(&[0.0], &opposed, Averaging::Weighted), [-1.0]);
-    }
-
-    #[test]
-    fn nobody_changes_nothing() {
-        assert_eq!(
-            aggregate(&[1.5, -2.0], &[], Averaging::Weighted),
-            [1.5, -2.0]
-        );
+    fn one_liar_of_five_moves_no_robust_rule_beyond_the_honest_and_moves_both_means() {
+        let honest = [[1.0, 1.2], [1.1, 0.9], [0.9, 1.0], [1.2, 1.1]];
+        for lie in [[1e6, 1e6], [-1e6, 1e6], [3e17, -3e17], [-100.0, -100.0]] {
+            let mut round: Vec<_> = honest.iter().map(|model| one(50, 2, model)).collect();
+            round.insert(2, one(50, 2, &lie));
+            for rule in ALL {
+                let next = rule.aggregate(&[0.0, 0.0], &round);
+                let near = next.iter().all(|x| (0.5..=1.3).contains(x));
+                let averages = matches!(rule, Rule::Mean | Rule::Nova);
+                assert_eq!(near, !averages, "{rule:?}: {lie:?} leads to {next:?}");
+            }
+        }
     }
 }

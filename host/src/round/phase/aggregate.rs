@@ -1,17 +1,20 @@
 //! Phase 4: the next global model, and what the base station learns on the way.
 
 use super::{Collected, Delivery, Planned};
-use crate::policy::Order;
 use crate::round::fleet::Question;
 use crate::round::knowledge::Seen;
-use crate::round::{Engine, EngineError, settings};
+use crate::round::plausible::Heard;
+use crate::round::record::{ClientState, Doubt};
+use crate::round::{Engine, EngineError};
 use crate::scenario::Estimates;
-use gleaner_learn::aggregate::{Contribution, aggregate};
+use gleaner_learn::aggregate::Contribution;
 
 /// A round with its new model in place.
 pub(in crate::round) struct Aggregated {
     pub(in crate::round) planned: Planned,
     pub(in crate::round) deliveries: Vec<Delivery>,
+    /// What was implausible in the updates.
+    pub(in crate::round) doubts: Vec<Doubt>,
     /// The divergences the plan was made with.
     pub(in crate::round) planned_delta: Vec<f64>,
 }
@@ -21,20 +24,24 @@ impl Engine<'_> {
         &mut self,
         Collected {
             planned,
-            deliveries,
+            mut deliveries,
+            mut doubts,
         }: Collected,
     ) -> Result<Aggregated, EngineError> {
-        let seen: Vec<Seen<'_>> = deliveries
-            .iter()
-            .filter_map(|delivery| {
-                let Order { client, epochs, .. } = delivery.order;
-                delivery.result.as_ref().ok().map(|update| Seen {
-                    client,
-                    epochs,
+        let mut heard: Vec<Heard<'_>> = deliveries
+            .iter_mut()
+            .filter_map(|Delivery { order, result, .. }| {
+                result.as_mut().ok().map(|update| Heard {
+                    client: order.client,
+                    epochs: order.epochs,
                     update,
                 })
             })
             .collect();
+        let findings = self.examine(&self.state.model, &mut heard);
+        let seen: Vec<Seen<'_>> = heard.iter().map(Heard::seen).collect();
+        let credible = findings.credible(&seen);
+        doubts.extend(findings.doubts);
         let contributions: Vec<Contribution<'_>> = seen
             .iter()
             .map(|seen| Contribution {
@@ -43,26 +50,36 @@ impl Engine<'_> {
                 model: &seen.update.model,
             })
             .collect();
-        let next = aggregate(
-            &self.state.model,
-            &contributions,
-            settings::averaging(self.scenario),
-        );
-        if next.iter().any(|parameter| !parameter.is_finite()) {
-            let rate = self.scenario.learning.learning_rate;
-            return Err(EngineError::Diverged {
-                round: planned.round,
-                rate,
-            });
-        }
+        let next = self
+            .scenario
+            .rule()
+            .aggregate(&self.state.model, &contributions);
         let start = std::mem::replace(&mut self.state.model, next);
         let planned_delta = self.state.knowledge.delta().to_vec();
-        self.learn(&start, &seen)?;
+        self.learn(&start, &credible)?;
+        self.leave_unused(&mut deliveries);
         Ok(Aggregated {
             planned,
             deliveries,
+            doubts,
             planned_delta,
         })
+    }
+
+    /// Marks what arrived as unused where the rule needs more of it: among a few updates the hostile
+    /// ones may be the majority, so the model stays as it is.
+    fn leave_unused(&self, deliveries: &mut [Delivery]) {
+        let needs = self.scenario.rule().needs();
+        let arrived = deliveries.iter().filter(|one| one.result.is_ok()).count();
+        if arrived >= needs {
+            return;
+        }
+        for delivery in deliveries.iter_mut().filter(|one| one.result.is_ok()) {
+            let rule = self.scenario.aggregation.rule;
+            let reason =
+                format!("{arrived} updates arrived, aggregation.rule = \"{rule}\" needs {needs}");
+            delivery.result = Err((ClientState::Unused, reason));
+        }
     }
 
     fn learn(&mut self, start: &[f32], seen: &[Seen<'_>]) -> Result<(), EngineError> {

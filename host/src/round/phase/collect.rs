@@ -3,7 +3,7 @@
 use super::Planned;
 use crate::policy::Order;
 use crate::round::fleet::{Broadcast, Reply, Update};
-use crate::round::record::ClientState;
+use crate::round::record::{ClientState, Doubt};
 use crate::round::{Engine, EngineError};
 use crate::scenario::Estimates;
 use gleaner_cre::optim::Instance;
@@ -57,6 +57,8 @@ pub(in crate::round) struct Delivery {
 pub(in crate::round) struct Collected {
     pub(in crate::round) planned: Planned,
     pub(in crate::round) deliveries: Vec<Delivery>,
+    /// What was refused.
+    pub(in crate::round) doubts: Vec<Doubt>,
 }
 
 impl Engine<'_> {
@@ -79,29 +81,30 @@ impl Engine<'_> {
             self.fleet.train(&broadcast)?
         };
         let deadline_s = planned.instance.deadline_s;
-        let deliveries = orders
-            .iter()
-            .zip(replies)
-            .map(|(&order, reply)| {
-                let timing = Timing::of(&planned.instance, &order);
-                let result = match reply {
-                    Reply::Lost(reason) => Err((ClientState::Lost, reason)),
-                    Reply::Trained(_) if !timing.meets(deadline_s) => {
-                        let reason = format!("{} s of {deadline_s} s", timing.finish_s);
-                        Err((ClientState::Late, reason))
-                    }
-                    Reply::Trained(update) => Ok(update),
-                };
-                Delivery {
-                    order,
-                    timing,
-                    result,
+        let (mut deliveries, mut doubts) = (Vec::with_capacity(orders.len()), Vec::new());
+        for (&order, reply) in orders.iter().zip(replies) {
+            let timing = Timing::of(&planned.instance, &order);
+            let result = match reply {
+                Reply::Lost(reason) => Err((ClientState::Lost, reason)),
+                Reply::Trained(_) if !timing.meets(deadline_s) => {
+                    let reason = format!("{} s of {deadline_s} s", timing.finish_s);
+                    Err((ClientState::Late, reason))
                 }
-            })
-            .collect();
+                Reply::Trained(update) => {
+                    let sorted = self.sort(planned.round, order.client, update, &mut doubts)?;
+                    sorted.map_err(|reason| (ClientState::Lost, reason))
+                }
+            };
+            deliveries.push(Delivery {
+                order,
+                timing,
+                result,
+            });
+        }
         Ok(Collected {
             planned,
             deliveries,
+            doubts,
         })
     }
 }

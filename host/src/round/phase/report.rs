@@ -13,6 +13,7 @@ impl Engine<'_> {
         let Aggregated {
             planned,
             deliveries,
+            doubts,
             planned_delta,
         } = aggregated;
         self.state.round = planned.round;
@@ -20,6 +21,8 @@ impl Engine<'_> {
             round: self.round_row(planned.round, planned.instance.downlink_s),
             clients: Vec::with_capacity(self.samples.len()),
         };
+        log.round.implausible = doubts;
+        log.round.implausible.sort_by_key(|doubt| doubt.client);
         let mut deliveries = deliveries.into_iter().peekable();
         for client in 0..self.samples.len() {
             let Some(delivery) = deliveries.next_if(|delivery| delivery.order.client == client)
@@ -44,8 +47,11 @@ impl Engine<'_> {
                 }
                 Err((state, reason)) => {
                     log.round.absent.push(Absence { client, reason });
-                    // The base station waits for a client that never delivers.
-                    log.round.round_s = planned.instance.deadline_s;
+                    log.round.round_s = match state {
+                        ClientState::Unused => log.round.round_s.max(timing.finish_s),
+                        // The base station waits for a client that never delivers.
+                        _ => planned.instance.deadline_s,
+                    };
                     state
                 }
             };

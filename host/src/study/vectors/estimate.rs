@@ -3,7 +3,7 @@
 
 use gleaner_cre::bound::weights;
 use gleaner_cre::estimate::{Divergence, DivergenceRule, Observation, lipschitz, smoothness};
-use gleaner_learn::aggregate::{Averaging, Contribution, aggregate};
+use gleaner_learn::aggregate::{Contribution, Rule};
 use gleaner_shared::energy::RoundRecord;
 use gleaner_shared::units::PicoJoules;
 use serde::Deserialize;
@@ -95,9 +95,9 @@ impl Vector for Estimation {
         let models = self.theta_local.iter().flatten();
         let largest = models.fold(0.0f64, |most, x| most.max(x.abs()));
         let single = Tolerance::single_of(largest);
-        let average = self.aggregate(Averaging::Weighted);
+        let average = self.aggregate(Rule::Mean);
         found.list("theta_average", &average, &self.theta_average, single);
-        let normalised = self.aggregate(Averaging::Normalised);
+        let normalised = self.aggregate(Rule::Nova);
         found.list(
             "theta_normalised",
             &normalised,
@@ -145,7 +145,7 @@ impl Estimation {
     }
 
     /// Aggregates the models as a round does, in single precision.
-    fn aggregate(&self, how: Averaging) -> Vec<f64> {
+    fn aggregate(&self, rule: Rule) -> Vec<f64> {
         let single = |model: &Vec<f64>| -> Vec<f32> { model.iter().map(|&x| x as f32).collect() };
         let models: Vec<Vec<f32>> = self.theta_local.iter().map(single).collect();
         let contributions: Vec<Contribution<'_>> = models
@@ -158,7 +158,7 @@ impl Estimation {
                 model,
             })
             .collect();
-        let next = aggregate(&single(&self.theta_start), &contributions, how);
+        let next = rule.aggregate(&single(&self.theta_start), &contributions);
         next.into_iter().map(f64::from).collect()
     }
 }

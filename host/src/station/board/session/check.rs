@@ -8,10 +8,6 @@ use gleaner_shared::wire::message::{
 };
 
 use super::state::Work;
-use crate::station::event::loss;
-
-/// A mean loss no network of ours comes near: guessing among ten classes has 2.3.
-const LARGEST_LOSS: f64 = 100.0;
 
 /// Tells whether progress is about this work, and no more than was ordered.
 pub(super) fn is_of(progress: &Progress, work: &Work) -> bool {
@@ -30,7 +26,8 @@ pub(super) const fn is_possible(
         && found.rounds <= confirmed.rounds.saturating_add(1)
 }
 
-/// Says what in a report cannot be, by the order and by what the board said of itself.
+/// Says what in a report contradicts the order or what the board said of itself. Its losses are
+/// weighed by the engine, against those of the others.
 pub(super) fn doubt(report: &Report, order: &Order, about: &About) -> Option<String> {
     let (epochs, ordered) = (report.epochs, order.epochs);
     if epochs > ordered || (report.trained && epochs != ordered) {
@@ -44,9 +41,7 @@ pub(super) fn doubt(report: &Report, order: &Order, about: &About) -> Option<Str
             "{trained} samples trained, its shard has {samples}"
         ));
     }
-    let losses = [report.loss_before_q16, report.loss_after_q16].map(loss);
-    let absurd = losses.into_iter().find(|loss| *loss > LARGEST_LOSS)?;
-    Some(format!("a mean loss of {absurd:.0}"))
+    None
 }
 
 /// The one transfer that is waited for.

@@ -159,7 +159,9 @@ impl Step {
         }
         let (job, about) = (&scene.work.job, &scene.session.greeting.about);
         if let Some(what) = check::doubt(&report, &job.order, about) {
+            let reason = format!("its report cannot be: {what}");
             scene.out.publish(EventKind::Implausible { what });
+            return missing(reason);
         }
         let measured = Measured::of(&report);
         scene.out.publish(EventKind::Reported(Box::new(measured)));

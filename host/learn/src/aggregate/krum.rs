@@ -1,0 +1,59 @@
+//! Krum: the one model that has the closest neighbours becomes the global one.
+//!
+//! Blanchard et al., "Machine learning with adversaries: Byzantine tolerant gradient descent",
+//! 2017. What one client learnt is all that a round brings, which costs accuracy where clients'
+//! data differ.
+
+use super::{Contribution, distance_squared};
+
+/// Returns theta_k with k = argmin_i s(i), where s(i) = sum |theta_i - theta_j|^2 over the
+/// n - f - 2 models closest to theta_i. Of equal scores the first client's counts.
+pub(super) fn aggregate(contributions: &[Contribution<'_>], hostile: usize) -> Vec<f32> {
+    let count = contributions.len();
+    let neighbours = count - hostile - 2;
+    let mut squared = vec![vec![0.0f64; count]; count];
+    for i in 0..count {
+        for j in 0..i {
+            let between = distance_squared(contributions[i].model, contributions[j].model);
+            squared[i][j] = between;
+            squared[j][i] = between;
+        }
+    }
+    let score = |i: usize| {
+        let mut others = squared[i].clone();
+        others.swap_remove(i);
+        others.sort_unstable_by(f64::total_cmp);
+        others[..neighbours].iter().sum::<f64>()
+    };
+    let scores: Vec<f64> = (0..count).map(score).collect();
+    let best = (0..count).min_by(|&a, &b| scores[a].total_cmp(&scores[b]));
+    best.map_or_else(Vec::new, |best| contributions[best].model.to_vec())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::one;
+    use super::*;
+
+    #[test]
+    fn the_model_in_the_thick_of_the_others_is_taken_whole() {
+        let models = [
+            one(1, 1, &[0.0, 0.0]),
+            one(1, 1, &[1.0, 0.0]),
+            one(1, 1, &[1.1, 0.1]),
+            one(1, 1, &[2.0, 0.0]),
+            one(1, 1, &[99.0, 99.0]),
+        ];
+        // Two neighbours count: 1.0 and 1.1 lie close together, and 1.1 is nearer to the next.
+        assert_eq!(aggregate(&models, 1), [1.1, 0.1]);
+    }
+
+    #[test]
+    fn liars_that_agree_with_each_other_need_more_than_they_may_be() {
+        let honest = [[1.0f32], [1.3], [0.8], [1.1], [0.9]];
+        let mut models: Vec<_> = honest.iter().map(|model| one(1, 1, model)).collect();
+        models.extend([one(1, 1, &[50.0]), one(1, 1, &[50.0])]);
+        let next = aggregate(&models, 2);
+        assert!(next[0] < 2.0, "{next:?}");
+    }
+}

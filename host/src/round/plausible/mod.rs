@@ -1,0 +1,77 @@
+//! What clients send against what can be: models that are no models, updates far longer than the
+//! others' or against them, losses out of all proportion.
+//!
+//! A doubt names the client in the round's line and is no verdict: data of one's own kind can make
+//! an honest client stand out. Only what no honest client sends has consequences: a model that
+//! cannot be computed with is refused, an absurd loss is bounded, and the estimates do not learn
+//! from an update far too long. What others have said before is part of `Knowledge`, so that
+//! a resumed run doubts what a run in one go does.
+
+mod loss;
+mod model;
+mod step;
+
+pub(super) use model::{Unusable, unusable};
+
+use super::Engine;
+use super::fleet::Update;
+use super::knowledge::Seen;
+use super::record::Doubt;
+
+/// An update that is looked at.
+#[derive(Debug)]
+pub(super) struct Heard<'a> {
+    pub(super) client: usize,
+    pub(super) epochs: u32,
+    pub(super) update: &'a mut Update,
+}
+
+/// What a look at a round's updates has come to.
+#[derive(Debug)]
+pub(super) struct Findings {
+    /// All doubts.
+    pub(super) doubts: Vec<Doubt>,
+    /// Clients whose updates the estimates must not learn from.
+    pub(super) overlong: Vec<usize>,
+}
+
+impl Findings {
+    /// Returns what the estimates may learn from.
+    pub(super) fn credible<'a>(&self, seen: &[Seen<'a>]) -> Vec<Seen<'a>> {
+        let credible = |seen: &&Seen<'_>| !self.overlong.contains(&seen.client);
+        seen.iter().filter(credible).copied().collect()
+    }
+}
+
+impl Heard<'_> {
+    /// Returns the update as the estimates see it.
+    pub(super) const fn seen(&self) -> Seen<'_> {
+        Seen {
+            client: self.client,
+            epochs: self.epochs,
+            update: self.update,
+        }
+    }
+}
+
+impl Engine<'_> {
+    /// Looks at the updates of a round that began with `start`, and bounds the losses reported with
+    /// them.
+    pub(super) fn examine(&self, start: &[f32], heard: &mut [Heard<'_>]) -> Findings {
+        let knowledge = &self.state.knowledge;
+        let eta = self.scenario.learning.learning_rate;
+        let mut doubts = step::overlong(knowledge.norms(), eta, start, heard);
+        let overlong = doubts.iter().map(|doubt| doubt.client).collect();
+        doubts.extend(step::opposed(start, heard));
+        doubts.extend(loss::bound(knowledge.losses(), heard));
+        Findings { doubts, overlong }
+    }
+}
+
+/// Returns the middle of the values, of two the lower; none of none.
+fn median(values: impl Iterator<Item = f64>) -> Option<f64> {
+    let mut values: Vec<f64> = values.collect();
+    values.sort_unstable_by(f64::total_cmp);
+    let middle = values.len().checked_sub(1)? / 2;
+    values.get(middle).copied()
+}
