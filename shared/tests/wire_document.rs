@@ -142,7 +142,8 @@ fn hex(bytes: &[u8]) -> String {
 fn examples() -> String {
     let mut text = format!(
         "{EXAMPLES}\n\nThe line after `#` is the value as the Rust code prints it, then follow the \
-         bytes of the message as\nthey stand in a frame's payload.\n\n### Host to device\n"
+         bytes of the message as\nthey stand in a frame's payload. Version and sizes in them are made \
+         up.\n\n### Host to device\n"
     );
     let mut add = |name: &str, value: String, bytes: &[u8]| {
         write!(text, "\n```hex {name}\n# {value}\n{}\n```\n", hex(bytes)).expect("a string");
