@@ -608,7 +608,7 @@ def main():
     )
     place = parser.add_mutually_exclusive_group()
     place.add_argument(
-        "--listen", type=int, default=7100, metavar="PORT", help="on loopback [7100]"
+        "--listen", type=int, default=7100, metavar="PORT", help="on loopback, 0: any [7100]"
     )
     place.add_argument("--connect", type=address_from, metavar="HOST:PORT", help="dial instead")
     parser.add_argument("--bind", default="127.0.0.1", metavar="HOST", help="listen elsewhere")
@@ -624,6 +624,7 @@ def main():
     if not options.connect:
         listener = socket.create_server((options.bind, options.listen))
         listener.setblocking(False)
+        log(f"listening on {options.bind}:{listener.getsockname()[1]}")
     log(f"client {shard.client} with {shard.samples} samples")
     try:
         serve(Client(shard, key, options.cycles_per_sample), listener, options.connect)
