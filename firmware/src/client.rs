@@ -7,7 +7,7 @@ use gleaner_shared::units::{Cycles, Micros, PicoJoules};
 use gleaner_shared::wire::link::{DeviceEnd, DeviceLink, Event};
 use gleaner_shared::wire::message::{
     DeclineReason, DeviceToHost, HostToDevice, ModelHash, Offer, Order, OrderReply, Payload,
-    Provision, RejectReason, Report,
+    Provision, RejectReason, Report, RunId, WorkMark,
 };
 use gleaner_shared::wire::transfer::Accepted;
 use heapless::Deque;
@@ -15,6 +15,7 @@ use heapless::Deque;
 use crate::data::{Flashed, LocalData};
 use crate::fmt::{info, warning};
 use crate::hash::hash_of;
+use crate::identity;
 use crate::model::{HIDDEN, INPUTS, Memory, OUTPUTS, Params, Rows};
 use crate::platform::{Platform, StackUse};
 use crate::retained::Retained;
@@ -53,13 +54,26 @@ enum Phase {
     },
 }
 
+/// The order that is carried out.
+#[derive(Clone, Copy, Debug)]
+struct Job {
+    work: WorkMark,
+    /// What was set aside for it.
+    reserved: PicoJoules,
+    /// Whether it was given in this session. Nothing is said of work whose order was not: its run
+    /// may be over, and only the base station knows.
+    confirmed: bool,
+}
+
 /// A federated client.
 pub struct Client<'a, M> {
+    board: &'static str,
     flashed: Flashed<'a>,
     store: Store<M>,
     number: Option<u32>,
-    /// Whether this session's base station said who it takes the client for.
-    provisioned: bool,
+    /// The run this session's base station serves, once it said who it takes the client for.
+    run: Option<RunId>,
+    job: Option<Job>,
     /// What the global parameters are, if anything.
     model: Option<ModelHash>,
     phase: Phase,
@@ -74,10 +88,12 @@ impl<'a, M: Retained> Client<'a, M> {
     pub fn new<P: Platform<Retained = M>>(flashed: Flashed<'a>, retained: M) -> Self {
         let samples = flashed.data.map_or(0, |data| data.len() as u64);
         Self {
+            board: P::NAME,
             flashed,
             store: Store::new(retained),
             number: None,
-            provisioned: false,
+            run: None,
+            job: None,
             model: None,
             phase: Phase::Idle,
             cycles_per_epoch: Cycles(samples * u64::from(P::CYCLES_PER_SAMPLE)),
@@ -148,7 +164,10 @@ impl<'a, M: Retained> Client<'a, M> {
                     self.phase = Phase::Idle;
                 }
             }
-            Event::Rejected(..) => self.drop_work(),
+            Event::Rejected(..) => match self.phase {
+                Phase::Echoing { .. } => self.phase = Phase::Idle,
+                _ => self.drop_work(),
+            },
             Event::TransferTimedOut(_) => self.offer_again(),
             // The link connects again by itself, and training goes on meanwhile.
             Event::Lost(_) | Event::Refused(_) => warning!("session lost or refused"),
@@ -168,25 +187,26 @@ impl<'a, M: Retained> Client<'a, M> {
             self.answers.pop_front();
         }
         let Some(memory) = memory else { return };
+        let confirmed = self.job.is_some_and(|job| job.confirmed);
         match &mut self.phase {
             Phase::Uploading {
                 report,
                 length,
                 reported,
                 offered,
-            } if self.provisioned => {
+            } if confirmed => {
                 if !*reported {
                     *reported = link.send(DeviceToHost::Report(*report)).is_ok();
                 }
                 if *reported && !*offered && *length > 0 {
                     let source = &memory.rows.bytes()[..*length];
-                    let offer = link.offer(now, Payload::Update, report.round, source);
+                    let offer = link.offer(now, Payload::Update, Some(report.work), source);
                     *offered = offer.is_ok();
                 }
             }
             Phase::Echoing { length, offered } if !*offered => {
                 let source = &memory.local.bytes()[..*length];
-                *offered = link.offer(now, Payload::Echo, 0, source).is_ok();
+                *offered = link.offer(now, Payload::Echo, None, source).is_ok();
             }
             _ => {}
         }
@@ -209,7 +229,10 @@ impl<'a, M: Retained> Client<'a, M> {
 
     fn start_session(&mut self) {
         self.answers.clear();
-        self.provisioned = false;
+        self.run = None;
+        if let Some(job) = &mut self.job {
+            job.confirmed = false;
+        }
         self.offer_again();
         if let Phase::Uploading { reported, .. } = &mut self.phase {
             *reported = false;
@@ -217,6 +240,13 @@ impl<'a, M: Retained> Client<'a, M> {
         if matches!(self.phase, Phase::Echoing { .. }) {
             self.phase = Phase::Idle;
         }
+        let about = identity::about(
+            self.board,
+            self.flashed.status,
+            self.store.snapshot(),
+            self.store.last_round(),
+        );
+        self.answer(DeviceToHost::About(about));
     }
 
     fn offer_again(&mut self) {
@@ -232,22 +262,24 @@ impl<'a, M: Retained> Client<'a, M> {
                 let reply = self.take_order(order);
                 self.answer(DeviceToHost::OrderReply(reply));
             }
-            HostToDevice::Cancel { round } => {
-                if self.round() == Some(*round) {
+            HostToDevice::Cancel { work } => {
+                if self.work_mark() == Some(*work) {
                     link.withdraw();
                     self.drop_work();
                 }
                 if let Some(ledger) = self.store.snapshot() {
-                    let round = *round;
-                    self.answer(DeviceToHost::Cancelled { round, ledger });
+                    let work = *work;
+                    self.answer(DeviceToHost::Cancelled { work, ledger });
                 }
             }
-            HostToDevice::Commit { mark, .. } => {
+            HostToDevice::Commit { mark, .. } if Some(mark.run) == self.run => {
                 self.store.close_round(*mark);
-                if self.round().is_some_and(|round| round <= mark.round) {
+                if self.work_mark().is_some_and(|it| it.round <= mark.round) {
                     self.drop_work();
                 }
             }
+            // Not of the run it was provisioned for.
+            HostToDevice::Commit { .. } => {}
             HostToDevice::Inspect => {
                 let counters = link.counters();
                 self.answer(DeviceToHost::Counters(counters));
@@ -278,48 +310,64 @@ impl<'a, M: Retained> Client<'a, M> {
         let client = provision.client;
         info!("client {} with {} pJ", client, ledger.stored.0);
         self.number = Some(client);
-        self.provisioned = true;
+        self.run = Some(provision.run);
         let closed = provision.last_round.map(|mark| mark.round);
-        if self.round() <= closed {
+        if let Some(work) = self.work_mark()
+            && (work.run != provision.run || Some(work.round) <= closed)
+        {
             self.drop_work();
         }
         self.answer(DeviceToHost::Provisioned { client, ledger });
     }
 
     fn take_order(&mut self, order: &Order) -> OrderReply {
-        let outcome = self.judge(order);
+        let outcome = self.begin(order);
         if outcome.is_ok() {
             info!("round {}: {} epochs", order.round, order.epochs);
         } else {
             warning!("round {}: declined", order.round);
         }
-        if outcome.is_ok() && order.participate {
-            self.phase = Phase::Training(*order);
-        }
         OrderReply {
-            round: order.round,
+            work: order.mark(),
             declined: outcome.err(),
             reserved: outcome.unwrap_or_default(),
         }
     }
 
-    /// Books the round's income and sets aside what the order costs, or says why not.
-    fn judge(&mut self, order: &Order) -> Result<PicoJoules, DeclineReason> {
-        if !self.provisioned {
-            return Err(DeclineReason::NotProvisioned);
+    /// Begins the work of an order, or says why not. An order that is being carried out or was,
+    /// in an earlier session perhaps, is accepted again and goes on where it stands.
+    fn begin(&mut self, order: &Order) -> Result<PicoJoules, DeclineReason> {
+        match self.run {
+            None => return Err(DeclineReason::NotProvisioned),
+            Some(run) if run != order.run => return Err(DeclineReason::OtherRun),
+            Some(_) => {}
         }
         if let Some(mark) = self.store.last_round()
             && order.round <= mark.round
         {
             return Err(DeclineReason::Stale { newest: mark.round });
         }
-        if let Some(round) = self.round() {
-            if round >= order.round {
-                return Err(DeclineReason::Busy { round });
-            }
-            // The base station went on without the unfinished round.
-            self.drop_work();
+        let work = order.mark();
+        if let Some(job) = self.job.as_mut().filter(|job| job.work == work) {
+            job.confirmed = true;
+            return Ok(job.reserved);
         }
+        // The base station went on without what is unfinished.
+        self.drop_work();
+        let reserved = self.prepare(order)?;
+        if order.participate {
+            self.job = Some(Job {
+                work,
+                reserved,
+                confirmed: true,
+            });
+            self.phase = Phase::Training(*order);
+        }
+        Ok(reserved)
+    }
+
+    /// Books the round's income and sets aside what the order costs, or says why not.
+    fn prepare(&mut self, order: &Order) -> Result<PicoJoules, DeclineReason> {
         self.store.begin_round(order.round);
         if !order.participate {
             return Ok(PicoJoules::ZERO);
@@ -399,18 +447,16 @@ impl<'a, M: Retained> Client<'a, M> {
         }
     }
 
-    /// Returns the round being worked on.
-    const fn round(&self) -> Option<u32> {
-        match self.phase {
-            Phase::Training(order) => Some(order.round),
-            Phase::Uploading { report, .. } => Some(report.round),
-            Phase::Idle | Phase::Echoing { .. } => None,
-        }
+    /// Returns what is being worked on.
+    fn work_mark(&self) -> Option<WorkMark> {
+        self.job.map(|job| job.work)
     }
 
     fn drop_work(&mut self) {
-        self.store.settle();
-        self.phase = Phase::Idle;
+        if self.job.take().is_some() {
+            self.store.settle();
+            self.phase = Phase::Idle;
+        }
     }
 
     fn answer(&mut self, message: DeviceToHost) {

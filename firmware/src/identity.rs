@@ -1,30 +1,31 @@
 //! Who this board says it is.
 
-use gleaner_shared::wire::message::{DeviceId, Hello, ShardStatus, Version};
+use gleaner_shared::energy::Snapshot;
+use gleaner_shared::wire::message::{About, DeviceId, RoundMark, ShardStatus};
 use heapless::String;
 
 use crate::model::{SHAPE, STORE_BYTES};
-use crate::platform::Platform;
 
 /// Which image this is: commit and features.
 pub const BUILD: &str = env!("GLEANER_BUILD");
 
-/// Returns the greeting; the link fills in the nonces, the runner the ledger.
+/// Returns what the base station is told of the board named `board` when a session opens.
 #[must_use]
-pub fn hello<P: Platform>(device: DeviceId, shard: ShardStatus) -> Hello {
-    Hello {
-        version: Version::OURS,
-        device,
-        host_nonce: [0; 16],
-        device_nonce: [0; 16],
-        secure: false,
+pub fn about(
+    board: &str,
+    shard: ShardStatus,
+    ledger: Option<Snapshot>,
+    last_round: Option<RoundMark>,
+) -> About {
+    About {
         build: cut(BUILD),
-        board: cut(P::NAME),
+        board: cut(board),
         shape: SHAPE,
         largest_transfer: STORE_BYTES as u32,
         shard,
-        ledger: None,
-        last_round: None,
+        exact: true,
+        ledger,
+        last_round,
     }
 }
 

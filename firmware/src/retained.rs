@@ -4,13 +4,13 @@
 use crc::{CRC_32_ISO_HDLC, Crc};
 use gleaner_shared::energy::Snapshot;
 use gleaner_shared::units::PicoJoules;
-use gleaner_shared::wire::message::RoundMark;
+use gleaner_shared::wire::message::{RoundMark, RunId};
 use serde::{Deserialize, Serialize};
 
 /// Bytes of the record in memory.
 pub const RECORD_BYTES: usize = 192;
 
-const MAGIC: [u8; 4] = *b"GLK1";
+const MAGIC: [u8; 4] = *b"GLK2";
 const CRC32: Crc<u32> = Crc::<u32>::new(&CRC_32_ISO_HDLC);
 const BODY: usize = 8;
 
@@ -47,8 +47,8 @@ impl Retained for [u8; RECORD_BYTES] {
 /// The store as it stood.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KeptLedger {
-    /// Seed of the run it belongs to.
-    pub seed: u64,
+    /// The run it belongs to.
+    pub run: RunId,
     /// The client it belongs to.
     pub client: u32,
     /// All counters.
@@ -109,7 +109,7 @@ mod tests {
         Record {
             boots: u32::MAX,
             ledger: Some(KeptLedger {
-                seed: u64::MAX,
+                run: RunId([0xFF; 16]),
                 client: u32::MAX,
                 snapshot: Snapshot {
                     initial: most,
@@ -125,6 +125,7 @@ mod tests {
                 income_round: Some(u32::MAX),
             }),
             last_round: Some(RoundMark {
+                run: RunId([0xFF; 16]),
                 round: u32::MAX,
                 model: ModelHash([0xFF; 16]),
             }),

@@ -63,7 +63,6 @@ impl<P: Platform> Runner<P> {
         let flashed = Flashed::read(board.shard);
         info!("{} on {}", identity::BUILD, P::NAME);
         let key = flashed.key;
-        let hello = identity::hello::<P>(board.device, flashed.status);
         let mut client = Client::new::<P>(flashed, board.retained);
         let entropy = identity::entropy(&board.entropy, &board.device, client.store().boots());
         Self {
@@ -76,7 +75,7 @@ impl<P: Platform> Runner<P> {
                 lamp: board.lamp,
             },
             client,
-            link: DeviceLink::new(key, entropy, hello, timing),
+            link: DeviceLink::new(key, Some(entropy), board.device, timing),
             frame: FrameBuffer::new(),
             input: [0; INPUT_BYTES],
         }
@@ -145,9 +144,6 @@ impl<P: Platform> Runner<P> {
         let now = self.parts.clock.now();
         self.client
             .flush(now, &mut self.link, memory.as_deref_mut());
-        let hello = self.link.hello_mut();
-        hello.ledger = self.client.store().snapshot();
-        hello.last_round = self.client.store().last_round();
         let source = match memory {
             Some(memory) => self.client.source(memory),
             None => &[],

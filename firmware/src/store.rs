@@ -2,7 +2,7 @@
 
 use gleaner_shared::energy::{CostModel, Ledger, Shortfall, Snapshot, Use};
 use gleaner_shared::units::{Cycles, Micros, NanoWatts, PicoJoules};
-use gleaner_shared::wire::message::{Provision, RoundMark};
+use gleaner_shared::wire::message::{Provision, RoundMark, RunId};
 
 use crate::retained::{KeptLedger, Record, Retained};
 
@@ -17,7 +17,7 @@ pub struct Store<M> {
 /// What a provision brought.
 #[derive(Clone, Copy, Debug)]
 struct Open {
-    seed: u64,
+    run: RunId,
     client: u32,
     ledger: Ledger,
     cost: CostModel,
@@ -74,7 +74,7 @@ impl<M: Retained> Store<M> {
     /// what the base station last confirmed. `None` if that breaks the ledger's identity.
     pub fn provision(&mut self, provision: &Provision) -> Option<Snapshot> {
         let kept = self.record.ledger.filter(|kept| {
-            kept.seed == provision.seed
+            kept.run == provision.run
                 && kept.client == provision.client
                 && continues(self.record.last_round, provision.last_round)
                 && age(&kept.snapshot) > age(&provision.ledger)
@@ -88,7 +88,7 @@ impl<M: Retained> Store<M> {
         };
         let ledger = Ledger::restore(snapshot, provision.storage_cap)?;
         self.open = Some(Open {
-            seed: provision.seed,
+            run: provision.run,
             client: provision.client,
             ledger,
             cost: provision.cost,
@@ -179,7 +179,7 @@ impl<M: Retained> Store<M> {
     fn keep(&mut self) {
         if let Some(open) = &self.open {
             self.record.ledger = Some(KeptLedger {
-                seed: open.seed,
+                run: open.run,
                 client: open.client,
                 snapshot: open.ledger.snapshot(),
                 capacity: open.ledger.capacity(),
@@ -195,7 +195,9 @@ impl<M: Retained> Store<M> {
 fn continues(ours: Option<RoundMark>, theirs: Option<RoundMark>) -> bool {
     match (ours, theirs) {
         (None, _) => true,
-        (Some(ours), Some(theirs)) => ours == theirs || ours.round < theirs.round,
+        (Some(ours), Some(theirs)) => {
+            ours == theirs || (ours.run == theirs.run && ours.round < theirs.round)
+        }
         (Some(_), None) => false,
     }
 }
@@ -219,20 +221,22 @@ mod tests {
     use super::*;
     use crate::retained::RECORD_BYTES;
 
-    fn provision(seed: u64, last_round: Option<u32>) -> Provision {
+    fn provision(run: u8, last_round: Option<u32>) -> Provision {
         Provision {
+            run: RunId([run; 16]),
             client: 3,
-            seed,
+            seed: 1,
             storage_cap: PicoJoules(1_000_000_000),
             harvest_per_round: PicoJoules(400),
             cost: CostModel::paper(1e-26, 5e8),
             ledger: Ledger::new(PicoJoules(1_000_000), PicoJoules(1_000_000_000)).snapshot(),
-            last_round: last_round.map(mark),
+            last_round: last_round.map(|round| mark(run, round)),
         }
     }
 
-    fn mark(round: u32) -> RoundMark {
+    fn mark(run: u8, round: u32) -> RoundMark {
         RoundMark {
+            run: RunId([run; 16]),
             round,
             model: ModelHash([round as u8; 16]),
         }
@@ -258,16 +262,16 @@ mod tests {
 
     #[test]
     fn another_run_starts_from_the_base_stations_ledger() {
-        for (seed, closed) in [(2, None), (1, Some(5))] {
+        for (run, closed) in [(2, None), (1, Some(5))] {
             let mut memory = [0; RECORD_BYTES];
             let mut before = Store::new(&mut memory);
             before.provision(&provision(1, None));
             before.begin_round(1);
             if let Some(round) = closed {
-                before.close_round(mark(round));
+                before.close_round(mark(1, round));
             }
             let mut after = Store::new(&mut memory);
-            let confirmed = provision(seed, None);
+            let confirmed = provision(run, None);
             assert_eq!(after.provision(&confirmed), Some(confirmed.ledger));
         }
     }

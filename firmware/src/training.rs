@@ -89,7 +89,7 @@ impl<P: Platform> Runner<P> {
             }
             info!("epoch {}: {} cycles", epoch, spent.0);
             self.link.notify(DeviceToHost::Progress(Progress {
-                round: order.round,
+                work: report.work,
                 epoch,
                 cycles: report.cycles,
             }));
@@ -150,7 +150,7 @@ impl<P: Platform> Runner<P> {
     fn blank_report(&mut self, order: &Order) -> Report {
         let store = self.client.store();
         Report {
-            round: order.round,
+            work: order.mark(),
             trained: false,
             loss_before_q16: 0,
             loss_after_q16: 0,

@@ -4,17 +4,19 @@
 use gleaner_shared::units::Micros;
 use gleaner_shared::wire::auth::NonceSource;
 use gleaner_shared::wire::message::{
-    self, Connect, DeviceId, DeviceToHost, Hello, HostToDevice, ModelHash, ModelShape, Offer,
-    Payload, ShardStatus, Status, Version,
+    self, About, Connect, DeviceId, DeviceToHost, Hello, HostToDevice, ModelHash, ModelShape,
+    Offer, Payload, ShardStatus, Status, Version,
 };
 use gleaner_shared::wire::transfer::{Bitmap, Chunk, Receiver, Sender};
 use gleaner_shared::wire::{
     Arrival, DeviceLink, Direction, FrameBuffer, FrameDecoder, Header, HostLink, Key, Kind, Nonce,
-    Timing,
+    SessionKey, Timing,
 };
 
 /// The key of device and host under test.
 const KEY: Key = Key::new([0x42; 32]);
+/// The device under test.
+const DEVICE: DeviceId = DeviceId([7; 12]);
 /// Entropy of the end under test.
 const ENTROPY: [u8; 32] = [1; 32];
 /// Nonce of the end that fuzzes.
@@ -29,14 +31,16 @@ pub fn frames(data: &[u8]) {
             continue;
         };
         let mut buffer = FrameBuffer::new();
-        buffer.payload()[..frame.payload.len()].copy_from_slice(frame.payload);
-        let wire = buffer
-            .seal(&frame.header, frame.payload.len(), &KEY)
-            .to_vec();
+        let len = frame.payload().len();
+        buffer.payload()[..len].copy_from_slice(frame.payload());
+        let wire = buffer.sign(&frame.header, len, &KEY).to_vec();
         let mut again = FrameDecoder::new();
         match again.next_in(&mut &wire[..]) {
             Some(Arrival::Frame(same)) => {
-                assert_eq!((same.header, same.payload), (frame.header, frame.payload));
+                assert_eq!(
+                    (same.header, same.payload()),
+                    (frame.header, frame.payload())
+                );
             }
             other => panic!("a sealed frame came back as {other:?}"),
         }
@@ -96,7 +100,7 @@ pub fn transfers(data: &[u8]) {
         let offer = |script: &mut Script<'_>, len: u32| Offer {
             transfer: u16::from(step >> 4),
             payload: Payload::Model,
-            round: 0,
+            work: None,
             len,
             hash: match script.byte() {
                 Some(wrong @ 128..) => ModelHash([wrong; 16]),
@@ -186,7 +190,7 @@ pub fn sessions(data: &[u8]) {
                         let _ = $link.accept(&store);
                     }
                     6 => {
-                        let _ = $link.offer(now, Payload::Echo, 0, &[step; 2000]);
+                        let _ = $link.offer(now, Payload::Echo, None, &[step; 2000]);
                         let _ = $link.send($outgoing);
                     }
                     _ => $peer.skip(u32::from(step)),
@@ -211,7 +215,7 @@ pub fn sessions(data: &[u8]) {
     }
     if first % 2 == 0 {
         let mut peer = Peer::new(Direction::HostToDevice, &NONCE, &own);
-        let mut link = DeviceLink::new(KEY, ENTROPY, hello(), timing);
+        let mut link = DeviceLink::new(KEY, Some(ENTROPY), DEVICE, timing);
         let connect = Connect {
             version: Version::OURS,
             nonce: NONCE,
@@ -237,10 +241,11 @@ pub fn sessions(data: &[u8]) {
         let mut peer = Peer::new(Direction::DeviceToHost, &own, &NONCE);
         let mut link = HostLink::new(KEY, ENTROPY, timing);
         let hello = Hello {
+            version: Version::OURS,
+            device: DEVICE,
             host_nonce: own,
             device_nonce: NONCE,
             secure: true,
-            ..hello()
         };
         feed!(
             link,
@@ -252,6 +257,7 @@ pub fn sessions(data: &[u8]) {
             )
         );
         assert!(link.is_connected());
+        feed!(link, peer.introduce());
         drive!(link, peer, HostToDevice::Inspect);
     }
 }
@@ -259,13 +265,13 @@ pub fn sessions(data: &[u8]) {
 /// The end that fuzzes: it holds the session key and may say anything.
 struct Peer {
     header: Header,
-    key: Key,
+    key: SessionKey,
 }
 
 impl Peer {
     fn new(direction: Direction, host: &Nonce, device: &Nonce) -> Self {
         let key = KEY.session(host, device);
-        let session = key.session_id();
+        let session = key.id();
         let header = Header {
             direction,
             kind: Kind::Message,
@@ -277,6 +283,14 @@ impl Peer {
 
     fn skip(&mut self, frames: u32) {
         self.header.sequence = self.header.sequence.saturating_add(frames);
+    }
+
+    /// Says what it is, so that the host listens to the rest.
+    fn introduce(&mut self) -> Vec<u8> {
+        let mut payload = [0; 256];
+        let about = DeviceToHost::About(about());
+        let len = message::encode(&about, &mut payload).expect("it fits");
+        self.seal(Kind::Message, &payload[..len])
     }
 
     fn seal(&mut self, kind: Kind, payload: &[u8]) -> Vec<u8> {
@@ -297,16 +311,11 @@ fn open<T: serde::Serialize>(direction: Direction, kind: Kind, said: &T, key: &K
         session: 0,
         sequence: 0,
     };
-    buffer.seal(&header, len, key).to_vec()
+    buffer.sign(&header, len, key).to_vec()
 }
 
-fn hello() -> Hello {
-    Hello {
-        version: Version::OURS,
-        device: DeviceId([7; 12]),
-        host_nonce: [0; 16],
-        device_nonce: [0; 16],
-        secure: false,
+fn about() -> About {
+    About {
         build: heapless::String::new(),
         board: heapless::String::new(),
         shape: ModelShape {
@@ -316,6 +325,7 @@ fn hello() -> Hello {
         },
         largest_transfer: 2500,
         shard: ShardStatus::Absent,
+        exact: true,
         ledger: None,
         last_round: None,
     }

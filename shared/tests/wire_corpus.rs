@@ -90,7 +90,7 @@ fn every_message_has_a_seed() {
         seed(
             "frames",
             name,
-            frame.seal(&header, encoded.len(), &Key::PUBLIC),
+            frame.sign(&header, encoded.len(), &Key::PUBLIC),
         );
         // Said once unreliably and once reliably, then time and the application act.
         let mut script = vec![u8::from(!host)];

@@ -9,11 +9,11 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
-use gleaner_shared::wire::message::{self, HostToDevice};
+use gleaner_shared::wire::message::{self, DeviceToHost, HostToDevice};
 use gleaner_shared::wire::transfer::Chunk;
 use gleaner_shared::wire::{
     Arrival, Direction, Frame, FrameBuffer, FrameDecoder, Header, Key, Kind, PROTOCOL_VERSION,
-    SCHEMA_HASH,
+    SCHEMA_HASH, SessionKey,
 };
 
 const EXAMPLES: &str = "## 8. Examples of every message";
@@ -30,12 +30,27 @@ fn key() -> Key {
     Key::new(std::array::from_fn(|at| at as u8))
 }
 
-const HEADER: Header = Header {
-    direction: Direction::HostToDevice,
-    kind: Kind::Reliable,
-    session: 0x1234_5678,
-    sequence: 5,
+/// The session of the device key with these nonces.
+fn session() -> SessionKey {
+    key().session(&[0x11; 16], &[0x22; 16])
+}
+
+fn header() -> Header {
+    Header {
+        direction: Direction::HostToDevice,
+        kind: Kind::Reliable,
+        session: session().id(),
+        sequence: 5,
+    }
+}
+
+const GREETING: Header = Header {
+    direction: Direction::DeviceToHost,
+    kind: Kind::Greeting,
+    session: 0,
+    sequence: 0,
 };
+
 /// The number of the reliable message in the example frame.
 const NUMBER: [u8; 2] = [2, 0];
 const CHUNK: Chunk<'static> = Chunk {
@@ -53,28 +68,46 @@ fn encoded<T: serde::Serialize>(value: &T) -> Vec<u8> {
 
 /// The examples in the text, by name: a comment, if any, and the bytes.
 fn expected_in_text() -> BTreeMap<String, Vec<u8>> {
-    let payload = [&NUMBER[..], &encoded(&HostToDevice::Cancel { round: 7 })].concat();
+    let payload = [&NUMBER[..], &encoded(&HostToDevice::Inspect)].concat();
     let mut buffer = FrameBuffer::new();
     buffer.payload()[..payload.len()].copy_from_slice(&payload);
-    let line = buffer.seal(&HEADER, payload.len(), &key()).to_vec();
+    let line = buffer.seal(&header(), payload.len(), &session()).to_vec();
+    let hello = encoded(&hello());
+    buffer.payload()[..hello.len()].copy_from_slice(&hello);
+    let greeting = buffer.sign(&GREETING, hello.len(), &key()).to_vec();
     // Derived here from the words of the document, and compared with the code.
     let device_key: [u8; 32] = std::array::from_fn(|at| at as u8);
+    let derive = |key: &[u8; 32], text: &[u8]| *blake3::keyed_hash(key, text).as_bytes();
     let input = [&b"gleaner session"[..], &[0x11; 16], &[0x22; 16]].concat();
-    let session_key = *blake3::keyed_hash(&device_key, &input).as_bytes();
-    let session = key().session(&[0x11; 16], &[0x22; 16]);
-    assert_eq!(Key::new(session_key), session);
+    let secret = derive(&device_key, &input);
+    let number = &derive(&secret, b"gleaner session id")[..4];
+    assert_eq!(number, session().id().to_le_bytes());
+    let greeting_key = derive(&device_key, b"gleaner greeting");
+    let signed = unstuffed(&greeting);
+    let (tagged, tag) = signed[..signed.len() - 4].split_at(signed.len() - 20);
+    assert_eq!(&derive(&greeting_key, tagged)[..16], tag);
     let mut chunk = [0; 7];
     CHUNK.write(&mut chunk).expect("it fits");
     BTreeMap::from([
-        ("frame-plain".into(), unstuffed(&line)),
+        ("frame-payload".into(), payload),
+        ("frame-sealed".into(), unstuffed(&line)),
         ("frame-line".into(), line),
-        ("session-key".into(), session_key.to_vec()),
+        ("greeting-key".into(), greeting_key.to_vec()),
+        ("greeting-signed".into(), signed),
+        ("session-secret".into(), secret.to_vec()),
+        ("session-number".into(), number.to_vec()),
         (
-            "session-number".into(),
-            session.session_id().to_le_bytes().to_vec(),
+            "session-frames-key".into(),
+            derive(&secret, b"gleaner session frames")[..16].to_vec(),
         ),
         ("chunk".into(), chunk.to_vec()),
     ])
+}
+
+fn hello() -> DeviceToHost {
+    let samples = samples::device_to_host();
+    let hello = samples.into_iter().find(|(name, _)| *name == "hello");
+    hello.expect("a greeting").1
 }
 
 /// COBS, written a second time from the document.
@@ -200,13 +233,21 @@ fn every_example_is_read_as_what_it_says() {
     let Some(Arrival::Frame(frame)) = decoder.next_in(&mut &blocks["frame-line"][..]) else {
         panic!("the example on the line is no frame");
     };
-    let plain = Frame::parse(&blocks["frame-plain"]).expect("the plain example is a frame");
-    assert_eq!(frame, plain);
-    assert_eq!(frame.header, HEADER);
-    assert!(frame.is_authentic(&key()));
-    let (number, rest) = frame.payload.split_at(2);
+    let mut sealed = blocks["frame-sealed"].clone();
+    let unstuffed = Frame::parse(&mut sealed).expect("the sealed example is a frame");
+    assert_eq!(frame, unstuffed);
+    assert_eq!(frame.header, header());
+    let payload = frame.open(&session()).expect("sealed in this session");
+    assert_eq!(payload, blocks["frame-payload"]);
+    let (number, rest) = payload.split_at(2);
     assert_eq!(number, NUMBER);
-    assert_eq!(message::decode(rest), Ok(HostToDevice::Cancel { round: 7 }));
+    assert_eq!(message::decode(rest), Ok(HostToDevice::Inspect));
+
+    let mut signed = blocks["greeting-signed"].clone();
+    let greeting = Frame::parse(&mut signed).expect("the greeting is a frame");
+    assert!(greeting.is_signed_by(&key()));
+    assert_eq!(greeting.header, GREETING);
+    assert_eq!(message::decode(greeting.payload()), Ok(hello()));
 
     assert_eq!(Chunk::parse(&blocks["chunk"]), Some(CHUNK));
 }

@@ -6,7 +6,9 @@ mod samples;
 
 use gleaner_shared::units::Micros;
 use gleaner_shared::wire::link::DeviceEnd;
-use gleaner_shared::wire::message::{Connect, DeviceToHost, Hello, Refusal, Version, encode};
+use gleaner_shared::wire::message::{
+    About, Connect, DeviceId, DeviceToHost, Hello, Refusal, Version, encode,
+};
 use gleaner_shared::wire::{
     DeviceLink, Direction, Event, FrameBuffer, Header, HostLink, HostToDevice, Key, Keyring, Kind,
     Timing,
@@ -18,25 +20,27 @@ const OTHER: Version = Version {
     schema: 0xABCD,
 };
 
-fn hello() -> Hello {
+const DEVICE: DeviceId = DeviceId([3; 12]);
+
+fn about() -> About {
     let sample = samples::device_to_host()
         .into_iter()
         .find_map(|(_, message)| match message {
-            DeviceToHost::Hello(hello) => Some(hello),
+            DeviceToHost::About(about) => Some(about),
             _ => None,
         });
-    sample.expect("a greeting among the samples")
+    sample.expect("what a device says of itself among the samples")
 }
 
 fn device(boot: u8) -> DeviceLink {
-    DeviceLink::new(KEY, [boot; 32], hello(), Timing::default())
+    DeviceLink::new(KEY, Some([boot; 32]), DEVICE, Timing::default())
 }
 
 fn host(boot: u8) -> HostLink<Key> {
     HostLink::new(KEY, [boot; 32], Timing::default())
 }
 
-fn seal<T: serde::Serialize>(direction: Direction, kind: Kind, message: &T, key: &Key) -> Vec<u8> {
+fn sign<T: serde::Serialize>(direction: Direction, kind: Kind, message: &T, key: &Key) -> Vec<u8> {
     let mut frame = FrameBuffer::new();
     let len = encode(message, frame.payload()).expect("it fits");
     let header = Header {
@@ -45,7 +49,7 @@ fn seal<T: serde::Serialize>(direction: Direction, kind: Kind, message: &T, key:
         session: 0,
         sequence: 0,
     };
-    frame.seal(&header, len, key).to_vec()
+    frame.sign(&header, len, key).to_vec()
 }
 
 fn say_host<K: Keyring>(host: &mut HostLink<K>) -> Vec<u8> {
@@ -75,13 +79,17 @@ fn hear_device(device: &mut DeviceLink, line: &[u8]) -> Vec<Event<DeviceEnd>> {
 fn connect(host: &mut HostLink<Key>, device: &mut DeviceLink) -> Vec<u8> {
     hear_device(device, &say_host(host));
     let greeting = say_device(device);
-    let connected = host.receive(Micros(1), &mut &greeting[..], &mut []);
-    assert!(
-        matches!(connected, Some(Event::Connected(_))),
-        "{connected:?}"
-    );
+    assert_eq!(host.receive(Micros(1), &mut &greeting[..], &mut []), None);
     let welcome = say_host(host);
     assert_eq!(hear_device(device, &welcome), [Event::Connected(())]);
+    device.send(DeviceToHost::About(about())).expect("room");
+    let introduction = say_device(device);
+    let connected = host.receive(Micros(1), &mut &introduction[..], &mut []);
+    let Some(Event::Connected(greeting)) = connected else {
+        panic!("{connected:?}");
+    };
+    assert_eq!((greeting.device, greeting.about), (DEVICE, about()));
+    assert_eq!(hear_device(device, &say_host(host)), []);
     welcome
 }
 
@@ -92,10 +100,12 @@ fn a_host_names_both_versions_when_they_differ() {
     let nonce = gleaner_shared::wire::auth::NonceSource::new([1; 32]).draw();
     let hello = Hello {
         version: OTHER,
+        device: DEVICE,
         host_nonce: nonce,
-        ..hello()
+        device_nonce: [8; 16],
+        secure: true,
     };
-    let line = seal(
+    let line = sign(
         Direction::DeviceToHost,
         Kind::Greeting,
         &DeviceToHost::Hello(hello),
@@ -128,7 +138,7 @@ fn a_device_names_both_versions_and_still_greets() {
         nonce: [4; 16],
         secure: true,
     };
-    let line = seal(
+    let line = sign(
         Direction::HostToDevice,
         Kind::Open,
         &HostToDevice::Connect(connect),
@@ -142,7 +152,7 @@ fn a_device_names_both_versions_and_still_greets() {
             theirs: OTHER
         })]
     );
-    assert!(say_device(&mut device).len() > 100, "the greeting goes out");
+    assert!(say_device(&mut device).len() > 80, "the greeting goes out");
     assert!(!device.is_connected());
 }
 
@@ -150,12 +160,12 @@ fn a_device_names_both_versions_and_still_greets() {
 fn a_frame_is_accepted_once() {
     let (mut host, mut device) = (host(1), device(1));
     connect(&mut host, &mut device);
-    host.send(HostToDevice::Cancel { round: 3 }).expect("room");
+    host.send(HostToDevice::Inspect).expect("room");
     // The welcome is acknowledged first, then the order goes out.
     let acknowledged = say_device(&mut device);
     host.receive(Micros(1), &mut &acknowledged[..], &mut []);
     let line = say_host(&mut host);
-    let order = [Event::Message(HostToDevice::Cancel { round: 3 })];
+    let order = [Event::Message(HostToDevice::Inspect)];
     assert_eq!(hear_device(&mut device, &line), order);
     assert_eq!(hear_device(&mut device, &line), []);
     assert_eq!(device.counters().replayed, 1);
@@ -186,7 +196,7 @@ fn someone_without_the_key_cannot_end_a_session() {
         nonce: [9; 16],
         secure: true,
     };
-    let forged = seal(
+    let forged = sign(
         Direction::HostToDevice,
         Kind::Open,
         &HostToDevice::Connect(connect),
@@ -221,4 +231,80 @@ fn only_listed_devices_are_let_in() {
         hear_device(&mut device, &told),
         [Event::Refused(Refusal::UnknownDevice)]
     );
+}
+
+#[test]
+fn a_stranger_learns_a_device_s_number_and_nonce_and_nothing_else() {
+    let mut device = device(1);
+    let announced = say_device(&mut device);
+    let connect = Connect {
+        version: Version::OURS,
+        nonce: [4; 16],
+        secure: true,
+    };
+    let line = sign(
+        Direction::HostToDevice,
+        Kind::Open,
+        &HostToDevice::Connect(connect),
+        &Key::PUBLIC,
+    );
+    hear_device(&mut device, &line);
+    let greeting = say_device(&mut device);
+    // Version, number, both nonces and one bit; a frame, its stuffing and two delimiters.
+    assert!(announced.len() < 50 && greeting.len() < 100);
+    let heard = [announced, greeting].concat();
+    for secret in ["rp2040", "1f2e3d4"] {
+        let shown = heard
+            .windows(secret.len())
+            .any(|at| at == secret.as_bytes());
+        assert!(!shown, "{secret}");
+    }
+}
+
+#[test]
+fn what_a_device_says_in_a_session_is_unreadable_on_the_line() {
+    let (mut host, mut device) = (host(1), device(1));
+    hear_device(&mut device, &say_host(&mut host));
+    let greeting = say_device(&mut device);
+    host.receive(Micros(1), &mut &greeting[..], &mut []);
+    hear_device(&mut device, &say_host(&mut host));
+    device.send(DeviceToHost::About(about())).expect("room");
+    let line = say_device(&mut device);
+    let board = about().board;
+    assert!(line.len() > board.len());
+    assert!(!line.windows(board.len()).any(|at| at == board.as_bytes()));
+}
+
+#[test]
+fn nothing_is_heard_of_a_device_before_it_said_what_it_is() {
+    let (mut host, mut device) = (host(1), device(1));
+    hear_device(&mut device, &say_host(&mut host));
+    let greeting = say_device(&mut device);
+    host.receive(Micros(1), &mut &greeting[..], &mut []);
+    hear_device(&mut device, &say_host(&mut host));
+    let early = samples::device_to_host()
+        .into_iter()
+        .find_map(|(name, message)| (name == "report").then_some(message));
+    device.send(early.clone().expect("a report")).expect("room");
+    let line = say_device(&mut device);
+    assert_eq!(host.receive(Micros(1), &mut &line[..], &mut []), None);
+}
+
+#[test]
+fn a_device_with_a_key_and_without_randomness_opens_no_session() {
+    let mut broken = DeviceLink::new(KEY, None, DEVICE, Timing::default());
+    say_device(&mut broken);
+    let mut host = host(1);
+    let refused = hear_device(&mut broken, &say_host(&mut host));
+    assert_eq!(refused, [Event::Refused(Refusal::NoRandomness)]);
+    let told = say_device(&mut broken);
+    assert_eq!(
+        host.receive(Micros(1), &mut &told[..], &mut []),
+        Some(Event::Refused(Refusal::NoRandomness))
+    );
+    let open = DeviceLink::new(Key::PUBLIC, None, DEVICE, Timing::default());
+    let mut insecure = HostLink::new(Key::PUBLIC, [1; 32], Timing::default());
+    let mut open = open;
+    say_device(&mut open);
+    assert_eq!(hear_device(&mut open, &say_host(&mut insecure)), []);
 }

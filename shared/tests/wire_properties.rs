@@ -8,10 +8,13 @@ use gleaner_shared::wire::message::{self, ModelHash, Offer, Payload};
 use gleaner_shared::wire::transfer::{Accepted, ChunkOutcome, Heard, Receiver, Sender};
 use gleaner_shared::wire::{
     Arrival, DeviceToHost, Direction, FrameBuffer, FrameDecoder, Header, HostToDevice, Key, Kind,
+    SessionKey,
 };
 use proptest::prelude::*;
 
-const KEY: Key = Key::new([3; 32]);
+fn key() -> SessionKey {
+    Key::new([3; 32]).session(&[1; 16], &[2; 16])
+}
 
 fn header() -> impl Strategy<Value = Header> {
     let kinds = [
@@ -51,7 +54,7 @@ fn payload() -> impl Strategy<Value = Vec<u8>> {
 fn seal(header: &Header, payload: &[u8]) -> Vec<u8> {
     let mut buffer = FrameBuffer::new();
     buffer.payload()[..payload.len()].copy_from_slice(payload);
-    buffer.seal(header, payload.len(), &KEY).to_vec()
+    buffer.seal(header, payload.len(), &key()).to_vec()
 }
 
 /// All authentic frames on a line.
@@ -60,10 +63,9 @@ fn received(line: &[u8]) -> Vec<(Header, Vec<u8>)> {
     let mut rest = line;
     let mut frames = Vec::new();
     while let Some(arrival) = decoder.next_in(&mut rest) {
-        if let Arrival::Frame(frame) = arrival
-            && frame.is_authentic(&KEY)
-        {
-            frames.push((frame.header, frame.payload.to_vec()));
+        if let Arrival::Frame(frame) = arrival {
+            let header = frame.header;
+            frames.extend(frame.open(&key()).map(|payload| (header, payload.to_vec())));
         }
     }
     frames
@@ -112,7 +114,10 @@ proptest! {
             let (mut piece, tail) = rest.split_at(cuts.next().unwrap_or(1).min(rest.len()));
             rest = tail;
             while let Some(arrival) = decoder.next_in(&mut piece) {
-                prop_assert!(matches!(arrival, Arrival::Frame(frame) if frame.payload == payload));
+                let Arrival::Frame(frame) = arrival else {
+                    return Err(TestCaseError::fail("damaged"));
+                };
+                prop_assert_eq!(frame.open(&key()), Some(&payload[..]));
                 frames += 1;
             }
         }
@@ -160,6 +165,33 @@ proptest! {
     }
 
     #[test]
+    fn a_signed_frame_is_readable_and_altered_by_nobody(
+        payload in payload(),
+        at in any::<prop::sample::Index>(),
+        change in 1..=255u8,
+    ) {
+        let (owner, header) = (Key::new([3; 32]), Header {
+            direction: Direction::DeviceToHost,
+            kind: Kind::Greeting,
+            session: 0,
+            sequence: 0,
+        });
+        let mut buffer = FrameBuffer::new();
+        buffer.payload()[..payload.len()].copy_from_slice(&payload);
+        let mut line = buffer.sign(&header, payload.len(), &owner).to_vec();
+        let signed = |line: &[u8]| match FrameDecoder::new().next_in(&mut &line[..]) {
+            Some(Arrival::Frame(frame)) => {
+                (frame.is_signed_by(&owner), frame.payload().to_vec())
+            }
+            _ => (false, Vec::new()),
+        };
+        prop_assert_eq!(signed(&line), (true, payload));
+        let at = at.index(line.len());
+        line[at] ^= change;
+        prop_assert!(!signed(&line).0);
+    }
+
+    #[test]
     fn no_bytes_upset_the_message_parsers(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
         let _ = message::decode::<HostToDevice>(&bytes);
         let _ = message::decode::<DeviceToHost>(&bytes);
@@ -185,7 +217,7 @@ proptest! {
         let offer = Offer {
             transfer: 1,
             payload: Payload::Update,
-            round: 0,
+            work: None,
             len: source.len() as u32,
             hash: ModelHash::of(&source),
         };
@@ -230,7 +262,7 @@ fn a_wrong_hash_is_found_before_use_and_given_up_in_the_end() {
     let offer = Offer {
         transfer: 1,
         payload: Payload::Model,
-        round: 0,
+        work: None,
         len: 2000,
         hash: ModelHash([0; 16]),
     };
@@ -259,7 +291,7 @@ fn a_receiver_goes_on_only_with_bytes_that_are_still_there() {
     let offer = |transfer| Offer {
         transfer,
         payload: Payload::Model,
-        round: 0,
+        work: None,
         len: 3000,
         hash: ModelHash::of(&source),
     };

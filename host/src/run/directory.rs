@@ -52,6 +52,8 @@ impl RunDirectory {
 
     /// The resolved scenario.
     pub const SCENARIO: &str = "scenario.toml";
+    /// The name its boards know it by.
+    pub const ID: &str = "run-id";
     /// The copy of the trace, where gains are not drawn.
     pub const CHANNEL: &str = "channel.csv";
     /// That copy before the scenario stands beside it.

@@ -7,6 +7,7 @@
 //! |---|---|
 //! | `scenario.toml` | the resolved scenario; with the data it determines everything else |
 //! | `channel.csv` | the trace the gains were read from; not there if they were drawn |
+//! | `run-id` | what its boards tell its work by; only where there are boards |
 //! | `rounds.jsonl`, `clients.csv` | one line per round, one row per client and round |
 //! | `checkpoint.bin`, `checkpoint.previous.bin` | the state after a round, hashed |
 //! | `model.safetensors` | the final model |
@@ -20,6 +21,7 @@ mod directory;
 mod environment;
 mod error;
 mod execute;
+mod identity;
 mod log;
 mod record;
 mod safetensors;
@@ -33,6 +35,7 @@ pub use error::RunError;
 pub use execute::{
     Completed, Observer, Silent, about, check_vacant, execute, prepare, resume, scenario_of, start,
 };
+pub use identity::{new_id, run_id};
 pub use log::{LogError, each_client, each_round, read_rounds};
 pub use record::record_channel;
 pub use safetensors::encode_model;

@@ -150,7 +150,12 @@ pub fn run(
 fn abandon(directory: &RunDirectory, existed: bool) {
     let _ = fs::remove_dir_all(directory.file(SHARDS));
     let fleet = find_in(directory.path());
-    let files = [RunDirectory::CHANNEL, EVENTS, RunDirectory::SCENARIO];
+    let files = [
+        RunDirectory::CHANNEL,
+        RunDirectory::ID,
+        EVENTS,
+        RunDirectory::SCENARIO,
+    ];
     let files = files.map(|name| directory.file(name));
     for file in std::iter::once(fleet).chain(files) {
         let _ = fs::remove_file(file);

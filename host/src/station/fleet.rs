@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use gleaner_shared::mlp::{PaperParams, Width};
 use gleaner_shared::units::{Micros, NanoWatts, PicoJoules};
-use gleaner_shared::wire::message::{self as wire, ModelHash, Report, RoundMark};
+use gleaner_shared::wire::message::{self as wire, ModelHash, Report, RoundMark, RunId};
 use serde::{Deserialize, Serialize};
 use strum::{Display, EnumMessage, EnumString, IntoStaticStr, VariantArray};
 use tokio::runtime::Runtime;
@@ -40,6 +40,8 @@ pub enum Pace {
 /// How a station runs its rounds.
 #[derive(Clone, Copy, Debug)]
 pub struct Rules {
+    /// The run.
+    pub run: RunId,
     /// Seed of the run.
     pub seed: u64,
     /// Modelled time a round may take.
@@ -170,6 +172,7 @@ impl StationFleet {
     /// An order that brings the income of a round and nothing else.
     fn blank_order(&self, round: u32) -> wire::Order {
         wire::Order {
+            run: self.rules.run,
             round,
             participate: false,
             channel: 0,
@@ -293,6 +296,7 @@ impl Fleet for StationFleet {
     fn settle(&mut self, log: &RoundLog, model: &[f32]) -> Result<(), FleetError> {
         let round = log.round.round;
         let mark = RoundMark {
+            run: self.rules.run,
             round,
             model: ModelHash::of(&little_endian(model)),
         };

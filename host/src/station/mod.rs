@@ -29,7 +29,7 @@ pub mod text;
 use std::future::Future;
 use std::time::Duration;
 
-use gleaner_shared::wire::message::Hello;
+use gleaner_shared::wire::link::Greeting;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 
@@ -81,7 +81,7 @@ impl Handle {
     ///
     /// # Errors
     /// Why there is none.
-    pub async fn greet(&self, limit: Duration) -> Result<Box<Hello>, String> {
+    pub async fn greet(&self, limit: Duration) -> Result<Box<Greeting>, String> {
         let asked = self.ask(|answer| Command::Greet(limit, answer)).await;
         asked.unwrap_or_else(|| Err(GONE.to_owned()))
     }

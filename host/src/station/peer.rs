@@ -87,15 +87,10 @@ impl Peer {
     ///
     /// # Errors
     /// Without a session, with a full queue, or for an impossible length.
-    pub fn offer(
-        &mut self,
-        payload: Payload,
-        round: u32,
-        source: Arc<[u8]>,
-    ) -> Result<(), SendError> {
+    pub fn offer(&mut self, payload: Payload, source: Arc<[u8]>) -> Result<(), SendError> {
         self.machine.withdraw();
         let now = self.now();
-        self.machine.offer(now, payload, round, &source)?;
+        self.machine.offer(now, payload, None, &source)?;
         self.source = source;
         Ok(())
     }

@@ -18,6 +18,7 @@ use crate::device::shard::{ClientSamples, ShardBuildError, image};
 use crate::fleet::file::{Entry, FleetFile, LinkKind, Place, write_private};
 use crate::fleet::{self, BuildError, Deployment};
 use crate::round::FleetError;
+use crate::run::{RunDirectory, run_id};
 use crate::scenario::{Override, Scenario};
 use crate::station::link::Endpoint;
 use crate::station::link::faults::{FaultCounters, Faults};
@@ -181,6 +182,7 @@ pub fn assemble(
     folder: &Path,
     (events, stop): (EventSender, Stop),
 ) -> Result<Assembly, SetupError> {
+    let run = run_id(&RunDirectory::new(folder))?;
     let partition = fleet::deal(scenario, data).map_err(BuildError::from)?;
     let shards = shards_of(&partition, data, |client| fleet.key_of(client))?;
     let counters = Arc::new(FaultCounters::default());
@@ -213,6 +215,7 @@ pub fn assemble(
             endpoint: Endpoint::new(place).with_faults(faults, Arc::clone(&counters)),
             key: entry.wire_key(),
             timing: entry.timing(),
+            run,
             seed: scenario.run.seed,
             storage: PicoJoules::from_joules(entry.storage_j),
             income: PicoJoules::from_joules(scenario.device.harvest_j),
@@ -222,6 +225,7 @@ pub fn assemble(
         boards.push((identity, PicoJoules::from_joules(entry.stored_j())));
     }
     let rules = Rules {
+        run,
         seed: scenario.run.seed,
         deadline_s: scenario.device.deadline_s,
         limits: Limits {

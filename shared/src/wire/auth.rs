@@ -1,19 +1,25 @@
 //! Keys, nonces and tags: keyed BLAKE3 throughout.
 //!
-//! A device and its host share one 32-byte key. Each session has its own key, derived from that
+//! A device and its host share one 32-byte key. Each session has its own keys, derived from that
 //! key and a fresh nonce of either side, so a recorded session cannot be played back to anyone.
+//! Every use of a key has a text of its own in front of what is hashed: no hash of one use is a
+//! hash of another.
 
 use super::message::DeviceId;
+use super::seal::SessionKey;
 
-/// Bytes of a frame's tag: the first eight of the keyed BLAKE3 hash.
-pub const TAG_BYTES: usize = 8;
+/// Bytes of a frame's tag.
+pub const TAG_BYTES: usize = 16;
 /// Bytes of a nonce.
 pub const NONCE_BYTES: usize = 16;
 
-/// Separates the derivation of session keys from other uses of a device key.
-const SESSION_KEY_CONTEXT: &[u8; 15] = b"gleaner session";
-/// Separates the derivation of session numbers from tags.
-const SESSION_ID_CONTEXT: &[u8; 18] = b"gleaner session id";
+/// The proof that a frame was made with a key.
+pub type Tag = [u8; TAG_BYTES];
+
+/// Derives the key of greetings' tags.
+const GREETING_CONTEXT: &[u8; 16] = b"gleaner greeting";
+/// Derives the secret of a session, with both nonces behind it.
+const SESSION_CONTEXT: &[u8; 15] = b"gleaner session";
 
 /// A number used once.
 pub type Nonce = [u8; NONCE_BYTES];
@@ -39,40 +45,35 @@ impl Key {
         *self != Self::PUBLIC
     }
 
-    /// Returns the tag of `bytes` under this key.
+    /// Returns the tag of a frame outside any session, of all before the tag.
     #[must_use]
-    pub fn tag(&self, bytes: &[u8]) -> [u8; TAG_BYTES] {
-        first(blake3::keyed_hash(&self.0, bytes).as_bytes())
+    pub fn tag(&self, bytes: &[u8]) -> Tag {
+        let key = self.derive(GREETING_CONTEXT);
+        first(blake3::keyed_hash(&key, bytes).as_bytes())
     }
 
     /// Compares a tag in time that does not depend on where it differs.
     #[must_use]
-    pub fn accepts(&self, bytes: &[u8], tag: &[u8]) -> bool {
+    pub fn accepts(&self, bytes: &[u8], tag: &Tag) -> bool {
         let expected = self.tag(bytes);
-        tag.len() == TAG_BYTES
-            && expected
-                .iter()
-                .zip(tag)
-                .fold(0, |difference, (a, b)| difference | (a ^ b))
-                == 0
+        let pairs = expected.iter().zip(tag);
+        pairs.fold(0, |difference, (a, b)| difference | (a ^ b)) == 0
     }
 
-    /// Derives the key of the session both nonces belong to.
+    /// Derives the keys of the session both nonces belong to.
     #[must_use]
-    pub fn session(&self, host: &Nonce, device: &Nonce) -> Self {
-        let mut input = [0; SESSION_KEY_CONTEXT.len() + 2 * NONCE_BYTES];
-        let (context, nonces) = input.split_at_mut(SESSION_KEY_CONTEXT.len());
-        context.copy_from_slice(SESSION_KEY_CONTEXT);
+    pub fn session(&self, host: &Nonce, device: &Nonce) -> SessionKey {
+        let mut input = [0; SESSION_CONTEXT.len() + 2 * NONCE_BYTES];
+        let (context, nonces) = input.split_at_mut(SESSION_CONTEXT.len());
+        context.copy_from_slice(SESSION_CONTEXT);
         nonces[..NONCE_BYTES].copy_from_slice(host);
         nonces[NONCE_BYTES..].copy_from_slice(device);
-        Self(*blake3::keyed_hash(&self.0, &input).as_bytes())
+        SessionKey::new(&Self(self.derive(&input)))
     }
 
-    /// Returns the number frames of this session carry; never zero, which means "no session".
-    #[must_use]
-    pub fn session_id(&self) -> u32 {
-        let id = first(blake3::keyed_hash(&self.0, SESSION_ID_CONTEXT).as_bytes());
-        u32::from_le_bytes(id).max(1)
+    /// Derives the secret of one use.
+    pub(super) fn derive(&self, context: &[u8]) -> [u8; 32] {
+        *blake3::keyed_hash(&self.0, context).as_bytes()
     }
 }
 
@@ -164,12 +165,16 @@ mod tests {
     #[test]
     fn session_keys_depend_on_the_key_and_on_both_nonces() {
         let key = Key::new([7; 32]);
-        let base = key.session(&[1; 16], &[2; 16]);
-        assert_eq!(base, key.session(&[1; 16], &[2; 16]));
-        assert_ne!(base, key.session(&[3; 16], &[2; 16]));
-        assert_ne!(base, key.session(&[1; 16], &[3; 16]));
-        assert_ne!(base, key.session(&[2; 16], &[1; 16]));
-        assert_ne!(base, Key::new([8; 32]).session(&[1; 16], &[2; 16]));
+        let tag = |key: Key, host, device| {
+            let session = key.session(&[host; 16], &[device; 16]);
+            (session.id(), session.seal(&[0; 9], &mut [7; 20]))
+        };
+        let base = tag(key, 1, 2);
+        assert_eq!(base, tag(key, 1, 2));
+        for other in [tag(key, 3, 2), tag(key, 1, 3), tag(key, 2, 1)] {
+            assert_ne!(base, other);
+        }
+        assert_ne!(base, tag(Key::new([8; 32]), 1, 2));
     }
 
     #[test]
@@ -182,7 +187,7 @@ mod tests {
             damaged[bit / 8] ^= 1 << (bit % 8);
             assert!(!key.accepts(b"frame", &damaged));
         }
-        assert!(!key.accepts(b"frame", &tag[..7]));
+        assert!(!key.accepts(b"frane", &tag));
     }
 
     #[test]

@@ -47,7 +47,7 @@ impl DamageCounters {
 }
 
 /// What the line brought.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq)]
 pub enum Arrival<'a> {
     /// A frame whose checksum fits.
     Frame(Frame<'a>),
@@ -155,7 +155,7 @@ impl FrameDecoder {
         } else if self.cut {
             Err(Damage::Truncated)
         } else {
-            Frame::parse(&self.buffer[..len])
+            Frame::parse(&mut self.buffer[..len])
         };
         match parsed {
             Ok(frame) => Arrival::Frame(frame),

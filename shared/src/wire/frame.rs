@@ -1,15 +1,17 @@
 //! One frame: header, payload, tag and CRC-32, stuffed and delimited.
 //!
 //! ```text
-//! COBS( kind | session u32 | sequence u32 | payload 0..=1024 | tag 8 | CRC-32 ) 00
+//! COBS( kind | session u32 | sequence u32 | payload 0..=1024 | tag 16 | CRC-32 ) 00
 //! ```
-//! All integers are little endian. The tag covers header and payload, the CRC covers everything
-//! before it; the CRC is checked first, so that line noise costs a device no hashing.
+//! All integers are little endian. In a session the payload is encrypted, outside it is plain. The
+//! tag covers header and payload, the CRC covers everything before it; the CRC is checked first,
+//! so that line noise costs a device no cipher.
 
 use crc::{CRC_32_ISO_HDLC, Crc, Table};
 
-use super::auth::{Key, TAG_BYTES};
+use super::auth::{Key, TAG_BYTES, Tag};
 use super::cobs;
+use super::seal::SessionKey;
 
 /// The byte between frames.
 pub const DELIMITER: u8 = 0;
@@ -54,7 +56,7 @@ impl Direction {
     }
 }
 
-/// What a payload is and which key tags it: bits 0 to 6 of the first byte.
+/// What a payload is and which key it is tagged or sealed with: bits 0 to 6 of the first byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[repr(u8)]
@@ -63,7 +65,7 @@ pub enum Kind {
     Open = 0,
     /// A device's greeting, outside any session, tagged with the device key.
     Greeting = 1,
-    /// A message that may be lost, tagged with the session key.
+    /// A message of a session that may be lost; sealed, as the kinds after it.
     Message = 2,
     /// A message that arrives exactly once: its number (u16), then the message.
     Reliable = 3,
@@ -159,14 +161,12 @@ impl core::fmt::Display for Damage {
 impl core::error::Error for Damage {}
 
 /// A frame whose checksum fits; its tag has not been looked at.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq)]
 pub struct Frame<'a> {
     /// What stands before the payload.
     pub header: Header,
-    /// Not to be trusted before [`Frame::is_authentic`] said so.
-    pub payload: &'a [u8],
-    tagged: &'a [u8],
-    tag: &'a [u8],
+    bytes: &'a mut [u8],
+    tag: Tag,
 }
 
 impl<'a> Frame<'a> {
@@ -174,30 +174,45 @@ impl<'a> Frame<'a> {
     ///
     /// # Errors
     /// Says what is wrong with it.
-    pub fn parse(bytes: &'a [u8]) -> Result<Self, Damage> {
-        let (body, checksum) = bytes.split_last_chunk::<CRC_BYTES>().ok_or(Damage::Short)?;
-        let (tagged, tag) = body.split_last_chunk::<TAG_BYTES>().ok_or(Damage::Short)?;
-        let (header, payload) = tagged
-            .split_first_chunk::<HEADER_BYTES>()
+    pub fn parse(bytes: &'a mut [u8]) -> Result<Self, Damage> {
+        let (body, checksum) = bytes
+            .split_last_chunk_mut::<CRC_BYTES>()
             .ok_or(Damage::Short)?;
-        if CRC.checksum(body) != u32::from_le_bytes(*checksum) {
+        let fits = CRC.checksum(body) == u32::from_le_bytes(*checksum);
+        let (tagged, tag) = body
+            .split_last_chunk_mut::<TAG_BYTES>()
+            .ok_or(Damage::Short)?;
+        let header = tagged.first_chunk().ok_or(Damage::Short)?;
+        if !fits {
             return Err(Damage::Checksum);
         }
-        if payload.len() > MAX_PAYLOAD {
+        if tagged.len() > HEADER_BYTES + MAX_PAYLOAD {
             return Err(Damage::Oversized);
         }
         Ok(Self {
             header: Header::from_bytes(header).ok_or(Damage::Kind)?,
-            payload,
-            tagged,
-            tag,
+            tag: *tag,
+            bytes: tagged,
         })
     }
 
-    /// Tells whether the tag was made with `key`.
+    /// Returns the payload as it came: not to be trusted, and unreadable if it is sealed.
     #[must_use]
-    pub fn is_authentic(&self, key: &Key) -> bool {
-        key.accepts(self.tagged, self.tag)
+    pub fn payload(&self) -> &[u8] {
+        &self.bytes[HEADER_BYTES..]
+    }
+
+    /// Tells whether the tag of a frame outside any session was made with `key`.
+    #[must_use]
+    pub fn is_signed_by(&self, key: &Key) -> bool {
+        key.accepts(self.bytes, &self.tag)
+    }
+
+    /// Returns the payload of a frame that was sealed with `key`.
+    #[must_use]
+    pub fn open(self, key: &SessionKey) -> Option<&'a [u8]> {
+        let (header, payload) = self.bytes.split_first_chunk_mut::<HEADER_BYTES>()?;
+        key.open(header, payload, &self.tag).then_some(&*payload)
     }
 }
 
@@ -225,15 +240,32 @@ impl FrameBuffer {
         }
     }
 
-    /// Puts header, tag and checksum around the first `len` payload bytes and returns what goes
-    /// on the line, delimiter included. A `len` beyond [`MAX_PAYLOAD`] is cut to it.
-    pub fn seal(&mut self, header: &Header, len: usize, key: &Key) -> &[u8] {
+    /// Signs the first `len` payload bytes for a frame outside any session; see
+    /// [`seal`](Self::seal).
+    pub fn sign(&mut self, header: &Header, len: usize, key: &Key) -> &[u8] {
+        self.finish(header, len, |tagged| key.tag(tagged))
+    }
+
+    /// Encrypts the first `len` payload bytes, puts header, tag and checksum around them and
+    /// returns what goes on the line, delimiter included. A `len` beyond [`MAX_PAYLOAD`] is cut
+    /// to it.
+    pub fn seal(&mut self, header: &Header, len: usize, key: &SessionKey) -> &[u8] {
+        self.finish(header, len, |tagged| {
+            let (header, payload) = tagged.split_at_mut(HEADER_BYTES);
+            match header.first_chunk() {
+                Some(header) => key.seal(header, payload),
+                None => unreachable!("the slice has this length by construction"),
+            }
+        })
+    }
+
+    fn finish(&mut self, header: &Header, len: usize, tag: impl FnOnce(&mut [u8]) -> Tag) -> &[u8] {
         let body_at = STUFFING + HEADER_BYTES;
         let tag_at = body_at + len.min(MAX_PAYLOAD);
         let crc_at = tag_at + TAG_BYTES;
         let end = crc_at + CRC_BYTES;
         self.bytes[STUFFING..body_at].copy_from_slice(&header.to_bytes());
-        let tag = key.tag(&self.bytes[STUFFING..tag_at]);
+        let tag = tag(&mut self.bytes[STUFFING..tag_at]);
         self.bytes[tag_at..crc_at].copy_from_slice(&tag);
         let checksum = CRC.checksum(&self.bytes[STUFFING..crc_at]);
         self.bytes[crc_at..end].copy_from_slice(&checksum.to_le_bytes());

@@ -3,20 +3,28 @@
 use gleaner_shared::energy::{CostModel, Shortfall, Snapshot};
 use gleaner_shared::units::{Cycles, Micros, NanoWatts, PicoJoules};
 use gleaner_shared::wire::message::{
-    Connect, Counters, DeclineReason, DeviceId, DeviceToHost, Hello, HostToDevice, LinkMessage,
-    ModelHash, ModelShape, Nack, Offer, Order, OrderReply, Payload, Progress, Provision, Refusal,
-    RejectReason, Report, RoundMark, ShardStatus, Status, Version,
+    About, Connect, Counters, DeclineReason, DeviceId, DeviceToHost, Hello, HostToDevice,
+    LinkMessage, ModelHash, ModelShape, Nack, Offer, Order, OrderHash, OrderReply, Payload,
+    Progress, Provision, Refusal, RejectReason, Report, RoundMark, RunId, ShardStatus, Status,
+    Version, WorkMark,
 };
 use gleaner_shared::wire::transfer::Bitmap;
 
 /// A version that does not move with the schema, so that seeds and examples stay.
 const VERSION: Version = Version {
-    protocol: 1,
+    protocol: 2,
     schema: 0x0123_4567_89AB_CDEF,
 };
 const DEVICE: DeviceId = DeviceId(*b"\xE6\x61\x64\x08\x43\x1F\x9A\x2C\0\0\0\0");
 const MODEL: ModelHash = ModelHash([0xA0; 16]);
+const RUN: RunId = RunId([0xC0; 16]);
+const WORK: WorkMark = WorkMark {
+    run: RUN,
+    round: 7,
+    order: OrderHash([0xB0; 16]),
+};
 const MARK: RoundMark = RoundMark {
+    run: RUN,
     round: 6,
     model: MODEL,
 };
@@ -54,8 +62,8 @@ fn link() -> [(&'static str, LinkMessage); 8] {
             "offer",
             LinkMessage::Offer(Offer {
                 transfer: 1,
-                payload: Payload::Model,
-                round: 7,
+                payload: Payload::Update,
+                work: Some(WORK),
                 len: 39_760,
                 hash: MODEL,
             }),
@@ -100,6 +108,7 @@ pub fn host_to_device() -> Vec<(&'static str, HostToDevice)> {
         (
             "provision",
             HostToDevice::Provision(Provision {
+                run: RUN,
                 client: 3,
                 seed: 42,
                 storage_cap: PicoJoules(10_000_000_000),
@@ -112,6 +121,7 @@ pub fn host_to_device() -> Vec<(&'static str, HostToDevice)> {
         (
             "order",
             HostToDevice::Order(Order {
+                run: RUN,
                 round: 7,
                 participate: true,
                 channel: 2,
@@ -125,7 +135,7 @@ pub fn host_to_device() -> Vec<(&'static str, HostToDevice)> {
                 deadline: Micros(10_000),
             }),
         ),
-        ("cancel", HostToDevice::Cancel { round: 7 }),
+        ("cancel", HostToDevice::Cancel { work: WORK }),
         (
             "commit",
             HostToDevice::Commit {
@@ -157,6 +167,11 @@ pub fn device_to_host() -> Vec<(&'static str, DeviceToHost)> {
                 host_nonce: [0x11; 16],
                 device_nonce: [0x22; 16],
                 secure: true,
+            }),
+        ),
+        (
+            "about",
+            DeviceToHost::About(About {
                 build: "1f2e3d4 board-rp2040".try_into().unwrap_or_default(),
                 board: "rp2040".try_into().unwrap_or_default(),
                 shape: ModelShape {
@@ -172,6 +187,7 @@ pub fn device_to_host() -> Vec<(&'static str, DeviceToHost)> {
                     classes: 10,
                     crc: 0xCAFE_F00D,
                 },
+                exact: true,
                 ledger: Some(ledger()),
                 last_round: None,
             }),
@@ -196,7 +212,7 @@ pub fn device_to_host() -> Vec<(&'static str, DeviceToHost)> {
         (
             "order_accepted",
             DeviceToHost::OrderReply(OrderReply {
-                round: 7,
+                work: WORK,
                 declined: None,
                 reserved: PicoJoules(1_846_209_848),
             }),
@@ -204,7 +220,7 @@ pub fn device_to_host() -> Vec<(&'static str, DeviceToHost)> {
         (
             "order_declined",
             DeviceToHost::OrderReply(OrderReply {
-                round: 7,
+                work: WORK,
                 declined: Some(DeclineReason::Energy(Shortfall {
                     needed: PicoJoules(2_000_000),
                     available: PicoJoules(1_350_000),
@@ -215,7 +231,7 @@ pub fn device_to_host() -> Vec<(&'static str, DeviceToHost)> {
         (
             "progress",
             DeviceToHost::Progress(Progress {
-                round: 7,
+                work: WORK,
                 epoch: 2,
                 cycles: Cycles(160_000_000),
             }),
@@ -223,7 +239,7 @@ pub fn device_to_host() -> Vec<(&'static str, DeviceToHost)> {
         (
             "report",
             DeviceToHost::Report(Report {
-                round: 7,
+                work: WORK,
                 trained: true,
                 loss_before_q16: 150_902,
                 loss_after_q16: 98_304,
@@ -240,7 +256,7 @@ pub fn device_to_host() -> Vec<(&'static str, DeviceToHost)> {
         (
             "cancelled",
             DeviceToHost::Cancelled {
-                round: 7,
+                work: WORK,
                 ledger: ledger(),
             },
         ),
@@ -251,6 +267,13 @@ pub fn device_to_host() -> Vec<(&'static str, DeviceToHost)> {
                 received: 1,
                 ..Counters::default()
             }),
+        ),
+        (
+            "stack",
+            DeviceToHost::Stack {
+                available_bytes: 29_072,
+                used_bytes: 9_036,
+            },
         ),
     ];
     let names = [

@@ -8,7 +8,7 @@ use anyhow::Context;
 use gleaner_shared::energy::Ledger;
 use gleaner_shared::mlp::{LearningRate, PaperParams};
 use gleaner_shared::units::{Cycles, Micros, NanoWatts, PicoJoules};
-use gleaner_shared::wire::message::{DeclineReason, ModelHash, Order, Provision};
+use gleaner_shared::wire::message::{DeclineReason, ModelHash, Order, Provision, RunId};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 use tempfile::NamedTempFile;
@@ -129,6 +129,7 @@ const CLIENT_SEED: u64 = 5;
 fn provision(scenario: &Scenario) -> Provision {
     let capacity = PicoJoules::from_joules(1_000.0);
     Provision {
+        run: RunId::default(),
         client: 0,
         seed: CLIENT_SEED,
         storage_cap: capacity,
@@ -141,6 +142,7 @@ fn provision(scenario: &Scenario) -> Provision {
 
 fn order(args: &Args) -> Order {
     Order {
+        run: RunId::default(),
         round: 1,
         participate: true,
         channel: 0,
@@ -168,8 +170,8 @@ fn figures(
     let floor_s = model_bytes as f64 * UART.0 / UART.1;
     let (stack_bytes, stack_used_bytes) = result.stack_bytes;
     Figures {
-        board: printable(&result.hello.board),
-        build: printable(&result.hello.build),
+        board: printable(&result.about.board),
+        build: printable(&result.about.build),
         samples: report.samples,
         epochs: report.epochs,
         unit: emulator.unit(),

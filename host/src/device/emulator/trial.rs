@@ -5,7 +5,7 @@ use std::path::Path;
 use gleaner_shared::units::Micros;
 use gleaner_shared::wire::link::{Event, HostEnd, HostLink, Timing};
 use gleaner_shared::wire::message::{
-    DeclineReason, DeviceToHost, Hello, HostToDevice, ModelHash, Order, Payload, Provision,
+    About, DeclineReason, DeviceToHost, HostToDevice, ModelHash, Order, Payload, Provision,
     RejectReason, Report,
 };
 use gleaner_shared::wire::{FrameBuffer, Insecure, MAX_TRANSFER};
@@ -53,8 +53,8 @@ pub struct Task<'a> {
 /// What a board did.
 #[derive(Clone, Debug)]
 pub struct TrialResult {
-    /// How it greeted.
-    pub hello: Hello,
+    /// What it is.
+    pub about: About,
     /// What it reported.
     pub report: Report,
     /// How long the model took to arrive, in the board's time.
@@ -88,8 +88,8 @@ pub fn train(
     };
 
     stage("waiting for its greeting");
-    let hello = talk.until("connecting", |event| match event {
-        Event::Connected(hello) => Some(hello.clone()),
+    let about = talk.until("connecting", |event| match event {
+        Event::Connected(greeting) => Some(greeting.about.clone()),
         _ => None,
     })?;
     talk.say(HostToDevice::Provision(task.provision), "provisioning")?;
@@ -132,7 +132,7 @@ pub fn train(
         _ => None,
     })?;
     Ok(TrialResult {
-        hello,
+        about,
         report,
         download,
         stack_bytes,
@@ -209,7 +209,7 @@ impl Conversation<'_> {
     fn deliver(&mut self) -> Result<ModelHash, TrialError> {
         const DOING: &str = "sending the model";
         let now = self.line.now();
-        let offer = self.link.offer(now, Payload::Model, 0, self.source);
+        let offer = self.link.offer(now, Payload::Model, None, self.source);
         let offer = offer.map_err(|_| TrialError::Session(DOING))?;
         self.until(DOING, |event| match event {
             Event::Delivered(_) => Some(Ok(offer.hash)),

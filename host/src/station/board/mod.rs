@@ -15,8 +15,8 @@ use std::time::Duration;
 use gleaner_shared::energy::{CostModel, Ledger, Snapshot};
 use gleaner_shared::units::PicoJoules;
 use gleaner_shared::wire::Key;
-use gleaner_shared::wire::link::Timing;
-use gleaner_shared::wire::message::{Hello, ModelHash, Order, Report, RoundMark};
+use gleaner_shared::wire::link::{Greeting, Timing};
+use gleaner_shared::wire::message::{ModelHash, Order, Report, RoundMark, RunId};
 use serde::{Deserialize, Serialize};
 use tokio::sync::oneshot;
 
@@ -33,6 +33,8 @@ pub struct Identity {
     pub key: Key,
     /// How long to wait for what on its line.
     pub timing: Timing,
+    /// The run.
+    pub run: RunId,
     /// The seed of the run.
     pub seed: u64,
     /// What its store holds at most.
@@ -135,8 +137,8 @@ pub enum Command {
     Close(Closing, oneshot::Sender<Standing>),
     /// Goes back to a checkpoint.
     Restore(Standing),
-    /// Waits for a session and returns the greeting.
-    Greet(Duration, oneshot::Sender<Result<Box<Hello>, String>>),
+    /// Waits for a session and returns what the board is.
+    Greet(Duration, oneshot::Sender<Result<Box<Greeting>, String>>),
     /// Sends bytes there and back and returns how long it took.
     Echo(
         Arc<[u8]>,

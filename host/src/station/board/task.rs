@@ -2,8 +2,7 @@
 
 use std::time::Duration;
 
-use gleaner_shared::wire::link::SendError;
-use gleaner_shared::wire::message::Hello;
+use gleaner_shared::wire::link::{Greeting, SendError};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::yield_now;
 use tokio::time::{Instant, sleep_until};
@@ -186,11 +185,7 @@ impl Line {
     fn queue(&mut self, want: Want) -> Result<(), SendError> {
         match want {
             Want::Say(message) => self.peer.send(message),
-            Want::Offer {
-                payload,
-                round,
-                bytes,
-            } => self.peer.offer(payload, round, bytes),
+            Want::Offer { payload, bytes } => self.peer.offer(payload, bytes),
         }
     }
 }
@@ -199,7 +194,7 @@ impl Line {
 enum Asker {
     Work(oneshot::Sender<WorkResult>),
     Close(oneshot::Sender<Standing>),
-    Greet(oneshot::Sender<Result<Box<Hello>, String>>),
+    Greet(oneshot::Sender<Result<Box<Greeting>, String>>),
     Echo(oneshot::Sender<Result<Duration, String>>),
 }
 
@@ -223,6 +218,7 @@ mod tests {
     use gleaner_shared::units::PicoJoules;
     use gleaner_shared::wire::Key;
     use gleaner_shared::wire::link::Timing;
+    use gleaner_shared::wire::message::RunId;
 
     use super::*;
     use crate::fleet::file::Place;
@@ -236,6 +232,7 @@ mod tests {
             endpoint: Endpoint::new(Place::Tcp("board:1".to_owned())),
             key: Key::PUBLIC,
             timing: Timing::for_bit_rate(921_600),
+            run: RunId([1; 16]),
             seed: 1,
             storage: PicoJoules(1_000),
             income: PicoJoules(0),

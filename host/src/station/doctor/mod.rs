@@ -9,11 +9,12 @@ use std::time::Duration;
 
 use gleaner_shared::mlp::PaperParams;
 use gleaner_shared::units::PicoJoules;
-use gleaner_shared::wire::message::{Hello, ShardStatus};
+use gleaner_shared::wire::message::{About, ShardStatus, Version};
 use tokio::runtime::Runtime;
 
 use crate::device::flash::check_room;
 use crate::fleet::file::{Entry, FleetFile, LinkKind, Place};
+use crate::run::new_id;
 use crate::scenario::Scenario;
 use crate::station::Handle;
 use crate::station::board::{Identity, Standing};
@@ -186,11 +187,17 @@ async fn talk(
     care: Care,
 ) -> Vec<Finding> {
     let storage = PicoJoules::from_joules(entry.storage_j);
+    // A name of its own: a board takes what it asks for the work of no run.
+    let Ok(run) = new_id() else {
+        let seen = "the system has no randomness for a session";
+        return vec![Finding::bad(entry, "session", seen, "")];
+    };
     let identity = Identity {
         client: entry.id,
         endpoint: Endpoint::new(place),
         key: entry.wire_key(),
         timing: entry.timing(),
+        run,
         seed: scenario.run.seed,
         storage,
         income: PicoJoules::from_joules(scenario.device.harvest_j),
@@ -200,8 +207,8 @@ async fn talk(
     let standing = Standing::new(PicoJoules::from_joules(entry.stored_j()), storage);
     let (events, mut heard) = bus::open();
     let board = Handle::spawn(identity, standing, events);
-    let hello = match board.greet(care.patience).await {
-        Ok(hello) => hello,
+    let greeting = match board.greet(care.patience).await {
+        Ok(greeting) => greeting,
         Err(reason) => {
             let mut arrived = std::iter::from_fn(|| heard.try_next());
             if !arrived.any(|event| matches!(event.what, EventKind::Opened { .. })) {
@@ -214,36 +221,36 @@ async fn talk(
             ];
         }
     };
-    let key = if hello.secure {
+    let key = if greeting.secure {
         "key accepted"
     } else {
         "no key"
     };
     let mut findings = vec![
         Finding::good(entry, LINK, seen),
-        Finding::good(entry, "session", format!("{}, {key}", hello.version)),
-        firmware_finding(entry, &hello),
-        shard_finding(entry, &hello, shard),
+        Finding::good(entry, "session", format!("{}, {key}", Version::OURS)),
+        firmware_finding(entry, &greeting.about),
+        shard_finding(entry, &greeting.about, shard),
     ];
     if care.echo_bytes > 0 {
-        findings.push(echo(entry, &board, &hello, care).await);
+        findings.push(echo(entry, &board, &greeting.about, care).await);
     }
     findings
 }
 
-fn firmware_finding(entry: &Entry, hello: &Hello) -> Finding {
-    let seen = format!("{} on {}", hello.build, hello.board);
+fn firmware_finding(entry: &Entry, about: &About) -> Finding {
+    let seen = format!("{} on {}", about.build, about.board);
     Finding::good(entry, "firmware", printable(&seen))
 }
 
-fn shard_finding(entry: &Entry, hello: &Hello, shard: &[u8]) -> Finding {
+fn shard_finding(entry: &Entry, about: &About, shard: &[u8]) -> Finding {
     const CHECK: &str = "shard";
     let fix = format!(
         "make it with `gleaner shard --client {}` and flash it",
         entry.id
     );
     let expected = gleaner_shared::shard::ShardHeader::from_bytes(shard);
-    match hello.shard {
+    match about.shard {
         ShardStatus::Absent => Finding::bad(entry, CHECK, "none", fix),
         ShardStatus::Damaged => Finding::bad(entry, CHECK, "damaged", fix),
         ShardStatus::Present { client, .. } if client != entry.id => {
@@ -285,9 +292,9 @@ fn piece(largest_transfer: u32) -> Result<usize, String> {
 }
 
 /// Sends bytes there and back in pieces the board can hold.
-async fn echo(entry: &Entry, board: &Handle, hello: &Hello, care: Care) -> Finding {
+async fn echo(entry: &Entry, board: &Handle, about: &About, care: Care) -> Finding {
     const CHECK: &str = "echo";
-    let piece = match piece(hello.largest_transfer) {
+    let piece = match piece(about.largest_transfer) {
         Ok(piece) => piece,
         Err(seen) => {
             return Finding::bad(entry, CHECK, seen, "flash the firmware of this revision");
@@ -315,7 +322,7 @@ async fn echo(entry: &Entry, board: &Handle, hello: &Hello, care: Care) -> Findi
 
 #[cfg(test)]
 mod tests {
-    use gleaner_shared::wire::message::{DeviceId, ModelShape, Version};
+    use gleaner_shared::wire::message::ModelShape;
 
     use super::*;
 
@@ -330,12 +337,7 @@ mod tests {
 
     #[test]
     fn a_board_does_not_command_the_terminal_of_whoever_examines_it() {
-        let hello = Hello {
-            version: Version::OURS,
-            device: DeviceId([1; 12]),
-            host_nonce: [1; 16],
-            device_nonce: [2; 16],
-            secure: false,
+        let about = About {
             build: "v1\x1b]0;owned\x07".parse().unwrap(),
             board: "pico\rok\u{202e}".parse().unwrap(),
             shape: ModelShape {
@@ -345,11 +347,12 @@ mod tests {
             },
             largest_transfer: 80_000,
             shard: ShardStatus::Absent,
+            exact: true,
             ledger: None,
             last_round: None,
         };
         let entry = Entry::new("a".to_owned(), 0, LinkKind::Serial, None);
-        let shown = Diagnosis(vec![firmware_finding(&entry, &hello)]).to_string();
+        let shown = Diagnosis(vec![firmware_finding(&entry, &about)]).to_string();
         let seen = "v1\\u{1b}]0;owned\\u{7} on pico\\u{d}ok\\u{202e}\n";
         assert!(shown.ends_with(seen), "{shown:?}");
     }

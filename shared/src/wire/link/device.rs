@@ -9,8 +9,8 @@ use crate::wire::auth::{Key, Nonce, NonceSource};
 use crate::wire::decoder::{Arrival, FrameDecoder};
 use crate::wire::frame::{DELIMITER, Direction, Frame, FrameBuffer, Header, Kind};
 use crate::wire::message::{
-    self, Counters, DeviceToHost, Hello, HostToDevice, Offer, Payload, Refusal, RejectReason,
-    Version,
+    self, Counters, DeviceId, DeviceToHost, Hello, HostToDevice, Offer, Payload, Refusal,
+    RejectReason, Version, WorkMark,
 };
 use crate::wire::transfer::{Accepted, Receiver};
 
@@ -28,7 +28,8 @@ pub struct DeviceLink {
     decoder: FrameDecoder,
     channel: Channel<DeviceEnd>,
     key: Key,
-    nonces: NonceSource,
+    /// `None` where nothing could be trusted to be random.
+    nonces: Option<NonceSource>,
     hello: Hello,
     /// Offered to the host in the last greeting; taken up by its first authentic frame.
     pending: Option<Session>,
@@ -40,26 +41,29 @@ pub struct DeviceLink {
 }
 
 impl DeviceLink {
-    /// Announces itself at once. `entropy` must be unpredictable and differ at every start;
-    /// [`Key::PUBLIC`] makes a device for insecure hosts only.
+    /// Announces itself at once. `entropy` must be unpredictable and differ at every start; a
+    /// device with a key and without entropy opens no session. [`Key::PUBLIC`] makes a device for
+    /// insecure hosts only, whose sessions protect nothing and need no entropy.
     #[must_use]
-    pub fn new(key: Key, entropy: [u8; 32], hello: Hello, timing: Timing) -> Self {
+    pub fn new(key: Key, entropy: Option<[u8; 32]>, device: DeviceId, timing: Timing) -> Self {
+        let entropy = entropy.or_else(|| (!key.is_secret()).then_some([0; 32]));
         Self {
             decoder: FrameDecoder::new(),
             channel: Channel::new(timing),
             key,
-            nonces: NonceSource::new(entropy),
-            hello,
+            nonces: entropy.map(NonceSource::new),
+            hello: Hello {
+                version: Version::OURS,
+                device,
+                host_nonce: [0; 16],
+                device_nonce: [0; 16],
+                secure: key.is_secret(),
+            },
             pending: None,
             opening: Some(Opening::Announce),
             delimited: false,
             quiet_until: Micros::ZERO,
         }
-    }
-
-    /// What the next greeting will say; version, nonces and `secure` are filled in by the link.
-    pub const fn hello_mut(&mut self) -> &mut Hello {
-        &mut self.hello
     }
 
     /// Takes bytes from the line until something happened, leaving the rest in `bytes`; chunks
@@ -89,7 +93,7 @@ impl DeviceLink {
                     };
                     match frame.header.session {
                         0 => parts.take_open(&frame),
-                        _ => parts.take_in_session(now, &frame, store),
+                        _ => parts.take_in_session(now, frame, store),
                     }
                 }
             };
@@ -146,7 +150,7 @@ impl DeviceLink {
             session: 0,
             sequence: 0,
         };
-        Some(frame.seal(&header, len, key))
+        Some(frame.sign(&header, len, key))
     }
 
     /// Returns when to call `poll` and `transmit` next; a time that has passed means now.
@@ -165,7 +169,7 @@ super::end_methods!(DeviceLink, DeviceEnd, DeviceToHost);
 struct Parts<'a> {
     channel: &'a mut Channel<DeviceEnd>,
     key: &'a Key,
-    nonces: &'a mut NonceSource,
+    nonces: &'a mut Option<NonceSource>,
     hello: &'a mut Hello,
     pending: &'a mut Option<Session>,
     opening: &'a mut Option<Opening>,
@@ -174,14 +178,14 @@ struct Parts<'a> {
 
 impl Parts<'_> {
     fn take_open(self, frame: &Frame<'_>) -> Option<Event<DeviceEnd>> {
-        if frame.header.kind != Kind::Open || !frame.is_authentic(&Key::PUBLIC) {
+        if frame.header.kind != Kind::Open || !frame.is_signed_by(&Key::PUBLIC) {
             let forged = &mut self.channel.counters_mut().forged;
             *forged = forged.saturating_add(1);
             return None;
         }
         // The host's version comes first in every version, so that a mismatch can be named.
         const CONNECT: u32 = 1;
-        let start = postcard::take_from_bytes::<(u32, Version, Nonce)>(frame.payload);
+        let start = postcard::take_from_bytes::<(u32, Version, Nonce)>(frame.payload());
         if let Ok(((CONNECT, theirs, nonce), _)) = start
             && theirs != Version::OURS
         {
@@ -191,10 +195,9 @@ impl Parts<'_> {
                 theirs,
             }));
         }
-        match message::decode(frame.payload).ok()? {
+        match message::decode(frame.payload()).ok()? {
             HostToDevice::Connect(connect) if self.key.is_secret() && !connect.secure => {
-                *self.opening = Some(Opening::Refuse(Refusal::KeyRequired));
-                Some(Event::Refused(Refusal::KeyRequired))
+                self.refuse(Refusal::KeyRequired)
             }
             HostToDevice::Connect(connect) => self.answer(&connect.nonce),
             HostToDevice::Refuse(refusal) if self.pending.is_some() => {
@@ -215,17 +218,23 @@ impl Parts<'_> {
             *self.opening = Some(Opening::Greet);
             return None;
         }
-        let device_nonce = self.nonces.draw();
+        let Some(nonces) = self.nonces else {
+            return self.refuse(Refusal::NoRandomness);
+        };
+        let device_nonce = nonces.draw();
         let session = Session::new(self.key, nonce, &device_nonce);
         self.hello.device_nonce = device_nonce;
         self.greet(nonce, Some(session));
         None
     }
 
+    fn refuse(self, refusal: Refusal) -> Option<Event<DeviceEnd>> {
+        *self.opening = Some(Opening::Refuse(refusal));
+        Some(Event::Refused(refusal))
+    }
+
     fn greet(self, nonce: &Nonce, session: Option<Session>) {
-        self.hello.version = Version::OURS;
         self.hello.host_nonce = *nonce;
-        self.hello.secure = self.key.is_secret();
         *self.pending = session;
         *self.opening = Some(Opening::Greet);
     }
@@ -233,20 +242,26 @@ impl Parts<'_> {
     fn take_in_session(
         self,
         now: Micros,
-        frame: &Frame<'_>,
+        frame: Frame<'_>,
         store: &mut [u8],
     ) -> Option<Event<DeviceEnd>> {
         let id = frame.header.session;
-        let proven =
-            |session: &mut Session| session.id() == id && frame.is_authentic(session.key());
-        if let Some(session) = self.pending.take_if(proven) {
-            self.channel.open(now, session);
+        if self.pending.as_ref().map(Session::id) == Some(id) {
+            let mut session = self.pending.take()?;
+            return match session.admit(frame) {
+                Ok(opened) => {
+                    self.channel.open(now, session);
+                    welcomed(self.channel.take_opened(now, opened, store))
+                }
+                Err(rejected) => {
+                    *self.pending = Some(session);
+                    self.channel.count(rejected);
+                    None
+                }
+            };
         }
         if self.channel.session().map(Session::id) == Some(id) {
-            return match self.channel.take(now, frame, store) {
-                Some(Event::Message(HostToDevice::Welcome { .. })) => Some(Event::Connected(())),
-                event => event,
-            };
+            return welcomed(self.channel.take(now, frame, store));
         }
         let stray = &mut self.channel.counters_mut().stray;
         *stray = stray.saturating_add(1);
@@ -256,5 +271,13 @@ impl Parts<'_> {
             *self.opening = Some(Opening::Announce);
         }
         None
+    }
+}
+
+/// The host's first message opens the session for the application.
+fn welcomed(event: Option<Event<DeviceEnd>>) -> Option<Event<DeviceEnd>> {
+    match event {
+        Some(Event::Message(HostToDevice::Welcome { .. })) => Some(Event::Connected(())),
+        event => event,
     }
 }

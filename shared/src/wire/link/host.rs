@@ -3,14 +3,14 @@
 use super::channel::Channel;
 use super::session::Session;
 use super::timing::{Retry, Timing};
-use super::{Event, HostEnd, SendError};
+use super::{Event, Greeting, HostEnd, SendError};
 use crate::units::Micros;
 use crate::wire::auth::{Key, Keyring, Nonce, NonceSource};
 use crate::wire::decoder::{Arrival, FrameDecoder};
 use crate::wire::frame::{DELIMITER, Direction, Frame, FrameBuffer, Header, Kind};
 use crate::wire::message::{
-    self, Connect, Counters, DeviceId, DeviceToHost, HostToDevice, Offer, Payload, Refusal,
-    RejectReason, Version,
+    self, Connect, Counters, DeviceId, DeviceToHost, Hello, HostToDevice, Offer, Payload, Refusal,
+    RejectReason, Version, WorkMark,
 };
 use crate::wire::transfer::{Accepted, Receiver};
 
@@ -32,6 +32,8 @@ pub struct HostLink<K> {
     nonces: NonceSource,
     attempt: Option<Attempt>,
     refusal_due: Option<Refusal>,
+    /// The greeting that opened the session, until the device said what it is.
+    greeted: Option<Hello>,
 }
 
 impl<K: Keyring> HostLink<K> {
@@ -45,6 +47,7 @@ impl<K: Keyring> HostLink<K> {
             nonces: NonceSource::new(entropy),
             attempt: None,
             refusal_due: None,
+            greeted: None,
         };
         link.connect();
         link
@@ -86,13 +89,15 @@ impl<K: Keyring> HostLink<K> {
                         nonces: &mut self.nonces,
                         attempt: &mut self.attempt,
                         refusal_due: &mut self.refusal_due,
+                        greeted: &mut self.greeted,
                     };
                     handshake.take(now, &frame)
                 }
                 Arrival::Frame(frame)
                     if self.channel.session().map(Session::id) == Some(frame.header.session) =>
                 {
-                    self.channel.take(now, &frame, store)
+                    let event = self.channel.take(now, frame, store);
+                    introduced(event, &mut self.greeted)
                 }
                 Arrival::Frame(_) => {
                     let stray = &mut self.channel.counters_mut().stray;
@@ -166,6 +171,29 @@ impl<K: Keyring> HostLink<K> {
 
 super::end_methods!(HostLink<K: Keyring>, HostEnd, HostToDevice);
 
+/// Opens the session for the application with the device's word of what it is, and keeps from it
+/// whatever comes before that.
+fn introduced(
+    event: Option<Event<HostEnd>>,
+    greeted: &mut Option<Hello>,
+) -> Option<Event<HostEnd>> {
+    match (event?, greeted.take()) {
+        (Event::Message(DeviceToHost::About(about)), Some(hello)) => {
+            Some(Event::Connected(Greeting {
+                device: hello.device,
+                secure: hello.secure,
+                about,
+            }))
+        }
+        (Event::Message(DeviceToHost::About(_)), None) => None,
+        (event, None) => Some(event),
+        (_, early) => {
+            *greeted = early;
+            None
+        }
+    }
+}
+
 /// Encodes a message outside any session.
 fn open_frame<'f>(message: &HostToDevice, frame: &'f mut FrameBuffer) -> Option<&'f [u8]> {
     let len = message::encode(message, frame.payload()).ok()?;
@@ -175,7 +203,7 @@ fn open_frame<'f>(message: &HostToDevice, frame: &'f mut FrameBuffer) -> Option<
         session: 0,
         sequence: 0,
     };
-    Some(frame.seal(&header, len, &Key::PUBLIC))
+    Some(frame.sign(&header, len, &Key::PUBLIC))
 }
 
 /// The parts of a link a frame outside any session may touch.
@@ -185,12 +213,13 @@ struct Handshake<'a, K> {
     nonces: &'a mut NonceSource,
     attempt: &'a mut Option<Attempt>,
     refusal_due: &'a mut Option<Refusal>,
+    greeted: &'a mut Option<Hello>,
 }
 
 impl<K: Keyring> Handshake<'_, K> {
     fn take(self, now: Micros, frame: &Frame<'_>) -> Option<Event<HostEnd>> {
         match frame.header.kind {
-            Kind::Open if frame.is_authentic(&Key::PUBLIC) => self.take_open(now, frame.payload),
+            Kind::Open if frame.is_signed_by(&Key::PUBLIC) => self.take_open(now, frame.payload()),
             Kind::Greeting => self.take_greeting(now, frame),
             _ => {
                 let forged = &mut self.channel.counters_mut().forged;
@@ -231,7 +260,7 @@ impl<K: Keyring> Handshake<'_, K> {
         // These come first in every version, so that a mismatch can be named.
         type Start = (u32, Version, DeviceId, Nonce);
         let ((_, theirs, device, nonce), _) =
-            postcard::take_from_bytes::<Start>(frame.payload).ok()?;
+            postcard::take_from_bytes::<Start>(frame.payload()).ok()?;
         if nonce != attempt.nonce {
             let replayed = &mut self.channel.counters_mut().replayed;
             *replayed = replayed.saturating_add(1);
@@ -239,16 +268,16 @@ impl<K: Keyring> Handshake<'_, K> {
         }
         let refusal = match self.keys.key_of(&device) {
             None => Refusal::UnknownDevice,
-            Some(key) if frame.is_authentic(&key) => {
+            Some(key) if frame.is_signed_by(&key) => {
                 if theirs == Version::OURS {
-                    return self.open(now, &key, frame.payload);
+                    return self.open(now, &key, frame.payload());
                 }
                 Refusal::Version {
                     ours: Version::OURS,
                     theirs,
                 }
             }
-            Some(_) if frame.is_authentic(&Key::PUBLIC) => Refusal::KeyMissing,
+            Some(_) if frame.is_signed_by(&Key::PUBLIC) => Refusal::KeyMissing,
             Some(key) if key.is_secret() => Refusal::WrongKey,
             Some(_) => Refusal::KeyRequired,
         };
@@ -269,6 +298,7 @@ impl<K: Keyring> Handshake<'_, K> {
         self.channel.open(now, session);
         self.channel.send(welcome).ok()?;
         *self.attempt = None;
-        Some(Event::Connected(hello))
+        *self.greeted = Some(hello);
+        None
     }
 }

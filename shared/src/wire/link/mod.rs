@@ -28,7 +28,7 @@ use serde::de::DeserializeOwned;
 
 use super::frame::Direction;
 use super::message::{
-    DeviceToHost, Hello, HostToDevice, LinkMessage, Nack, Offer, Refusal, RejectReason,
+    About, DeviceId, DeviceToHost, HostToDevice, LinkMessage, Nack, Offer, Refusal, RejectReason,
 };
 
 /// Writes what both links hand on to their channel.
@@ -70,10 +70,10 @@ macro_rules! end_methods {
                 &mut self,
                 now: Micros,
                 payload: Payload,
-                round: u32,
+                work: Option<WorkMark>,
                 source: &[u8],
             ) -> Result<Offer, SendError> {
-                self.channel.offer(now, payload, round, source)
+                self.channel.offer(now, payload, work, source)
             }
 
             /// Stops the outgoing transfer.
@@ -165,10 +165,21 @@ impl From<LinkMessage> for DeviceToHost {
     }
 }
 
+/// What a base station knows of a board when their session opens.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Greeting {
+    /// The chip's number, as the greeting proved it.
+    pub device: DeviceId,
+    /// Whether the board has a key.
+    pub secure: bool,
+    /// What the board said of itself.
+    pub about: About,
+}
+
 impl End for HostEnd {
     type Outgoing = HostToDevice;
     type Incoming = DeviceToHost;
-    type Greeting = Hello;
+    type Greeting = Greeting;
     const SENDS: Direction = Direction::HostToDevice;
     const KEEPS_ALIVE: bool = true;
 

@@ -2,21 +2,28 @@
 
 use crate::wire::auth::{Key, Nonce};
 use crate::wire::frame::{Direction, Frame, Header, Kind};
+use crate::wire::seal::SessionKey;
 
 /// Why an intact frame is not accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Rejected {
-    /// The tag was made with another key.
+    /// It was sealed with another key, or changed since.
     Forged,
     /// Not newer than the newest frame seen: a duplicate or a replay.
     Replayed,
 }
 
+/// A frame that was accepted: what it is, and its payload in plain.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Opened<'a> {
+    pub(super) kind: Kind,
+    pub(super) payload: &'a [u8],
+}
+
 /// A session both nonces gave rise to.
 #[derive(Clone, Debug)]
 pub(super) struct Session {
-    id: u32,
-    key: Key,
+    key: SessionKey,
     /// Nonce the host opened it with.
     host_nonce: Nonce,
     sent: u32,
@@ -25,10 +32,8 @@ pub(super) struct Session {
 
 impl Session {
     pub(super) fn new(device_key: &Key, host_nonce: &Nonce, device_nonce: &Nonce) -> Self {
-        let key = device_key.session(host_nonce, device_nonce);
         Self {
-            id: key.session_id(),
-            key,
+            key: device_key.session(host_nonce, device_nonce),
             host_nonce: *host_nonce,
             sent: 0,
             seen: 0,
@@ -36,10 +41,10 @@ impl Session {
     }
 
     pub(super) const fn id(&self) -> u32 {
-        self.id
+        self.key.id()
     }
 
-    pub(super) const fn key(&self) -> &Key {
+    pub(super) const fn key(&self) -> &SessionKey {
         &self.key
     }
 
@@ -63,20 +68,19 @@ impl Session {
         Some(Header {
             direction,
             kind,
-            session: self.id,
+            session: self.key.id(),
             sequence: self.sent,
         })
     }
 
-    /// Accepts a frame once, if its tag fits and it is newer than all before it.
-    pub(super) fn admit(&mut self, frame: &Frame<'_>) -> Result<(), Rejected> {
-        if frame.header.sequence <= self.seen {
+    /// Opens a frame once, if it was sealed in this session and is newer than all before it.
+    pub(super) fn admit<'a>(&mut self, frame: Frame<'a>) -> Result<Opened<'a>, Rejected> {
+        let Header { kind, sequence, .. } = frame.header;
+        if sequence <= self.seen {
             return Err(Rejected::Replayed);
         }
-        if !frame.is_authentic(&self.key) {
-            return Err(Rejected::Forged);
-        }
-        self.seen = frame.header.sequence;
-        Ok(())
+        let payload = frame.open(&self.key).ok_or(Rejected::Forged)?;
+        self.seen = sequence;
+        Ok(Opened { kind, payload })
     }
 }

@@ -45,11 +45,28 @@ byte_name!(
     ModelHash,
     16
 );
+byte_name!(
+    /// A run's own name: 16 random bytes, drawn when its directory is made.
+    RunId,
+    16
+);
+byte_name!(
+    /// The first 16 bytes of the BLAKE3 hash of an order's encoding.
+    OrderHash,
+    16
+);
 
 impl ModelHash {
     /// Hashes bytes.
     #[must_use]
     pub fn of(bytes: &[u8]) -> Self {
+        Self(crate::wire::auth::first(blake3::hash(bytes).as_bytes()))
+    }
+}
+
+impl OrderHash {
+    /// Hashes an order's encoding.
+    pub(super) fn of(bytes: &[u8]) -> Self {
         Self(crate::wire::auth::first(blake3::hash(bytes).as_bytes()))
     }
 }
@@ -84,9 +101,24 @@ impl fmt::Display for Version {
 }
 
 wire_struct! {
+    /// One piece of work: two orders with the same mark ask for the same update, to the bit.
+    #[derive(Copy)]
+    pub struct WorkMark {
+        /// The run that gave the order.
+        pub run: RunId,
+        /// Number of the round.
+        pub round: u32,
+        /// Everything the order says.
+        pub order: OrderHash,
+    }
+}
+
+wire_struct! {
     /// A round and the model it ended with.
     #[derive(Copy)]
     pub struct RoundMark {
+        /// The run the round is of.
+        pub run: RunId,
         /// Number of the round.
         pub round: u32,
         /// Hash of the model.
@@ -113,6 +145,8 @@ wire_enum! {
         KeyRequired,
         /// The tag of the greeting was made with another key.
         WrongKey,
+        /// The device has a key and no randomness that a session could rest on.
+        NoRandomness,
     }
 }
 
@@ -131,6 +165,9 @@ impl fmt::Display for Refusal {
                 "the device has a key and the host runs insecure: give the host the key",
             ),
             Self::WrongKey => f.write_str("device and host hold different keys"),
+            Self::NoRandomness => f.write_str(
+                "the device's source of randomness is broken: no session of it would be safe",
+            ),
         }
     }
 }
@@ -158,8 +195,8 @@ wire_struct! {
         pub transfer: u16,
         /// What the bytes are.
         pub payload: Payload,
-        /// The round they belong to.
-        pub round: u32,
+        /// The work whose result they are, if they are any.
+        pub work: Option<WorkMark>,
         /// How many bytes.
         pub len: u32,
         /// Hash of all of them.

@@ -2,7 +2,7 @@
 
 use heapless::String;
 
-use super::common::{Counters, DeviceId, LinkMessage, Refusal, RoundMark, Version};
+use super::common::{Counters, DeviceId, LinkMessage, Refusal, RoundMark, Version, WorkMark};
 use crate::energy::{Shortfall, Snapshot};
 use crate::units::{Cycles, Micros, PicoJoules};
 use crate::wire::auth::Nonce;
@@ -46,7 +46,8 @@ wire_enum! {
 }
 
 wire_struct! {
-    /// The greeting. Its first three fields never change place, so that a mismatch can be named.
+    /// The greeting: all that a stranger on the line learns of a device. Its first three fields
+    /// never change place, so that a mismatch can be named.
     pub struct Hello {
         /// What the device speaks.
         pub version: Version,
@@ -58,6 +59,12 @@ wire_struct! {
         pub device_nonce: Nonce,
         /// Whether the device has a key.
         pub secure: bool,
+    }
+}
+
+wire_struct! {
+    /// What a device says of itself inside the session, before anything else.
+    pub struct About {
         /// Which image runs: revision and features.
         pub build: String<48>,
         /// Which board it runs on.
@@ -68,6 +75,9 @@ wire_struct! {
         pub largest_transfer: u32,
         /// Its local data.
         pub shard: ShardStatus,
+        /// Whether it trains in the firmware's arithmetic, so that anyone with its shard can
+        /// recompute an update to the bit.
+        pub exact: bool,
         /// Its energy, if it kept or was given any.
         pub ledger: Option<Snapshot>,
         /// The last round it completed, if it remembers one.
@@ -92,13 +102,10 @@ wire_enum! {
             /// The newest round the device knows.
             newest: u32,
         },
-        /// Another order is being carried out.
-        Busy {
-            /// Its round.
-            round: u32,
-        },
         /// A field is out of range.
         Invalid,
+        /// The order is not of the run the device was provisioned for.
+        OtherRun,
     }
 }
 
@@ -106,8 +113,8 @@ wire_struct! {
     /// Answers an order.
     #[derive(Copy)]
     pub struct OrderReply {
-        /// Number of the round.
-        pub round: u32,
+        /// The order.
+        pub work: WorkMark,
         /// Why not, or nothing if the order is carried out.
         pub declined: Option<DeclineReason>,
         /// What was set aside for it.
@@ -119,8 +126,8 @@ wire_struct! {
     /// How far training has come; may be lost.
     #[derive(Copy)]
     pub struct Progress {
-        /// Number of the round.
-        pub round: u32,
+        /// The order that is carried out.
+        pub work: WorkMark,
         /// Epochs done.
         pub epoch: u16,
         /// Cycles spent so far.
@@ -129,11 +136,11 @@ wire_struct! {
 }
 
 wire_struct! {
-    /// What a round did, sent when training is over.
+    /// What a round did, sent when training is over and its order was given in this session.
     #[derive(Copy)]
     pub struct Report {
-        /// Number of the round.
-        pub round: u32,
+        /// The order that was carried out.
+        pub work: WorkMark,
         /// Whether an update follows.
         pub trained: bool,
         /// Mean loss of the model that came, times 2^16.
@@ -189,8 +196,8 @@ wire_enum! {
         Report(Report),
         /// The round's work was stopped.
         Cancelled {
-            /// Number of the round.
-            round: u32,
+            /// The order.
+            work: WorkMark,
             /// The ledger after what had been spent.
             ledger: Snapshot,
         },
@@ -203,5 +210,7 @@ wire_enum! {
             /// Most bytes used at once since start.
             used_bytes: u32,
         },
+        /// What the device is; its first message in a session.
+        About(About),
     }
 }

@@ -1,10 +1,15 @@
 //! What a base station says to a board.
 
-use super::common::{LinkMessage, ModelHash, Refusal, RoundMark, Version};
+use super::common::{
+    LinkMessage, ModelHash, OrderHash, Refusal, RoundMark, RunId, Version, WorkMark,
+};
 use crate::energy::{CostModel, Snapshot};
 use crate::units::{Micros, NanoWatts, PicoJoules};
 use crate::wire::auth::Nonce;
 use crate::{wire_enum, wire_struct};
+
+/// Room for the largest order.
+const ORDER_BYTES: usize = 96;
 
 wire_struct! {
     /// Asks for a greeting. Its first field never changes place.
@@ -23,6 +28,8 @@ wire_struct! {
     /// Makes a board a client: who it is and what its energy is worth.
     #[derive(Copy)]
     pub struct Provision {
+        /// The run the session serves; a device drops the work of any other.
+        pub run: RunId,
         /// Number of the client; must fit the shard.
         pub client: u32,
         /// Seed of the run, for every random stream of the device.
@@ -44,6 +51,8 @@ wire_struct! {
     /// What a client does in one round.
     #[derive(Copy)]
     pub struct Order {
+        /// The run that gives it.
+        pub run: RunId,
         /// Number of the round.
         pub round: u32,
         /// Whether to train and upload; otherwise the round only brings its income.
@@ -69,6 +78,21 @@ wire_struct! {
     }
 }
 
+impl Order {
+    /// Returns what tells this order from any other of any run.
+    #[must_use]
+    pub fn mark(&self) -> WorkMark {
+        let mut bytes = [0; ORDER_BYTES];
+        // The buffer has room for the largest order; a test encodes it.
+        let len = super::encode(self, &mut bytes).unwrap_or_default();
+        WorkMark {
+            run: self.run,
+            round: self.round,
+            order: OrderHash::of(&bytes[..len]),
+        }
+    }
+}
+
 wire_enum! {
     /// From the base station; variants are appended, never moved.
     pub enum HostToDevice {
@@ -89,8 +113,8 @@ wire_enum! {
         Order(Order),
         /// Stops the round's work; nothing of it is uploaded.
         Cancel {
-            /// Number of the round.
-            round: u32,
+            /// The order.
+            work: WorkMark,
         },
         /// The round's upload was counted, or not: the client may forget it.
         Commit {
@@ -103,5 +127,39 @@ wire_enum! {
         Inspect,
         /// Restarts the board.
         Reboot,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn largest() -> Order {
+        Order {
+            run: RunId([0xFF; 16]),
+            round: u32::MAX,
+            participate: true,
+            channel: u8::MAX,
+            uplink_bits: u8::MAX,
+            epochs: u16::MAX,
+            power: NanoWatts(u64::MAX),
+            airtime: Micros(u64::MAX),
+            learning_rate_q24: u32::MAX,
+            seed: u64::MAX,
+            model: ModelHash([0xFF; 16]),
+            deadline: Micros(u64::MAX),
+        }
+    }
+
+    #[test]
+    fn the_mark_covers_the_largest_order_to_its_last_field() {
+        let mut bytes = [0; ORDER_BYTES];
+        let len = super::super::encode(&largest(), &mut bytes).unwrap();
+        assert_eq!(largest().mark().order, OrderHash::of(&bytes[..len]));
+        let sooner = Order {
+            deadline: Micros(u64::MAX - 1),
+            ..largest()
+        };
+        assert_ne!(largest().mark(), sooner.mark());
     }
 }

@@ -9,11 +9,12 @@ mod device;
 mod host;
 
 pub use common::{
-    Counters, DeviceId, LinkMessage, ModelHash, Nack, Offer, Payload, Refusal, RejectReason,
-    RoundMark, Status, Version,
+    Counters, DeviceId, LinkMessage, ModelHash, Nack, Offer, OrderHash, Payload, Refusal,
+    RejectReason, RoundMark, RunId, Status, Version, WorkMark,
 };
 pub use device::{
-    DeclineReason, DeviceToHost, Hello, ModelShape, OrderReply, Progress, Report, ShardStatus,
+    About, DeclineReason, DeviceToHost, Hello, ModelShape, OrderReply, Progress, Report,
+    ShardStatus,
 };
 pub use host::{Connect, HostToDevice, Order, Provision};
 
@@ -22,7 +23,7 @@ use serde::{Serialize, de::DeserializeOwned};
 use super::schema::{self, Schema};
 
 /// Version of frames, handshake and timing rules; messages have the schema hash as well.
-pub const PROTOCOL_VERSION: u16 = 1;
+pub const PROTOCOL_VERSION: u16 = 2;
 /// Changes with any change of any message.
 pub const SCHEMA_HASH: u64 = {
     let hash = schema::number(schema::BASIS, PROTOCOL_VERSION as u64);

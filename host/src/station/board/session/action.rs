@@ -3,7 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use gleaner_shared::wire::message::{Hello, HostToDevice, Payload, RejectReason};
+use gleaner_shared::wire::link::Greeting;
+use gleaner_shared::wire::message::{HostToDevice, Payload, RejectReason};
 
 use crate::station::board::{Standing, WorkResult};
 use crate::station::event::{Event, EventKind};
@@ -34,7 +35,7 @@ pub(in crate::station::board) enum Answer {
     /// Of the end of a round: what is confirmed of the board.
     Closed(Standing),
     /// Of the wait for a session: the greeting, or why there is none.
-    Greeted(Result<Box<Hello>, String>),
+    Greeted(Result<Box<Greeting>, String>),
     /// Of bytes sent there and back: how long it took, or what went wrong.
     Echoed(Result<Duration, String>),
 }
@@ -48,8 +49,6 @@ pub(in crate::station::board) enum Want {
     Offer {
         /// What the bytes are.
         payload: Payload,
-        /// The round they belong to.
-        round: u32,
         /// The bytes.
         bytes: Arc<[u8]>,
     },

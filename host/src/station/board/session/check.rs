@@ -4,27 +4,18 @@
 use gleaner_shared::energy::Snapshot;
 use gleaner_shared::units::PicoJoules;
 use gleaner_shared::wire::message::{
-    Hello, Offer, Order, OrderReply, Payload, Progress, RejectReason, Report, ShardStatus,
+    About, Offer, Order, Payload, Progress, RejectReason, Report, ShardStatus, WorkMark,
 };
 
+use super::state::Work;
 use crate::station::event::loss;
 
 /// A mean loss no network of ours comes near: guessing among ten classes has 2.3.
 const LARGEST_LOSS: f64 = 100.0;
 
-/// Tells whether a reply is about this order.
-pub(super) const fn answers(reply: &OrderReply, order: &Order) -> bool {
-    reply.round == order.round
-}
-
-/// Tells whether a report is about this order.
-pub(super) const fn reports(report: &Report, order: &Order) -> bool {
-    report.round == order.round
-}
-
-/// Tells whether progress is about this order, and no more than was ordered.
-pub(super) const fn is_of(progress: &Progress, order: &Order) -> bool {
-    progress.round == order.round && progress.epoch <= order.epochs
+/// Tells whether progress is about this work, and no more than was ordered.
+pub(super) fn is_of(progress: &Progress, work: &Work) -> bool {
+    progress.work == work.mark && progress.epoch <= work.job.order.epochs
 }
 
 /// Tells whether a board may have this ledger: it adds up, its store holds as much, and it has the
@@ -39,13 +30,13 @@ pub(super) const fn is_possible(
         && found.rounds <= confirmed.rounds.saturating_add(1)
 }
 
-/// Says what in a report cannot be, by the order and by the board's own greeting.
-pub(super) fn doubt(report: &Report, order: &Order, hello: &Hello) -> Option<String> {
+/// Says what in a report cannot be, by the order and by what the board said of itself.
+pub(super) fn doubt(report: &Report, order: &Order, about: &About) -> Option<String> {
     let (epochs, ordered) = (report.epochs, order.epochs);
     if epochs > ordered || (report.trained && epochs != ordered) {
         return Some(format!("{epochs} epochs trained, {ordered} ordered"));
     }
-    if let ShardStatus::Present { samples, .. } = hello.shard
+    if let ShardStatus::Present { samples, .. } = about.shard
         && samples != report.samples
     {
         let trained = report.samples;
@@ -63,8 +54,8 @@ pub(super) fn doubt(report: &Report, order: &Order, hello: &Hello) -> Option<Str
 pub(super) struct Expected {
     /// What its bytes are.
     pub(super) payload: Payload,
-    /// The round it belongs to.
-    pub(super) round: u32,
+    /// The work it is the result of.
+    pub(super) work: Option<WorkMark>,
     /// Its bytes.
     pub(super) len: usize,
 }
@@ -72,7 +63,7 @@ pub(super) struct Expected {
 impl Expected {
     /// Tells whether the transfer is the one that is waited for, whatever its bytes.
     pub(super) fn is_it(&self, offer: &Offer) -> bool {
-        (offer.payload, offer.round) == (self.payload, self.round)
+        (offer.payload, offer.work) == (self.payload, self.work)
     }
 
     /// Returns the bytes to make room for.

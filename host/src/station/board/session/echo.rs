@@ -79,7 +79,9 @@ impl Echo {
                     step => step,
                 }),
             },
-            Heard::Delivered | Heard::Replied(_) | Heard::Reported => ControlFlow::Continue(step),
+            Heard::Delivered | Heard::Replied(_) | Heard::Reported(_) => {
+                ControlFlow::Continue(step)
+            }
         }
     }
 }

@@ -12,13 +12,11 @@ use gleaner_shared::wire::message::{
 };
 
 use super::action::Want;
-use super::check;
 use super::round::{Heard, Scene};
 use crate::station::board::RoundWork;
 use crate::station::event::EventKind;
 
-/// Orders of one session that may be declined, for want of the model or for old work, before
-/// giving up.
+/// Orders of one session that may be declined for want of the model before giving up.
 const ORDER_TRIES: u32 = 4;
 
 /// How long a board that is busy is left alone before a transfer is offered again.
@@ -54,16 +52,6 @@ enum Stage {
     Ordering,
     /// The order was said and is to be answered.
     Ordered,
-    /// Work left from a session that died is to be stopped.
-    Cancelling {
-        /// Its round.
-        round: u32,
-    },
-    /// The order was accepted sooner than the modelled radio would have brought the model.
-    Pacing {
-        /// When it would have.
-        at: Duration,
-    },
 }
 
 /// What is sent.
@@ -76,8 +64,11 @@ struct Cargo {
 /// How a handover ended.
 #[derive(Debug)]
 pub(super) enum Handed {
-    /// The board is at work.
-    Over,
+    /// The board accepted the order.
+    Over {
+        /// When the modelled radio would have brought it the model.
+        from: Duration,
+    },
     /// The board will not work, and why.
     Missing(String),
 }
@@ -92,11 +83,11 @@ impl Handover {
         let since = scene.out.now;
         let handover = Self {
             since,
-            until: since.saturating_add(scene.job.limits.download),
+            until: since.saturating_add(scene.work.job.limits.download),
             tries: 0,
             stage: Stage::Ordering,
         };
-        match &scene.job.update {
+        match &scene.work.job.update {
             Some((base, change)) if scene.session.holds == Some(*base) => {
                 handover.offer(Payload::Update, Arc::clone(change), scene)
             }
@@ -137,23 +128,10 @@ impl Handover {
                 let cargo = cargo.clone();
                 self.at(Stage::Offering(cargo))
             }
-            // A board that has done the work already need not accept it.
-            (Stage::Ordering, Heard::Queued)
-                if scene.session.report_on(&scene.job.order).is_some() =>
-            {
-                self.accepted(scene)
-            }
             (Stage::Ordering, Heard::Queued) => self.at(Stage::Ordered),
-            (Stage::Ordered, Heard::Replied(reply)) if check::answers(&reply, &scene.job.order) => {
+            (Stage::Ordered, Heard::Replied(reply)) if reply.work == scene.work.mark => {
                 self.replied(&reply, scene)
             }
-            (Stage::Ordered, Heard::Reported)
-                if scene.session.report_on(&scene.job.order).is_some() =>
-            {
-                self.accepted(scene)
-            }
-            (Stage::Cancelling { .. }, Heard::Queued) => self.try_order(),
-            (Stage::Pacing { at }, Heard::Time) if now >= *at => ControlFlow::Break(Handed::Over),
             (_, Heard::Time) if now >= self.until => {
                 missing("the model did not arrive in time".to_owned())
             }
@@ -166,22 +144,17 @@ impl Handover {
         match &self.stage {
             Stage::Offering(cargo) => Some(Want::Offer {
                 payload: cargo.payload,
-                round: job.order.round,
                 bytes: Arc::clone(&cargo.bytes),
             }),
             Stage::Ordering => Some(Want::Say(HostToDevice::Order(job.order))),
-            Stage::Cancelling { round } => Some(Want::Say(HostToDevice::Cancel { round: *round })),
-            Stage::Delivering(_)
-            | Stage::Pausing { .. }
-            | Stage::Ordered
-            | Stage::Pacing { .. } => None,
+            Stage::Delivering(_) | Stage::Pausing { .. } | Stage::Ordered => None,
         }
     }
 
     /// Returns when the handover must be looked at without anything having happened.
     pub(super) fn wakes_at(&self) -> Duration {
         match self.stage {
-            Stage::Pacing { at } | Stage::Pausing { at, .. } => at.min(self.until),
+            Stage::Pausing { at, .. } => at.min(self.until),
             _ => self.until,
         }
     }
@@ -217,40 +190,29 @@ impl Handover {
 
     /// Goes on with the board's answer to the order.
     fn replied(self, reply: &OrderReply, scene: &mut Scene<'_>) -> Flow {
-        let order = &scene.job.order;
         match &reply.declined {
             None => self.accepted(scene),
             Some(DeclineReason::Model) => {
-                let model = Arc::clone(&scene.job.model);
+                let model = Arc::clone(&scene.work.job.model);
                 ControlFlow::Continue(self.offer(Payload::Model, model, scene))
             }
-            // Said before this session: it is at work already.
-            Some(DeclineReason::Busy { round }) if *round == order.round => {
-                scene.session.holds = Some(order.model);
-                ControlFlow::Break(Handed::Over)
-            }
-            // Left from a session that died: the base station went back behind it.
-            Some(DeclineReason::Busy { round }) => self.at(Stage::Cancelling { round: *round }),
             Some(reason) => missing(format!("declined: {}", why(reason))),
         }
     }
 
-    /// Hands over to training, but not before the modelled radio would have.
+    /// Hands over to training.
     fn accepted(self, scene: &mut Scene<'_>) -> Flow {
-        let order = &scene.job.order;
+        let job = &scene.work.job;
+        let order = &job.order;
         scene.session.holds = Some(order.model);
         scene.out.publish(EventKind::Ordered {
             epochs: order.epochs.into(),
             channel: order.channel.into(),
             power_w: order.power.0 as f64 * 1e-9,
         });
-        match scene.job.pace {
-            Some((down, _)) if scene.out.now < self.since.saturating_add(down) => {
-                let at = self.since.saturating_add(down);
-                self.at(Stage::Pacing { at })
-            }
-            _ => ControlFlow::Break(Handed::Over),
-        }
+        let down = job.pace.map_or(Duration::ZERO, |(down, _)| down);
+        let from = self.since.saturating_add(down);
+        ControlFlow::Break(Handed::Over { from })
     }
 }
 
@@ -280,7 +242,7 @@ fn why(reason: &DeclineReason) -> String {
         }
         DeclineReason::Model => "it does not hold the model".to_owned(),
         DeclineReason::Stale { newest } => format!("it has closed round {newest} already"),
-        DeclineReason::Busy { round } => format!("it is busy with round {round}"),
         DeclineReason::Invalid => "a field of the order is out of range".to_owned(),
+        DeclineReason::OtherRun => "it was provisioned for another run".to_owned(),
     }
 }

@@ -28,12 +28,7 @@ impl Machine {
                     });
                 }
             }
-            DeviceToHost::Report(report) => {
-                if let Some(session) = self.state.session_mut() {
-                    session.note_report(report);
-                }
-                self.go_on(Heard::Reported, out);
-            }
+            DeviceToHost::Report(report) => self.go_on(Heard::Reported(Box::new(report)), out),
             DeviceToHost::Cancelled { ledger, .. } => {
                 if let Some(differs) = self.books.note(ledger) {
                     out.publish(differs);
@@ -44,7 +39,8 @@ impl Machine {
             | DeviceToHost::Hello(_)
             | DeviceToHost::Refuse(_)
             | DeviceToHost::Counters(_)
-            | DeviceToHost::Stack { .. } => {}
+            | DeviceToHost::Stack { .. }
+            | DeviceToHost::About(_) => {}
         }
     }
 
@@ -160,7 +156,7 @@ impl Machine {
     ) -> Activity {
         let is_time = matches!(heard, Heard::Time);
         let scene = &mut Scene {
-            job: &work.job,
+            work: &work,
             session,
             books: &mut self.books,
             out,

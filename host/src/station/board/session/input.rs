@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use gleaner_shared::wire::link::{Event, HostEnd};
-use gleaner_shared::wire::message::{DeviceToHost, Hello, Offer, RejectReason};
+use gleaner_shared::wire::link::{Event, Greeting, HostEnd};
+use gleaner_shared::wire::message::{DeviceToHost, Offer, RejectReason};
 
 use crate::station::board::{Closing, RoundWork, Standing};
 
@@ -22,7 +22,7 @@ pub(in crate::station::board) enum Input {
         reason: String,
     },
     /// A session is open.
-    Connected(Box<Hello>),
+    Connected(Box<Greeting>),
     /// One side does not want the session.
     Refused {
         /// The reason, in words for log and view.
@@ -67,7 +67,7 @@ impl Input {
         received: impl FnOnce() -> Vec<u8>,
     ) -> Self {
         match event {
-            Event::Connected(hello) => Self::Connected(Box::new(hello)),
+            Event::Connected(greeting) => Self::Connected(Box::new(greeting)),
             Event::Refused(refusal) => Self::Refused {
                 reason: refusal.to_string(),
             },

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use gleaner_shared::wire::message::{Hello, HostToDevice, ShardStatus};
+use gleaner_shared::wire::link::Greeting;
+use gleaner_shared::wire::message::{HostToDevice, ShardStatus};
 
 use super::action::Output;
 use super::machine::Machine;
@@ -108,24 +109,25 @@ impl Machine {
     }
 
     /// Tells a board that greeted who it is.
-    pub(super) fn greeted(&mut self, hello: Box<Hello>, out: &mut Output) {
+    pub(super) fn greeted(&mut self, greeting: Box<Greeting>, out: &mut Output) {
         self.absent = false;
         // A gateway may answer for a board that is not there: only the board's own word counts.
         self.reopening = Reopening::default();
-        let (samples, shard_crc) = match hello.shard {
+        let about = &greeting.about;
+        let (samples, shard_crc) = match about.shard {
             ShardStatus::Present { samples, crc, .. } => (Some(samples), Some(crc)),
             ShardStatus::Absent | ShardStatus::Damaged => (None, None),
         };
         out.publish(EventKind::Connected {
-            board: hello.board.as_str().to_owned(),
-            build: hello.build.as_str().to_owned(),
+            board: about.board.as_str().to_owned(),
+            build: about.build.as_str().to_owned(),
             samples,
             shard_crc,
         });
         let provision = self.profile.provision(&self.books.standing());
         // The queue of a new session has room.
         out.send(HostToDevice::Provision(provision));
-        self.start_over(Stage::Greeted(Session::new(hello)), out.now);
+        self.start_over(Stage::Greeted(Session::new(greeting)), out.now);
     }
 
     /// Leaves whatever session there was; what was under way in it waits for the next one.

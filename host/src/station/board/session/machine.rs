@@ -57,7 +57,7 @@ impl Machine {
         match input {
             Input::Opened { place } => self.opened(place, &mut out),
             Input::Gone { reason } => self.gone(reason, &mut out),
-            Input::Connected(hello) => self.greeted(hello, &mut out),
+            Input::Connected(greeting) => self.greeted(greeting, &mut out),
             Input::Refused { reason } => self.refused(reason, &mut out),
             Input::Lost { reason } => self.lost(reason, &mut out),
             Input::Message(message) => self.hear(*message, &mut out),
@@ -122,7 +122,6 @@ impl Machine {
                 step: EchoStep::Offering,
             } => Some(Want::Offer {
                 payload: Payload::Echo,
-                round: 0,
                 bytes: echo.bytes.clone(),
             }),
             Activity::Echo { .. } | Activity::Idle => None,

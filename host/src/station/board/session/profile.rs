@@ -2,7 +2,7 @@
 
 use gleaner_shared::energy::CostModel;
 use gleaner_shared::units::PicoJoules;
-use gleaner_shared::wire::message::{Hello, ModelShape, Provision, ShardStatus};
+use gleaner_shared::wire::message::{About, ModelShape, Provision, RunId, ShardStatus};
 
 use crate::station::board::{Identity, Standing};
 
@@ -18,6 +18,8 @@ const SHAPE: ModelShape = ModelShape {
 pub(in crate::station::board) struct Profile {
     /// The client it plays.
     pub(super) client: u32,
+    /// The run.
+    run: RunId,
     /// The seed of the run.
     seed: u64,
     /// What its store holds at most.
@@ -34,6 +36,7 @@ impl From<&Identity> for Profile {
     fn from(identity: &Identity) -> Self {
         Self {
             client: identity.client,
+            run: identity.run,
             seed: identity.seed,
             storage: identity.storage,
             income: identity.income,
@@ -47,6 +50,7 @@ impl Profile {
     /// Returns what makes the board this client, where it stands.
     pub(super) const fn provision(&self, standing: &Standing) -> Provision {
         Provision {
+            run: self.run,
             client: self.client,
             seed: self.seed,
             storage_cap: self.storage,
@@ -58,8 +62,8 @@ impl Profile {
     }
 
     /// Says why the board that greeted cannot do a round's work with a model of so many bytes.
-    pub(super) fn unfit(&self, hello: &Hello, model: usize) -> Option<String> {
-        let (found, room) = (hello.shape, hello.largest_transfer);
+    pub(super) fn unfit(&self, about: &About, model: usize) -> Option<String> {
+        let (found, room) = (about.shape, about.largest_transfer);
         if found != SHAPE {
             let (found, ours) = (words(found), words(SHAPE));
             return Some(format!(
@@ -71,13 +75,13 @@ impl Profile {
                 "it takes transfers of {room} bytes at most, the model has {model}"
             ));
         }
-        self.wrong_shard(hello)
+        self.wrong_shard(about)
     }
 
     /// Says what is wrong with the shard of the board that greeted, if anything is.
-    fn wrong_shard(&self, hello: &Hello) -> Option<String> {
+    fn wrong_shard(&self, about: &About) -> Option<String> {
         let client = self.client;
-        match hello.shard {
+        match about.shard {
             ShardStatus::Absent => Some("it has no shard: flash one".to_owned()),
             ShardStatus::Damaged => Some("its shard is damaged: flash it again".to_owned()),
             ShardStatus::Present { client: found, .. } if found != client => Some(format!(

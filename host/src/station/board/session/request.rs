@@ -20,6 +20,7 @@ impl Machine {
         let whole = job.limits.whole(job.order.epochs);
         let until = self.waits_until(&job, out.now);
         let work = Work {
+            mark: job.order.mark(),
             job,
             give_up_at: out.now.saturating_add(whole),
         };
@@ -80,7 +81,7 @@ impl Machine {
         let activity = match errand {
             None => Activity::Idle,
             Some(Errand::Greet { .. }) => {
-                out.answer(Answer::Greeted(Ok(session.hello.clone())));
+                out.answer(Answer::Greeted(Ok(session.greeting.clone())));
                 Activity::Idle
             }
             Some(Errand::Echo(echo)) => Activity::Echo {
@@ -90,11 +91,11 @@ impl Machine {
             Some(Errand::Work { work, .. }) => {
                 self.absent = false;
                 let model = work.job.model.len();
-                match self.profile.unfit(&session.hello, model) {
+                match self.profile.unfit(&session.greeting.about, model) {
                     Some(wrong) => self.finish(&work, WorkResult::Missing(wrong), out),
                     None => {
                         let step = Step::begin(&mut Scene {
-                            job: &work.job,
+                            work: &work,
                             session: &mut session,
                             books: &mut self.books,
                             out,
@@ -125,7 +126,7 @@ impl Machine {
             }
             Errand::Greet { until } if out.now >= *until => {
                 out.answer(Answer::Greeted(match stage {
-                    Stage::Greeted(session) => Ok(session.hello.clone()),
+                    Stage::Greeted(session) => Ok(session.greeting.clone()),
                     Stage::Unplugged { .. } | Stage::Calling => Err(self.complaint.clone()),
                 }));
             }
@@ -151,8 +152,7 @@ impl Machine {
                 reason: reason.clone(),
             });
             // Without a session there is nobody to tell; the next order tells it, too.
-            let round = work.job.order.round;
-            out.send(HostToDevice::Cancel { round });
+            out.send(HostToDevice::Cancel { work: work.mark });
         }
         out.round = None;
         out.answer(Answer::Worked(outcome));

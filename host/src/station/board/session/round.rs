@@ -9,7 +9,7 @@ use super::action::{Output, Want};
 use super::books::Books;
 use super::check;
 use super::handover::{Handed, Handover};
-use super::state::Session;
+use super::state::{Session, Work};
 use crate::station::board::{RoundWork, WorkResult};
 use crate::station::event::{EventKind, Measured};
 
@@ -17,24 +17,19 @@ use crate::station::event::{EventKind, Measured};
 #[derive(Debug)]
 pub(super) enum Step {
     /// Model and order are on their way.
-    HandingOver {
-        /// How far they have come.
-        handover: Handover,
-        /// The update, from a board that had done the work before this session.
-        early: Option<Vec<u8>>,
-    },
-    /// The board trains.
+    HandingOver(Handover),
+    /// The board accepted the order and trains.
     Training {
-        /// How long it may.
+        /// When the modelled radio has brought it the model.
+        from: Duration,
+        /// How long it may train.
         until: Duration,
-        /// The update, from a board that had done the work before this session.
-        early: Option<Vec<u8>>,
     },
     /// The board reported, and its update is on its way.
     Uploading {
         /// The report.
         report: Box<Report>,
-        /// Since when.
+        /// Since when, by the modelled radio.
         since: Duration,
         /// How long it may be.
         until: Duration,
@@ -63,8 +58,8 @@ pub(super) enum Heard {
     Declined(RejectReason),
     /// The board answered an order.
     Replied(OrderReply),
-    /// The board reported; the session has the report.
-    Reported,
+    /// The board reported on an order.
+    Reported(Box<Report>),
     /// The transfer that was expected is here.
     Received(Vec<u8>),
     /// The transfer that was expected cannot be used, and why.
@@ -76,7 +71,7 @@ pub(super) enum Heard {
 /// What a step is taken with.
 pub(super) struct Scene<'a> {
     /// What is to be done in the round.
-    pub(super) job: &'a RoundWork,
+    pub(super) work: &'a Work,
     /// What is known of the board.
     pub(super) session: &'a mut Session,
     /// Its books.
@@ -91,39 +86,29 @@ pub(super) type Flow = ControlFlow<WorkResult, Step>;
 impl Step {
     /// Begins the work in a session, from whatever the board has already done.
     pub(super) fn begin(scene: &mut Scene<'_>) -> Self {
-        Self::HandingOver {
-            handover: Handover::begin(scene),
-            early: None,
-        }
+        Self::HandingOver(Handover::begin(scene))
     }
 
-    /// Goes on with what was heard.
+    /// Goes on with what was heard. A report counts once its order was accepted in this session,
+    /// and an update after the report: a board says nothing of work that was not ordered again.
     pub(super) fn hear(self, heard: Heard, scene: &mut Scene<'_>) -> Flow {
         let now = scene.out.now;
         match (self, heard) {
-            (Self::HandingOver { handover, .. }, Heard::Received(update)) => {
-                ControlFlow::Continue(Self::HandingOver {
-                    handover,
-                    early: Some(update),
-                })
-            }
-            // Before it took the order this may be left from another one.
-            (step @ Self::HandingOver { .. }, Heard::Unfit(_)) => ControlFlow::Continue(step),
-            (Self::HandingOver { handover, early }, heard) => match handover.hear(heard, scene) {
+            (Self::HandingOver(handover), heard) => match handover.hear(heard, scene) {
                 ControlFlow::Continue(handover) => {
-                    ControlFlow::Continue(Self::HandingOver { handover, early })
+                    ControlFlow::Continue(Self::HandingOver(handover))
                 }
-                ControlFlow::Break(Handed::Over) => Self::train(early, scene),
+                ControlFlow::Break(Handed::Over { from }) => {
+                    let limit = scene.work.job.limits.training(scene.work.job.order.epochs);
+                    let until = now.saturating_add(limit);
+                    ControlFlow::Continue(Self::Training { from, until })
+                }
                 ControlFlow::Break(Handed::Missing(reason)) => missing(reason),
             },
-            (Self::Training { until, .. }, Heard::Received(update)) => {
-                ControlFlow::Continue(Self::Training {
-                    until,
-                    early: Some(update),
-                })
-            }
-            (Self::Training { until, early }, Heard::Reported) => {
-                Self::trained(until, early, scene)
+            (Self::Training { from, .. }, Heard::Reported(report))
+                if report.work == scene.work.mark =>
+            {
+                Self::trained(report, from, scene)
             }
             (Self::Training { .. } | Self::Uploading { .. }, Heard::Unfit(reason)) => {
                 missing(format!("the update did not arrive: {reason}"))
@@ -137,9 +122,6 @@ impl Step {
             (Self::Uploading { until, .. }, Heard::Time) if now >= until => {
                 missing("the update did not arrive in time")
             }
-            (Self::Landing { report, at, .. }, Heard::Received(update)) => {
-                ControlFlow::Continue(Self::Landing { report, update, at })
-            }
             (Self::Landing { report, update, at }, Heard::Time) if now >= at => {
                 done(report, update, scene)
             }
@@ -150,36 +132,33 @@ impl Step {
     /// Returns what must be queued before the work goes on.
     pub(super) fn wants(&self, job: &RoundWork) -> Option<Want> {
         match self {
-            Self::HandingOver { handover, .. } => handover.wants(job),
+            Self::HandingOver(handover) => handover.wants(job),
             Self::Training { .. } | Self::Uploading { .. } | Self::Landing { .. } => None,
         }
+    }
+
+    /// Tells whether the update is due.
+    pub(super) const fn is_uploading(&self) -> bool {
+        matches!(self, Self::Uploading { .. })
     }
 
     /// Returns when the step must be looked at without anything having happened.
     pub(super) fn wakes_at(&self) -> Duration {
         match self {
-            Self::HandingOver { handover, .. } => handover.wakes_at(),
+            Self::HandingOver(handover) => handover.wakes_at(),
             Self::Training { until, .. } | Self::Uploading { until, .. } => *until,
             Self::Landing { at, .. } => *at,
         }
     }
 
-    /// Waits for the report.
-    fn train(early: Option<Vec<u8>>, scene: &mut Scene<'_>) -> Flow {
-        let limit = scene.job.limits.training(scene.job.order.epochs);
-        Self::trained(scene.out.now.saturating_add(limit), early, scene)
-    }
-
-    /// Goes on with the update if the report is here.
-    fn trained(until: Duration, early: Option<Vec<u8>>, scene: &mut Scene<'_>) -> Flow {
-        let Some(report) = scene.session.report_on(&scene.job.order) else {
-            return ControlFlow::Continue(Self::Training { until, early });
-        };
-        let report = Box::new(*report);
+    /// Goes on with the update after the report; the modelled radio has the model there at
+    /// `from`.
+    fn trained(report: Box<Report>, from: Duration, scene: &mut Scene<'_>) -> Flow {
         if let Some(differs) = scene.books.note(report.ledger) {
             scene.out.publish(differs);
         }
-        if let Some(what) = check::doubt(&report, &scene.job.order, &scene.session.hello) {
+        let (job, about) = (&scene.work.job, &scene.session.greeting.about);
+        if let Some(what) = check::doubt(&report, &job.order, about) {
             scene.out.publish(EventKind::Implausible { what });
         }
         let measured = Measured::of(&report);
@@ -187,20 +166,17 @@ impl Step {
         if !report.trained {
             return missing("its store ran dry while training");
         }
-        let since = scene.out.now;
-        match early {
-            Some(update) => Self::land(report, update, since, scene),
-            None => ControlFlow::Continue(Self::Uploading {
-                report,
-                since,
-                until: since.saturating_add(scene.job.limits.upload),
-            }),
-        }
+        let until = scene.out.now.saturating_add(job.limits.upload);
+        ControlFlow::Continue(Self::Uploading {
+            report,
+            since: scene.out.now.max(from),
+            until,
+        })
     }
 
     /// Ends with the update, but not before the modelled radio would have.
     fn land(report: Box<Report>, update: Vec<u8>, since: Duration, scene: &mut Scene<'_>) -> Flow {
-        match scene.job.pace {
+        match scene.work.job.pace {
             Some((_, up)) if scene.out.now < since.saturating_add(up) => {
                 ControlFlow::Continue(Self::Landing {
                     report,

@@ -5,7 +5,8 @@
 
 use std::time::Duration;
 
-use gleaner_shared::wire::message::{Hello, ModelHash, Order, Payload, Progress, Report};
+use gleaner_shared::wire::link::Greeting;
+use gleaner_shared::wire::message::{ModelHash, Payload, Progress, WorkMark};
 
 use super::check::{self, Expected};
 use super::echo::{Echo, EchoStep};
@@ -48,39 +49,25 @@ pub(super) enum Stage {
 /// What is known since the session opened.
 #[derive(Debug)]
 pub(super) struct Session {
-    /// The greeting.
-    pub(super) hello: Box<Hello>,
+    /// What the board is.
+    pub(super) greeting: Box<Greeting>,
     /// The model the board holds, as far as this session knows.
     pub(super) holds: Option<ModelHash>,
-    /// The newest report, of whatever round.
-    report: Option<Box<Report>>,
-    /// The furthest progress that was told: round and epochs.
-    told: Option<(u32, u16)>,
+    /// The furthest progress that was told: whose, and epochs.
+    told: Option<(WorkMark, u16)>,
     /// How often the hash of a transfer did not fit, for what is under way.
     pub(super) corrupt: u32,
 }
 
 impl Session {
     /// Starts with the greeting alone.
-    pub(super) const fn new(hello: Box<Hello>) -> Self {
+    pub(super) const fn new(greeting: Box<Greeting>) -> Self {
         Self {
-            hello,
+            greeting,
             holds: None,
-            report: None,
             told: None,
             corrupt: 0,
         }
-    }
-
-    /// Keeps a report: it may come before the order it belongs to was said in this session.
-    pub(super) fn note_report(&mut self, report: Report) {
-        self.report = Some(Box::new(report));
-    }
-
-    /// Returns the report about an order, if it is here.
-    pub(super) fn report_on(&self, order: &Order) -> Option<&Report> {
-        let report = self.report.as_deref();
-        report.filter(|report| check::reports(report, order))
     }
 }
 
@@ -89,6 +76,8 @@ impl Session {
 pub(super) struct Work {
     /// What is to be done in the round.
     pub(super) job: Box<RoundWork>,
+    /// What tells its order from any other.
+    pub(super) mark: WorkMark,
     /// When it has taken too long as a whole: a board that is reset again and again gets through
     /// no phase and exceeds no limit.
     pub(super) give_up_at: Duration,
@@ -161,14 +150,16 @@ impl Activity {
     pub(super) fn expects(&self) -> Option<Expected> {
         match self {
             Self::Idle => None,
-            Self::Work { work, .. } => Some(Expected {
+            // Nothing is due before the board has accepted the order and reported on it.
+            Self::Work { work, step } if step.is_uploading() => Some(Expected {
                 payload: Payload::Update,
-                round: work.job.order.round,
+                work: Some(work.mark),
                 len: work.job.upload_bytes,
             }),
+            Self::Work { .. } => None,
             Self::Echo { echo, .. } => Some(Expected {
                 payload: Payload::Echo,
-                round: 0,
+                work: None,
                 len: echo.bytes.len(),
             }),
         }
@@ -178,18 +169,18 @@ impl Activity {
 impl State {
     /// Returns the round that is worked on, or that waits for the board.
     pub(super) fn round(&self) -> Option<u32> {
-        self.order().map(|order| order.round)
+        self.work().map(|work| work.mark.round)
     }
 
     /// Tells whether a board has come further with its order than was told before.
     pub(super) fn has_grown(&mut self, progress: &Progress) -> bool {
-        let wanted = self.order().is_some_and(|it| check::is_of(progress, it));
+        let wanted = self.work().is_some_and(|it| check::is_of(progress, it));
         let Some(session) = self.session_mut().filter(|_| wanted) else {
             return false;
         };
-        let told = session.told.replace((progress.round, progress.epoch));
+        let told = session.told.replace((progress.work, progress.epoch));
         match told {
-            Some((round, epoch)) if round == progress.round && epoch >= progress.epoch => {
+            Some((work, epoch)) if work == progress.work && epoch >= progress.epoch => {
                 session.told = told;
                 false
             }
@@ -206,8 +197,8 @@ impl State {
         })
     }
 
-    /// Returns the order that is worked on, or that waits for the board.
-    fn order(&self) -> Option<&Order> {
+    /// Returns the work that is under way, or that waits for the board.
+    pub(super) fn work(&self) -> Option<&Work> {
         match self {
             Self::Connecting {
                 errand: Some(Errand::Work { work, .. }),
@@ -216,7 +207,7 @@ impl State {
             | Self::Provisioned {
                 activity: Activity::Work { work, .. },
                 ..
-            } => Some(&work.job.order),
+            } => Some(work),
             _ => None,
         }
     }

@@ -4,7 +4,7 @@ use super::{Channel, KEEP_ALIVE_TOKEN};
 use crate::units::Micros;
 use crate::wire::frame::{Frame, Kind};
 use crate::wire::link::reliable::Verdict;
-use crate::wire::link::session::Rejected;
+use crate::wire::link::session::{Opened, Rejected};
 use crate::wire::link::timing::Retry;
 use crate::wire::link::{End, Event};
 use crate::wire::message::{self, LinkMessage, RejectReason};
@@ -23,27 +23,43 @@ impl<E: End> Channel<E> {
     pub(in crate::wire::link) fn take(
         &mut self,
         now: Micros,
-        frame: &Frame<'_>,
+        frame: Frame<'_>,
         store: &mut [u8],
     ) -> Option<Event<E>> {
-        let rejected = match self.session.as_mut()?.admit(frame) {
-            Ok(()) => None,
-            Err(Rejected::Forged) => Some(&mut self.counters.forged),
-            Err(Rejected::Replayed) => Some(&mut self.counters.replayed),
-        };
-        if let Some(counter) = rejected {
-            *counter = counter.saturating_add(1);
-            return None;
+        match self.session.as_mut()?.admit(frame) {
+            Ok(opened) => self.take_opened(now, opened, store),
+            Err(rejected) => {
+                self.count(rejected);
+                None
+            }
         }
+    }
+
+    /// Counts a frame that is not accepted.
+    pub(in crate::wire::link) fn count(&mut self, rejected: Rejected) {
+        let counter = match rejected {
+            Rejected::Forged => &mut self.counters.forged,
+            Rejected::Replayed => &mut self.counters.replayed,
+        };
+        *counter = counter.saturating_add(1);
+    }
+
+    /// Takes a frame that the session accepted.
+    pub(in crate::wire::link) fn take_opened(
+        &mut self,
+        now: Micros,
+        Opened { kind, payload }: Opened<'_>,
+        store: &mut [u8],
+    ) -> Option<Event<E>> {
         self.heard_at = now;
         self.counters.received = self.counters.received.saturating_add(1);
-        match frame.header.kind {
+        match kind {
             Kind::Message => {
-                let message = self.decode(frame.payload)?;
+                let message = self.decode(payload)?;
                 self.deliver(now, message)
             }
-            Kind::Reliable => self.take_reliable(now, frame.payload),
-            Kind::Chunk => self.take_chunk(frame.payload, store),
+            Kind::Reliable => self.take_reliable(now, payload),
+            Kind::Chunk => self.take_chunk(payload, store),
             Kind::Open | Kind::Greeting => {
                 self.counters.stray = self.counters.stray.saturating_add(1);
                 None

@@ -11,7 +11,9 @@ use super::timing::{Retry, Timing};
 use super::{End, Event, LostReason, SendError};
 use crate::units::Micros;
 use crate::wire::decoder::DamageCounters;
-use crate::wire::message::{Counters, LinkMessage, ModelHash, Offer, Payload, RejectReason};
+use crate::wire::message::{
+    Counters, LinkMessage, ModelHash, Offer, Payload, RejectReason, WorkMark,
+};
 use crate::wire::transfer::{Accepted, Receiver, Sender};
 
 /// Notices waiting at most; the oldest gives way.
@@ -153,7 +155,7 @@ impl<E: End> Channel<E> {
         &mut self,
         now: Micros,
         payload: Payload,
-        round: u32,
+        work: Option<WorkMark>,
         source: &[u8],
     ) -> Result<Offer, SendError> {
         if self.sender.is_some() {
@@ -162,7 +164,7 @@ impl<E: End> Channel<E> {
         let offer = Offer {
             transfer: self.transfers.wrapping_add(1),
             payload,
-            round,
+            work,
             len: u32::try_from(source.len()).map_err(|_| SendError::Length)?,
             hash: ModelHash::of(source),
         };

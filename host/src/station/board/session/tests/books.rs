@@ -11,6 +11,7 @@ use crate::station::board::{Closing, Standing};
 use crate::station::event::EventKind;
 
 const MARK: RoundMark = RoundMark {
+    run: RUN,
     round: 0,
     model: ModelHash([0; 16]),
 };
@@ -69,7 +70,7 @@ fn a_ledger_nobody_knew_of_is_said() {
 fn a_provisioned_board_with_another_ledger_is_told_of_and_gets_its_work() {
     let mut board = Board::new();
     board.open();
-    board.tell(Input::Connected(hello()));
+    board.tell(Input::Connected(greeting()));
     board.work(job(0));
     let turn = board.say(DeviceToHost::Provisioned {
         client: CLIENT,
@@ -95,7 +96,7 @@ fn what_a_cancelled_board_spent_is_noted() {
         ..ledger(1)
     };
     board.say(DeviceToHost::Cancelled {
-        round: 0,
+        work: mark(0),
         ledger: spent,
     });
     let closing = Closing {

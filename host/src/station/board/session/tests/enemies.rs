@@ -2,10 +2,10 @@
 
 use gleaner_shared::energy::Snapshot;
 use gleaner_shared::units::{Cycles, PicoJoules};
-use gleaner_shared::wire::link::Event;
+use gleaner_shared::wire::link::{Event, Greeting};
 use gleaner_shared::wire::message::{
-    DeclineReason, DeviceToHost, Hello, HostToDevice, ModelHash, ModelShape, Payload, Progress,
-    RejectReason, Report, RoundMark,
+    About, DeclineReason, DeviceToHost, HostToDevice, ModelHash, ModelShape, Offer, OrderReply,
+    Payload, Progress, RejectReason, Report, RoundMark, RunId, WorkMark,
 };
 
 use super::scene::*;
@@ -30,6 +30,7 @@ fn impossible() -> [Snapshot; 3] {
 
 fn close(board: &mut Board, round: u32) -> Standing {
     let mark = RoundMark {
+        run: RUN,
         round,
         model: ModelHash([0; 16]),
     };
@@ -76,7 +77,10 @@ fn an_impossible_ledger_is_told_of_and_the_base_station_keeps_its_own() {
                 client: CLIENT,
                 ledger,
             },
-            |ledger| DeviceToHost::Cancelled { round: 0, ledger },
+            |ledger| DeviceToHost::Cancelled {
+                work: mark(0),
+                ledger,
+            },
             |ledger| {
                 DeviceToHost::Report(Report {
                     ledger,
@@ -97,7 +101,7 @@ fn an_impossible_ledger_is_told_of_and_the_base_station_keeps_its_own() {
             }
             assert_eq!(close(&mut board, 0).ledger, ledger(1));
             // The next greeting is answered with a ledger the board can go on with.
-            let turn = board.tell(Input::Connected(hello()));
+            let turn = board.tell(Input::Connected(greeting()));
             let [HostToDevice::Provision(provision)] = turn.sent()[..] else {
                 panic!("it is told who it is");
             };
@@ -108,22 +112,18 @@ fn an_impossible_ledger_is_told_of_and_the_base_station_keeps_its_own() {
 
 #[test]
 fn an_update_of_the_wrong_length_ends_the_round_at_once() {
-    for reported in [false, true] {
-        let mut board = training(0);
-        if reported {
-            board.report(0);
-        }
-        let turn = board.tell(Input::Offered(offer(Payload::Update, 0, b"long!")));
-        assert!(matches!(
-            turn.0.first(),
-            Some(Action::Reject(RejectReason::TooLarge))
-        ));
-        assert_eq!(
-            turn.missing(0),
-            "the update did not arrive: it has 5 bytes, 4 are expected"
-        );
-        assert!(!board.machine.is_busy());
-    }
+    let mut board = training(0);
+    board.report(0);
+    let turn = board.tell(Input::Offered(offer(Payload::Update, 0, b"long!")));
+    assert!(matches!(
+        turn.0.first(),
+        Some(Action::Reject(RejectReason::TooLarge))
+    ));
+    assert_eq!(
+        turn.missing(0),
+        "the update did not arrive: it has 5 bytes, 4 are expected"
+    );
+    assert!(!board.machine.is_busy());
 }
 
 #[test]
@@ -228,19 +228,19 @@ fn an_echo_waits_for_a_busy_board_and_ends_with_any_other_rejection() {
 
 #[test]
 fn a_board_of_another_network_or_without_room_for_the_model_is_not_used() {
-    let other = Hello {
+    let other = About {
         shape: ModelShape {
             inputs: 784,
             hidden: 30,
             outputs: 10,
         },
-        ..*hello()
+        ..about()
     };
-    let small = Hello {
+    let small = About {
         largest_transfer: 7,
-        ..*hello()
+        ..about()
     };
-    for (greeting, reason) in [
+    for (about, reason) in [
         (
             other,
             "it was built for a network 784-30-10, this run's is 784-50-10",
@@ -252,7 +252,10 @@ fn a_board_of_another_network_or_without_room_for_the_model_is_not_used() {
     ] {
         let mut board = Board::new();
         board.open();
-        board.tell(Input::Connected(Box::new(greeting)));
+        board.tell(Input::Connected(Box::new(Greeting {
+            about,
+            ..*greeting()
+        })));
         board.work(job(0));
         assert_eq!(board.provisioned().missing(0), reason);
         assert_eq!(board.machine.wants(), None::<Want>);
@@ -292,7 +295,7 @@ fn epochs_are_told_when_they_grow_and_no_more_than_were_ordered() {
     let mut told = Vec::new();
     for epoch in [1, 1, 2, 1, 2, 3, u16::MAX, 0, 2] {
         let turn = board.say(DeviceToHost::Progress(Progress {
-            round: 0,
+            work: mark(0),
             epoch,
             cycles: Cycles(1),
         }));
@@ -328,4 +331,80 @@ fn a_report_of_what_cannot_be_is_told_and_counts() {
         assert_eq!(events.first(), Some(&EventKind::Implausible { what }));
         assert_eq!(board.update(0).done(), UPDATE);
     }
+}
+
+/// Returns marks of work that is not the one in hand: of another run, another order of this run
+/// and round, another round.
+fn foreign() -> [WorkMark; 3] {
+    let other = order(1);
+    let other_order = gleaner_shared::wire::message::Order {
+        learning_rate_q24: 7,
+        ..other
+    };
+    let other_run = WorkMark {
+        run: RunId([6; 16]),
+        ..mark(1)
+    };
+    [other_run, other_order.mark(), mark(0)]
+}
+
+#[test]
+fn nothing_of_another_run_order_or_round_is_heard() {
+    for work in foreign() {
+        let foreign_offer = Offer {
+            work: Some(work),
+            ..offer(Payload::Update, 1, &UPDATE)
+        };
+        let mut board = Board::there();
+        board.work(job(1));
+        board.queue();
+        let accepted = OrderReply {
+            work,
+            declined: None,
+            reserved: PicoJoules::ZERO,
+        };
+        assert!(board.say(DeviceToHost::OrderReply(accepted)).0.is_empty());
+        board.reply(1, None);
+        let theirs = Report { work, ..report(1) };
+        assert!(board.say(DeviceToHost::Report(theirs)).0.is_empty());
+        let progress = Progress {
+            work,
+            epoch: 1,
+            cycles: Cycles(1),
+        };
+        assert!(board.say(DeviceToHost::Progress(progress)).0.is_empty());
+        board.report(1);
+        let turn = board.tell(Input::Offered(foreign_offer));
+        assert!(matches!(
+            turn.0[..],
+            [Action::Reject(RejectReason::Unexpected)]
+        ));
+        let whole = Input::Received(foreign_offer, UPDATE.to_vec());
+        assert!(board.tell(whole).0.is_empty());
+        assert_eq!(board.update(1).done(), UPDATE);
+    }
+}
+
+#[test]
+fn work_that_was_not_ordered_in_this_session_is_not_taken() {
+    let mut board = Board::there();
+    board.work(job(1));
+    let unexpected = |turn: Turn| matches!(turn.0[..], [Action::Reject(RejectReason::Unexpected)]);
+    // Before the order is said, and before it is accepted.
+    for _ in 0..2 {
+        assert!(board.report(1).0.is_empty());
+        let offered = offer(Payload::Update, 1, &UPDATE);
+        assert!(unexpected(board.tell(Input::Offered(offered))));
+        assert!(board.update(1).0.is_empty());
+        if board.machine.wants().is_some() {
+            board.queue();
+        }
+    }
+    // Nor is an update before the report on it.
+    board.reply(1, None);
+    let offered = offer(Payload::Update, 1, &UPDATE);
+    assert!(unexpected(board.tell(Input::Offered(offered))));
+    assert!(board.update(1).0.is_empty());
+    board.report(1);
+    assert_eq!(board.update(1).done(), UPDATE);
 }

@@ -52,7 +52,7 @@ fn a_line_that_stays_away_for_the_same_reason_is_said_once() {
     // There was a board in between.
     assert_eq!(gone(&mut board, "busy"), said("busy"));
     board.open();
-    board.tell(Input::Connected(hello()));
+    board.tell(Input::Connected(greeting()));
     assert_eq!(gone(&mut board, "busy"), said("busy"));
 }
 
@@ -77,7 +77,7 @@ fn a_greeting_is_answered_with_the_provision() {
     let turn = board.open();
     let place = "memory".to_owned();
     assert_eq!(turn.events(), [EventKind::Opened { place }]);
-    let turn = board.tell(Input::Connected(hello()));
+    let turn = board.tell(Input::Connected(greeting()));
     let connected = EventKind::Connected {
         board: "board".to_owned(),
         build: "build".to_owned(),
@@ -102,7 +102,7 @@ fn nobody_is_provisioned_without_a_greeting() {
     board.open();
     board.provisioned();
     assert_eq!(board.machine.wants(), None);
-    board.tell(Input::Connected(hello()));
+    board.tell(Input::Connected(greeting()));
     board.provisioned();
     let order = Want::Say(HostToDevice::Order(order(0)));
     assert_eq!(board.machine.wants(), Some(order));

@@ -2,7 +2,7 @@
 
 use gleaner_shared::energy::Shortfall;
 use gleaner_shared::units::PicoJoules;
-use gleaner_shared::wire::message::{DeclineReason, HostToDevice, Payload, ShardStatus};
+use gleaner_shared::wire::message::{DeclineReason, Payload, ShardStatus};
 
 use super::scene::*;
 use crate::station::board::session::{Input, Want};
@@ -43,6 +43,10 @@ fn a_declined_order_ends_the_round_with_the_reason() {
         (
             DeclineReason::Invalid,
             "declined: a field of the order is out of range".to_owned(),
+        ),
+        (
+            DeclineReason::OtherRun,
+            "declined: it was provisioned for another run".to_owned(),
         ),
     ];
     for (declined, reason) in reasons {
@@ -87,40 +91,6 @@ fn a_board_that_does_not_keep_the_model_is_given_up_after_four_orders() {
     board.queue();
     let turn = board.tell(Input::Delivered);
     assert_eq!(turn.missing(0), "it does not keep the model");
-}
-
-#[test]
-fn a_board_that_is_at_work_on_the_round_already_is_waited_for() {
-    let mut board = ordered(2);
-    let turn = board.reply(2, Some(DeclineReason::Busy { round: 2 }));
-    assert!(turn.0.is_empty());
-    assert_eq!(board.machine.wants(), None);
-    board.report(2);
-    assert_eq!(board.update(2).done(), UPDATE);
-}
-
-#[test]
-fn work_left_from_another_round_is_cancelled_and_the_order_said_again() {
-    let mut board = ordered(2);
-    board.reply(2, Some(DeclineReason::Busy { round: 7 }));
-    let (want, _) = board.queue();
-    assert_eq!(want, Want::Say(HostToDevice::Cancel { round: 7 }));
-    assert_eq!(board.finish(2), UPDATE);
-}
-
-#[test]
-fn a_board_that_never_stops_its_old_work_is_given_up_after_four_orders() {
-    let mut board = Board::there();
-    board.work(job(2));
-    for _ in 0..3 {
-        board.queue();
-        board.reply(2, Some(DeclineReason::Busy { round: 7 }));
-        board.queue();
-    }
-    board.queue();
-    board.reply(2, Some(DeclineReason::Busy { round: 7 }));
-    let (_, turn) = board.queue();
-    assert_eq!(turn.missing(2), "it does not keep the model");
 }
 
 #[test]

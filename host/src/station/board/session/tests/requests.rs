@@ -1,16 +1,18 @@
 //! What is asked of a board, wherever it is.
 
 use gleaner_shared::units::PicoJoules;
+use gleaner_shared::wire::link::Greeting;
 use gleaner_shared::wire::message::{
-    Hello, HostToDevice, ModelHash, Order, Payload, RoundMark, ShardStatus,
+    About, HostToDevice, ModelHash, Order, Payload, RoundMark, ShardStatus,
 };
 
 use super::scene::*;
 use crate::station::board::session::{Answer, Input, Request, Want};
 use crate::station::board::{Closing, Standing};
 
-fn mark(round: u32) -> RoundMark {
+fn closed(round: u32) -> RoundMark {
     RoundMark {
+        run: RUN,
         round,
         model: ModelHash([round as u8; 16]),
     }
@@ -18,7 +20,7 @@ fn mark(round: u32) -> RoundMark {
 
 fn closing(round: u32, rest: Option<Order>) -> Request {
     Request::Close(Closing {
-        mark: mark(round),
+        mark: closed(round),
         counted: rest.is_none(),
         rest,
     })
@@ -31,10 +33,10 @@ fn standing(turn: Turn) -> Standing {
     }
 }
 
-fn greeting(turn: Turn) -> Option<Result<Box<Hello>, String>> {
+fn greeted(turn: Turn) -> Option<Result<Box<Greeting>, String>> {
     match turn.answer() {
         None => None,
-        Some(Answer::Greeted(greeting)) => Some(greeting),
+        Some(Answer::Greeted(answer)) => Some(answer),
         other => panic!("a greeting was asked for: {other:?}"),
     }
 }
@@ -45,7 +47,7 @@ fn work_for_a_board_that_is_not_there_begins_when_it_comes() {
     assert!(board.work(job(0)).0.is_empty());
     board.open();
     board.now += seconds(30);
-    board.tell(Input::Connected(hello()));
+    board.tell(Input::Connected(greeting()));
     assert_eq!(board.machine.wants(), None);
     board.provisioned();
     assert_eq!(board.finish(0), UPDATE);
@@ -80,7 +82,11 @@ fn a_board_with_the_wrong_shard_gets_no_work() {
     for (shard, reason) in shards {
         let mut board = Board::new();
         board.open();
-        board.tell(Input::Connected(Box::new(Hello { shard, ..*hello() })));
+        let about = About { shard, ..about() };
+        board.tell(Input::Connected(Box::new(Greeting {
+            about,
+            ..*greeting()
+        })));
         board.provisioned();
         assert_eq!(board.work(job(0)).missing(0), reason);
         assert!(!board.machine.is_busy());
@@ -96,12 +102,12 @@ fn a_closed_round_is_said_and_confirmed() {
     };
     let turn = board.ask(closing(0, Some(rest)));
     let commit = HostToDevice::Commit {
-        mark: mark(0),
+        mark: closed(0),
         counted: false,
     };
     assert_eq!(turn.sent(), [HostToDevice::Order(rest), commit]);
     let standing = standing(turn);
-    assert_eq!(standing.last_round, Some(mark(0)));
+    assert_eq!(standing.last_round, Some(closed(0)));
     assert_eq!(standing.ledger, ledger(1));
 }
 
@@ -112,12 +118,12 @@ fn a_board_that_is_not_there_learns_of_closed_rounds_from_its_next_provision() {
     let standing = standing(board.ask(closing(1, None)));
     assert_eq!(standing.ledger, ledger(2));
     board.open();
-    let turn = board.tell(Input::Connected(hello()));
+    let turn = board.tell(Input::Connected(greeting()));
     let [HostToDevice::Provision(provision)] = turn.sent()[..] else {
         panic!("it is told who it is");
     };
     assert_eq!(provision.ledger, ledger(2));
-    assert_eq!(provision.last_round, Some(mark(1)));
+    assert_eq!(provision.last_round, Some(closed(1)));
 }
 
 #[test]
@@ -132,12 +138,12 @@ fn a_restored_board_goes_on_from_the_checkpoint() {
     board.finish(1);
     assert!(board.ask(Request::Restore(checkpoint)).0.is_empty());
     assert!(!board.machine.is_busy());
-    let turn = board.tell(Input::Connected(hello()));
+    let turn = board.tell(Input::Connected(greeting()));
     let [HostToDevice::Provision(provision)] = turn.sent()[..] else {
         panic!("it is told who it is");
     };
     assert_eq!(provision.ledger, checkpoint.ledger);
-    assert_eq!(provision.last_round, Some(mark(0)));
+    assert_eq!(provision.last_round, Some(closed(0)));
     // What the board had booked since is forgotten.
     let standing = standing(board.ask(closing(1, None)));
     assert_eq!(standing.ledger.rounds, checkpoint.ledger.rounds + 1);
@@ -147,17 +153,17 @@ fn a_restored_board_goes_on_from_the_checkpoint() {
 fn a_restore_while_the_board_is_away_counts_when_it_comes() {
     let mut board = Board::new();
     let checkpoint = Standing {
-        last_round: Some(mark(6)),
+        last_round: Some(closed(6)),
         ..Standing::new(PicoJoules(77), STORE)
     };
     board.ask(Request::Restore(checkpoint));
     board.open();
-    let turn = board.tell(Input::Connected(hello()));
+    let turn = board.tell(Input::Connected(greeting()));
     let [HostToDevice::Provision(provision)] = turn.sent()[..] else {
         panic!("it is told who it is");
     };
     assert_eq!(provision.ledger, checkpoint.ledger);
-    assert_eq!(provision.last_round, Some(mark(6)));
+    assert_eq!(provision.last_round, Some(closed(6)));
 }
 
 #[test]
@@ -186,13 +192,13 @@ fn one_thing_is_asked_at_a_time() {
 #[test]
 fn a_greeting_is_passed_on_when_the_board_is_provisioned() {
     let mut board = Board::new();
-    assert!(greeting(board.ask(Request::Greet(seconds(9)))).is_none());
+    assert!(greeted(board.ask(Request::Greet(seconds(9)))).is_none());
     board.open();
-    let turn = board.tell(Input::Connected(hello()));
-    assert!(greeting(turn).is_none());
-    assert_eq!(greeting(board.provisioned()), Some(Ok(hello())));
+    let turn = board.tell(Input::Connected(greeting()));
+    assert!(greeted(turn).is_none());
+    assert_eq!(greeted(board.provisioned()), Some(Ok(greeting())));
     let again = board.ask(Request::Greet(seconds(9)));
-    assert_eq!(greeting(again), Some(Ok(hello())));
+    assert_eq!(greeted(again), Some(Ok(greeting())));
 }
 
 #[test]
@@ -202,14 +208,14 @@ fn whoever_waits_for_a_greeting_in_vain_learns_why() {
     board.tell(Input::Gone {
         reason: "nobody".to_owned(),
     });
-    assert!(greeting(board.pass(seconds(8))).is_none());
-    let greeted = greeting(board.pass(seconds(1)));
-    assert_eq!(greeted, Some(Err("nobody".to_owned())));
+    assert!(greeted(board.pass(seconds(8))).is_none());
+    let answer = greeted(board.pass(seconds(1)));
+    assert_eq!(answer, Some(Err("nobody".to_owned())));
     // A board that greeted and says no more is good enough to be looked at.
     board.open();
-    board.tell(Input::Connected(hello()));
+    board.tell(Input::Connected(greeting()));
     board.ask(Request::Greet(seconds(9)));
-    assert_eq!(greeting(board.pass(seconds(9))), Some(Ok(hello())));
+    assert_eq!(greeted(board.pass(seconds(9))), Some(Ok(greeting())));
 }
 
 #[test]
@@ -221,7 +227,6 @@ fn an_echo_is_offered_until_it_comes_back() {
         let (want, _) = board.queue();
         let echo = Want::Offer {
             payload: Payload::Echo,
-            round: 0,
             bytes: bytes.into(),
         };
         assert_eq!(want, echo);

@@ -26,7 +26,6 @@ fn a_round_brings_model_order_report_and_update() {
     let (want, _) = board.queue();
     let whole = Want::Offer {
         payload: Payload::Model,
-        round: 0,
         bytes: model(0),
     };
     assert_eq!(want, whole);
@@ -73,7 +72,6 @@ fn a_board_that_holds_the_model_before_is_sent_the_change() {
     let (want, _) = board.queue();
     let change = Want::Offer {
         payload: Payload::Update,
-        round: 1,
         bytes: b"change".as_slice().into(),
     };
     assert_eq!(want, change);
@@ -104,37 +102,6 @@ fn what_is_told_names_the_client_and_the_round() {
 }
 
 #[test]
-fn a_report_of_work_done_before_the_session_stands_for_the_answer() {
-    let mut board = Board::there();
-    board.work(job(0));
-    board.report(0);
-    // The order is said all the same: the board may have to offer its update again.
-    let (_, turn) = board.queue();
-    assert!(matches!(
-        turn.events()[..],
-        [EventKind::Ordered { .. }, EventKind::Reported(_)]
-    ));
-    assert_eq!(board.update(0).done(), UPDATE);
-}
-
-#[test]
-fn an_update_that_comes_before_the_report_is_kept() {
-    let mut board = Board::there();
-    board.work(job(0));
-    board.update(0);
-    board.queue();
-    board.reply(0, None);
-    assert_eq!(board.report(0).done(), UPDATE);
-    board.work(job(1));
-    board.queue();
-    board.tell(Input::Delivered);
-    board.queue();
-    board.reply(1, None);
-    board.update(1);
-    assert_eq!(board.report(1).done(), UPDATE);
-}
-
-#[test]
 fn a_store_that_ran_dry_is_no_update() {
     let mut board = Board::there();
     board.work(job(0));
@@ -162,13 +129,12 @@ fn real_pace_holds_up_the_way_down_and_the_way_up() {
     board.queue();
     board.pass(seconds(1));
     board.reply(0, None);
-    board.report(0);
-    assert_eq!(board.machine.wakes_at(), Some(seconds(3)));
-    assert!(board.pass(seconds(1)).0.is_empty());
     assert!(matches!(
-        board.pass(seconds(1)).events()[..],
+        board.report(0).events()[..],
         [EventKind::Reported(_)]
     ));
+    // The model would have been there at 3 s, and the update 20 s later.
+    assert!(board.pass(seconds(2)).0.is_empty());
     assert!(board.update(0).0.is_empty());
     assert_eq!(board.machine.wakes_at(), Some(seconds(23)));
     assert!(board.pass(seconds(19)).0.is_empty());
@@ -197,7 +163,7 @@ fn a_way_that_was_slow_enough_is_not_held_up() {
 fn progress_is_told_of_the_round_that_is_worked_on() {
     let progress = |round| {
         DeviceToHost::Progress(Progress {
-            round,
+            work: mark(round),
             epoch: 1,
             cycles: Cycles(1),
         })

@@ -6,10 +6,10 @@ use std::time::Duration;
 use gleaner_shared::energy::{CostModel, Ledger, Snapshot};
 use gleaner_shared::units::{Cycles, Micros, NanoWatts, PicoJoules};
 use gleaner_shared::wire::Key;
-use gleaner_shared::wire::link::Timing;
+use gleaner_shared::wire::link::{Greeting, Timing};
 use gleaner_shared::wire::message::{
-    DeclineReason, DeviceId, DeviceToHost, Hello, HostToDevice, ModelHash, ModelShape, Offer,
-    Order, OrderReply, Payload, Report, ShardStatus, Version,
+    About, DeclineReason, DeviceId, DeviceToHost, HostToDevice, ModelHash, ModelShape, Offer,
+    Order, OrderReply, Payload, Report, RunId, ShardStatus, WorkMark,
 };
 
 use crate::fleet::file::Place;
@@ -18,6 +18,7 @@ use crate::station::board::{Identity, Limits, RoundWork, Standing, WorkResult};
 use crate::station::event::EventKind;
 use crate::station::link::Endpoint;
 
+pub(super) const RUN: RunId = RunId([5; 16]);
 pub(super) const CLIENT: u32 = 3;
 pub(super) const STORE: PicoJoules = PicoJoules(1_000);
 pub(super) const INCOME: PicoJoules = PicoJoules(10);
@@ -41,13 +42,16 @@ pub(super) fn ledger(rounds: u32) -> Snapshot {
     ledger.snapshot()
 }
 
-pub(super) fn hello() -> Box<Hello> {
-    Box::new(Hello {
-        version: Version::OURS,
+pub(super) fn greeting() -> Box<Greeting> {
+    Box::new(Greeting {
         device: DeviceId([1; 12]),
-        host_nonce: [1; 16],
-        device_nonce: [2; 16],
         secure: true,
+        about: about(),
+    })
+}
+
+pub(super) fn about() -> About {
+    About {
         build: "build".parse().unwrap(),
         board: "board".parse().unwrap(),
         shape: ModelShape {
@@ -63,9 +67,10 @@ pub(super) fn hello() -> Box<Hello> {
             classes: 10,
             crc: 7,
         },
+        exact: true,
         ledger: None,
         last_round: None,
-    })
+    }
 }
 
 pub(super) fn model(round: u32) -> Arc<[u8]> {
@@ -74,6 +79,7 @@ pub(super) fn model(round: u32) -> Arc<[u8]> {
 
 pub(super) fn order(round: u32) -> Order {
     Order {
+        run: RUN,
         round,
         participate: true,
         channel: 1,
@@ -86,6 +92,10 @@ pub(super) fn order(round: u32) -> Order {
         model: ModelHash::of(&model(round)),
         deadline: Micros(10_000),
     }
+}
+
+pub(super) fn mark(round: u32) -> WorkMark {
+    order(round).mark()
 }
 
 pub(super) fn job(round: u32) -> RoundWork {
@@ -103,7 +113,7 @@ pub(super) fn job(round: u32) -> RoundWork {
 
 pub(super) fn report(round: u32) -> Report {
     Report {
-        round,
+        work: mark(round),
         trained: true,
         loss_before_q16: 2 << 16,
         loss_after_q16: 1 << 16,
@@ -118,11 +128,12 @@ pub(super) fn report(round: u32) -> Report {
     }
 }
 
+/// The offer of a board; an update's names the order of that round.
 pub(super) fn offer(payload: Payload, round: u32, bytes: &[u8]) -> Offer {
     Offer {
         transfer: 1,
         payload,
-        round,
+        work: (payload == Payload::Update).then(|| mark(round)),
         len: bytes.len() as u32,
         hash: ModelHash::of(bytes),
     }
@@ -166,7 +177,10 @@ impl Turn {
             reason: reason.clone(),
         };
         assert_eq!(events.last(), Some(&what));
-        assert_eq!(sent.last(), Some(&HostToDevice::Cancel { round }));
+        assert_eq!(
+            sent.last(),
+            Some(&HostToDevice::Cancel { work: mark(round) })
+        );
         reason
     }
 
@@ -193,6 +207,7 @@ impl Board {
             endpoint: Endpoint::new(Place::Tcp("board:1".to_owned())),
             key: Key::PUBLIC,
             timing: Timing::for_bit_rate(921_600),
+            run: RUN,
             seed: 1,
             storage: STORE,
             income: INCOME,
@@ -218,7 +233,7 @@ impl Board {
         if self.machine.opens_at().is_some() {
             self.open();
         }
-        self.tell(Input::Connected(hello()));
+        self.tell(Input::Connected(greeting()));
         self.provisioned()
     }
 
@@ -265,7 +280,7 @@ impl Board {
 
     pub(super) fn reply(&mut self, round: u32, declined: Option<DeclineReason>) -> Turn {
         self.say(DeviceToHost::OrderReply(OrderReply {
-            round,
+            work: mark(round),
             declined,
             reserved: PicoJoules::ZERO,
         }))

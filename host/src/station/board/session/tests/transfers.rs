@@ -21,23 +21,23 @@ fn update_of(round: u32) -> Offer {
 }
 
 #[test]
-fn an_update_is_taken_in_every_phase_of_its_round_alone() {
+fn an_update_is_taken_after_the_report_on_its_order_alone() {
     let unexpected = Err(RejectReason::Unexpected);
     let mut board = Board::new();
     board.open();
     assert_eq!(answer(&mut board, update_of(4)), unexpected);
     board.work(job(4));
     assert_eq!(answer(&mut board, update_of(4)), unexpected);
-    board.tell(Input::Connected(hello()));
+    board.tell(Input::Connected(greeting()));
     assert_eq!(answer(&mut board, update_of(4)), unexpected);
     board.provisioned();
-    assert_eq!(answer(&mut board, update_of(4)), Ok(4));
+    assert_eq!(answer(&mut board, update_of(4)), unexpected);
     board.queue();
-    assert_eq!(answer(&mut board, update_of(4)), Ok(4));
+    assert_eq!(answer(&mut board, update_of(4)), unexpected);
     board.reply(4, None);
-    assert_eq!(answer(&mut board, update_of(4)), Ok(4));
-    assert_eq!(answer(&mut board, update_of(3)), unexpected);
+    assert_eq!(answer(&mut board, update_of(4)), unexpected);
     board.report(4);
+    assert_eq!(answer(&mut board, update_of(3)), unexpected);
     assert_eq!(answer(&mut board, update_of(4)), Ok(4));
     board.update(4).done();
     assert_eq!(answer(&mut board, update_of(4)), unexpected);
@@ -45,15 +45,22 @@ fn an_update_is_taken_in_every_phase_of_its_round_alone() {
 
 #[test]
 fn an_update_of_another_length_is_rejected_as_too_large() {
-    let mut board = Board::there();
-    board.work(job(0));
     for bytes in [b"long!".as_slice(), b"no", b""] {
+        let mut board = Board::there();
+        board.work(job(0));
+        board.queue();
+        board.reply(0, None);
+        board.report(0);
         let offered = offer(Payload::Update, 0, bytes);
-        assert_eq!(answer(&mut board, offered), Err(RejectReason::TooLarge));
         let whole = Input::Received(offered, bytes.to_vec());
         assert!(board.tell(whole).0.is_empty());
+        let turn = board.tell(Input::Offered(offered));
+        assert!(matches!(
+            turn.0.first(),
+            Some(Action::Reject(RejectReason::TooLarge))
+        ));
+        turn.missing(0);
     }
-    assert_eq!(board.finish(0), UPDATE);
 }
 
 #[test]
