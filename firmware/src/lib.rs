@@ -2,6 +2,7 @@
 //!
 //! Layers, lowest first:
 //! - [`platform`]: the few things a board must offer, as traits.
+//! - [`entropy`]: whether a board's noise is worth its name.
 //! - [`board`]: one board's implementation of them, chosen by a `board-…` feature.
 //! - [`model`]: the network's sizes and all memory it needs.
 //! - [`data`], [`retained`], [`store`]: samples in flash, the record that survives a reset, and
@@ -13,6 +14,7 @@
 pub mod board;
 pub mod client;
 pub mod data;
+pub mod entropy;
 mod fmt;
 pub mod hash;
 pub mod identity;

@@ -109,6 +109,8 @@ impl Board {
                 keeps_log: false,
                 emulator: Some(Emulator::Qemu {
                     machine: "mps2-an386",
+                    // Behind the flash.
+                    entropy_address: 0x0020_0000,
                 }),
                 boot_drive: None,
                 debug_port: None,

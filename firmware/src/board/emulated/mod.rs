@@ -10,6 +10,7 @@ use gleaner_shared::wire::message::DeviceId;
 use super::WATCHDOG_MS;
 use super::clock::EmbassyClock;
 use super::memory::{self, RetainedRam};
+use crate::entropy;
 use crate::platform::{self, Board, CycleCounter, Platform, StackUse};
 
 pub mod executor;
@@ -24,6 +25,9 @@ use register::Register;
 
 /// Clock of timers and peripherals.
 const TICK_HZ: u32 = 25_000_000;
+
+/// Where the host's random bytes are, as in the host's table of boards.
+const HOSTS_ENTROPY: usize = 0x0020_0000;
 
 /// Instructions per second of emulated time under `-icount shift=0`.
 const INSTRUCTIONS_HZ: u32 = 1_000_000_000;
@@ -65,10 +69,18 @@ pub fn start() -> Board<EmulatedM4> {
         lamp: NoLamp,
         retained: RetainedRam::new(),
         shard: memory::shard(),
-        // No chip, no number and no noise: emulated boards differ by their shards alone.
+        // No chip and no number: emulated boards differ by their shards alone.
         device: DeviceId::default(),
-        entropy: [0; 32],
+        entropy: hosts_entropy(),
     }
+}
+
+/// Reads the random bytes that the host put behind the flash for this start of the machine; a
+/// machine that was started by hand has none.
+fn hosts_entropy() -> Option<[u8; 32]> {
+    let words: [u32; 8] = core::array::from_fn(|at| Register::at(HOSTS_ENTROPY + 4 * at).read());
+    let mut next = words.iter().cycle();
+    entropy::from_words(|| next.next().copied().unwrap_or(0))
 }
 
 /// The free-running timer, 40 instructions a tick.
