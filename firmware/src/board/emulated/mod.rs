@@ -26,9 +26,6 @@ use register::Register;
 /// Clock of timers and peripherals.
 const TICK_HZ: u32 = 25_000_000;
 
-/// Where the host's random bytes are, as in the host's table of boards.
-const HOSTS_ENTROPY: usize = 0x0020_0000;
-
 /// Instructions per second of emulated time under `-icount shift=0`.
 const INSTRUCTIONS_HZ: u32 = 1_000_000_000;
 
@@ -75,10 +72,14 @@ pub fn start() -> Board<EmulatedM4> {
     }
 }
 
-/// Reads the random bytes that the host put behind the flash for this start of the machine; a
-/// machine that was started by hand has none.
+unsafe extern "C" {
+    static _entropy_start: u32;
+}
+
+/// Reads the random bytes that the host gave this machine; one that was started by hand has none.
 fn hosts_entropy() -> Option<[u8; 32]> {
-    let words: [u32; 8] = core::array::from_fn(|at| Register::at(HOSTS_ENTROPY + 4 * at).read());
+    let start = (&raw const _entropy_start) as usize;
+    let words: [u32; 8] = core::array::from_fn(|at| Register::at(start + 4 * at).read());
     let mut next = words.iter().cycle();
     entropy::from_words(|| next.next().copied().unwrap_or(0))
 }
