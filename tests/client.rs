@@ -6,14 +6,14 @@ use gleaner_shared::units::{Micros, PicoJoules};
 use gleaner_shared::wire::Key;
 use gleaner_shared::wire::link::Event;
 use gleaner_shared::wire::message::{
-    DeclineReason, DeviceToHost, HostToDevice, ModelHash, Payload, RejectReason, RoundMark,
-    ShardStatus,
+    DeclineReason, DeviceToHost, HostToDevice, ModelHash, Order, Payload, Provision, RejectReason,
+    RoundMark, RunId, ShardStatus,
 };
 use gleaner_tests::in_process::InProcess;
 use gleaner_tests::reference::{apply, coded, exact, initial, trained};
 use gleaner_tests::rehearsal::{self, Moment, reset_at};
 use gleaner_tests::shard::Digits;
-use gleaner_tests::station::{Station, generous, training_order};
+use gleaner_tests::station::{RUN, Station, generous, training_order};
 use gleaner_tests::wire::Wire;
 
 const CLIENT: u32 = 4;
@@ -31,9 +31,7 @@ fn station() -> Station<InProcess> {
 fn ready(station: &mut Station<InProcess>) -> ModelHash {
     station.connect();
     station.provision(generous(CLIENT, SEED));
-    station
-        .deliver(Payload::Model, 0, &exact(&initial(SEED)))
-        .hash
+    station.deliver(Payload::Model, &exact(&initial(SEED))).hash
 }
 
 #[test]
@@ -55,23 +53,27 @@ fn two_rounds_give_the_reference_model_to_the_bit() {
 
         // With one client its update is the broadcast.
         apply(&update, &mut global);
-        station.deliver(Payload::Update, round + 1, &update);
+        station.deliver(Payload::Update, &update);
         model = ModelHash::of(&exact(&global));
-        station.commit(RoundMark { round, model });
+        station.commit(RoundMark {
+            run: RUN,
+            round,
+            model,
+        });
     }
 }
 
 #[test]
 fn the_greeting_names_build_board_shape_and_shard() {
     let mut station = station();
-    let hello = station.connect();
-    assert!(hello.build.ends_with("+host"), "{}", hello.build);
-    assert_eq!(hello.board, "in-process");
-    let shape = (hello.shape.inputs, hello.shape.hidden, hello.shape.outputs);
+    let about = station.connect();
+    assert!(about.build.ends_with("+host"), "{}", about.build);
+    assert_eq!(about.board, "in-process");
+    let shape = (about.shape.inputs, about.shape.hidden, about.shape.outputs);
     assert_eq!(shape, (784, 50, 10));
     assert!(
         matches!(
-            hello.shard,
+            about.shard,
             ShardStatus::Present {
                 samples: 60,
                 client: CLIENT,
@@ -79,9 +81,9 @@ fn the_greeting_names_build_board_shape_and_shard() {
             }
         ),
         "{:?}",
-        hello.shard
+        about.shard
     );
-    assert_eq!((hello.ledger, hello.last_round), (None, None));
+    assert_eq!((about.ledger, about.last_round), (None, None));
 }
 
 #[test]
@@ -97,7 +99,7 @@ fn without_a_good_shard_of_its_own_a_client_declines_to_train() {
     ] {
         let mut station = Station::new(InProcess::start(flash));
         let model = ready(&mut station);
-        let told = station.hello.as_ref().unwrap().shard;
+        let told = station.about.as_ref().unwrap().shard;
         let reply = station.order(training_order(1, 1, model));
         assert_eq!(reply.declined, Some(DeclineReason::Shard(told)));
         assert!(expected.is_none_or(|expected| expected == told), "{told:?}");
@@ -112,9 +114,7 @@ fn an_order_that_cannot_be_paid_is_declined_before_any_work() {
     poor.harvest_per_round = PicoJoules(10);
     poor.ledger = Ledger::new(PicoJoules(5), poor.storage_cap).snapshot();
     station.provision(poor);
-    let model = station
-        .deliver(Payload::Model, 0, &exact(&initial(SEED)))
-        .hash;
+    let model = station.deliver(Payload::Model, &exact(&initial(SEED))).hash;
     let reply = station.order(training_order(1, 1, model));
     let Some(DeclineReason::Energy(shortfall)) = reply.declined else {
         panic!("{:?}", reply.declined);
@@ -135,9 +135,7 @@ fn orders_out_of_place_are_declined_with_the_reason() {
     );
     station.provision(generous(CLIENT, SEED));
     assert_eq!(declined(&mut station, blind), Some(DeclineReason::Model));
-    let model = station
-        .deliver(Payload::Model, 0, &exact(&initial(SEED)))
-        .hash;
+    let model = station.deliver(Payload::Model, &exact(&initial(SEED))).hash;
     let mut invalid = training_order(1, 0, model);
     assert_eq!(
         declined(&mut station, invalid),
@@ -149,7 +147,11 @@ fn orders_out_of_place_are_declined_with_the_reason() {
         declined(&mut station, invalid),
         Some(DeclineReason::Invalid)
     );
-    station.commit(RoundMark { round: 3, model });
+    station.commit(RoundMark {
+        run: RUN,
+        round: 3,
+        model,
+    });
     let stale = training_order(3, 1, model);
     assert_eq!(
         declined(&mut station, stale),
@@ -161,14 +163,15 @@ fn orders_out_of_place_are_declined_with_the_reason() {
 fn a_cancelled_round_uploads_nothing_and_keeps_what_it_spent() {
     let mut station = station();
     let model = ready(&mut station);
-    station.order(training_order(1, 50, model));
+    let order = training_order(1, 50, model);
+    station.order(order);
     station.expect(|message| match message {
         DeviceToHost::Progress(progress) if progress.epoch == 2 => Some(()),
         _ => None,
     });
-    station.say(HostToDevice::Cancel { round: 1 });
+    station.say(HostToDevice::Cancel { work: order.mark() });
     let ledger = station.expect(|message| match message {
-        DeviceToHost::Cancelled { round: 1, ledger } => Some(*ledger),
+        DeviceToHost::Cancelled { work, ledger } if *work == order.mark() => Some(*ledger),
         _ => None,
     });
     assert!(ledger.compute > PicoJoules::ZERO && ledger.is_consistent());
@@ -188,7 +191,7 @@ fn a_training_client_keeps_its_link_and_watchdog_and_takes_no_transfer() {
     let now = station.wire.now();
     station
         .link
-        .offer(now, Payload::Model, 1, &station.source)
+        .offer(now, Payload::Model, None, &station.source)
         .unwrap();
     let mut hunger = Micros::ZERO;
     let deadline = now.saturating_add(Micros(10_000_000));
@@ -210,7 +213,7 @@ fn an_echo_comes_back_and_the_same_bytes_do_again() {
     let bytes: Vec<u8> = (0..50_000u32).map(|i| (i * 7) as u8).collect();
     for _ in 0..2 {
         station.store.fill(0);
-        station.deliver(Payload::Echo, 0, &bytes);
+        station.deliver(Payload::Echo, &bytes);
         let deadline = station.wire.now().saturating_add(Micros(5_000_000));
         let back = station.run_until(deadline, |station, event| match event {
             Event::Received(offer) => Some(station.store[..offer.len as usize].to_vec()),
@@ -225,7 +228,7 @@ fn an_echo_comes_back_and_the_same_bytes_do_again() {
 fn a_key_in_the_shard_is_demanded_of_the_host() {
     let flash = digits().shard(CLIENT, Some([0x5A; 32]));
     let mut station = Station::with_keys(InProcess::start(&flash), Key::new([0x5A; 32]));
-    assert!(station.connect().secure);
+    station.connect();
 
     let mut stranger = Station::new(InProcess::start(&flash));
     let deadline = Micros(3_000_000);
@@ -243,8 +246,8 @@ fn a_reset_keeps_the_ledger_and_a_power_cut_falls_back_to_the_hosts() {
     let spent = station.report(1).ledger;
 
     station.wire.reset();
-    let hello = station.connect();
-    assert_eq!(hello.ledger, Some(spent));
+    let about = station.connect();
+    assert_eq!(about.ledger, Some(spent));
     assert_eq!(station.provision(generous(CLIENT, SEED)), spent);
 
     station.wire.power_cycle();
@@ -260,4 +263,121 @@ fn a_reset_at_any_moment_of_a_round_costs_no_update_and_counts_none_twice() {
         let recovery = reset_at(&mut station, moment);
         assert!(recovery <= Micros(2_000_000), "{moment:?}: {recovery}");
     }
+}
+
+/// Says nothing but what keeps the link alive for a while, and returns what the client said.
+fn overheard(station: &mut Station<InProcess>, time: Micros) -> Vec<DeviceToHost> {
+    let mut said = Vec::new();
+    let deadline = station.wire.now().saturating_add(time);
+    station.run_until(deadline, |_, event| {
+        if let Event::Message(message) = event {
+            said.push(message.clone());
+        }
+        None::<()>
+    });
+    said
+}
+
+/// A base station that begins anew on the same line, as another process does.
+fn another_host(mut station: Station<InProcess>) -> Station<InProcess> {
+    station.link.connect();
+    station.about = None;
+    station.updates.clear();
+    station
+}
+
+#[test]
+fn work_of_an_aborted_run_is_dropped_and_never_said_in_the_next() {
+    for epochs in [1, 400] {
+        let mut first = station();
+        let model = ready(&mut first);
+        let order = training_order(1, epochs, model);
+        assert_eq!(first.order(order).declined, None);
+        if epochs == 1 {
+            first.report(1);
+        }
+        // The run is aborted with the work done, or half done; another one begins.
+        let mut second = another_host(first);
+        second.connect();
+        let other = Provision {
+            run: RunId([0x0E; 16]),
+            ..generous(CLIENT, SEED)
+        };
+        assert_eq!(second.provision(other), other.ledger);
+        assert_eq!(overheard(&mut second, Micros(2_000_000)), []);
+        assert_eq!(second.updates, []);
+        // The same round of the new run, with another learning rate, is another piece of work.
+        let order = Order {
+            run: other.run,
+            learning_rate_q24: 1 << 20,
+            ..training_order(1, 1, model)
+        };
+        assert_eq!(second.order(order).declined, None);
+        assert_eq!(second.report(1).work, order.mark());
+        let global = initial(SEED);
+        let local = trained(&global, &digits(), CLIENT, &order);
+        assert_eq!(second.update(1), coded(&local, &global, CLIENT, &order));
+    }
+}
+
+#[test]
+fn an_order_or_a_commit_of_another_run_is_not_obeyed() {
+    let mut station = station();
+    let model = ready(&mut station);
+    let foreign = Order {
+        run: RunId([0x0E; 16]),
+        ..training_order(1, 1, model)
+    };
+    assert_eq!(
+        station.order(foreign).declined,
+        Some(DeclineReason::OtherRun)
+    );
+    station.order(training_order(1, 1, model));
+    station.commit(RoundMark {
+        run: foreign.run,
+        round: 7,
+        model,
+    });
+    // Neither was round 7 closed nor the work of round 1 dropped.
+    station.update(1);
+    assert_eq!(station.order(training_order(2, 1, model)).declined, None);
+}
+
+#[test]
+fn work_is_said_in_a_new_session_once_its_order_was_given_again_and_is_not_done_twice() {
+    let mut first = station();
+    let model = ready(&mut first);
+    let order = training_order(1, 3, model);
+    first.order(order);
+    let report = first.report(1);
+    let mut again = another_host(first);
+    again.connect();
+    again.provision(generous(CLIENT, SEED));
+    assert_eq!(overheard(&mut again, Micros(2_000_000)), []);
+    let reply = again.order(order);
+    assert_eq!(reply.declined, None);
+    assert!(reply.reserved > PicoJoules::ZERO);
+    assert_eq!(again.report(1), report);
+    let global = initial(SEED);
+    let local = trained(&global, &digits(), CLIENT, &order);
+    assert_eq!(again.update(1), coded(&local, &global, CLIENT, &order));
+}
+
+#[test]
+fn another_order_of_the_same_run_and_round_begins_anew() {
+    let mut first = station();
+    let model = ready(&mut first);
+    first.order(training_order(1, 3, model));
+    first.report(1);
+    // The base station went back to a checkpoint and now orders something else.
+    let mut again = another_host(first);
+    again.connect();
+    again.provision(generous(CLIENT, SEED));
+    let order = training_order(1, 2, model);
+    assert_eq!(again.order(order).declined, None);
+    let report = again.report(1);
+    assert_eq!((report.work, report.epochs), (order.mark(), 2));
+    let global = initial(SEED);
+    let local = trained(&global, &digits(), CLIENT, &order);
+    assert_eq!(again.update(1), coded(&local, &global, CLIENT, &order));
 }

@@ -41,7 +41,7 @@ fn train<W: Wire>(station: &mut Station<W>, digits: &Digits, epochs: u16) -> Rep
     station.connect();
     station.provision(generous(CLIENT, SEED));
     let global = initial(SEED);
-    let model = station.deliver(Payload::Model, 0, &exact(&global)).hash;
+    let model = station.deliver(Payload::Model, &exact(&global)).hash;
     let order = training_order(1, epochs, model);
     assert_eq!(station.order(order).declined, None);
     let report = station.report(1);
@@ -77,9 +77,9 @@ fn three_epochs_of_the_whole_network_give_the_hosts_bits_on_a_cortex_m4() {
     };
     let mut station = Station::new(wire);
     train(&mut station, &digits, 3);
-    let hello = station.hello.clone().unwrap();
-    assert_eq!(hello.board, "emulated-m4");
-    assert!(hello.build.ends_with("+emulated"), "{}", hello.build);
+    let about = station.about.clone().unwrap();
+    assert_eq!(about.board, "emulated-m4");
+    assert!(about.build.ends_with("+emulated"), "{}", about.build);
     stack_within_limit(&mut station, "emulated-m4");
 }
 
@@ -91,9 +91,9 @@ fn three_epochs_of_the_whole_network_give_the_hosts_bits_on_an_rp2040() {
     };
     let mut station = Station::new(wire);
     train(&mut station, &digits, 3);
-    let hello = station.hello.clone().unwrap();
-    assert_eq!(hello.board, "rp2040");
-    assert!(hello.build.ends_with("+rp2040"), "{}", hello.build);
+    let about = station.about.clone().unwrap();
+    assert_eq!(about.board, "rp2040");
+    assert!(about.build.ends_with("+rp2040"), "{}", about.build);
     let stack = stack_within_limit(&mut station, "rp2040");
     let statics = RP2040_RAM_BYTES - stack;
     println!("rp2040: statics take {statics} bytes");
@@ -151,7 +151,7 @@ fn transfers_to_and_from_an_rp2040_come_near_the_speed_of_the_wire() {
     let lost = station.wire.stat().lost_bytes;
 
     let begin = station.wire.now();
-    let offer = station.deliver(Payload::Model, 0, &exact(&initial(SEED)));
+    let offer = station.deliver(Payload::Model, &exact(&initial(SEED)));
     near_the_wire("download", &offer, station.wire.now().saturating_sub(begin));
 
     station.order(training_order(1, 1, offer.hash));
@@ -256,11 +256,11 @@ fn a_pico_on_usb_trains_to_the_hosts_bits_and_answers_again_after_a_reset() {
 #[test]
 fn boards_without_a_shard_say_so() {
     if let Some(wire) = on_m4(Program::Client, None) {
-        let hello = Station::new(wire).connect();
-        assert_eq!(hello.shard, ShardStatus::Absent);
+        let about = Station::new(wire).connect();
+        assert_eq!(about.shard, ShardStatus::Absent);
     }
     if let Some(wire) = on_rp2040(Program::Client, None) {
-        let hello = Station::new(wire).connect();
-        assert_eq!(hello.shard, ShardStatus::Absent);
+        let about = Station::new(wire).connect();
+        assert_eq!(about.shard, ShardStatus::Absent);
     }
 }

@@ -13,6 +13,7 @@ use gleaner_host::station::{Handle, bus};
 use gleaner_shared::units::PicoJoules;
 use gleaner_tests::folder::Folder;
 use gleaner_tests::mixed;
+use gleaner_tests::station::RUN;
 
 fn diagnose(change: impl FnOnce(&mut FleetFile)) -> Diagnosis {
     let scenario = mixed::scenario("cre", 1);
@@ -95,6 +96,7 @@ async fn an_echo_comes_back_over_a_line_that_is_cut() {
         endpoint: endpoint.with_faults(faults, Arc::clone(&counters)),
         key: entry.wire_key(),
         timing: entry.timing(),
+        run: RUN,
         seed: 1,
         storage,
         income: PicoJoules::ZERO,

@@ -16,6 +16,7 @@ use gleaner_shared::wire::link::Timing;
 use gleaner_shared::wire::message::{self, DeviceToHost, ModelHash, Order, Refusal, RoundMark};
 use gleaner_shared::wire::{Direction, FrameBuffer, Header, Key, Kind};
 use gleaner_tests::client::{Client, update_of};
+use gleaner_tests::station::RUN;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, join};
 
 const KEY: Key = Key::new([9; 32]);
@@ -29,6 +30,7 @@ fn identity(endpoint: Endpoint) -> Identity {
         endpoint,
         key: KEY,
         timing: TIMING,
+        run: RUN,
         seed: 1,
         storage: STORE,
         income: PicoJoules(10),
@@ -42,6 +44,7 @@ fn job(round: u32) -> RoundWork {
     let base = ModelHash::of(&update_of(99, round.wrapping_sub(1), BYTES));
     RoundWork {
         order: Order {
+            run: RUN,
             round,
             participate: true,
             channel: 1,
@@ -70,7 +73,11 @@ fn job(round: u32) -> RoundWork {
 fn closing(round: u32) -> Closing {
     let model = ModelHash([round as u8; 16]);
     Closing {
-        mark: RoundMark { round, model },
+        mark: RoundMark {
+            run: RUN,
+            round,
+            model,
+        },
         counted: true,
         rest: None,
     }
@@ -110,7 +117,7 @@ async fn work(board: &Handle, rounds: u32) {
     for round in 0..rounds {
         match board.work(job(round)).await {
             WorkResult::Done(report, update) => {
-                assert_eq!(report.round, round);
+                assert_eq!(report.work.round, round);
                 assert_eq!(update, update_of(3, round, BYTES), "round {round}");
             }
             WorkResult::Missing(reason) => panic!("round {round}: {reason}"),
@@ -359,7 +366,7 @@ fn refusal() -> Vec<u8> {
         session: 0,
         sequence: 0,
     };
-    frame.seal(&header, len, &Key::PUBLIC).to_vec()
+    frame.sign(&header, len, &Key::PUBLIC).to_vec()
 }
 
 #[tokio::test(start_paused = true)]

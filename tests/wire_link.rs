@@ -1,7 +1,7 @@
 //! The two state machines joined by lines that lose, repeat and flip.
 
 use gleaner_shared::units::Micros;
-use gleaner_shared::wire::message::{Payload, Refusal};
+use gleaner_shared::wire::message::{OrderHash, Payload, Refusal, RunId, WorkMark};
 use gleaner_shared::wire::{Event, HostToDevice, Insecure, Key};
 use gleaner_tests::line::{Faults, Line};
 use gleaner_tests::pair::{Happened, KEY, Pair, device};
@@ -19,7 +19,7 @@ const ROUGH: Faults = Faults {
 };
 
 fn connected(happened: &Happened) -> bool {
-    matches!(happened, Happened::Device(Event::Connected(())))
+    matches!(happened, Happened::Host(Event::Connected(_)))
 }
 
 fn model() -> Vec<u8> {
@@ -38,7 +38,7 @@ fn in_session(faults: Faults, seed: u64) -> Pair<Key> {
 /// Lets the host offer its source.
 fn offer_model(pair: &mut Pair<Key>) {
     pair.host
-        .offer(pair.now, Payload::Model, 1, &pair.host_source)
+        .offer(pair.now, Payload::Model, None, &pair.host_source)
         .expect("room");
 }
 
@@ -48,6 +48,15 @@ fn a_session_opens_within_milliseconds_on_a_clean_line() {
     assert!(pair.now < Micros(20_000), "{}", pair.now);
 }
 
+fn cancel(round: u32) -> HostToDevice {
+    let work = WorkMark {
+        run: RunId([1; 16]),
+        round,
+        order: OrderHash([2; 16]),
+    };
+    HostToDevice::Cancel { work }
+}
+
 #[test]
 fn orders_arrive_exactly_once_and_in_order_at_twenty_percent_loss() {
     for seed in 0..20 {
@@ -55,12 +64,12 @@ fn orders_arrive_exactly_once_and_in_order_at_twenty_percent_loss() {
         let mut next = 0;
         let mut arrived = Vec::new();
         while arrived.len() < 100 {
-            while next < 100 && pair.host.send(HostToDevice::Cancel { round: next }).is_ok() {
+            while next < 100 && pair.host.send(cancel(next)).is_ok() {
                 next += 1;
             }
             match pair.step(Micros(600_000_000)).expect("no stall") {
-                Happened::Device(Event::Message(HostToDevice::Cancel { round })) => {
-                    arrived.push(round);
+                Happened::Device(Event::Message(HostToDevice::Cancel { work })) => {
+                    arrived.push(work.round);
                 }
                 Happened::Host(Event::Lost(reason)) => panic!("seed {seed}: {reason}"),
                 _ => {}
@@ -77,7 +86,7 @@ fn models_cross_in_both_directions_at_once() {
     pair.device_source = model().into_iter().rev().collect();
     offer_model(&mut pair);
     pair.device
-        .offer(pair.now, Payload::Update, 1, &pair.device_source)
+        .offer(pair.now, Payload::Update, None, &pair.device_source)
         .expect("room");
     let mut delivered = 0;
     pair.run_until(MINUTE, |happened| {

@@ -215,7 +215,7 @@ fn someone_without_the_key_cannot_end_a_session() {
 fn only_listed_devices_are_let_in() {
     struct Nobody;
     impl Keyring for Nobody {
-        fn key_of(&self, _: &gleaner_shared::wire::message::DeviceId) -> Option<Key> {
+        fn key_of(&self, _: &DeviceId) -> Option<Key> {
             None
         }
     }

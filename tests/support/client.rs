@@ -10,8 +10,8 @@ use gleaner_shared::energy::{Ledger, Snapshot};
 use gleaner_shared::units::{Cycles, Micros, PicoJoules};
 use gleaner_shared::wire::link::{DeviceEnd, DeviceLink, Event, Timing};
 use gleaner_shared::wire::message::{
-    DeclineReason, DeviceId, DeviceToHost, Hello, HostToDevice, ModelHash, ModelShape, Order,
-    OrderReply, Payload, Provision, Report, RoundMark, ShardStatus, Version,
+    About, DeclineReason, DeviceId, DeviceToHost, HostToDevice, ModelHash, ModelShape, Order,
+    OrderReply, Payload, Provision, Report, RoundMark, ShardStatus,
 };
 use gleaner_shared::wire::{FrameBuffer, Key};
 use heapless::String;
@@ -38,6 +38,8 @@ pub struct Client {
 }
 
 struct Finished {
+    /// Whether its order was given in this session.
+    ordered: bool,
     report: Report,
     update: Vec<u8>,
     reported: bool,
@@ -81,13 +83,15 @@ impl Client {
         self.provision = None;
     }
 
-    fn hello(&self) -> Hello {
-        Hello {
-            version: Version::OURS,
-            device: DeviceId([self.number as u8; 12]),
-            host_nonce: [0; 16],
-            device_nonce: [0; 16],
-            secure: self.key.is_secret(),
+    /// The chip's number, unlike any other client's.
+    fn device(&self) -> DeviceId {
+        let mut device = DeviceId([0xD0; 12]);
+        device.0[..4].copy_from_slice(&self.number.to_le_bytes());
+        device
+    }
+
+    fn about(&self) -> About {
+        About {
             build: String::try_from("test").unwrap_or_default(),
             board: String::try_from("test").unwrap_or_default(),
             shape: ModelShape {
@@ -103,6 +107,7 @@ impl Client {
                 classes: 10,
                 crc: 7,
             },
+            exact: true,
             ledger: None,
             last_round: self.last_round,
         }
@@ -115,7 +120,7 @@ impl Client {
     pub async fn serve(&mut self, line: impl AsyncRead + AsyncWrite) -> io::Result<()> {
         self.starts = self.starts.wrapping_add(1);
         let entropy = [self.starts ^ self.number as u8; 32];
-        let mut link = DeviceLink::new(self.key, entropy, self.hello(), self.timing);
+        let mut link = DeviceLink::new(self.key, Some(entropy), self.device(), self.timing);
         let (mut read, mut write) = tokio::io::split(line);
         let (epoch, mut frame) = (Instant::now(), FrameBuffer::new());
         let now = || Micros(epoch.elapsed().as_micros() as u64);
@@ -150,16 +155,14 @@ impl Client {
     }
 
     fn flush(&mut self, link: &mut DeviceLink, now: Micros) {
-        let Some(work) = self.work.as_mut().filter(|_| self.provision.is_some()) else {
+        let Some(work) = self.work.as_mut().filter(|work| work.ordered) else {
             return;
         };
         if !work.reported {
             work.reported = link.send(DeviceToHost::Report(work.report)).is_ok();
         } else if !work.offered {
-            let round = work.report.round;
-            work.offered = link
-                .offer(now, Payload::Update, round, &work.update)
-                .is_ok();
+            let mark = Some(work.report.work);
+            work.offered = link.offer(now, Payload::Update, mark, &work.update).is_ok();
         }
     }
 
@@ -168,8 +171,9 @@ impl Client {
             Event::Connected(()) => {
                 self.provision = None;
                 if let Some(work) = &mut self.work {
-                    (work.reported, work.offered) = (false, false);
+                    (work.ordered, work.reported, work.offered) = (false, false, false);
                 }
+                let _ = link.send(DeviceToHost::About(self.about()));
             }
             Event::Offered(_) => drop(link.accept(&self.store)),
             // The tests' updates stand for the models they lead to.
@@ -197,7 +201,7 @@ impl Client {
             HostToDevice::Order(order) => {
                 let declined = self.take(order).err();
                 let reply = OrderReply {
-                    round: order.round,
+                    work: order.mark(),
                     declined,
                     reserved: PicoJoules::ZERO,
                 };
@@ -223,12 +227,15 @@ impl Client {
         if let Some(mark) = self.last_round.filter(|mark| order.round <= mark.round) {
             return Err(DeclineReason::Stale { newest: mark.round });
         }
-        if let Some(work) = &self.work
-            && work.report.round >= order.round
-        {
-            let round = work.report.round;
-            return Err(DeclineReason::Busy { round });
+        if provision.run != order.run {
+            return Err(DeclineReason::OtherRun);
         }
+        let mark = order.mark();
+        if let Some(work) = self.work.as_mut().filter(|it| it.report.work == mark) {
+            work.ordered = true;
+            return Ok(());
+        }
+        self.work = None;
         if order.participate && self.model != Some(order.model) {
             return Err(DeclineReason::Model);
         }
@@ -246,7 +253,7 @@ impl Client {
     fn finish(&self, order: &Order) -> Finished {
         Finished {
             report: Report {
-                round: order.round,
+                work: order.mark(),
                 trained: true,
                 loss_before_q16: 2 << 16,
                 loss_after_q16: 1 << 16,
@@ -260,6 +267,7 @@ impl Client {
                 ledger: self.ledger,
             },
             update: update_of(self.number, order.round, self.upload_bytes),
+            ordered: true,
             reported: false,
             offered: false,
         }

@@ -13,10 +13,10 @@ use gleaner_shared::energy::CostModel;
 use gleaner_shared::units::{Micros, NanoWatts, PicoJoules};
 use gleaner_shared::wire::FrameBuffer;
 use gleaner_shared::wire::Key;
-use gleaner_shared::wire::link::{DeviceLink, Timing};
+use gleaner_shared::wire::link::{DeviceLink, Event, Timing};
 use gleaner_shared::wire::message::{
-    DeviceId, DeviceToHost, Hello, LinkMessage, ModelHash, ModelShape, Offer, Order, Payload,
-    ShardStatus, Version,
+    About, DeviceId, DeviceToHost, LinkMessage, ModelHash, ModelShape, Offer, Order, Payload,
+    RunId, ShardStatus,
 };
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -47,6 +47,8 @@ impl Manners {
     pub const BAD: [Self; 4] = [Self::Slow, Self::Absurd, Self::Silent, Self::Endless];
 }
 
+/// The run of every crowd.
+const RUN: RunId = RunId([0x52; 16]);
 /// The key of every client of a crowd.
 pub const KEY: Key = Key::new([5; 32]);
 
@@ -136,12 +138,7 @@ async fn endless(mut stream: TcpStream) -> io::Result<()> {
 }
 
 async fn absurd(number: u32, mut stream: TcpStream) -> io::Result<()> {
-    let hello = Hello {
-        version: Version::OURS,
-        device: DeviceId([number as u8; 12]),
-        host_nonce: [0; 16],
-        device_nonce: [0; 16],
-        secure: true,
+    let about = About {
         build: heapless::String::new(),
         board: heapless::String::new(),
         shape: ModelShape {
@@ -157,10 +154,12 @@ async fn absurd(number: u32, mut stream: TcpStream) -> io::Result<()> {
             classes: u16::MAX,
             crc: 0,
         },
+        exact: true,
         ledger: None,
         last_round: None,
     };
-    let mut link = DeviceLink::new(KEY, [number as u8; 32], hello, timing());
+    let device = DeviceId([number as u8; 12]);
+    let mut link = DeviceLink::new(KEY, Some([number as u8; 32]), device, timing());
     let (begin, mut frame) = (Instant::now(), FrameBuffer::new());
     let mut piece = [0; 1024];
     for transfer in 0.. {
@@ -168,7 +167,7 @@ async fn absurd(number: u32, mut stream: TcpStream) -> io::Result<()> {
         let offer = Offer {
             transfer,
             payload: Payload::Update,
-            round: 0,
+            work: Some(job().order.mark()),
             len: u32::MAX,
             hash: ModelHash::default(),
         };
@@ -184,7 +183,9 @@ async fn absurd(number: u32, mut stream: TcpStream) -> io::Result<()> {
             }
             let mut bytes = &piece[..len];
             while !bytes.is_empty() {
-                let _ = link.receive(now, &mut bytes, &mut []);
+                if link.receive(now, &mut bytes, &mut []) == Some(Event::Connected(())) {
+                    let _ = link.send(DeviceToHost::About(about.clone()));
+                }
             }
         }
     }
@@ -216,6 +217,7 @@ pub async fn round(peers: &[(Manners, u16)]) -> CrowdRound {
                 endpoint: Endpoint::new(Place::Tcp(format!("127.0.0.1:{port}"))),
                 key: KEY,
                 timing: timing(),
+                run: RUN,
                 seed: 1,
                 storage: PicoJoules(1_000),
                 income: PicoJoules(1),
@@ -269,6 +271,7 @@ fn job() -> RoundWork {
     let limit = Duration::from_secs(60);
     RoundWork {
         order: Order {
+            run: RUN,
             round: 0,
             participate: true,
             channel: 0,

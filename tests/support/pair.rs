@@ -3,7 +3,7 @@
 use gleaner_shared::units::Micros;
 use gleaner_shared::wire::auth::Keyring;
 use gleaner_shared::wire::link::{DeviceEnd, HostEnd};
-use gleaner_shared::wire::message::{DeviceId, Hello, ModelShape, ShardStatus, Version};
+use gleaner_shared::wire::message::{About, DeviceId, DeviceToHost, ModelShape, ShardStatus};
 use gleaner_shared::wire::{DeviceLink, Event, FrameBuffer, HostLink, Key, Timing};
 
 use crate::line::{Faults, Line};
@@ -13,15 +13,10 @@ pub const BIT_RATE: u32 = 921_600;
 /// The key of tests.
 pub const KEY: Key = Key::new([0x42; 32]);
 
-/// The greeting of the device in tests.
+/// What the device of tests says of itself.
 #[must_use]
-pub fn hello() -> Hello {
-    Hello {
-        version: Version::OURS,
-        device: DeviceId([7; 12]),
-        host_nonce: [0; 16],
-        device_nonce: [0; 16],
-        secure: false,
+pub fn about() -> About {
+    About {
         build: "test".try_into().unwrap_or_default(),
         board: "memory".try_into().unwrap_or_default(),
         shape: ModelShape {
@@ -31,6 +26,7 @@ pub fn hello() -> Hello {
         },
         largest_transfer: 40_000,
         shard: ShardStatus::Absent,
+        exact: true,
         ledger: None,
         last_round: None,
     }
@@ -39,7 +35,8 @@ pub fn hello() -> Hello {
 /// Makes the device of tests; `boot` stands for the entropy of its start.
 #[must_use]
 pub fn device(key: Key, boot: u8) -> DeviceLink {
-    DeviceLink::new(key, [boot; 32], hello(), Timing::for_bit_rate(BIT_RATE))
+    let timing = Timing::for_bit_rate(BIT_RATE);
+    DeviceLink::new(key, Some([boot; 32]), DeviceId([7; 12]), timing)
 }
 
 /// What happened at either end.
@@ -138,8 +135,12 @@ impl<K: Keyring> Pair<K> {
                 .device
                 .receive(self.now, &mut rest, &mut self.device_store)
             {
-                if matches!(event, Event::Offered(_)) {
-                    let _ = self.device.accept(&self.device_store);
+                match event {
+                    Event::Connected(()) => {
+                        let _ = self.device.send(DeviceToHost::About(about()));
+                    }
+                    Event::Offered(_) => drop(self.device.accept(&self.device_store)),
+                    _ => {}
                 }
                 self.pending.push_back(Happened::Device(event));
             }

@@ -8,7 +8,7 @@ use gleaner_shared::wire::message::{
 
 use crate::reference::{coded, exact, initial, trained};
 use crate::shard::Digits;
-use crate::station::{Station, generous, training_order};
+use crate::station::{RUN, Station, generous, training_order};
 use crate::wire::Wire;
 
 const CLIENT: u32 = 3;
@@ -74,6 +74,7 @@ pub fn reset_at<W: Wire>(station: &mut Station<W>, moment: Moment) -> Micros {
     let model = ModelHash::of(&exact(&global));
     let order = training_order(ROUND, EPOCHS, model);
     let mark = RoundMark {
+        run: RUN,
         round: ROUND,
         model,
     };
@@ -82,16 +83,16 @@ pub fn reset_at<W: Wire>(station: &mut Station<W>, moment: Moment) -> Micros {
     reach(station, moment);
     station.wire.reset();
     let begin = station.wire.now();
-    let hello = station.connect();
+    let about = station.connect();
     if moment == Moment::Committed {
-        assert_eq!(hello.last_round, Some(mark));
+        assert_eq!(about.last_round, Some(mark));
         provision.last_round = Some(mark);
     }
     station.provision(provision);
     let recovery = station.wire.now().saturating_sub(begin);
 
     if station.updates.is_empty() {
-        station.deliver(Payload::Model, 0, &exact(&global));
+        station.deliver(Payload::Model, &exact(&global));
         assert_eq!(station.order(order).declined, None);
         station.report(ROUND);
         station.update(ROUND);
@@ -129,7 +130,7 @@ fn reach<W: Wire>(station: &mut Station<W>, moment: Moment) {
         let source = &station.source;
         station
             .link
-            .offer(now, Payload::Model, 0, source)
+            .offer(now, Payload::Model, None, source)
             .expect("a session");
         let half = |(have, of): (u16, u16)| 2 * have >= of;
         while !station.link.sending().is_none_or(half) {
@@ -141,7 +142,7 @@ fn reach<W: Wire>(station: &mut Station<W>, moment: Moment) {
     if moment < Moment::Downloaded {
         return;
     }
-    let model = station.deliver(Payload::Model, 0, &whole).hash;
+    let model = station.deliver(Payload::Model, &whole).hash;
     if moment < Moment::Training {
         return;
     }
@@ -163,6 +164,7 @@ fn reach<W: Wire>(station: &mut Station<W>, moment: Moment) {
     station.update(ROUND);
     if moment == Moment::Committed {
         let mark = RoundMark {
+            run: RUN,
             round: ROUND,
             model,
         };

@@ -4,12 +4,15 @@ use gleaner_shared::energy::{CostModel, Ledger, Snapshot};
 use gleaner_shared::units::{Micros, NanoWatts, PicoJoules};
 use gleaner_shared::wire::link::{Event, HostEnd, HostLink, Timing};
 use gleaner_shared::wire::message::{
-    DeviceToHost, Hello, HostToDevice, ModelHash, Offer, Order, OrderReply, Payload, Provision,
-    Report, RoundMark,
+    About, DeviceToHost, HostToDevice, ModelHash, Offer, Order, OrderReply, Payload, Provision,
+    Report, RoundMark, RunId,
 };
 use gleaner_shared::wire::{FrameBuffer, Insecure, Keyring, MAX_TRANSFER};
 
 use crate::wire::Wire;
+
+/// The run of the tests.
+pub const RUN: RunId = RunId([0x52; 16]);
 
 /// The host's end of one link.
 pub struct Station<W, K = Insecure> {
@@ -21,8 +24,8 @@ pub struct Station<W, K = Insecure> {
     pub store: Vec<u8>,
     /// What the client is sent.
     pub source: Vec<u8>,
-    /// The greeting of the newest session.
-    pub hello: Option<Hello>,
+    /// What the client said of itself in the newest session.
+    pub about: Option<About>,
     /// Updates that arrived whole, by round.
     pub updates: Vec<(u32, Vec<u8>)>,
     frame: FrameBuffer,
@@ -45,7 +48,7 @@ impl<W: Wire, K: Keyring> Station<W, K> {
             link: HostLink::new(keys, [7; 32], timing),
             store: vec![0; MAX_TRANSFER],
             source: Vec::new(),
-            hello: None,
+            about: None,
             updates: Vec::new(),
             frame: FrameBuffer::new(),
             input: Vec::new(),
@@ -95,16 +98,17 @@ impl<W: Wire, K: Keyring> Station<W, K> {
     /// Does what every event asks for, whoever waits for it.
     fn note(&mut self, event: &Event<HostEnd>) {
         match event {
-            Event::Connected(hello) => self.hello = Some(hello.clone()),
+            Event::Connected(greeting) => self.about = Some(greeting.about.clone()),
             Event::Offered(_) => {
                 let _ = self.link.accept(&self.store);
             }
             Event::Received(offer) => {
                 let bytes = self.store[..offer.len as usize].to_vec();
                 // A transfer of a round that is already here is the same update again.
-                let known = self.updates.iter().any(|(round, _)| *round == offer.round);
-                if offer.payload == Payload::Update && !known {
-                    self.updates.push((offer.round, bytes));
+                if let Some(work) = offer.work
+                    && !self.updates.iter().any(|(round, _)| *round == work.round)
+                {
+                    self.updates.push((work.round, bytes));
                 }
             }
             _ => {}
@@ -130,10 +134,10 @@ impl<W: Wire, K: Keyring> Station<W, K> {
     /// # Panics
     /// When none opens in time.
     #[track_caller]
-    pub fn connect(&mut self) -> Hello {
+    pub fn connect(&mut self) -> About {
         let deadline = self.deadline();
         self.run_until(deadline, |_, event| match event {
-            Event::Connected(hello) => Some(hello.clone()),
+            Event::Connected(greeting) => Some(greeting.about.clone()),
             _ => None,
         })
         .expect("the client connects")
@@ -163,7 +167,7 @@ impl<W: Wire, K: Keyring> Station<W, K> {
     pub fn order(&mut self, order: Order) -> OrderReply {
         self.say(HostToDevice::Order(order));
         self.expect(|message| match message {
-            DeviceToHost::OrderReply(reply) if reply.round == order.round => Some(*reply),
+            DeviceToHost::OrderReply(reply) if reply.work == order.mark() => Some(*reply),
             _ => None,
         })
     }
@@ -173,12 +177,12 @@ impl<W: Wire, K: Keyring> Station<W, K> {
     /// # Panics
     /// When they do not.
     #[track_caller]
-    pub fn deliver(&mut self, payload: Payload, round: u32, bytes: &[u8]) -> Offer {
+    pub fn deliver(&mut self, payload: Payload, bytes: &[u8]) -> Offer {
         self.source = bytes.to_vec();
         let now = self.wire.now();
         let offer = self
             .link
-            .offer(now, payload, round, &self.source)
+            .offer(now, payload, None, &self.source)
             .expect("a session without another transfer");
         let deadline = self.deadline();
         self.run_until(deadline, |station, event| match event {
@@ -186,7 +190,7 @@ impl<W: Wire, K: Keyring> Station<W, K> {
             Event::Rejected(_, reason) => panic!("the client rejects the transfer: {reason:?}"),
             Event::TransferTimedOut(_) => {
                 let now = station.wire.now();
-                let again = station.link.offer(now, payload, round, &station.source);
+                let again = station.link.offer(now, payload, None, &station.source);
                 again.map(drop).expect("a session");
                 None
             }
@@ -199,7 +203,7 @@ impl<W: Wire, K: Keyring> Station<W, K> {
     #[track_caller]
     pub fn report(&mut self, round: u32) -> Report {
         self.expect(|message| match message {
-            DeviceToHost::Report(report) if report.round == round => Some(*report),
+            DeviceToHost::Report(report) if report.work.round == round => Some(*report),
             _ => None,
         })
     }
@@ -219,7 +223,7 @@ impl<W: Wire, K: Keyring> Station<W, K> {
         }
         let deadline = self.deadline();
         self.run_until(deadline, |station, event| match event {
-            Event::Received(offer) if offer.round == round => find(station),
+            Event::Received(_) => find(station),
             _ => None,
         })
         .expect("the update arrives")
@@ -256,6 +260,7 @@ impl<W: Wire, K: Keyring> Station<W, K> {
 pub fn generous(client: u32, seed: u64) -> Provision {
     let capacity = PicoJoules::from_joules(1_000.0);
     Provision {
+        run: RUN,
         client,
         seed,
         storage_cap: capacity,
@@ -270,6 +275,7 @@ pub fn generous(client: u32, seed: u64) -> Provision {
 #[must_use]
 pub fn training_order(round: u32, epochs: u16, model: ModelHash) -> Order {
     Order {
+        run: RUN,
         round,
         participate: true,
         channel: 0,

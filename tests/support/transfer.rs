@@ -43,7 +43,7 @@ pub fn send_model(faults: Faults, seed: u64) -> Option<Outcome> {
     let (down, up, start) = (pair.down.bytes, pair.up.bytes, pair.now);
     let repeated = pair.host.counters().repeated;
     pair.host
-        .offer(pair.now, Payload::Model, 1, &pair.host_source)
+        .offer(pair.now, Payload::Model, None, &pair.host_source)
         .ok()?;
     pair.run_until(limit, |happened| {
         matches!(happened, Happened::Host(Event::Delivered(_)))
