@@ -118,7 +118,7 @@ async fn work(board: &Handle, rounds: u32) {
         match board.work(job(round)).await {
             WorkResult::Done(report, update) => {
                 assert_eq!(report.work.round, round);
-                assert_eq!(update, update_of(3, round, BYTES), "round {round}");
+                assert_eq!(update.bytes, update_of(3, round, BYTES), "round {round}");
             }
             WorkResult::Missing(reason) => panic!("round {round}: {reason}"),
         }

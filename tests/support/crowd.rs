@@ -247,8 +247,8 @@ pub async fn round(peers: &[(Manners, u16)]) -> CrowdRound {
     let mut outcome = CrowdRound::default();
     for task in honest {
         match task.await {
-            Ok((client, WorkResult::Done(_, bytes)))
-                if bytes == update_of(client, 0, MODEL_BYTES) =>
+            Ok((client, WorkResult::Done(_, update)))
+                if update.bytes == update_of(client, 0, MODEL_BYTES) =>
             {
                 outcome.delivered += 1;
             }

@@ -36,6 +36,12 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     progress.finish();
     let verdict = verdict?;
     outln!("orders    {} replayed", verdict.orders);
+    for (client, updates) in &verdict.inexact {
+        outln!(
+            "          client {client}: {updates} could not be recomputed (it does not train in \
+             the firmware's arithmetic) and were taken as it sent them"
+        );
+    }
     outln!("recorded  sha256 {}", verdict.recorded);
     outln!("replayed  sha256 {}", verdict.replayed);
     if verdict.recorded == verdict.replayed {

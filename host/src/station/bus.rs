@@ -213,6 +213,7 @@ mod tests {
             client,
             round: Some(round),
             what: EventKind::Arrived {
+                exact: true,
                 model: "a".to_owned(),
             },
         }

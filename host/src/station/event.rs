@@ -136,6 +136,9 @@ pub enum EventKind {
     Arrived {
         /// Its fingerprint.
         model: String,
+        /// Whether a replay can recompute it; otherwise what the client sent is kept.
+        #[serde(default = "yes", skip_serializing_if = "is_true")]
+        exact: bool,
     },
     /// The engine goes on without the client; replaying the run does, too.
     Absent {
@@ -167,6 +170,19 @@ pub enum EventKind {
         /// How many since this was last said.
         events: u64,
     },
+}
+
+/// An arrival can be recomputed unless the log says otherwise.
+const fn yes() -> bool {
+    true
+}
+
+#[allow(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "the signature serde asks for"
+)]
+const fn is_true(value: &bool) -> bool {
+    *value
 }
 
 /// What a refusal counts in a log that does not say.

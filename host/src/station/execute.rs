@@ -1,5 +1,6 @@
 //! One run of a fleet from start to end, and the same run replayed from its log.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -7,6 +8,7 @@ use std::thread::JoinHandle;
 
 use super::bus::{self, EventReceiver, Heard};
 use super::event::Event;
+use super::kept::KeptUpdates;
 use super::log::{self, EVENTS, EventLog, EventLogError};
 use super::replay::{Record, ReplayFleet};
 use super::setup::{self, Options, SHARDS, SetupError};
@@ -223,6 +225,9 @@ impl Drop for Pump {
 pub struct Verdict {
     /// Orders whose outcome was repeated.
     pub orders: usize,
+    /// Clients that compute in an arithmetic of their own, and how many updates of each were taken
+    /// as they were sent.
+    pub inexact: BTreeMap<u32, usize>,
     /// SHA-256 of the model file the run left.
     pub recorded: String,
     /// SHA-256 of the model file the replay leads to.
@@ -253,13 +258,14 @@ pub fn verify_before(
     }
     let rounds = u32::try_from(scenario.run.rounds).unwrap_or(u32::MAX);
     let record = Record::of(log::each_line_within(&directory.file(EVENTS), rounds)?)?;
-    let orders = record.orders();
+    let (orders, inexact) = (record.orders(), record.inexact());
+    let kept = KeptUpdates::of(directory.path());
     let path = directory.file(RunDirectory::MODEL);
     let recorded = fs::read(&path).map_err(file::at(&path))?;
     let data = fleet::load_data(&scenario).map_err(BuildError::from)?;
     let partition = fleet::deal(&scenario, &data).map_err(BuildError::from)?;
     let mut deployment = fleet::build_around(&scenario, &data, &partition, threads, |fixed| {
-        Ok(Box::new(ReplayFleet::new(fixed, record)))
+        Ok(Box::new(ReplayFleet::new(fixed, record, kept)))
     })?;
     let model = deployment.model.clone();
     let mut engine = Engine::new(
@@ -277,6 +283,7 @@ pub fn verify_before(
     let replayed = encode_model(engine.state().model(), &deployment.tensors, &about);
     Ok(Verdict {
         orders,
+        inexact,
         recorded: hexadecimal(&sha256(&recorded)),
         replayed: hexadecimal(&sha256(&replayed)),
     })

@@ -18,6 +18,7 @@ use super::Handle;
 use super::board::{Closing, Identity, Limits, RoundWork, Standing, WorkResult};
 use super::bus::EventSender;
 use super::event::{Event, EventKind, loss};
+use super::kept::{KeptUpdate, KeptUpdates};
 use super::stop::Stop;
 use crate::fleet::FixedFleet;
 use crate::round::{
@@ -69,6 +70,7 @@ pub struct StationFleet {
     held: ModelHash,
     exact: Arc<[u8]>,
     change: Option<(ModelHash, Arc<[u8]>)>,
+    kept: KeptUpdates,
     events: EventSender,
     stop: Stop,
     // Dropped last: the boards' tasks run on it.
@@ -91,8 +93,8 @@ impl StationFleet {
         rules: Rules,
         fixed: FixedFleet,
         boards: Vec<(Identity, PicoJoules)>,
-        events: EventSender,
-        stop: Stop,
+        kept: KeptUpdates,
+        (events, stop): (EventSender, Stop),
     ) -> std::io::Result<Self> {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(2)
@@ -121,6 +123,7 @@ impl StationFleet {
             held: ModelHash::default(),
             exact: Arc::new([]),
             change: None,
+            kept,
             events,
             stop,
             runtime,
@@ -187,13 +190,29 @@ impl StationFleet {
         }
     }
 
-    fn reply_of(&mut self, order: &Order, round: u32, outcome: WorkResult, after: bool) -> Reply {
-        let (report, bytes) = match outcome {
-            WorkResult::Done(report, bytes) => (report, bytes),
-            WorkResult::Missing(reason) => return Reply::Lost(reason),
+    /// Returns what the engine hears of a board's work, and whether it can be recomputed.
+    fn reply_of(
+        &mut self,
+        order: &Order,
+        round: u32,
+        outcome: WorkResult,
+        after: bool,
+    ) -> Result<(Reply, bool), FleetError> {
+        let (report, upload) = match outcome {
+            WorkResult::Done(report, upload) => (report, upload),
+            WorkResult::Missing(reason) => return Ok((Reply::Lost(reason), true)),
         };
-        match self.fixed.decode(&bytes) {
+        match self.fixed.decode(&upload.bytes) {
             Ok(model) => {
+                if !upload.exact {
+                    let update = KeptUpdate {
+                        loss_before_q16: report.loss_before_q16,
+                        loss_after_q16: report.loss_after_q16,
+                        bytes: upload.bytes,
+                    };
+                    let kept = self.kept.keep(round, id(order.client), &update);
+                    kept.map_err(|error| FleetError::Failed(error.to_string()))?;
+                }
                 let update = Update {
                     model,
                     loss_before: loss(report.loss_before_q16),
@@ -202,7 +221,7 @@ impl StationFleet {
                 if let Some(member) = &mut self.members[order.client] {
                     member.report = Some(report);
                 }
-                Reply::Trained(update)
+                Ok((Reply::Trained(update), upload.exact))
             }
             Err(error) => {
                 let reason = format!("its update is damaged: {error}");
@@ -213,7 +232,7 @@ impl StationFleet {
                         reason: reason.clone(),
                     },
                 );
-                Reply::Lost(reason)
+                Ok((Reply::Lost(reason), true))
             }
         }
     }
@@ -237,7 +256,7 @@ impl Fleet for StationFleet {
             return Err(FleetError::Stopped);
         }
         let round = broadcast.round;
-        let mut replies: Vec<Option<Reply>> = vec![None; broadcast.orders.len()];
+        let mut replies: Vec<Option<(Reply, bool)>> = vec![None; broadcast.orders.len()];
         let (mut here, mut away) = (Vec::new(), Vec::new());
         for (at, order) in broadcast.orders.iter().enumerate() {
             let upload_s = broadcast.upload_s.get(at).copied().unwrap_or_default();
@@ -262,7 +281,7 @@ impl Fleet for StationFleet {
             ..*broadcast
         })?;
         for ((at, _), reply) in here.iter().zip(simulated) {
-            replies[*at] = Some(reply);
+            replies[*at] = Some((reply, true));
         }
         for (at, task) in away {
             let outcome = self.runtime.block_on(async {
@@ -274,14 +293,16 @@ impl Fleet for StationFleet {
             let outcome = outcome.unwrap_or_else(|error| WorkResult::Missing(error.to_string()));
             let order = &broadcast.orders[at];
             let after = broadcast.wants_loss_after;
-            replies[at] = Some(self.reply_of(order, round, outcome, after));
+            replies[at] = Some(self.reply_of(order, round, outcome, after)?);
         }
         let mut whole = Vec::with_capacity(replies.len());
         for (order, reply) in broadcast.orders.iter().zip(replies) {
-            let reply = reply.unwrap_or_else(|| Reply::Lost("it had no answer".to_owned()));
+            let silent = || (Reply::Lost("it had no answer".to_owned()), true);
+            let (reply, exact) = reply.unwrap_or_else(silent);
             let what = match &reply {
                 Reply::Trained(update) => EventKind::Arrived {
                     model: fingerprint(&update.model),
+                    exact,
                 },
                 Reply::Lost(reason) => EventKind::Absent {
                     reason: reason.clone(),

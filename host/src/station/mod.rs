@@ -7,6 +7,7 @@
 //!   board, and `events.jsonl`.
 //! - [`link`], [`peer`]: a line to a board, and the wire protocol driven over it.
 //! - [`board`]: one board, kept at work; its session is a state machine without I/O.
+//! - [`kept`]: what clients sent that nobody can recompute.
 //! - [`fleet`], [`replay`]: all boards and simulated clients as a fleet for the engine, and the
 //!   same fleet once more from the log.
 //! - [`setup`], [`execute`], [`doctor`]: from a scenario and a list of boards to a run, or to a
@@ -19,6 +20,7 @@ pub mod doctor;
 pub mod event;
 pub mod execute;
 pub mod fleet;
+pub mod kept;
 pub mod ledgers;
 pub mod link;
 pub mod log;

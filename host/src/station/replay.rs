@@ -1,13 +1,16 @@
 //! A run once more, from its event log: simulated clients stand in for the boards, whoever was
 //! absent is absent again, and every model must be the one that arrived.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
-use super::event::{Event, EventKind};
+use super::event::{Event, EventKind, loss};
 use super::fleet::fingerprint;
+use super::kept::KeptUpdates;
 use super::log::Line;
 use crate::fleet::FixedFleet;
-use crate::round::{Broadcast, ExactGradient, Fleet, FleetError, Order, Question, Reply, RoundLog};
+use crate::round::{
+    Broadcast, ExactGradient, Fleet, FleetError, Order, Question, Reply, RoundLog, Update,
+};
 
 /// What the log says became of every order.
 #[derive(Clone, Debug, Default)]
@@ -17,7 +20,11 @@ pub struct Record {
 
 #[derive(Clone, Debug, PartialEq)]
 enum Fate {
-    Arrived(String),
+    /// This model came, recomputable or not.
+    Arrived {
+        model: String,
+        exact: bool,
+    },
     Absent(String),
 }
 
@@ -46,7 +53,10 @@ impl Record {
 
     fn note(&mut self, event: &Event) {
         let fate = match &event.what {
-            EventKind::Arrived { model } => Fate::Arrived(model.clone()),
+            EventKind::Arrived { model, exact } => Fate::Arrived {
+                model: model.clone(),
+                exact: *exact,
+            },
             EventKind::Absent { reason } => Fate::Absent(reason.clone()),
             _ => return,
         };
@@ -60,43 +70,89 @@ impl Record {
     pub fn orders(&self) -> usize {
         self.fates.len()
     }
+
+    /// Returns the clients whose updates cannot be recomputed, and how many those are.
+    #[must_use]
+    pub fn inexact(&self) -> BTreeMap<u32, usize> {
+        let mut clients = BTreeMap::new();
+        for ((_, client), fate) in &self.fates {
+            if matches!(fate, Fate::Arrived { exact: false, .. }) {
+                *clients.entry(*client).or_default() += 1;
+            }
+        }
+        clients
+    }
 }
 
 /// Simulated clients that repeat a recorded run.
 pub struct ReplayFleet {
     fixed: FixedFleet,
     record: Record,
+    kept: KeptUpdates,
 }
 
 impl ReplayFleet {
-    /// Stands in for the clients of a recorded run.
+    /// Stands in for the clients of a recorded run; what nobody can recompute was kept.
     #[must_use]
-    pub const fn new(fixed: FixedFleet, record: Record) -> Self {
-        Self { fixed, record }
+    pub const fn new(fixed: FixedFleet, record: Record, kept: KeptUpdates) -> Self {
+        Self {
+            fixed,
+            record,
+            kept,
+        }
     }
 
-    fn check(&mut self, round: u32, order: &Order, reply: Reply) -> Result<Reply, FleetError> {
-        let client = order.client;
+    fn check(
+        &mut self,
+        broadcast: &Broadcast<'_>,
+        order: &Order,
+        reply: Reply,
+    ) -> Result<Reply, FleetError> {
+        let (round, client) = (broadcast.round, order.client);
         let number = u32::try_from(client).unwrap_or(u32::MAX);
-        match (self.record.fates.remove(&(round, number)), reply) {
+        let fate = self.record.fates.remove(&(round, number));
+        let (reply, source) = match fate {
+            Some(Fate::Arrived { exact: false, .. }) => {
+                let after = broadcast.wants_loss_after;
+                (self.as_kept(round, number, after)?, "what it sent was")
+            }
+            _ => (reply, "its order leads to"),
+        };
+        match (fate, reply) {
             (Some(Fate::Absent(reason)), _) => Ok(Reply::Lost(reason)),
-            (Some(Fate::Arrived(model)), Reply::Trained(update)) => {
+            (Some(Fate::Arrived { model, .. }), Reply::Trained(update)) => {
                 let found = fingerprint(&update.model);
                 if found == model {
                     return Ok(Reply::Trained(update));
                 }
                 Err(FleetError::Failed(format!(
-                    "round {round}, client {client}: model {model} arrived, its order leads to \
-                     {found}"
+                    "round {round}, client {client}: model {model} arrived, {source} {found}"
                 )))
             }
-            (Some(Fate::Arrived(_)), Reply::Lost(reason)) => Err(FleetError::Failed(format!(
+            (Some(Fate::Arrived { .. }), Reply::Lost(reason)) => Err(FleetError::Failed(format!(
                 "round {round}, client {client}: a model arrived, its order leads to none: {reason}"
             ))),
             (None, _) => Err(FleetError::Failed(format!(
                 "round {round}, client {client}: the log does not say what became of its order"
             ))),
         }
+    }
+}
+
+impl ReplayFleet {
+    /// Returns what a client sent that cannot be recomputed.
+    fn as_kept(&self, round: u32, client: u32, after: bool) -> Result<Reply, FleetError> {
+        let failed = |error: &dyn std::fmt::Display| {
+            FleetError::Failed(format!("round {round}, client {client}: {error}"))
+        };
+        let kept = self.kept.read(round, client);
+        let kept = kept.map_err(|error| failed(&error))?;
+        let model = self.fixed.decode(&kept.bytes);
+        Ok(Reply::Trained(Update {
+            model: model.map_err(|error| failed(&error))?,
+            loss_before: loss(kept.loss_before_q16),
+            loss_after: after.then(|| loss(kept.loss_after_q16)),
+        }))
     }
 }
 
@@ -114,7 +170,7 @@ impl Fleet for ReplayFleet {
         let orders = broadcast.orders.iter();
         orders
             .zip(replies)
-            .map(|(order, reply)| self.check(broadcast.round, order, reply))
+            .map(|(order, reply)| self.check(broadcast, order, reply))
             .collect()
     }
 
@@ -147,6 +203,7 @@ mod tests {
                 round: Some(round),
                 what: EventKind::Arrived {
                     model: model.to_owned(),
+                    exact: true,
                 },
             },
         }
@@ -166,7 +223,11 @@ mod tests {
         ];
         let Ok(record) = Record::of(lines.map(Ok::<_, Infallible>));
         assert_eq!(record.orders(), 2);
-        assert_eq!(record.fates[&(1, 1)], Fate::Arrived("a".to_owned()));
-        assert_eq!(record.fates[&(2, 1)], Fate::Arrived("c".to_owned()));
+        let fate = |model: &str| Fate::Arrived {
+            model: model.to_owned(),
+            exact: true,
+        };
+        assert_eq!(record.fates[&(1, 1)], fate("a"));
+        assert_eq!(record.fates[&(2, 1)], fate("c"));
     }
 }

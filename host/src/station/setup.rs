@@ -10,6 +10,7 @@ use gleaner_shared::units::PicoJoules;
 use super::board::{Identity, Limits};
 use super::bus::EventSender;
 use super::fleet::{Pace, Rules, StationFleet};
+use super::kept::KeptUpdates;
 use super::stop::Stop;
 use crate::device::emulator::EmulatorError;
 use crate::device::emulator::machine::Machine;
@@ -236,9 +237,10 @@ pub fn assemble(
         },
         pace: options.pace,
     };
+    let kept = KeptUpdates::of(folder);
     let threads = options.threads;
     let deployment = fleet::build_around(scenario, data, &partition, threads, |fixed| {
-        let fleet = StationFleet::try_new(rules, fixed, boards, events, stop);
+        let fleet = StationFleet::try_new(rules, fixed, boards, kept, (events, stop));
         let fleet = fleet.map_err(|error| FleetError::Failed(error.to_string()))?;
         Ok(Box::new(fleet))
     })?;

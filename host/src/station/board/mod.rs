@@ -108,11 +108,20 @@ pub struct RoundWork {
     pub pace: Option<(Duration, Duration)>,
 }
 
+/// An update as it came.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Upload {
+    /// Its bytes.
+    pub bytes: Vec<u8>,
+    /// Whether the client says that anyone can recompute it to the bit.
+    pub exact: bool,
+}
+
 /// What came of a round's work.
 #[derive(Clone, Debug)]
 pub enum WorkResult {
-    /// The update and the report.
-    Done(Box<Report>, Vec<u8>),
+    /// The report and the update.
+    Done(Box<Report>, Upload),
     /// Nothing usable, and why.
     Missing(String),
 }

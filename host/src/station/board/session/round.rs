@@ -10,7 +10,7 @@ use super::books::Books;
 use super::check;
 use super::handover::{Handed, Handover};
 use super::state::{Session, Work};
-use crate::station::board::{RoundWork, WorkResult};
+use crate::station::board::{RoundWork, Upload, WorkResult};
 use crate::station::event::{EventKind, Measured};
 
 /// How far a round's work has come.
@@ -198,5 +198,9 @@ fn done(report: Box<Report>, update: Vec<u8>, scene: &mut Scene<'_>) -> Flow {
         bytes: update.len(),
         hash: ModelHash::of(&update).to_string(),
     });
-    ControlFlow::Break(WorkResult::Done(report, update))
+    let upload = Upload {
+        bytes: update,
+        exact: scene.session.greeting.about.exact,
+    };
+    ControlFlow::Break(WorkResult::Done(report, upload))
 }

@@ -187,7 +187,7 @@ impl Turn {
     /// Returns the update that came of the work.
     pub(super) fn done(self) -> Vec<u8> {
         match self.answer() {
-            Some(Answer::Worked(WorkResult::Done(_, update))) => update,
+            Some(Answer::Worked(WorkResult::Done(_, update))) => update.bytes,
             other => panic!("the work is not done: {other:?}"),
         }
     }
