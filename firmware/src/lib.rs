@@ -13,6 +13,7 @@
 
 pub mod board;
 pub mod client;
+pub mod cost;
 pub mod data;
 pub mod entropy;
 mod fmt;
@@ -21,6 +22,7 @@ pub mod identity;
 mod local;
 pub mod model;
 pub mod platform;
+pub mod report;
 pub mod retained;
 pub mod runner;
 pub mod selftest;

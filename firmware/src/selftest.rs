@@ -1,19 +1,24 @@
-//! The self-test's loop: the fingerprint of many small trainings, over and over on the link.
+//! The self-test: the fingerprint of many small trainings, and what frames cost.
 
-use embedded_io_async::Write;
 use gleaner_shared::mlp::selftest::small_nets;
-use gleaner_shared::units::Micros;
 
-use crate::platform::{Board, Clock, Platform, Watchdog};
+use crate::cost;
+use crate::platform::{Board, Platform};
+use crate::report::Report;
 
-/// Says the fingerprint, little endian, once a second.
-pub async fn run<P: Platform>(mut board: Board<P>) -> ! {
-    let fingerprint = small_nets();
-    loop {
-        board.watchdog.feed();
-        // Nobody may be listening yet: it is said again.
-        let _ = board.tx.write_all(&fingerprint.to_le_bytes()).await;
-        let later = board.clock.now().saturating_add(Micros(1_000_000));
-        board.clock.wait_until(later).await;
-    }
+/// Tests itself and says what came out.
+pub async fn run<P: Platform>(board: Board<P>) -> ! {
+    let mut report = Report::new();
+    report.say("fingerprint", 8, small_nets());
+    cost::frames(&board.cycles, &mut report);
+    report.repeat(board).await
+}
+
+/// Says what frames cost, beside what they would cost with other ciphers.
+#[cfg(feature = "bench-ciphers")]
+pub async fn compare<P: Platform>(board: Board<P>) -> ! {
+    let mut report = Report::new();
+    cost::frames(&board.cycles, &mut report);
+    cost::rivals(&board.cycles, &mut report);
+    report.repeat(board).await
 }
