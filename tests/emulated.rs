@@ -286,8 +286,8 @@ fn boards_without_a_shard_say_so() {
     }
 }
 
-/// Neither has RAM that outlives its program, so a count of starts tells them apart no more: what
-/// differs is what the emulators gave them.
+/// The count of starts is gone with the emulator's memory: what differs is what a fresh machine
+/// has for noise.
 #[test]
 fn emulated_boards_that_start_afresh_draw_other_nonces() {
     const KEY: [u8; 32] = [3; 32];

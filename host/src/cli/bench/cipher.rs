@@ -101,3 +101,31 @@ fn print(table: &Table) {
         table.frames_of_a_model, table.model_each_way
     );
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_model_each_way_is_its_frames_sealed_and_opened() {
+        let figure = |what: &str, bytes, number| Figure {
+            what: what.to_owned(),
+            bytes,
+            number,
+        };
+        let table = table(
+            Board::Rp2040,
+            "cycles",
+            vec![
+                figure("cipher seal", 964, 1_000),
+                figure("frame seal", 964, 20),
+                figure("frame open", 964, 3),
+                figure("frame seal", 64, 500),
+            ],
+        );
+        assert_eq!(table.frames_of_a_model, 42);
+        assert_eq!(table.model_each_way, 42 * 23);
+        assert_eq!(table.rows.len(), 4);
+        assert!((table.rows[0].per_byte - 1_000.0 / 964.0).abs() < 1e-12);
+    }
+}
