@@ -148,7 +148,7 @@ fn a_thousand_epochs_give_the_hosts_number_and_frames_keep_to_their_cycles() {
                 .find(|it| (&*it.what, it.bytes) == (what, bytes));
             found.unwrap_or_else(|| panic!("{what} {bytes}")).number
         };
-        assert_eq!(of("fingerprint", 8), small_nets());
+        assert_eq!(of("fingerprint", 8), small_nets(|| {}));
         for (what, most_per_byte) in limits {
             // A piece of a model and its two numbers.
             let bytes = CHUNK_BYTES + 4;
