@@ -3,6 +3,7 @@
 
 import { RP2040 } from 'rp2040js';
 import { Pl011 } from './pl011.js';
+import { Rosc } from './rosc.js';
 import { UsbHost } from './usb.js';
 
 const FLASH_START = 0x10000000;
@@ -10,17 +11,20 @@ const VECTOR_TABLE = FLASH_START + 0x100;
 const UART0_IRQ = 20;
 const UART0_SLOT = 0x40034;
 const WATCHDOG_SLOT = 0x40058;
+const ROSC_SLOT = 0x40060;
 const SILENT = { debug() {}, info() {}, warn() {}, error() {} };
 
 export class Machine {
   /**
    * @param {{address: number, bytes: Uint8Array}[]} flash what the flash holds
    * @param {string} link where the base station is: `uart` or `usb`
+   * @param {() => number} randomBit what the ring oscillator says next: 0 or 1
    * @param {(byte: number) => void} onByte called with each byte that left by the link
    */
-  constructor(flash, link, onByte) {
+  constructor(flash, link, randomBit, onByte) {
     this.flash = flash;
     this.link = link;
+    this.randomBit = randomBit;
     this.onByte = onByte;
     this.resets = 0;
     this.nanosBefore = 0;
@@ -41,6 +45,7 @@ export class Machine {
     const uart = new Pl011(rp2040, 'UART0', UART0_IRQ, usb ? () => {} : this.onByte);
     rp2040.uart[0] = uart;
     rp2040.peripherals[UART0_SLOT] = uart;
+    rp2040.peripherals[ROSC_SLOT] = new Rosc(rp2040, this.randomBit);
     this.port = usb ? new UsbHost(rp2040, this.onByte) : uart;
     const watchdog = rp2040.peripherals[WATCHDOG_SLOT];
     watchdog.reason = resetReason;

@@ -5,7 +5,8 @@
 //
 // Without `--lockstep` that link is a TCP socket (`--port`, 0 picks one) and emulated time runs as
 // fast as it can while the core or the wire works, and with the wall clock while both are idle.
-// With `--lockstep` time stands still except when told to run.
+// With `--lockstep` time stands still except when told to run, and the ring oscillator's random
+// bits are the same in every run; otherwise they are the system's.
 //
 // Control is one JSON object a line: commands on stdin, answers and events on stdout.
 //   {"cmd":"stat"}                       -> {"event":"stat", ...}
@@ -21,6 +22,7 @@ import { parseArgs } from 'node:util';
 import { segments } from './elf.js';
 import { serveLockstep } from './lockstep.js';
 import { Machine } from './machine.js';
+import { noise, repeatable } from './rosc.js';
 import { serveSocket } from './socket.js';
 
 const { values: options } = parseArgs({
@@ -56,7 +58,9 @@ function main() {
     flash.push({ address: Number(options['shard-at']), bytes: readFileSync(options.shard) });
   }
   const serve = options.lockstep ? serveLockstep : serveSocket;
-  const handler = serve((onByte) => new Machine(flash, options.link, onByte), tell, status, options);
+  const bits = options.lockstep ? repeatable() : noise();
+  const build = (onByte) => new Machine(flash, options.link, bits, onByte);
+  const handler = serve(build, tell, status, options);
 
   const commands = createInterface({ input: process.stdin });
   commands.on('line', (line) => {

@@ -3,6 +3,7 @@
 import assert from 'node:assert';
 import test from 'node:test';
 import { Machine } from '../src/machine.js';
+import { noise, repeatable } from '../src/rosc.js';
 
 const UART0_IRQ = 1 << 20;
 const UART0_CR = 0x40034030;
@@ -10,12 +11,14 @@ const UART_ENABLED = 0x301;
 const WATCHDOG_CTRL = 0x40058000;
 const WATCHDOG_LOAD = 0x40058004;
 const ENABLE = 1 << 30;
+const ROSC_STATUS = 0x40060018;
+const ROSC_RANDOMBIT = 0x4006001c;
 
 /** A chip that runs `b .` for ever. */
-function spinning() {
+function spinning(bits = repeatable()) {
   const words = new Uint32Array([0x20001000, 0x10000109, 0xe7fee7fe]);
   const bytes = new Uint8Array(words.buffer);
-  const machine = new Machine([{ address: 0x10000100, bytes }], 'uart', () => {});
+  const machine = new Machine([{ address: 0x10000100, bytes }], 'uart', bits, () => {});
   machine.rp2040.writeUint32(UART0_CR, UART_ENABLED);
   return machine;
 }
@@ -47,4 +50,25 @@ test('an interrupt of the wire goes with its cause', () => {
   assert.equal(machine.rp2040.core.pendingInterrupts & UART0_IRQ, UART0_IRQ);
   assert.equal(machine.port.readData(), 0x55);
   assert.equal(machine.rp2040.core.pendingInterrupts & UART0_IRQ, 0);
+});
+
+/** A thousand random bits of a chip that starts now. */
+function randomBits(bits) {
+  const { rp2040 } = spinning(bits);
+  return Array.from({ length: 1000 }, () => rp2040.readUint32(ROSC_RANDOMBIT)).join('');
+}
+
+test('the ring oscillator is stable and its bits are of both kinds', () => {
+  assert.notEqual(spinning().rp2040.readUint32(ROSC_STATUS) >>> 31, 0);
+  for (const source of [noise, repeatable]) {
+    const bits = randomBits(source());
+    assert.match(bits, /^[01]{1000}$/);
+    const ones = bits.replaceAll('0', '').length;
+    assert.ok(ones > 400 && ones < 600, `${ones} of 1000`);
+  }
+});
+
+test('random bits repeat between starts only where measurements need it', () => {
+  assert.notEqual(randomBits(noise()), randomBits(noise()));
+  assert.equal(randomBits(repeatable()), randomBits(repeatable()));
 });

@@ -35,12 +35,13 @@ fn cut<const N: usize>(text: &str) -> String<N> {
 }
 
 /// Mixes what the board gathered with what differs between boards and between starts, so that a
-/// board without a source of entropy still never repeats a nonce while its RAM is powered.
+/// source that is worse than its tests could tell still repeats no nonce while RAM is powered.
+/// Without anything gathered there is nothing to mix: number and count can be guessed.
 #[must_use]
-pub fn entropy(gathered: &[u8; 32], device: &DeviceId, boots: u32) -> [u8; 32] {
+pub fn entropy(gathered: Option<&[u8; 32]>, device: &DeviceId, boots: u32) -> Option<[u8; 32]> {
     let mut hasher = blake3::Hasher::new();
-    hasher.update(gathered);
+    hasher.update(gathered?);
     hasher.update(&device.0);
     hasher.update(&boots.to_le_bytes());
-    *hasher.finalize().as_bytes()
+    Some(*hasher.finalize().as_bytes())
 }

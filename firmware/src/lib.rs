@@ -2,6 +2,7 @@
 //!
 //! Layers, lowest first:
 //! - [`platform`]: the few things a board must offer, as traits.
+//! - [`entropy`]: whether a board's noise is worth its name.
 //! - [`board`]: one board's implementation of them, chosen by a `board-…` feature.
 //! - [`model`]: the network's sizes and all memory it needs.
 //! - [`data`], [`retained`], [`store`]: samples in flash, the record that survives a reset, and
@@ -12,13 +13,16 @@
 
 pub mod board;
 pub mod client;
+pub mod cost;
 pub mod data;
+pub mod entropy;
 mod fmt;
 pub mod hash;
 pub mod identity;
 mod local;
 pub mod model;
 pub mod platform;
+pub mod report;
 pub mod retained;
 pub mod runner;
 pub mod selftest;

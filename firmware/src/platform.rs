@@ -56,8 +56,8 @@ pub struct Board<P: Platform> {
     pub shard: &'static [u8],
     /// The chip's own number.
     pub device: DeviceId,
-    /// As much as the board can gather that nobody can guess; zeros where there is nothing.
-    pub entropy: [u8; 32],
+    /// What nobody can guess and no other start gathers; `None` where nothing is trusted to be that.
+    pub entropy: Option<[u8; 32]>,
 }
 
 /// Tells the time and waits for it.

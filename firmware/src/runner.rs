@@ -64,7 +64,11 @@ impl<P: Platform> Runner<P> {
         info!("{} on {}", identity::BUILD, P::NAME);
         let key = flashed.key;
         let mut client = Client::new::<P>(flashed, board.retained);
-        let entropy = identity::entropy(&board.entropy, &board.device, client.store().boots());
+        let entropy = identity::entropy(
+            board.entropy.as_ref(),
+            &board.device,
+            client.store().boots(),
+        );
         Self {
             parts: Parts {
                 rx: board.rx,
@@ -75,7 +79,7 @@ impl<P: Platform> Runner<P> {
                 lamp: board.lamp,
             },
             client,
-            link: DeviceLink::new(key, Some(entropy), board.device, timing),
+            link: DeviceLink::new(key, entropy, board.device, timing),
             frame: FrameBuffer::new(),
             input: [0; INPUT_BYTES],
         }

@@ -1,19 +1,25 @@
-//! The self-test's loop: the fingerprint of many small trainings, over and over on the link.
+//! The self-test: the fingerprint of many small trainings, and what frames cost.
 
-use embedded_io_async::Write;
 use gleaner_shared::mlp::selftest::small_nets;
-use gleaner_shared::units::Micros;
 
-use crate::platform::{Board, Clock, Platform, Watchdog};
+use crate::cost;
+use crate::platform::{Board, Platform, Watchdog};
+use crate::report::Report;
 
-/// Says the fingerprint, little endian, once a second.
+/// Tests itself and says what came out.
 pub async fn run<P: Platform>(mut board: Board<P>) -> ! {
-    let fingerprint = small_nets();
-    loop {
-        board.watchdog.feed();
-        // Nobody may be listening yet: it is said again.
-        let _ = board.tx.write_all(&fingerprint.to_le_bytes()).await;
-        let later = board.clock.now().saturating_add(Micros(1_000_000));
-        board.clock.wait_until(later).await;
-    }
+    let mut report = Report::new();
+    cost::frames(&board.cycles, &mut report);
+    let fingerprint = small_nets(|| board.watchdog.feed());
+    report.say("fingerprint", 8, fingerprint);
+    report.repeat(board).await
+}
+
+/// Says what frames cost, beside what they would cost with other ciphers.
+#[cfg(feature = "bench-ciphers")]
+pub async fn compare<P: Platform>(board: Board<P>) -> ! {
+    let mut report = Report::new();
+    cost::frames(&board.cycles, &mut report);
+    cost::rivals(&board.cycles, &mut report);
+    report.repeat(board).await
 }

@@ -124,6 +124,29 @@ proptest! {
         prop_assert_eq!(frames, 1);
     }
 
+    /// Runs are taken whole, bytes one by one: damage must be the same for both.
+    #[test]
+    fn bytes_in_one_piece_and_one_by_one_are_the_same_arrivals(
+        pieces in prop::collection::vec(
+            prop_oneof![
+                prop::collection::vec(any::<u8>(), 0..1500),
+                (header(), payload()).prop_map(|(header, payload)| seal(&header, &payload)),
+            ],
+            0..4,
+        ),
+    ) {
+        let line = pieces.concat();
+        let (mut whole, mut single) = (FrameDecoder::new(), FrameDecoder::new());
+        let mut rest = &line[..];
+        for byte in &line {
+            if let Some(arrival) = single.push(*byte) {
+                prop_assert_eq!(Some(arrival), whole.next_in(&mut rest));
+            }
+        }
+        prop_assert_eq!(whole.next_in(&mut rest), None);
+        prop_assert_eq!(whole.counters(), single.counters());
+    }
+
     #[test]
     fn an_altered_frame_is_never_accepted(
         header in header(),

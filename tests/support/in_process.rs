@@ -113,7 +113,7 @@ fn boot(world: &Shared, shard: &'static [u8]) -> Pin<Box<dyn Future<Output = ()>
         retained: Kept(world.clone()),
         shard,
         device: DeviceId([1; 12]),
-        entropy: [9; 32],
+        entropy: Some([9; 32]),
     };
     Box::pin(async move {
         let mut memory = Box::new(Memory::new());

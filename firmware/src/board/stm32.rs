@@ -17,6 +17,7 @@ use static_cell::StaticCell;
 use super::clock::EmbassyClock;
 use super::memory::{self, RetainedRam};
 use super::{BAUD, WATCHDOG_MS};
+use crate::entropy;
 use crate::platform::{self, Board, CycleCounter, Platform, StackUse};
 
 bind_interrupts!(struct Irqs {
@@ -80,8 +81,12 @@ pub fn start(_spawner: Spawner) -> Board<Nucleo> {
     let mut watchdog = IndependentWatchdog::new(p.IWDG, WATCHDOG_MS * 1_000);
     watchdog.unleash();
 
-    let mut entropy = [0; 32];
-    Rng::new(p.RNG, Irqs).fill_bytes(&mut entropy);
+    // embassy-stm32 0.6 starts the generator again when it reports a seed or clock error (SEIS,
+    // CEIS, which SECS and CECS set) and waits for a good word, if need be until the watchdog
+    // bites. It does not look for the zero that RNG_DR returns when a seed error comes between the
+    // look at the flags and the reading (RM0432, RNG_DR).
+    let mut rng = Rng::new(p.RNG, Irqs);
+    let entropy = entropy::from_words(|| rng.next_u32());
 
     Board {
         rx,

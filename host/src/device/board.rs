@@ -109,6 +109,8 @@ impl Board {
                 keeps_log: false,
                 emulator: Some(Emulator::Qemu {
                     machine: "mps2-an386",
+                    // Behind the flash.
+                    entropy_address: 0x0020_0000,
                 }),
                 boot_drive: None,
                 debug_port: None,
@@ -234,7 +236,13 @@ mod tests {
                 shard.len() >> 10
             );
             let program = format!(": origin = {:#010x}", board.program_flash().start);
-            for words in [shard, program] {
+            let entropy = match board.row().emulator {
+                Some(Emulator::Qemu {
+                    entropy_address, ..
+                }) => format!("_entropy_start = {entropy_address:#010x};"),
+                _ => String::new(),
+            };
+            for words in [shard, program, entropy] {
                 assert!(script.contains(&words), "{path} must say {words}");
             }
         }

@@ -13,8 +13,10 @@ pub enum Program {
     Client,
     /// The client with its log, which takes flash and some time.
     LoggingClient,
-    /// A thousand epochs of small networks, and their fingerprint.
+    /// A thousand epochs of small networks and their fingerprint, and what frames cost.
     SelfTest,
+    /// What frames cost with this cipher and with others.
+    Ciphers,
 }
 
 impl Board {
@@ -24,6 +26,7 @@ impl Board {
         match program {
             Program::LoggingClient => format!("fw-{}-logs", self.name()),
             Program::Client | Program::SelfTest => format!("fw-{}", self.name()),
+            Program::Ciphers => format!("fw-{}-ciphers", self.name()),
         }
     }
 
@@ -34,6 +37,7 @@ impl Board {
             Program::Client => ("firmware", self.name().to_owned()),
             Program::LoggingClient => ("firmware-logs", self.name().to_owned()),
             Program::SelfTest => ("firmware", format!("selftest-{}", self.name())),
+            Program::Ciphers => ("firmware", format!("ciphers-{}", self.name())),
         };
         target_directory()
             .join(self.row().triple)

@@ -112,5 +112,7 @@ pub enum Emulator {
     Qemu {
         /// QEMU's name of the board.
         machine: &'static str,
+        /// Where its program looks for random bytes, since it has no noise of its own.
+        entropy_address: u32,
     },
 }

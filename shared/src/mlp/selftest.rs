@@ -71,9 +71,9 @@ pub fn train<S: Samples<IN>, const IN: usize, const HID: usize, const OUT: usize
 
 /// Trains one small network of each shape in turn until [`SMALL_EPOCHS`] epochs are done, with
 /// random data, seeds and learning rates up to absurd ones, so that saturation is reached too.
-/// Returns one number for all of them.
-#[must_use]
-pub fn small_nets() -> u64 {
+/// Returns one number for all of them. Calls `between` after each, some tens of milliseconds apart on
+/// a board.
+pub fn small_nets(mut between: impl FnMut()) -> u64 {
     let mut hash = 0u64;
     let mut epochs = 0;
     let mut seed = 1;
@@ -89,6 +89,7 @@ pub fn small_nets() -> u64 {
         hash = hash.rotate_left(13) ^ one;
         epochs += share;
         seed += 1;
+        between();
     }
     hash
 }
@@ -138,6 +139,6 @@ mod tests {
 
     #[test]
     fn every_small_net_trains() {
-        assert_eq!(small_nets(), small_nets());
+        assert_eq!(small_nets(|| {}), small_nets(|| {}));
     }
 }

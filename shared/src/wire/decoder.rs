@@ -100,13 +100,16 @@ impl FrameDecoder {
     /// Takes bytes up to the end of a frame, leaving the rest in `bytes`; `None` when they ran
     /// out first.
     pub fn next_in(&mut self, bytes: &mut &[u8]) -> Option<Arrival<'_>> {
-        while let Some((&byte, rest)) = bytes.split_first() {
+        loop {
+            let (run, rest) = self.unstuffer.split_run(bytes);
+            self.append(run);
+            *bytes = rest;
+            let (&byte, rest) = bytes.split_first()?;
             *bytes = rest;
             if self.take(byte) {
                 return Some(self.finish());
             }
         }
-        None
     }
 
     /// Takes one byte.
@@ -118,13 +121,7 @@ impl FrameDecoder {
     #[inline]
     fn take(&mut self, byte: u8) -> bool {
         match self.unstuffer.step(byte) {
-            Step::Byte(byte) => match self.buffer.get_mut(self.len) {
-                Some(slot) => {
-                    *slot = byte;
-                    self.len += 1;
-                }
-                None => self.overrun = true,
-            },
+            Step::Byte(byte) => self.append(&[byte]),
             Step::Nothing => {}
             Step::End { whole } => {
                 // Delimiters in a row are idle line, not damage.
@@ -136,6 +133,18 @@ impl FrameDecoder {
         }
         self.started = true;
         false
+    }
+
+    #[inline]
+    fn append(&mut self, run: &[u8]) {
+        let end = self.len + run.len();
+        match self.buffer.get_mut(self.len..end) {
+            Some(room) => {
+                room.copy_from_slice(run);
+                self.len = end;
+            }
+            None => self.overrun = true,
+        }
     }
 
     fn finish(&mut self) -> Arrival<'_> {

@@ -10,6 +10,7 @@ use gleaner_shared::wire::message::DeviceId;
 use super::WATCHDOG_MS;
 use super::clock::EmbassyClock;
 use super::memory::{self, RetainedRam};
+use crate::entropy;
 use crate::platform::{self, Board, CycleCounter, Platform, StackUse};
 
 pub mod executor;
@@ -65,10 +66,22 @@ pub fn start() -> Board<EmulatedM4> {
         lamp: NoLamp,
         retained: RetainedRam::new(),
         shard: memory::shard(),
-        // No chip, no number and no noise: emulated boards differ by their shards alone.
+        // No chip and no number: emulated boards differ by their shards alone.
         device: DeviceId::default(),
-        entropy: [0; 32],
+        entropy: hosts_entropy(),
     }
+}
+
+unsafe extern "C" {
+    static _entropy_start: u32;
+}
+
+/// Reads the random bytes that the host gave this machine; one that was started by hand has none.
+fn hosts_entropy() -> Option<[u8; 32]> {
+    let start = (&raw const _entropy_start) as usize;
+    let words: [u32; 8] = core::array::from_fn(|at| Register::at(start + 4 * at).read());
+    let mut next = words.iter().cycle();
+    entropy::from_words(|| next.next().copied().unwrap_or(0))
 }
 
 /// The free-running timer, 40 instructions a tick.

@@ -6,6 +6,7 @@ use clap::Subcommand;
 
 use super::fleet::{hint, init};
 
+mod cipher;
 mod device;
 mod rounds;
 mod solve;
@@ -20,6 +21,8 @@ pub struct Args {
 
 #[derive(Debug, Subcommand)]
 enum Kind {
+    /// A board's firmware in its emulator: what a sealed frame costs it, beside other ciphers.
+    Cipher(cipher::Args),
     /// A board's firmware in its emulator: what an epoch costs it.
     Device(device::Args),
     /// The round engine: how cost grows with clients and rounds.
@@ -36,6 +39,7 @@ enum Kind {
 /// Runs the chosen measurement.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     match &args.kind {
+        Kind::Cipher(args) => cipher::run(args),
         Kind::Device(args) => device::run(args),
         Kind::Rounds(args) => rounds::run(args),
         Kind::Init(args) => {

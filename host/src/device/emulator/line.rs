@@ -32,15 +32,19 @@ pub(super) enum Line {
 }
 
 impl Line {
-    /// Starts a board with a shard in its flash.
-    pub(super) fn open(board: Board, image: &Path, shard: &Path) -> Result<Self, EmulatorError> {
+    /// Starts a board, if given with a shard in its flash.
+    pub(super) fn open(
+        board: Board,
+        image: &Path,
+        shard: Option<&Path>,
+    ) -> Result<Self, EmulatorError> {
         match Emulator::of(board)? {
             Emulator::Rp2040js => {
-                let board = Lockstep::start(board, image, Some(shard))?;
+                let board = Lockstep::start(board, image, shard)?;
                 Ok(Self::Lockstep(LockstepLine::new(board)))
             }
             Emulator::Qemu { .. } => {
-                let board = Qemu::start(board, image, Some(shard))?;
+                let board = Qemu::start(board, image, shard)?;
                 Ok(Self::Socket {
                     line: SocketLine::open(board.link())?,
                     _board: board,

@@ -3,6 +3,7 @@
 //! An emulated board is a child process with its UART on a TCP port; [`rp2040::Lockstep`] is the
 //! same RP2040 with time under the caller's control, for tests that measure emulated time.
 
+pub mod figures;
 mod guard;
 mod kind;
 pub mod line;

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 
 use serde_json::{Value, json};
+use tempfile::NamedTempFile;
 
 use super::guard::guard;
 use super::{Emulator, EmulatorError, answers};
@@ -20,6 +21,8 @@ pub struct Qemu {
     commands: ChildStdin,
     answers: BufReader<ChildStdout>,
     link: SocketAddr,
+    /// QEMU may read it again at a reset.
+    _entropy: NamedTempFile,
 }
 
 impl Qemu {
@@ -30,9 +33,14 @@ impl Qemu {
     /// [`EmulatorError::Missing`] without QEMU, [`EmulatorError::NotEmulated`] where it has no such
     /// board.
     pub fn start(board: Board, image: &Path, shard: Option<&Path>) -> Result<Self, EmulatorError> {
-        let Emulator::Qemu { machine } = Emulator::of(board)? else {
+        let Emulator::Qemu {
+            machine,
+            entropy_address,
+        } = Emulator::of(board)?
+        else {
             return Err(EmulatorError::NotEmulated { board });
         };
+        let entropy = entropy().map_err(broken)?;
         let mut command = Command::new(NAME);
         command.args(["-machine", machine, "-display", "none", "-S"]);
         // One nanosecond of emulated time per instruction: repeatable, and what the board counts.
@@ -44,11 +52,9 @@ impl Qemu {
         ]);
         command.args(["-serial", "chardev:link"]);
         command.arg("-kernel").arg(image);
+        load(&mut command, entropy.path(), entropy_address);
         if let Some(shard) = shard {
-            let address = board.row().shard_address;
-            let file = shard.display();
-            let loader = format!("loader,file={file},addr={address:#x},force-raw=on");
-            command.args(["-device", &loader]);
+            load(&mut command, shard, board.row().shard_address);
         }
         let mut child = command
             .stdin(Stdio::piped())
@@ -64,6 +70,7 @@ impl Qemu {
             commands,
             answers: BufReader::new(answers),
             link: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
+            _entropy: entropy,
         };
         machine.command("qmp_capabilities")?;
         let devices = machine.command("query-chardev")?;
@@ -139,6 +146,23 @@ fn no_qemu() -> EmulatorError {
         what: NAME.to_owned(),
         fix: "install the package qemu-system-arm (qemu on macOS)".to_owned(),
     }
+}
+
+/// Has a file lie in the machine's memory from its start.
+fn load(command: &mut Command, file: &Path, address: u32) {
+    // QEMU ends a value at a comma unless there are two.
+    let file = file.display().to_string().replace(',', ",,");
+    let loader = format!("loader,file={file},addr={address:#x},force-raw=on");
+    command.args(["-device", &loader]);
+}
+
+/// Fresh random bytes in a file that only this user can read and that goes when it is dropped.
+fn entropy() -> std::io::Result<NamedTempFile> {
+    let mut bytes = [0; 32];
+    getrandom::fill(&mut bytes).map_err(std::io::Error::other)?;
+    let mut file = NamedTempFile::new()?;
+    file.write_all(&bytes)?;
+    Ok(file)
 }
 
 /// Finds the UART's port in, for example, `disconnected:tcp:127.0.0.1:40123,server=on`.

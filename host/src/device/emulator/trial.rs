@@ -74,7 +74,7 @@ pub fn train(
     task: &Task<'_>,
     mut stage: impl FnMut(&str),
 ) -> Result<TrialResult, TrialError> {
-    let line = Line::open(board, image, shard)?;
+    let line = Line::open(board, image, Some(shard))?;
     let timing = Timing::for_bit_rate(line.bit_rate());
     let mut talk = Conversation {
         line,

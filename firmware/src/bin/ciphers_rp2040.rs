@@ -1,0 +1,12 @@
+//! Counts what frames cost on a Raspberry Pi Pico with this cipher and with others.
+#![no_std]
+#![no_main]
+
+use embassy_executor::Spawner;
+use gleaner_firmware::board::rp2040;
+use gleaner_firmware::selftest;
+
+#[embassy_executor::main]
+async fn main(spawner: Spawner) {
+    selftest::compare(rp2040::start(spawner)).await
+}

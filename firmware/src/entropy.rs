@@ -1,0 +1,184 @@
+//! Randomness for nonces: raw bits of a noise source, tested, then condensed.
+//!
+//! The tests are those of NIST SP 800-90B, 4.4 (repetition count and adaptive proportion), on the
+//! bits themselves and on how they differ from those just before, so that a source that follows a
+//! short pattern fails as one that is stuck does. No test can show that bits are random; these
+//! show that a source is broken.
+
+/// Raw bits of one try. A quarter of a bit of entropy is assumed in each, which makes 512: more
+/// than the 256 + 64 that SP 800-90C asks of what is condensed into 256.
+pub const RAW_BITS: usize = 8 * RAW_BYTES;
+const RAW_BYTES: usize = 256;
+
+/// So many bits in a row are not alike in a healthy source. A bit with a quarter of a bit of
+/// entropy comes out as predicted with probability at most 2^-0.25, and 30 / 0.25 bits after a
+/// first all do so once in 2^30 times.
+const TOO_MANY_ALIKE: usize = 121;
+/// Bits of a window, for a source of bits.
+const WINDOW_BITS: usize = 1024;
+/// So many bits of a window are not alike: of 1,024 at 2^-0.25 each, as many are once in 2^30
+/// windows (the binomial distribution).
+const TOO_MANY_IN_WINDOW: usize = 928;
+/// How far back a bit is compared: patterns of up to so many bits are found.
+const FARTHEST: usize = 8;
+
+/// How often a source is tried before it is given up.
+const TRIES: usize = 4;
+
+/// Condenses raw bits to 32 bytes, or returns `None` when the source does not pass its tests.
+pub fn from_raw_bits(mut bit: impl FnMut() -> bool) -> Option<[u8; 32]> {
+    let mut raw = [0; RAW_BYTES];
+    for _ in 0..TRIES {
+        for byte in &mut raw {
+            *byte = (0..8).fold(0, |bits, _| bits << 1 | u8::from(bit()));
+        }
+        if is_healthy(&raw) {
+            return Some(*blake3::hash(&raw).as_bytes());
+        }
+    }
+    None
+}
+
+/// Takes 32 bytes of a generator that tests and condenses its own noise and says zero where it
+/// failed, or returns `None` when it says zero, or the same twice in a row, at every try.
+pub fn from_words(mut word: impl FnMut() -> u32) -> Option<[u8; 32]> {
+    (0..TRIES).find_map(|_| {
+        let words: [u32; 8] = core::array::from_fn(|_| word());
+        let stuck = words.windows(2).any(|pair| pair[0] == pair[1]);
+        let bytes = core::array::from_fn(|at| words[at / 4].to_le_bytes()[at % 4]);
+        (!stuck && !words.contains(&0)).then_some(bytes)
+    })
+}
+
+fn is_healthy(raw: &[u8; RAW_BYTES]) -> bool {
+    let bit = |at: usize| raw[at / 8] >> (7 - at % 8) & 1 == 1;
+    // Alike means zero here, the same as so many bits before there.
+    (0..=FARTHEST).all(|back| match back {
+        0 => varies((0..RAW_BITS).map(bit)),
+        _ => varies((back..RAW_BITS).map(|at| bit(at) ^ bit(at - back))),
+    })
+}
+
+/// Both tests, of both values a bit can have.
+fn varies(bits: impl Iterator<Item = bool>) -> bool {
+    let (mut last, mut alike) = (false, 0);
+    let (mut ones, mut seen) = (0, 0);
+    for bit in bits {
+        alike = if bit == last { alike + 1 } else { 1 };
+        last = bit;
+        ones += usize::from(bit);
+        seen += 1;
+        if alike >= TOO_MANY_ALIKE {
+            return false;
+        }
+        if seen == WINDOW_BITS {
+            if ones.max(seen - ones) >= TOO_MANY_IN_WINDOW {
+                return false;
+            }
+            (ones, seen) = (0, 0);
+        }
+    }
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use gleaner_shared::rng::{Purpose, Rng};
+
+    use super::*;
+
+    /// Bits of which `per_mille` in a thousand are ones.
+    fn biased(seed: u64, per_mille: u32) -> impl FnMut() -> bool {
+        let mut rng = Rng::stream(seed, Purpose::Synthetic, 0, 0);
+        move || rng.below(1000) < per_mille
+    }
+
+    #[test]
+    fn a_healthy_source_is_taken_and_never_gives_the_same() {
+        let drawn: std::collections::HashSet<_> = (0..500)
+            .map(|seed| from_raw_bits(biased(seed, 500)).expect("healthy"))
+            .collect();
+        assert_eq!(drawn.len(), 500);
+    }
+
+    #[test]
+    fn a_source_that_leans_as_far_as_assumed_is_taken() {
+        // Two to one is what a ring oscillator's duty cycle may come to.
+        for (seed, per_mille) in [(1, 667), (2, 333), (3, 800), (4, 200)] {
+            assert!(from_raw_bits(biased(seed, per_mille)).is_some());
+        }
+    }
+
+    #[test]
+    fn a_stuck_source_is_refused() {
+        assert_eq!(from_raw_bits(|| false), None);
+        assert_eq!(from_raw_bits(|| true), None);
+    }
+
+    #[test]
+    fn a_source_that_leans_farther_than_assumed_is_refused() {
+        for (seed, per_mille) in [(1, 950), (2, 50), (3, 990), (4, 10)] {
+            assert_eq!(from_raw_bits(biased(seed, per_mille)), None);
+        }
+    }
+
+    #[test]
+    fn a_short_pattern_is_refused_though_half_its_bits_are_ones() {
+        for period in 2..=FARTHEST {
+            let mut at = 0;
+            let pattern = || {
+                at += 1;
+                at % period < period / 2
+            };
+            assert_eq!(from_raw_bits(pattern), None, "period {period}");
+        }
+    }
+
+    /// A core whose clock is near a multiple of the oscillator's sees long stretches of a pattern
+    /// with a slip now and then.
+    #[test]
+    fn a_pattern_that_slips_now_and_then_is_refused() {
+        let (mut at, mut slips) = (0, biased(5, 20));
+        let beat = || {
+            at += 1 + usize::from(slips());
+            at % 4 < 2
+        };
+        assert_eq!(from_raw_bits(beat), None);
+    }
+
+    #[test]
+    fn a_source_that_stops_on_the_way_is_refused() {
+        let mut healthy = biased(6, 500);
+        let mut drawn = 0;
+        let dying = || {
+            drawn += 1;
+            healthy() && drawn < RAW_BITS - TOO_MANY_ALIKE
+        };
+        assert_eq!(from_raw_bits(dying), None);
+    }
+
+    #[test]
+    fn a_source_that_comes_to_life_is_taken_at_a_later_try() {
+        let mut healthy = biased(7, 500);
+        let mut drawn = 0;
+        let waking = || {
+            drawn += 1;
+            healthy() && drawn > RAW_BITS
+        };
+        assert!(from_raw_bits(waking).is_some());
+    }
+
+    #[test]
+    fn a_generator_that_says_zero_or_the_same_twice_is_refused() {
+        let mut rng = Rng::stream(8, Purpose::Synthetic, 0, 0);
+        assert!(from_words(|| rng.next_u32()).is_some());
+        assert_eq!(from_words(|| 0), None);
+        assert_eq!(from_words(|| 0x1234_5678), None);
+        let mut at = 0;
+        let failing = || {
+            at += 1;
+            if at % 8 == 0 { 0 } else { at }
+        };
+        assert_eq!(from_words(failing), None);
+    }
+}

@@ -1,0 +1,131 @@
+//! `gleaner bench cipher`: has a board seal and open frames in its emulator and says what it costs,
+//! beside other ciphers.
+
+use std::process::ExitCode;
+
+use gleaner_shared::mlp::{PaperParams, Width};
+use gleaner_shared::wire::CHUNK_BYTES;
+use serde::Serialize;
+
+use crate::cli::board::emulated_by_chip;
+use gleaner_host::device::Board;
+use gleaner_host::device::emulator::Emulator;
+use gleaner_host::device::emulator::figures::{Figure, figures};
+use gleaner_host::device::image::Program;
+
+/// Count what a sealed frame costs a board, in the emulator.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The board: an RP2040 in rp2040js, or a Cortex-M4 in QEMU.
+    #[arg(long, value_parser = emulated_by_chip(), default_value = Board::Rp2040.row().chip)]
+    board: Board,
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+/// Everything that is printed.
+#[derive(Debug, Serialize)]
+struct Table {
+    board: Board,
+    /// What the emulator counts: cycles, or instructions.
+    unit: &'static str,
+    rows: Vec<Row>,
+    /// Frames of a model in 8-bit codes.
+    frames_of_a_model: usize,
+    /// What taking in one such model and sending another costs.
+    model_each_way: u64,
+}
+
+/// One thing a board did with a payload.
+#[derive(Debug, Serialize)]
+struct Row {
+    what: String,
+    payload_bytes: usize,
+    count: u64,
+    per_byte: f64,
+}
+
+/// Measures and prints.
+pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    let unit = Emulator::of(args.board)?.unit();
+    let figures = figures(args.board, Program::Ciphers)?;
+    let table = table(args.board, unit, figures);
+    if args.json {
+        println!("{}", serde_json::to_string_pretty(&table)?);
+    } else {
+        print(&table);
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn table(board: Board, unit: &'static str, figures: Vec<Figure>) -> Table {
+    let frames_of_a_model = Width::Byte
+        .coded_bytes(PaperParams::COUNT)
+        .div_ceil(CHUNK_BYTES);
+    let frame: u64 = figures
+        .iter()
+        .filter(|figure| figure.what.starts_with("frame ") && figure.bytes > CHUNK_BYTES)
+        .map(|figure| figure.number)
+        .sum();
+    Table {
+        board,
+        unit,
+        rows: figures.into_iter().map(row).collect(),
+        frames_of_a_model,
+        model_each_way: frame * frames_of_a_model as u64,
+    }
+}
+
+fn row(figure: Figure) -> Row {
+    Row {
+        per_byte: figure.number as f64 / figure.bytes as f64,
+        what: figure.what,
+        payload_bytes: figure.bytes,
+        count: figure.number,
+    }
+}
+
+fn print(table: &Table) {
+    let Table { board, unit, .. } = table;
+    println!("{board}, {unit} in its emulator; `cipher` is what frames are sealed with");
+    println!("{:<34} {:>8} {:>9} {:>9}", "", "payload", unit, "a byte");
+    for row in &table.rows {
+        println!(
+            "{:<34} {:>8} {:>9} {:>9.1}",
+            row.what, row.payload_bytes, row.count, row.per_byte
+        );
+    }
+    println!(
+        "a model in 8-bit codes each way ({} frames): {} {unit}",
+        table.frames_of_a_model, table.model_each_way
+    );
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_model_each_way_is_its_frames_sealed_and_opened() {
+        let figure = |what: &str, bytes, number| Figure {
+            what: what.to_owned(),
+            bytes,
+            number,
+        };
+        let table = table(
+            Board::Rp2040,
+            "cycles",
+            vec![
+                figure("cipher seal", 964, 1_000),
+                figure("frame seal", 964, 20),
+                figure("frame open", 964, 3),
+                figure("frame seal", 64, 500),
+            ],
+        );
+        assert_eq!(table.frames_of_a_model, 42);
+        assert_eq!(table.model_each_way, 42 * 23);
+        assert_eq!(table.rows.len(), 4);
+        assert!((table.rows[0].per_byte - 1_000.0 / 964.0).abs() < 1e-12);
+    }
+}
