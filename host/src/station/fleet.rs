@@ -17,6 +17,7 @@ use tokio::runtime::Runtime;
 use super::Handle;
 use super::board::{Closing, Identity, Limits, RoundWork, Standing, WorkResult};
 use super::bus::EventSender;
+use super::door::{Door, OpenDoor};
 use super::event::{Event, EventKind, loss};
 use super::stop::Stop;
 use crate::fleet::FixedFleet;
@@ -71,6 +72,7 @@ pub struct StationFleet {
     change: Option<(ModelHash, Arc<[u8]>)>,
     events: EventSender,
     stop: Stop,
+    _door: Option<OpenDoor>,
     // Dropped last: the boards' tasks run on it.
     runtime: Runtime,
 }
@@ -83,7 +85,8 @@ struct Saved {
 }
 
 impl StationFleet {
-    /// Gathers clients: those of `boards` are where they say, all others are simulated.
+    /// Gathers clients: those of `boards` are where they say, all others are simulated. Boards that
+    /// call in come through `door`.
     ///
     /// # Errors
     /// When the system refuses threads.
@@ -91,6 +94,7 @@ impl StationFleet {
         rules: Rules,
         fixed: FixedFleet,
         boards: Vec<(Identity, PicoJoules)>,
+        door: Option<Door>,
         events: EventSender,
         stop: Stop,
     ) -> std::io::Result<Self> {
@@ -113,6 +117,7 @@ impl StationFleet {
                 report: None,
             });
         }
+        let door = door.map(Door::open).transpose()?;
         drop(guard);
         let mut fleet = Self {
             rules,
@@ -123,6 +128,7 @@ impl StationFleet {
             change: None,
             events,
             stop,
+            _door: door,
             runtime,
         };
         fleet.hold();
