@@ -24,6 +24,7 @@ fn diagnose(change: impl FnOnce(&mut FleetFile)) -> Diagnosis {
         patience: Duration::from_secs(20),
         // More than twice what a board takes at once.
         echo_bytes: 200_000,
+        listen: None,
     };
     let folder = Folder::new("doctor");
     examine(&fleet, &scenario, &data, care, folder.run().path()).unwrap()

@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use gleaner_shared::wire::Key;
 use gleaner_shared::wire::link::Claim;
-use gleaner_shared::wire::message::{DeviceId, Version};
+use gleaner_shared::wire::message::{DeviceId, Refusal, Version};
 
 use super::DoorError;
+use super::calls::Outcome;
 use crate::fleet::file::{Entry, FleetFile, LinkKind};
 use crate::station::link::incoming::Incoming;
 
@@ -62,19 +63,6 @@ impl Caller {
 #[derive(Clone, Debug)]
 pub struct Callers(Arc<[Caller]>);
 
-/// Whose greeting it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Judgement {
-    /// The board at this place among the callers.
-    Known(usize),
-    /// A board's, and its firmware speaks something else.
-    OtherVersion(Version),
-    /// Somebody's without a key.
-    Keyless(DeviceId),
-    /// Somebody's with another key.
-    Stranger(DeviceId),
-}
-
 impl Callers {
     /// Gathers the boards of a fleet that call in.
     #[must_use]
@@ -102,17 +90,22 @@ impl Callers {
         Some(caller.line.clone())
     }
 
-    /// Tells whose greeting it is.
-    pub(super) fn judge(&self, claim: &Claim<'_>) -> Judgement {
+    /// Returns whose greeting it is by its place among the callers, or what to count and to say of
+    /// one that is nobody's.
+    pub(super) fn judge(&self, claim: &Claim<'_>) -> Result<usize, (Outcome, Refusal)> {
+        let (ours, theirs) = (Version::OURS, claim.version);
         match self.0.iter().position(|caller| caller.made(claim)) {
-            Some(at) if claim.version == Version::OURS => Judgement::Known(at),
-            Some(_) => Judgement::OtherVersion(claim.version),
-            None if claim.is_proved_by(&Key::PUBLIC) => Judgement::Keyless(claim.device),
-            None => Judgement::Stranger(claim.device),
+            Some(at) if theirs == ours => Ok(at),
+            Some(_) => Err((Outcome::OtherVersion, Refusal::Version { ours, theirs })),
+            // All others are told the same: which keys there are is nobody's business.
+            None if claim.is_proved_by(&Key::PUBLIC) => {
+                Err((Outcome::Keyless(claim.device), Refusal::UnknownDevice))
+            }
+            None => Err((Outcome::Stranger(claim.device), Refusal::UnknownDevice)),
         }
     }
 
-    /// Returns where the lines of a judged board arrive.
+    /// Returns where the lines of a board arrive that was found.
     pub(super) fn line_at(&self, at: usize) -> Option<&Incoming> {
         self.0.get(at).map(|caller| &caller.line)
     }

@@ -205,7 +205,9 @@ impl Hall {
     fn receive(&mut self, stream: TcpStream, from: SocketAddr, delayed: bool) {
         let nonce = self.nonces.draw();
         let callers = self.callers.clone();
-        let hear = async move { guest::hear(stream, from, nonce, &callers).await };
+        // Acknowledgements are small and waited for. A line that cannot be told so is gone.
+        let _ = stream.set_nodelay(true);
+        let hear = async move { guest::hear(Box::new(stream), from, nonce, &callers).await };
         let guest = self.guests.spawn(hear);
         if self.arrivals.len() > 2 * HALF_OPEN {
             self.arrivals.retain(|(_, guest)| !guest.is_finished());
