@@ -91,7 +91,7 @@ async fn a_stolen_number_without_the_key_does_not_disturb_the_board() {
         let line = TcpStream::connect(reception.address).await.unwrap();
         // It ends because the base station hangs up.
         let _ = thief.serve(line).await;
-        assert_eq!(thief.trained, []);
+        assert!(thief.trained.is_empty());
     }
     work(&board, 0, 1).await;
     assert_eq!(
@@ -198,10 +198,10 @@ fn boards_that_call_in_through_gateways_end_with_the_model_of_simulated_ones() {
         gateways.add(boards[entry.id as usize].address(), move || calls.address());
     }
     let fleet = FleetFile::parse(&fleet.to_toml(), "test").unwrap();
-    let folder = Folder::new("incoming");
+    let (folder, mut silent) = (Folder::new("incoming"), Silent);
     let audience = Audience {
         calls: Arc::clone(&calls),
-        ..Audience::of(&mut Silent)
+        ..Audience::of(&mut silent)
     };
     let options = options("127.0.0.1:0");
     let directory = folder.run();
@@ -223,7 +223,8 @@ fn nothing_is_started_for_boards_without_keys_that_anybody_could_stand_in_for() 
     (bare.link, bare.address, bare.key) = (LinkKind::Incoming, None, None);
     let folder = Folder::new("open-door");
     let directory = RunDirectory::new(folder.run().path().join("run"));
-    let audience = Audience::of(&mut Silent);
+    let mut silent = Silent;
+    let audience = Audience::of(&mut silent);
     let options = options("0.0.0.0:0");
     let refused = execute::run(&scenario, &fleet, &data, &directory, &options, audience);
     let words = refused.unwrap_err().to_string();
