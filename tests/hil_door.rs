@@ -229,7 +229,7 @@ fn nothing_is_started_for_boards_without_keys_that_anybody_could_stand_in_for() 
     let refused = execute::run(&scenario, &fleet, &data, &directory, &options, audience);
     let words = refused.unwrap_err().to_string();
     assert!(
-        words.contains("client-1 has no key") && words.contains("0.0.0.0:0"),
+        words.contains("without one: client-1.") && words.contains("0.0.0.0:0"),
         "{words}"
     );
     assert!(!directory.path().exists());

@@ -150,7 +150,7 @@ mod tests {
         ] {
             let refused = check(&fleet(), at(open)).unwrap_err().to_string();
             assert!(
-                refused.contains("bare has no key") && refused.contains(open),
+                refused.contains("without one: bare.") && refused.contains(open),
                 "{refused}"
             );
             assert!(!refused.contains("keyed"), "{refused}");

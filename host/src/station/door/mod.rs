@@ -72,7 +72,7 @@ pub enum DoorError {
     /// Anybody could stand in for a board.
     #[error(
         "--listen {address} is reached from other machines, where every board that calls in needs \
-         a key, and {names} has no key: put the output of `openssl rand -hex 32` into key in \
+         a key; without one: {names}. Put the output of `openssl rand -hex 32` into key in \
          fleet.toml and into the board with `gleaner flash`, or listen on 127.0.0.1"
     )]
     Open {
