@@ -100,6 +100,8 @@ pub async fn listen(number: u32, manners: Manners) -> io::Result<u16> {
     tokio::spawn(async move {
         let mut client = client(number);
         while let Ok((stream, _)) = listener.accept().await {
+            // A client that still held the model of the last line's round would not be sent it.
+            client.switch_off();
             // However the line ended, the next may come.
             let _ = meet(&mut client, number, manners, stream).await;
         }
