@@ -1,7 +1,7 @@
 //! A small crowd of TCP clients, with some that misbehave among them; `cargo figures stations`
 //! is the large one.
 
-use gleaner_tests::crowd::{Manners, listen, round};
+use gleaner_tests::crowd::{Manners, Reception, dial, listen, round};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn nobody_is_lost_and_nobody_absurd_is_believed() {
@@ -19,4 +19,22 @@ async fn nobody_is_lost_and_nobody_absurd_is_believed() {
         (32, 0),
         "{outcome:?}"
     );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn boards_that_all_call_at_once_are_served_in_one_round_whoever_else_calls() {
+    let (boards, strangers) = (40, 20);
+    let reception = Reception::open(boards);
+    for number in 0..boards + strangers {
+        // Nobody has the keys of the strangers.
+        let manners = match number.checked_sub(boards) {
+            Some(number) => Manners::BAD[number as usize % Manners::BAD.len()],
+            None => Manners::Honest,
+        };
+        tokio::spawn(dial(number, manners, reception.address));
+    }
+    let outcome = reception.round().await;
+    assert_eq!(outcome.delivered, boards as usize, "{outcome:?}");
+    let tally = reception.calls.tally();
+    assert_eq!(tally.let_in, u64::from(boards), "{tally}");
 }

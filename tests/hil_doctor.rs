@@ -1,10 +1,11 @@
 //! The doctor's findings, with boards that are well and boards that are not.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use gleaner_host::fleet;
-use gleaner_host::fleet::file::{FleetFile, SecretKey};
+use gleaner_host::fleet::file::{FleetFile, LinkKind, SecretKey};
 use gleaner_host::station::board::{Identity, Standing};
 use gleaner_host::station::doctor::{Care, Diagnosis, examine};
 use gleaner_host::station::link::Endpoint;
@@ -12,10 +13,15 @@ use gleaner_host::station::link::faults::{FaultCounters, Faults};
 use gleaner_host::station::{Handle, bus};
 use gleaner_shared::units::PicoJoules;
 use gleaner_tests::folder::Folder;
+use gleaner_tests::gateway::Gateways;
 use gleaner_tests::mixed;
 use gleaner_tests::station::RUN;
 
 fn diagnose(change: impl FnOnce(&mut FleetFile)) -> Diagnosis {
+    diagnose_at(None, change)
+}
+
+fn diagnose_at(listen: Option<SocketAddr>, change: impl FnOnce(&mut FleetFile)) -> Diagnosis {
     let scenario = mixed::scenario("cre", 1);
     let data = fleet::load_data(&scenario).unwrap();
     let (mut fleet, _boards) = mixed::fleet_file(&scenario, &data);
@@ -24,6 +30,7 @@ fn diagnose(change: impl FnOnce(&mut FleetFile)) -> Diagnosis {
         patience: Duration::from_secs(20),
         // More than twice what a board takes at once.
         echo_bytes: 200_000,
+        listen,
     };
     let folder = Folder::new("doctor");
     examine(&fleet, &scenario, &data, care, folder.run().path()).unwrap()
@@ -74,6 +81,24 @@ fn every_ailment_is_named_with_its_cure() {
         "of client 1",
     ] {
         assert!(text.contains(words), "{words} in\n{text}");
+    }
+}
+
+#[test]
+#[cfg_attr(not(target_os = "linux"), ignore = "one loopback address alone")]
+fn a_board_that_calls_in_is_examined_where_it_may() {
+    // A loopback of its own: nobody else has the port.
+    let station = SocketAddr::from(([127, 7, 4, 53], 7453));
+    let gateways = Gateways::new();
+    for (listen, words) in [(Some(station), "it called in"), (None, "not looked at")] {
+        let diagnosis = diagnose_at(listen, |fleet| {
+            let entry = &mut fleet.clients[0];
+            let board = entry.address.take().unwrap().parse().unwrap();
+            entry.link = LinkKind::Incoming;
+            gateways.add(board, move || listen);
+        });
+        assert!(diagnosis.is_healthy(), "{diagnosis}");
+        assert!(diagnosis.to_string().contains(words), "{diagnosis}");
     }
 }
 

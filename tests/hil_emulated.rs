@@ -72,6 +72,7 @@ fn two_picos_two_m4s_and_two_simulated_clients_equal_six_simulated_ones_to_the_b
             ..Faults::default()
         },
         wall_limit: Duration::from_secs(900),
+        listen: None,
         threads: 1,
     };
     let directory = mixed.run();

@@ -31,6 +31,7 @@ const OPTIONS: Options = Options {
         client: 0,
     },
     wall_limit: Duration::from_secs(120),
+    listen: None,
     threads: 1,
 };
 

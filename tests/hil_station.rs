@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use gleaner_host::station::Handle;
-use gleaner_host::station::board::{Closing, Identity, Limits, RoundWork, Standing, WorkResult};
+use gleaner_host::station::board::{Identity, Limits, RoundWork, Standing, WorkResult};
 use gleaner_host::station::bus::{self, EventReceiver};
 use gleaner_host::station::event::EventKind;
 use gleaner_host::station::link::faults::{FaultCounters, Faults};
@@ -13,9 +13,10 @@ use gleaner_host::station::link::{Endpoint, memory};
 use gleaner_shared::energy::CostModel;
 use gleaner_shared::units::{Micros, NanoWatts, PicoJoules};
 use gleaner_shared::wire::link::Timing;
-use gleaner_shared::wire::message::{self, DeviceToHost, ModelHash, Order, Refusal, RoundMark};
+use gleaner_shared::wire::message::{self, DeviceToHost, ModelHash, Order, Refusal};
 use gleaner_shared::wire::{Direction, FrameBuffer, Header, Key, Kind};
 use gleaner_tests::client::{Client, update_of};
+use gleaner_tests::crowd::closing;
 use gleaner_tests::station::RUN;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, join};
 
@@ -67,19 +68,6 @@ fn job(round: u32) -> RoundWork {
             upload: Duration::from_secs(600),
         },
         pace: None,
-    }
-}
-
-fn closing(round: u32) -> Closing {
-    let model = ModelHash([round as u8; 16]);
-    Closing {
-        mark: RoundMark {
-            run: RUN,
-            round,
-            model,
-        },
-        counted: true,
-        rest: None,
     }
 }
 

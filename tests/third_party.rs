@@ -131,6 +131,7 @@ fn three_rounds_with_clients_of_other_make_at_five_percent_loss() {
         faults: "loss=0.05,duplicate=0.01".parse::<Faults>().unwrap(),
         wall_limit: Duration::from_secs(300),
         threads: 1,
+        listen: None,
     };
     let (directory, mut silent) = (folder.run(), Silent);
     let audience = Audience::of(&mut silent);

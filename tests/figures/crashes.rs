@@ -53,6 +53,7 @@ fn station(directory: &str) -> bool {
         pace: Pace::Fast,
         faults: Faults::default(),
         wall_limit: Duration::from_secs(120),
+        listen: None,
         threads: 1,
     };
     execute::run(

@@ -132,6 +132,7 @@ pub fn run(args: &Args) -> bool {
         pace: Pace::Fast,
         faults: Faults::default(),
         wall_limit: WALL_LIMIT,
+        listen: None,
         threads: 1,
     };
     let scene = Arc::new(Scene::default());

@@ -1,12 +1,16 @@
 //! `cargo figures stations`: one base station, a thousand TCP clients, one round; then the same
-//! with slow, silent and absurd peers among them.
+//! with slow, silent and absurd peers among them. With `--listen` they call the base station, all at
+//! once, and the others are strangers that call it again and again.
 //!
 //! The clients run in a process of their own, so that the memory shown is the base station's.
 
 use std::io::{BufRead, BufReader};
+use std::net::SocketAddr;
 use std::process::{Child, Command, Stdio};
 
-use gleaner_tests::crowd::{self, CrowdRound, MODEL_BYTES, Manners};
+use gleaner_host::station::door::Tally;
+use gleaner_tests::crowd::{self, CrowdRound, MODEL_BYTES, Manners, Reception};
+use tokio::runtime::Runtime;
 
 /// How many clients, and how patient to be.
 #[derive(Debug, clap::Args)]
@@ -20,9 +24,15 @@ pub struct Args {
     /// Pairs of rounds, one with and one without the others; the median pair counts.
     #[arg(long, default_value_t = 5)]
     repeats: usize,
+    /// Clients call in instead of being called; beside it the same figure of those that are.
+    #[arg(long)]
+    listen: bool,
     /// Serve instead: print a port for every client and wait.
     #[arg(long, hide = true)]
     serve: bool,
+    /// Call instead: every client calls that address until the end.
+    #[arg(long, hide = true)]
+    dial: Option<SocketAddr>,
 }
 
 /// Ends the clients with the figure.
@@ -42,7 +52,7 @@ fn manners(args: &Args) -> Vec<Manners> {
         .collect()
 }
 
-fn runtime() -> tokio::runtime::Runtime {
+fn runtime() -> Runtime {
     tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
@@ -54,16 +64,85 @@ pub fn run(args: &Args) -> bool {
     if args.serve {
         return serve(args);
     }
-    let (_peers, everybody) = start(args);
+    if let Some(station) = args.dial {
+        return dial(args, station);
+    }
     let runtime = runtime();
+    let called = judge(args, "called", called(args, &runtime));
+    if !args.listen {
+        return called.holds;
+    }
+    let calling = judge(args, "calling in, all at once", calling(args, &runtime));
+    println!(
+        "calling in takes {:.2} times the round of being called",
+        calling.wall_s / called.wall_s
+    );
+    called.holds && calling.holds
+}
+
+/// A round without the others, and one with them.
+type Pairs = Vec<(CrowdRound, CrowdRound)>;
+
+/// Rounds with clients that the base station calls.
+fn called(args: &Args, runtime: &Runtime) -> Pairs {
+    let (_peers, everybody) = start(args);
     let honest = &everybody[..args.clients];
-    let mut pairs: Vec<(CrowdRound, CrowdRound)> = (0..args.repeats.max(1))
-        .map(|_| {
-            let alone = runtime.block_on(crowd::round(honest));
-            let mixed = runtime.block_on(crowd::round(&everybody));
-            (alone, mixed)
-        })
-        .collect();
+    let pair = |_| {
+        let alone = runtime.block_on(crowd::round(honest));
+        let mixed = runtime.block_on(crowd::round(&everybody));
+        (alone, mixed)
+    };
+    (0..args.repeats.max(1)).map(pair).collect()
+}
+
+/// Rounds with clients that call in; each begins with a thousand calls at once.
+fn calling(args: &Args, runtime: &Runtime) -> Pairs {
+    let clients = u32::try_from(args.clients).expect("a number of clients");
+    let round = |others: usize| {
+        let _guard = runtime.enter();
+        let reception = Reception::open(clients);
+        let _peers = spawn(
+            args.clients,
+            others,
+            &["--dial", &reception.address.to_string()],
+        );
+        let round = runtime.block_on(reception.round());
+        (round, reception.calls.tally())
+    };
+    let mut worst = Tally::default();
+    let pairs = (0..args.repeats.max(1)).map(|_| {
+        let (alone, _) = round(0);
+        let (mixed, tally) = round(args.others);
+        if tally.turned_away() >= worst.turned_away() {
+            worst = tally;
+        }
+        (alone, mixed)
+    });
+    let pairs: Pairs = pairs.collect();
+    let (alone, mixed): (Vec<f64>, Vec<f64>) = pairs
+        .iter()
+        .map(|(alone, mixed)| (alone.greeted.as_secs_f64(), mixed.greeted.as_secs_f64()))
+        .unzip();
+    println!("from the first call to the last greeting, medians");
+    println!("  alone               {:.2} s", median(alone));
+    println!("  with {} strangers {:.2} s", args.others, median(mixed));
+    println!("  calls with them     {worst}");
+    println!("  half-open at most   {} callers", worst.most_half_open);
+    pairs
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
+/// What rounds came to.
+struct Judged {
+    wall_s: f64,
+    holds: bool,
+}
+
+fn judge(args: &Args, how: &str, mut pairs: Pairs) -> Judged {
     let change = |(alone, mixed): &(CrowdRound, CrowdRound)| {
         mixed.wall.as_secs_f64() / alone.wall.as_secs_f64() - 1.0
     };
@@ -79,14 +158,13 @@ pub fn run(args: &Args) -> bool {
         println!("a client was lost: {reason}");
     }
     let median = &pairs[pairs.len() / 2];
-    let mut walls: Vec<f64> = pairs
-        .iter()
-        .map(|(alone, _)| alone.wall.as_secs_f64())
-        .collect();
-    walls.sort_by(f64::total_cmp);
-    let wall_s = walls[walls.len() / 2];
+    let walls = pairs.iter().map(|(alone, _)| alone.wall.as_secs_f64());
+    let wall_s = self::median(walls.collect());
     let memory_mb = gleaner_host::run::peak_memory_mb();
-    println!("{} clients, {MODEL_BYTES} bytes each way", args.clients);
+    println!(
+        "{} clients {how}, {MODEL_BYTES} bytes each way",
+        args.clients
+    );
     println!("  all updates whole   {complete}");
     println!("  round, median       {wall_s:.2} s (target < 2)");
     println!(
@@ -98,10 +176,20 @@ pub fn run(args: &Args) -> bool {
         Some(memory) => println!("  peak memory         {memory:.0} MB (target < 512)"),
         None => println!("  peak memory         not told by this system"),
     }
-    complete
+    let holds = complete
         && wall_s < 2.0
         && change(median) <= 0.05
-        && memory_mb.is_none_or(|memory| memory < 512.0)
+        && memory_mb.is_none_or(|memory| memory < 512.0);
+    Judged { wall_s, holds }
+}
+
+fn dial(args: &Args, station: SocketAddr) -> bool {
+    runtime().block_on(async {
+        for (number, manners) in (0..).zip(manners(args)) {
+            tokio::spawn(crowd::dial(number, manners, station));
+        }
+        std::future::pending().await
+    })
 }
 
 fn serve(args: &Args) -> bool {
@@ -119,22 +207,22 @@ fn serve(args: &Args) -> bool {
     })
 }
 
+/// Starts the clients' process.
+fn spawn(clients: usize, others: usize, what: &[&str]) -> Peers {
+    let program = std::env::current_exe().expect("this program has a path");
+    let child = Command::new(program)
+        .args(["stations", "--clients", &clients.to_string()])
+        .args(["--others", &others.to_string()])
+        .args(what)
+        .stdout(Stdio::piped())
+        .spawn();
+    Peers(child.expect("this program starts once more"))
+}
+
 /// Starts the clients' process and reads their ports.
 fn start(args: &Args) -> (Peers, Vec<(Manners, u16)>) {
-    let program = std::env::current_exe().expect("this program has a path");
-    let mut child = Command::new(program)
-        .args([
-            "stations",
-            "--serve",
-            "--clients",
-            &args.clients.to_string(),
-        ])
-        .args(["--others", &args.others.to_string()])
-        .stdout(Stdio::piped())
-        .spawn()
-        .expect("this program starts once more");
-    let output = child.stdout.take().expect("its output is a pipe");
-    let peers = Peers(child);
+    let mut peers = spawn(args.clients, args.others, &["--serve"]);
+    let output = peers.0.stdout.take().expect("its output is a pipe");
     let ports = BufReader::new(output).lines();
     let manners = manners(args);
     let everybody: Vec<(Manners, u16)> = manners

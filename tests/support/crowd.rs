@@ -1,13 +1,15 @@
 //! A crowd of TCP clients for a base station, honest and otherwise, and one round with them.
 
 use std::io;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use gleaner_host::fleet::file::Place;
+use gleaner_host::fleet::file::{Entry, FleetFile, LinkKind, Place, SecretKey};
 use gleaner_host::station::Handle;
-use gleaner_host::station::board::{Identity, Limits, RoundWork, Standing, WorkResult};
-use gleaner_host::station::bus;
+use gleaner_host::station::board::{Closing, Identity, Limits, RoundWork, Standing, WorkResult};
+use gleaner_host::station::bus::{self, EventReceiver, EventSender};
+use gleaner_host::station::door::{Callers, Calls, Door, OpenDoor};
 use gleaner_host::station::link::Endpoint;
 use gleaner_shared::energy::CostModel;
 use gleaner_shared::units::{Micros, NanoWatts, PicoJoules};
@@ -16,13 +18,14 @@ use gleaner_shared::wire::Key;
 use gleaner_shared::wire::link::{DeviceLink, Event, Timing};
 use gleaner_shared::wire::message::{
     About, DeviceId, DeviceToHost, LinkMessage, ModelHash, ModelShape, Offer, Order, Payload,
-    RunId, ShardStatus,
+    RoundMark, ShardStatus,
 };
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::{sleep, timeout};
 
 use crate::client::{Client, update_of};
+use crate::station::RUN;
 
 /// Bytes of a model at 8 bits a parameter, each way.
 pub const MODEL_BYTES: usize = 39_760;
@@ -47,10 +50,30 @@ impl Manners {
     pub const BAD: [Self; 4] = [Self::Slow, Self::Absurd, Self::Silent, Self::Endless];
 }
 
-/// The run of every crowd.
-const RUN: RunId = RunId([0x52; 16]);
-/// The key of every client of a crowd.
-pub const KEY: Key = Key::new([5; 32]);
+/// Between two calls of one client.
+const REDIAL: Duration = Duration::from_millis(200);
+
+/// What a client's store holds.
+const STORE: PicoJoules = PicoJoules(1_000_000);
+
+/// The secret of a client of a crowd, unlike any other's.
+const fn secret_of(number: u32) -> [u8; 32] {
+    let mut secret = [5; 32];
+    [secret[0], secret[1], secret[2], secret[3]] = number.to_le_bytes();
+    secret
+}
+
+/// The key of a client of a crowd.
+#[must_use]
+pub const fn key_of(number: u32) -> Key {
+    Key::new(secret_of(number))
+}
+
+/// A client of a crowd.
+#[must_use]
+pub fn client(number: u32) -> Client {
+    Client::new(number, key_of(number), timing(), MODEL_BYTES)
+}
 
 /// A local line is fast, but a thousand of them share two processors.
 #[must_use]
@@ -75,20 +98,44 @@ pub async fn listen(number: u32, manners: Manners) -> io::Result<u16> {
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let port = listener.local_addr()?.port();
     tokio::spawn(async move {
-        let mut client = Client::new(number, KEY, timing(), MODEL_BYTES);
+        let mut client = client(number);
         while let Ok((stream, _)) = listener.accept().await {
-            let _ = stream.set_nodelay(true);
+            // A client that still held the model of the last line's round would not be sent it.
+            client.switch_off();
             // However the line ended, the next may come.
-            let _ = match manners {
-                Manners::Honest => client.serve(stream).await,
-                Manners::Slow => slow(number, stream).await,
-                Manners::Silent => silent(stream).await,
-                Manners::Absurd => absurd(number, stream).await,
-                Manners::Endless => endless(stream).await,
-            };
+            let _ = meet(&mut client, number, manners, stream).await;
         }
     });
     Ok(port)
+}
+
+/// Calls a base station, again and again, for ever.
+pub async fn dial(number: u32, manners: Manners, station: SocketAddr) {
+    let mut client = client(number);
+    loop {
+        if let Ok(stream) = TcpStream::connect(station).await {
+            // However the line ended, the next call may do better.
+            let _ = meet(&mut client, number, manners, stream).await;
+        }
+        sleep(REDIAL).await;
+    }
+}
+
+/// Behaves as it does on one line.
+async fn meet(
+    client: &mut Client,
+    number: u32,
+    manners: Manners,
+    stream: TcpStream,
+) -> io::Result<()> {
+    stream.set_nodelay(true)?;
+    match manners {
+        Manners::Honest => client.serve(stream).await,
+        Manners::Slow => slow(number, stream).await,
+        Manners::Silent => silent(stream).await,
+        Manners::Absurd => absurd(number, stream).await,
+        Manners::Endless => endless(stream).await,
+    }
 }
 
 async fn silent(mut stream: TcpStream) -> io::Result<()> {
@@ -100,10 +147,7 @@ async fn silent(mut stream: TcpStream) -> io::Result<()> {
 /// An honest client behind a line of 200 bytes a second.
 async fn slow(number: u32, stream: TcpStream) -> io::Result<()> {
     let (near, far) = tokio::io::duplex(64);
-    let served = tokio::spawn(async move {
-        let mut client = Client::new(number, KEY, timing(), MODEL_BYTES);
-        client.serve(near).await
-    });
+    let served = tokio::spawn(async move { client(number).serve(near).await });
     let (mut from_host, mut to_host) = stream.into_split();
     let (mut from_client, mut to_client) = tokio::io::split(far);
     let down = trickle(&mut from_host, &mut to_client);
@@ -159,7 +203,7 @@ async fn absurd(number: u32, mut stream: TcpStream) -> io::Result<()> {
         last_round: None,
     };
     let device = DeviceId([number as u8; 12]);
-    let mut link = DeviceLink::new(KEY, Some([number as u8; 32]), device, timing());
+    let mut link = DeviceLink::new(key_of(number), Some([number as u8; 32]), device, timing());
     let (begin, mut frame) = (Instant::now(), FrameBuffer::new());
     let mut piece = [0; 1024];
     for transfer in 0.. {
@@ -167,7 +211,7 @@ async fn absurd(number: u32, mut stream: TcpStream) -> io::Result<()> {
         let offer = Offer {
             transfer,
             payload: Payload::Update,
-            work: Some(job().order.mark()),
+            work: Some(job(0).order.mark()),
             len: u32::MAX,
             hash: ModelHash::default(),
         };
@@ -199,44 +243,117 @@ pub struct CrowdRound {
     pub delivered: usize,
     /// Honest clients that were lost, with the first reason.
     pub lost: Option<String>,
-    /// Wall time until the last honest client's update was in.
+    /// Wall time until the last honest client had greeted.
+    pub greeted: Duration,
+    /// Wall time of the round after that, until the last honest client's update was in.
     pub wall: Duration,
     /// Misbehaving clients that were believed.
     pub believed: usize,
 }
 
+/// The base station's side of clients that call in.
+pub struct Reception {
+    /// Where they call.
+    pub address: SocketAddr,
+    /// What came of the calls.
+    pub calls: Arc<Calls>,
+    callers: Callers,
+    _door: OpenDoor,
+}
+
+impl Reception {
+    /// Answers the calls of clients `0..clients`, on the current runtime.
+    ///
+    /// # Panics
+    /// When the system has no port to give.
+    #[must_use]
+    pub fn open(clients: u32) -> Self {
+        let entry = |id| Entry {
+            key: Some(SecretKey(secret_of(id))),
+            ..Entry::new(format!("client-{id}"), id, LinkKind::Incoming, None)
+        };
+        let clients = (0..clients).map(entry).collect();
+        let callers = Callers::of(&FleetFile { clients });
+        let calls = Arc::new(Calls::default());
+        let address = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+        let door = Door::at(address, callers.clone(), Arc::clone(&calls)).expect("a port");
+        Self {
+            address: door.address(),
+            calls,
+            callers,
+            _door: door.open().expect("a queue of calls"),
+        }
+    }
+
+    /// Where the lines of a client arrive.
+    ///
+    /// # Panics
+    /// When there is no such client.
+    #[must_use]
+    pub fn endpoint(&self, client: u32) -> Endpoint {
+        Endpoint::incoming(self.callers.line_of(client).expect("it may call in"))
+    }
+
+    /// Starts the task of a client that calls in.
+    #[must_use]
+    pub fn board(&self, client: u32) -> (Handle, EventReceiver) {
+        let (events, heard) = bus::open();
+        (board(client, self.endpoint(client), events), heard)
+    }
+
+    /// Waits until all clients have called, then runs one round with them.
+    pub async fn round(&self) -> CrowdRound {
+        let clients = 0..u32::try_from(self.callers.count()).unwrap_or(u32::MAX);
+        let peers = clients.map(|client| (Manners::Honest, self.endpoint(client)));
+        round_with(peers.collect()).await
+    }
+}
+
+/// Starts the task of a client, wherever it is.
+#[must_use]
+pub fn board(client: u32, endpoint: Endpoint, events: EventSender) -> Handle {
+    let identity = Identity {
+        client,
+        endpoint,
+        key: key_of(client),
+        timing: timing(),
+        run: RUN,
+        seed: 1,
+        storage: STORE,
+        income: PicoJoules(1),
+        cost: CostModel::paper(1e-26, 5e8),
+        shard_crc: None,
+    };
+    Handle::spawn(identity, Standing::new(STORE, STORE), events)
+}
+
 /// Connects to everybody, then runs one round: model to all, update from all.
 pub async fn round(peers: &[(Manners, u16)]) -> CrowdRound {
+    let place = |port: u16| Place::Tcp(format!("127.0.0.1:{port}"));
+    let peers = peers.iter();
+    let peers = peers.map(|&(manners, port)| (manners, Endpoint::new(place(port))));
+    round_with(peers.collect()).await
+}
+
+async fn round_with(peers: Vec<(Manners, Endpoint)>) -> CrowdRound {
     let (events, heard) = bus::open();
     drop(heard);
+    let (manners, endpoints): (Vec<Manners>, Vec<Endpoint>) = peers.into_iter().unzip();
     let boards: Vec<Arc<Handle>> = (0..)
-        .zip(peers)
-        .map(|(client, &(_, port))| {
-            let identity = Identity {
-                client,
-                endpoint: Endpoint::new(Place::Tcp(format!("127.0.0.1:{port}"))),
-                key: KEY,
-                timing: timing(),
-                run: RUN,
-                seed: 1,
-                storage: PicoJoules(1_000),
-                income: PicoJoules(1),
-                cost: CostModel::paper(1e-26, 5e8),
-                shard_crc: None,
-            };
-            let standing = Standing::new(PicoJoules(1_000), PicoJoules(1_000));
-            Arc::new(Handle::spawn(identity, standing, events.clone()))
-        })
+        .zip(endpoints)
+        .map(|(client, endpoint)| Arc::new(board(client, endpoint, events.clone())))
         .collect();
-    for (board, (manners, _)) in boards.iter().zip(peers) {
+    let begin = Instant::now();
+    for (board, manners) in boards.iter().zip(&manners) {
         if *manners == Manners::Honest {
             let _ = board.greet(Duration::from_secs(60)).await;
         }
     }
-    let job = job();
+    let greeted = begin.elapsed();
+    let job = job(0);
     let begin = Instant::now();
     let (mut honest, mut others) = (Vec::new(), Vec::new());
-    for (board, (client, &(manners, _))) in boards.iter().zip((0u32..).zip(peers)) {
+    for (board, (client, manners)) in boards.iter().zip((0u32..).zip(manners)) {
         let (board, job) = (Arc::clone(board), job.clone());
         let task = tokio::spawn(async move { (client, board.work(job).await) });
         match manners {
@@ -244,7 +361,10 @@ pub async fn round(peers: &[(Manners, u16)]) -> CrowdRound {
             _ => others.push(task),
         }
     }
-    let mut outcome = CrowdRound::default();
+    let mut outcome = CrowdRound {
+        greeted,
+        ..CrowdRound::default()
+    };
     for task in honest {
         match task.await {
             Ok((client, WorkResult::Done(_, update)))
@@ -266,13 +386,15 @@ pub async fn round(peers: &[(Manners, u16)]) -> CrowdRound {
     outcome
 }
 
-fn job() -> RoundWork {
-    let model: Arc<[u8]> = update_of(u32::MAX, 0, MODEL_BYTES).into();
+/// A round's work for any client.
+#[must_use]
+pub fn job(round: u32) -> RoundWork {
+    let model: Arc<[u8]> = update_of(u32::MAX, round, MODEL_BYTES).into();
     let limit = Duration::from_secs(60);
     RoundWork {
         order: Order {
             run: RUN,
-            round: 0,
+            round,
             participate: true,
             channel: 0,
             uplink_bits: 8,
@@ -294,5 +416,20 @@ fn job() -> RoundWork {
             upload: limit,
         },
         pace: None,
+    }
+}
+
+/// The end of a round in which a client's update counts.
+#[must_use]
+pub fn closing(round: u32) -> Closing {
+    let model = ModelHash([round as u8; 16]);
+    Closing {
+        mark: RoundMark {
+            run: RUN,
+            round,
+            model,
+        },
+        counted: true,
+        rest: None,
     }
 }

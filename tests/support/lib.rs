@@ -5,6 +5,7 @@ pub mod client;
 pub mod crowd;
 pub mod emulated;
 pub mod folder;
+pub mod gateway;
 pub mod in_process;
 pub mod line;
 pub mod mixed;

@@ -6,6 +6,7 @@ use std::time::Duration;
 use anyhow::Context;
 
 use super::fleet::FleetArgs;
+use super::listen::ListenArgs;
 use super::scenario::ScenarioArgs;
 use gleaner_host::fleet;
 use gleaner_host::fleet::file::FleetFile;
@@ -25,6 +26,8 @@ pub struct Args {
     /// Wall seconds a board has for every answer.
     #[arg(long, value_name = "SECONDS", default_value_t = 30)]
     patience_s: u64,
+    #[command(flatten)]
+    listen: ListenArgs,
 }
 
 /// Runs `gleaner doctor`; exit code 1 means that something needs fixing.
@@ -35,6 +38,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let care = Care {
         patience: Duration::from_secs(args.patience_s),
         echo_bytes: args.echo_bytes,
+        listen: args.listen.listen,
     };
     // For the shards of emulated boards.
     let folder = tempfile::tempdir().context("no folder for temporary files")?;

@@ -86,7 +86,7 @@ mod reading {
                 let memory = memory.context("the emulator does not show the board's memory")?;
                 follow(args, &dictionary, memory)
             }
-            LinkKind::Serial | LinkKind::Tcp => {
+            LinkKind::Serial | LinkKind::Tcp | LinkKind::Incoming => {
                 let probe = entry.probe.as_deref();
                 let mut chip = Attached::to(&Lister::new(), probe, board)?;
                 errln!("{}: through {}", entry.name, chip.probe());

@@ -21,6 +21,7 @@ mod flash;
 mod fleet;
 mod gather;
 mod image;
+mod listen;
 mod logs;
 mod partition;
 mod progress;

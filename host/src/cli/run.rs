@@ -4,9 +4,11 @@ use std::collections::HashMap;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::fleet::{FleetArgs, hint};
+use super::listen::ListenArgs;
 use super::progress::Progress;
 use super::record::RecordArgs;
 use super::scenario::ScenarioArgs;
@@ -21,6 +23,7 @@ use gleaner_host::report::{ledgers_table, mismatched_boards, write_run};
 use gleaner_host::round::channel;
 use gleaner_host::run::RunDirectory;
 use gleaner_host::scenario::{Override, Scenario};
+use gleaner_host::station::door::{self, Calls};
 use gleaner_host::station::event::{Event, EventKind};
 use gleaner_host::station::execute::{self, Audience, Listener};
 use gleaner_host::station::fleet::Pace;
@@ -70,6 +73,8 @@ pub struct LineArgs {
     /// round.
     #[arg(long, value_name = "SECONDS", default_value_t = 300)]
     wall_limit_s: u64,
+    #[command(flatten)]
+    listen: ListenArgs,
     /// Print lines instead of the live view.
     #[arg(long)]
     plain: bool,
@@ -83,6 +88,7 @@ impl LineArgs {
             pace: self.pace,
             faults: self.faults,
             wall_limit: Duration::from_secs(self.wall_limit_s),
+            listen: self.listen.listen,
             threads,
         }
     }
@@ -96,6 +102,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
 
 /// Runs the scenario of `args` on a fleet.
 pub(super) fn on_fleet(fleet: &FleetFile, args: &RoundArgs) -> anyhow::Result<ExitCode> {
+    door::check(fleet, args.line.listen.listen)?;
     let scenario = args.resolve(fleet)?;
     channel::of(&scenario)?;
     // It may take minutes: a directory chosen before would no longer be a fresh one.
@@ -138,6 +145,7 @@ pub(super) fn resume(
         hint(&file.display().to_string(), FILE_NAME);
     }
     let fleet = FleetFile::read(&file)?;
+    door::check(&fleet, line.listen.listen)?;
     let scenario = gleaner_host::run::scenario_of(directory)?;
     prepare(&fleet.emulated())?;
     carry_out(&fleet, &scenario, directory, line, output)
@@ -158,27 +166,30 @@ fn carry_out(
     let options = line.options(output.threads);
     let screen = !output.quiet && !output.json && !line.plain && std::io::stdout().is_terminal();
     let stop = Stop::on_signals();
+    let calls = Arc::new(Calls::default());
     let follow = |audience: Audience<'_>| {
         execute::run(scenario, fleet, &data, directory, &options, audience)
     };
     let finished = if screen {
-        let mut view = View::open(ViewState::new(fleet), stop.clone())?;
+        let mut view = View::open(ViewState::new(fleet), Arc::clone(&calls), stop.clone())?;
         let listener = view.listener();
         follow(Audience {
             observer: &mut view,
             listener,
             stop: stop.clone(),
+            calls: Arc::clone(&calls),
         })
     } else {
         let mut progress = Progress::new(output.quiet);
         let listener: Listener = match output.quiet {
             true => Box::new(|_| {}),
-            false => plain_lines(fleet),
+            false => plain_lines(fleet, Arc::clone(&calls)),
         };
         let finished = follow(Audience {
             observer: &mut progress,
             listener,
             stop: stop.clone(),
+            calls: Arc::clone(&calls),
         });
         progress.finish();
         finished
@@ -199,6 +210,9 @@ fn carry_out(
             outln!("\nledgers of the boards\n{}", ledgers.to_text());
         }
         outln!("events  {}", events(directory.path()).display());
+        if calls.address().is_some() {
+            outln!("calls   {}", calls.tally());
+        }
         if options.faults.any() {
             let [frames, lost, corrupted, duplicated, cuts] = finished.faults.read();
             outln!(
@@ -229,18 +243,25 @@ fn events(directory: &Path) -> PathBuf {
     directory.join(gleaner_host::station::log::EVENTS)
 }
 
-/// Says what happens in lines of text.
-fn plain_lines(fleet: &FleetFile) -> Listener {
+/// Says what happens in lines of text. Anybody may call and be turned away: that is said when it
+/// has happened sixteen times as often.
+fn plain_lines(fleet: &FleetFile, calls: Arc<Calls>) -> Listener {
     let clients = fleet.clients.iter();
     let names: HashMap<u32, String> = clients.map(|it| (it.id, it.name.clone())).collect();
     let width = names.values().map(String::len).max().unwrap_or(0);
     let begin = Instant::now();
+    let mut worth_saying = 1;
     Box::new(
         move |Event {
                   client,
                   round,
                   what,
               }| {
+            let tally = calls.tally();
+            if tally.turned_away() >= worth_saying {
+                worth_saying = 16 * tally.turned_away();
+                eprintln!("{:8.2} s  calls: {tally}", begin.elapsed().as_secs_f64());
+            }
             let dull = matches!(
                 what,
                 EventKind::Receiving { .. }

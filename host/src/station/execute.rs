@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 
 use super::bus::{self, EventReceiver, Heard};
+use super::door::Calls;
 use super::event::Event;
 use super::kept::KeptUpdates;
 use super::log::{self, EVENTS, EventLog, EventLogError};
@@ -65,6 +66,9 @@ pub struct Finished {
     pub faults: Arc<FaultCounters>,
 }
 
+/// What came of the calls of a run's last session, in its directory.
+pub const CALLS: &str = "calls.json";
+
 /// Hears everything that happens.
 pub type Listener = Box<dyn FnMut(&Event) + Send>;
 
@@ -76,6 +80,8 @@ pub struct Audience<'a> {
     pub listener: Listener,
     /// Ends the run.
     pub stop: Stop,
+    /// Has the counts of calls, and where boards may call in.
+    pub calls: Arc<Calls>,
 }
 
 impl<'a> Audience<'a> {
@@ -85,6 +91,7 @@ impl<'a> Audience<'a> {
             observer,
             listener: Box::new(|_| {}),
             stop: Stop::default(),
+            calls: Arc::default(),
         }
     }
 }
@@ -130,9 +137,10 @@ pub fn run(
         observer,
         listener,
         stop,
+        calls,
     } = audience;
     let pump = Pump::start(log, heard, listener);
-    let bus = (events, stop);
+    let bus = (events, stop, Arc::clone(&calls));
     let assembled = setup::assemble(scenario, fleet, data, options, directory.path(), bus);
     let mut assembly = match assembled {
         Ok(assembly) => assembly,
@@ -145,12 +153,20 @@ pub fn run(
             return Err(error.into());
         }
     };
+    if let Some(address) = calls.address() {
+        observer.notice(&format!("boards may call in at {address}"));
+    }
     let begin = if resumed { run::resume } else { run::start };
     let deployment = &mut assembly.deployment;
     let outcome = begin(scenario, deployment, directory, options.threads, observer);
     let faults = Arc::clone(&assembly.faults);
     drop(assembly);
     let logged = pump.finish();
+    if calls.address().is_some() {
+        let path = directory.file(CALLS);
+        let tally = serde_json::to_string_pretty(&calls.tally()).unwrap_or_default();
+        fs::write(&path, tally).map_err(file::at(&path))?;
+    }
     let outcome = outcome?;
     let left_out = logged?;
     if left_out > 0 {

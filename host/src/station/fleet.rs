@@ -17,6 +17,7 @@ use tokio::runtime::Runtime;
 use super::Handle;
 use super::board::{Closing, Identity, Limits, RoundWork, Standing, WorkResult};
 use super::bus::EventSender;
+use super::door::{Door, OpenDoor};
 use super::event::{Event, EventKind, loss};
 use super::kept::{KeptUpdate, KeptUpdates};
 use super::stop::Stop;
@@ -75,6 +76,7 @@ pub struct StationFleet {
     kept: KeptUpdates,
     events: EventSender,
     stop: Stop,
+    _door: Option<OpenDoor>,
     // Dropped last: the boards' tasks run on it.
     runtime: Runtime,
 }
@@ -87,7 +89,8 @@ struct Saved {
 }
 
 impl StationFleet {
-    /// Gathers clients: those of `boards` are where they say, all others are simulated.
+    /// Gathers clients: those of `boards` are where they say, all others are simulated. Boards that
+    /// call in come through `door`.
     ///
     /// # Errors
     /// When the system refuses threads.
@@ -96,6 +99,7 @@ impl StationFleet {
         fixed: FixedFleet,
         boards: Vec<(Identity, PicoJoules)>,
         kept: KeptUpdates,
+        door: Option<Door>,
         (events, stop): (EventSender, Stop),
     ) -> std::io::Result<Self> {
         let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -114,6 +118,9 @@ impl StationFleet {
                 });
             }
         }
+        let guard = runtime.enter();
+        let door = door.map(Door::open).transpose()?;
+        drop(guard);
         let mut fleet = Self {
             rules,
             fixed,
@@ -124,6 +131,7 @@ impl StationFleet {
             kept,
             events,
             stop,
+            _door: door,
             runtime,
         };
         fleet.hold();

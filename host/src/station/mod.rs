@@ -5,7 +5,8 @@
 //! - [`text`]: what a board says of itself, fit to be shown.
 //! - [`event`], [`bus`], [`log`]: what happens, its way to whoever follows, within the budget of each
 //!   board, and `events.jsonl`.
-//! - [`link`], [`peer`]: a line to a board, and the wire protocol driven over it.
+//! - [`link`], [`peer`]: a line to a board, and the wire protocol driven over it; [`door`]: where
+//!   boards open lines themselves.
 //! - [`board`]: one board, kept at work; its session is a state machine without I/O.
 //! - [`kept`]: what clients sent that nobody can recompute.
 //! - [`fleet`], [`replay`]: all boards and simulated clients as a fleet for the engine, and the
@@ -17,6 +18,7 @@ pub mod board;
 mod budget;
 pub mod bus;
 pub mod doctor;
+pub mod door;
 pub mod event;
 pub mod execute;
 pub mod fleet;

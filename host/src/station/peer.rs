@@ -75,6 +75,11 @@ impl Peer {
         self.machine.connect();
     }
 
+    /// Closes the line, if there is one.
+    pub fn unplug(&mut self) {
+        self.line = None;
+    }
+
     /// Queues a message.
     ///
     /// # Errors

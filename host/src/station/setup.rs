@@ -1,5 +1,6 @@
 //! From a scenario and a fleet to a deployment the round engine can run in.
 
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,6 +10,7 @@ use gleaner_shared::units::PicoJoules;
 
 use super::board::{Identity, Limits};
 use super::bus::EventSender;
+use super::door::{Callers, Calls, Door, DoorError, check};
 use super::fleet::{Pace, Rules, StationFleet};
 use super::kept::KeptUpdates;
 use super::stop::Stop;
@@ -56,6 +58,9 @@ pub enum SetupError {
         /// Why it did not start.
         source: EmulatorError,
     },
+    /// Boards cannot call in.
+    #[error(transparent)]
+    Door(#[from] DoorError),
     /// A file cannot be written.
     #[error(transparent)]
     File(#[from] FileError),
@@ -70,6 +75,8 @@ pub struct Options {
     pub faults: Faults,
     /// Wall time any phase of a round may take, for each epoch in training.
     pub wall_limit: Duration,
+    /// Where boards may call in.
+    pub listen: Option<SocketAddr>,
     /// Threads that train simulated clients.
     pub threads: usize,
 }
@@ -181,8 +188,10 @@ pub fn assemble(
     data: &Dataset,
     options: &Options,
     folder: &Path,
-    (events, stop): (EventSender, Stop),
+    (events, stop, calls): (EventSender, Stop, Arc<Calls>),
 ) -> Result<Assembly, SetupError> {
+    check(fleet, options.listen)?;
+    let callers = Callers::of(fleet);
     let run = run_id(&RunDirectory::new(folder))?;
     let partition = fleet::deal(scenario, data).map_err(BuildError::from)?;
     let shards = shards_of(&partition, data, |client| fleet.key_of(client))?;
@@ -191,7 +200,7 @@ pub fn assemble(
     let mut boards = Vec::new();
     for entry in &fleet.clients {
         let shard = shards.get(entry.id as usize).map_or(&[][..], |shard| shard);
-        let place = match entry.link {
+        let endpoint = match entry.link {
             LinkKind::Simulated => continue,
             LinkKind::Emulated => {
                 let Some(machine) = start_machine(entry, shard, &folder.join(SHARDS))? else {
@@ -199,10 +208,14 @@ pub fn assemble(
                 };
                 let address = machine.link().to_string();
                 machines.push((entry.id, machine));
-                Place::Tcp(address)
+                Endpoint::new(Place::Tcp(address))
             }
             LinkKind::Serial | LinkKind::Tcp => match entry.place() {
-                Some(place) => place,
+                Some(place) => Endpoint::new(place),
+                None => continue,
+            },
+            LinkKind::Incoming => match callers.line_of(entry.id) {
+                Some(line) => Endpoint::incoming(line),
                 None => continue,
             },
         };
@@ -213,7 +226,7 @@ pub fn assemble(
         };
         let identity = Identity {
             client: entry.id,
-            endpoint: Endpoint::new(place).with_faults(faults, Arc::clone(&counters)),
+            endpoint: endpoint.with_faults(faults, Arc::clone(&counters)),
             key: entry.wire_key(),
             timing: entry.timing(),
             run,
@@ -238,9 +251,13 @@ pub fn assemble(
         pace: options.pace,
     };
     let kept = KeptUpdates::of(folder);
+    let door = options
+        .listen
+        .map(|address| Door::at(address, callers, calls));
+    let door = door.transpose()?;
     let threads = options.threads;
     let deployment = fleet::build_around(scenario, data, &partition, threads, |fixed| {
-        let fleet = StationFleet::try_new(rules, fixed, boards, kept, (events, stop));
+        let fleet = StationFleet::try_new(rules, fixed, boards, kept, door, (events, stop));
         let fleet = fleet.map_err(|error| FleetError::Failed(error.to_string()))?;
         Ok(Box::new(fleet))
     })?;

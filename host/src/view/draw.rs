@@ -39,7 +39,11 @@ pub fn draw(frame: &mut Frame<'_>, state: &ViewState) {
         .skip(older)
         .map(|line| Line::raw(line.as_str()))
         .collect();
-    let log = Paragraph::new(lines).block(Block::bordered().title(" log "));
+    let mut around = Block::bordered().title(" log ");
+    if let Some(calls) = &state.calls {
+        around = around.title_bottom(format!(" {calls} "));
+    }
+    let log = Paragraph::new(lines).block(around);
     frame.render_widget(log, bottom);
 }
 
@@ -176,6 +180,7 @@ mod tests {
         state.boards[0].progress = Some(0.5);
         state.boards[0].channel = Some(2);
         state.note("pico-0: hello".to_owned());
+        state.calls = Some("listens on 127.0.0.1:7453: 3 let in".to_owned());
         let text = screen(&state, 110, 30);
         for words in [
             "pico-0",
@@ -184,6 +189,7 @@ mod tests {
             "###...  50%",
             "61.5 %",
             "hello",
+            "listens on 127.0.0.1:7453: 3 let in",
         ] {
             assert!(text.contains(words), "{words} in {text}");
         }

@@ -19,6 +19,7 @@ pub use state::ViewState;
 
 use gleaner_host::round::RoundLog;
 use gleaner_host::run::Observer;
+use gleaner_host::station::door::Calls;
 use gleaner_host::station::event::Event;
 use gleaner_host::station::stop::{INTERRUPTED, Stop};
 
@@ -37,14 +38,15 @@ impl View {
     ///
     /// # Errors
     /// When there is none to take.
-    pub fn open(state: ViewState, leave: Stop) -> io::Result<Self> {
+    pub fn open(state: ViewState, calls: Arc<Calls>, leave: Stop) -> io::Result<Self> {
         let mut terminal = ratatui::try_init()?;
         let state = Arc::new(Mutex::new(state));
         let stop = Arc::new(AtomicBool::new(false));
         let (seen, stopped) = (Arc::clone(&state), Arc::clone(&stop));
         let thread = std::thread::spawn(move || {
             while !stopped.load(Ordering::Relaxed) {
-                let now = seen.lock().unwrap_or_else(PoisonError::into_inner).clone();
+                let mut now = seen.lock().unwrap_or_else(PoisonError::into_inner).clone();
+                now.calls = calls.address().map(|_| calls.to_string());
                 // A frame that could not be drawn is drawn next time.
                 let _ = terminal.draw(|frame| draw(frame, &now));
                 if event::poll(FRAME).unwrap_or(false) && wants_to_leave() {

@@ -49,6 +49,8 @@ pub struct ViewState {
     pub spent_j: f64,
     /// The newest lines of the log.
     pub lines: VecDeque<String>,
+    /// Where boards may call in, and what came of the calls.
+    pub calls: Option<String>,
 }
 
 impl ViewState {

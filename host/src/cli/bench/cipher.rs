@@ -52,9 +52,9 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let figures = figures(args.board, Program::Ciphers)?;
     let table = table(args.board, unit, figures);
     if args.json {
-        println!("{}", serde_json::to_string_pretty(&table)?);
+        outln!("{}", serde_json::to_string_pretty(&table)?);
     } else {
-        print(&table);
+        print(&table)?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -86,20 +86,21 @@ fn row(figure: Figure) -> Row {
     }
 }
 
-fn print(table: &Table) {
+fn print(table: &Table) -> anyhow::Result<()> {
     let Table { board, unit, .. } = table;
-    println!("{board}, {unit} in its emulator; `cipher` is what frames are sealed with");
-    println!("{:<34} {:>8} {:>9} {:>9}", "", "payload", unit, "a byte");
+    outln!("{board}, {unit} in its emulator; `cipher` is what frames are sealed with");
+    outln!("{:<34} {:>8} {:>9} {:>9}", "", "payload", unit, "a byte");
     for row in &table.rows {
-        println!(
+        outln!(
             "{:<34} {:>8} {:>9} {:>9.1}",
             row.what, row.payload_bytes, row.count, row.per_byte
         );
     }
-    println!(
+    outln!(
         "a model in 8-bit codes each way ({} frames): {} {unit}",
         table.frames_of_a_model, table.model_each_way
     );
+    Ok(())
 }
 
 #[cfg(test)]

@@ -76,8 +76,10 @@ fn chosen<'a>(
     fleet: &'a FleetFile,
 ) -> anyhow::Result<Vec<(&'a Entry, Board)>> {
     let is_board = |entry: &&Entry| {
-        matches!(entry.link, LinkKind::Serial | LinkKind::Tcp)
-            && entry.board.is_none_or(Board::is_flashable)
+        matches!(
+            entry.link,
+            LinkKind::Serial | LinkKind::Tcp | LinkKind::Incoming
+        ) && entry.board.is_none_or(Board::is_flashable)
     };
     let entries: Vec<&Entry> = match &args.board {
         Some(name) => vec![fleet.named(name)?],

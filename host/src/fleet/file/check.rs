@@ -1,6 +1,8 @@
 //! Whether the clients of a file can be told apart and make a fleet.
 
-use super::entry::Entry;
+use std::fmt::Display;
+
+use super::entry::{Entry, LinkKind};
 use super::error::FleetFileError;
 
 /// Clients, and the lines at which they stand in their file.
@@ -28,7 +30,11 @@ impl Checked<'_> {
         }
         self.check_unique("name", |entry| Some(entry.name.clone()))?;
         self.check_unique("id", |entry| Some(entry.id.to_string()))?;
-        self.check_unique("place", Entry::place_text)
+        self.check_unique("place", Entry::place_text)?;
+        // A board that calls in is found by these.
+        let calls = |entry: &Entry| entry.link == LinkKind::Incoming;
+        self.check_unique("key", |entry| entry.key.filter(|_| calls(entry)))?;
+        self.check_unique("device", |entry| entry.device)
     }
 
     fn check_number(&self, entry: &Entry) -> Result<(), String> {
@@ -43,10 +49,10 @@ impl Checked<'_> {
     }
 
     /// Two clients of one name, number or place cannot be told apart.
-    fn check_unique(
+    fn check_unique<T: PartialEq + Display>(
         &self,
         field: &'static str,
-        value: impl Fn(&Entry) -> Option<String>,
+        value: impl Fn(&Entry) -> Option<T>,
     ) -> Result<(), FleetFileError> {
         for entry in self.clients {
             let Some(wanted) = value(entry) else { continue };
@@ -59,7 +65,7 @@ impl Checked<'_> {
                 return Err(FleetFileError::Ambiguous {
                     file: self.file.to_owned(),
                     field,
-                    value: wanted,
+                    value: wanted.to_string(),
                     candidates: claims.join(", "),
                 });
             }

@@ -9,6 +9,7 @@ use gleaner_shared::wire::link::Timing;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::address::{Place, SerialAddress};
+use super::chip::ChipNumber;
 use crate::device::board::{self, Board};
 
 /// Emulators run many times slower than boards: waits on their lines are this much longer.
@@ -22,6 +23,8 @@ pub enum LinkKind {
     Serial,
     /// A TCP server.
     Tcp,
+    /// A TCP client: it calls the base station.
+    Incoming,
     /// An emulator that is started for the run.
     Emulated,
     /// In the base station's own process, in the firmware's arithmetic.
@@ -35,6 +38,7 @@ impl LinkKind {
         match self {
             Self::Serial => "serial",
             Self::Tcp => "tcp",
+            Self::Incoming => "incoming",
             Self::Emulated => "emulated",
             Self::Simulated => "simulated",
         }
@@ -77,14 +81,27 @@ impl<'de> Deserialize<'de> for SecretKey {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
         let wrong = || serde::de::Error::custom("a key has 64 hexadecimal digits");
-        if text.len() != 64 || !text.is_ascii() {
-            return Err(wrong());
-        }
-        let mut key = [0; 32];
-        for (at, byte) in key.iter_mut().enumerate() {
-            *byte = u8::from_str_radix(&text[2 * at..2 * at + 2], 16).map_err(|_| wrong())?;
-        }
-        Ok(Self(key))
+        bytes_of(&text).map(Self).ok_or_else(wrong)
+    }
+}
+
+/// Reads hexadecimal digits, two for every byte.
+pub(super) fn bytes_of<const N: usize>(text: &str) -> Option<[u8; N]> {
+    let digits = text.bytes().all(|digit| digit.is_ascii_hexdigit());
+    if text.len() != 2 * N || !digits {
+        return None;
+    }
+    let mut bytes = [0; N];
+    for (at, byte) in bytes.iter_mut().enumerate() {
+        *byte = u8::from_str_radix(&text[2 * at..2 * at + 2], 16).ok()?;
+    }
+    Some(bytes)
+}
+
+/// For errors that name a key: they say whose it is instead.
+impl fmt::Display for SecretKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("(not shown)")
     }
 }
 
@@ -124,6 +141,10 @@ pub struct Entry {
     /// Its debug probe, as `vendor:product:serial`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub probe: Option<String>,
+    /// The number of its chip, as 24 hexadecimal digits: how a board without a key is found among
+    /// those that call in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub device: Option<ChipNumber>,
     /// The secret in its shard; without one the line is not authenticated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<SecretKey>,
@@ -158,6 +179,7 @@ impl Entry {
             baud: default_baud(),
             address: None,
             probe: None,
+            device: None,
             key: None,
             storage_j: default_storage_j(),
             stored_j: None,
@@ -197,11 +219,12 @@ impl Entry {
         let timing = Timing::for_bit_rate(self.baud);
         match self.link {
             LinkKind::Serial | LinkKind::Simulated => timing,
-            LinkKind::Tcp | LinkKind::Emulated => patient(timing),
+            LinkKind::Tcp | LinkKind::Incoming | LinkKind::Emulated => patient(timing),
         }
     }
 
-    /// Returns where it is; emulated boards are wherever their emulator starts.
+    /// Returns where it is; emulated boards are wherever their emulator starts, and those that call
+    /// in are wherever they are.
     #[must_use]
     pub fn place(&self) -> Option<Place> {
         match self.link {
@@ -211,7 +234,7 @@ impl Entry {
                 baud: self.baud,
             })),
             LinkKind::Tcp => self.address.clone().map(Place::Tcp),
-            LinkKind::Emulated | LinkKind::Simulated => None,
+            LinkKind::Incoming | LinkKind::Emulated | LinkKind::Simulated => None,
         }
     }
 
@@ -240,6 +263,13 @@ impl Entry {
                 let address = self.address.as_deref().unwrap_or_default();
                 return Err(format!("address = \"{address}\"; use \"host:port\""));
             }
+            LinkKind::Incoming if self.key.is_none() && self.device.is_none() => {
+                return Err(
+                    "link = \"incoming\" needs key, by which a board that calls in is \
+                     found, or without keys device = \"24 hexadecimal digits\", the chip's number"
+                        .to_owned(),
+                );
+            }
             LinkKind::Emulated if self.emulated().is_none() => {
                 let chips = board::list(Board::emulated(), "or");
                 return Err(format!("link = \"emulated\" needs chip = {chips}"));
@@ -251,6 +281,9 @@ impl Entry {
         }
         if self.link != LinkKind::Tcp && self.address.is_some() {
             return Err("address belongs to link = \"tcp\"".to_owned());
+        }
+        if self.link != LinkKind::Incoming && self.device.is_some() {
+            return Err("device belongs to link = \"incoming\"".to_owned());
         }
         if let Some(Err(reason)) = self.key.map(|key| key.check()) {
             return Err(format!("key: {reason}"));

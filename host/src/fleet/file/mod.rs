@@ -1,10 +1,11 @@
 //! The list of a fleet, `fleet.toml`: who takes part in a run over real links.
 //!
-//! One list holds boards on serial ports, peers behind TCP, emulated boards and simulated
-//! clients; a client's number decides which share of the data it owns.
+//! One list holds boards on serial ports, peers behind TCP, boards that call in, emulated boards and
+//! simulated clients; a client's number decides which share of the data it owns.
 
 mod address;
 mod check;
+mod chip;
 mod entry;
 mod error;
 mod init;
@@ -20,6 +21,7 @@ use toml::Spanned;
 use crate::device::Board;
 pub use address::{Place, SerialAddress};
 use check::Checked;
+pub use chip::ChipNumber;
 pub use entry::{Entry, LinkKind, SecretKey};
 pub use error::FleetFileError;
 pub use init::{FoundPort, UsbDevice, from_ports, template};
@@ -235,6 +237,15 @@ mod tests {
                 )),
                 "client \"a\": key: a key of all zeros means \"no key\"",
             ),
+            (entry("link = \"incoming\""), "needs key"),
+            (
+                entry("link = \"incoming\"\ndevice = \"0x01\""),
+                "24 hexadecimal digits",
+            ),
+            (
+                entry("link = \"simulated\"\ndevice = \"000102030405060708090a0b\""),
+                "device belongs to link = \"incoming\"",
+            ),
             (entry("link = \"simulated\"\nstored_j = -1.0"), "stored_j"),
             (
                 "[[client]]\nname = \"a\"\nid = 7\nlink = \"simulated\"".to_owned(),
@@ -274,6 +285,41 @@ mod tests {
         let found = complaint(&same_place);
         assert!(
             found.contains("/dev/x") && found.contains("a (line 1), b (line 6)"),
+            "{found}"
+        );
+    }
+
+    #[test]
+    fn boards_that_call_in_and_share_a_key_are_named_and_the_key_is_not() {
+        let key = "5a".repeat(32);
+        let entry = |name: &str, id: u32, link: &str| {
+            format!("[[client]]\nname = \"{name}\"\nid = {id}\n{link}\nkey = \"{key}\"\n")
+        };
+        let (incoming, serial) = (
+            "link = \"incoming\"",
+            "link = \"serial\"\npath = \"/dev/x\"",
+        );
+        let found = complaint(&(entry("a", 0, incoming) + &entry("b", 1, incoming)));
+        assert!(found.contains("a (line 1), b (line 6)"), "{found}");
+        assert!(!found.contains("5a5a"), "{found}");
+        // On a line of its own a board is not found by its key.
+        let fleet = entry("a", 0, incoming) + &entry("b", 1, serial);
+        assert!(FleetFile::parse(&fleet, "fleet.toml").is_ok());
+    }
+
+    #[test]
+    fn a_board_without_a_key_calls_in_by_the_number_of_its_chip_which_nobody_else_has() {
+        let entry = |name: &str, id: u32| {
+            let device = "device = \"000102030405060708090A0b\"";
+            format!("[[client]]\nname = \"{name}\"\nid = {id}\nlink = \"incoming\"\n{device}\n")
+        };
+        let fleet = FleetFile::parse(&entry("a", 0), "fleet.toml").unwrap();
+        let device = fleet.clients[0].device.unwrap();
+        assert_eq!(device.0.0[..3], [0, 1, 2]);
+        assert_eq!(FleetFile::parse(&fleet.to_toml(), "again").unwrap(), fleet);
+        let found = complaint(&(entry("a", 0) + &entry("b", 1)));
+        assert!(
+            found.contains("device = 000102030405060708090a0b"),
             "{found}"
         );
     }

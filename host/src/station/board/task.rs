@@ -1,5 +1,6 @@
 //! A board's task: drives its session's machine with a line, a clock and what it is asked.
 
+use std::io;
 use std::time::Duration;
 
 use gleaner_shared::wire::link::{Greeting, SendError};
@@ -173,7 +174,14 @@ impl Line {
                 },
             };
         }
-        match self.peer.next().await {
+        let event = tokio::select! {
+            event = self.peer.next() => event,
+            () = self.endpoint.superseded() => {
+                self.peer.unplug();
+                Err(io::Error::other("it called in again, on another line"))
+            }
+        };
+        match event {
             Ok(event) => Input::of(event, || self.peer.take_received()),
             Err(error) => Input::Gone {
                 reason: error.to_string(),

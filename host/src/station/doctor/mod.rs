@@ -4,7 +4,9 @@
 mod probe;
 
 use std::fmt;
+use std::net::SocketAddr;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use gleaner_shared::mlp::PaperParams;
@@ -19,6 +21,7 @@ use crate::scenario::Scenario;
 use crate::station::Handle;
 use crate::station::board::{Identity, Standing};
 use crate::station::bus;
+use crate::station::door::{self, Callers, Door, DoorError, OpenDoor};
 use crate::station::event::EventKind;
 use crate::station::link::Endpoint;
 use crate::station::setup::{SetupError, shards, start_machine};
@@ -102,6 +105,8 @@ pub struct Care {
     pub patience: Duration,
     /// Bytes sent there and back; 0 leaves the echo out.
     pub echo_bytes: usize,
+    /// Where boards may call in; those that do are left out without.
+    pub listen: Option<SocketAddr>,
 }
 
 /// Examines every client of a fleet that is not simulated, one after the other.
@@ -118,12 +123,14 @@ pub fn examine(
 ) -> Result<Diagnosis, SetupError> {
     let runtime = Runtime::new().map_err(file::at(folder))?;
     let shards = shards(scenario, data, |client| fleet.key_of(client))?;
+    let door = care.listen.map(|address| answer(fleet, address, &runtime));
+    let door = door.transpose()?;
     let mut findings = Vec::new();
     for entry in &fleet.clients {
         let shard = &shards[entry.id as usize];
         findings.extend(probe::look(entry));
         let mut machine = None;
-        let (place, seen) = match entry.link {
+        let (endpoint, seen) = match entry.link {
             LinkKind::Simulated => {
                 findings.push(Finding::good(entry, LINK, "simulated: always there"));
                 continue;
@@ -132,7 +139,8 @@ pub fn examine(
                 Ok(Some(started)) => {
                     let address = started.link().to_string();
                     machine = Some(started);
-                    (Place::Tcp(address), "the emulator starts".to_owned())
+                    let endpoint = Endpoint::new(Place::Tcp(address));
+                    (endpoint, "the emulator starts".to_owned())
                 }
                 Ok(None) => continue,
                 Err(SetupError::Emulator { source, .. }) => {
@@ -142,10 +150,23 @@ pub fn examine(
                 }
                 Err(other) => return Err(other),
             },
+            LinkKind::Incoming => match &door {
+                Some((callers, _)) => {
+                    let Some(line) = callers.line_of(entry.id) else {
+                        continue;
+                    };
+                    (Endpoint::incoming(line), "it called in".to_owned())
+                }
+                None => {
+                    let seen = "not looked at: it calls in, and --listen was not given";
+                    findings.push(Finding::good(entry, LINK, seen));
+                    continue;
+                }
+            },
             LinkKind::Serial | LinkKind::Tcp => {
                 let Some(place) = entry.place() else { continue };
                 match look_for(&place) {
-                    Ok(seen) => (place, seen),
+                    Ok(seen) => (Endpoint::new(place), seen),
                     Err(seen) => {
                         findings.push(Finding::bad(entry, LINK, seen, link_fix(entry)));
                         continue;
@@ -153,11 +174,27 @@ pub fn examine(
                 }
             }
         };
-        let talk = talk(entry, (place, seen), scenario, shard, care);
+        let talk = talk(entry, (endpoint, seen), scenario, shard, care);
         findings.extend(runtime.block_on(talk));
         drop(machine);
     }
     Ok(Diagnosis(findings))
+}
+
+/// Lets boards call in while they are examined.
+fn answer(
+    fleet: &FleetFile,
+    address: SocketAddr,
+    runtime: &Runtime,
+) -> Result<(Callers, OpenDoor), SetupError> {
+    door::check(fleet, Some(address))?;
+    let callers = Callers::of(fleet);
+    let _guard = runtime.enter();
+    let door = Door::at(address, callers.clone(), Arc::default())?;
+    let open = door
+        .open()
+        .map_err(|source| DoorError::Address { address, source })?;
+    Ok((callers, open))
 }
 
 /// Looks whether the port exists; says where it is, or what there is instead.
@@ -175,13 +212,14 @@ fn look_for(place: &Place) -> Result<String, String> {
 fn link_fix(entry: &Entry) -> &'static str {
     match entry.link {
         LinkKind::Tcp => "start what listens there, or correct address",
+        LinkKind::Incoming => "let it call the address of --listen, with the key of fleet.toml",
         _ => "plug the board in, correct usb_serial or path, or get the right to open the port",
     }
 }
 
 async fn talk(
     entry: &Entry,
-    (place, seen): (Place, String),
+    (endpoint, seen): (Endpoint, String),
     scenario: &Scenario,
     shard: &[u8],
     care: Care,
@@ -194,7 +232,7 @@ async fn talk(
     };
     let identity = Identity {
         client: entry.id,
-        endpoint: Endpoint::new(place),
+        endpoint,
         key: entry.wire_key(),
         timing: entry.timing(),
         run,

@@ -1,10 +1,11 @@
-//! Bytes to and from one peer: a serial port, a TCP connection, or memory.
+//! Bytes to and from one peer: a serial port, a TCP connection that either side opened, or memory.
 //!
 //! A [`Link`] is an open line; an [`Endpoint`] is where a line can be opened, again and again
 //! while boards come and go. [`faults`] wraps any line in one that loses, flips, repeats, delays
 //! and cuts. Nothing here knows what the bytes mean, except that a zero ends a frame.
 
 pub mod faults;
+pub mod incoming;
 pub mod memory;
 pub mod serial;
 
@@ -17,6 +18,7 @@ use tokio::net::TcpStream;
 
 use crate::fleet::file::Place;
 use faults::{FaultCounters, Faults};
+use incoming::Incoming;
 use memory::Socket;
 
 /// An open line. A read of zero bytes, like an error, means that the peer is gone.
@@ -29,6 +31,8 @@ impl<T: AsyncRead + AsyncWrite + Send + Unpin> Link for T {}
 enum Peer {
     /// Another device or program.
     At(Place),
+    /// A device that calls in.
+    Incoming(Incoming),
     /// A socket in this process, for tests.
     Memory(Socket),
 }
@@ -37,6 +41,7 @@ impl fmt::Display for Peer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::At(place) => place.fmt(f),
+            Self::Incoming(incoming) => incoming.fmt(f),
             Self::Memory(_) => f.write_str("memory"),
         }
     }
@@ -55,6 +60,15 @@ impl Endpoint {
     pub const fn new(place: Place) -> Self {
         Self {
             peer: Peer::At(place),
+            faults: None,
+        }
+    }
+
+    /// A line that the other side opens.
+    #[must_use]
+    pub const fn incoming(incoming: Incoming) -> Self {
+        Self {
+            peer: Peer::Incoming(incoming),
             faults: None,
         }
     }
@@ -96,12 +110,21 @@ impl Endpoint {
                 stream.set_nodelay(true)?;
                 Box::new(stream)
             }
+            Peer::Incoming(incoming) => incoming.take().await,
             Peer::Memory(socket) => Box::new(socket.wait_for_plug().await?),
         };
         Ok(match &self.faults {
             None => link,
             Some((faults, counters)) => Box::new(faults.wrap(link, attempt, Arc::clone(counters))),
         })
+    }
+
+    /// Waits until the other side has opened a line that is to be used instead of the open one.
+    pub async fn superseded(&self) {
+        match &self.peer {
+            Peer::Incoming(incoming) => incoming.wait().await,
+            Peer::At(_) | Peer::Memory(_) => std::future::pending().await,
+        }
     }
 }
 

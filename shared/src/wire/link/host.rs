@@ -1,6 +1,7 @@
 //! The base station's end: asks for a greeting, checks it, opens the session.
 
 use super::channel::Channel;
+use super::inquiry::Claim;
 use super::session::Session;
 use super::timing::{Retry, Timing};
 use super::{Event, Greeting, HostEnd, SendError};
@@ -9,7 +10,7 @@ use crate::wire::auth::{Key, Keyring, Nonce, NonceSource};
 use crate::wire::decoder::{Arrival, FrameDecoder};
 use crate::wire::frame::{DELIMITER, Direction, Frame, FrameBuffer, Header, Kind};
 use crate::wire::message::{
-    self, Connect, Counters, DeviceId, DeviceToHost, Hello, HostToDevice, Offer, Payload, Refusal,
+    self, Connect, Counters, DeviceToHost, Hello, HostToDevice, Offer, Payload, Refusal,
     RejectReason, Version, WorkMark,
 };
 use crate::wire::transfer::{Accepted, Receiver};
@@ -195,7 +196,10 @@ fn introduced(
 }
 
 /// Encodes a message outside any session.
-fn open_frame<'f>(message: &HostToDevice, frame: &'f mut FrameBuffer) -> Option<&'f [u8]> {
+pub(super) fn open_frame<'f>(
+    message: &HostToDevice,
+    frame: &'f mut FrameBuffer,
+) -> Option<&'f [u8]> {
     let len = message::encode(message, frame.payload()).ok()?;
     let header = Header {
         direction: Direction::HostToDevice,
@@ -257,27 +261,24 @@ impl<K: Keyring> Handshake<'_, K> {
 
     fn take_greeting(self, now: Micros, frame: &Frame<'_>) -> Option<Event<HostEnd>> {
         let attempt = self.attempt.as_ref()?;
-        // These come first in every version, so that a mismatch can be named.
-        type Start = (u32, Version, DeviceId, Nonce);
-        let ((_, theirs, device, nonce), _) =
-            postcard::take_from_bytes::<Start>(frame.payload()).ok()?;
-        if nonce != attempt.nonce {
+        let claim = Claim::read(frame)?;
+        if claim.nonce != attempt.nonce {
             let replayed = &mut self.channel.counters_mut().replayed;
             *replayed = replayed.saturating_add(1);
             return None;
         }
-        let refusal = match self.keys.key_of(&device) {
+        let refusal = match self.keys.key_of(&claim.device) {
             None => Refusal::UnknownDevice,
-            Some(key) if frame.is_signed_by(&key) => {
-                if theirs == Version::OURS {
+            Some(key) if claim.is_proved_by(&key) => {
+                if claim.version == Version::OURS {
                     return self.open(now, &key, frame.payload());
                 }
                 Refusal::Version {
                     ours: Version::OURS,
-                    theirs,
+                    theirs: claim.version,
                 }
             }
-            Some(_) if frame.is_signed_by(&Key::PUBLIC) => Refusal::KeyMissing,
+            Some(_) if claim.is_proved_by(&Key::PUBLIC) => Refusal::KeyMissing,
             Some(key) if key.is_secret() => Refusal::WrongKey,
             Some(_) => Refusal::KeyRequired,
         };

@@ -9,17 +9,20 @@
 //! Control messages given to `send` arrive exactly once and in order within a session, whatever
 //! the line loses or repeats; those given to `notify` may be lost. A transfer runs beside them,
 //! one each way. A new session starts with empty queues: what the peer must still do is said
-//! again by whoever knows, after [`Event::Connected`].
+//! again by whoever knows, after [`Event::Connected`]. On a line that may be anybody's an [`Inquiry`]
+//! comes first.
 
 mod channel;
 mod device;
 mod host;
+mod inquiry;
 mod reliable;
 mod session;
 mod timing;
 
 pub use device::DeviceLink;
 pub use host::HostLink;
+pub use inquiry::{Answer, Claim, Inquiry};
 pub use reliable::QUEUE;
 pub use timing::Timing;
 

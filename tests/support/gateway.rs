@@ -1,0 +1,62 @@
+//! A gateway beside a board: it calls the base station and passes on what either side says, as
+//! `socat` does for a board on a serial port.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use tokio::io::copy_bidirectional;
+use tokio::net::TcpStream;
+use tokio::runtime::Runtime;
+use tokio::time::sleep;
+
+/// Between two calls.
+const REDIAL: Duration = Duration::from_millis(20);
+
+/// Gateways on a runtime of their own; dropped, they hang up.
+pub struct Gateways(Option<Runtime>);
+
+impl Gateways {
+    /// Starts none yet.
+    ///
+    /// # Panics
+    /// When the system refuses threads.
+    #[must_use]
+    pub fn new() -> Self {
+        Self(Some(Runtime::new().expect("threads")))
+    }
+
+    /// Starts one; `station` says where to call, once it is known.
+    pub fn add(
+        &self,
+        board: SocketAddr,
+        station: impl Fn() -> Option<SocketAddr> + Send + Sync + 'static,
+    ) {
+        let Some(runtime) = &self.0 else { return };
+        runtime.spawn(async move {
+            loop {
+                if let Some(station) = station()
+                    && let Ok(mut call) = TcpStream::connect(station).await
+                    && let Ok(mut port) = TcpStream::connect(board).await
+                {
+                    // However it ended, the next call may do better.
+                    let _ = copy_bidirectional(&mut call, &mut port).await;
+                }
+                sleep(REDIAL).await;
+            }
+        });
+    }
+}
+
+impl Default for Gateways {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Drop for Gateways {
+    fn drop(&mut self) {
+        if let Some(runtime) = self.0.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
