@@ -8,6 +8,7 @@ use crate::units::Micros;
 use crate::wire::auth::{Key, Keyring, Nonce, NonceSource};
 use crate::wire::decoder::{Arrival, FrameDecoder};
 use crate::wire::frame::{DELIMITER, Direction, Frame, FrameBuffer, Header, Kind};
+use crate::wire::keys::Generation;
 use crate::wire::message::{
     self, Connect, Counters, DeviceId, DeviceToHost, Hello, HostToDevice, Offer, Payload, Refusal,
     RejectReason, Version, WorkMark,
@@ -60,6 +61,11 @@ impl<K: Keyring> HostLink<K> {
             retry: Retry::at_once(self.channel.timing().retry),
             delimited: false,
         });
+    }
+
+    /// Goes on with other keys, from the next attempt to connect on.
+    pub fn set_keys(&mut self, keys: K) {
+        self.keys = keys;
     }
 
     /// Stops asking, for instance after a refusal that will not change.
@@ -143,6 +149,7 @@ impl<K: Keyring> HostLink<K> {
                     version: Version::OURS,
                     nonce: attempt.nonce,
                     secure: self.keys.is_secure(),
+                    generation: self.keys.generation(),
                 };
                 open_frame(&HostToDevice::Connect(connect), frame)
             }
@@ -182,6 +189,7 @@ fn introduced(
             Some(Event::Connected(Greeting {
                 device: hello.device,
                 secure: hello.secure,
+                generation: hello.generation,
                 about,
             }))
         }
@@ -266,32 +274,47 @@ impl<K: Keyring> Handshake<'_, K> {
             *replayed = replayed.saturating_add(1);
             return None;
         }
-        let refusal = match self.keys.key_of(&device) {
-            None => Refusal::UnknownDevice,
-            Some(key) if frame.is_signed_by(&key) => {
-                if theirs == Version::OURS {
-                    return self.open(now, &key, frame.payload());
-                }
-                Refusal::Version {
-                    ours: Version::OURS,
-                    theirs,
-                }
+        // Of another version no more can be read: any key there is may have signed it.
+        let newest = self.keys.generation();
+        let (hello, generations) = match message::decode(frame.payload()) {
+            _ if theirs != Version::OURS => (None, [newest, newest.wrapping_sub(1)]),
+            Ok(DeviceToHost::Hello(hello)) => {
+                let said = hello.generation;
+                (Some(hello), [said, said])
             }
-            Some(_) if frame.is_signed_by(&Key::PUBLIC) => Refusal::KeyMissing,
-            Some(key) if key.is_secret() => Refusal::WrongKey,
-            Some(_) => Refusal::KeyRequired,
+            _ => {
+                let malformed = &mut self.channel.counters_mut().malformed;
+                *malformed = malformed.saturating_add(1);
+                return None;
+            }
+        };
+        let held = generations.map(|generation| self.keys.key_of(&device, generation));
+        let signer = held
+            .into_iter()
+            .flatten()
+            .find(|key| frame.is_signed_by(key));
+        let refusal = match (signer, hello, held[0]) {
+            (Some(key), Some(hello), _) => return self.open(now, key, hello),
+            (Some(_), None, _) => Refusal::Version {
+                ours: Version::OURS,
+                theirs,
+            },
+            (None, _, None) => Refusal::UnknownDevice,
+            (None, _, Some(_)) if frame.is_signed_by(&Key::PUBLIC) => Refusal::KeyMissing,
+            (None, _, Some(key)) if key.is_secret() => Refusal::WrongKey,
+            (None, _, Some(_)) => Refusal::KeyRequired,
         };
         *self.refusal_due = Some(refusal);
         Some(Event::Refused(refusal))
     }
 
-    fn open(self, now: Micros, key: &Key, payload: &[u8]) -> Option<Event<HostEnd>> {
-        let Ok(DeviceToHost::Hello(hello)) = message::decode(payload) else {
-            let malformed = &mut self.channel.counters_mut().malformed;
-            *malformed = malformed.saturating_add(1);
-            return None;
-        };
-        let session = Session::new(key, &hello.host_nonce, &hello.device_nonce);
+    fn open(self, now: Micros, key: Key, hello: Hello) -> Option<Event<HostEnd>> {
+        let number = hello.generation;
+        let session = Session::new(
+            &Generation { number, key },
+            &hello.host_nonce,
+            &hello.device_nonce,
+        );
         let welcome = HostToDevice::Welcome {
             session: session.id(),
         };

@@ -46,6 +46,7 @@ pub(super) fn greeting() -> Box<Greeting> {
     Box::new(Greeting {
         device: DeviceId([1; 12]),
         secure: true,
+        generation: 0,
         about: about(),
     })
 }
