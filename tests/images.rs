@@ -102,7 +102,7 @@ fn vector_tables_and_segments_lie_where_the_chips_expect_them() {
 }
 
 #[test]
-fn images_look_for_their_shard_where_the_host_puts_it() {
+fn images_look_for_their_shard_where_the_host_puts_it_and_keep_keys_behind_it() {
     for map in &MAPS {
         let Some(bytes) = image(map) else { continue };
         let elf = object::File::parse(&*bytes).unwrap();

@@ -234,3 +234,32 @@ fn asking_for_another_generation_proves_nothing() {
     assert_eq!(device.generation(), None);
     assert_eq!(connect(&mut host(HANDING_OVER, 2), &mut device), Ok(1));
 }
+
+/// A host that lost the next key hands over another; the power of the device goes while it erases
+/// the first, and the next number still means the first.
+#[test]
+fn a_device_that_holds_another_next_key_is_reached_with_the_key_before() {
+    let forgotten = DeviceKeys {
+        newest: Generation {
+            number: 1,
+            key: Key::new([9; 32]),
+        },
+        ..both()
+    };
+    let (mut owner, mut device) = (host(HANDING_OVER, 2), device(forgotten));
+    assert_eq!(connect(&mut owner, &mut device), Err(Refusal::WrongKey));
+    let told = say_host(&mut owner);
+    hear_device(&mut device, &told);
+    let mut frame = FrameBuffer::new();
+    let later = owner.next_wake().expect("it asks again");
+    let mut line = Vec::new();
+    while let Some(bytes) = owner.transmit(later, &[], &mut frame) {
+        line.extend_from_slice(bytes);
+    }
+    hear_device(&mut device, &line);
+    let greeting = say_device(&mut device);
+    assert_eq!(owner.receive(later, &mut &greeting[..], &mut []), None);
+    let heard = hear_device(&mut device, &say_host(&mut owner));
+    assert_eq!(heard, [Event::Connected(())]);
+    assert_eq!(device.generation(), Some(0));
+}

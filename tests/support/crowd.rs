@@ -215,7 +215,7 @@ pub async fn round(peers: &[(Manners, u16)]) -> CrowdRound {
             let identity = Identity {
                 client,
                 endpoint: Endpoint::new(Place::Tcp(format!("127.0.0.1:{port}"))),
-                key: KEY,
+                keys: KEY.into(),
                 timing: timing(),
                 run: RUN,
                 seed: 1,

@@ -66,13 +66,27 @@ impl DeviceKeys {
     }
 }
 
+/// The shard's key.
+impl From<Key> for Generation {
+    fn from(key: Key) -> Self {
+        Self { number: 0, key }
+    }
+}
+
+/// A key that is settled: no other is held beside it.
+impl From<Generation> for DeviceKeys {
+    fn from(newest: Generation) -> Self {
+        Self {
+            newest,
+            previous: None,
+        }
+    }
+}
+
 /// A key that was never rotated.
 impl From<Key> for DeviceKeys {
     fn from(key: Key) -> Self {
-        Self {
-            newest: Generation { number: 0, key },
-            previous: None,
-        }
+        Generation::from(key).into()
     }
 }
 

@@ -10,14 +10,17 @@ use gleaner_shared::wire::message::DeviceId;
 use super::WATCHDOG_MS;
 use super::clock::EmbassyClock;
 use super::memory::{self, RetainedRam};
+use crate::keys::Slots;
 use crate::platform::{self, Board, CycleCounter, Platform, StackUse};
 
 pub mod executor;
+mod flash;
 mod register;
 mod time;
 mod uart;
 mod vector;
 
+pub use flash::RamFlash;
 pub use uart::{UartRx, UartTx};
 
 use register::Register;
@@ -39,6 +42,7 @@ impl Platform for EmulatedM4 {
     type Watchdog = ApbWatchdog;
     type Lamp = NoLamp;
     type Retained = RetainedRam;
+    type Flash = RamFlash;
 
     const NAME: &'static str = "emulated-m4";
     const CYCLES_PER_SAMPLE: u32 = 28_000;
@@ -65,6 +69,7 @@ pub fn start() -> Board<EmulatedM4> {
         lamp: NoLamp,
         retained: RetainedRam::new(),
         shard: memory::shard(),
+        key_slots: Some(Slots::new(RamFlash::new(), 0)),
         // No chip, no number and no noise: emulated boards differ by their shards alone.
         device: DeviceId::default(),
         entropy: [0; 32],

@@ -180,7 +180,7 @@ mod tests {
     #[test]
     fn a_key_is_read_but_never_printed_by_accident() {
         let fleet = FleetFile::parse(MIXED, "fleet.toml").unwrap();
-        assert!(fleet.clients[1].wire_key().is_secret());
+        assert!(fleet.clients[1].wire_keys().key.is_secret());
         assert!(!format!("{fleet:?}").contains("0909"));
     }
 

@@ -195,7 +195,7 @@ async fn talk(
     let identity = Identity {
         client: entry.id,
         endpoint: Endpoint::new(place),
-        key: entry.wire_key(),
+        keys: entry.wire_keys(),
         timing: entry.timing(),
         run,
         seed: scenario.run.seed,

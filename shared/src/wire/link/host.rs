@@ -20,8 +20,25 @@ use crate::wire::transfer::{Accepted, Receiver};
 struct Attempt {
     nonce: Nonce,
     retry: Retry,
+    /// Whether to ask for the generation before the newest: a device may hold under the newest's
+    /// number a key it was given in vain.
+    older: bool,
+    /// Whether the last greeting was signed with another key.
+    misjudged: bool,
     /// A lone delimiter goes first, so that noise on the line does not cost the request.
     delimited: bool,
+}
+
+impl Attempt {
+    const fn new(nonce: Nonce, retry: Retry) -> Self {
+        Self {
+            nonce,
+            retry,
+            older: false,
+            misjudged: false,
+            delimited: false,
+        }
+    }
 }
 
 /// The host's state machine for one device.
@@ -56,11 +73,8 @@ impl<K: Keyring> HostLink<K> {
 
     /// Asks for a new session; an open one goes on until the new one is there.
     pub fn connect(&mut self) {
-        self.attempt = Some(Attempt {
-            nonce: self.nonces.draw(),
-            retry: Retry::at_once(self.channel.timing().retry),
-            delimited: false,
-        });
+        let retry = Retry::at_once(self.channel.timing().retry);
+        self.attempt = Some(Attempt::new(self.nonces.draw(), retry));
     }
 
     /// Goes on with other keys, from the next attempt to connect on.
@@ -145,11 +159,17 @@ impl<K: Keyring> HostLink<K> {
                     return Some(&[DELIMITER]);
                 }
                 attempt.retry.back_off(now, longest);
+                // Not at once: whoever forges greetings would keep the true one out.
+                if core::mem::take(&mut attempt.misjudged) {
+                    attempt.nonce = self.nonces.draw();
+                    attempt.older = !attempt.older;
+                }
+                let newest = self.keys.generation();
                 let connect = Connect {
                     version: Version::OURS,
                     nonce: attempt.nonce,
                     secure: self.keys.is_secure(),
-                    generation: self.keys.generation(),
+                    generation: newest.saturating_sub(attempt.older.into()),
                 };
                 open_frame(&HostToDevice::Connect(connect), frame)
             }
@@ -247,11 +267,7 @@ impl<K: Keyring> Handshake<'_, K> {
                 match self.attempt {
                     Some(attempt) => attempt.retry = retry,
                     None => {
-                        *self.attempt = Some(Attempt {
-                            nonce: self.nonces.draw(),
-                            retry,
-                            delimited: false,
-                        });
+                        *self.attempt = Some(Attempt::new(self.nonces.draw(), retry));
                     }
                 }
                 None
@@ -264,7 +280,7 @@ impl<K: Keyring> Handshake<'_, K> {
     }
 
     fn take_greeting(self, now: Micros, frame: &Frame<'_>) -> Option<Event<HostEnd>> {
-        let attempt = self.attempt.as_ref()?;
+        let attempt = self.attempt.as_mut()?;
         // These come first in every version, so that a mismatch can be named.
         type Start = (u32, Version, DeviceId, Nonce);
         let ((_, theirs, device, nonce), _) =
@@ -301,7 +317,10 @@ impl<K: Keyring> Handshake<'_, K> {
             },
             (None, _, None) => Refusal::UnknownDevice,
             (None, _, Some(_)) if frame.is_signed_by(&Key::PUBLIC) => Refusal::KeyMissing,
-            (None, _, Some(key)) if key.is_secret() => Refusal::WrongKey,
+            (None, _, Some(key)) if key.is_secret() => {
+                attempt.misjudged = true;
+                Refusal::WrongKey
+            }
             (None, _, Some(_)) => Refusal::KeyRequired,
         };
         *self.refusal_due = Some(refusal);
