@@ -8,6 +8,7 @@ mod check;
 mod entry;
 mod error;
 mod init;
+mod keys;
 mod name;
 mod private;
 mod profile;
@@ -23,6 +24,7 @@ use check::Checked;
 pub use entry::{Entry, LinkKind, SecretKey};
 pub use error::FleetFileError;
 pub use init::{FoundPort, UsbDevice, from_ports, template};
+pub use keys::{KeyBook, KeyBookError};
 pub use name::{FILE_NAME, OLD_FILE_NAME, find_in};
 pub use private::write_private;
 
@@ -128,6 +130,18 @@ impl FleetFile {
                 names: names.collect::<Vec<_>>().join(", "),
             }
         })
+    }
+
+    /// Takes over the keys of a newer list, for clients of the same name and number.
+    pub fn take_keys(&mut self, newer: &Self) {
+        for entry in &mut self.clients {
+            let same = |it: &&Entry| it.name == entry.name && it.id == entry.id;
+            if let Some(found) = newer.clients.iter().find(same) {
+                entry.key = found.key;
+                entry.key_generation = found.key_generation;
+                entry.next_key = found.next_key;
+            }
+        }
     }
 
     /// Returns the secret of a client by its number.
