@@ -80,11 +80,16 @@ impl InProcess {
     /// Starts a client whose flash holds `shard`.
     #[must_use]
     pub fn start(shard: &[u8]) -> Self {
+        // Room for two keys.
+        Self::start_on(shard, Nor::new(2, 0))
+    }
+
+    /// The same, with this flash for its keys.
+    #[must_use]
+    pub fn start_on(shard: &[u8], flash: Nor) -> Self {
         let world = Shared::default();
         // A board's flash outlives its program.
         let shard = Box::leak(shard.to_vec().into_boxed_slice());
-        // Room for two keys.
-        let flash = Nor::new(2, 0);
         let client = boot(&world, shard, &flash);
         Self {
             world,
@@ -99,12 +104,6 @@ impl InProcess {
     pub fn hunger(&self) -> Micros {
         let world = self.world.borrow();
         world.now.saturating_sub(world.fed)
-    }
-
-    /// Returns the flash its keys are in.
-    #[must_use]
-    pub const fn flash(&self) -> &Nor {
-        &self.flash
     }
 
     /// Cuts the power: RAM that would survive a reset is lost too.

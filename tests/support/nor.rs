@@ -4,8 +4,7 @@
 //! What was torn has no value of its own: at every start its bits read anew as done, not done, or
 //! anything between, until it is erased or programmed to its end.
 
-use std::cell::RefCell;
-use std::rc::Rc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use embedded_storage::nor_flash::{
     ErrorType, NorFlash, NorFlashError, NorFlashErrorKind, ReadNorFlash,
@@ -19,7 +18,7 @@ pub const SECTOR: usize = 4_096;
 
 /// A flash chip; clones are the same chip.
 #[derive(Clone)]
-pub struct Nor(Rc<RefCell<Chip>>);
+pub struct Nor(Arc<Mutex<Chip>>);
 
 struct Chip {
     bytes: Vec<u8>,
@@ -57,7 +56,7 @@ impl Nor {
     /// Returns a new chip of so many sectors, whose accidents are drawn from `seed`.
     #[must_use]
     pub fn new(sectors: usize, seed: u64) -> Self {
-        Self(Rc::new(RefCell::new(Chip {
+        Self(Arc::new(Mutex::new(Chip {
             bytes: vec![0xFF; sectors * SECTOR],
             torn: Vec::new(),
             left: None,
@@ -67,33 +66,36 @@ impl Nor {
         })))
     }
 
+    fn chip(&self) -> MutexGuard<'_, Chip> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Lets the power fail inside the operation that comes after so many others.
     pub fn fail_after(&self, operations: u32) {
-        self.0.borrow_mut().left = Some(operations);
+        self.chip().left = Some(operations);
     }
 
     /// Tells whether the power has failed.
     #[must_use]
     pub fn is_dead(&self) -> bool {
-        self.0.borrow().dead
+        self.chip().dead
     }
 
     /// Returns how many words were programmed and sectors erased.
     #[must_use]
     pub fn operations(&self) -> u32 {
-        self.0.borrow().operations
+        self.chip().operations
     }
 
     /// Tells whether `bytes` stand anywhere on the chip.
     #[must_use]
     pub fn contains(&self, bytes: &[u8]) -> bool {
-        let chip = self.0.borrow();
-        chip.bytes.windows(bytes.len()).any(|at| at == bytes)
+        self.chip().bytes.windows(bytes.len()).any(|at| at == bytes)
     }
 
     /// Brings the power back: what was torn reads as something again.
     pub fn power_up(&self) {
-        let mut chip = self.0.borrow_mut();
+        let mut chip = self.chip();
         let chip = &mut *chip;
         (chip.left, chip.dead) = (None, false);
         for Torn { at, before, after } in &chip.torn {
@@ -140,7 +142,7 @@ impl ReadNorFlash for Nor {
     const READ_SIZE: usize = 1;
 
     fn read(&mut self, offset: u32, bytes: &mut [u8]) -> Result<(), Fault> {
-        let chip = self.0.borrow();
+        let chip = self.chip();
         if chip.dead {
             return Err(Fault::Power);
         }
@@ -151,7 +153,7 @@ impl ReadNorFlash for Nor {
     }
 
     fn capacity(&self) -> usize {
-        self.0.borrow().bytes.len()
+        self.chip().bytes.len()
     }
 }
 
@@ -166,7 +168,7 @@ impl NorFlash for Nor {
         }
         (from..to)
             .step_by(SECTOR)
-            .try_for_each(|at| self.0.borrow_mut().change(at, vec![0xFF; SECTOR]))
+            .try_for_each(|at| self.chip().change(at, vec![0xFF; SECTOR]))
     }
 
     fn write(&mut self, offset: u32, bytes: &[u8]) -> Result<(), Fault> {
@@ -176,7 +178,7 @@ impl NorFlash for Nor {
             return Err(Fault::Misuse);
         }
         for (at, word) in (offset..).step_by(WORD).zip(bytes.chunks(WORD)) {
-            let mut chip = self.0.borrow_mut();
+            let mut chip = self.chip();
             let erased = chip.bytes[at..at + WORD] == [0xFF; WORD];
             if !erased && *word != [0; WORD] {
                 return Err(Fault::Misuse);

@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
+use anyhow::Context;
+
 use super::fleet::{FleetArgs, hint};
 use super::progress::Progress;
 use super::record::RecordArgs;
@@ -15,7 +17,7 @@ use super::word;
 use crate::view::{View, ViewState};
 use gleaner_host::device::emulator::prepare::prepare;
 use gleaner_host::fleet;
-use gleaner_host::fleet::file::{FILE_NAME, FleetFile, OLD_FILE_NAME, find_in};
+use gleaner_host::fleet::file::{FILE_NAME, FleetFile, OLD_FILE_NAME, find_in, write_private};
 use gleaner_host::policy::Scheduler;
 use gleaner_host::report::{ledgers_table, write_run};
 use gleaner_host::round::channel;
@@ -127,9 +129,11 @@ impl RoundArgs {
     }
 }
 
-/// Continues the run of a fleet in a directory.
+/// Continues the run of a fleet in a directory, from now on with the keys of a newer list if there
+/// is one.
 pub(super) fn resume(
     directory: &RunDirectory,
+    newer: Option<&Path>,
     line: LineArgs,
     output: OutputArgs,
 ) -> anyhow::Result<ExitCode> {
@@ -137,7 +141,12 @@ pub(super) fn resume(
     if file.ends_with(OLD_FILE_NAME) {
         hint(&file.display().to_string(), FILE_NAME);
     }
-    let fleet = FleetFile::read(&file)?;
+    let mut fleet = FleetFile::read(&file)?;
+    if let Some(newer) = newer {
+        fleet.take_keys(&FleetFile::read(newer)?);
+        write_private(&file, fleet.to_toml())
+            .with_context(|| format!("cannot write {}", file.display()))?;
+    }
     let scenario = gleaner_host::run::scenario_of(directory)?;
     prepare(&fleet.emulated())?;
     carry_out(&fleet, &scenario, directory, line, output)

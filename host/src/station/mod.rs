@@ -4,7 +4,8 @@
 //! Layers, lowest first:
 //! - [`text`]: what a board says of itself, fit to be shown.
 //! - [`event`], [`bus`], [`log`]: what happens, its way to whoever follows, and `events.jsonl`.
-//! - [`link`], [`peer`]: a line to a board, and the wire protocol driven over it.
+//! - [`link`], [`peer`]: a line to a board, and the wire protocol driven over it; [`rekey`]: a new
+//!   key over it.
 //! - [`board`]: one board, kept at work; its session is a state machine without I/O.
 //! - [`fleet`], [`replay`]: all boards and simulated clients as a fleet for the engine, and the
 //!   same fleet once more from the log.
@@ -21,6 +22,7 @@ pub mod ledgers;
 pub mod link;
 pub mod log;
 pub mod peer;
+pub mod rekey;
 pub mod replay;
 pub mod setup;
 pub mod stop;

@@ -172,7 +172,8 @@ struct Places {
 fn with_keys(text: &str, entry: &Entry) -> Option<String> {
     let listed: Listed = toml::from_str(text).ok()?;
     let places = listed.client.into_iter().find(|it| it.name == entry.name)?;
-    let key = line_of(text, "key", places.key?.span())?;
+    let value = places.key?.span();
+    let key = line_of(text, "key", value.clone())?;
     let old = [
         ("key_generation", places.key_generation.map(|it| it.span())),
         ("next_key", places.next_key.map(|it| it.span())),
@@ -180,7 +181,11 @@ fn with_keys(text: &str, entry: &Entry) -> Option<String> {
     let indent = &text[key.clone()];
     let indent = &indent[..indent.len() - indent.trim_start().len()];
     let digits = |key: SecretKey| hexadecimal(&key.0);
-    let mut lines = format!("{indent}key = \"{}\"\n", digits(entry.key?));
+    let (before, after) = (
+        &text[key.start..value.start],
+        text[value.end..key.end].trim_end(),
+    );
+    let mut lines = format!("{before}\"{}\"{after}\n", digits(entry.key?));
     if entry.key_generation > 0 {
         lines += &format!("{indent}key_generation = {}\n", entry.key_generation);
     }
@@ -201,14 +206,15 @@ fn with_keys(text: &str, entry: &Entry) -> Option<String> {
     Some(text)
 }
 
-/// Returns the whole line on which the value of a field stands alone.
+/// Returns the whole line on which a field stands with its value, and with a comment at most.
 fn line_of(text: &str, field: &str, value: Range<usize>) -> Option<Range<usize>> {
     let start = text[..value.start].rfind('\n').map_or(0, |at| at + 1);
     let end = text[value.end..]
         .find('\n')
         .map_or(text.len(), |at| value.end + at + 1);
     let before = text[start..value.start].trim().strip_prefix(field)?;
-    let alone = before.trim() == "=" && text[value.end..end].trim().is_empty();
+    let after = text[value.end..end].trim();
+    let alone = before.trim() == "=" && (after.is_empty() || after.starts_with('#'));
     alone.then_some(start..end)
 }
 
@@ -290,6 +296,7 @@ mod tests {
         let (_folder, book) = book(&noted);
         let keys = book.promise("near", 0).unwrap();
         assert_eq!(near(&book).wire_keys(), keys);
+        assert!(text(&book).contains("# secret!") && text(&book).contains("# on the roof"));
     }
 
     #[test]

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use gleaner_shared::mlp::PaperParams;
 use gleaner_shared::units::PicoJoules;
+use gleaner_shared::wire::link::Greeting;
 use gleaner_shared::wire::message::{About, ShardStatus, Version};
 use tokio::runtime::Runtime;
 
@@ -221,14 +222,9 @@ async fn talk(
             ];
         }
     };
-    let key = if greeting.secure {
-        "key accepted"
-    } else {
-        "no key"
-    };
     let mut findings = vec![
         Finding::good(entry, LINK, seen),
-        Finding::good(entry, "session", format!("{}, {key}", Version::OURS)),
+        session_finding(entry, &greeting),
         firmware_finding(entry, &greeting.about),
         shard_finding(entry, &greeting.about, shard),
     ];
@@ -236,6 +232,29 @@ async fn talk(
         findings.push(echo(entry, &board, &greeting.about, care).await);
     }
     findings
+}
+
+fn session_finding(entry: &Entry, greeting: &Greeting) -> Finding {
+    const CHECK: &str = "session";
+    let key = match (greeting.secure, greeting.generation) {
+        (false, _) => "no key".to_owned(),
+        (true, 0) => "key accepted".to_owned(),
+        (true, generation) => format!("key accepted, generation {generation}"),
+    };
+    let seen = format!("{}, {key}", Version::OURS);
+    if entry.next_key.is_none() {
+        return Finding::good(entry, CHECK, seen);
+    }
+    let fix = format!(
+        "finish it with `gleaner fleet rekey --board {}`",
+        entry.name
+    );
+    Finding::bad(
+        entry,
+        CHECK,
+        format!("{seen}; a rotation is unfinished"),
+        fix,
+    )
 }
 
 fn firmware_finding(entry: &Entry, about: &About) -> Finding {
