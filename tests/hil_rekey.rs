@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use gleaner_host::device::Board;
 use gleaner_host::device::emulator::qemu::Qemu;
+use gleaner_host::device::emulator::rp2040::Rp2040;
 use gleaner_host::device::image::Program;
 use gleaner_host::fleet::file::{Entry, FleetFile, KeyBook, LinkKind, SecretKey, write_private};
 use gleaner_host::station::link::Endpoint;
@@ -129,15 +130,17 @@ async fn a_host_killed_between_any_two_steps_finishes_when_run_again() {
     let list = Arc::new(List::of(board.address().to_string(), Some(KEY)));
     let mut generation = 0;
     for power_cut in [false, true] {
-        for step in [
-            Step::Session(generation),
-            Step::Promised,
-            Step::Sent,
-            Step::Taken,
+        let steps: [fn(u32) -> Step; 6] = [
+            Step::Session,
+            |_| Step::Promised,
+            |_| Step::Sent,
+            |_| Step::Taken,
             // The session under the new key is open, and the list says so nowhere yet.
-            Step::Session(generation + 5),
-            Step::Settled,
-        ] {
+            |generation| Step::Session(generation + 1),
+            |_| Step::Settled,
+        ];
+        for step in steps {
+            let step = step(generation);
             killed_at(&list, step).await;
             if power_cut {
                 board.button().cut_power();
@@ -231,6 +234,28 @@ async fn answer(entry: &Entry, generation: u32, key: [u8; 32]) -> Result<(), Rek
             event => assert!(!matches!(event, Event::Refused(_)), "{event:?}"),
         }
     }
+}
+
+/// Without a boot ROM nothing can write the flash, and the board says so.
+#[tokio::test]
+async fn an_emulated_pico_keeps_its_key() {
+    let Some(image) = available(Board::Rp2040.ensure(Program::Client)) else {
+        return;
+    };
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), shard(CLIENT, Some(KEY))).unwrap();
+    let started = Rp2040::start(Board::Rp2040, &image, Some(file.path()));
+    let Some(board) = available(started) else {
+        return;
+    };
+    let list = List::of(board.link().to_string(), Some(KEY));
+    let refused = list.rekey().await.unwrap_err();
+    assert!(
+        matches!(refused, RekeyError::Kept(RekeyRefusal::NoStorage)),
+        "{refused}"
+    );
+    // The next key that was promised does no harm.
+    assert_eq!(session(&list.entry()).await, Ok(0));
 }
 
 /// The image that boards run: a session under the old key, a rotation, a reset, and the old key is

@@ -4,7 +4,7 @@
 use gleaner_firmware::keys::{KeyStore, Slots};
 use gleaner_shared::wire::message::{DeviceId, RekeyRefusal};
 use gleaner_shared::wire::{DeviceKeys, Generation, HostKeys, Key, Keyring};
-use gleaner_tests::nor::Nor;
+use gleaner_tests::nor::{Nor, SECTOR};
 
 const SHARD: Key = Key::new([0xA0; 32]);
 
@@ -210,6 +210,39 @@ fn flash_that_does_not_keep_what_is_written_is_noticed_and_the_key_stays() {
     // The second slot lies behind the end of the chip.
     assert_eq!(store.rekey(1, next(2)), Err(RekeyRefusal::Storage));
     assert_eq!(store.held(), next(1).into());
+}
+
+#[test]
+fn a_bit_that_is_worn_out_is_noticed_before_the_key_counts() {
+    for byte in [0, 4, 8, 39, 40, 55] {
+        let flash = Nor::new(2, 1);
+        let mut store = open(&flash, SHARD);
+        flash.wear_out(byte, 0xFF);
+        let next = Generation {
+            number: 1,
+            key: Key::new([1; 32]),
+        };
+        assert_eq!(store.rekey(0, next), Err(RekeyRefusal::Storage), "{byte}");
+        assert_eq!(store.held(), SHARD.into());
+        assert_eq!(open(&flash, SHARD).held(), SHARD.into());
+    }
+}
+
+/// The mark of a used key does not hold: the old key stays in flash until the mark does, but it is
+/// not served while the board runs.
+#[test]
+fn a_mark_that_is_worn_out_erases_no_key() {
+    let (flash, host) = rotated(1, 1);
+    let mut store = open(&flash, SHARD);
+    let next = Generation {
+        number: 2,
+        key: Key::new([0xEE; 32]),
+    };
+    store.rekey(1, next).unwrap();
+    flash.wear_out(SECTOR + 56, 1);
+    store.confirm(2);
+    assert_eq!(store.held(), next.into());
+    assert!(flash.contains(host.key.expose()) && flash.contains(next.key.expose()));
 }
 
 #[test]

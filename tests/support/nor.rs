@@ -26,6 +26,8 @@ struct Chip {
     /// Operations until the power fails.
     left: Option<u32>,
     dead: bool,
+    /// A bit that does not take a zero any more.
+    worn: Option<(usize, u8)>,
     operations: u32,
     rng: Rng,
 }
@@ -61,6 +63,7 @@ impl Nor {
             torn: Vec::new(),
             left: None,
             dead: false,
+            worn: None,
             operations: 0,
             rng: Rng::stream(seed, Purpose::Faults, 0, 0),
         })))
@@ -73,6 +76,11 @@ impl Nor {
     /// Lets the power fail inside the operation that comes after so many others.
     pub fn fail_after(&self, operations: u32) {
         self.chip().left = Some(operations);
+    }
+
+    /// Wears bits of a byte out: they stay ones whatever is written, and nobody says so.
+    pub fn wear_out(&self, at: usize, bits: u8) {
+        self.chip().worn = Some((at, bits));
     }
 
     /// Tells whether the power has failed.
@@ -130,6 +138,9 @@ impl Chip {
         self.operations += 1;
         self.torn.retain(|torn| !whole(torn));
         self.bytes[place].copy_from_slice(&after);
+        if let Some((at, bits)) = self.worn {
+            self.bytes[at] |= bits;
+        }
         Ok(())
     }
 }

@@ -212,6 +212,24 @@ mod tests {
         assert_eq!(fleet.open_lines(), None);
     }
 
+    #[test]
+    fn the_keys_of_a_newer_list_are_taken_over_and_nothing_else() {
+        let mut fleet = FleetFile::parse(MIXED, "fleet.toml").unwrap();
+        let mut newer = fleet.clone();
+        let [_, pico, qemu] = &mut newer.clients[..] else {
+            panic!("three clients");
+        };
+        (pico.key, pico.key_generation) = (Some(SecretKey([3; 32])), 1);
+        pico.next_key = Some(SecretKey([4; 32]));
+        pico.storage_j = 7.0;
+        (qemu.name, qemu.key) = ("another".to_owned(), Some(SecretKey([5; 32])));
+        let before = fleet.clone();
+        fleet.take_keys(&newer);
+        assert_eq!(fleet.clients[1].wire_keys(), newer.clients[1].wire_keys());
+        assert_eq!(fleet.clients[1].storage_j, before.clients[1].storage_j);
+        assert_eq!(fleet.clients[2], before.clients[2], "of another name");
+    }
+
     fn complaint(text: &str) -> String {
         FleetFile::parse(text, "fleet.toml")
             .unwrap_err()
@@ -248,6 +266,10 @@ mod tests {
                     "0".repeat(64)
                 )),
                 "client \"a\": key: a key of all zeros means \"no key\"",
+            ),
+            (
+                entry("link = \"simulated\"\nkey_generation = 2"),
+                "key_generation and next_key need key",
             ),
             (entry("link = \"simulated\"\nstored_j = -1.0"), "stored_j"),
             (

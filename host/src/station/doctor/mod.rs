@@ -341,9 +341,10 @@ async fn echo(entry: &Entry, board: &Handle, about: &About, care: Care) -> Findi
 
 #[cfg(test)]
 mod tests {
-    use gleaner_shared::wire::message::ModelShape;
+    use gleaner_shared::wire::message::{DeviceId, ModelShape};
 
     use super::*;
+    use crate::fleet::file::SecretKey;
 
     #[test]
     fn a_board_without_room_for_a_model_gets_no_echo() {
@@ -356,7 +357,15 @@ mod tests {
 
     #[test]
     fn a_board_does_not_command_the_terminal_of_whoever_examines_it() {
-        let about = About {
+        let about = about();
+        let entry = Entry::new("a".to_owned(), 0, LinkKind::Serial, None);
+        let shown = Diagnosis(vec![firmware_finding(&entry, &about)]).to_string();
+        let seen = "v1\\u{1b}]0;owned\\u{7} on pico\\u{d}ok\\u{202e}\n";
+        assert!(shown.ends_with(seen), "{shown:?}");
+    }
+
+    fn about() -> About {
+        About {
             build: "v1\x1b]0;owned\x07".parse().unwrap(),
             board: "pico\rok\u{202e}".parse().unwrap(),
             shape: ModelShape {
@@ -369,11 +378,24 @@ mod tests {
             exact: true,
             ledger: None,
             last_round: None,
+        }
+    }
+
+    #[test]
+    fn a_rotation_that_is_unfinished_is_told_of_with_its_end() {
+        let mut entry = Entry::new("a".to_owned(), 0, LinkKind::Serial, None);
+        let greeting = Greeting {
+            device: DeviceId::default(),
+            secure: true,
+            generation: 2,
+            about: about(),
         };
-        let entry = Entry::new("a".to_owned(), 0, LinkKind::Serial, None);
-        let shown = Diagnosis(vec![firmware_finding(&entry, &about)]).to_string();
-        let seen = "v1\\u{1b}]0;owned\\u{7} on pico\\u{d}ok\\u{202e}\n";
-        assert!(shown.ends_with(seen), "{shown:?}");
+        let healthy = session_finding(&entry, &greeting);
+        assert!(healthy.seen.ends_with("key accepted, generation 2"));
+        assert_eq!(healthy.fix, None);
+        entry.next_key = Some(SecretKey([1; 32]));
+        let fix = session_finding(&entry, &greeting).fix.unwrap();
+        assert!(fix.contains("gleaner fleet rekey --board a"), "{fix}");
     }
 
     #[test]
