@@ -183,6 +183,10 @@ impl Ceremony<'_> {
                 self.peer.connect_with(self.keys);
             }
             Event::Message(DeviceToHost::RekeyRefused(reason)) => {
+                // Whoever cannot keep a key will never come with it.
+                if reason == RekeyRefusal::NoStorage {
+                    self.book.withdraw(&self.entry.name)?;
+                }
                 return Err(RekeyError::Kept(reason));
             }
             Event::Refused(refusal) => {

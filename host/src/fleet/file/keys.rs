@@ -106,6 +106,14 @@ impl KeyBook {
         .map(drop)
     }
 
+    /// Forgets the next key, which the board does not hold and never will.
+    ///
+    /// # Errors
+    /// When the list cannot be read or written.
+    pub fn withdraw(&self, name: &str) -> Result<(), KeyBookError> {
+        self.change(name, |entry| entry.next_key = None).map(drop)
+    }
+
     /// Draws a new key for a board that is given its key whenever it starts.
     ///
     /// # Errors
@@ -277,6 +285,8 @@ mod tests {
         let again = book.promise("near", 0).unwrap();
         assert_eq!((first.generation, again.generation), (6, 0));
         assert_eq!(first.next, again.next);
+        book.withdraw("near").unwrap();
+        assert_eq!(text(&book), LIST);
     }
 
     #[test]
