@@ -185,7 +185,8 @@ impl NorFlash for Nor {
     fn write(&mut self, offset: u32, bytes: &[u8]) -> Result<(), Fault> {
         let offset = offset as usize;
         let fits = offset + bytes.len() <= self.capacity();
-        if offset % WORD != 0 || bytes.len() % WORD != 0 || !fits {
+        let aligned = offset.is_multiple_of(WORD) && bytes.len().is_multiple_of(WORD);
+        if !aligned || !fits {
             return Err(Fault::Misuse);
         }
         for (at, word) in (offset..).step_by(WORD).zip(bytes.chunks(WORD)) {
