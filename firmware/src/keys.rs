@@ -172,6 +172,7 @@ impl<F: NorFlash> KeyStore<F> {
         self.held
     }
 
+    #[inline(never)]
     fn recover(&mut self) {
         let origin = self.shard.origin();
         let Some(slots) = &mut self.slots else { return };
@@ -210,6 +211,9 @@ impl<F: NorFlash> KeyStore<F> {
     /// # Errors
     /// Says why the key is not taken. A key that another one was given in the place of is lost
     /// with it, the session's never.
+    // Out of line, as all that happens once in a key's life: it must not grow the loop that trains.
+    #[cold]
+    #[inline(never)]
     pub fn rekey(&mut self, session: u32, next: Generation) -> Result<(), RekeyRefusal> {
         let Some(slots) = &mut self.slots else {
             return Err(match self.shard.is_secret() {
@@ -256,10 +260,15 @@ impl<F: NorFlash> KeyStore<F> {
 
     /// Learns that a host has opened a session: under the newest key, the one before is dropped.
     pub fn confirm(&mut self, session: u32) {
-        let newest = self.held.newest;
-        if session != newest.number || self.held.previous.is_none() {
-            return;
+        if session == self.held.newest.number && self.held.previous.is_some() {
+            self.drop_previous();
         }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn drop_previous(&mut self) {
+        let newest = self.held.newest;
         self.held = newest.into();
         let origin = self.shard.origin();
         if let Some(slots) = &mut self.slots {
