@@ -119,7 +119,7 @@ async fn an_echo_comes_back_over_a_line_that_is_cut() {
     let identity = Identity {
         client: entry.id,
         endpoint: endpoint.with_faults(faults, Arc::clone(&counters)),
-        key: entry.wire_key(),
+        keys: entry.wire_keys(),
         timing: entry.timing(),
         run: RUN,
         seed: 1,

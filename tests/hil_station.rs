@@ -29,7 +29,7 @@ fn identity(endpoint: Endpoint) -> Identity {
     Identity {
         client: 3,
         endpoint,
-        key: KEY,
+        keys: KEY.into(),
         timing: TIMING,
         run: RUN,
         seed: 1,

@@ -102,20 +102,23 @@ fn vector_tables_and_segments_lie_where_the_chips_expect_them() {
 }
 
 #[test]
-fn images_look_for_their_shard_where_the_host_puts_it() {
+fn images_look_for_their_shard_where_the_host_puts_it_and_keep_keys_behind_it() {
     for map in &MAPS {
         let Some(bytes) = image(map) else { continue };
         let elf = object::File::parse(&*bytes).unwrap();
-        let start = elf
-            .symbols()
-            .find(|symbol| symbol.name() == Ok("_shard_start"))
-            .map(|symbol| symbol.address());
-        assert_eq!(
-            start,
-            Some(map.board.row().shard_address.into()),
-            "{}",
-            map.board.name()
-        );
-        assert_eq!(map.flash.end, u64::from(map.board.row().shard_address));
+        let (row, shard) = (map.board.row(), map.board.shard_flash());
+        for (symbol, address) in [
+            ("_shard_start", shard.start),
+            ("_shard_end", shard.end),
+            ("_keys_start", shard.end),
+            ("_keys_end", shard.end + row.key_bytes),
+        ] {
+            let found = elf
+                .symbols()
+                .find(|it| it.name() == Ok(symbol))
+                .map(|it| it.address());
+            assert_eq!(found, Some(address.into()), "{} {symbol}", row.name);
+        }
+        assert_eq!(map.flash.end, u64::from(row.shard_address));
     }
 }

@@ -327,6 +327,8 @@ class Client:
             self.on_commit(content)
         elif name == "Inspect":
             self.session.say("Counters", **{k: v & 0xFFFF_FFFF for k, v in self.counters.items()})
+        elif name == "Rekey":
+            self.session.say("RekeyRefused", "NoStorage")
         elif name == "Reboot":
             self.model = self.model_hash = self.work = self.incoming = None
             raise Lost("restart on request")

@@ -23,7 +23,7 @@ from blake3 import blake3
 
 import ascon
 
-PROTOCOL, SCHEMA = 2, 0x09915B2C36E2F220
+PROTOCOL, SCHEMA = 2, 0x4D55189F34E98A17
 PUBLIC_KEY = bytes(32)
 
 # Waits in seconds (section 6).
@@ -262,7 +262,7 @@ DECLINE = Enum(
 )
 HOST = Enum(
     Link=LINK,
-    Connect=Struct(version=VERSION, nonce=NONCE, secure=BOOL),
+    Connect=Struct(version=VERSION, nonce=NONCE, secure=BOOL, generation=U32),
     Welcome=Struct(session=U32),
     Refuse=REFUSAL,
     Provision=Struct(
@@ -293,6 +293,7 @@ HOST = Enum(
     Commit=Struct(mark=ROUND_MARK, counted=BOOL),
     Inspect=UNIT,
     Reboot=UNIT,
+    Rekey=Struct(generation=U32, key=Bytes(32)),
 )
 COUNTERS = """
     sent received oversized damaged forged replayed stray malformed repeated timeouts sessions
@@ -300,7 +301,14 @@ COUNTERS = """
 DEVICE = Enum(
     Link=LINK,
     Announce=Struct(device=ID),
-    Hello=Struct(version=VERSION, device=ID, host_nonce=NONCE, device_nonce=NONCE, secure=BOOL),
+    Hello=Struct(
+        version=VERSION,
+        device=ID,
+        host_nonce=NONCE,
+        device_nonce=NONCE,
+        secure=BOOL,
+        generation=U32,
+    ),
     Refuse=REFUSAL,
     Provisioned=Struct(client=U32, ledger=SNAPSHOT),
     OrderReply=Struct(work=WORK_MARK, declined=Option(DECLINE), reserved=U64),
@@ -333,6 +341,10 @@ DEVICE = Enum(
         exact=BOOL,
         ledger=Option(SNAPSHOT),
         last_round=Option(ROUND_MARK),
+    ),
+    Rekeyed=Struct(generation=U32),
+    RekeyRefused=Enum(
+        NoKey=UNIT, Generation=Struct(expected=U32), ZeroKey=UNIT, NoStorage=UNIT, Storage=UNIT
     ),
 )
 OUR_VERSION = {"protocol": PROTOCOL, "schema": SCHEMA}
@@ -474,9 +486,10 @@ class Session:
         self.link.write(finished(header + cipher + tag))
         return self.sent
 
-    def say(self, name, **fields):
+    def say(self, name, variant=None, **fields):
         """Sends a message, in the kind of frame that belongs to it."""
-        payload = DEVICE.encode((name, fields))
+        content = (variant, fields) if variant else fields
+        payload = DEVICE.encode((name, content))
         if name in UNRELIABLE:
             self.seal(MESSAGE, payload)
         else:
@@ -837,6 +850,7 @@ class Link:
             "host_nonce": host_nonce,
             "device_nonce": device_nonce,
             "secure": key != PUBLIC_KEY,
+            "generation": 0,  # this client keeps no key but its shard's
         }
         self.client.counters["sent"] += 1
         self.write(b"\0" + signed(key, GREETING | FROM_DEVICE, DEVICE.encode(("Hello", hello))))

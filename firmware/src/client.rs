@@ -10,15 +10,16 @@ use gleaner_shared::wire::message::{
     Provision, RejectReason, Report, RunId, WorkMark,
 };
 use gleaner_shared::wire::transfer::Accepted;
+use gleaner_shared::wire::{DeviceKeys, Generation};
 use heapless::Deque;
 
 use crate::data::{Flashed, LocalData};
 use crate::fmt::{info, warning};
 use crate::hash::hash_of;
 use crate::identity;
+use crate::keys::{KeyStore, Slots};
 use crate::model::{HIDDEN, INPUTS, Memory, OUTPUTS, Params, Rows};
 use crate::platform::{Platform, StackUse};
-use crate::retained::Retained;
 use crate::store::{Estimate, Store};
 
 /// Answers waiting for room in the link's queue; the base station has one question open.
@@ -66,10 +67,11 @@ struct Job {
 }
 
 /// A federated client.
-pub struct Client<'a, M> {
+pub struct Client<'a, P: Platform> {
     board: &'static str,
     flashed: Flashed<'a>,
-    store: Store<M>,
+    store: Store<P::Retained>,
+    keys: KeyStore<P::Flash>,
     number: Option<u32>,
     /// The run this session's base station serves, once it said who it takes the client for.
     run: Option<RunId>,
@@ -83,14 +85,19 @@ pub struct Client<'a, M> {
     reboot: bool,
 }
 
-impl<'a, M: Retained> Client<'a, M> {
+impl<'a, P: Platform> Client<'a, P> {
     /// Makes a client of what is in flash and what survived the reset.
-    pub fn new<P: Platform<Retained = M>>(flashed: Flashed<'a>, retained: M) -> Self {
+    pub fn new(
+        flashed: Flashed<'a>,
+        retained: P::Retained,
+        key_slots: Option<Slots<P::Flash>>,
+    ) -> Self {
         let samples = flashed.data.map_or(0, |data| data.len() as u64);
         Self {
             board: P::NAME,
             flashed,
             store: Store::new(retained),
+            keys: KeyStore::open(key_slots, flashed.key),
             number: None,
             run: None,
             job: None,
@@ -104,8 +111,14 @@ impl<'a, M: Retained> Client<'a, M> {
     }
 
     /// Returns the energy store.
-    pub fn store(&mut self) -> &mut Store<M> {
+    pub fn store(&mut self) -> &mut Store<P::Retained> {
         &mut self.store
+    }
+
+    /// Returns the keys to serve.
+    #[must_use]
+    pub const fn keys(&self) -> DeviceKeys {
+        self.keys.held()
     }
 
     /// Returns the local samples, if there are any to train on.
@@ -149,6 +162,10 @@ impl<'a, M: Retained> Client<'a, M> {
         match event {
             Event::Connected(()) => {
                 info!("connected");
+                if let Some(generation) = link.generation() {
+                    self.keys.confirm(generation);
+                    link.set_keys(self.keys.held());
+                }
                 self.start_session();
             }
             Event::Message(message) => self.hear(link, &message),
@@ -293,6 +310,16 @@ impl<'a, M: Retained> Client<'a, M> {
                 });
             }
             HostToDevice::Reboot => self.reboot = true,
+            HostToDevice::Rekey { generation, key } => {
+                let (number, key) = (*generation, *key);
+                let session = link.generation().unwrap_or_default();
+                let taken = self.keys.rekey(session, Generation { number, key });
+                link.set_keys(self.keys.held());
+                self.answer(match taken {
+                    Ok(()) => DeviceToHost::Rekeyed { generation: number },
+                    Err(reason) => DeviceToHost::RekeyRefused(reason),
+                });
+            }
             // The link handles these.
             HostToDevice::Link(_)
             | HostToDevice::Connect(_)

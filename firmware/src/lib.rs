@@ -7,6 +7,7 @@
 //! - [`model`]: the network's sizes and all memory it needs.
 //! - [`data`], [`retained`], [`store`]: samples in flash, the record that survives a reset, and
 //!   the energy ledger on top of it.
+//! - [`keys`]: the keys that came after the shard's, in flash.
 //! - [`client`]: the state machine, no waiting inside.
 //! - [`runner`] and `training`: the loop around it, the same on a board and in a test.
 #![cfg_attr(not(test), no_std)]
@@ -19,6 +20,7 @@ pub mod entropy;
 mod fmt;
 pub mod hash;
 pub mod identity;
+pub mod keys;
 mod local;
 pub mod model;
 pub mod platform;

@@ -1,10 +1,12 @@
-//! What the client needs of a board: bytes, time, cycles, a watchdog, a lamp, and a little RAM
-//! that survives a reset.
+//! What the client needs of a board: bytes, time, cycles, a watchdog, a lamp, a little RAM that
+//! survives a reset, and a little flash for keys.
 
 use embedded_io_async::{Read, Write};
+use embedded_storage::nor_flash::NorFlash;
 use gleaner_shared::units::{Cycles, Micros};
 use gleaner_shared::wire::message::DeviceId;
 
+use crate::keys::Slots;
 use crate::retained::Retained;
 
 /// A kind of board: the types of its parts.
@@ -23,6 +25,8 @@ pub trait Platform {
     type Lamp: Lamp;
     /// RAM that survives a reset.
     type Retained: Retained;
+    /// Flash that the program writes.
+    type Flash: NorFlash;
 
     /// The board's name, as told to the base station.
     const NAME: &'static str;
@@ -54,6 +58,8 @@ pub struct Board<P: Platform> {
     pub retained: P::Retained,
     /// The flash region of the local samples, whatever it holds.
     pub shard: &'static [u8],
+    /// Where new keys are kept; `None` where the program cannot write flash.
+    pub key_slots: Option<Slots<P::Flash>>,
     /// The chip's own number.
     pub device: DeviceId,
     /// What nobody can guess and no other start gathers; `None` where nothing is trusted to be that.

@@ -52,7 +52,7 @@ pub(crate) struct Parts<P: Platform> {
 /// A client on its board.
 pub(crate) struct Runner<P: Platform> {
     pub(crate) parts: Parts<P>,
-    pub(crate) client: Client<'static, P::Retained>,
+    pub(crate) client: Client<'static, P>,
     pub(crate) link: DeviceLink,
     frame: FrameBuffer,
     input: [u8; INPUT_BYTES],
@@ -62,8 +62,8 @@ impl<P: Platform> Runner<P> {
     fn new(board: Board<P>, timing: Timing) -> Self {
         let flashed = Flashed::read(board.shard);
         info!("{} on {}", identity::BUILD, P::NAME);
-        let key = flashed.key;
-        let mut client = Client::new::<P>(flashed, board.retained);
+        let mut client = Client::new(flashed, board.retained, board.key_slots);
+        let keys = client.keys();
         let entropy = identity::entropy(
             board.entropy.as_ref(),
             &board.device,
@@ -79,7 +79,7 @@ impl<P: Platform> Runner<P> {
                 lamp: board.lamp,
             },
             client,
-            link: DeviceLink::new(key, entropy, board.device, timing),
+            link: DeviceLink::new(keys, entropy, board.device, timing),
             frame: FrameBuffer::new(),
             input: [0; INPUT_BYTES],
         }

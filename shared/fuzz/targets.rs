@@ -220,6 +220,7 @@ pub fn sessions(data: &[u8]) {
             version: Version::OURS,
             nonce: NONCE,
             secure: true,
+            generation: 0,
         };
         feed!(
             link,
@@ -246,6 +247,7 @@ pub fn sessions(data: &[u8]) {
             host_nonce: own,
             device_nonce: NONCE,
             secure: true,
+            generation: 0,
         };
         feed!(
             link,

@@ -104,6 +104,7 @@ fn a_host_names_both_versions_when_they_differ() {
         host_nonce: nonce,
         device_nonce: [8; 16],
         secure: true,
+        generation: 0,
     };
     let line = sign(
         Direction::DeviceToHost,
@@ -137,6 +138,7 @@ fn a_device_names_both_versions_and_still_greets() {
         version: OTHER,
         nonce: [4; 16],
         secure: true,
+        generation: 0,
     };
     let line = sign(
         Direction::HostToDevice,
@@ -195,6 +197,7 @@ fn someone_without_the_key_cannot_end_a_session() {
         version: Version::OURS,
         nonce: [9; 16],
         secure: true,
+        generation: 0,
     };
     let forged = sign(
         Direction::HostToDevice,
@@ -215,7 +218,7 @@ fn someone_without_the_key_cannot_end_a_session() {
 fn only_listed_devices_are_let_in() {
     struct Nobody;
     impl Keyring for Nobody {
-        fn key_of(&self, _: &DeviceId) -> Option<Key> {
+        fn key_of(&self, _: &DeviceId, _: u32) -> Option<Key> {
             None
         }
     }
@@ -241,6 +244,7 @@ fn a_stranger_learns_a_device_s_number_and_nonce_and_nothing_else() {
         version: Version::OURS,
         nonce: [4; 16],
         secure: true,
+        generation: 0,
     };
     let line = sign(
         Direction::HostToDevice,
@@ -250,7 +254,7 @@ fn a_stranger_learns_a_device_s_number_and_nonce_and_nothing_else() {
     );
     hear_device(&mut device, &line);
     let greeting = say_device(&mut device);
-    // Version, number, both nonces and one bit; a frame, its stuffing and two delimiters.
+    // Version, number, both nonces, one bit and a generation; a frame, its stuffing and two delimiters.
     assert!(announced.len() < 50 && greeting.len() < 100);
     let heard = [announced, greeting].concat();
     for secret in ["rp2040", "1f2e3d4"] {

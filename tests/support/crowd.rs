@@ -315,7 +315,7 @@ pub fn board(client: u32, endpoint: Endpoint, events: EventSender) -> Handle {
     let identity = Identity {
         client,
         endpoint,
-        key: key_of(client),
+        keys: key_of(client).into(),
         timing: timing(),
         run: RUN,
         seed: 1,

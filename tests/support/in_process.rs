@@ -10,6 +10,7 @@ use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
 use embedded_io_async::{ErrorType, Read, Write};
+use gleaner_firmware::keys::Slots;
 use gleaner_firmware::model::Memory;
 use gleaner_firmware::platform::{Board, Clock, CycleCounter, Lamp, Platform, StackUse, Watchdog};
 use gleaner_firmware::retained::{RECORD_BYTES, Retained};
@@ -17,6 +18,7 @@ use gleaner_firmware::runner;
 use gleaner_shared::units::{Cycles, Micros};
 use gleaner_shared::wire::message::DeviceId;
 
+use crate::nor::Nor;
 use crate::wire::Wire;
 
 /// Ten bits a byte at 921,600 baud, in nanoseconds.
@@ -70,6 +72,7 @@ type Shared = Rc<RefCell<Deployment>>;
 pub struct InProcess {
     world: Shared,
     shard: &'static [u8],
+    flash: Nor,
     client: Pin<Box<dyn Future<Output = ()>>>,
 }
 
@@ -77,13 +80,21 @@ impl InProcess {
     /// Starts a client whose flash holds `shard`.
     #[must_use]
     pub fn start(shard: &[u8]) -> Self {
+        // Room for two keys.
+        Self::start_on(shard, Nor::new(2, 0))
+    }
+
+    /// The same, with this flash for its keys.
+    #[must_use]
+    pub fn start_on(shard: &[u8], flash: Nor) -> Self {
         let world = Shared::default();
         // A board's flash outlives its program.
         let shard = Box::leak(shard.to_vec().into_boxed_slice());
-        let client = boot(&world, shard);
+        let client = boot(&world, shard, &flash);
         Self {
             world,
             shard,
+            flash,
             client,
         }
     }
@@ -98,11 +109,12 @@ impl InProcess {
     /// Cuts the power: RAM that would survive a reset is lost too.
     pub fn power_cycle(&mut self) {
         self.world.borrow_mut().retained = None;
+        self.flash.power_up();
         self.reset();
     }
 }
 
-fn boot(world: &Shared, shard: &'static [u8]) -> Pin<Box<dyn Future<Output = ()>>> {
+fn boot(world: &Shared, shard: &'static [u8], flash: &Nor) -> Pin<Box<dyn Future<Output = ()>>> {
     let board = Board::<InProcessBoard> {
         rx: Rx(world.clone()),
         tx: Tx(world.clone()),
@@ -112,6 +124,7 @@ fn boot(world: &Shared, shard: &'static [u8]) -> Pin<Box<dyn Future<Output = ()>
         lamp: Dark,
         retained: Kept(world.clone()),
         shard,
+        key_slots: Some(Slots::new(flash.clone(), 0)),
         device: DeviceId([1; 12]),
         entropy: Some([9; 32]),
     };
@@ -139,6 +152,9 @@ impl Wire for InProcess {
             if std::mem::take(&mut self.world.borrow_mut().reboot) {
                 self.reset();
             }
+            if self.flash.is_dead() {
+                self.power_cycle();
+            }
             let mut world = self.world.borrow_mut();
             let now = world.now;
             let bytes = world.to_host.take(now, usize::MAX);
@@ -162,7 +178,7 @@ impl Wire for InProcess {
             world.to_device = Direction::default();
             world.to_host = Direction::default();
         }
-        self.client = boot(&self.world, self.shard);
+        self.client = boot(&self.world, self.shard, &self.flash);
     }
 }
 
@@ -177,6 +193,7 @@ impl Platform for InProcessBoard {
     type Watchdog = Watched;
     type Lamp = Dark;
     type Retained = Kept;
+    type Flash = Nor;
 
     const NAME: &'static str = "in-process";
     const CYCLES_PER_SAMPLE: u32 = 80_000;

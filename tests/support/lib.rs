@@ -10,6 +10,7 @@ pub mod in_process;
 pub mod line;
 pub mod mixed;
 pub mod mortal;
+pub mod nor;
 pub mod pair;
 pub mod reference;
 pub mod rehearsal;

@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use gleaner_shared::units::Micros;
 
 use crate::in_process::InProcess;
+use crate::nor::Nor;
 use crate::wire::Wire;
 
 /// How much faster the client's time runs than the wall's, so that tests need not wait for
@@ -21,6 +22,7 @@ const SPEED: u64 = 8;
 pub struct Served {
     address: SocketAddr,
     shared: Arc<Shared>,
+    flash: Nor,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -42,10 +44,13 @@ impl Served {
         let address = listener.local_addr().expect("an address");
         let shared = Arc::new(Shared::default());
         let seen = Arc::clone(&shared);
-        let thread = std::thread::spawn(move || serve(&listener, &shard, &seen));
+        let flash = Nor::new(2, 0);
+        let chip = flash.clone();
+        let thread = std::thread::spawn(move || serve(&listener, &shard, chip, &seen));
         Self {
             address,
             shared,
+            flash,
             thread: Some(thread),
         }
     }
@@ -54,6 +59,12 @@ impl Served {
     #[must_use]
     pub const fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// Returns the flash its keys are in.
+    #[must_use]
+    pub const fn flash(&self) -> &Nor {
+        &self.flash
     }
 
     /// Returns what presses its reset button, or cuts its power, from another thread.
@@ -90,8 +101,8 @@ impl Button {
     }
 }
 
-fn serve(listener: &TcpListener, shard: &[u8], shared: &Shared) {
-    let mut client = InProcess::start(shard);
+fn serve(listener: &TcpListener, shard: &[u8], flash: Nor, shared: &Shared) {
+    let mut client = InProcess::start_on(shard, flash);
     let begin = Instant::now();
     let (mut resets, mut cuts) = (0, 0);
     while !shared.stop.load(Ordering::Relaxed) {

@@ -1,4 +1,4 @@
-//! What the linker script lays out: the shard, the stack, the RAM that start-up does not clear,
+//! What the linker script lays out: the shard, the keys, the stack, the RAM that start-up does not clear,
 //! and the client's large memory.
 
 use core::mem::MaybeUninit;
@@ -13,6 +13,7 @@ use crate::retained::{RECORD_BYTES, Retained};
 unsafe extern "C" {
     static _shard_start: u8;
     static _shard_end: u8;
+    static _keys_start: u8;
     static _stack_start: u32;
     static _stack_end: u32;
 }
@@ -29,6 +30,12 @@ pub fn shard() -> &'static [u8] {
         let length = (&raw const _shard_end).offset_from_unsigned(start);
         core::slice::from_raw_parts(start, length)
     }
+}
+
+/// Returns the address of the keys' flash: two erase sectors that nothing else uses.
+pub fn keys_address() -> usize {
+    // Only the address of the linker's symbol is taken.
+    (&raw const _keys_start).addr()
 }
 
 /// Measures the stack by counting the paint that was never overwritten.

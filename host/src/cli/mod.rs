@@ -71,7 +71,7 @@ enum Command {
     Emulate(emulate::Args),
     /// Write firmware and samples into boards.
     Flash(flash::Args),
-    /// Write the list of boards.
+    /// Write the list of boards, and rotate their keys.
     Fleet(fleet::Args),
     /// Write the Pico's program as a file for its boot mode.
     Image(image::Args),

@@ -14,6 +14,10 @@ use gleaner_host::run::{Completed, RunDirectory, resume, scenario_of};
 pub struct Args {
     /// Directory of the run.
     directory: PathBuf,
+    /// A newer list of the same boards, whose keys to use: keys may have been rotated since the run
+    /// began.
+    #[arg(long, value_name = "FILE")]
+    fleet: Option<PathBuf>,
     #[command(flatten)]
     line: LineArgs,
     #[command(flatten)]
@@ -27,7 +31,7 @@ pub struct Args {
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let directory = RunDirectory::new(&args.directory);
     if find_in(directory.path()).is_file() && !directory.is_complete() {
-        return super::run::resume(&directory, args.line, args.output);
+        return super::run::resume(&directory, args.fleet.as_deref(), args.line, args.output);
     }
     let scenario = scenario_of(&directory)?;
     let outcome = if directory.is_complete() {

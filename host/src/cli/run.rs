@@ -7,6 +7,8 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use anyhow::Context;
+
 use super::fleet::{FleetArgs, hint};
 use super::listen::ListenArgs;
 use super::progress::Progress;
@@ -17,7 +19,7 @@ use super::{LEDGERS_DIFFER, word};
 use crate::view::{View, ViewState};
 use gleaner_host::device::emulator::prepare::prepare;
 use gleaner_host::fleet;
-use gleaner_host::fleet::file::{FILE_NAME, FleetFile, OLD_FILE_NAME, find_in};
+use gleaner_host::fleet::file::{FILE_NAME, FleetFile, OLD_FILE_NAME, find_in, write_private};
 use gleaner_host::policy::Scheduler;
 use gleaner_host::report::{ledgers_table, mismatched_boards, write_run};
 use gleaner_host::round::channel;
@@ -134,9 +136,11 @@ impl RoundArgs {
     }
 }
 
-/// Continues the run of a fleet in a directory.
+/// Continues the run of a fleet in a directory, from now on with the keys of a newer list if there
+/// is one.
 pub(super) fn resume(
     directory: &RunDirectory,
+    newer: Option<&Path>,
     line: LineArgs,
     output: OutputArgs,
 ) -> anyhow::Result<ExitCode> {
@@ -144,7 +148,12 @@ pub(super) fn resume(
     if file.ends_with(OLD_FILE_NAME) {
         hint(&file.display().to_string(), FILE_NAME);
     }
-    let fleet = FleetFile::read(&file)?;
+    let mut fleet = FleetFile::read(&file)?;
+    if let Some(newer) = newer {
+        fleet.take_keys(&FleetFile::read(newer)?);
+        write_private(&file, fleet.to_toml())
+            .with_context(|| format!("cannot write {}", file.display()))?;
+    }
     door::check(&fleet, line.listen.listen)?;
     let scenario = gleaner_host::run::scenario_of(directory)?;
     prepare(&fleet.emulated())?;

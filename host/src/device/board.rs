@@ -37,6 +37,7 @@ impl Board {
                 program_address: 0x1000_0000,
                 shard_address: 0x1006_0000,
                 flash_bytes: 2 << 20,
+                key_bytes: 8 << 10,
                 // RAM for their error rows is the limit.
                 most_samples: 1_100,
                 preset: "rp2040",
@@ -76,6 +77,7 @@ impl Board {
                 program_address: 0x0800_0000,
                 shard_address: 0x0806_0000,
                 flash_bytes: 2 << 20,
+                key_bytes: 8 << 10,
                 most_samples: 2_000,
                 preset: "stm32l4r5",
                 keeps_log: true,
@@ -104,6 +106,7 @@ impl Board {
                 program_address: 0,
                 shard_address: 0x0006_0000,
                 flash_bytes: 2 << 20,
+                key_bytes: 8 << 10,
                 most_samples: 2_000,
                 preset: "stm32l4r5",
                 keeps_log: false,
@@ -165,11 +168,11 @@ impl Board {
         self.row().program_address..self.row().shard_address
     }
 
-    /// Returns where the shard lies: the rest of the flash.
+    /// Returns where the shard lies: the rest of the flash up to the board's keys.
     #[must_use]
     pub const fn shard_flash(self) -> Range<u32> {
         let row = self.row();
-        row.shard_address..row.program_address + row.flash_bytes
+        row.shard_address..row.program_address + row.flash_bytes - row.key_bytes
     }
 }
 
@@ -236,18 +239,23 @@ mod tests {
                 shard.len() >> 10
             );
             let program = format!(": origin = {:#010x}", board.program_flash().start);
+            let keys = format!(
+                "keys  : origin = {:#010x}, length = {}k",
+                board.shard_flash().end,
+                board.row().key_bytes >> 10
+            );
             let entropy = match board.row().emulator {
                 Some(Emulator::Qemu {
                     entropy_address, ..
                 }) => format!("_entropy_start = {entropy_address:#010x};"),
                 _ => String::new(),
             };
-            for words in [shard, program, entropy] {
+            for words in [shard, keys, program, entropy] {
                 assert!(script.contains(&words), "{path} must say {words}");
             }
         }
         for board in [Board::Rp2040, Board::Stm32l4r5, Board::M4] {
-            assert_eq!(board.shard_flash().len(), 1664 << 10);
+            assert_eq!(board.shard_flash().len(), 1656 << 10);
         }
     }
 

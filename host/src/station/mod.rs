@@ -6,7 +6,7 @@
 //! - [`event`], [`bus`], [`log`]: what happens, its way to whoever follows, within the budget of each
 //!   board, and `events.jsonl`.
 //! - [`link`], [`peer`]: a line to a board, and the wire protocol driven over it; [`door`]: where
-//!   boards open lines themselves.
+//!   boards open lines themselves; [`rekey`]: a new key over a line.
 //! - [`board`]: one board, kept at work; its session is a state machine without I/O.
 //! - [`kept`]: what clients sent that nobody can recompute.
 //! - [`fleet`], [`replay`]: all boards and simulated clients as a fleet for the engine, and the
@@ -27,6 +27,7 @@ pub mod ledgers;
 pub mod link;
 pub mod log;
 pub mod peer;
+pub mod rekey;
 pub mod replay;
 pub mod setup;
 pub mod stop;

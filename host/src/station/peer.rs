@@ -11,7 +11,7 @@ use std::time::Duration;
 use gleaner_shared::units::Micros;
 use gleaner_shared::wire::link::{Event, HostEnd, HostLink, SendError, Timing};
 use gleaner_shared::wire::message::{Counters, HostToDevice, Payload, RejectReason};
-use gleaner_shared::wire::{FrameBuffer, Key};
+use gleaner_shared::wire::{FrameBuffer, HostKeys};
 use tokio::io::{AsyncReadExt, AsyncWriteExt, ReadHalf, WriteHalf};
 use tokio::time::{Instant, sleep_until};
 
@@ -28,7 +28,7 @@ struct Line {
 
 /// The host's end of a line to one device; it outlives the line.
 pub struct Peer {
-    machine: HostLink<Key>,
+    machine: HostLink<HostKeys>,
     line: Option<Line>,
     epoch: Instant,
     input: Vec<u8>,
@@ -43,15 +43,15 @@ pub struct Peer {
 }
 
 impl Peer {
-    /// Makes the end for a device that knows `key`; [`Key::PUBLIC`] works without secrets.
+    /// Makes the end for a device that knows one of `keys`; the public key works without secrets.
     ///
     /// # Errors
     /// When the system has no randomness to give.
-    pub fn try_new(key: Key, timing: Timing) -> io::Result<Self> {
+    pub fn try_new(keys: impl Into<HostKeys>, timing: Timing) -> io::Result<Self> {
         let mut entropy = [0; 32];
         getrandom::fill(&mut entropy).map_err(io::Error::other)?;
         Ok(Self {
-            machine: HostLink::new(key, entropy, timing),
+            machine: HostLink::new(keys.into(), entropy, timing),
             line: None,
             epoch: Instant::now(),
             input: Vec::new(),
@@ -78,6 +78,12 @@ impl Peer {
     /// Closes the line, if there is one.
     pub fn unplug(&mut self) {
         self.line = None;
+    }
+
+    /// Asks for a session under other keys; the open one goes on until there is one.
+    pub fn connect_with(&mut self, keys: HostKeys) {
+        self.machine.set_keys(keys);
+        self.machine.connect();
     }
 
     /// Queues a message.
@@ -201,6 +207,8 @@ impl Peer {
 
 #[cfg(test)]
 mod tests {
+    use gleaner_shared::wire::Key;
+
     use super::*;
 
     #[tokio::test]

@@ -227,7 +227,7 @@ pub fn assemble(
         let identity = Identity {
             client: entry.id,
             endpoint: endpoint.with_faults(faults, Arc::clone(&counters)),
-            key: entry.wire_key(),
+            keys: entry.wire_keys(),
             timing: entry.timing(),
             run,
             seed: scenario.run.seed,

@@ -6,6 +6,7 @@
 //! hash of another.
 
 use super::message::DeviceId;
+use super::schema::{BASIS, Schema, number, text};
 use super::seal::SessionKey;
 
 /// Bytes of a frame's tag.
@@ -25,7 +26,7 @@ const SESSION_CONTEXT: &[u8; 15] = b"gleaner session";
 pub type Nonce = [u8; NONCE_BYTES];
 
 /// A 32-byte secret; it prints as `Key(..)` so that no log shows it.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Key([u8; 32]);
 
 impl Key {
@@ -37,6 +38,12 @@ impl Key {
     #[must_use]
     pub const fn new(bytes: [u8; 32]) -> Self {
         Self(bytes)
+    }
+
+    /// Returns the secret, to be kept where only its owner reads.
+    #[must_use]
+    pub const fn expose(&self) -> &[u8; 32] {
+        &self.0
     }
 
     /// Tells whether this is a secret at all.
@@ -87,12 +94,28 @@ impl core::fmt::Debug for Key {
     }
 }
 
+#[cfg(feature = "defmt")]
+impl defmt::Format for Key {
+    fn format(&self, f: defmt::Formatter<'_>) {
+        defmt::write!(f, "Key(..)");
+    }
+}
+
+impl Schema for Key {
+    const HASH: u64 = number(text(BASIS, "Key"), 32);
+}
+
 /// Who may connect: the host looks a device up by the name it gives in its greeting.
 ///
 /// Default deny: no key, no session.
 pub trait Keyring {
-    /// Returns the key of a device, or `None` to refuse it.
-    fn key_of(&self, device: &DeviceId) -> Option<Key>;
+    /// Returns the key of a device for the generation it says it uses, or `None` to refuse it.
+    fn key_of(&self, device: &DeviceId, generation: u32) -> Option<Key>;
+
+    /// Returns the newest generation there is a key of; asked for when connecting.
+    fn generation(&self) -> u32 {
+        0
+    }
 
     /// Tells whether devices must prove a key; told to the device when connecting.
     fn is_secure(&self) -> bool {
@@ -105,7 +128,7 @@ pub trait Keyring {
 pub struct Insecure;
 
 impl Keyring for Insecure {
-    fn key_of(&self, _: &DeviceId) -> Option<Key> {
+    fn key_of(&self, _: &DeviceId, _: u32) -> Option<Key> {
         Some(Key::PUBLIC)
     }
 
@@ -116,14 +139,14 @@ impl Keyring for Insecure {
 
 /// The one device expected on a link of its own.
 impl Keyring for (DeviceId, Key) {
-    fn key_of(&self, device: &DeviceId) -> Option<Key> {
+    fn key_of(&self, device: &DeviceId, _: u32) -> Option<Key> {
         (self.0 == *device).then_some(self.1)
     }
 }
 
 /// Whatever device is on this link, if it knows this key.
 impl Keyring for Key {
-    fn key_of(&self, _: &DeviceId) -> Option<Key> {
+    fn key_of(&self, _: &DeviceId, _: u32) -> Option<Key> {
         Some(*self)
     }
 

@@ -2,11 +2,12 @@
 
 use gleaner_shared::energy::{CostModel, Shortfall, Snapshot};
 use gleaner_shared::units::{Cycles, Micros, NanoWatts, PicoJoules};
+use gleaner_shared::wire::Key;
 use gleaner_shared::wire::message::{
     About, Connect, Counters, DeclineReason, DeviceId, DeviceToHost, Hello, HostToDevice,
     LinkMessage, ModelHash, ModelShape, Nack, Offer, Order, OrderHash, OrderReply, Payload,
-    Progress, Provision, Refusal, RejectReason, Report, RoundMark, RunId, ShardStatus, Status,
-    Version, WorkMark,
+    Progress, Provision, Refusal, RejectReason, RekeyRefusal, Report, RoundMark, RunId,
+    ShardStatus, Status, Version, WorkMark,
 };
 use gleaner_shared::wire::transfer::Bitmap;
 
@@ -96,6 +97,7 @@ pub fn host_to_device() -> Vec<(&'static str, HostToDevice)> {
                 version: VERSION,
                 nonce: [0x11; 16],
                 secure: true,
+                generation: 300,
             }),
         ),
         (
@@ -145,6 +147,13 @@ pub fn host_to_device() -> Vec<(&'static str, HostToDevice)> {
         ),
         ("inspect", HostToDevice::Inspect),
         ("reboot", HostToDevice::Reboot),
+        (
+            "rekey",
+            HostToDevice::Rekey {
+                generation: 301,
+                key: Key::new([0x33; 32]),
+            },
+        ),
     ];
     let names = [
         "h_ack", "h_nack", "h_ping", "h_pong", "h_offer", "h_poll", "h_status", "h_reject",
@@ -167,6 +176,7 @@ pub fn device_to_host() -> Vec<(&'static str, DeviceToHost)> {
                 host_nonce: [0x11; 16],
                 device_nonce: [0x22; 16],
                 secure: true,
+                generation: 300,
             }),
         ),
         (
@@ -274,6 +284,11 @@ pub fn device_to_host() -> Vec<(&'static str, DeviceToHost)> {
                 available_bytes: 29_072,
                 used_bytes: 9_036,
             },
+        ),
+        ("rekeyed", DeviceToHost::Rekeyed { generation: 301 }),
+        (
+            "rekey_refused",
+            DeviceToHost::RekeyRefused(RekeyRefusal::Generation { expected: 301 }),
         ),
     ];
     let names = [

@@ -11,14 +11,17 @@ use super::WATCHDOG_MS;
 use super::clock::EmbassyClock;
 use super::memory::{self, RetainedRam};
 use crate::entropy;
+use crate::keys::Slots;
 use crate::platform::{self, Board, CycleCounter, Platform, StackUse};
 
 pub mod executor;
+mod flash;
 mod register;
 mod time;
 mod uart;
 mod vector;
 
+pub use flash::RamFlash;
 pub use uart::{UartRx, UartTx};
 
 use register::Register;
@@ -40,6 +43,7 @@ impl Platform for EmulatedM4 {
     type Watchdog = ApbWatchdog;
     type Lamp = NoLamp;
     type Retained = RetainedRam;
+    type Flash = RamFlash;
 
     const NAME: &'static str = "emulated-m4";
     const CYCLES_PER_SAMPLE: u32 = 28_000;
@@ -66,6 +70,7 @@ pub fn start() -> Board<EmulatedM4> {
         lamp: NoLamp,
         retained: RetainedRam::new(),
         shard: memory::shard(),
+        key_slots: Some(Slots::new(RamFlash::new(), 0)),
         // No chip and no number: emulated boards differ by their shards alone.
         device: DeviceId::default(),
         entropy: hosts_entropy(),

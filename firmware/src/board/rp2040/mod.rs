@@ -3,13 +3,13 @@
 
 use cortex_m::peripheral::SCB;
 use embassy_executor::Spawner;
-use embassy_rp::flash::{Blocking, Flash};
+use embassy_rp::flash::{Blocking, FLASH_BASE, Flash};
 use embassy_rp::gpio::{Level, Output};
 use embassy_rp::peripherals::{FLASH, UART0, USB};
 use embassy_rp::uart::{self, BufferedInterruptHandler, BufferedUart};
 use embassy_rp::usb::InterruptHandler;
 use embassy_rp::watchdog::Watchdog;
-use embassy_rp::{Peri, bind_interrupts, pac};
+use embassy_rp::{bind_interrupts, pac};
 use embassy_time::Duration;
 use gleaner_shared::wire::message::DeviceId;
 use static_cell::StaticCell;
@@ -19,6 +19,7 @@ use super::memory::{self, RetainedRam};
 use super::systick::SysTickCounter;
 use super::{BAUD, WATCHDOG_MS};
 use crate::entropy;
+use crate::keys::Slots;
 use crate::platform::{self, Board, Platform, StackUse};
 
 mod ports;
@@ -49,6 +50,7 @@ impl Platform for Pico {
     type Watchdog = FedWatchdog;
     type Lamp = Output<'static>;
     type Retained = RetainedRam;
+    type Flash = PicoFlash;
 
     const NAME: &'static str = "rp2040";
     const CYCLES_PER_SAMPLE: u32 = 80_000;
@@ -68,7 +70,8 @@ pub fn start(spawner: Spawner) -> Board<Pico> {
     static TX: StaticCell<[u8; TX_BUFFER_BYTES]> = StaticCell::new();
 
     let p = embassy_rp::init(Default::default());
-    let device = device_id(p.FLASH);
+    let mut flash = has_boot_rom().then(|| PicoFlash::new_blocking(p.FLASH));
+    let device = device_id(flash.as_mut());
 
     let mut config = uart::Config::default();
     config.baudrate = BAUD;
@@ -96,22 +99,34 @@ pub fn start(spawner: Spawner) -> Board<Pico> {
         lamp: Output::new(p.PIN_25, Level::Low),
         retained: RetainedRam::new(),
         shard: memory::shard(),
+        key_slots: flash.map(|flash| {
+            let offset = memory::keys_address() - FLASH_BASE.addr();
+            Slots::new(flash, offset as u32)
+        }),
         device,
         entropy: entropy::from_raw_bits(oscillator_bit),
     }
 }
 
-/// Returns the flash chip's unique number, or zeros where there is no boot ROM to read it with
-/// (an emulator).
-fn device_id(flash: Peri<'static, FLASH>) -> DeviceId {
-    /// Bytes of the chip's number on the Pico's flash.
-    const UNIQUE_BYTES: usize = 8;
+/// The flash chip. The boot ROM erases and programs it while nothing runs from it: interrupts wait
+/// for some 50 ms, at worst 400, and bytes that come on the UART meanwhile are lost and said again.
+type PicoFlash = Flash<'static, FLASH, Blocking, FLASH_BYTES>;
+
+/// Tells whether there is a boot ROM, which alone can speak to the flash chip; an emulator has
+/// none.
+fn has_boot_rom() -> bool {
     /// Address of the boot ROM's magic number, which opens its function table.
     const ROM_MAGIC: *const [u8; 2] = 0x10 as *const [u8; 2];
-    let mut id = DeviceId::default();
     // SAFETY: the boot ROM is mapped at address 0 on every RP2040 and is read-only.
-    if unsafe { ROM_MAGIC.read_volatile() } == *b"Mu" {
-        let mut flash = Flash::<_, Blocking, FLASH_BYTES>::new_blocking(flash);
+    unsafe { ROM_MAGIC.read_volatile() == *b"Mu" }
+}
+
+/// Returns the flash chip's unique number, or zeros where it cannot be read.
+fn device_id(flash: Option<&mut PicoFlash>) -> DeviceId {
+    /// Bytes of the chip's number on the Pico's flash.
+    const UNIQUE_BYTES: usize = 8;
+    let mut id = DeviceId::default();
+    if let Some(flash) = flash {
         // A chip that does not answer keeps the zeros; the shard's client id still tells it apart.
         let _ = flash.blocking_unique_id(&mut id.0[..UNIQUE_BYTES]);
     }

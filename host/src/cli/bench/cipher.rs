@@ -93,12 +93,16 @@ fn print(table: &Table) -> anyhow::Result<()> {
     for row in &table.rows {
         outln!(
             "{:<34} {:>8} {:>9} {:>9.1}",
-            row.what, row.payload_bytes, row.count, row.per_byte
+            row.what,
+            row.payload_bytes,
+            row.count,
+            row.per_byte
         );
     }
     outln!(
         "a model in 8-bit codes each way ({} frames): {} {unit}",
-        table.frames_of_a_model, table.model_each_way
+        table.frames_of_a_model,
+        table.model_each_way
     );
     Ok(())
 }

@@ -2,6 +2,7 @@
 
 mod args;
 pub mod init;
+pub mod rekey;
 
 use std::process::ExitCode;
 
@@ -9,7 +10,7 @@ use clap::Subcommand;
 
 pub use args::FleetArgs;
 
-/// Write the list of boards.
+/// Write the list of boards, and rotate their keys.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(subcommand)]
@@ -20,12 +21,15 @@ pub struct Args {
 enum Action {
     /// Write a fleet.toml from what is plugged in.
     Init(init::Args),
+    /// Give boards new keys over their lines; safe to interrupt and to run again.
+    Rekey(rekey::Args),
 }
 
 /// Runs `gleaner fleet`.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     match &args.action {
         Action::Init(args) => init::run(args),
+        Action::Rekey(args) => rekey::run(args),
     }
 }
 

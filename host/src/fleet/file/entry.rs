@@ -4,8 +4,8 @@ use std::fmt;
 use std::path::PathBuf;
 
 use gleaner_learn::digest::hexadecimal;
-use gleaner_shared::wire::Key;
 use gleaner_shared::wire::link::Timing;
+use gleaner_shared::wire::{HostKeys, Key};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::address::{Place, SerialAddress};
@@ -113,6 +113,10 @@ const fn default_storage_j() -> f64 {
     1_000.0
 }
 
+fn is_zero(number: &u32) -> bool {
+    *number == 0
+}
+
 /// One client: who it is, how it is reached, what its store holds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -145,9 +149,16 @@ pub struct Entry {
     /// those that call in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device: Option<ChipNumber>,
-    /// The secret in its shard; without one the line is not authenticated.
+    /// Its secret, the one in its shard until it is rotated; without one the line is not
+    /// authenticated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<SecretKey>,
+    /// How often its key was rotated since its shard was written, as the board counts.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub key_generation: u32,
+    /// The key that is being handed over to it; it may or may not hold it already.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next_key: Option<SecretKey>,
     /// What its store can hold, in joules.
     #[serde(default = "default_storage_j")]
     pub storage_j: f64,
@@ -181,6 +192,8 @@ impl Entry {
             probe: None,
             device: None,
             key: None,
+            key_generation: 0,
+            next_key: None,
             storage_j: default_storage_j(),
             stored_j: None,
             preset: None,
@@ -195,10 +208,14 @@ impl Entry {
         self.stored_j.unwrap_or(self.storage_j)
     }
 
-    /// Returns the key of its line.
+    /// Returns the keys of its line.
     #[must_use]
-    pub fn wire_key(&self) -> Key {
-        self.key.map_or(Key::PUBLIC, |key| Key::new(key.0))
+    pub fn wire_keys(&self) -> HostKeys {
+        HostKeys {
+            key: self.key.map_or(Key::PUBLIC, |key| Key::new(key.0)),
+            generation: self.key_generation,
+            next: self.next_key.map(|key| Key::new(key.0)),
+        }
     }
 
     /// Says whether it is on a line that anybody may speak on: a board without a key.
@@ -285,8 +302,13 @@ impl Entry {
         if self.link != LinkKind::Incoming && self.device.is_some() {
             return Err("device belongs to link = \"incoming\"".to_owned());
         }
-        if let Some(Err(reason)) = self.key.map(|key| key.check()) {
-            return Err(format!("key: {reason}"));
+        for (field, key) in [("key", self.key), ("next_key", self.next_key)] {
+            if let Some(Err(reason)) = key.map(|key| key.check()) {
+                return Err(format!("{field}: {reason}"));
+            }
+        }
+        if self.key.is_none() && (self.next_key.is_some() || self.key_generation > 0) {
+            return Err("key_generation and next_key need key beside them".to_owned());
         }
         self.check_profile()?;
         if self.baud == 0 {

@@ -9,6 +9,7 @@ mod chip;
 mod entry;
 mod error;
 mod init;
+mod keys;
 mod name;
 mod private;
 mod profile;
@@ -25,6 +26,7 @@ pub use chip::ChipNumber;
 pub use entry::{Entry, LinkKind, SecretKey};
 pub use error::FleetFileError;
 pub use init::{FoundPort, UsbDevice, from_ports, template};
+pub use keys::{KeyBook, KeyBookError};
 pub use name::{FILE_NAME, OLD_FILE_NAME, find_in};
 pub use private::write_private;
 
@@ -132,6 +134,18 @@ impl FleetFile {
         })
     }
 
+    /// Takes over the keys of a newer list, for clients of the same name and number.
+    pub fn take_keys(&mut self, newer: &Self) {
+        for entry in &mut self.clients {
+            let same = |it: &&Entry| it.name == entry.name && it.id == entry.id;
+            if let Some(found) = newer.clients.iter().find(same) {
+                entry.key = found.key;
+                entry.key_generation = found.key_generation;
+                entry.next_key = found.next_key;
+            }
+        }
+    }
+
     /// Returns the secret of a client by its number.
     #[must_use]
     pub fn key_of(&self, client: u32) -> Option<[u8; 32]> {
@@ -182,7 +196,7 @@ mod tests {
     #[test]
     fn a_key_is_read_but_never_printed_by_accident() {
         let fleet = FleetFile::parse(MIXED, "fleet.toml").unwrap();
-        assert!(fleet.clients[1].wire_key().is_secret());
+        assert!(fleet.clients[1].wire_keys().key.is_secret());
         assert!(!format!("{fleet:?}").contains("0909"));
     }
 
@@ -198,6 +212,24 @@ mod tests {
         fleet.clients[1].key = key;
         fleet.clients[2].key = key;
         assert_eq!(fleet.open_lines(), None);
+    }
+
+    #[test]
+    fn the_keys_of_a_newer_list_are_taken_over_and_nothing_else() {
+        let mut fleet = FleetFile::parse(MIXED, "fleet.toml").unwrap();
+        let mut newer = fleet.clone();
+        let [_, pico, qemu] = &mut newer.clients[..] else {
+            panic!("three clients");
+        };
+        (pico.key, pico.key_generation) = (Some(SecretKey([3; 32])), 1);
+        pico.next_key = Some(SecretKey([4; 32]));
+        pico.storage_j = 7.0;
+        (qemu.name, qemu.key) = ("another".to_owned(), Some(SecretKey([5; 32])));
+        let before = fleet.clone();
+        fleet.take_keys(&newer);
+        assert_eq!(fleet.clients[1].wire_keys(), newer.clients[1].wire_keys());
+        assert_eq!(fleet.clients[1].storage_j, before.clients[1].storage_j);
+        assert_eq!(fleet.clients[2], before.clients[2], "of another name");
     }
 
     fn complaint(text: &str) -> String {
@@ -245,6 +277,10 @@ mod tests {
             (
                 entry("link = \"simulated\"\ndevice = \"000102030405060708090a0b\""),
                 "device belongs to link = \"incoming\"",
+            ),
+            (
+                entry("link = \"simulated\"\nkey_generation = 2"),
+                "key_generation and next_key need key",
             ),
             (entry("link = \"simulated\"\nstored_j = -1.0"), "stored_j"),
             (

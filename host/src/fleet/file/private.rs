@@ -1,25 +1,32 @@
 //! Writing files that hold keys: the list of a fleet, and shards.
 
+use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
 
 use tempfile::NamedTempFile;
 
-/// Writes a file only its owner may read; whoever reads it sees all of it. A link of that name is
-/// replaced, not followed.
+/// Writes a file only its owner may read; whoever reads it sees all of it, and a power cut leaves
+/// the old one or the new one. A link of that name is replaced, not followed.
 ///
 /// # Errors
 /// Whatever the system refuses.
 pub fn write_private(path: &Path, content: impl AsRef<[u8]>) -> io::Result<()> {
     let folder = path
         .parent()
-        .filter(|parent| !parent.as_os_str().is_empty());
+        .filter(|parent| !parent.as_os_str().is_empty())
+        .unwrap_or(Path::new("."));
     // Such a file is its owner's alone from the start.
-    let mut file = NamedTempFile::new_in(folder.unwrap_or(Path::new(".")))?;
+    let mut file = NamedTempFile::new_in(folder)?;
     file.write_all(content.as_ref())?;
     file.as_file().sync_all()?;
     file.persist(path)?;
-    Ok(())
+    // Its name is on the disk only with its folder; systems that do not open folders do that
+    // themselves.
+    match File::open(folder) {
+        Ok(folder) => folder.sync_all(),
+        Err(_) => Ok(()),
+    }
 }
 
 #[cfg(all(test, unix))]

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use gleaner_shared::energy::{CostModel, Ledger, Snapshot};
 use gleaner_shared::units::PicoJoules;
-use gleaner_shared::wire::Key;
+use gleaner_shared::wire::HostKeys;
 use gleaner_shared::wire::link::{Greeting, Timing};
 use gleaner_shared::wire::message::{ModelHash, Order, Report, RoundMark, RunId};
 use serde::{Deserialize, Serialize};
@@ -29,8 +29,8 @@ pub struct Identity {
     pub client: u32,
     /// Where it is.
     pub endpoint: Endpoint,
-    /// What it proves to know.
-    pub key: Key,
+    /// What it proves to know one of.
+    pub keys: HostKeys,
     /// How long to wait for what on its line.
     pub timing: Timing,
     /// The run.

@@ -28,7 +28,7 @@ pub async fn run(
     mut commands: mpsc::Receiver<Command>,
     events: EventSender,
 ) {
-    let peer = match Peer::try_new(identity.key, identity.timing) {
+    let peer = match Peer::try_new(identity.keys, identity.timing) {
         Ok(peer) => peer,
         // Without randomness there is no session; every command's sender sees the task gone.
         Err(_) => return,
@@ -238,7 +238,7 @@ mod tests {
         let identity = Identity {
             client: 0,
             endpoint: Endpoint::new(Place::Tcp("board:1".to_owned())),
-            key: Key::PUBLIC,
+            keys: Key::PUBLIC.into(),
             timing: Timing::for_bit_rate(921_600),
             run: RunId([1; 16]),
             seed: 1,
@@ -252,7 +252,7 @@ mod tests {
         let mut task = Task {
             machine: Machine::new(Profile::from(&identity), standing),
             line: Line {
-                peer: Peer::try_new(identity.key, identity.timing).unwrap(),
+                peer: Peer::try_new(identity.keys, identity.timing).unwrap(),
                 endpoint: identity.endpoint,
                 openings: 0,
             },

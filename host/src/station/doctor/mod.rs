@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use gleaner_shared::mlp::PaperParams;
 use gleaner_shared::units::PicoJoules;
+use gleaner_shared::wire::link::Greeting;
 use gleaner_shared::wire::message::{About, ShardStatus, Version};
 use tokio::runtime::Runtime;
 
@@ -233,7 +234,7 @@ async fn talk(
     let identity = Identity {
         client: entry.id,
         endpoint,
-        key: entry.wire_key(),
+        keys: entry.wire_keys(),
         timing: entry.timing(),
         run,
         seed: scenario.run.seed,
@@ -259,14 +260,9 @@ async fn talk(
             ];
         }
     };
-    let key = if greeting.secure {
-        "key accepted"
-    } else {
-        "no key"
-    };
     let mut findings = vec![
         Finding::good(entry, LINK, seen),
-        Finding::good(entry, "session", format!("{}, {key}", Version::OURS)),
+        session_finding(entry, &greeting),
         firmware_finding(entry, &greeting.about),
         shard_finding(entry, &greeting.about, shard),
     ];
@@ -274,6 +270,29 @@ async fn talk(
         findings.push(echo(entry, &board, &greeting.about, care).await);
     }
     findings
+}
+
+fn session_finding(entry: &Entry, greeting: &Greeting) -> Finding {
+    const CHECK: &str = "session";
+    let key = match (greeting.secure, greeting.generation) {
+        (false, _) => "no key".to_owned(),
+        (true, 0) => "key accepted".to_owned(),
+        (true, generation) => format!("key accepted, generation {generation}"),
+    };
+    let seen = format!("{}, {key}", Version::OURS);
+    if entry.next_key.is_none() {
+        return Finding::good(entry, CHECK, seen);
+    }
+    let fix = format!(
+        "finish it with `gleaner fleet rekey --board {}`",
+        entry.name
+    );
+    Finding::bad(
+        entry,
+        CHECK,
+        format!("{seen}; a rotation is unfinished"),
+        fix,
+    )
 }
 
 fn firmware_finding(entry: &Entry, about: &About) -> Finding {
@@ -360,9 +379,10 @@ async fn echo(entry: &Entry, board: &Handle, about: &About, care: Care) -> Findi
 
 #[cfg(test)]
 mod tests {
-    use gleaner_shared::wire::message::ModelShape;
+    use gleaner_shared::wire::message::{DeviceId, ModelShape};
 
     use super::*;
+    use crate::fleet::file::SecretKey;
 
     #[test]
     fn a_board_without_room_for_a_model_gets_no_echo() {
@@ -375,7 +395,15 @@ mod tests {
 
     #[test]
     fn a_board_does_not_command_the_terminal_of_whoever_examines_it() {
-        let about = About {
+        let about = about();
+        let entry = Entry::new("a".to_owned(), 0, LinkKind::Serial, None);
+        let shown = Diagnosis(vec![firmware_finding(&entry, &about)]).to_string();
+        let seen = "v1\\u{1b}]0;owned\\u{7} on pico\\u{d}ok\\u{202e}\n";
+        assert!(shown.ends_with(seen), "{shown:?}");
+    }
+
+    fn about() -> About {
+        About {
             build: "v1\x1b]0;owned\x07".parse().unwrap(),
             board: "pico\rok\u{202e}".parse().unwrap(),
             shape: ModelShape {
@@ -388,11 +416,24 @@ mod tests {
             exact: true,
             ledger: None,
             last_round: None,
+        }
+    }
+
+    #[test]
+    fn a_rotation_that_is_unfinished_is_told_of_with_its_end() {
+        let mut entry = Entry::new("a".to_owned(), 0, LinkKind::Serial, None);
+        let greeting = Greeting {
+            device: DeviceId::default(),
+            secure: true,
+            generation: 2,
+            about: about(),
         };
-        let entry = Entry::new("a".to_owned(), 0, LinkKind::Serial, None);
-        let shown = Diagnosis(vec![firmware_finding(&entry, &about)]).to_string();
-        let seen = "v1\\u{1b}]0;owned\\u{7} on pico\\u{d}ok\\u{202e}\n";
-        assert!(shown.ends_with(seen), "{shown:?}");
+        let healthy = session_finding(&entry, &greeting);
+        assert!(healthy.seen.ends_with("key accepted, generation 2"));
+        assert_eq!(healthy.fix, None);
+        entry.next_key = Some(SecretKey([1; 32]));
+        let fix = session_finding(&entry, &greeting).fix.unwrap();
+        assert!(fix.contains("gleaner fleet rekey --board a"), "{fix}");
     }
 
     #[test]

@@ -3,9 +3,9 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use gleaner_shared::wire::Key;
 use gleaner_shared::wire::link::Claim;
 use gleaner_shared::wire::message::{DeviceId, Refusal, Version};
+use gleaner_shared::wire::{HostKeys, Key};
 
 use super::DoorError;
 use super::calls::Outcome;
@@ -46,7 +46,8 @@ fn calls(entry: &Entry) -> bool {
 #[derive(Debug)]
 struct Caller {
     client: u32,
-    key: Key,
+    /// Its key, and the next one while it is being handed over.
+    keys: HostKeys,
     device: Option<DeviceId>,
     line: Incoming,
 }
@@ -54,7 +55,9 @@ struct Caller {
 impl Caller {
     fn made(&self, claim: &Claim<'_>) -> bool {
         // The number is a claim that costs nothing to check first; the key is the proof.
-        self.device.is_none_or(|device| device == claim.device) && claim.is_proved_by(&self.key)
+        let proves = |key: &Key| claim.is_proved_by(key);
+        self.device.is_none_or(|device| device == claim.device)
+            && (proves(&self.keys.key) || self.keys.next.as_ref().is_some_and(proves))
     }
 }
 
@@ -70,7 +73,7 @@ impl Callers {
         let callers = fleet.clients.iter().filter(|entry| calls(entry));
         let caller = |entry: &Entry| Caller {
             client: entry.id,
-            key: entry.wire_key(),
+            keys: entry.wire_keys(),
             device: entry.device.map(|number| number.0),
             line: Incoming::default(),
         };

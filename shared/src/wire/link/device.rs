@@ -8,8 +8,9 @@ use crate::units::Micros;
 use crate::wire::auth::{Key, Nonce, NonceSource};
 use crate::wire::decoder::{Arrival, FrameDecoder};
 use crate::wire::frame::{DELIMITER, Direction, Frame, FrameBuffer, Header, Kind};
+use crate::wire::keys::DeviceKeys;
 use crate::wire::message::{
-    self, Counters, DeviceId, DeviceToHost, Hello, HostToDevice, Offer, Payload, Refusal,
+    self, Connect, Counters, DeviceId, DeviceToHost, Hello, HostToDevice, Offer, Payload, Refusal,
     RejectReason, Version, WorkMark,
 };
 use crate::wire::transfer::{Accepted, Receiver};
@@ -27,7 +28,7 @@ enum Opening {
 pub struct DeviceLink {
     decoder: FrameDecoder,
     channel: Channel<DeviceEnd>,
-    key: Key,
+    keys: DeviceKeys,
     /// `None` where nothing could be trusted to be random.
     nonces: Option<NonceSource>,
     hello: Hello,
@@ -45,25 +46,51 @@ impl DeviceLink {
     /// device with a key and without entropy opens no session. [`Key::PUBLIC`] makes a device for
     /// insecure hosts only, whose sessions protect nothing and need no entropy.
     #[must_use]
-    pub fn new(key: Key, entropy: Option<[u8; 32]>, device: DeviceId, timing: Timing) -> Self {
-        let entropy = entropy.or_else(|| (!key.is_secret()).then_some([0; 32]));
+    pub fn new(
+        keys: impl Into<DeviceKeys>,
+        entropy: Option<[u8; 32]>,
+        device: DeviceId,
+        timing: Timing,
+    ) -> Self {
+        let keys = keys.into();
+        let entropy = entropy.or_else(|| (!keys.is_secret()).then_some([0; 32]));
         Self {
             decoder: FrameDecoder::new(),
             channel: Channel::new(timing),
-            key,
+            keys,
             nonces: entropy.map(NonceSource::new),
             hello: Hello {
                 version: Version::OURS,
                 device,
                 host_nonce: [0; 16],
                 device_nonce: [0; 16],
-                secure: key.is_secret(),
+                secure: keys.is_secret(),
+                generation: keys.newest.number,
             },
             pending: None,
             opening: Some(Opening::Announce),
             delimited: false,
             quiet_until: Micros::ZERO,
         }
+    }
+
+    /// Goes on with other keys: a greeting or session that is only offered and rests on a key that
+    /// is no longer held is taken back; an open session goes on.
+    pub fn set_keys(&mut self, keys: DeviceKeys) {
+        let offered = self.hello.generation;
+        if keys.get(offered) != self.keys.get(offered) {
+            self.pending = None;
+            if self.opening == Some(Opening::Greet) {
+                self.opening = None;
+            }
+        }
+        self.keys = keys;
+    }
+
+    /// Returns the generation of the key that the open session rests on.
+    #[must_use]
+    pub fn generation(&self) -> Option<u32> {
+        self.channel.session().map(Session::generation)
     }
 
     /// Takes bytes from the line until something happened, leaving the rest in `bytes`; chunks
@@ -84,7 +111,7 @@ impl DeviceLink {
                 Arrival::Frame(frame) => {
                     let parts = Parts {
                         channel: &mut self.channel,
-                        key: &self.key,
+                        keys: &self.keys,
                         nonces: &mut self.nonces,
                         hello: &mut self.hello,
                         pending: &mut self.pending,
@@ -130,6 +157,7 @@ impl DeviceLink {
             return Some(&[DELIMITER]);
         }
         self.opening = None;
+        let greeting_key = self.keys.choose(self.hello.generation).key;
         let (kind, key, message) = match opening {
             Opening::Announce => {
                 self.quiet_until = now.saturating_add(self.channel.timing().retry);
@@ -139,7 +167,7 @@ impl DeviceLink {
             Opening::Refuse(refusal) => (Kind::Open, &Key::PUBLIC, DeviceToHost::Refuse(refusal)),
             Opening::Greet => (
                 Kind::Greeting,
-                &self.key,
+                &greeting_key,
                 DeviceToHost::Hello(self.hello.clone()),
             ),
         };
@@ -168,7 +196,7 @@ super::end_methods!(DeviceLink, DeviceEnd, DeviceToHost);
 /// The parts of a link an incoming frame may touch.
 struct Parts<'a> {
     channel: &'a mut Channel<DeviceEnd>,
-    key: &'a Key,
+    keys: &'a DeviceKeys,
     nonces: &'a mut Option<NonceSource>,
     hello: &'a mut Hello,
     pending: &'a mut Option<Session>,
@@ -189,6 +217,7 @@ impl Parts<'_> {
         if let Ok(((CONNECT, theirs, nonce), _)) = start
             && theirs != Version::OURS
         {
+            self.hello.generation = self.keys.newest.number;
             self.greet(&nonce, None);
             return Some(Event::Refused(Refusal::Version {
                 ours: Version::OURS,
@@ -196,10 +225,10 @@ impl Parts<'_> {
             }));
         }
         match message::decode(frame.payload()).ok()? {
-            HostToDevice::Connect(connect) if self.key.is_secret() && !connect.secure => {
+            HostToDevice::Connect(connect) if self.keys.is_secret() && !connect.secure => {
                 self.refuse(Refusal::KeyRequired)
             }
-            HostToDevice::Connect(connect) => self.answer(&connect.nonce),
+            HostToDevice::Connect(connect) => self.answer(&connect),
             HostToDevice::Refuse(refusal) if self.pending.is_some() => {
                 *self.pending = None;
                 Some(Event::Refused(refusal))
@@ -208,7 +237,8 @@ impl Parts<'_> {
         }
     }
 
-    fn answer(self, nonce: &Nonce) -> Option<Event<DeviceEnd>> {
+    fn answer(self, connect: &Connect) -> Option<Event<DeviceEnd>> {
+        let nonce = &connect.nonce;
         let is_current = |session: &Session| session.host_nonce() == nonce;
         if self.channel.session().is_some_and(is_current) {
             // A late duplicate of the request that opened this session.
@@ -222,8 +252,10 @@ impl Parts<'_> {
             return self.refuse(Refusal::NoRandomness);
         };
         let device_nonce = nonces.draw();
-        let session = Session::new(self.key, nonce, &device_nonce);
+        let key = self.keys.choose(connect.generation);
+        let session = Session::new(&key, nonce, &device_nonce);
         self.hello.device_nonce = device_nonce;
+        self.hello.generation = key.number;
         self.greet(nonce, Some(session));
         None
     }

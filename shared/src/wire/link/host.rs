@@ -9,6 +9,7 @@ use crate::units::Micros;
 use crate::wire::auth::{Key, Keyring, Nonce, NonceSource};
 use crate::wire::decoder::{Arrival, FrameDecoder};
 use crate::wire::frame::{DELIMITER, Direction, Frame, FrameBuffer, Header, Kind};
+use crate::wire::keys::Generation;
 use crate::wire::message::{
     self, Connect, Counters, DeviceToHost, Hello, HostToDevice, Offer, Payload, Refusal,
     RejectReason, Version, WorkMark,
@@ -20,8 +21,25 @@ use crate::wire::transfer::{Accepted, Receiver};
 struct Attempt {
     nonce: Nonce,
     retry: Retry,
+    /// Whether to ask for the generation before the newest: a device may hold under the newest's
+    /// number a key it was given in vain.
+    older: bool,
+    /// Whether the last greeting was signed with another key.
+    misjudged: bool,
     /// A lone delimiter goes first, so that noise on the line does not cost the request.
     delimited: bool,
+}
+
+impl Attempt {
+    const fn new(nonce: Nonce, retry: Retry) -> Self {
+        Self {
+            nonce,
+            retry,
+            older: false,
+            misjudged: false,
+            delimited: false,
+        }
+    }
 }
 
 /// The host's state machine for one device.
@@ -56,11 +74,13 @@ impl<K: Keyring> HostLink<K> {
 
     /// Asks for a new session; an open one goes on until the new one is there.
     pub fn connect(&mut self) {
-        self.attempt = Some(Attempt {
-            nonce: self.nonces.draw(),
-            retry: Retry::at_once(self.channel.timing().retry),
-            delimited: false,
-        });
+        let retry = Retry::at_once(self.channel.timing().retry);
+        self.attempt = Some(Attempt::new(self.nonces.draw(), retry));
+    }
+
+    /// Goes on with other keys, from the next attempt to connect on.
+    pub fn set_keys(&mut self, keys: K) {
+        self.keys = keys;
     }
 
     /// Stops asking, for instance after a refusal that will not change.
@@ -140,10 +160,17 @@ impl<K: Keyring> HostLink<K> {
                     return Some(&[DELIMITER]);
                 }
                 attempt.retry.back_off(now, longest);
+                // Not at once: whoever forges greetings would keep the true one out.
+                if core::mem::take(&mut attempt.misjudged) {
+                    attempt.nonce = self.nonces.draw();
+                    attempt.older = !attempt.older;
+                }
+                let newest = self.keys.generation();
                 let connect = Connect {
                     version: Version::OURS,
                     nonce: attempt.nonce,
                     secure: self.keys.is_secure(),
+                    generation: newest.saturating_sub(attempt.older.into()),
                 };
                 open_frame(&HostToDevice::Connect(connect), frame)
             }
@@ -183,6 +210,7 @@ fn introduced(
             Some(Event::Connected(Greeting {
                 device: hello.device,
                 secure: hello.secure,
+                generation: hello.generation,
                 about,
             }))
         }
@@ -243,11 +271,7 @@ impl<K: Keyring> Handshake<'_, K> {
                 match self.attempt {
                     Some(attempt) => attempt.retry = retry,
                     None => {
-                        *self.attempt = Some(Attempt {
-                            nonce: self.nonces.draw(),
-                            retry,
-                            delimited: false,
-                        });
+                        *self.attempt = Some(Attempt::new(self.nonces.draw(), retry));
                     }
                 }
                 None
@@ -260,39 +284,57 @@ impl<K: Keyring> Handshake<'_, K> {
     }
 
     fn take_greeting(self, now: Micros, frame: &Frame<'_>) -> Option<Event<HostEnd>> {
-        let attempt = self.attempt.as_ref()?;
+        let attempt = self.attempt.as_mut()?;
         let claim = Claim::read(frame)?;
         if claim.nonce != attempt.nonce {
             let replayed = &mut self.channel.counters_mut().replayed;
             *replayed = replayed.saturating_add(1);
             return None;
         }
-        let refusal = match self.keys.key_of(&claim.device) {
-            None => Refusal::UnknownDevice,
-            Some(key) if claim.is_proved_by(&key) => {
-                if claim.version == Version::OURS {
-                    return self.open(now, &key, frame.payload());
-                }
-                Refusal::Version {
-                    ours: Version::OURS,
-                    theirs: claim.version,
-                }
+        // Of another version no more can be read: any key there is may have signed it.
+        let newest = self.keys.generation();
+        let (hello, generations) = match message::decode(frame.payload()) {
+            _ if claim.version != Version::OURS => (None, [newest, newest.wrapping_sub(1)]),
+            Ok(DeviceToHost::Hello(hello)) => {
+                let said = hello.generation;
+                (Some(hello), [said, said])
             }
-            Some(_) if claim.is_proved_by(&Key::PUBLIC) => Refusal::KeyMissing,
-            Some(key) if key.is_secret() => Refusal::WrongKey,
-            Some(_) => Refusal::KeyRequired,
+            _ => {
+                let malformed = &mut self.channel.counters_mut().malformed;
+                *malformed = malformed.saturating_add(1);
+                return None;
+            }
+        };
+        let held = generations.map(|generation| self.keys.key_of(&claim.device, generation));
+        let signer = held
+            .into_iter()
+            .flatten()
+            .find(|key| claim.is_proved_by(key));
+        let refusal = match (signer, hello, held[0]) {
+            (Some(key), Some(hello), _) => return self.open(now, key, hello),
+            (Some(_), None, _) => Refusal::Version {
+                ours: Version::OURS,
+                theirs: claim.version,
+            },
+            (None, _, None) => Refusal::UnknownDevice,
+            (None, _, Some(_)) if claim.is_proved_by(&Key::PUBLIC) => Refusal::KeyMissing,
+            (None, _, Some(key)) if key.is_secret() => {
+                attempt.misjudged = true;
+                Refusal::WrongKey
+            }
+            (None, _, Some(_)) => Refusal::KeyRequired,
         };
         *self.refusal_due = Some(refusal);
         Some(Event::Refused(refusal))
     }
 
-    fn open(self, now: Micros, key: &Key, payload: &[u8]) -> Option<Event<HostEnd>> {
-        let Ok(DeviceToHost::Hello(hello)) = message::decode(payload) else {
-            let malformed = &mut self.channel.counters_mut().malformed;
-            *malformed = malformed.saturating_add(1);
-            return None;
-        };
-        let session = Session::new(key, &hello.host_nonce, &hello.device_nonce);
+    fn open(self, now: Micros, key: Key, hello: Hello) -> Option<Event<HostEnd>> {
+        let number = hello.generation;
+        let session = Session::new(
+            &Generation { number, key },
+            &hello.host_nonce,
+            &hello.device_nonce,
+        );
         let welcome = HostToDevice::Welcome {
             session: session.id(),
         };

@@ -72,6 +72,8 @@ impl Inquiry {
             version: Version::OURS,
             nonce: self.nonce,
             secure: true,
+            // Whatever the device holds: no generation is as new, so its newest.
+            generation: u32::MAX,
         };
         open_frame(&HostToDevice::Connect(connect), frame)
     }

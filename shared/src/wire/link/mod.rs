@@ -175,6 +175,8 @@ pub struct Greeting {
     pub device: DeviceId,
     /// Whether the board has a key.
     pub secure: bool,
+    /// The generation of the key it proved.
+    pub generation: u32,
     /// What the board said of itself.
     pub about: About,
 }

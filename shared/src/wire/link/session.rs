@@ -1,7 +1,8 @@
 //! One session's key, number and sequence counters: authenticity and freshness of frames.
 
-use crate::wire::auth::{Key, Nonce};
+use crate::wire::auth::Nonce;
 use crate::wire::frame::{Direction, Frame, Header, Kind};
+use crate::wire::keys::Generation;
 use crate::wire::seal::SessionKey;
 
 /// Why an intact frame is not accepted.
@@ -24,6 +25,8 @@ pub(super) struct Opened<'a> {
 #[derive(Clone, Debug)]
 pub(super) struct Session {
     key: SessionKey,
+    /// Generation of the device's key it is derived from.
+    generation: u32,
     /// Nonce the host opened it with.
     host_nonce: Nonce,
     sent: u32,
@@ -31,9 +34,10 @@ pub(super) struct Session {
 }
 
 impl Session {
-    pub(super) fn new(device_key: &Key, host_nonce: &Nonce, device_nonce: &Nonce) -> Self {
+    pub(super) fn new(device_key: &Generation, host_nonce: &Nonce, device_nonce: &Nonce) -> Self {
         Self {
-            key: device_key.session(host_nonce, device_nonce),
+            key: device_key.key.session(host_nonce, device_nonce),
+            generation: device_key.number,
             host_nonce: *host_nonce,
             sent: 0,
             seen: 0,
@@ -50,6 +54,10 @@ impl Session {
 
     pub(super) const fn host_nonce(&self) -> &Nonce {
         &self.host_nonce
+    }
+
+    pub(super) const fn generation(&self) -> u32 {
+        self.generation
     }
 
     /// Returns the sequence of the newest frame seen.

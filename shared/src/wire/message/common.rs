@@ -164,7 +164,10 @@ impl fmt::Display for Refusal {
             Self::KeyRequired => f.write_str(
                 "the device has a key and the host runs insecure: give the host the key",
             ),
-            Self::WrongKey => f.write_str("device and host hold different keys"),
+            Self::WrongKey => f.write_str(
+                "device and host hold different keys: after `gleaner fleet rekey` use its list (for \
+                 an older run `gleaner resume --fleet`), otherwise flash the board again",
+            ),
             Self::NoRandomness => f.write_str(
                 "the device's source of randomness is broken: no session of it would be safe",
             ),

@@ -59,6 +59,8 @@ wire_struct! {
         pub device_nonce: Nonce,
         /// Whether the device has a key.
         pub secure: bool,
+        /// The generation of the key that signs the greeting and makes the session.
+        pub generation: u32,
     }
 }
 
@@ -167,6 +169,44 @@ wire_struct! {
 }
 
 wire_enum! {
+    /// Why a new key is not taken.
+    #[derive(Copy)]
+    pub enum RekeyRefusal {
+        /// The device was given no key with its shard, so the session protects none.
+        NoKey,
+        /// Only this generation can follow the session's.
+        Generation {
+            /// It.
+            expected: u32,
+        },
+        /// All zeros mean "no key".
+        ZeroKey,
+        /// The device has nowhere to keep a key, as in an emulator without a boot ROM.
+        NoStorage,
+        /// The key could not be written and read back.
+        Storage,
+    }
+}
+
+impl core::fmt::Display for RekeyRefusal {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            Self::NoKey => f.write_str("the device has no key to rotate: flash its shard with one"),
+            Self::Generation { expected } => {
+                write!(f, "only generation {expected} can follow the session's key")
+            }
+            Self::ZeroKey => f.write_str("a key of all zeros means \"no key\""),
+            Self::NoStorage => f.write_str("the device has no flash to keep a new key in"),
+            Self::Storage => f.write_str(
+                "the device could not write the key and read it back: its flash may be worn out",
+            ),
+        }
+    }
+}
+
+impl core::error::Error for RekeyRefusal {}
+
+wire_enum! {
     /// From a board; variants are appended, never moved.
     #[allow(clippy::large_enum_variant, reason = "no heap to box into")]
     pub enum DeviceToHost {
@@ -212,5 +252,12 @@ wire_enum! {
         },
         /// What the device is; its first message in a session.
         About(About),
+        /// The new key is in flash and was read back; the next session may use it.
+        Rekeyed {
+            /// Its generation.
+            generation: u32,
+        },
+        /// The new key is not taken; all is as before.
+        RekeyRefused(RekeyRefusal),
     }
 }

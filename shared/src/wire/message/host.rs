@@ -5,7 +5,7 @@ use super::common::{
 };
 use crate::energy::{CostModel, Snapshot};
 use crate::units::{Micros, NanoWatts, PicoJoules};
-use crate::wire::auth::Nonce;
+use crate::wire::auth::{Key, Nonce};
 use crate::{wire_enum, wire_struct};
 
 /// Room for the largest order.
@@ -21,6 +21,8 @@ wire_struct! {
         pub nonce: Nonce,
         /// Whether the host wants the device to prove a key.
         pub secure: bool,
+        /// The generation of the key the host would like to be used.
+        pub generation: u32,
     }
 }
 
@@ -127,6 +129,13 @@ wire_enum! {
         Inspect,
         /// Restarts the board.
         Reboot,
+        /// Hands over the key of the generation after the session's.
+        Rekey {
+            /// The generation of the new key: the session's and one.
+            generation: u32,
+            /// The new key.
+            key: Key,
+        },
     }
 }
 

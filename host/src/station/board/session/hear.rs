@@ -40,7 +40,10 @@ impl Machine {
             | DeviceToHost::Refuse(_)
             | DeviceToHost::Counters(_)
             | DeviceToHost::Stack { .. }
-            | DeviceToHost::About(_) => {}
+            | DeviceToHost::About(_)
+            // Keys are rotated outside of runs.
+            | DeviceToHost::Rekeyed { .. }
+            | DeviceToHost::RekeyRefused(_) => {}
         }
     }
 

@@ -46,6 +46,7 @@ pub(super) fn greeting() -> Box<Greeting> {
     Box::new(Greeting {
         device: DeviceId([1; 12]),
         secure: true,
+        generation: 0,
         about: about(),
     })
 }
@@ -205,7 +206,7 @@ impl Board {
         let identity = Identity {
             client: CLIENT,
             endpoint: Endpoint::new(Place::Tcp("board:1".to_owned())),
-            key: Key::PUBLIC,
+            keys: Key::PUBLIC.into(),
             timing: Timing::for_bit_rate(921_600),
             run: RUN,
             seed: 1,

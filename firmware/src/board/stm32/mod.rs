@@ -20,6 +20,10 @@ use super::{BAUD, WATCHDOG_MS};
 use crate::entropy;
 use crate::platform::{self, Board, CycleCounter, Platform, StackUse};
 
+mod flash;
+
+pub use flash::NucleoFlash;
+
 bind_interrupts!(struct Irqs {
     LPUART1 => usart::BufferedInterruptHandler<LPUART1>;
     RNG => rng::InterruptHandler<RNG>;
@@ -39,6 +43,7 @@ impl Platform for Nucleo {
     type Watchdog = FedWatchdog;
     type Lamp = Output<'static>;
     type Retained = RetainedRam;
+    type Flash = NucleoFlash;
 
     const NAME: &'static str = "nucleo-l4r5zi";
     const CYCLES_PER_SAMPLE: u32 = 28_000;
@@ -97,6 +102,7 @@ pub fn start(_spawner: Spawner) -> Board<Nucleo> {
         lamp: Output::new(p.PC7, Level::Low, Speed::Low),
         retained: RetainedRam::new(),
         shard: memory::shard(),
+        key_slots: flash::key_slots(p.FLASH),
         device: DeviceId(embassy_stm32::uid::uid()),
         entropy,
     }

@@ -1,0 +1,87 @@
+//! The flash of keys on a machine that has none: code memory, which a reset leaves as it is, under
+//! the rules of flash. It begins as zeros, which are no key.
+
+use embedded_storage::nor_flash::{
+    ErrorType, NorFlash, NorFlashError, NorFlashErrorKind, ReadNorFlash,
+};
+
+use crate::board::memory;
+
+const SECTOR_BYTES: usize = 4_096;
+const CAPACITY: usize = 2 * SECTOR_BYTES;
+
+/// The two sectors the linker script sets aside.
+pub struct RamFlash(*mut u8);
+
+/// An address outside of the two sectors.
+#[derive(Clone, Copy, Debug)]
+pub struct OutOfBounds;
+
+impl NorFlashError for OutOfBounds {
+    fn kind(&self) -> NorFlashErrorKind {
+        NorFlashErrorKind::OutOfBounds
+    }
+}
+
+impl RamFlash {
+    /// Takes hold of them; a board does so once.
+    pub(super) fn new() -> Self {
+        Self(memory::keys_address() as *mut u8)
+    }
+
+    /// Returns the bytes from `offset` on, one by one.
+    fn places(
+        &self,
+        offset: u32,
+        len: usize,
+    ) -> Result<impl Iterator<Item = *mut u8> + use<>, OutOfBounds> {
+        let (base, start) = (self.0, offset as usize);
+        let inside = start.checked_add(len).is_some_and(|end| end <= CAPACITY);
+        // Wrapping arithmetic that does not wrap: the range lies inside the two sectors.
+        let places = (start..start + len).map(move |at| base.wrapping_add(at));
+        inside.then_some(places).ok_or(OutOfBounds)
+    }
+}
+
+impl ErrorType for RamFlash {
+    type Error = OutOfBounds;
+}
+
+impl ReadNorFlash for RamFlash {
+    const READ_SIZE: usize = 1;
+
+    fn read(&mut self, offset: u32, bytes: &mut [u8]) -> Result<(), OutOfBounds> {
+        for (place, byte) in self.places(offset, bytes.len())?.zip(bytes) {
+            // SAFETY: the linker script reserves both sectors in the machine's code memory, which
+            // is RAM, and this type alone touches them.
+            *byte = unsafe { place.read_volatile() };
+        }
+        Ok(())
+    }
+
+    fn capacity(&self) -> usize {
+        CAPACITY
+    }
+}
+
+impl NorFlash for RamFlash {
+    const WRITE_SIZE: usize = 8;
+    const ERASE_SIZE: usize = SECTOR_BYTES;
+
+    fn erase(&mut self, from: u32, to: u32) -> Result<(), OutOfBounds> {
+        let len = to.checked_sub(from).ok_or(OutOfBounds)?;
+        for place in self.places(from, len as usize)? {
+            // SAFETY: as in `read`.
+            unsafe { place.write_volatile(0xFF) };
+        }
+        Ok(())
+    }
+
+    fn write(&mut self, offset: u32, bytes: &[u8]) -> Result<(), OutOfBounds> {
+        for (place, byte) in self.places(offset, bytes.len())?.zip(bytes) {
+            // SAFETY: as in `read`.
+            unsafe { place.write_volatile(place.read_volatile() & byte) };
+        }
+        Ok(())
+    }
+}

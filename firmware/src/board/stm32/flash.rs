@@ -1,0 +1,88 @@
+//! The chip's flash as the client writes it: the pages of the keys, in the second bank, so that the
+//! program in the first runs on meanwhile.
+
+use cortex_m::peripheral::SCB;
+use embassy_stm32::flash::{Blocking, Error, Flash};
+use embassy_stm32::peripherals::FLASH;
+use embassy_stm32::{Peri, pac};
+use embedded_storage::nor_flash::{ErrorType, NorFlash, ReadNorFlash};
+
+use crate::board::memory;
+use crate::keys::Slots;
+
+/// Where the flash begins.
+const FLASH_BASE: usize = 0x0800_0000;
+/// A page of a bank of two.
+const PAGE_BYTES: usize = 4_096;
+
+/// The flash behind its data cache.
+pub struct NucleoFlash(Flash<'static, Blocking>);
+
+/// Returns the pages of the keys; none on a chip whose option bytes join the banks, for its pages
+/// are twice as long.
+pub(super) fn key_slots(flash: Peri<'static, FLASH>) -> Option<Slots<NucleoFlash>> {
+    /// DBANK, and DB1M as the library checks it (RM0432, section 3.7.8).
+    const TWO_BANKS: u32 = 0b11 << 21;
+    let options = pac::FLASH.optr().read().0;
+    (options & TWO_BANKS == TWO_BANKS).then(|| {
+        let offset = memory::keys_address() - FLASH_BASE;
+        Slots::new(NucleoFlash(Flash::new_blocking(flash)), offset as u32)
+    })
+}
+
+/// Forgets what the data cache knows of the flash, which writing does not (RM0432, section 3.3.6).
+fn flush_cache() {
+    pac::FLASH.acr().modify(|acr| acr.set_dcen(false));
+    pac::FLASH.acr().modify(|acr| acr.set_dcrst(true));
+    pac::FLASH.acr().modify(|acr| acr.set_dcrst(false));
+    pac::FLASH.acr().modify(|acr| acr.set_dcen(true));
+}
+
+/// A word whose programming lost its power may not fit its error correction; reading it comes
+/// here. The reader's checksum finds what is wrong with it.
+// SAFETY: it touches the flash's error flag alone, which nothing else uses.
+#[cortex_m_rt::exception]
+unsafe fn NonMaskableInt() {
+    let errors = pac::FLASH.eccr().read();
+    if !errors.eccd() {
+        SCB::sys_reset();
+    }
+    // Written as one, the flag is cleared.
+    pac::FLASH.eccr().write_value(errors);
+}
+
+impl ErrorType for NucleoFlash {
+    type Error = Error;
+}
+
+impl ReadNorFlash for NucleoFlash {
+    const READ_SIZE: usize = 1;
+
+    fn read(&mut self, offset: u32, bytes: &mut [u8]) -> Result<(), Error> {
+        self.0.blocking_read(offset, bytes)
+    }
+
+    fn capacity(&self) -> usize {
+        self.0.capacity()
+    }
+}
+
+impl NorFlash for NucleoFlash {
+    const WRITE_SIZE: usize = <Flash<'static, Blocking> as NorFlash>::WRITE_SIZE;
+    const ERASE_SIZE: usize = {
+        assert!(<Flash<'static, Blocking> as NorFlash>::ERASE_SIZE == PAGE_BYTES);
+        PAGE_BYTES
+    };
+
+    fn erase(&mut self, from: u32, to: u32) -> Result<(), Error> {
+        let erased = self.0.blocking_erase(from, to);
+        flush_cache();
+        erased
+    }
+
+    fn write(&mut self, offset: u32, bytes: &[u8]) -> Result<(), Error> {
+        let written = self.0.blocking_write(offset, bytes);
+        flush_cache();
+        written
+    }
+}

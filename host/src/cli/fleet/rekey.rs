@@ -1,0 +1,116 @@
+//! `gleaner fleet rekey`: new keys for boards, over their lines.
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use serde::Serialize;
+
+use super::FleetArgs;
+use gleaner_host::fleet::file::{Entry, KeyBook, LinkKind};
+use gleaner_host::station::link::Endpoint;
+use gleaner_host::station::rekey::{RekeyError, rekey};
+
+/// Which boards.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Every board gets a fresh key of its own in a sealed message. The new key is in fleet.toml, as
+next_key, before it is sent; the old one is dropped, by the board and in fleet.toml, when a session
+under the new one is open. Interrupted at any step, by a power cut as well, both sides still share a
+key: run the command again and it finishes. Run it while no `gleaner run` uses the boards.
+
+Runs that were started before keep the old keys in their directories: continue them with
+`gleaner resume DIR --fleet fleet.toml`.
+
+Whoever holds the old key and records the line reads the new one. If a key has leaked, flash another
+one over a cable instead (`gleaner flash`). docs/wire.md, section 2.5, says what rotating protects.")]
+pub struct Args {
+    #[command(flatten)]
+    fleet: FleetArgs,
+    /// A board to rekey, by its name in the fleet; may be given again [default: every board]
+    #[arg(long, value_name = "NAME")]
+    board: Vec<String>,
+    /// Wall seconds a board has to take its key.
+    #[arg(long, value_name = "SECONDS", default_value_t = 60)]
+    patience_s: u64,
+    /// Print the outcome as JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+/// What came of one board.
+#[derive(Debug, Serialize)]
+struct Outcome {
+    name: String,
+    client: u32,
+    rekeyed: bool,
+    /// The generation of its new key.
+    generation: Option<u32>,
+    /// Why it was not rekeyed.
+    reason: Option<String>,
+}
+
+/// Runs `gleaner fleet rekey`; exit code 1 means that a board was not rekeyed.
+pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    let book = KeyBook::open(&args.fleet.to_read())?;
+    let fleet = book.read()?;
+    let named = args.board.iter().map(|name| fleet.named(name));
+    let named = named.collect::<Result<Vec<&Entry>, _>>()?;
+    let is_board = |entry: &&Entry| entry.link != LinkKind::Simulated;
+    let chosen: Vec<&Entry> = match named.is_empty() {
+        true => fleet.clients.iter().filter(is_board).collect(),
+        false => named,
+    };
+    anyhow::ensure!(!chosen.is_empty(), "there is no board in this fleet");
+    let runtime = tokio::runtime::Runtime::new()?;
+    let width = chosen.iter().map(|entry| entry.name.len()).max();
+    let width = width.unwrap_or_default();
+    let mut outcomes = Vec::new();
+    for entry in chosen {
+        let name = &entry.name;
+        let say = |words: &str| {
+            if !args.json {
+                println!("{name:<width$}  {words}");
+            }
+        };
+        let patience = Duration::from_secs(args.patience_s);
+        let rotated = runtime.block_on(rotate(&book, entry, patience));
+        match &rotated {
+            Ok(0) => say("rekeyed: it gets the new key with its shard whenever it starts"),
+            Ok(generation) => say(&format!("rekeyed: generation {generation}")),
+            Err(reason) => say(&format!("NOT rekeyed: {reason}")),
+        }
+        outcomes.push(Outcome {
+            name: name.clone(),
+            client: entry.id,
+            rekeyed: rotated.is_ok(),
+            generation: rotated.as_ref().ok().copied(),
+            reason: rotated.err().map(|reason| reason.to_string()),
+        });
+    }
+    if args.json {
+        println!("{}", serde_json::to_string_pretty(&outcomes)?);
+    }
+    Ok(match outcomes.iter().all(|outcome| outcome.rekeyed) {
+        true => ExitCode::SUCCESS,
+        false => ExitCode::FAILURE,
+    })
+}
+
+/// Rotates one key; an emulated board lives for a run, and takes its key from the list at its start.
+async fn rotate(book: &KeyBook, entry: &Entry, patience: Duration) -> anyhow::Result<u32> {
+    match entry.place() {
+        Some(place) => {
+            let endpoint = Endpoint::new(place);
+            let mut watch = |step| eprintln!("{}: {step}", entry.name);
+            Ok(rekey(book, entry, &endpoint, patience, &mut watch).await?)
+        }
+        None if entry.link == LinkKind::Simulated => {
+            anyhow::bail!("it is simulated: there is no line and no key")
+        }
+        None if entry.key.is_none() => Err(RekeyError::Unkeyed.into()),
+        None => {
+            book.replace(&entry.name)?;
+            Ok(0)
+        }
+    }
+}

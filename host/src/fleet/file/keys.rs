@@ -1,0 +1,345 @@
+//! Keys in the list of a fleet, changed in place: comments and order stay, and every change is on
+//! the disk before anybody relies on it.
+
+use std::fs::{File, TryLockError};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use gleaner_learn::digest::hexadecimal;
+use gleaner_shared::wire::HostKeys;
+use serde::Deserialize;
+use toml::Spanned;
+
+use super::private::write_private;
+use super::{Entry, FleetFile, FleetFileError, SecretKey};
+
+/// Why a key is not changed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum KeyBookError {
+    /// The list cannot be used.
+    #[error(transparent)]
+    List(#[from] FleetFileError),
+    /// The list cannot be written.
+    #[error("{file}: {source}")]
+    Write {
+        /// Where it is.
+        file: String,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// Somebody else is at it.
+    #[error(
+        "{folder}: another `gleaner fleet rekey` changes keys in this folder; wait for its end"
+    )]
+    InUse {
+        /// The folder of the list.
+        folder: String,
+    },
+    /// The system has no randomness for a key.
+    #[error("no randomness for a key: {0}")]
+    Randomness(#[from] getrandom::Error),
+}
+
+/// A list of a fleet whose keys are being rotated, by nobody else at the same time.
+#[derive(Debug)]
+pub struct KeyBook {
+    path: PathBuf,
+    /// The folder, for the file itself is replaced by every change.
+    _lock: Option<File>,
+}
+
+impl KeyBook {
+    /// Opens a list; a link to one is followed.
+    ///
+    /// # Errors
+    /// When it is not there, or somebody else changes its keys.
+    pub fn open(path: &Path) -> Result<Self, KeyBookError> {
+        let path = std::fs::canonicalize(path).map_err(|source| FleetFileError::File {
+            file: path.display().to_string(),
+            source,
+        })?;
+        let folder = path.parent().unwrap_or(Path::new("/"));
+        // A system without locks on folders keeps nobody out.
+        let lock = File::open(folder).ok();
+        let locked = lock.as_ref().map(File::try_lock);
+        if let Some(Err(TryLockError::WouldBlock)) = locked {
+            let folder = folder.display().to_string();
+            return Err(KeyBookError::InUse { folder });
+        }
+        Ok(Self { path, _lock: lock })
+    }
+
+    /// Reads the list as it is now.
+    ///
+    /// # Errors
+    /// As [`FleetFile::read`].
+    pub fn read(&self) -> Result<FleetFile, FleetFileError> {
+        FleetFile::read(&self.path)
+    }
+
+    /// Makes sure that the key after `generation`, which the board proved to use, is kept, and
+    /// returns both; a next key that is there already stays the next one.
+    ///
+    /// # Errors
+    /// When the list cannot be read or written.
+    pub fn promise(&self, name: &str, generation: u32) -> Result<HostKeys, KeyBookError> {
+        let drawn = fresh_key()?;
+        let entry = self.change(name, |entry| {
+            entry.key_generation = generation;
+            entry.next_key.get_or_insert(drawn);
+        })?;
+        Ok(entry.wire_keys())
+    }
+
+    /// Forgets the old key: the board proved to use the next one.
+    ///
+    /// # Errors
+    /// When the list cannot be read or written.
+    pub fn settle(&self, name: &str) -> Result<(), KeyBookError> {
+        self.change(name, |entry| {
+            if let Some(next) = entry.next_key.take() {
+                entry.key = Some(next);
+                entry.key_generation = entry.key_generation.saturating_add(1);
+            }
+        })
+        .map(drop)
+    }
+
+    /// Forgets the next key, which the board does not hold and never will.
+    ///
+    /// # Errors
+    /// When the list cannot be read or written.
+    pub fn withdraw(&self, name: &str) -> Result<(), KeyBookError> {
+        self.change(name, |entry| entry.next_key = None).map(drop)
+    }
+
+    /// Draws a new key for a board that is given its key whenever it starts.
+    ///
+    /// # Errors
+    /// When the list cannot be read or written.
+    pub fn replace(&self, name: &str) -> Result<(), KeyBookError> {
+        let drawn = fresh_key()?;
+        self.change(name, |entry| {
+            (entry.key, entry.key_generation, entry.next_key) = (Some(drawn), 0, None);
+        })
+        .map(drop)
+    }
+
+    /// Changes one client's keys on the disk; what did not change is not written.
+    fn change(&self, name: &str, change: impl FnOnce(&mut Entry)) -> Result<Entry, KeyBookError> {
+        let file = self.path.display().to_string();
+        let failed = |source| {
+            let file = file.clone();
+            FleetFileError::File { file, source }
+        };
+        let text = std::fs::read_to_string(&self.path).map_err(failed)?;
+        let mut fleet = FleetFile::parse(&text, &file)?;
+        let before = fleet.named(name)?.clone();
+        let mut after = before.clone();
+        change(&mut after);
+        if after != before {
+            for entry in &mut fleet.clients {
+                if entry.name == name {
+                    *entry = after.clone();
+                }
+            }
+            let text = with_keys(&text, &after)
+                .filter(|text| FleetFile::parse(text, &file).is_ok_and(|it| it == fleet))
+                // A list in a form of its own is written anew, without its comments.
+                .unwrap_or_else(|| fleet.to_toml());
+            write_private(&self.path, text)
+                .map_err(|source| KeyBookError::Write { file, source })?;
+        }
+        Ok(after)
+    }
+}
+
+fn fresh_key() -> Result<SecretKey, getrandom::Error> {
+    let mut key = [0; 32];
+    getrandom::fill(&mut key)?;
+    Ok(SecretKey(key))
+}
+
+/// Where the keys of a list stand in its text.
+#[derive(Deserialize)]
+struct Listed {
+    client: Vec<Places>,
+}
+
+#[derive(Deserialize)]
+struct Places {
+    name: String,
+    key: Option<Spanned<String>>,
+    key_generation: Option<Spanned<u32>>,
+    next_key: Option<Spanned<String>>,
+}
+
+/// Returns the text with the keys of one client as they are in `entry`, all else as it was; `None`
+/// if its keys do not stand on lines of their own.
+fn with_keys(text: &str, entry: &Entry) -> Option<String> {
+    let listed: Listed = toml::from_str(text).ok()?;
+    let places = listed.client.into_iter().find(|it| it.name == entry.name)?;
+    let value = places.key?.span();
+    let key = line_of(text, "key", value.clone())?;
+    let old = [
+        ("key_generation", places.key_generation.map(|it| it.span())),
+        ("next_key", places.next_key.map(|it| it.span())),
+    ];
+    let indent = &text[key.clone()];
+    let indent = &indent[..indent.len() - indent.trim_start().len()];
+    let digits = |key: SecretKey| hexadecimal(&key.0);
+    let (before, after) = (
+        &text[key.start..value.start],
+        text[value.end..key.end].trim_end(),
+    );
+    let mut lines = format!("{before}\"{}\"{after}\n", digits(entry.key?));
+    if entry.key_generation > 0 {
+        lines += &format!("{indent}key_generation = {}\n", entry.key_generation);
+    }
+    if let Some(next) = entry.next_key {
+        lines += &format!("{indent}next_key = \"{}\"\n", digits(next));
+    }
+    let mut edits = vec![(key, lines)];
+    for (field, span) in old {
+        if let Some(span) = span {
+            edits.push((line_of(text, field, span)?, String::new()));
+        }
+    }
+    edits.sort_by_key(|(place, _)| std::cmp::Reverse(place.start));
+    let mut text = text.to_owned();
+    for (place, line) in edits {
+        text.replace_range(place, &line);
+    }
+    Some(text)
+}
+
+/// Returns the whole line on which a field stands with its value, and with a comment at most.
+fn line_of(text: &str, field: &str, value: Range<usize>) -> Option<Range<usize>> {
+    let start = text[..value.start].rfind('\n').map_or(0, |at| at + 1);
+    let end = text[value.end..]
+        .find('\n')
+        .map_or(text.len(), |at| value.end + at + 1);
+    let before = text[start..value.start].trim().strip_prefix(field)?;
+    let after = text[value.end..end].trim();
+    let alone = before.trim() == "=" && (after.is_empty() || after.starts_with('#'));
+    alone.then_some(start..end)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LIST: &str = "# Boards of the lab.\n\n[[client]]\nname = \"far\"   # on the roof\nid = 1\n\
+        link = \"simulated\"\n\n  [[client]]\n  name = \"near\"\n  id = 0\n  link = \"tcp\"\n  \
+        # printed on its box\n  key = \"0909090909090909090909090909090909090909090909090909090909090909\"\n  \
+        address = \"127.0.0.1:4000\" # for now\n";
+
+    fn book(text: &str) -> (tempfile::TempDir, KeyBook) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("fleet.toml");
+        std::fs::write(&path, text).unwrap();
+        let book = KeyBook::open(&path).unwrap();
+        (folder, book)
+    }
+
+    fn text(book: &KeyBook) -> String {
+        std::fs::read_to_string(&book.path).unwrap()
+    }
+
+    fn near(book: &KeyBook) -> Entry {
+        book.read().unwrap().named("near").unwrap().clone()
+    }
+
+    #[test]
+    fn a_key_is_promised_settled_and_promised_again_and_all_else_stays() {
+        let (_folder, book) = book(LIST);
+        let old = near(&book);
+        let keys = book.promise("near", 0).unwrap();
+        let promised = near(&book);
+        assert_eq!((promised.key, promised.wire_keys()), (old.key, keys));
+        assert!(keys.next.is_some());
+        assert_eq!(book.promise("near", 0).unwrap(), keys, "the same key again");
+        book.settle("near").unwrap();
+        let settled = near(&book);
+        assert_eq!(settled.key, promised.next_key);
+        assert_eq!((settled.key_generation, settled.next_key), (1, None));
+        book.settle("near").unwrap();
+        assert_eq!(near(&book), settled, "settled once");
+        book.promise("near", 1).unwrap();
+        book.settle("near").unwrap();
+        let is_kept = |line: &&str| !line.trim_start().starts_with("key");
+        let kept = |text: &str| text.lines().filter(is_kept).collect::<Vec<_>>().join("\n");
+        assert_eq!(kept(&text(&book)), kept(LIST));
+        assert!(
+            text(&book).contains("\n  key_generation = 2\n"),
+            "{}",
+            text(&book)
+        );
+    }
+
+    #[test]
+    fn a_board_that_counts_from_zero_again_keeps_the_promised_key_under_its_new_number() {
+        let (_folder, book) = book(LIST);
+        let first = book.promise("near", 6).unwrap();
+        let again = book.promise("near", 0).unwrap();
+        assert_eq!((first.generation, again.generation), (6, 0));
+        assert_eq!(first.next, again.next);
+        book.withdraw("near").unwrap();
+        assert_eq!(text(&book), LIST);
+    }
+
+    #[test]
+    fn a_list_in_another_form_is_written_anew() {
+        let inline = "client = [{ name = \"near\", id = 0, link = \"simulated\", key = \
+            \"0909090909090909090909090909090909090909090909090909090909090909\" }]\n";
+        let (_folder, book) = book(inline);
+        let keys = book.promise("near", 0).unwrap();
+        assert_eq!(near(&book).wire_keys(), keys);
+        book.settle("near").unwrap();
+        assert_eq!(near(&book).key_generation, 1);
+    }
+
+    #[test]
+    fn a_key_with_a_comment_beside_it_is_changed_all_the_same() {
+        let noted = LIST.replace("09\"\n", "09\" # secret!\n");
+        let (_folder, book) = book(&noted);
+        let keys = book.promise("near", 0).unwrap();
+        assert_eq!(near(&book).wire_keys(), keys);
+        assert!(text(&book).contains("# secret!") && text(&book).contains("# on the roof"));
+    }
+
+    #[test]
+    fn an_emulated_board_gets_another_key_at_once() {
+        let (_folder, book) = book(LIST);
+        let old = near(&book);
+        book.replace("near").unwrap();
+        let new = near(&book);
+        assert_ne!(new.key, old.key);
+        assert_eq!((new.key_generation, new.next_key), (0, None));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn the_list_behind_a_link_is_changed_and_stays_its_owners_alone() {
+        use std::os::unix::fs::{PermissionsExt, symlink};
+        let (folder, book) = book(LIST);
+        let path = folder.path().join("link.toml");
+        symlink(folder.path().join("fleet.toml"), &path).unwrap();
+        drop(book);
+        let book = KeyBook::open(&path).unwrap();
+        book.promise("near", 0).unwrap();
+        assert!(near(&book).next_key.is_some());
+        assert_eq!(FleetFile::read(&path).unwrap(), book.read().unwrap());
+        let mode = std::fs::metadata(&path).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn two_do_not_rotate_keys_at_once() {
+        let (folder, _book) = book(LIST);
+        let refused = KeyBook::open(&folder.path().join("fleet.toml")).unwrap_err();
+        assert!(refused.to_string().contains("another"), "{refused}");
+    }
+}
