@@ -15,7 +15,7 @@ use gleaner_host::station::execute::{self, Audience};
 use gleaner_host::station::fleet::Pace;
 use gleaner_host::station::ledgers::{Ledgers, Pair};
 use gleaner_host::station::link::faults::Faults;
-use gleaner_host::station::log::{self, EVENTS};
+use gleaner_host::station::log::{EVENTS, each_line};
 use gleaner_host::station::setup::Options;
 use gleaner_tests::emulated::available;
 use gleaner_tests::folder::Folder;
@@ -99,9 +99,10 @@ fn two_picos_two_m4s_and_two_simulated_clients_equal_six_simulated_ones_to_the_b
     }
     let [_, lost, _, duplicated, _] = finished.faults.read();
     assert!(lost > 0 && duplicated > 0, "{lost} {duplicated}");
-    let ledgers = Ledgers::of(&log::read(&directory.file(EVENTS)).unwrap());
-    assert_eq!(ledgers.0.len(), 4, "every board was heard");
-    for (client, ledger) in &ledgers.0 {
+    let ledgers = Ledgers::of(each_line(&directory.file(EVENTS)).unwrap()).unwrap();
+    assert_eq!(ledgers.boards.len(), 4, "every board was heard");
+    assert!(ledgers.mismatched().is_empty());
+    for (client, ledger) in &ledgers.boards {
         let Pair { model_j, board_j } = ledger.radio;
         assert_eq!(model_j, board_j, "client {client}: upload");
         let Pair { model_j, board_j } = ledger.harvest;

@@ -5,16 +5,17 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use gleaner_host::fleet;
+use gleaner_host::report::mismatched_boards;
 use gleaner_host::run::{self, Observer, RunDirectory, Silent};
 use gleaner_host::scenario::Scenario;
 use gleaner_host::station::event::{Event, EventKind};
 use gleaner_host::station::execute::{self, Audience, Finished};
 use gleaner_host::station::fleet::Pace;
 use gleaner_host::station::link::faults::Faults;
-use gleaner_host::station::log::{self, EVENTS, EventLog, Line};
+use gleaner_host::station::log::{EVENTS, EventLog};
 use gleaner_host::station::setup::Options;
 use gleaner_shared::units::PicoJoules;
-use gleaner_tests::folder::Folder;
+use gleaner_tests::folder::{Folder, events};
 use gleaner_tests::mixed::{fleet_file, scenario};
 use gleaner_tests::served::{Button, Served};
 
@@ -58,6 +59,11 @@ fn simulated(scenario: &Scenario, folder: &Folder) -> run::Completed {
     run::execute(scenario, &mut world, &folder.run(), 1, &mut Silent).unwrap()
 }
 
+/// Makes sure that no board is said to have another ledger than it must.
+fn assert_honest(directory: &RunDirectory) {
+    assert_eq!(mismatched_boards(directory).unwrap(), [""; 0]);
+}
+
 #[test]
 fn boards_and_simulated_clients_end_with_the_same_model_and_logs_as_simulated_ones_alone() {
     for (scheduler, rounds) in [("cre", 10), ("fednova", 3)] {
@@ -76,10 +82,7 @@ fn boards_and_simulated_clients_end_with_the_same_model_and_logs_as_simulated_on
             assert_eq!(mixed.file(log), alone.file(log), "{scheduler}: {log}");
         }
         let mut reconciled = 0;
-        for line in log::read(&mixed.run().file(EVENTS)).unwrap() {
-            let Line::Event { event, .. } = line else {
-                continue;
-            };
+        for event in events(&mixed.run()) {
             if let EventKind::Reconciled {
                 radio_model_j,
                 radio_board_j,
@@ -162,13 +165,9 @@ fn boards_that_are_reset_and_switched_off_all_the_time_finish_with_the_same_mode
     assert_eq!(finished.outcome.model_sha256, expected.model_sha256);
     assert_eq!(finished.outcome.summary.rounds, 12);
     let income = PicoJoules::from_joules(scenario.device.harvest_j).0;
-    let books = log::read(&folder.run().file(EVENTS)).unwrap();
-    let closed = books.iter().filter_map(|line| match line {
-        Line::Event { event, .. } => match &event.what {
-            EventKind::Closed { ledger } => Some((event.round?, event.client, ledger)),
-            _ => None,
-        },
-        Line::Session { .. } => None,
+    let closed = events(&folder.run()).filter_map(|event| match event.what {
+        EventKind::Closed { ledger } => Some((event.round?, event.client, ledger)),
+        _ => None,
     });
     let mut count = 0;
     for (round, client, ledger) in closed {
@@ -182,6 +181,7 @@ fn boards_that_are_reset_and_switched_off_all_the_time_finish_with_the_same_mode
         assert!(ledger.is_consistent());
     }
     assert_eq!(count, 4 * 12);
+    assert_honest(&folder.run());
 }
 
 #[test]
@@ -202,13 +202,9 @@ fn a_board_that_never_comes_is_absent_with_a_reason_and_the_run_replays() {
         let mut silent = Silent;
         let audience = Audience::of(&mut silent);
         execute::run(&scenario, &fleet, &data, &directory, &options, audience).unwrap();
-        let absent = log::read(&directory.file(EVENTS)).unwrap();
-        let absent = absent.iter().find_map(|line| match line {
-            Line::Event { event, .. } => match &event.what {
-                EventKind::Absent { reason } => Some((event.client, event.round, reason.clone())),
-                _ => None,
-            },
-            Line::Session { .. } => None,
+        let absent = events(&directory).find_map(|event| match event.what {
+            EventKind::Absent { reason } => Some((event.client, event.round, reason)),
+            _ => None,
         });
         let (client, round, reason) = absent.expect("the absence is in the log");
         assert_eq!(client, 0, "{scheduler}");
@@ -274,6 +270,7 @@ fn a_run_that_died_goes_on_from_its_checkpoint_to_the_same_bits() {
     let verdict = execute::verify_before(&mut seen, &directory, 1).unwrap();
     assert_eq!(verdict.replayed, expected);
     assert_eq!(seen.0, [0, 1, 2, 3, 4, 5, 6]);
+    assert_honest(&directory);
     assert_eq!(
         folder.file(RunDirectory::CLIENTS),
         alone.file(RunDirectory::CLIENTS)

@@ -1,39 +1,42 @@
 //! The `gleaner` command: parses, runs, and maps the result to an exit code.
 
+#[macro_use]
 mod cli;
 mod view;
 
-use std::panic;
 use std::process::ExitCode;
 
 use clap::Parser;
 use cli::Cli;
+use cli::print::{self, OutputError};
 
 fn main() -> ExitCode {
-    leave_quietly_when_nobody_reads();
-    match Cli::parse().run() {
+    match run() {
         Ok(code) => code,
+        Err(error) if is_unread(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("error: {}", explain(&error));
+            errln!("error: {}", explain(&error));
             ExitCode::FAILURE
         }
     }
 }
 
-/// Ends the program without a word when the reader of its output has gone, as `head` does.
-fn leave_quietly_when_nobody_reads() {
-    let report = panic::take_hook();
-    panic::set_hook(Box::new(move |panic| {
-        if panic.payload_as_str().is_some_and(is_broken_pipe) {
-            std::process::exit(0);
+fn run() -> anyhow::Result<ExitCode> {
+    let code = match Cli::try_parse() {
+        Ok(cli) => cli.run()?,
+        Err(answer) => {
+            print::answer(&answer)?;
+            ExitCode::from(u8::try_from(answer.exit_code()).unwrap_or(2))
         }
-        report(panic);
-    }));
+    };
+    print::finish()?;
+    Ok(code)
 }
 
-/// Recognises the panic of `println!` on a closed pipe; the library has no other sign of it.
-fn is_broken_pipe(panic: &str) -> bool {
-    panic.starts_with("failed printing to stdout") && panic.contains("Broken pipe")
+/// Tells whether all that went wrong is that the reader of the output has gone, as `head` does.
+fn is_unread(error: &anyhow::Error) -> bool {
+    let output = error.downcast_ref::<OutputError>();
+    output.is_some_and(OutputError::is_unread)
 }
 
 /// Joins an error and its causes; a cause that the words before it already quote is left out.

@@ -18,12 +18,11 @@ use gleaner_host::station::event::{Event, EventKind};
 use gleaner_host::station::execute::{self, Audience};
 use gleaner_host::station::fleet::Pace;
 use gleaner_host::station::link::faults::Faults;
-use gleaner_host::station::log::{self, EVENTS, Line};
 use gleaner_host::station::setup::{self, Options};
 use gleaner_shared::rng::{Purpose, Rng};
 use gleaner_shared::units::PicoJoules;
 use gleaner_tests::emulated::available;
-use gleaner_tests::folder::Folder;
+use gleaner_tests::folder::{Folder, events};
 use gleaner_tests::mortal::Mortal;
 use gleaner_tests::served::{Button, Served};
 use gleaner_tests::{mixed, progress};
@@ -212,15 +211,11 @@ fn kill(mut victims: Vec<Victim>, scene: &Scene, pause_s: f64, seed: u64) {
 
 /// Holds the event log against the log of rounds, and the ledgers against the rounds.
 fn hold_together(directory: &RunDirectory, kills: &[u32], income: PicoJoules) -> bool {
-    let lines = log::read(&directory.file(EVENTS)).expect("the event log");
     let rounds = read_rounds(&directory.file(RunDirectory::ROUNDS)).expect("the log of rounds");
     let mut arrived: BTreeMap<(u32, u32), u32> = BTreeMap::new();
     let (mut absent, mut wrong_books) = (BTreeSet::new(), 0);
     let mut departures = vec![0u32; kills.len()];
-    for line in lines {
-        let Line::Event { event, .. } = line else {
-            continue;
-        };
+    for event in events(directory) {
         let place = (event.round.unwrap_or_default(), event.client);
         match event.what {
             EventKind::Arrived { .. } => *arrived.entry(place).or_default() += 1,

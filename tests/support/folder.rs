@@ -1,6 +1,8 @@
-//! A run's directory that is gone after the test.
+//! A run's directory that is gone after the test, and what its log tells.
 
 use gleaner_host::run::RunDirectory;
+use gleaner_host::station::event::Event;
+use gleaner_host::station::log::{EVENTS, Line, each_line};
 use tempfile::TempDir;
 
 /// A vacant directory among the temporary files.
@@ -34,4 +36,16 @@ impl Folder {
         let path = self.run().file(name);
         std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
     }
+}
+
+/// Reads what happened in a run of boards.
+///
+/// # Panics
+/// When its log cannot be read.
+pub fn events(directory: &RunDirectory) -> impl Iterator<Item = Event> + use<> {
+    let lines = each_line(&directory.file(EVENTS)).expect("an event log");
+    lines.filter_map(|line| match line.expect("a line of the event log") {
+        Line::Event { event, .. } => Some(event),
+        Line::Session { .. } => None,
+    })
 }

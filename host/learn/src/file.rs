@@ -1,7 +1,8 @@
-//! Files: errors that name the file, and writing that leaves the old content or the new.
+//! Files: errors that name the file, reading by lines that cannot fill the memory, and writing that
+//! leaves the old content or the new.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write};
+use std::io::{self, BufRead, Read, Write};
 use std::path::{Path, PathBuf};
 
 /// A file or folder that the system refuses.
@@ -22,23 +23,49 @@ pub fn at<P: AsRef<Path>>(path: P) -> impl Fn(io::Error) -> FileError {
     }
 }
 
+/// Reads a line, with its end if it has one, in the place of what `text` held; `false` when there
+/// is no more.
+///
+/// # Errors
+/// [`io::ErrorKind::InvalidData`] when the line has more than `longest` bytes, of which no more are
+/// read; or whatever the system refuses.
+pub fn read_line(
+    source: &mut impl BufRead,
+    text: &mut Vec<u8>,
+    longest: usize,
+) -> io::Result<bool> {
+    text.clear();
+    let mut source = source.take(longest as u64 + 1);
+    source.read_until(b'\n', text)?;
+    if text.len() > longest {
+        let what = format!("longer than {longest} bytes");
+        return Err(io::Error::new(io::ErrorKind::InvalidData, what));
+    }
+    Ok(!text.is_empty())
+}
+
 /// Writes a file by way of a temporary one: whoever reads it sees the old content or the new.
 ///
 /// The temporary file has the same name with the ending `tmp`, so that a crash leaves at most one;
-/// it is always a new file, never what a link of that name points to.
+/// it is always a new file, never what a link of that name points to. A disk without room for the
+/// new content keeps the old, and nothing else.
 ///
 /// # Errors
 /// Names the file.
 pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
+    let temporary = path.with_extension("tmp");
     let write = || {
-        let temporary = path.with_extension("tmp");
         let mut file = create_anew(&temporary)?;
         file.write_all(bytes)?;
         file.sync_all()?;
         drop(file);
         fs::rename(&temporary, path)
     };
-    write().map_err(at(path))?;
+    if let Err(error) = write() {
+        // What matters is why it could not be written.
+        let _ = fs::remove_file(&temporary);
+        return Err(at(path)(error));
+    }
     sync_parent(path)
 }
 

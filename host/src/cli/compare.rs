@@ -9,6 +9,7 @@ use super::gather::{Gathering, choices};
 use super::record::RecordArgs;
 use super::scenario::ScenarioArgs;
 use super::simulate::numbered;
+use super::threads;
 use gleaner_host::policy::{BaselinePower, Scheduler};
 use gleaner_host::run::{RunDirectory, RunError};
 use gleaner_host::study::compare::{Row, Variant, plan, table, write};
@@ -35,7 +36,7 @@ pub struct Args {
     #[command(flatten)]
     record: RecordArgs,
     /// Threads in all; 0 means one per processor. Results do not depend on it.
-    #[arg(long, default_value_t = 0, value_name = "N")]
+    #[arg(long, value_parser = threads::parse, default_value_t = 0, value_name = "N")]
     threads: usize,
     /// Print the rows as JSON.
     #[arg(long)]
@@ -99,11 +100,11 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
                 })
             })
             .collect();
-        println!("{}", serde_json::Value::from(value));
+        outln!("{}", serde_json::Value::from(value));
     } else {
-        print!("{}", table(&rows).to_text());
+        out!("{}", table(&rows).to_text());
         if !args.quiet {
-            println!(
+            outln!(
                 "\nreport  {}",
                 directory.file(RunDirectory::REPORT).display()
             );

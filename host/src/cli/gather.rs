@@ -78,7 +78,7 @@ impl Gathering {
                 bar.set_message(format!("{name}: {result}"));
             }
             None if self.quiet => {}
-            None => eprintln!("run {}/{}  {name}: {result}", self.done, self.total),
+            None => errln!("run {}/{}  {name}: {result}", self.done, self.total),
         }
     }
 

@@ -42,7 +42,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let file = uf2::file(family, &[(part.address, &part.bytes)]);
     std::fs::write(&args.out, file)
         .with_context(|| format!("cannot write {}", args.out.display()))?;
-    println!(
+    outln!(
         "{}: {part}; hold BOOTSEL while plugging the Pico in and copy the file to its drive",
         args.out.display(),
     );

@@ -48,11 +48,12 @@ mod reading {
     use gleaner_host::device::emulator::machine::Machine;
     use gleaner_host::device::flash::target::Memory;
     use gleaner_host::device::image::Program;
-    use gleaner_host::device::logs::{Dictionary, UpChannel};
+    use gleaner_host::device::logs::{Dictionary, Line, UpChannel};
     use gleaner_host::device::probe::{Attached, Lister};
     use gleaner_host::fleet;
     use gleaner_host::fleet::file::{Entry, FleetFile, LinkKind};
     use gleaner_host::station::setup::{overrides, shards};
+    use gleaner_host::station::text::printable;
 
     /// Between two looks; the board's buffer holds 1,024 bytes, some fifty lines.
     const PAUSE: Duration = Duration::from_millis(20);
@@ -80,7 +81,7 @@ mod reading {
         match entry.link {
             LinkKind::Emulated if keeps_log => {
                 let mut machine = start(args, &fleet, entry, (board, &image))?;
-                eprintln!("{}: tcp {}", entry.name, machine.link());
+                errln!("{}: tcp {}", entry.name, machine.link());
                 let memory = machine.memory();
                 let memory = memory.context("the emulator does not show the board's memory")?;
                 follow(args, &dictionary, memory)
@@ -88,7 +89,7 @@ mod reading {
             LinkKind::Serial | LinkKind::Tcp => {
                 let probe = entry.probe.as_deref();
                 let mut chip = Attached::to(&Lister::new(), probe, board)?;
-                eprintln!("{}: through {}", entry.name, chip.probe());
+                errln!("{}: through {}", entry.name, chip.probe());
                 follow(args, &dictionary, &mut chip)
             }
             _ => bail!("client \"{}\" is not a board with a log", entry.name),
@@ -123,11 +124,34 @@ mod reading {
         while left > 0 {
             let lines = stream.push(&channel.take(memory)?);
             for line in lines.iter().take(left) {
-                println!("{line}");
+                outln!("{}", shown(line));
             }
             left -= lines.len().min(left);
             std::thread::sleep(PAUSE);
         }
         Ok(ExitCode::SUCCESS)
+    }
+
+    /// Returns a line fit to be shown: what is in it may come from anybody who reached the board.
+    fn shown(line: &Line) -> String {
+        printable(&line.to_string())
+    }
+
+    #[cfg(test)]
+    mod tests {
+        use super::*;
+
+        #[test]
+        fn a_board_cannot_speak_to_the_terminal() {
+            let line = Line {
+                time: None,
+                level: Some("INFO".to_owned()),
+                message: "model\x1b]0;owned\x07\r\u{202e}".to_owned(),
+                location: None,
+            };
+            let shown = shown(&line);
+            let end = "INFO   model\\u{1b}]0;owned\\u{7}\\u{d}\\u{202e}";
+            assert!(shown.ends_with(end), "{shown}");
+        }
     }
 }

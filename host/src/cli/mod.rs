@@ -1,10 +1,14 @@
 //! The command line: one file per subcommand, each an `Args` that parses and a `run` that acts.
 //!
-//! Exit codes: 0 success, 1 the command ran and found or hit a failure, 2 wrong usage.
+//! Exit codes: 0 success, 1 the command ran and found or hit a failure, 2 wrong usage, 3 a run is
+//! complete but a board's ledger is not the model's ([`LEDGERS_DIFFER`]), 130 interrupted.
 
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+
+#[macro_use]
+pub mod print;
 
 mod bench;
 mod board;
@@ -30,13 +34,21 @@ mod shard;
 mod simulate;
 mod solve;
 mod sweep;
+mod threads;
 mod verify;
 mod version;
 mod word;
 
+/// The exit code of a complete run in which a board booked another income or upload than the model.
+pub const LEDGERS_DIFFER: u8 = 3;
+
+/// What `--help` says of exit codes.
+const EXIT_CODES: &str = "Exit codes: 0 success, 1 failure, 2 wrong usage, 3 a run is complete but \
+    the ledger of a board differs from the model's booking, 130 interrupted.";
+
 /// Federated learning for microcontrollers that live on harvested energy.
 #[derive(Debug, Parser)]
-#[command(name = "gleaner", version, arg_required_else_help = true)]
+#[command(name = "gleaner", version, arg_required_else_help = true, after_help = EXIT_CODES)]
 pub struct Cli {
     #[command(subcommand)]
     command: Command,

@@ -75,9 +75,9 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
             .with_context(|| format!("cannot write {}", path.display()))?;
     }
     if args.json {
-        println!("{}", serde_json::to_string(&table.counts)?);
+        outln!("{}", serde_json::to_string(&table.counts)?);
     } else {
-        print!("{table}");
+        out!("{table}");
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -65,9 +65,10 @@ impl Observer for Progress {
             bar.set_position(u64::from(row.round));
             bar.set_message(format!("accuracy {accuracy}  energy {energy_mj:.1} mJ"));
         } else if !self.quiet && is_tenth(row.round as usize, self.total) {
-            eprintln!(
+            errln!(
                 "round {}/{}  accuracy {accuracy}  energy {energy_mj:.1} mJ",
-                row.round, self.total
+                row.round,
+                self.total
             );
         }
     }
@@ -75,7 +76,7 @@ impl Observer for Progress {
     fn notice(&mut self, text: &str) {
         match &self.bar {
             Some(bar) => bar.println(text),
-            None => eprintln!("{text}"),
+            None => errln!("{text}"),
         }
     }
 }

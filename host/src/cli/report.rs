@@ -20,6 +20,6 @@ pub struct Args {
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let directory = RunDirectory::new(&args.directory);
     write_run(&directory)?;
-    println!("{}", directory.file(RunDirectory::REPORT).display());
+    outln!("{}", directory.file(RunDirectory::REPORT).display());
     Ok(ExitCode::SUCCESS)
 }

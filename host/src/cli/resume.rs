@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use super::run::LineArgs;
+use super::run::{LineArgs, judge};
 use super::simulate::{OutputArgs, carry_out, show};
 use gleaner_host::fleet::file::find_in;
 use gleaner_host::report::ensure_run;
@@ -32,13 +32,13 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let scenario = scenario_of(&directory)?;
     let outcome = if directory.is_complete() {
         if !args.output.quiet {
-            eprintln!("{} is complete already", args.directory.display());
+            errln!("{} is complete already", args.directory.display());
         }
         ensure_run(&directory)?;
         Completed::read(&directory)?
     } else {
         carry_out(resume, &scenario, &directory, args.output)?
     };
-    show(&scenario, &directory, &outcome, args.output);
-    Ok(ExitCode::SUCCESS)
+    show(&scenario, &directory, &outcome, args.output)?;
+    judge(&directory)
 }

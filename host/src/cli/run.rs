@@ -11,13 +11,13 @@ use super::progress::Progress;
 use super::record::RecordArgs;
 use super::scenario::ScenarioArgs;
 use super::simulate::{OutputArgs, fresh_directory, show};
-use super::word;
+use super::{LEDGERS_DIFFER, word};
 use crate::view::{View, ViewState};
 use gleaner_host::device::emulator::prepare::prepare;
 use gleaner_host::fleet;
 use gleaner_host::fleet::file::{FILE_NAME, FleetFile, OLD_FILE_NAME, find_in};
 use gleaner_host::policy::Scheduler;
-use gleaner_host::report::{ledgers_table, write_run};
+use gleaner_host::report::{ledgers_table, mismatched_boards, write_run};
 use gleaner_host::round::channel;
 use gleaner_host::run::RunDirectory;
 use gleaner_host::scenario::{Override, Scenario};
@@ -152,7 +152,7 @@ fn carry_out(
 ) -> anyhow::Result<ExitCode> {
     // Said even with --quiet: it is about who may take part.
     if let Some(notice) = fleet.open_lines() {
-        eprintln!("warning: {notice}");
+        errln!("warning: {notice}");
     }
     let data = fleet::load_data(scenario)?;
     let options = line.options(output.threads);
@@ -186,28 +186,43 @@ fn carry_out(
     let finished = match finished {
         Err(_) if stop.is_pulled() => {
             let path = directory.path().display();
-            eprintln!("stopped; `cargo gleaner resume {path}` continues after the last round");
+            errln!("stopped; `cargo gleaner resume {path}` continues after the last round");
             return Ok(ExitCode::from(INTERRUPTED));
         }
         finished => finished?,
     };
     write_run(directory)?;
-    show(scenario, directory, &finished.outcome, output);
+    show(scenario, directory, &finished.outcome, output)?;
     if !output.quiet && !output.json {
         let modelled = scenario.device.cycles_per_sample;
         if let Some(ledgers) = ledgers_table(directory, modelled) {
-            println!("\nledgers of the boards\n{}", ledgers.to_text());
+            outln!("\nledgers of the boards\n{}", ledgers.to_text());
         }
-        println!("events  {}", events(directory.path()).display());
+        outln!("events  {}", events(directory.path()).display());
         if options.faults.any() {
             let [frames, lost, corrupted, duplicated, cuts] = finished.faults.read();
-            println!(
+            outln!(
                 "faults  {frames} frames: {lost} lost, {corrupted} corrupted, {duplicated} \
                  duplicated; {cuts} lines cut"
             );
         }
     }
-    Ok(ExitCode::SUCCESS)
+    judge(directory)
+}
+
+/// Returns the exit code of a complete run: its boards' ledgers must be what the model booked.
+pub(super) fn judge(directory: &RunDirectory) -> anyhow::Result<ExitCode> {
+    let boards = mismatched_boards(directory)?;
+    if boards.is_empty() {
+        return Ok(ExitCode::SUCCESS);
+    }
+    errln!(
+        "error: income or upload in the ledger of {} differ from what the model booked; see \
+         `ledger_differs` and `reconciled` in {}",
+        boards.join(", "),
+        events(directory.path()).display()
+    );
+    Ok(ExitCode::from(LEDGERS_DIFFER))
 }
 
 fn events(directory: &Path) -> PathBuf {
@@ -242,7 +257,7 @@ fn plain_lines(fleet: &FleetFile) -> Listener {
             let name = names.get(client).map_or("?", String::as_str);
             let round = round.map_or(String::new(), |round| format!("round {round}: "));
             let seconds = begin.elapsed().as_secs_f64();
-            eprintln!("{seconds:8.2} s  {name:<width$}  {round}{}", what.words());
+            errln!("{seconds:8.2} s  {name:<width$}  {round}{}", what.words());
         },
     )
 }

@@ -17,13 +17,15 @@ pub struct Args {
 /// double precision, and the worst error of any as a part of what is allowed.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let reports = vectors::check_folder(&args.vectors)?;
-    println!(
+    outln!(
         "{:<18} {:>9} {:>7}  worst relative (f64)  of tolerance",
-        "kind", "passed", "values"
+        "kind",
+        "passed",
+        "values"
     );
     for report in &reports {
         let score = format!("{}/{}", report.passed, report.total);
-        println!(
+        outln!(
             "{:<18} {score:>9} {:>7}  {:<20.1e}  {:.0} %",
             report.kind,
             report.values,
@@ -39,7 +41,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     for failure in failures {
-        eprintln!("failed: {failure}");
+        errln!("failed: {failure}");
     }
     Ok(ExitCode::FAILURE)
 }

@@ -56,7 +56,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     };
     write_private(&args.out, file)
         .with_context(|| format!("cannot write {}", args.out.display()))?;
-    println!(
+    outln!(
         "{}: client {}'s {part} of {}",
         args.out.display(),
         args.client,

@@ -3,10 +3,13 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use anyhow::Context;
+
+use super::print::OutputError;
 use super::progress::Progress;
 use super::record::RecordArgs;
 use super::scenario::ScenarioArgs;
-use super::word;
+use super::{threads, word};
 use gleaner_host::fleet::{self, Deployment};
 use gleaner_host::policy::Scheduler;
 use gleaner_host::report::{summary_table, write_run};
@@ -34,7 +37,7 @@ pub struct Args {
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub struct OutputArgs {
     /// Threads that train; 0 means one per processor. Results do not depend on it.
-    #[arg(long, default_value_t = 0, value_name = "N")]
+    #[arg(long, value_parser = threads::parse, default_value_t = 0, value_name = "N")]
     pub threads: usize,
     /// Print the result as JSON.
     #[arg(long)]
@@ -61,7 +64,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     };
     args.record.write(&scenario, &directory)?;
     let outcome = carry_out(execute, &scenario, &directory, args.output)?;
-    show(&scenario, &directory, &outcome, args.output);
+    show(&scenario, &directory, &outcome, args.output)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -94,12 +97,27 @@ pub(super) fn carry_out(
 }
 
 /// Prints what a run came to.
+///
+/// # Errors
+/// When it cannot be printed; the run is complete all the same.
 pub(super) fn show(
     scenario: &Scenario,
     directory: &RunDirectory,
     outcome: &Completed,
     output: OutputArgs,
-) {
+) -> anyhow::Result<()> {
+    print(scenario, directory, outcome, output).with_context(|| {
+        let path = directory.path().display();
+        format!("the run is complete in {path}, but cannot be shown")
+    })
+}
+
+fn print(
+    scenario: &Scenario,
+    directory: &RunDirectory,
+    outcome: &Completed,
+    output: OutputArgs,
+) -> Result<(), OutputError> {
     let report = directory.file(RunDirectory::REPORT);
     if output.json {
         let value = serde_json::json!({
@@ -110,25 +128,26 @@ pub(super) fn show(
             "model_sha256": outcome.model_sha256,
             "wall_s": outcome.wall.as_secs_f64(),
         });
-        println!("{value}");
-        return;
+        outln!("{value}");
+        return Ok(());
     }
     if !output.quiet {
-        println!("\n{} on {}", scenario.run.scheduler, scenario.data.dataset);
+        outln!("\n{} on {}", scenario.run.scheduler, scenario.data.dataset);
     }
-    print!("{}", summary_table(&outcome.summary).to_text());
+    out!("{}", summary_table(&outcome.summary).to_text());
     if outcome.summary.empty_rounds == outcome.summary.rounds {
-        eprintln!(
+        errln!(
             "note: nobody trained in any round: either no client can meet device.deadline_s = {} \
              s, or the scheduler prefers that all rest",
             scenario.device.deadline_s
         );
     }
     if !output.quiet {
-        println!("\nmodel   sha256 {}", outcome.model_sha256);
-        println!("wall    {:.1} s", outcome.wall.as_secs_f64());
-        println!("report  {}", report.display());
+        outln!("\nmodel   sha256 {}", outcome.model_sha256);
+        outln!("wall    {:.1} s", outcome.wall.as_secs_f64());
+        outln!("report  {}", report.display());
     }
+    Ok(())
 }
 
 /// Returns the first free directory under `runs/` named after preset, scheduler and seed.

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
+use super::print::OutputError;
 use gleaner_cre::optim::{Solution, Solver, nobody_objective};
 use gleaner_host::study::instances::{Case, Cases, read_cases};
 
@@ -38,7 +39,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
             if !case.is_vector {
                 anyhow::bail!("{}: {error}; nobody could take part", case.place);
             }
-            eprintln!("note: {}: {error}; nobody can take part", case.place);
+            errln!("note: {}: {error}; nobody can take part", case.place);
         }
         let start = Instant::now();
         let solution = solver
@@ -53,7 +54,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         if args.json {
             reports.push(report.to_json());
         } else {
-            report.print();
+            report.print()?;
         }
     }
     if args.json {
@@ -61,7 +62,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
             Cases::One(_) => reports.remove(0),
             Cases::List(_) => Value::Array(reports),
         };
-        println!("{}", serde_json::to_string_pretty(&value)?);
+        outln!("{}", serde_json::to_string_pretty(&value)?);
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -74,7 +75,7 @@ struct Report<'a> {
 }
 
 impl Report<'_> {
-    fn print(&self) {
+    fn print(&self) -> Result<(), OutputError> {
         let Self { case, solution, .. } = self;
         let found = &solution.evaluation;
         let instance = &case.instance;
@@ -83,20 +84,20 @@ impl Report<'_> {
             .as_ref()
             .map(|name| format!(" ({name})"))
             .unwrap_or_default();
-        println!(
+        outln!(
             "{}{name}: U = {}, C = {}",
             case.place,
             instance.clients(),
             instance.channels
         );
         if solution.plan.uploads.is_empty() {
-            println!("  nobody takes part");
+            outln!("  nobody takes part");
         } else {
-            println!("  tau = {} epochs", solution.plan.epochs);
-            println!("  client  channel    power mW   energy mJ   spare us");
+            outln!("  tau = {} epochs", solution.plan.epochs);
+            outln!("  client  channel    power mW   energy mJ   spare us");
         }
         for (upload, spare_s) in solution.plan.uploads.iter().zip(&found.spare_s) {
-            println!(
+            outln!(
                 "  {:>6}  {:>7}  {:>10.4}  {:>10.4}  {:>9.3}",
                 upload.client,
                 upload.channel,
@@ -105,14 +106,14 @@ impl Report<'_> {
                 spare_s * 1e6,
             );
         }
-        println!(
+        outln!(
             "  J = {:.9e}  (energy {:.6e}, V bound {:.6e}; nobody {:.6e})",
             found.total,
             found.energy,
             found.penalty,
             nobody_objective(instance)
         );
-        println!(
+        outln!(
             "  bound = {:.6e}  (drift {:.4e}, absent {:.4e}, convergence {:.4e})",
             found.bound.total(),
             found.bound.drift,
@@ -124,7 +125,8 @@ impl Report<'_> {
             None => "not proven".into(),
         };
         let time_us = self.time.as_secs_f64() * 1e6;
-        println!("  gap {gap}, {} in {time_us:.1} us", self.solver);
+        outln!("  gap {gap}, {} in {time_us:.1} us", self.solver);
+        Ok(())
     }
 
     fn to_json(&self) -> Value {

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use anyhow::{Context, anyhow, bail};
 
 use super::gather::Gathering;
+use super::threads;
 use crate::explain;
 use gleaner_host::report::counted;
 use gleaner_host::run::RunDirectory;
@@ -25,7 +26,7 @@ pub struct Args {
     #[arg(long)]
     resume: bool,
     /// Threads in all; 0 means one per processor. Results do not depend on it.
-    #[arg(long, default_value_t = 0, value_name = "N")]
+    #[arg(long, value_parser = threads::parse, default_value_t = 0, value_name = "N")]
     threads: usize,
     /// Print nothing but the path of the CSV.
     #[arg(short, long)]
@@ -73,7 +74,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
             Ok(outcome) => done.push((point, outcome.summary)),
             Err(error) => {
                 failed += 1;
-                eprintln!("point {}: {}", point.id, explain(&error.into()));
+                errln!("point {}: {}", point.id, explain(&error.into()));
             }
         }
     }
@@ -82,9 +83,9 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let file = directory.file("sweep.csv");
     write_atomically(&file, csv(&done).as_bytes())
         .map_err(|error| anyhow!("cannot write {error}"))?;
-    println!("{}", file.display());
+    outln!("{}", file.display());
     if failed > 0 {
-        eprintln!(
+        errln!(
             "{} failed; fix the cause and repeat with --resume",
             counted(failed, "point")
         );

@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use anyhow::ensure;
 
 use super::progress::Progress;
+use super::threads;
 use gleaner_host::run::RunDirectory;
 use gleaner_host::station::execute::verify_before;
 use gleaner_host::station::log::EVENTS;
@@ -17,7 +18,7 @@ pub struct Args {
     /// Directory of a complete run of `gleaner run`.
     directory: PathBuf,
     /// Threads that train; 0 means one per processor.
-    #[arg(long, default_value_t = 0, value_name = "N")]
+    #[arg(long, value_parser = threads::parse, default_value_t = 0, value_name = "N")]
     threads: usize,
 }
 
@@ -34,14 +35,14 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let verdict = verify_before(&mut progress, &directory, args.threads);
     progress.finish();
     let verdict = verdict?;
-    println!("orders    {} replayed", verdict.orders);
-    println!("recorded  sha256 {}", verdict.recorded);
-    println!("replayed  sha256 {}", verdict.replayed);
+    outln!("orders    {} replayed", verdict.orders);
+    outln!("recorded  sha256 {}", verdict.recorded);
+    outln!("replayed  sha256 {}", verdict.replayed);
     if verdict.recorded == verdict.replayed {
-        println!("the log leads to the model of the run");
+        outln!("the log leads to the model of the run");
         Ok(ExitCode::SUCCESS)
     } else {
-        println!("the log leads to ANOTHER model");
+        outln!("the log leads to ANOTHER model");
         Ok(ExitCode::FAILURE)
     }
 }

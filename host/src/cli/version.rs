@@ -8,6 +8,6 @@ pub struct Args {}
 
 /// Prints the version.
 pub fn run(_args: &Args) -> anyhow::Result<ExitCode> {
-    println!("gleaner {}", env!("CARGO_PKG_VERSION"));
+    outln!("gleaner {}", env!("CARGO_PKG_VERSION"));
     Ok(ExitCode::SUCCESS)
 }

@@ -5,18 +5,45 @@ use super::table::Table;
 use crate::fleet::file::{FleetFile, find_in};
 use crate::run::RunDirectory;
 use crate::station::ledgers::{Ledgers, Pair};
-use crate::station::log::{self, EVENTS};
+use crate::station::log::{EVENTS, EventLogError, each_line};
 
-/// Reads the ledgers of a run from its event log; `None` if no board reported in it.
+/// Reads the ledgers of a run from its event log; none of a run without boards.
+///
+/// # Errors
+/// Names the file, and the line that cannot be read.
+fn ledgers_of(directory: &RunDirectory) -> Result<Ledgers, EventLogError> {
+    let events = directory.file(EVENTS);
+    match events.is_file() {
+        true => Ledgers::of(each_line(&events)?),
+        false => Ok(Ledgers::default()),
+    }
+}
+
+/// Returns the ledgers of a run as a table; `None` if no board reported in it, or nobody can read
+/// what it did.
 #[must_use]
 pub fn ledgers_table(directory: &RunDirectory, cycles_per_sample: f64) -> Option<Table> {
-    let ledgers = Ledgers::of(&log::read(&directory.file(EVENTS)).ok()?);
+    let ledgers = ledgers_of(directory).ok()?;
+    let name = names(directory);
+    (!ledgers.boards.is_empty()).then(|| table(&ledgers, name, cycles_per_sample))
+}
+
+/// Returns the names of the boards whose ledger is not what it must be.
+///
+/// # Errors
+/// As [`ledgers_of`].
+pub fn mismatched_boards(directory: &RunDirectory) -> Result<Vec<String>, EventLogError> {
+    let clients = ledgers_of(directory)?.mismatched();
+    Ok(clients.into_iter().map(names(directory)).collect())
+}
+
+/// Returns what a run calls its clients.
+fn names(directory: &RunDirectory) -> impl Fn(u32) -> String + use<> {
     let fleet = FleetFile::read(&find_in(directory.path())).unwrap_or_default();
-    let name = |client: u32| {
+    move |client| {
         let entry = fleet.clients.iter().find(|entry| entry.id == client);
         entry.map_or_else(|| client.to_string(), |entry| entry.name.clone())
-    };
-    (!ledgers.0.is_empty()).then(|| table(&ledgers, name, cycles_per_sample))
+    }
 }
 
 fn table(ledgers: &Ledgers, name: impl Fn(u32) -> String, cycles_per_sample: f64) -> Table {
@@ -30,7 +57,7 @@ fn table(ledgers: &Ledgers, name: impl Fn(u32) -> String, cycles_per_sample: f64
         "cycles a sample measured",
         "modelled",
     ]);
-    for (&client, ledger) in &ledgers.0 {
+    for (&client, ledger) in &ledgers.boards {
         table.row(vec![
             name(client),
             ledger.rounds.to_string(),
@@ -46,9 +73,9 @@ fn table(ledgers: &Ledgers, name: impl Fn(u32) -> String, cycles_per_sample: f64
 }
 
 /// Says both at once where they are equal.
-fn both(Pair { model_j, board_j }: Pair) -> String {
-    let (board, model) = (number(1e3 * board_j), number(1e3 * model_j));
-    if model_j == board_j {
+fn both(pair: Pair) -> String {
+    let (board, model) = (number(1e3 * pair.board_j), number(1e3 * pair.model_j));
+    if pair.is_equal() {
         format!("{board} mJ, equal")
     } else {
         format!("{board} mJ, NOT {model}")
@@ -73,8 +100,12 @@ mod tests {
                 compute: pair(0.75, 0.5),
                 cycles: 60,
                 steps: 30,
+                unequal: 0,
             };
-            let ledgers = Ledgers(BTreeMap::from([(2, ledger)]));
+            let ledgers = Ledgers {
+                boards: BTreeMap::from([(2, ledger)]),
+                ..Ledgers::default()
+            };
             table(&ledgers, |client| format!("pico-{client}"), 9.0).to_text()
         };
         let equal = text(0.25);

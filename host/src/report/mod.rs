@@ -15,7 +15,7 @@ mod text;
 
 pub(crate) use charts::Chart;
 pub(crate) use html::Page;
-pub use ledgers::ledgers_table;
+pub use ledgers::{ledgers_table, mismatched_boards};
 pub(crate) use run::setting;
 pub use run::{ensure_run, summary_table, write_run};
 pub use text::counted;

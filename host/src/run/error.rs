@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use gleaner_learn::file::FileError;
 
+use super::directory::RunDirectory;
 use super::log::LogError;
 use crate::round::EngineError;
 use crate::scenario::ScenarioError;
@@ -28,6 +29,17 @@ pub enum RunError {
     /// Some other file failed.
     #[error(transparent)]
     File(#[from] FileError),
+    /// A file of a run in progress cannot be written.
+    #[error(
+        "{source}; mend that, or make room if there is none, then `gleaner resume {}` continues \
+         after the last checkpoint", path.display()
+    )]
+    Unfinished {
+        /// The directory of the run.
+        path: PathBuf,
+        /// Which file, and what the system said.
+        source: FileError,
+    },
     /// The directory is not empty.
     #[error(
         "{} is not empty; choose another --out, or continue the run there with \
@@ -82,4 +94,17 @@ pub enum RunError {
         /// The directory of the run.
         path: PathBuf,
     },
+}
+
+impl RunError {
+    /// Says of what the system refused to the run in a directory how the run goes on.
+    pub(super) fn unfinished(self, directory: &RunDirectory) -> Self {
+        let path = directory.path().to_owned();
+        match self {
+            Self::File(source) | Self::Log(LogError::File(source)) => {
+                Self::Unfinished { path, source }
+            }
+            other => other,
+        }
+    }
 }

@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::time::{Duration, Instant};
 
 use gleaner_learn::digest::{hexadecimal, sha256, sha256_of};
-use gleaner_learn::file::{self, write_atomically};
+use gleaner_learn::file::{self, sync_parent, write_atomically};
 
 use super::channel;
 use super::checkpoint::Checkpoint;
@@ -69,6 +69,7 @@ pub fn prepare(scenario: &Scenario, directory: &RunDirectory) -> Result<(), RunE
     let path = directory.path();
     let trace = channel::checked_trace(scenario)?;
     fs::create_dir_all(path).map_err(file::at(path))?;
+    sync_parent(path)?;
     if let Some(trace) = &trace {
         channel::stage(trace, directory)?;
     }
@@ -104,7 +105,8 @@ pub fn start(
     threads: usize,
     observer: &mut dyn Observer,
 ) -> Result<Completed, RunError> {
-    drive(scenario, deployment, directory, threads, None, observer)
+    let run = drive(scenario, deployment, directory, threads, None, observer);
+    run.map_err(|error| error.unfinished(directory))
 }
 
 /// Reads the scenario of the run in a directory.
@@ -155,9 +157,10 @@ pub fn resume(
         }
         None => observer.notice("no usable checkpoint: starting from the first round"),
     }
-    drive(
+    let run = drive(
         scenario, deployment, directory, threads, checkpoint, observer,
-    )
+    );
+    run.map_err(|error| error.unfinished(directory))
 }
 
 /// Says whether a checkpoint is of this scenario: as it is written today, or as an earlier version

@@ -1,6 +1,7 @@
 //! Sections that had another name: files and options may use it for one version more.
 
 use std::borrow::Cow;
+use std::io::{self, Write};
 use std::sync::Once;
 
 /// Old names of sections, each with the new one.
@@ -13,7 +14,9 @@ pub(super) fn section(name: &str) -> &str {
         return name;
     };
     TOLD.call_once(|| {
-        eprintln!("[{old}] is now [{new}]; the old name is accepted in this version only");
+        let told = "the old name is accepted in this version only";
+        // Where nobody can be told, the run goes on.
+        let _ = writeln!(io::stderr(), "[{old}] is now [{new}]; {told}");
     });
     new
 }

@@ -230,9 +230,9 @@ pub fn loss(q16: u32) -> f64 {
 }
 
 impl EventKind {
-    /// Tells whether the event is part of a round's record. There are a few in a round for each
-    /// client, whatever a board does; of all others a board, or a stranger on its line, can make as
-    /// many as it likes.
+    /// Tells whether the event is part of a round's record: what a replay needs, and what the
+    /// ledgers are compared by. The first of a kind in a round is never dropped; of all others a
+    /// board, or a stranger on its line, can make as many as it likes.
     #[must_use]
     pub const fn is_record(&self) -> bool {
         match self {
@@ -243,13 +243,13 @@ impl EventKind {
             | Self::Arrived { .. }
             | Self::Absent { .. }
             | Self::Closed { .. }
+            | Self::LedgerDiffers { .. }
             | Self::Reconciled { .. } => true,
             Self::Opened { .. }
             | Self::Gone { .. }
             | Self::Connected { .. }
             | Self::Refused { .. }
             | Self::Lost { .. }
-            | Self::LedgerDiffers { .. }
             | Self::Sending { .. }
             | Self::Sent
             | Self::Epoch { .. }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
-use super::bus::{self, EventReceiver};
+use super::bus::{self, EventReceiver, Heard};
 use super::event::Event;
 use super::log::{self, EVENTS, EventLog, EventLogError};
 use super::replay::{Record, ReplayFleet};
@@ -114,7 +114,15 @@ pub fn run(
     if !path.is_file() {
         write_private(&path, fleet.to_toml()).map_err(file::at(&path))?;
     }
-    let log = EventLog::open(&directory.file(EVENTS), after_round)?;
+    let log = match EventLog::open(&directory.file(EVENTS), after_round) {
+        Ok(log) => log,
+        Err(error) => {
+            if !resumed && !matches!(error, EventLogError::InUse { .. }) {
+                abandon(directory, existed);
+            }
+            return Err(error.into());
+        }
+    };
     let (events, heard) = bus::open();
     let Audience {
         observer,
@@ -127,8 +135,8 @@ pub fn run(
     let mut assembly = match assembled {
         Ok(assembly) => assembly,
         Err(error) => {
-            // Closes the log.
-            drop(pump);
+            // What stopped the run is the thing to tell, not what became of its log.
+            let _ = pump.finish();
             if !resumed {
                 abandon(directory, existed);
             }
@@ -140,8 +148,14 @@ pub fn run(
     let outcome = begin(scenario, deployment, directory, options.threads, observer);
     let faults = Arc::clone(&assembly.faults);
     drop(assembly);
-    drop(pump);
+    let logged = pump.finish();
     let outcome = outcome?;
+    let left_out = logged?;
+    if left_out > 0 {
+        let path = directory.file(EVENTS);
+        let path = path.display();
+        observer.notice(&format!("{path}: {left_out} news could not be written"));
+    }
     Ok(Finished { outcome, faults })
 }
 
@@ -167,22 +181,32 @@ fn abandon(directory: &RunDirectory, existed: bool) {
 
 /// Writes the log and tells the listener, in a thread of its own. Dropping it waits until the last
 /// sender is gone and everything was heard, so that the log is closed with the run.
-struct Pump(Option<JoinHandle<()>>);
+struct Pump(Option<JoinHandle<Result<u64, EventLogError>>>);
 
 impl Pump {
     fn start(mut log: EventLog, mut heard: EventReceiver, mut listener: Listener) -> Self {
         Self(Some(std::thread::spawn(move || {
-            let mut complained = false;
-            while let Some(event) = heard.wait() {
-                listener(&event);
-                if let Err(error) = log.append(&event)
-                    && !complained
-                {
-                    complained = true;
-                    eprintln!("{EVENTS} is no longer written: {error}");
+            while let Some(heard) = heard.wait() {
+                match heard {
+                    Heard::Event(event) => {
+                        // The log remembers what it could not take, and says so when it counts.
+                        let _ = log.append(&event);
+                        listener(&event);
+                    }
+                    Heard::Flush(flush) => {
+                        flush.answer(log.sync().map_err(|error| error.to_string()));
+                    }
                 }
             }
+            log.finish()
         })))
+    }
+
+    /// Closes the log as dropping does, and returns how many news are not in it.
+    fn finish(mut self) -> Result<u64, EventLogError> {
+        // A listener that panicked has said so, and the fleet was told that the log had ended.
+        let ended = self.0.take().and_then(|thread| thread.join().ok());
+        ended.unwrap_or(Ok(0))
     }
 }
 
@@ -228,7 +252,7 @@ pub fn verify_before(
         return Err(StationError::Incomplete { path });
     }
     let rounds = u32::try_from(scenario.run.rounds).unwrap_or(u32::MAX);
-    let record = Record::of(&log::read_rounds(&directory.file(EVENTS), rounds)?);
+    let record = Record::of(log::each_line_within(&directory.file(EVENTS), rounds)?)?;
     let orders = record.orders();
     let path = directory.file(RunDirectory::MODEL);
     let recorded = fs::read(&path).map_err(file::at(&path))?;

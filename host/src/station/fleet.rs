@@ -330,8 +330,7 @@ impl Fleet for StationFleet {
             }
         }
         // A checkpoint of this round must not come before its events in the log.
-        self.events.flush();
-        Ok(())
+        self.events.flush().map_err(FleetError::Failed)
     }
 
     fn gradients(&mut self, _: &[Question<'_>]) -> Result<Vec<ExactGradient>, FleetError> {

@@ -3,7 +3,10 @@
 //! Income and upload follow from the order and must agree to the picojoule; computing is booked
 //! twice, from the model's cycles and from those the board counted.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+use std::collections::btree_map::{BTreeMap, Entry};
+
+use gleaner_shared::energy::Snapshot;
 
 use super::event::EventKind;
 use super::log::Line;
@@ -18,6 +21,12 @@ pub struct Pair {
 }
 
 impl Pair {
+    /// Tells whether both booked the same.
+    #[must_use]
+    pub fn is_equal(&self) -> bool {
+        self.model_j == self.board_j
+    }
+
     fn add(&mut self, other: Self) {
         self.model_j += other.model_j;
         self.board_j += other.board_j;
@@ -39,6 +48,8 @@ pub struct BoardLedger {
     pub cycles: u64,
     /// Samples times epochs.
     pub steps: u64,
+    /// Rounds in which its income or upload was not the model's.
+    pub unequal: u32,
 }
 
 impl BoardLedger {
@@ -49,6 +60,7 @@ impl BoardLedger {
         self.compute.add(round.compute);
         self.cycles += round.cycles;
         self.steps += round.steps;
+        self.unequal += round.unequal;
     }
 
     /// Returns the cycles it counted per sample and epoch.
@@ -58,61 +70,103 @@ impl BoardLedger {
     }
 }
 
-/// The ledgers of all boards of a run, by client.
+/// The ledgers of all boards of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Ledgers(pub BTreeMap<u32, BoardLedger>);
+pub struct Ledgers {
+    /// By client.
+    pub boards: BTreeMap<u32, BoardLedger>,
+    /// Clients that showed a ledger which cannot be theirs.
+    pub false_books: BTreeSet<u32>,
+}
 
 impl Ledgers {
     /// Adds up a log; rounds that a later session repeated count once.
-    #[must_use]
-    pub fn of(lines: &[Line]) -> Self {
+    ///
+    /// # Errors
+    /// The first line that cannot be read.
+    pub fn of<E>(lines: impl IntoIterator<Item = Result<Line, E>>) -> Result<Self, E> {
         let mut rounds: BTreeMap<(u32, u32), BoardLedger> = BTreeMap::new();
+        let mut ledgers = Self::default();
         for line in lines {
-            let event = match line {
+            let event = match line? {
                 Line::Session {
                     session_after_round: last,
                 } => {
-                    rounds.retain(|&(_, round), _| *last > 0 && round <= *last);
+                    rounds.retain(|&(_, round), _| last > 0 && round <= last);
                     continue;
                 }
                 Line::Event { event, .. } => event,
             };
-            let Some(round) = event.round else { continue };
-            let place = (event.client, round);
-            match &event.what {
-                EventKind::Reported(measured) => {
-                    let ledger = rounds.entry(place).or_default();
-                    ledger.cycles = measured.cycles;
-                    ledger.steps = u64::from(measured.samples) * u64::from(measured.epochs);
-                }
-                EventKind::Reconciled {
-                    compute_model_j,
-                    compute_board_j,
-                    radio_model_j,
-                    radio_board_j,
-                    harvest_model_j,
-                    harvest_board_j,
-                } => {
-                    let pair = |&model_j: &f64, &board_j: &f64| Pair { model_j, board_j };
-                    let ledger = rounds.entry(place).or_default();
-                    ledger.rounds = 1;
-                    ledger.compute = pair(compute_model_j, compute_board_j);
-                    ledger.radio = pair(radio_model_j, radio_board_j);
-                    ledger.harvest = pair(harvest_model_j, harvest_board_j);
-                }
-                _ => {}
+            if let EventKind::LedgerDiffers { expected, found } = &event.what
+                && !may_follow(expected, found)
+            {
+                ledgers.false_books.insert(event.client);
+            }
+            if let Some(round) = event.round {
+                note(&event.what, rounds.entry((event.client, round)));
             }
         }
-        let mut ledgers = Self::default();
         for ((client, _), round) in rounds.iter().filter(|(_, ledger)| ledger.rounds > 0) {
-            ledgers.0.entry(*client).or_default().add(round);
+            ledgers.boards.entry(*client).or_default().add(round);
         }
-        ledgers
+        Ok(ledgers)
+    }
+
+    /// Returns the clients whose ledger is not what it must be: income or upload of a round that
+    /// counted differ from the model's, or the ledger cannot be theirs at all.
+    #[must_use]
+    pub fn mismatched(&self) -> BTreeSet<u32> {
+        let unequal = self.boards.iter().filter(|(_, ledger)| ledger.unequal > 0);
+        let unequal = unequal.map(|(client, _)| *client);
+        unequal.chain(self.false_books.iter().copied()).collect()
+    }
+}
+
+/// Tells whether an honest board may come to have a ledger that the base station did not expect. It
+/// may have computed and sent what the base station never heard of, before its line was cut or the
+/// run went back to a checkpoint; but its books add up, begin where it began, and have one income
+/// for a round.
+fn may_follow(expected: &Snapshot, found: &Snapshot) -> bool {
+    found.is_consistent()
+        && found.initial == expected.initial
+        && (found.rounds != expected.rounds || found.harvested == expected.harvested)
+}
+
+/// Takes note of what an event says of its round.
+fn note(what: &EventKind, of_round: Entry<'_, (u32, u32), BoardLedger>) {
+    match what {
+        EventKind::Reported(measured) => {
+            let ledger = of_round.or_default();
+            ledger.cycles = measured.cycles;
+            ledger.steps = u64::from(measured.samples) * u64::from(measured.epochs);
+        }
+        EventKind::Reconciled {
+            compute_model_j,
+            compute_board_j,
+            radio_model_j,
+            radio_board_j,
+            harvest_model_j,
+            harvest_board_j,
+        } => {
+            let pair = |&model_j: &f64, &board_j: &f64| Pair { model_j, board_j };
+            let ledger = of_round.or_default();
+            ledger.rounds = 1;
+            ledger.compute = pair(compute_model_j, compute_board_j);
+            ledger.radio = pair(radio_model_j, radio_board_j);
+            ledger.harvest = pair(harvest_model_j, harvest_board_j);
+            let equal = ledger.radio.is_equal() && ledger.harvest.is_equal();
+            ledger.unequal = u32::from(!equal);
+        }
+        _ => {}
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::convert::Infallible;
+
+    use gleaner_shared::units::PicoJoules;
+
     use super::*;
     use crate::station::event::{Event, Measured};
 
@@ -157,11 +211,80 @@ mod tests {
         )
     }
 
+    fn ledgers(lines: impl IntoIterator<Item = Line>) -> Ledgers {
+        let Ok(ledgers) = Ledgers::of(lines.into_iter().map(Ok::<_, Infallible>));
+        ledgers
+    }
+
+    const fn session(session_after_round: u32) -> Line {
+        Line::Session {
+            session_after_round,
+        }
+    }
+
+    fn differs(expected: Snapshot, found: Snapshot) -> Line {
+        line(1, EventKind::LedgerDiffers { expected, found })
+    }
+
+    fn after(rounds: u32) -> Snapshot {
+        let pico = |per_round: u64| PicoJoules(per_round * u64::from(rounds));
+        Snapshot {
+            initial: PicoJoules(500),
+            stored: PicoJoules(500 + u64::from(rounds)),
+            harvested: pico(10),
+            compute: pico(5),
+            radio: pico(4),
+            idle: PicoJoules::ZERO,
+            overflow: PicoJoules::ZERO,
+            rounds,
+        }
+    }
+
+    #[test]
+    fn an_upload_that_is_not_the_models_is_a_mismatch_even_where_the_sums_agree() {
+        let (high, low) = (reconciled(1, 0.375), reconciled(2, 0.125));
+        let found = ledgers([session(0), high, low]);
+        assert!(found.boards[&2].radio.is_equal());
+        assert_eq!(found.mismatched(), BTreeSet::from([2]));
+        // Computing may differ, and a round that was run again counts as the second time.
+        let again = [reconciled(1, 0.375), session(0), reconciled(1, 0.25)];
+        assert_eq!(ledgers(again).mismatched(), BTreeSet::new());
+    }
+
+    #[test]
+    fn books_that_an_honest_board_cannot_have_are_a_mismatch_and_unheard_spending_is_not() {
+        let expected = after(3);
+        let spent = Snapshot {
+            stored: PicoJoules(expected.stored.0 - 7),
+            radio: PicoJoules(expected.radio.0 + 7),
+            ..expected
+        };
+        for honest in [spent, after(4), after(2), after(9)] {
+            let found = ledgers([differs(expected, honest)]);
+            assert_eq!(found.mismatched(), BTreeSet::new(), "{honest:?}");
+        }
+        let sum = Snapshot {
+            stored: PicoJoules(9_999),
+            ..expected
+        };
+        let gift = Snapshot {
+            initial: PicoJoules(600),
+            stored: PicoJoules(expected.stored.0 + 100),
+            ..expected
+        };
+        let income = Snapshot {
+            harvested: PicoJoules(expected.harvested.0 + 100),
+            stored: PicoJoules(expected.stored.0 + 100),
+            ..expected
+        };
+        for false_books in [sum, gift, income] {
+            let found = ledgers([differs(expected, false_books)]);
+            assert_eq!(found.mismatched(), BTreeSet::from([2]), "{false_books:?}");
+        }
+    }
+
     #[test]
     fn a_round_that_was_reported_or_run_twice_counts_once() {
-        let session = |session_after_round| Line::Session {
-            session_after_round,
-        };
         let lines = [
             session(0),
             report(1),
@@ -174,7 +297,7 @@ mod tests {
             reconciled(2, 0.25),
             report(3),
         ];
-        let ledger = Ledgers::of(&lines).0[&2];
+        let ledger = ledgers(lines).boards[&2];
         assert_eq!((ledger.rounds, ledger.cycles, ledger.steps), (2, 120, 60));
         assert_eq!((ledger.compute.model_j, ledger.compute.board_j), (1.5, 1.0));
     }

@@ -3,7 +3,8 @@
 //!
 //! Layers, lowest first:
 //! - [`text`]: what a board says of itself, fit to be shown.
-//! - [`event`], [`bus`], [`log`]: what happens, its way to whoever follows, and `events.jsonl`.
+//! - [`event`], [`bus`], [`log`]: what happens, its way to whoever follows, within the budget of each
+//!   board, and `events.jsonl`.
 //! - [`link`], [`peer`]: a line to a board, and the wire protocol driven over it.
 //! - [`board`]: one board, kept at work; its session is a state machine without I/O.
 //! - [`fleet`], [`replay`]: all boards and simulated clients as a fleet for the engine, and the
@@ -12,6 +13,7 @@
 //!   diagnosis.
 
 pub mod board;
+mod budget;
 pub mod bus;
 pub mod doctor;
 pub mod event;

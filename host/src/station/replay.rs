@@ -23,24 +23,25 @@ enum Fate {
 
 impl Record {
     /// Gathers what counted: a later session makes an earlier one's unfinished rounds void.
-    #[must_use]
-    pub fn of(lines: &[Line]) -> Self {
+    ///
+    /// # Errors
+    /// The first line that cannot be read.
+    pub fn of<E>(lines: impl IntoIterator<Item = Result<Line, E>>) -> Result<Self, E> {
         let mut record = Self::default();
         for line in lines {
-            match line {
+            match line? {
                 Line::Session {
-                    session_after_round,
+                    session_after_round: last,
                 } => {
-                    let last = *session_after_round;
                     // After 0 rounds the introduction, round 0, comes again as well.
                     record
                         .fates
                         .retain(|&(round, _), _| last > 0 && round <= last);
                 }
-                Line::Event { event, .. } => record.note(event),
+                Line::Event { event, .. } => record.note(&event),
             }
         }
-        record
+        Ok(record)
     }
 
     fn note(&mut self, event: &Event) {
@@ -134,6 +135,8 @@ impl Fleet for ReplayFleet {
 
 #[cfg(test)]
 mod tests {
+    use std::convert::Infallible;
+
     use super::*;
 
     fn arrived(round: u32, model: &str) -> Line {
@@ -161,7 +164,7 @@ mod tests {
             session(1),
             arrived(2, "c"),
         ];
-        let record = Record::of(&lines);
+        let Ok(record) = Record::of(lines.map(Ok::<_, Infallible>));
         assert_eq!(record.orders(), 2);
         assert_eq!(record.fates[&(1, 1)], Fate::Arrived("a".to_owned()));
         assert_eq!(record.fates[&(2, 1)], Fate::Arrived("c".to_owned()));

@@ -14,6 +14,7 @@ use serde::Serialize;
 use tempfile::NamedTempFile;
 
 use crate::cli::board::emulated_by_chip;
+use crate::cli::print::OutputError;
 use gleaner_host::device::Board;
 use gleaner_host::device::emulator::Emulator;
 use gleaner_host::device::emulator::prepare::prepare;
@@ -115,9 +116,9 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
 
     let figures = figures(emulator, &scenario, &result, model.len());
     if args.json {
-        println!("{}", serde_json::to_string_pretty(&figures)?);
+        outln!("{}", serde_json::to_string_pretty(&figures)?);
     } else {
-        print(&figures);
+        print(&figures)?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -190,18 +191,24 @@ fn figures(
     }
 }
 
-fn print(figures: &Figures) {
+fn print(figures: &Figures) -> Result<(), OutputError> {
     let unit = figures.unit;
-    println!(
+    outln!(
         "{} ({}), 784-50-10, {} samples, {} epochs, emulated",
-        figures.board, figures.build, figures.samples, figures.epochs
+        figures.board,
+        figures.build,
+        figures.samples,
+        figures.epochs
     );
-    let row = |what: &str, value: String| println!("{what:<28} {value}");
+    let row = |what: &str, value: String| {
+        outln!("{what:<28} {value}");
+        Ok(())
+    };
     row(
         &format!("{unit} a sample and epoch"),
         figures.per_sample_and_epoch.to_string(),
-    );
-    row(&format!("{unit} an epoch"), figures.per_epoch.to_string());
+    )?;
+    row(&format!("{unit} an epoch"), figures.per_epoch.to_string())?;
     row(
         "time of an epoch",
         format!(
@@ -209,20 +216,20 @@ fn print(figures: &Figures) {
             figures.epoch_s,
             figures.clock_hz / 1e6
         ),
-    );
+    )?;
     row(
         "energy of an epoch",
         format!("{:.1} mJ by the ledger's model", 1e3 * figures.epoch_j),
-    );
+    )?;
     row(
         "mean loss",
         format!("{:.3} -> {:.3}", figures.loss_before, figures.loss_after),
-    );
+    )?;
     if let Some(factor) = figures.download_over_floor {
         row(
             "download of the model",
             format!("{factor:.3} times the wire's floor at 921,600 baud"),
-        );
+        )?;
     }
     row(
         "stack",
@@ -230,7 +237,8 @@ fn print(figures: &Figures) {
             "{} of {} bytes",
             figures.stack_used_bytes, figures.stack_bytes
         ),
-    );
+    )?;
+    Ok(())
 }
 
 /// Writes a shard for the emulator into a file that goes when it is dropped.

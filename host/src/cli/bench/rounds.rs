@@ -4,7 +4,7 @@ use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::cli::word;
+use crate::cli::{threads, word};
 use gleaner_cre::optim::SolveError;
 use gleaner_host::fleet;
 use gleaner_host::policy::{Decision, Policy, Scheduler, View};
@@ -29,7 +29,7 @@ pub struct Args {
     #[arg(long, value_delimiter = ',', default_value = "random,cre", value_parser = word::parser::<Scheduler>())]
     schedulers: Vec<Scheduler>,
     /// Threads that train; 0 means one per processor.
-    #[arg(long, default_value_t = 0)]
+    #[arg(long, value_parser = threads::parse, default_value_t = 0)]
     threads: usize,
 }
 
@@ -41,7 +41,7 @@ const ROUNDS: usize = 21;
 /// # Errors
 /// Whatever stops a run.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    println!(
+    outln!(
         "36 samples a client, {} threads; medians over {ROUNDS} rounds\n",
         thread_count(args.threads)
     );
@@ -70,7 +70,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
                 format!("{:.0}", 1e6 * rest_s / clients as f64),
             ]);
         }
-        println!("{scheduler}, by clients\n{}", table.to_text());
+        outln!("{scheduler}, by clients\n{}", table.to_text());
 
         let mut table = Table::new(&["N", "ms", "ms per round"]);
         let clients = args.clients.first().copied().unwrap_or(10);
@@ -83,7 +83,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
                 format!("{:.3}", 1e3 * seconds / rounds as f64),
             ]);
         }
-        println!("{scheduler}, by rounds, U = {clients}\n{}", table.to_text());
+        outln!("{scheduler}, by rounds, U = {clients}\n{}", table.to_text());
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -4,6 +4,7 @@
 use std::process::ExitCode;
 use std::time::Instant;
 
+use crate::cli::print::OutputError;
 use gleaner_cre::optim::{
     Instance, Solution, SolveError, Solver, nobody_objective, random_instance,
 };
@@ -36,8 +37,8 @@ const INSTANCES_AT_1000: u32 = 5;
 
 /// Prints one line per preset, size and solver.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    println!("gap: (J - LB) / (J(nobody) - LB); excess: (J - best J) / (J(nobody) - best J)");
-    println!(
+    outln!("gap: (J - LB) / (J(nobody) - LB); excess: (J - best J) / (J(nobody) - best J)");
+    outln!(
         "{:<10} {:>8} {:<7} {:>6}  {:>10} {:>10}  {:>9} {:>9}  {:>11} {:>9} {:>7}",
         "preset",
         "U/C",
@@ -81,7 +82,7 @@ fn measure_size(
     size: (u32, usize),
     only: &[Solver],
     instances: &[Instance],
-) -> Result<(), SolveError> {
+) -> anyhow::Result<()> {
     let solvers = Solver::VARIANTS.iter().copied().filter(|solver| {
         let applies = match solver {
             Solver::Exact => size.0 <= EXACT_UP_TO,
@@ -102,7 +103,7 @@ fn measure_size(
         })
         .collect();
     for run in &runs {
-        run.print(preset, size, instances, &best);
+        run.print(preset, size, instances, &best)?;
     }
     Ok(())
 }
@@ -128,7 +129,13 @@ impl Run {
         })
     }
 
-    fn print(&self, preset: &str, size: (u32, usize), instances: &[Instance], best: &[f64]) {
+    fn print(
+        &self,
+        preset: &str,
+        size: (u32, usize),
+        instances: &[Instance],
+        best: &[f64],
+    ) -> Result<(), OutputError> {
         let rounds = instances.iter().zip(&self.solutions);
         let gaps: Option<Vec<f64>> = rounds.map(|(i, solution)| solution.gap(i)).collect();
         let excess: Vec<f64> = (instances.iter().zip(&self.solutions))
@@ -146,7 +153,7 @@ impl Run {
         let (gap_median, gap_most) = gaps.map_or(("-".into(), "-".into()), |gaps| {
             (percent(median(&gaps)), percent(most(&gaps)))
         });
-        println!(
+        outln!(
             "{:<10} {:>8} {:<7} {:>6}  {:>10.4} {:>10.4}  {gap_median:>9} {gap_most:>9}  {:>11} \
              {:>9} {nobody:>7}",
             preset,
@@ -158,6 +165,7 @@ impl Run {
             percent(excess.iter().sum::<f64>() / excess.len() as f64),
             percent(most(&excess)),
         );
+        Ok(())
     }
 }
 

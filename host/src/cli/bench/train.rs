@@ -6,6 +6,7 @@ use std::time::Instant;
 use gleaner_shared::rng::{Purpose, Rng};
 use serde::Serialize;
 
+use crate::cli::threads;
 use gleaner_learn::data::{self, DataError, Dataset, Samples, Shape};
 use gleaner_learn::train::{Cnn, Engine, Job, Kernel, Mlp, Model, Objective};
 
@@ -21,7 +22,7 @@ pub struct Args {
     #[arg(long, value_enum, default_value_t = Network::Mlp)]
     model: Network,
     /// Threads; 0 means one per processor.
-    #[arg(long, default_value_t = 0)]
+    #[arg(long, value_parser = threads::parse, default_value_t = 0)]
     threads: usize,
     /// Measurements of each figure; the median is printed.
     #[arg(long, default_value_t = 9)]
@@ -81,7 +82,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         figures: bench.figures(model.as_ref(), &set.train, epochs),
     };
     if args.json {
-        println!("{}", serde_json::to_string_pretty(&report)?);
+        outln!("{}", serde_json::to_string_pretty(&report)?);
     } else {
         let Report {
             model,
@@ -90,11 +91,13 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
             threads,
             ..
         } = &report;
-        println!("{model} on {data}, f32, kernel {kernel}, {threads} threads");
+        outln!("{model} on {data}, f32, kernel {kernel}, {threads} threads");
         for figure in &report.figures {
-            println!(
+            outln!(
                 "{:<58} median {:>9.3} ms, least {:>9.3} ms",
-                figure.what, figure.median_ms, figure.least_ms
+                figure.what,
+                figure.median_ms,
+                figure.least_ms
             );
         }
     }

@@ -62,7 +62,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let mut code = ExitCode::SUCCESS;
     for task in &tasks {
         if let Err(error) = flash(args, task, &tasks) {
-            eprintln!("{}: error: {error:#}", task.entry.name);
+            errln!("{}: error: {error:#}", task.entry.name);
             code = ExitCode::FAILURE;
         }
     }
@@ -144,7 +144,7 @@ fn firmware(args: &Args, board: Board) -> anyhow::Result<Part> {
             } else {
                 Program::Client
             };
-            eprintln!("building the client: cargo {}", board.alias(program));
+            errln!("building the client: cargo {}", board.alias(program));
             board.ensure(program)?
         }
     };
@@ -195,9 +195,9 @@ fn copy(drive: &BootDrive, kind: Uf2Drive, task: &FlashTask<'_>) -> anyhow::Resu
     drive.copy(&task.parts)?;
     let (name, path) = (&task.entry.name, drive.path().display());
     for part in &task.parts {
-        println!("{name}: {part}: copied to {path}");
+        outln!("{name}: {part}: copied to {path}");
     }
-    println!(
+    outln!(
         "{name}: the {} restarts by itself; `gleaner doctor` says whether it is well",
         kind.product
     );
@@ -211,7 +211,7 @@ fn through_probe(task: &FlashTask<'_>) -> anyhow::Result<()> {
 
     let name = &task.entry.name;
     let mut target = Attached::to(&Lister::new(), task.entry.probe.as_deref(), task.board)?;
-    println!("{name}: {} through {}", task.board, target.probe());
+    outln!("{name}: {} through {}", task.board, target.probe());
     let mut bar = watch::Bar::new(name);
     let states = bring_up_to_date(&mut target, task.board, &task.parts, &mut bar)?;
     drop(bar);
@@ -220,7 +220,7 @@ fn through_probe(task: &FlashTask<'_>) -> anyhow::Result<()> {
             PartState::Kept => "already there",
             PartState::Written => "written and verified",
         };
-        println!("{name}: {part}: {words}");
+        outln!("{name}: {part}: {words}");
     }
     Ok(())
 }

@@ -35,7 +35,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         (found, head)
     };
     if found_nothing {
-        println!("nothing is plugged in: this fleet emulates its boards");
+        outln!("nothing is plugged in: this fleet emulates its boards");
     }
     write_private(&args.out, format!("{head}{}", fleet.to_toml()))
         .with_context(|| format!("cannot write {file}"))?;
@@ -44,8 +44,8 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
             Some(place) => place.to_string(),
             None => entry.link.word().to_owned(),
         };
-        println!("client {}  {:<12} {place}", entry.id, entry.name);
+        outln!("client {}  {:<12} {place}", entry.id, entry.name);
     }
-    println!("{file} is written; run it with `gleaner run --fleet {file}`");
+    outln!("{file} is written; run it with `gleaner run --fleet {file}`");
     Ok(ExitCode::SUCCESS)
 }

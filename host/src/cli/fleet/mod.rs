@@ -31,5 +31,5 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
 
 /// Says on standard error that a name has changed; the old one is accepted for one version.
 pub fn hint(old: &str, new: &str) {
-    eprintln!("hint: {old} is now {new}; the next version does not know the old name");
+    errln!("hint: {old} is now {new}; the next version does not know the old name");
 }

@@ -1,6 +1,6 @@
 //! Having everything that emulated boards need before the first of them starts.
 
-use std::io::stderr;
+use std::io::{Write, stderr};
 use std::process::Stdio;
 
 use super::{Emulator, EmulatorError};
@@ -20,7 +20,9 @@ pub fn prepare(boards: &[Board]) -> Result<(), EmulatorError> {
     if let Some(missing) = first_missing(&kinds)
         && !is_strict()
     {
-        eprintln!("{missing}\nnow `cargo xtask setup` installs what is missing");
+        say(format_args!(
+            "{missing}\nnow `cargo xtask setup` installs what is missing"
+        ));
         // Whether it helped is seen below.
         let _ = cargo(&["xtask", "setup"])
             .stdout(Stdio::from(stderr()))
@@ -30,11 +32,18 @@ pub fn prepare(boards: &[Board]) -> Result<(), EmulatorError> {
     for board in kinds {
         if !is_strict() {
             let alias = board.alias(Program::Client);
-            eprintln!("`cargo {alias}`: a minute or two if anything has changed");
+            say(format_args!(
+                "`cargo {alias}`: a minute or two if anything has changed"
+            ));
         }
         board.ensure(Program::Client)?;
     }
     Ok(())
+}
+
+/// Says something on standard error, if that takes it.
+fn say(text: std::fmt::Arguments<'_>) {
+    let _ = writeln!(stderr(), "{text}");
 }
 
 fn first_missing(kinds: &[Board]) -> Option<EmulatorError> {

@@ -1,7 +1,7 @@
 //! Reading the logs, a row at a time.
 
 use std::fs::File;
-use std::io::{BufRead, BufReader, Read};
+use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use csv::{ErrorKind, StringRecord};
@@ -10,6 +10,9 @@ use gleaner_learn::file::{self, FileError};
 use super::LogError;
 use super::write::header;
 use crate::round::{ClientRow, RoundRow};
+
+/// Bytes a round's line may have: that of a million participants has half as many.
+const LONGEST: usize = 1 << 24;
 
 /// Reads `rounds.jsonl` into memory.
 ///
@@ -27,15 +30,32 @@ pub fn each_round(
     path: &Path,
 ) -> Result<impl Iterator<Item = Result<RoundRow, LogError>> + use<'_>, LogError> {
     let file = File::open(path).map_err(file::at(path))?;
-    let lines = (1..).zip(BufReader::new(file).lines());
-    Ok(lines.map(move |(line, text)| {
-        let text = text.map_err(file::at(path))?;
-        serde_json::from_str(&text).map_err(|error| LogError::Line {
+    Ok(round_rows(BufReader::new(file), path))
+}
+
+fn round_rows<R: BufRead>(
+    mut source: R,
+    path: &Path,
+) -> impl Iterator<Item = Result<RoundRow, LogError>> + use<'_, R> {
+    let mut text = Vec::new();
+    (1..).map_while(move |line| {
+        let wrong = |what: String| LogError::Line {
             path: path.to_owned(),
             line,
-            what: error.to_string(),
-        })
-    }))
+            what,
+        };
+        match file::read_line(&mut source, &mut text, LONGEST) {
+            Ok(false) => None,
+            Ok(true) => {
+                let row = serde_json::from_slice(&text);
+                Some(row.map_err(|error| wrong(error.to_string())))
+            }
+            Err(error) if error.kind() == io::ErrorKind::InvalidData => {
+                Some(Err(wrong(error.to_string())))
+            }
+            Err(error) => Some(Err(file::at(path)(error).into())),
+        }
+    })
 }
 
 /// Reads `clients.csv` row by row.
@@ -170,6 +190,14 @@ mod tests {
             "{broken}"
         );
         assert!(read("1,2,3\n").unwrap_err().contains("17 expected"));
+    }
+
+    #[test]
+    fn a_round_without_end_is_refused_before_it_fills_the_memory() {
+        let endless = BufReader::new(io::repeat(b'['));
+        let mut rows = round_rows(endless, Path::new("rounds.jsonl"));
+        let refused = rows.next().unwrap().unwrap_err().to_string();
+        assert_eq!(refused, "rounds.jsonl, line 1: longer than 16777216 bytes");
     }
 
     #[test]
