@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use gleaner_host::fleet::file::Place;
 use gleaner_host::station::Handle;
 use gleaner_host::station::board::{Identity, Limits, RoundWork, Standing, WorkResult};
-use gleaner_host::station::bus;
+use gleaner_host::station::bus::{self, EventSender};
 use gleaner_host::station::link::Endpoint;
 use gleaner_shared::energy::CostModel;
 use gleaner_shared::units::{Micros, NanoWatts, PicoJoules};
@@ -48,7 +48,7 @@ impl Manners {
 }
 
 /// The run of every crowd.
-const RUN: RunId = RunId([0x52; 16]);
+pub(crate) const RUN: RunId = RunId([0x52; 16]);
 /// The key of every client of a crowd.
 pub const KEY: Key = Key::new([5; 32]);
 
@@ -167,7 +167,7 @@ async fn absurd(number: u32, mut stream: TcpStream) -> io::Result<()> {
         let offer = Offer {
             transfer,
             payload: Payload::Update,
-            work: Some(job().order.mark()),
+            work: Some(job(0).order.mark()),
             len: u32::MAX,
             hash: ModelHash::default(),
         };
@@ -211,29 +211,14 @@ pub async fn round(peers: &[(Manners, u16)]) -> CrowdRound {
     drop(heard);
     let boards: Vec<Arc<Handle>> = (0..)
         .zip(peers)
-        .map(|(client, &(_, port))| {
-            let identity = Identity {
-                client,
-                endpoint: Endpoint::new(Place::Tcp(format!("127.0.0.1:{port}"))),
-                key: KEY,
-                timing: timing(),
-                run: RUN,
-                seed: 1,
-                storage: PicoJoules(1_000),
-                income: PicoJoules(1),
-                cost: CostModel::paper(1e-26, 5e8),
-                shard_crc: None,
-            };
-            let standing = Standing::new(PicoJoules(1_000), PicoJoules(1_000));
-            Arc::new(Handle::spawn(identity, standing, events.clone()))
-        })
+        .map(|(client, &(_, port))| board(client, port, events.clone()))
         .collect();
     for (board, (manners, _)) in boards.iter().zip(peers) {
         if *manners == Manners::Honest {
             let _ = board.greet(Duration::from_secs(60)).await;
         }
     }
-    let job = job();
+    let job = job(0);
     let begin = Instant::now();
     let (mut honest, mut others) = (Vec::new(), Vec::new());
     for (board, (client, &(manners, _))) in boards.iter().zip((0u32..).zip(peers)) {
@@ -266,13 +251,38 @@ pub async fn round(peers: &[(Manners, u16)]) -> CrowdRound {
     outcome
 }
 
-fn job() -> RoundWork {
-    let model: Arc<[u8]> = update_of(u32::MAX, 0, MODEL_BYTES).into();
+/// Starts the task of a client on that port.
+pub(crate) fn board(client: u32, port: u16, events: EventSender) -> Arc<Handle> {
+    let place = Place::Tcp(format!("127.0.0.1:{port}"));
+    board_at(client, Endpoint::new(place), events)
+}
+
+/// The same wherever it is.
+pub(crate) fn board_at(client: u32, endpoint: Endpoint, events: EventSender) -> Arc<Handle> {
+    let identity = Identity {
+        client,
+        endpoint,
+        key: KEY,
+        timing: timing(),
+        run: RUN,
+        seed: 1,
+        storage: PicoJoules(1_000),
+        income: PicoJoules(1),
+        cost: CostModel::paper(1e-26, 5e8),
+        shard_crc: None,
+    };
+    let standing = Standing::new(PicoJoules(1_000), PicoJoules(1_000));
+    Arc::new(Handle::spawn(identity, standing, events))
+}
+
+/// The work of a round: a model to everybody, an update back.
+pub(crate) fn job(round: u32) -> RoundWork {
+    let model: Arc<[u8]> = update_of(u32::MAX, round, MODEL_BYTES).into();
     let limit = Duration::from_secs(60);
     RoundWork {
         order: Order {
             run: RUN,
-            round: 0,
+            round,
             participate: true,
             channel: 0,
             uplink_bits: 8,
