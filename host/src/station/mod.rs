@@ -13,6 +13,7 @@
 //!   diagnosis.
 
 pub mod board;
+mod bucket;
 mod budget;
 pub mod bus;
 pub mod doctor;
