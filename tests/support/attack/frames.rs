@@ -5,7 +5,7 @@ use std::fmt;
 
 use gleaner_shared::rng::{Purpose, Rng};
 use gleaner_shared::wire::frame::{DELIMITER, HEADER_BYTES, MAX_PAYLOAD};
-use gleaner_shared::wire::message::{self, DeviceId, DeviceToHost, Hello, Version};
+use gleaner_shared::wire::message::{self, DeviceId, DeviceToHost, Hello, HostToDevice, Version};
 use gleaner_shared::wire::{Direction, FrameBuffer, Header, Key, Kind, auth};
 use indicatif::ProgressBar;
 
@@ -298,16 +298,16 @@ impl Enemy {
 
     /// A greeting that answers the host's newest request, with any key but the right one.
     fn greeting(&mut self, talk: &Talk) -> Vec<u8> {
-        /// Where the nonce stands in a request: behind header, variant, protocol and schema.
+        /// Reads the nonce of a request for a session.
         fn nonce_of(request: &[u8]) -> Option<[u8; 16]> {
             let payload = request.get(HEADER_BYTES..request.len() - auth::TAG_BYTES)?;
             match message::decode(payload).ok()? {
-                gleaner_shared::wire::HostToDevice::Connect(connect) => Some(connect.nonce),
+                HostToDevice::Connect(connect) => Some(connect.nonce),
                 _ => None,
             }
         }
-        let nonces = talk.said[Side::Host as usize].iter();
-        let host_nonce = nonces.filter_map(|body| nonce_of(body)).last();
+        let mut newest_first = talk.said[Side::Host as usize].iter().rev();
+        let host_nonce = newest_first.find_map(|body| nonce_of(body));
         let hello = Hello {
             version: Version::OURS,
             device: DeviceId([7; 12]),

@@ -104,33 +104,31 @@ async fn to_station(frames: u64, rng: Rng) -> Tally {
             WorkResult::Done(_, update) => update != own,
             WorkResult::Missing(_) => true,
         };
-        tally.lost += u64::from(lost);
-        tally.accepted += made_of(&mut heard);
+        let made = made_of(&mut heard);
+        tally.lost += u64::from(lost || made.contains(&0));
+        let extra = made.iter().map(|count| count.saturating_sub(1));
+        tally.accepted += extra.sum::<u64>();
     }
     drop(board);
     tally.tried = served.await.unwrap_or_default();
     tally
 }
 
-/// Counts what was made of a round's frames beside the one order, the one report and the one
-/// update it is about.
-fn made_of(heard: &mut EventReceiver) -> u64 {
-    let mut seen = [0u64; 3];
-    let mut progress = 0;
+/// Counts what was made of a round's frames: its order, its report and its update, each of which
+/// there is one of, and no progress beside them.
+fn made_of(heard: &mut EventReceiver) -> [u64; 4] {
+    let mut made = [0, 0, 0, 1];
     while let Some(event) = heard.try_next() {
-        match event.what {
-            EventKind::Ordered { .. } => seen[0] += 1,
-            EventKind::Reported(_) => seen[1] += 1,
-            EventKind::Uploaded { .. } => seen[2] += 1,
-            EventKind::Epoch { .. } => progress += 1,
-            _ => {}
-        }
+        let at = match event.what {
+            EventKind::Ordered { .. } => 0,
+            EventKind::Reported(_) => 1,
+            EventKind::Uploaded { .. } => 2,
+            EventKind::Epoch { .. } => 3,
+            _ => continue,
+        };
+        made[at] += 1;
     }
-    progress
-        + seen
-            .iter()
-            .map(|count| count.saturating_sub(1))
-            .sum::<u64>()
+    made
 }
 
 /// How far the liar is with its own work.

@@ -300,4 +300,20 @@ mod tests {
             assert_eq!(body_of(&line_of(&body)), body, "{len} bytes");
         }
     }
+
+    #[test]
+    fn a_genuine_frame_is_seen_to_be_taken_once() {
+        let mut talk = Talk::held(Key::new([1; 32]), 1);
+        for (from, ping) in [(Side::Host, 1), (Side::Device, 2)] {
+            let ping = LinkMessage::Ping { token: ping };
+            match from {
+                Side::Host => talk.host.notify(ping.into()),
+                Side::Device => talk.device.notify(ping.into()),
+            }
+            let line = talk.next_line(from).unwrap();
+            assert!(talk.strike(from.other(), &line).accepted);
+            let again = talk.strike(from.other(), &line);
+            assert!(again.replayed && !again.accepted, "{again:?}");
+        }
+    }
 }
