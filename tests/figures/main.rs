@@ -1,6 +1,8 @@
 //! Figures that take longer than a test: `cargo figures NAME`. Each prints what it measured and
 //! exits with 1 if the claim it checks does not hold; a short run of each is among the tests.
 
+mod aborts;
+mod attacks;
 mod crashes;
 mod damage;
 mod federated;
@@ -28,6 +30,10 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Figure {
+    /// Runs broken off at random moments, and others with other settings on the same boards.
+    Aborts(aborts::Args),
+    /// Forged and foreign frames by the million, and hostile peers of every kind.
+    Attacks(attacks::Args),
     /// A base station killed at random moments and continued from its checkpoints.
     Crashes(crashes::Args),
     /// Damaged frames against the decoder.
@@ -54,6 +60,8 @@ enum Figure {
 
 fn main() -> ExitCode {
     let holds = match Cli::parse().figure {
+        Figure::Aborts(args) => aborts::run(&args),
+        Figure::Attacks(args) => attacks::run(&args),
         Figure::Crashes(args) => crashes::run(&args),
         Figure::Damage(args) => damage::run(&args),
         Figure::Fuzz(args) => fuzz::run(&args),

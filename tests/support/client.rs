@@ -11,12 +11,15 @@ use gleaner_shared::units::{Cycles, Micros, PicoJoules};
 use gleaner_shared::wire::link::{DeviceEnd, DeviceLink, Event, Timing};
 use gleaner_shared::wire::message::{
     About, DeclineReason, DeviceId, DeviceToHost, HostToDevice, ModelHash, ModelShape, Order,
-    OrderReply, Payload, Provision, Report, RoundMark, ShardStatus,
+    OrderReply, Payload, Provision, Report, RoundMark, ShardStatus, WorkMark,
 };
 use gleaner_shared::wire::{FrameBuffer, Key};
 use heapless::String;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::time::{Instant, sleep_until};
+
+/// Between two looks at work that is not reported yet.
+const TICK: Duration = Duration::from_millis(1);
 
 /// A client and what it remembers while it is not switched off.
 pub struct Client {
@@ -25,6 +28,7 @@ pub struct Client {
     timing: Timing,
     starts: u8,
     upload_bytes: usize,
+    training: Duration,
     model: Option<ModelHash>,
     last_round: Option<RoundMark>,
     provision: Option<Provision>,
@@ -44,6 +48,52 @@ struct Finished {
     update: Vec<u8>,
     reported: bool,
     offered: bool,
+    /// When training is over.
+    at: Instant,
+}
+
+/// What a client says of itself.
+#[must_use]
+pub fn about_of(client: u32, largest_transfer: u32) -> About {
+    About {
+        build: String::try_from("test").unwrap_or_default(),
+        board: String::try_from("test").unwrap_or_default(),
+        shape: ModelShape {
+            inputs: 784,
+            hidden: 50,
+            outputs: 10,
+        },
+        largest_transfer,
+        shard: ShardStatus::Present {
+            samples: 1_000,
+            client,
+            inputs: 784,
+            classes: 10,
+            crc: 7,
+        },
+        exact: true,
+        ledger: None,
+        last_round: None,
+    }
+}
+
+/// What a client reports when it has trained.
+#[must_use]
+pub const fn report_of(work: WorkMark, epochs: u16, ledger: Snapshot) -> Report {
+    Report {
+        work,
+        trained: true,
+        loss_before_q16: 2 << 16,
+        loss_after_q16: 1 << 16,
+        samples: 1_000,
+        epochs,
+        cycles: Cycles(80_000_000),
+        elapsed: Micros(640_000),
+        compute: PicoJoules::ZERO,
+        radio: PicoJoules::ZERO,
+        harvested: PicoJoules::ZERO,
+        ledger,
+    }
 }
 
 /// The update of a client in a round.
@@ -65,6 +115,7 @@ impl Client {
             timing,
             starts: 0,
             upload_bytes,
+            training: Duration::ZERO,
             model: None,
             last_round: None,
             provision: None,
@@ -74,6 +125,13 @@ impl Client {
             trained: Vec::new(),
             counted: Vec::new(),
         }
+    }
+
+    /// The same client, whose training takes that long.
+    #[must_use]
+    pub const fn training_for(mut self, training: Duration) -> Self {
+        self.training = training;
+        self
     }
 
     /// Forgets what a power cut would take.
@@ -92,24 +150,8 @@ impl Client {
 
     fn about(&self) -> About {
         About {
-            build: String::try_from("test").unwrap_or_default(),
-            board: String::try_from("test").unwrap_or_default(),
-            shape: ModelShape {
-                inputs: 784,
-                hidden: 50,
-                outputs: 10,
-            },
-            largest_transfer: self.store.len() as u32,
-            shard: ShardStatus::Present {
-                samples: 1_000,
-                client: self.number,
-                inputs: 784,
-                classes: 10,
-                crc: 7,
-            },
-            exact: true,
-            ledger: None,
             last_round: self.last_round,
+            ..about_of(self.number, self.store.len() as u32)
         }
     }
 
@@ -138,9 +180,14 @@ impl Client {
                 }
             }
             let wake = link.next_wake().unwrap_or(Micros(u64::from(u32::MAX)));
+            let mut wake = epoch + Duration::from_micros(wake.0);
+            if let Some(work) = self.work.as_ref().filter(|work| !work.reported) {
+                // Work of an order that is not of this session is done, and waits for it.
+                wake = wake.min(work.at.max(Instant::now() + TICK));
+            }
             let len = tokio::select! {
                 len = read.read(&mut piece) => len?,
-                () = sleep_until(epoch + Duration::from_micros(wake.0)) => continue,
+                () = sleep_until(wake) => continue,
             };
             if len == 0 {
                 return Ok(());
@@ -155,7 +202,8 @@ impl Client {
     }
 
     fn flush(&mut self, link: &mut DeviceLink, now: Micros) {
-        let Some(work) = self.work.as_mut().filter(|work| work.ordered) else {
+        let due = |work: &&mut Finished| work.ordered && work.at <= Instant::now();
+        let Some(work) = self.work.as_mut().filter(due) else {
             return;
         };
         if !work.reported {
@@ -252,24 +300,12 @@ impl Client {
 
     fn finish(&self, order: &Order) -> Finished {
         Finished {
-            report: Report {
-                work: order.mark(),
-                trained: true,
-                loss_before_q16: 2 << 16,
-                loss_after_q16: 1 << 16,
-                samples: 1_000,
-                epochs: order.epochs,
-                cycles: Cycles(80_000_000),
-                elapsed: Micros(640_000),
-                compute: PicoJoules::ZERO,
-                radio: PicoJoules::ZERO,
-                harvested: PicoJoules::ZERO,
-                ledger: self.ledger,
-            },
+            report: report_of(order.mark(), order.epochs, self.ledger),
             update: update_of(self.number, order.round, self.upload_bytes),
             ordered: true,
             reported: false,
             offered: false,
+            at: Instant::now() + self.training,
         }
     }
 }

@@ -309,6 +309,12 @@ impl Reception {
     }
 }
 
+/// Where a client on that port of this machine is.
+#[must_use]
+pub fn at_port(port: u16) -> Endpoint {
+    Endpoint::new(Place::Tcp(format!("127.0.0.1:{port}")))
+}
+
 /// Starts the task of a client, wherever it is.
 #[must_use]
 pub fn board(client: u32, endpoint: Endpoint, events: EventSender) -> Handle {
@@ -329,9 +335,8 @@ pub fn board(client: u32, endpoint: Endpoint, events: EventSender) -> Handle {
 
 /// Connects to everybody, then runs one round: model to all, update from all.
 pub async fn round(peers: &[(Manners, u16)]) -> CrowdRound {
-    let place = |port: u16| Place::Tcp(format!("127.0.0.1:{port}"));
     let peers = peers.iter();
-    let peers = peers.map(|&(manners, port)| (manners, Endpoint::new(place(port))));
+    let peers = peers.map(|&(manners, port)| (manners, at_port(port)));
     round_with(peers.collect()).await
 }
 

@@ -1,6 +1,7 @@
 //! What the integration tests and the figures share.
 #![deny(unsafe_code)]
 
+pub mod attack;
 pub mod client;
 pub mod crowd;
 pub mod emulated;

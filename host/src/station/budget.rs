@@ -7,6 +7,7 @@ use std::mem::{Discriminant, discriminant};
 
 use tokio::time::Instant;
 
+use super::bucket::Bucket;
 use super::event::{Event, EventKind};
 
 /// Bytes of news that may come at once: some forty rounds of an honest board.
@@ -21,8 +22,7 @@ const BESIDE: f64 = 100.0;
 /// The budget of one sender.
 #[derive(Debug)]
 pub(super) struct Budget {
-    left: f64,
-    at: Instant,
+    bucket: Bucket,
     /// The newest round, and what the sender told since it began: of which client and round, and
     /// of which kind.
     round: Option<u32>,
@@ -44,8 +44,7 @@ impl Budget {
     /// Returns a full budget.
     pub(super) fn new() -> Self {
         Self {
-            left: BURST,
-            at: Instant::now(),
+            bucket: Bucket::new(BURST, RATE),
             round: None,
             told: HashSet::new(),
         }
@@ -57,15 +56,10 @@ impl Budget {
         if event.what.is_record() && self.is_first(event) {
             return Due::Always;
         }
-        let passed = now.saturating_duration_since(self.at).as_secs_f64();
-        self.at = now;
-        self.left = BURST.min(self.left + passed * RATE);
-        let cost = bytes(event) + BESIDE;
-        if cost > self.left {
-            return Due::Never;
+        match self.bucket.take(now, bytes(event) + BESIDE) {
+            true => Due::IfRoom,
+            false => Due::Never,
         }
-        self.left -= cost;
-        Due::IfRoom
     }
 
     fn is_first(&mut self, event: &Event) -> bool {

@@ -15,6 +15,7 @@
 //!   diagnosis.
 
 pub mod board;
+mod bucket;
 mod budget;
 pub mod bus;
 pub mod doctor;

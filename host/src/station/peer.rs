@@ -1,8 +1,9 @@
 //! One end of one line: the host's state machine with bytes and wall time behind it.
 //!
 //! Memory is bounded: a frame each way, the bytes on offer (shared with other peers) and room for
-//! the one transfer that is expected. A peer that does not read, says nothing or talks nonsense
-//! costs its own task a time-out and nobody else anything.
+//! the one transfer that is expected. So is work: no more is read of a line than an honest board
+//! has to say. A peer that does not read, says nothing or talks nonsense costs its own task a
+//! time-out and nobody else anything.
 
 use std::io;
 use std::sync::Arc;
@@ -15,10 +16,18 @@ use gleaner_shared::wire::{FrameBuffer, HostKeys};
 use tokio::io::{AsyncReadExt, AsyncWriteExt, ReadHalf, WriteHalf};
 use tokio::time::{Instant, sleep_until};
 
+use crate::station::bucket::Bucket;
 use crate::station::link::Link;
 
 /// Bytes taken from the line at once.
 const INPUT: usize = 2048;
+
+/// Bytes a line may bring at once: some twenty-five updates.
+const BURST: f64 = 1_048_576.0;
+
+/// Bytes a line may bring in a second, almost three times what a board's serial line carries. More
+/// waits on the line, so that a flood takes no processor from other boards.
+const RATE: f64 = 262_144.0;
 
 /// A line, while there is one.
 struct Line {
@@ -31,6 +40,8 @@ pub struct Peer {
     machine: HostLink<HostKeys>,
     line: Option<Line>,
     epoch: Instant,
+    /// What may still be read; outlives the line, as hanging up earns nothing.
+    intake: Bucket,
     input: Vec<u8>,
     /// Where in `input` the unread bytes begin.
     taken: usize,
@@ -54,6 +65,7 @@ impl Peer {
             machine: HostLink::new(keys.into(), entropy, timing),
             line: None,
             epoch: Instant::now(),
+            intake: Bucket::new(BURST, RATE),
             input: Vec::new(),
             taken: 0,
             frame: FrameBuffer::new(),
@@ -186,12 +198,17 @@ impl Peer {
         self.taken = 0;
         // Not read in place: whoever drops this wait must not leave half-read bytes behind.
         let mut piece = [0; INPUT];
+        let ready_at = self.intake.ready_at(Instant::now(), INPUT as f64);
         // Whichever comes: a line that never falls silent must not keep this end from writing.
         tokio::select! {
-            result = read.read(&mut piece) => match result? {
+            result = read.read(&mut piece), if ready_at.is_none() => match result? {
                 0 => return Err(io::ErrorKind::UnexpectedEof.into()),
-                len => self.input.extend_from_slice(&piece[..len]),
+                len => {
+                    self.intake.take(Instant::now(), len as f64);
+                    self.input.extend_from_slice(&piece[..len]);
+                }
             },
+            () = sleep_until(ready_at.unwrap_or(self.epoch)), if ready_at.is_some() => {}
             result = write.write(pending), if !pending.is_empty() => match result? {
                 0 => return Err(io::ErrorKind::WriteZero.into()),
                 len => self.written += len,
@@ -211,7 +228,23 @@ mod tests {
 
     use super::*;
 
-    #[tokio::test]
+    #[tokio::test(start_paused = true)]
+    async fn a_flood_is_read_no_faster_than_a_board_may_speak() {
+        const SECONDS: u64 = 10;
+        let flood = BURST as u64 + SECONDS * RATE as u64;
+        let line = tokio::io::join(tokio::io::repeat(0x55).take(flood), tokio::io::sink());
+        let mut peer = Peer::try_new(Key::PUBLIC, Timing::for_bit_rate(921_600)).unwrap();
+        peer.plug(Box::new(line));
+        let begin = Instant::now();
+        let ended = peer.next().await;
+        assert!(ended.is_err_and(|error| error.kind() == io::ErrorKind::UnexpectedEof));
+        let took = begin.elapsed();
+        assert!(took >= Duration::from_secs(SECONDS - 1), "{took:?}");
+        // And no slower: what is left waits for the line alone.
+        assert!(took <= Duration::from_secs(2 * SECONDS), "{took:?}");
+    }
+
+    #[tokio::test(start_paused = true)]
     async fn a_line_that_never_falls_silent_is_written_to() {
         let (near, mut far) = tokio::io::duplex(4096);
         let noise = tokio::io::repeat(0x55).take(1_000 * INPUT as u64);

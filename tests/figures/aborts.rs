@@ -1,0 +1,41 @@
+//! `cargo figures aborts`: runs broken off at random moments, each followed on the same boards by
+//! one with other settings or by the same one taken up again.
+
+use std::time::Instant;
+
+use gleaner_tests::attack::aborts;
+use gleaner_tests::progress;
+
+/// How often.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Runs to break off.
+    #[arg(long, default_value_t = 1_000)]
+    aborts: u64,
+    /// Seed of moments and settings.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+}
+
+/// Runs the figure; says whether every complete run has its own bits alone.
+pub fn run(args: &Args) -> bool {
+    let bar = progress("aborts", args.aborts);
+    let begin = Instant::now();
+    let campaign = aborts::campaign(args.aborts, args.seed, &bar);
+    bar.finish_and_clear();
+    println!(
+        "{} aborts of {} runs on {} boards, {} taken up again, in {:.0} s",
+        campaign.aborts,
+        campaign.runs,
+        aborts::BOARDS,
+        campaign.resumed,
+        begin.elapsed().as_secs_f64()
+    );
+    println!(
+        "  complete runs with the simulated model and a replay to it   {} of {}",
+        campaign.complete - campaign.wrong.len() as u64,
+        campaign.complete
+    );
+    campaign.wrong.iter().for_each(|what| println!("  {what}"));
+    campaign.wrong.is_empty()
+}
