@@ -1,50 +1,46 @@
 //! How many calls are answered in a second, on average: whoever calls more often waits in the
 //! system's queue and costs the run nothing.
 
-use tokio::time::{Duration, Instant, sleep_until};
+use tokio::time::{Instant, sleep_until};
 
-/// A bucket of tokens: each call takes one, and they come back at a steady rate.
+use crate::station::bucket::Bucket;
+
+/// A token for each call, and when the next one may be answered.
 #[derive(Debug)]
 pub(super) struct Pace {
-    /// Tokens a second.
-    rate: f64,
-    /// Tokens the bucket holds.
-    burst: f64,
-    tokens: f64,
-    /// When there were so many.
-    at: Instant,
+    tokens: Bucket,
+    /// Whether the next call has to wait for its token.
+    delayed: bool,
 }
 
 impl Pace {
-    /// Starts with a full bucket.
+    /// So many calls a second, and so many at once.
     pub(super) fn new(rate: f64, burst: f64) -> Self {
         Self {
-            rate,
-            burst,
-            tokens: burst,
-            at: Instant::now(),
+            tokens: Bucket::new(burst, rate),
+            delayed: false,
         }
     }
 
     /// Waits until a call may be answered; may be dropped and called again at any time.
-    pub(super) async fn ready(&self) {
-        let missing = (1.0 - self.tokens).max(0.0) / self.rate;
-        sleep_until(self.at + Duration::from_secs_f64(missing)).await;
+    pub(super) async fn ready(&mut self) {
+        if let Some(at) = self.tokens.ready_at(Instant::now(), 1.0) {
+            self.delayed = true;
+            sleep_until(at).await;
+        }
     }
 
-    /// Takes the token of a call; says whether the bucket was empty before it.
+    /// Takes the token of a call; says whether it had to wait.
     pub(super) fn take(&mut self) -> bool {
-        let now = Instant::now();
-        let back = self.rate * now.duration_since(self.at).as_secs_f64();
-        let was_empty = self.tokens < 1.0;
-        self.tokens = (self.tokens + back).min(self.burst) - 1.0;
-        self.at = now;
-        was_empty
+        self.tokens.take(Instant::now(), 1.0);
+        std::mem::take(&mut self.delayed)
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use tokio::time::Duration;
+
     use super::*;
 
     #[tokio::test(start_paused = true)]
