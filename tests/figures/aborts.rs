@@ -33,8 +33,7 @@ pub fn run(args: &Args) -> bool {
     );
     println!(
         "  complete runs with the simulated model and a replay to it   {} of {}",
-        campaign.complete - campaign.wrong.len() as u64,
-        campaign.complete
+        campaign.verified, campaign.complete
     );
     campaign.wrong.iter().for_each(|what| println!("  {what}"));
     campaign.wrong.is_empty()

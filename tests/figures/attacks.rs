@@ -46,8 +46,11 @@ pub struct Args {
     #[arg(long, default_value_t = 10_000_000)]
     frames: u64,
     /// Seconds beside each hostile peer; as many without it.
-    #[arg(long, default_value_t = 20)]
+    #[arg(long, default_value_t = 6)]
     seconds: u64,
+    /// How often each peer has its turn; the median delay counts.
+    #[arg(long, default_value_t = 3)]
+    repeats: usize,
     /// Seed of the frames.
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -129,19 +132,25 @@ fn besiege(args: &Args) -> bool {
         rounds: ROUNDS,
         time: Duration::from_secs(args.seconds),
     };
-    let bar = progress("peers", Attack::ALL.len() as u64);
-    let sieges: Vec<(Attack, Siege)> = runtime().block_on(async {
+    let repeats = args.repeats.max(1);
+    let bar = progress("peers", (repeats * Attack::ALL.len()) as u64);
+    let mut all: Vec<Vec<Siege>> = vec![Vec::new(); Attack::ALL.len()];
+    runtime().block_on(async {
         let mut station = Station::start(honest, &log).await;
-        let mut sieges = Vec::new();
-        for (attack, &port) in Attack::ALL.into_iter().zip(hostile) {
-            let siege = station.suffer(port, length).await;
-            bar.println(line(attack, &siege));
-            bar.inc(1);
-            sieges.push((attack, siege));
+        for _ in 0..repeats {
+            for ((attack, &port), sieges) in Attack::ALL.into_iter().zip(hostile).zip(&mut all) {
+                let siege = station.suffer(port, length).await;
+                bar.println(line(attack, &siege));
+                bar.inc(1);
+                sieges.push(siege);
+            }
         }
-        sieges
     });
     bar.finish_and_clear();
+    let sieges: Vec<(Attack, Siege)> = Attack::ALL
+        .into_iter()
+        .zip(all.into_iter().map(Siege::together))
+        .collect();
     println!(
         "{:34} {:>8} {:>10} {:>9} {:>8} {:>6} {:>9}",
         format!("{HONEST} boards beside one peer"),

@@ -223,8 +223,10 @@ pub struct Campaign {
     pub aborts: u64,
     /// Runs that were taken up again.
     pub resumed: u64,
-    /// Runs that came to their end and were checked.
+    /// Runs that came to their end.
     pub complete: u64,
+    /// Those of them with the model that simulated clients make, and a log that replays to it.
+    pub verified: u64,
     /// What was wrong, with the run's number.
     pub wrong: Vec<String>,
 }
@@ -265,7 +267,9 @@ pub fn campaign(aborts: u64, seed: u64, bar: &ProgressBar) -> Campaign {
             }
             Ok(Ended::Complete) => {
                 done.complete += 1;
-                check_orders(&directory).and_then(|()| field.check(of, &directory))
+                let checked = check_orders(&directory).and_then(|()| field.check(of, &directory));
+                done.verified += u64::from(checked.is_ok());
+                checked
             }
             Err(ref error) => Err(error.clone()),
         };

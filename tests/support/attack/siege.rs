@@ -93,6 +93,24 @@ pub struct Siege {
 }
 
 impl Siege {
+    /// The turns of one enemy as one: the median delay, the most memory and log, everything lost.
+    ///
+    /// # Panics
+    /// Without a turn.
+    #[must_use]
+    pub fn together(mut turns: Vec<Self>) -> Self {
+        turns.sort_by(|a, b| a.delay().total_cmp(&b.delay()));
+        let memory = turns.iter().filter_map(|turn| turn.memory_mb);
+        let log = turns.iter().map(|turn| turn.log_bytes_a_minute);
+        Self {
+            memory_mb: memory.reduce(f64::max),
+            log_bytes_a_minute: log.fold(0.0, f64::max),
+            lost: turns.iter().flat_map(|turn| turn.lost.clone()).collect(),
+            believed: turns.iter().map(|turn| turn.believed).sum(),
+            ..turns[turns.len() / 2]
+        }
+    }
+
     /// How much longer a round took beside the enemy.
     #[must_use]
     pub fn delay(&self) -> f64 {
