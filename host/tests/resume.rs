@@ -126,7 +126,7 @@ fn doubts_about_a_client_are_the_same_in_a_run_that_was_killed() {
         "--set",
         "cre.estimates=uplink",
     ];
-    is_killed_and_resumed_to_the_same_bytes(2, &liar);
+    is_killed_and_resumed_to_the_same_bytes(5, &liar);
 }
 
 #[test]

@@ -11,7 +11,7 @@ use gleaner_tests::transfer::{MODEL_BYTES, Outcome, send_model};
 /// Frame losses tried.
 const LOSSES: [f64; 5] = [0.0, 0.01, 0.05, 0.10, 0.20];
 /// Most overhead of the clean run.
-const OVERHEAD_LIMIT: f64 = 0.04;
+const OVERHEAD_LIMIT: f64 = 0.05;
 /// Bytes beyond the clean run's that faults may cost, beside the repeats that loss forces.
 const FAULT_FACTOR: f64 = 1.15;
 
@@ -137,7 +137,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_clean_transfer_costs_less_than_four_percent() {
+    fn a_clean_transfer_costs_less_than_five_percent() {
         let clean = send_model(Faults::default(), 0).expect("it arrives");
         assert!(clean.identical);
         assert_eq!(clean.repeated, 0);

@@ -32,10 +32,10 @@ pub fn send_model(faults: Faults, seed: u64) -> Option<Outcome> {
     let limit = Micros(600_000_000);
     let mut pair: Pair<Key> = Pair::new(KEY, device(KEY, 1), faults, seed);
     pair.run_until(limit, |happened| {
-        matches!(happened, Happened::Device(Event::Connected(())))
+        matches!(happened, Happened::Host(Event::Connected(_)))
     })?;
-    // The welcome's acknowledgement belongs to the handshake.
-    while !pair.host.is_idle() {
+    // The last acknowledgements belong to the handshake.
+    while !(pair.host.is_idle() && pair.device.is_idle()) {
         pair.tick();
     }
     let mut rng = Rng::stream(seed, Purpose::Synthetic, 0, 0);

@@ -31,7 +31,7 @@ pub fn ledgers_table(directory: &RunDirectory, cycles_per_sample: f64) -> Option
 /// Returns the names of the boards whose ledger is not what it must be.
 ///
 /// # Errors
-/// As [`ledgers_of`].
+/// When the event log cannot be read.
 pub fn mismatched_boards(directory: &RunDirectory) -> Result<Vec<String>, EventLogError> {
     let clients = ledgers_of(directory)?.mismatched();
     Ok(clients.into_iter().map(names(directory)).collect())

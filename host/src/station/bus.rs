@@ -1,7 +1,7 @@
 //! The bus that carries events from the boards' tasks to the log and the live view.
 //!
 //! It is bounded, and nobody waits for room on it: news that find none, or that exceed their
-//! sender's [`budget`](super::budget), are dropped and counted. What belongs to a round's record
+//! sender's budget, are dropped and counted. What belongs to a round's record
 //! ([`EventKind::is_record`]) always gets through, for without it a run could not be replayed; there
 //! is little of it in a round, and the fleet waits for the log at the end of every round.
 

@@ -1,9 +1,9 @@
 //! The door: where boards call in that the base station cannot call, behind NAT or on Wi-Fi.
 //!
-//! Anybody may knock. Whoever does is asked for a greeting ([`guest`]), and only a board that
-//! proves its key ([`callers`]) reaches its task. What strangers can cost is bounded: so many that
+//! Anybody may knock. Whoever does is asked for a greeting (`guest`), and only a board that
+//! proves its key (`callers`) reaches its task. What strangers can cost is bounded: so many that
 //! have not greeted yet, the oldest of which gives way to the next caller; so many calls a second
-//! ([`pace`]); everything else waits in the system's queue, and is counted ([`calls`]).
+//! (`pace`); everything else waits in the system's queue, and is counted (`calls`).
 
 mod callers;
 mod calls;

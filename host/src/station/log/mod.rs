@@ -1,5 +1,5 @@
 //! The event log, `events.jsonl`: one line per thing that happened, with the wall time since the
-//! session began. [`write`] keeps every line whole on a disk that may be full, [`read`] gives them
+//! session began. `write` keeps every line whole on a disk that may be full, `read` gives them
 //! back one at a time.
 
 mod read;

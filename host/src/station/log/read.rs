@@ -111,7 +111,7 @@ impl<R: BufRead> Lines<R> {
 
 /// Goes through a `Value`: with defmt's decoder in the build, serde_json keeps numbers as text, and
 /// a flattened or untagged type takes them from a `Value` only.
-fn parse(text: &[u8]) -> serde_json::Result<Line> {
+pub(super) fn parse(text: &[u8]) -> serde_json::Result<Line> {
     Line::deserialize(serde_json::from_slice::<serde_json::Value>(text)?)
 }
 

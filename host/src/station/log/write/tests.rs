@@ -1,6 +1,7 @@
 //! The log on a disk that fills up at any byte, and after a crash at any byte.
 
 use super::*;
+use crate::station::log::read::parse;
 use crate::station::log::{EVENTS, each_line, each_line_within};
 
 fn event(round: u32, what: EventKind) -> Event {
@@ -67,11 +68,11 @@ fn log_on(room: usize, cuts: bool) -> EventLog<Disk> {
 fn events_on(disk: &Disk) -> Vec<Event> {
     let text = std::str::from_utf8(&disk.bytes).unwrap();
     assert!(text.is_empty() || text.ends_with('\n'), "{text}");
-    let parse = |line| match serde_json::from_str(line).unwrap() {
+    let event = |line: &str| match parse(line.as_bytes()).unwrap() {
         Line::Event { event, .. } => event,
         Line::Session { .. } => panic!("{line}"),
     };
-    text.lines().map(parse).collect()
+    text.lines().map(event).collect()
 }
 
 #[test]
