@@ -68,7 +68,6 @@ struct Job {
 
 /// A federated client.
 pub struct Client<'a, P: Platform> {
-    board: &'static str,
     flashed: Flashed<'a>,
     store: Store<P::Retained>,
     keys: KeyStore<P::Flash>,
@@ -81,7 +80,6 @@ pub struct Client<'a, P: Platform> {
     phase: Phase,
     cycles_per_epoch: Cycles,
     answers: Deque<DeviceToHost, ANSWERS>,
-    stack_use: fn() -> StackUse,
     reboot: bool,
 }
 
@@ -94,7 +92,6 @@ impl<'a, P: Platform> Client<'a, P> {
     ) -> Self {
         let samples = flashed.data.map_or(0, |data| data.len() as u64);
         Self {
-            board: P::NAME,
             flashed,
             store: Store::new(retained),
             keys: KeyStore::open(key_slots, flashed.key),
@@ -105,7 +102,6 @@ impl<'a, P: Platform> Client<'a, P> {
             phase: Phase::Idle,
             cycles_per_epoch: Cycles(samples * u64::from(P::CYCLES_PER_SAMPLE)),
             answers: Deque::new(),
-            stack_use: P::stack_use,
             reboot: false,
         }
     }
@@ -258,7 +254,7 @@ impl<'a, P: Platform> Client<'a, P> {
             self.phase = Phase::Idle;
         }
         let about = identity::about(
-            self.board,
+            P::NAME,
             self.flashed.status,
             self.store.snapshot(),
             self.store.last_round(),
@@ -303,7 +299,7 @@ impl<'a, P: Platform> Client<'a, P> {
                 let StackUse {
                     available_bytes,
                     used_bytes,
-                } = (self.stack_use)();
+                } = P::stack_use();
                 self.answer(DeviceToHost::Stack {
                     available_bytes,
                     used_bytes,
@@ -348,14 +344,15 @@ impl<'a, P: Platform> Client<'a, P> {
     }
 
     fn take_order(&mut self, order: &Order) -> OrderReply {
-        let outcome = self.begin(order);
+        let work = order.mark();
+        let outcome = self.begin(order, work);
         if outcome.is_ok() {
             info!("round {}: {} epochs", order.round, order.epochs);
         } else {
             warning!("round {}: declined", order.round);
         }
         OrderReply {
-            work: order.mark(),
+            work,
             declined: outcome.err(),
             reserved: outcome.unwrap_or_default(),
         }
@@ -363,7 +360,7 @@ impl<'a, P: Platform> Client<'a, P> {
 
     /// Begins the work of an order, or says why not. An order that is being carried out or was,
     /// in an earlier session perhaps, is accepted again and goes on where it stands.
-    fn begin(&mut self, order: &Order) -> Result<PicoJoules, DeclineReason> {
+    fn begin(&mut self, order: &Order, work: WorkMark) -> Result<PicoJoules, DeclineReason> {
         match self.run {
             None => return Err(DeclineReason::NotProvisioned),
             Some(run) if run != order.run => return Err(DeclineReason::OtherRun),
@@ -374,7 +371,6 @@ impl<'a, P: Platform> Client<'a, P> {
         {
             return Err(DeclineReason::Stale { newest: mark.round });
         }
-        let work = order.mark();
         if let Some(job) = self.job.as_mut().filter(|job| job.work == work) {
             job.confirmed = true;
             return Ok(job.reserved);

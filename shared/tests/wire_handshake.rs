@@ -11,7 +11,7 @@ use gleaner_shared::wire::message::{
 };
 use gleaner_shared::wire::{
     DeviceLink, Direction, Event, FrameBuffer, Header, HostLink, HostToDevice, Key, Keyring, Kind,
-    Timing,
+    Nonce, Timing,
 };
 
 const KEY: Key = Key::new([5; 32]);
@@ -50,6 +50,22 @@ fn sign<T: serde::Serialize>(direction: Direction, kind: Kind, message: &T, key:
         sequence: 0,
     };
     frame.sign(&header, len, key).to_vec()
+}
+
+/// A request for a greeting, which anybody can make.
+fn request(version: Version, nonce: Nonce) -> Vec<u8> {
+    let connect = Connect {
+        version,
+        nonce,
+        secure: true,
+        generation: 0,
+    };
+    sign(
+        Direction::HostToDevice,
+        Kind::Open,
+        &HostToDevice::Connect(connect),
+        &Key::PUBLIC,
+    )
 }
 
 fn say_host<K: Keyring>(host: &mut HostLink<K>) -> Vec<u8> {
@@ -134,18 +150,7 @@ fn a_host_names_both_versions_when_they_differ() {
 fn a_device_names_both_versions_and_still_greets() {
     let mut device = device(1);
     say_device(&mut device);
-    let connect = Connect {
-        version: OTHER,
-        nonce: [4; 16],
-        secure: true,
-        generation: 0,
-    };
-    let line = sign(
-        Direction::HostToDevice,
-        Kind::Open,
-        &HostToDevice::Connect(connect),
-        &Key::PUBLIC,
-    );
+    let line = request(OTHER, [4; 16]);
     let refused = hear_device(&mut device, &line);
     assert_eq!(
         refused,
@@ -193,18 +198,7 @@ fn frames_of_an_old_session_are_refused_in_a_new_one() {
 fn someone_without_the_key_cannot_end_a_session() {
     let (mut host, mut device) = (host(1), device(1));
     connect(&mut host, &mut device);
-    let connect = Connect {
-        version: Version::OURS,
-        nonce: [9; 16],
-        secure: true,
-        generation: 0,
-    };
-    let forged = sign(
-        Direction::HostToDevice,
-        Kind::Open,
-        &HostToDevice::Connect(connect),
-        &Key::PUBLIC,
-    );
+    let forged = request(Version::OURS, [9; 16]);
     assert_eq!(hear_device(&mut device, &forged), []);
     say_device(&mut device);
     assert!(device.is_connected());
@@ -240,18 +234,7 @@ fn only_listed_devices_are_let_in() {
 fn a_stranger_learns_a_device_s_number_and_nonce_and_nothing_else() {
     let mut device = device(1);
     let announced = say_device(&mut device);
-    let connect = Connect {
-        version: Version::OURS,
-        nonce: [4; 16],
-        secure: true,
-        generation: 0,
-    };
-    let line = sign(
-        Direction::HostToDevice,
-        Kind::Open,
-        &HostToDevice::Connect(connect),
-        &Key::PUBLIC,
-    );
+    let line = request(Version::OURS, [4; 16]);
     hear_device(&mut device, &line);
     let greeting = say_device(&mut device);
     // Version, number, both nonces, one bit and a generation; a frame, its stuffing and two delimiters.
