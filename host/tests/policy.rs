@@ -6,7 +6,7 @@ use gleaner_cre::bound::LossBound;
 use gleaner_cre::channel::Emulation;
 use gleaner_cre::optim::epochs::{epoch_limit, whole_epochs};
 use gleaner_cre::optim::{Instance, Upload};
-use gleaner_host::policy::{BaselinePower, Decision, Order, Scheduler, View};
+use gleaner_host::policy::{Attendance, BaselinePower, Decision, Order, Purse, Scheduler, View};
 use gleaner_host::round::settings;
 use gleaner_host::scenario::{Override, Scenario, resolve};
 use gleaner_learn::aggregate::Rule;
@@ -69,11 +69,21 @@ fn norms() -> Vec<f64> {
 
 fn decide(scheduler: Scheduler, power: BaselinePower, instance: &Instance, round: u32) -> Decision {
     let norms = norms();
+    let purses: Vec<Purse> = instance
+        .epoch_j
+        .iter()
+        .map(|&epoch_j| Purse {
+            spendable_j: 4e-3,
+            epoch_j,
+        })
+        .collect();
     let view = View {
         seed: 3,
         round,
         instance,
         gradient_norms: &norms,
+        purses: &purses,
+        attendance: &[Attendance::default(); 10],
     };
     let policy = settings::policy(&scenario(scheduler, power));
     policy.decide(&view).unwrap()

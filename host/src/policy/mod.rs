@@ -1,14 +1,17 @@
 //! The schedulers: one file each, one trait above them, one enum that names them.
 //!
 //! A scheduler sees a round's problem and answers with orders. It keeps no state of its own: what
-//! looks like state (whose turn it is, which clients were drawn) follows from seed and round, so
-//! a resumed run decides as the uninterrupted one would have.
+//! looks like state follows from seed and round (whose turn it is, which clients were drawn) or is
+//! handed to it (when a client was last ordered), so a resumed run decides as the uninterrupted one
+//! would have.
 
+mod attendance;
 mod baseline;
 mod channel_allocate;
 mod cre;
 mod drawn;
 mod fednova;
+mod glean;
 mod importance_aware;
 mod random;
 mod round_robin;
@@ -18,10 +21,12 @@ use strum::{Display, EnumMessage, EnumString, IntoStaticStr, VariantArray};
 
 use gleaner_cre::optim::{Instance, SolveError, Solver};
 
+pub use attendance::Attendance;
 pub use baseline::{BaselinePower, GradientNorms};
 pub use channel_allocate::ChannelAllocate;
 pub use cre::Cre;
 pub use fednova::FedNova;
+pub use glean::{Claim, Glean};
 pub use importance_aware::ImportanceAware;
 pub use random::Random;
 pub use round_robin::RoundRobin;
@@ -46,6 +51,8 @@ pub enum Scheduler {
     ChannelAllocate,
     /// per fixed channel the client with the largest weighted gradient norm, fixed epochs
     ImportanceAware,
+    /// one epoch, least power; channels assigned to ages against shares of the bill, to those who can pay
+    Glean,
 }
 
 /// What schedulers can be told; each takes what concerns it.
@@ -57,6 +64,8 @@ pub struct Settings {
     pub epochs: u32,
     /// How CRE solves the round problem.
     pub solver: Solver,
+    /// What glean is told.
+    pub glean: Glean,
 }
 
 impl Scheduler {
@@ -67,6 +76,7 @@ impl Scheduler {
             power,
             epochs,
             solver,
+            glean,
         } = *settings;
         match self {
             Self::Random => Box::new(Random { power }),
@@ -75,13 +85,14 @@ impl Scheduler {
             Self::FedNova => Box::new(FedNova { power }),
             Self::ChannelAllocate => Box::new(ChannelAllocate { power, epochs }),
             Self::ImportanceAware => Box::new(ImportanceAware { power, epochs }),
+            Self::Glean => Box::new(glean),
         }
     }
 
     /// Says whether it is a baseline, which sends at the power of [`Settings::power`].
     #[must_use]
     pub const fn is_baseline(self) -> bool {
-        !matches!(self, Self::Cre)
+        !matches!(self, Self::Cre | Self::Glean)
     }
 }
 
@@ -109,6 +120,19 @@ pub struct View<'a> {
     pub instance: &'a Instance,
     /// Gradient norms ||grad F_i||; zero for schedulers that do not ask for them.
     pub gradient_norms: &'a [f64],
+    /// What every client may spend.
+    pub purses: &'a [Purse],
+    /// When every client was last ordered, and how that went.
+    pub attendance: &'a [Attendance],
+}
+
+/// What a client can pay, as its ledger books it.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Purse {
+    /// Balance so far and this round's income: who spends no more keeps C5 in this round.
+    pub spendable_j: f64,
+    /// What one epoch costs in whole picojoules.
+    pub epoch_j: f64,
 }
 
 /// What a scheduler decides.

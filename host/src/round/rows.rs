@@ -86,16 +86,7 @@ impl Engine<'_> {
         timing: &Timing,
         state: ClientState,
     ) -> ClientRow {
-        let device = &self.scenario.device;
-        let cycles = device.cycles_per_sample * f64::from(self.samples[order.client]);
-        let record = bill(
-            &settings::cost_model(self.scenario),
-            device.harvest_j,
-            order.epochs,
-            cycles,
-            order.power_w,
-            timing.upload_s,
-        );
+        let record = self.booking(order.client, order.epochs, order.power_w, timing.upload_s);
         let mut row = self.resting_row(order.client, &record);
         row.state = state;
         row.channel = Some(order.channel);
@@ -105,5 +96,24 @@ impl Engine<'_> {
         row.compute_s = timing.compute_s;
         row.upload_s = timing.upload_s;
         row
+    }
+
+    /// Returns what a client books for a round with this order.
+    pub(super) fn booking(
+        &self,
+        client: usize,
+        epochs: u32,
+        power_w: f64,
+        upload_s: f64,
+    ) -> RoundRecord {
+        let device = &self.scenario.device;
+        bill(
+            &settings::cost_model(self.scenario),
+            device.harvest_j,
+            epochs,
+            device.cycles_per_sample * f64::from(self.samples[client]),
+            power_w,
+            upload_s,
+        )
     }
 }

@@ -3,7 +3,7 @@
 use gleaner_cre::system::{DeviceParams, RoundParams, System};
 use gleaner_shared::energy::CostModel;
 
-use crate::policy::{self, Policy};
+use crate::policy::{self, Glean, Policy};
 use crate::scenario::Scenario;
 use gleaner_cre::channel::{Fading, RadioParams, epoch_energy, epoch_latency};
 use gleaner_cre::units::{
@@ -61,6 +61,11 @@ pub fn policy(scenario: &Scenario) -> Box<dyn Policy> {
         power: scenario.baselines.power,
         epochs: u32::try_from(scenario.baselines.epochs).unwrap_or(u32::MAX),
         solver: scenario.cre.solver,
+        glean: Glean {
+            lambda: scenario.glean.lambda,
+            epochs: u32::try_from(scenario.glean.epochs).unwrap_or(u32::MAX),
+            claim: scenario.glean.claim,
+        },
     })
 }
 

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::account::Account;
 use super::knowledge::Knowledge;
 use super::plausible::Unusable;
+use crate::policy::Attendance;
 use gleaner_cre::estimate::DivergenceRule;
 
 /// The state between two rounds; with scenario and clients it determines the rest of the run.
@@ -16,6 +17,7 @@ pub struct State {
     pub(super) accounts: Vec<Account>,
     pub(super) knowledge: Knowledge,
     pub(super) unusable: Unusable,
+    pub(super) attendance: Vec<Attendance>,
     fleet: Vec<u8>,
 }
 
@@ -30,6 +32,7 @@ impl State {
             accounts: vec![Account::default(); clients],
             knowledge: Knowledge::new(clients, rule),
             unusable: Unusable::nobody(clients),
+            attendance: vec![Attendance::default(); clients],
             fleet: Vec::new(),
         }
     }

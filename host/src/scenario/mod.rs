@@ -27,8 +27,8 @@ pub use error::ScenarioError;
 pub use preset::{PRESETS, Preset};
 pub use resolve::{Override, resolve, resolve_text};
 pub use sections::{
-    Aggregation, Baselines, Channel, Clients, Cre, Data, Device, Hostile, Learning, Partition,
-    Radio, Run,
+    Aggregation, Baselines, Channel, Clients, Cre, Data, Device, Glean, Hostile, Learning,
+    Partition, Radio, Run,
 };
 
 /// Everything a run depends on.
@@ -55,6 +55,8 @@ pub struct Scenario {
     pub cre: Cre,
     /// The baselines.
     pub baselines: Baselines,
+    /// The scheduler glean.
+    pub glean: Glean,
     /// From updates to the next model.
     pub aggregation: Aggregation,
     /// Clients that lie.
@@ -75,6 +77,7 @@ impl Scenario {
             Device::KEYS,
             Cre::KEYS,
             Baselines::KEYS,
+            Glean::KEYS,
             Aggregation::KEYS,
             Hostile::KEYS,
         ]

@@ -3,7 +3,7 @@
 use super::choices::{AggregationRule, Attack, ClientKind, Estimates, ModelBits};
 use super::range::Range::{AtLeast, AtMost, Finite, NotNegative, Positive, Within};
 use super::section::section;
-use crate::policy::{BaselinePower, GradientNorms, Scheduler};
+use crate::policy::{BaselinePower, Claim, GradientNorms, Scheduler};
 use gleaner_cre::channel::FadingKind;
 use gleaner_cre::estimate::DivergenceRule;
 use gleaner_cre::optim::Solver;
@@ -164,6 +164,20 @@ section!(
         gradient_norms: GradientNorms = GradientNorms::Fresh, "";
         /// Fixed epochs of `channel-allocate` and `importance-aware`.
         epochs: usize = 3, "epochs", AtLeast(1);
+    }
+);
+
+section!(
+    /// The scheduler glean; the defaults are glean as described, other values are for comparison.
+    Glean as "glean" {
+        // Beyond 1 nobody may be worth the bill, and the run stalls.
+        /// Weight lambda of a client's share of the bill against its claim to be heard; 0 does not
+        /// look at the bill.
+        lambda: f64 = 1.0, "", Within(0.0, 1.0);
+        /// Epochs of every participant.
+        epochs: usize = 1, "epochs", AtLeast(1);
+        /// What a client's claim to be heard is.
+        claim: Claim = Claim::Age, "";
     }
 );
 

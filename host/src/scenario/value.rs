@@ -40,6 +40,7 @@ values!(
     gleaner_learn::partition::Rule,
     gleaner_learn::train::ModelKind,
     policy::BaselinePower,
+    policy::Claim,
     policy::GradientNorms,
     policy::Scheduler,
     AggregationRule,

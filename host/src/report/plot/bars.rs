@@ -9,6 +9,8 @@ use super::theme::{
 
 /// Labels below bars may shrink to this size.
 const SMALLEST_LABEL: f64 = 10.0;
+/// How far below the first line of names the second is.
+const LABEL_LINE: f64 = 15.0;
 
 /// One bar.
 #[derive(Clone, Debug)]
@@ -70,14 +72,16 @@ impl BarChart {
             .iter()
             .map(|bar| text_width(&bar.label, TEXT))
             .fold(0.0, f64::max);
-        // Names shrink a little before any is left out.
+        // Names shrink a little, then take turns on two lines, before any is left out.
         let size = (TEXT * (slot - 8.0) / widest).clamp(SMALLEST_LABEL, TEXT);
-        let label_every = ((widest * size / TEXT + 8.0) / slot - 1e-9).ceil().max(1.0) as usize;
+        let slots = (widest * size / TEXT + 8.0) / slot - 1e-9;
+        let lines: usize = if slots > 1.0 && slots <= 2.0 { 2 } else { 1 };
+        let label_every = (slots / lines as f64).ceil().max(1.0) as usize;
         for (n, bar) in self.bars.iter().enumerate() {
             self.draw_bar(&mut svg, &frame, bar, LEFT + n as f64 * slot, slot);
             if n % label_every == 0 {
                 let middle = LEFT + (n as f64 + 0.5) * slot;
-                let below = frame.bottom() + 19.0;
+                let below = frame.bottom() + 19.0 + LABEL_LINE * (n % lines) as f64;
                 svg.text((middle, below), Anchor::Middle, size, SOFT_INK, &bar.label);
             }
         }
@@ -88,14 +92,15 @@ impl BarChart {
             1.2,
         );
         let middle = LEFT + (WIDTH - LEFT - RIGHT) / 2.0;
+        let more = LABEL_LINE * (lines - 1) as f64;
         svg.text(
-            (middle, frame.bottom() + 40.0),
+            (middle, frame.bottom() + 40.0 + more),
             Anchor::Middle,
             TEXT,
             INK,
             &self.x_label,
         );
-        let mut height = top + PLOT_HEIGHT + 54.0;
+        let mut height = top + PLOT_HEIGHT + 54.0 + more;
         for line in wrap(&self.note, WIDTH - LEFT - RIGHT) {
             svg.text((LEFT, height + 6.0), Anchor::Start, TEXT, SOFT_INK, &line);
             height += 18.0;

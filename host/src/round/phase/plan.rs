@@ -1,6 +1,6 @@
 //! Phase 1: the state of the channels, the round's problem, and the scheduler's decision.
 
-use crate::policy::{Decision, GradientNorms, View};
+use crate::policy::{Decision, GradientNorms, Purse, View};
 use crate::round::fleet::Question;
 use crate::round::{Engine, EngineError, settings};
 use gleaner_cre::bound::LossBound;
@@ -29,11 +29,16 @@ impl Engine<'_> {
             let gradients = self.fleet.gradients(&questions)?;
             self.state.knowledge.refresh_norms(&gradients);
         }
+        let purses: Vec<Purse> = (0..self.samples.len())
+            .map(|client| self.purse(client))
+            .collect();
         let view = View {
             seed: self.scenario.run.seed,
             round,
             instance: &instance,
             gradient_norms: self.state.knowledge.norms(),
+            purses: &purses,
+            attendance: &self.state.attendance,
         };
         let decision = self
             .policy
@@ -44,6 +49,16 @@ impl Engine<'_> {
             instance,
             decision,
         })
+    }
+
+    /// Returns what a client can pay this round.
+    fn purse(&self, client: usize) -> Purse {
+        let account = &self.state.accounts[client];
+        let one = self.booking(client, 1, 0.0, 0.0);
+        Purse {
+            spendable_j: account.balance_j() + one.harvested.as_joules(),
+            epoch_j: one.compute.as_joules(),
+        }
     }
 
     /// States the round's problem under the given gains.

@@ -55,6 +55,8 @@ impl Engine<'_> {
                     state
                 }
             };
+            let answered = matches!(state, ClientState::Trained | ClientState::Unused);
+            self.state.attendance[client].note(planned.round, answered);
             let row = self.booked_row(order, timing, state);
             log.clients.push(row);
         }

@@ -11,12 +11,12 @@ use crate::study::PlannedRun;
 pub struct Variant {
     /// Who decides which clients train.
     pub scheduler: Scheduler,
-    /// Its transmit power; `None` for CRE, which chooses its powers.
+    /// Its transmit power; `None` for CRE and glean, which choose their powers.
     pub power: Option<BaselinePower>,
 }
 
 impl Variant {
-    /// Lists the variants of some schedulers: baselines once per power, CRE once.
+    /// Lists the variants of some schedulers: baselines once per power, others once.
     #[must_use]
     pub fn list(schedulers: &[Scheduler], powers: &[BaselinePower]) -> Vec<Self> {
         schedulers
@@ -117,12 +117,14 @@ mod tests {
     use strum::VariantArray;
 
     #[test]
-    fn baselines_appear_once_per_power_and_cre_once() {
+    fn baselines_appear_once_per_power_and_those_that_choose_theirs_once() {
         let variants = Variant::list(Scheduler::VARIANTS, BaselinePower::VARIANTS);
-        let baselines = Scheduler::VARIANTS.len() - 1;
-        assert_eq!(variants.len(), baselines * 2 + 1);
+        let baselines = Scheduler::VARIANTS.len() - 2;
+        assert_eq!(variants.len(), baselines * 2 + 2);
         let names: Vec<String> = variants.iter().map(Variant::name).collect();
-        assert!(names.contains(&"cre".to_owned()) && names.contains(&"random-min".to_owned()));
+        for name in ["cre", "glean", "random-min", "random-max"] {
+            assert!(names.contains(&name.to_owned()), "{name}");
+        }
     }
 
     #[test]

@@ -1,0 +1,302 @@
+//! glean on small rounds whose answers are known, and against every assignment tried.
+
+use super::*;
+use crate::policy::{Attendance, Purse};
+use gleaner_cre::bound::LossBound;
+use gleaner_cre::optim::Instance;
+use gleaner_shared::rng::{Purpose, Rng};
+
+const GLEAN: Glean = Glean {
+    lambda: 1.0,
+    epochs: 1,
+    claim: Claim::Age,
+};
+
+/// Clients of 1,000 samples with the same gain on every channel; an epoch is 0.2 ms and 0.25 mJ.
+fn instance(clients: usize, channels: usize) -> Instance {
+    Instance {
+        channels,
+        samples: vec![1000; clients],
+        gain: vec![vec![1e-2; channels]; clients],
+        downlink_s: 1e-3,
+        queue_j: vec![0.0; clients],
+        delta: vec![0.0; clients],
+        epoch_s: vec![2e-4; clients],
+        epoch_j: vec![2.5e-4; clients],
+        bound: LossBound {
+            rho: 1.0,
+            beta: 1.0,
+            eta: 0.01,
+            b1: 0.3,
+            gap: 1.0,
+        },
+        v: 0.0,
+        energy_unit_j: 1.0,
+        deadline_s: 0.01,
+        model_bits: 318_080.0,
+        bandwidth_hz: 1e6,
+        noise_w_per_hz: 4e-21,
+        power_max_w: 0.2,
+        income_j: 4e-4,
+    }
+}
+
+struct Round {
+    number: u32,
+    instance: Instance,
+    purses: Vec<Purse>,
+    attendance: Vec<Attendance>,
+}
+
+impl Round {
+    /// Nobody was ever ordered and everybody is rich.
+    fn first(clients: usize, channels: usize) -> Self {
+        let rich = Purse {
+            spendable_j: 1.0,
+            epoch_j: 2.5e-4,
+        };
+        Self {
+            number: 1,
+            instance: instance(clients, channels),
+            purses: vec![rich; clients],
+            attendance: vec![Attendance::default(); clients],
+        }
+    }
+
+    fn view(&self) -> View<'_> {
+        View {
+            seed: 1,
+            round: self.number,
+            instance: &self.instance,
+            gradient_norms: &[],
+            purses: &self.purses,
+            attendance: &self.attendance,
+        }
+    }
+
+    fn orders(&self, glean: Glean) -> Vec<Order> {
+        glean.decide(&self.view()).unwrap().orders
+    }
+
+    fn clients(&self, glean: Glean) -> Vec<usize> {
+        let orders = self.orders(glean);
+        orders.iter().map(|order| order.client).collect()
+    }
+
+    /// Lets rounds go by in which those ordered answer unless they are dead.
+    fn live(&mut self, rounds: u32, dead: impl Fn(u32, usize) -> bool) -> Vec<Vec<usize>> {
+        (0..rounds)
+            .map(|_| {
+                let clients = self.clients(GLEAN);
+                for &client in &clients {
+                    self.attendance[client].note(self.number, !dead(self.number, client));
+                }
+                self.number += 1;
+                clients
+            })
+            .collect()
+    }
+}
+
+#[test]
+fn one_client_is_heard_in_every_round() {
+    for channels in [1, 3] {
+        let mut round = Round::first(1, channels);
+        assert_eq!(round.live(20, |_, _| false), vec![vec![0]; 20]);
+    }
+}
+
+#[test]
+fn nobody_who_cannot_pay_is_ordered_and_a_picojoule_decides() {
+    let mut round = Round::first(4, 2);
+    let order = round.orders(GLEAN)[0];
+    let slack_s = round.instance.slack_s(0, 1.0);
+    let booked_j = 2.5e-4 + order.power_w * slack_s + rounding_j(order.power_w, slack_s);
+    round.purses.fill(Purse {
+        spendable_j: booked_j - 1e-12,
+        epoch_j: 2.5e-4,
+    });
+    assert_eq!(round.orders(GLEAN), []);
+    round.purses[2].spendable_j = booked_j;
+    assert_eq!(round.clients(GLEAN), [2]);
+}
+
+#[test]
+fn nobody_who_misses_the_deadline_or_needs_more_than_full_power_is_ordered() {
+    let mut round = Round::first(3, 3);
+    round.instance.epoch_s[0] = 0.0091;
+    round.instance.gain[1] = vec![1e-4; 3];
+    assert_eq!(round.clients(GLEAN), [2]);
+    round.instance.downlink_s = 0.02;
+    assert_eq!(round.orders(GLEAN), []);
+}
+
+#[test]
+fn more_channels_than_clients_leave_the_worst_channels_empty() {
+    let mut round = Round::first(2, 5);
+    round.instance.gain[0] = vec![1e-2, 2e-2, 9e-2, 3e-2, 1e-2];
+    round.instance.gain[1] = vec![1e-2, 2e-2, 9e-2, 8e-2, 1e-2];
+    // Alike in age, so the sum of the bills decides; both on channel 2 cannot be.
+    let orders = round.orders(Glean {
+        lambda: 0.5,
+        ..GLEAN
+    });
+    let pairs: Vec<_> = orders.iter().map(|o| (o.client, o.channel)).collect();
+    assert_eq!(pairs, [(0, 2), (1, 3)]);
+}
+
+#[test]
+fn a_client_without_samples_is_never_ordered_and_does_not_disturb_the_others() {
+    let mut round = Round::first(3, 3);
+    round.instance.samples[1] = 0;
+    round.purses[1].epoch_j = 0.0;
+    let heard = round.live(30, |_, _| false);
+    assert!(heard.iter().all(|clients| !clients.contains(&1)));
+    assert!(heard.iter().flatten().count() >= 30);
+    round.instance.samples = vec![0; 3];
+    assert_eq!(round.orders(GLEAN), []);
+}
+
+#[test]
+fn everybody_is_heard_about_equally_often_where_all_are_alike() {
+    let mut round = Round::first(10, 3);
+    let heard = round.live(200, |_, _| false);
+    let times = |client| heard.iter().filter(|who| who.contains(&client)).count();
+    let times: Vec<usize> = (0..10).map(times).collect();
+    let (least, most) = (times.iter().min().unwrap(), times.iter().max().unwrap());
+    // Ties go to the first, so cohorts form; none is forgotten.
+    assert!(*least >= 50 && *most <= 67, "{times:?}");
+}
+
+#[test]
+fn dead_clients_are_asked_ever_more_rarely_and_heard_at_once_when_they_return() {
+    let mut round = Round::first(10, 3);
+    let dead = |number: u32, client: usize| client < 3 && number <= 300;
+    let heard = round.live(300, dead);
+    let asked = |rounds: &[Vec<usize>], client: usize| {
+        let times = rounds.iter().filter(|who| who.contains(&client));
+        times.count()
+    };
+    for client in 0..3 {
+        let (early, late) = (
+            asked(&heard[..100], client),
+            asked(&heard[200..300], client),
+        );
+        assert!(
+            early > late && late < 10,
+            "client {client}: {early} then {late}"
+        );
+        assert!(asked(&heard, client) >= 5, "it is not given up");
+    }
+    for client in 3..10 {
+        let times = asked(&heard, client);
+        assert!(
+            times > 70,
+            "the living take the channels: {client}, {times}"
+        );
+    }
+    let after = round.live(200, dead);
+    for client in 0..3 {
+        let times = asked(&after, client);
+        assert!(times > 40, "client {client} returned and was heard {times}");
+    }
+}
+
+#[test]
+fn the_assignment_is_the_best_of_all() {
+    let mut rng = Rng::stream(7, Purpose::Synthetic, 0, 0);
+    for _ in 0..200 {
+        let (clients, channels) = (1 + rng.below(5) as usize, 1 + rng.below(4) as usize);
+        let mut round = Round::first(clients, channels);
+        round.number = 20;
+        for client in 0..clients {
+            round.instance.samples[client] = 500 + rng.below(1000);
+            round.attendance[client].note(rng.below(20), rng.below(3) > 0);
+            round.purses[client].spendable_j = 2.0e-4 + 4e-4 * rng.uniform();
+            for gain in &mut round.instance.gain[client] {
+                *gain = 1e-1 * (0.02 + rng.uniform());
+            }
+        }
+        let view = round.view();
+        let offers: Vec<Vec<Option<Offer>>> = (0..clients)
+            .map(|i| (0..channels).map(|c| GLEAN.offer(&view, i, c)).collect())
+            .collect();
+        // The definition, written down once more: shares of age and of the bill.
+        let able: Vec<usize> = (0..clients)
+            .filter(|&i| offers[i].iter().any(Option::is_some))
+            .collect();
+        let age = |i: usize| {
+            let age = round.attendance[i].age(20);
+            f64::from(round.instance.samples[i]) * age * age
+        };
+        let ages: f64 = able.iter().map(|&i| age(i)).sum();
+        let bill: f64 = able
+            .iter()
+            .map(|&i| {
+                let bills = offers[i].iter().flatten().map(|offer| offer.bill_j);
+                bills.fold(f64::INFINITY, f64::min)
+            })
+            .sum();
+        let worth = |i: usize, c: usize| Some(age(i) / ages - offers[i][c]?.bill_j / bill);
+        let best = best_of_all(0, &mut vec![false; clients], channels, &worth);
+        let found: f64 = round
+            .orders(GLEAN)
+            .iter()
+            .map(|order| worth(order.client, order.channel).unwrap())
+            .sum();
+        assert!((found - best).abs() < 1e-8, "{found} {best}");
+        assert_eq!(able.is_empty(), round.orders(GLEAN).is_empty());
+    }
+}
+
+/// Tries every assignment of the channels from `channel` on.
+fn best_of_all(
+    channel: usize,
+    taken: &mut Vec<bool>,
+    channels: usize,
+    worth: &impl Fn(usize, usize) -> Option<f64>,
+) -> f64 {
+    if channel == channels {
+        return 0.0;
+    }
+    let mut best = best_of_all(channel + 1, taken, channels, worth);
+    for client in 0..taken.len() {
+        if let (false, Some(value)) = (taken[client], worth(client, channel)) {
+            taken[client] = true;
+            best = best.max(value + best_of_all(channel + 1, taken, channels, worth));
+            taken[client] = false;
+        }
+    }
+    best
+}
+
+#[test]
+fn the_bill_counts_as_much_as_lambda_says() {
+    // Client 0 is nearest; all are of one age. Without the bill nobody stays out.
+    let mut round = Round::first(3, 3);
+    round.instance.gain[0] = vec![1e-1; 3];
+    round.instance.gain[1] = vec![2e-3; 3];
+    let of = |lambda| round.clients(Glean { lambda, ..GLEAN });
+    assert_eq!(of(0.0), [0, 1, 2]);
+    assert!(!of(1.0).contains(&1), "its bill is most of the sum");
+    assert!(of(1.0).contains(&0));
+}
+
+#[test]
+fn draws_are_of_seed_and_round_and_pay_like_everybody() {
+    let mut round = Round::first(8, 2);
+    let draw = Glean {
+        lambda: 0.0,
+        claim: Claim::Draw,
+        ..GLEAN
+    };
+    round.purses[3].spendable_j = 0.0;
+    let mut seen = [false; 8];
+    for number in 1..60 {
+        round.number = number;
+        let clients = round.clients(draw);
+        assert_eq!(clients, round.clients(draw));
+        clients.iter().for_each(|&client| seen[client] = true);
+    }
+    assert_eq!(seen, [true, true, true, false, true, true, true, true]);
+}
