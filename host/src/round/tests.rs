@@ -1,5 +1,6 @@
 //! The engine on clients whose losses are parabolas: everything but the network is real.
 
+mod gleaning;
 mod liars;
 
 use super::*;

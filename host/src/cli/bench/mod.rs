@@ -7,6 +7,7 @@ use clap::Subcommand;
 use super::fleet::{hint, init};
 
 mod cipher;
+mod decide;
 mod device;
 mod rounds;
 mod solve;
@@ -23,6 +24,8 @@ pub struct Args {
 enum Kind {
     /// A board's firmware in its emulator: what a sealed frame costs it, beside other ciphers.
     Cipher(cipher::Args),
+    /// The schedulers: time to decide a round.
+    Decide(decide::Args),
     /// A board's firmware in its emulator: what an epoch costs it.
     Device(device::Args),
     /// The round engine: how cost grows with clients and rounds.
@@ -40,6 +43,7 @@ enum Kind {
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     match &args.kind {
         Kind::Cipher(args) => cipher::run(args),
+        Kind::Decide(args) => decide::run(args),
         Kind::Device(args) => device::run(args),
         Kind::Rounds(args) => rounds::run(args),
         Kind::Init(args) => {

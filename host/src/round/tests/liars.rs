@@ -7,7 +7,7 @@ use crate::scenario::AggregationRule;
 struct Liar {
     honest: Parabolas,
     client: usize,
-    lie: fn(&mut Update),
+    lie: Box<dyn Fn(&mut Update)>,
 }
 
 impl Fleet for Liar {
@@ -32,13 +32,22 @@ impl Fleet for Liar {
 
 /// Runs a scenario in which client 4 lies.
 fn run_with_liar(scenario: &Scenario, lie: fn(&mut Update)) -> (Vec<RoundLog>, State) {
+    run_with(scenario, 4, lie)
+}
+
+/// Runs a scenario in which one client lies.
+pub(super) fn run_with(
+    scenario: &Scenario,
+    client: usize,
+    lie: impl Fn(&mut Update) + 'static,
+) -> (Vec<RoundLog>, State) {
     let mut fleet = Liar {
         honest: Parabolas {
             rate: scenario.learning.learning_rate as f32,
             mute: NOBODY,
         },
-        client: 4,
-        lie,
+        client,
+        lie: Box::new(lie),
     };
     drive(scenario, &mut fleet)
 }
