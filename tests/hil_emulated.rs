@@ -20,10 +20,13 @@ use gleaner_host::station::setup::Options;
 use gleaner_tests::emulated::available;
 use gleaner_tests::folder::Folder;
 
-/// Six clients of about fifteen samples and few epochs: transfers take most of the time.
-fn scenario(rounds: i64) -> Scenario {
+/// Six clients of about fifteen samples and few epochs: transfers take most of the time. The income
+/// lets a scheduler that orders nobody who cannot pay order somebody in every round.
+fn scenario(scheduler: &str, rounds: i64, income_j: f64) -> Scenario {
     let overrides = [
+        Override::new("run.scheduler", scheduler),
         Override::new("run.rounds", rounds),
+        Override::new("device.harvest_j", income_j),
         Override::new("run.seed", 5),
         Override::new("clients.count", 6),
         Override::new("clients.kind", "fixed-point"),
@@ -59,11 +62,20 @@ fn two_picos_two_m4s_and_two_simulated_clients_equal_six_simulated_ones_to_the_b
             return;
         }
     }
-    let scenario = scenario(10);
-    let data = fleet::load_data(&scenario).unwrap();
-    let (mixed, alone) = (Folder::new("emulated-mixed"), Folder::new("emulated-alone"));
-    let mut simulated = fleet::build(&scenario, &data, 1).unwrap();
-    let expected = run::execute(&scenario, &mut simulated, &alone.run(), 1, &mut Silent).unwrap();
+    for (scheduler, rounds, income_j) in [("cre", 7, 4e-4), ("glean", 4, 3e-3)] {
+        equal_to_the_bit(&scenario(scheduler, rounds, income_j));
+    }
+}
+
+fn equal_to_the_bit(scenario: &Scenario) {
+    let scheduler = scenario.run.scheduler;
+    let data = fleet::load_data(scenario).unwrap();
+    let (mixed, alone) = (
+        Folder::new(&format!("emulated-mixed-{scheduler}")),
+        Folder::new(&format!("emulated-alone-{scheduler}")),
+    );
+    let mut simulated = fleet::build(scenario, &data, 1).unwrap();
+    let expected = run::execute(scenario, &mut simulated, &alone.run(), 1, &mut Silent).unwrap();
     let options = Options {
         pace: Pace::Fast,
         faults: Faults {
@@ -77,7 +89,7 @@ fn two_picos_two_m4s_and_two_simulated_clients_equal_six_simulated_ones_to_the_b
     };
     let directory = mixed.run();
     let finished = execute::run(
-        &scenario,
+        scenario,
         &fleet(),
         &data,
         &directory,
@@ -96,7 +108,7 @@ fn two_picos_two_m4s_and_two_simulated_clients_equal_six_simulated_ones_to_the_b
     };
     assert_eq!(finished.outcome.model_sha256, expected.model_sha256);
     for log in [RunDirectory::ROUNDS, RunDirectory::CLIENTS] {
-        assert_eq!(mixed.file(log), alone.file(log), "{log}");
+        assert_eq!(mixed.file(log), alone.file(log), "{scheduler}: {log}");
     }
     let [_, lost, _, duplicated, _] = finished.faults.read();
     assert!(lost > 0 && duplicated > 0, "{lost} {duplicated}");

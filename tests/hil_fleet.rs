@@ -67,7 +67,7 @@ fn assert_honest(directory: &RunDirectory) {
 
 #[test]
 fn boards_and_simulated_clients_end_with_the_same_model_and_logs_as_simulated_ones_alone() {
-    for (scheduler, rounds) in [("cre", 10), ("fednova", 3)] {
+    for (scheduler, rounds) in [("cre", 10), ("fednova", 3), ("glean", 8)] {
         let scenario = scenario(scheduler, rounds);
         let (mixed, alone) = (
             Folder::new(&format!("mixed-{scheduler}")),
@@ -131,11 +131,11 @@ fn poison_is_in_the_event_log_with_its_client_and_the_run_replays() {
 
 #[test]
 fn frame_loss_and_duplicates_change_no_bit_of_the_result() {
-    let scenario = scenario("cre", 10);
-    let alone = Folder::new("lossless");
-    let expected = simulated(&scenario, &alone).model_sha256;
-    for loss in [0.01, 0.05, 0.10] {
-        let folder = Folder::new(&format!("loss-{loss}"));
+    for (scheduler, loss) in [("cre", 0.01), ("cre", 0.05), ("cre", 0.10), ("glean", 0.05)] {
+        let scenario = scenario(scheduler, 10);
+        let alone = Folder::new(&format!("lossless-{scheduler}-{loss}"));
+        let expected = simulated(&scenario, &alone).model_sha256;
+        let folder = Folder::new(&format!("loss-{scheduler}-{loss}"));
         let options = Options {
             faults: Faults {
                 loss,
@@ -145,19 +145,24 @@ fn frame_loss_and_duplicates_change_no_bit_of_the_result() {
             ..OPTIONS
         };
         let finished = on_fleet(&scenario, &folder, &options, &mut Silent, |_, _| {});
-        assert_eq!(finished.outcome.model_sha256, expected, "loss {loss}");
+        let what = format!("{scheduler}, loss {loss}");
+        assert_eq!(finished.outcome.model_sha256, expected, "{what}");
         let [_, lost, _, duplicated, _] = finished.faults.read();
-        assert!(
-            lost > 0 && duplicated > 0,
-            "loss {loss}: {lost} {duplicated}"
-        );
+        assert!(lost > 0 && duplicated > 0, "{what}: {lost} {duplicated}");
     }
 }
 
 #[test]
 fn boards_that_are_reset_and_switched_off_all_the_time_finish_with_the_same_model() {
-    let scenario = scenario("random", 12);
-    let (folder, alone) = (Folder::new("resets"), Folder::new("no-resets"));
+    for scheduler in ["random", "glean"] {
+        press_buttons_under(scheduler);
+    }
+}
+
+fn press_buttons_under(scheduler: &str) {
+    let scenario = scenario(scheduler, 12);
+    let named = |word: &str| Folder::new(&format!("{word}-{scheduler}"));
+    let (folder, alone) = (named("resets"), named("no-resets"));
     let presses = Arc::new(Mutex::new(0u32));
     let pressed = Arc::clone(&presses);
     let finished = on_fleet(
@@ -186,7 +191,8 @@ fn boards_that_are_reset_and_switched_off_all_the_time_finish_with_the_same_mode
             }
         },
     );
-    assert!(*presses.lock().unwrap() > 30);
+    let presses = *presses.lock().unwrap();
+    assert!(presses > 30, "{scheduler}: {presses}");
     let expected = simulated(&scenario, &alone);
     assert_eq!(finished.outcome.model_sha256, expected.model_sha256);
     assert_eq!(finished.outcome.summary.rounds, 12);
@@ -213,8 +219,8 @@ fn boards_that_are_reset_and_switched_off_all_the_time_finish_with_the_same_mode
 #[test]
 fn a_board_that_never_comes_is_absent_with_a_reason_and_the_run_replays() {
     // CRE begins with a round 0 in which every client should be heard.
-    for (scheduler, first) in [("random", 1), ("cre", 0)] {
-        let scenario = scenario(scheduler, 3);
+    for (scheduler, first, rounds) in [("random", 1, 3), ("cre", 0, 3), ("glean", 1, 6)] {
+        let scenario = scenario(scheduler, rounds);
         let data = fleet::load_data(&scenario).unwrap();
         let (fleet, mut boards) = fleet_file(&scenario, &data);
         // Nobody listens on the first board's port any more.
@@ -262,8 +268,16 @@ impl Observer for Seen {
 
 #[test]
 fn a_run_that_died_goes_on_from_its_checkpoint_to_the_same_bits() {
-    let scenario = scenario("cre", 6);
-    let (folder, alone) = (Folder::new("died"), Folder::new("lived"));
+    // CRE begins with round 0, the introduction.
+    for (scheduler, first) in [("cre", 0), ("glean", 1)] {
+        die_and_go_on(scheduler, first);
+    }
+}
+
+fn die_and_go_on(scheduler: &str, first: u32) {
+    let scenario = scenario(scheduler, 6);
+    let named = |word: &str| Folder::new(&format!("{word}-{scheduler}"));
+    let (folder, alone) = (named("died"), named("lived"));
     let expected = simulated(&scenario, &alone).model_sha256;
     let data = fleet::load_data(&scenario).unwrap();
     let (fleet, _boards) = fleet_file(&scenario, &data);
@@ -295,7 +309,7 @@ fn a_run_that_died_goes_on_from_its_checkpoint_to_the_same_bits() {
     let mut seen = Seen::default();
     let verdict = execute::verify_before(&mut seen, &directory, 1).unwrap();
     assert_eq!(verdict.replayed, expected);
-    assert_eq!(seen.0, [0, 1, 2, 3, 4, 5, 6]);
+    assert_eq!(seen.0, (first..=6).collect::<Vec<_>>());
     assert_honest(&directory);
     assert_eq!(
         folder.file(RunDirectory::CLIENTS),
