@@ -65,16 +65,15 @@ impl Spectral {
         let Some(mut gradient) = rule.movement(start, &clipped) else {
             return start.to_vec();
         };
-        for value in &mut gradient {
-            *value /= -self.learning_rate;
-        }
+        let scale = -1.0 / self.learning_rate;
+        gradient.iter_mut().for_each(|value| *value *= scale);
         let size = length(&gradient);
         if !size.is_finite() {
             return start.to_vec();
         }
         state.lengths = lengths;
-        let direction = self.remember(state, &gradient, size);
-        self.descend(kernel, layers, state, start, &direction)
+        let share = self.remember(state, &mut gradient, size);
+        self.descend(kernel, layers, state, start, share, gradient)
     }
 
     /// Parts 1 and 2: notes how long every gradient is, and returns the contributions such that the
@@ -116,68 +115,62 @@ impl Spectral {
         normalised.into_iter().map(cut).collect()
     }
 
-    /// Parts 3 to 5: returns q d.
-    fn remember(&self, state: &mut State, gradient: &[f64], size: f64) -> Direction {
+    /// Parts 3 to 5: makes d of the gradient G, which is `size` long, and returns q.
+    fn remember(&self, state: &mut State, gradient: &mut [f64], size: f64) -> f64 {
         state.steps = state.steps.saturating_add(1);
         let k = f64::from(state.steps);
         let mu = ((k - 1.0) / (k + 2.0)).min(self.momentum);
-        let values: Vec<f64> = (state.momentum.iter_mut().zip(gradient))
-            .map(|(momentum, &gradient)| {
-                let fresh = (1.0 - mu) * gradient;
-                *momentum = mu * *momentum + fresh;
-                fresh + mu * *momentum
-            })
-            .collect();
+        for (momentum, value) in state.momentum.iter_mut().zip(gradient.iter_mut()) {
+            let fresh = (1.0 - mu) * *value;
+            *momentum = mu * *momentum + fresh;
+            *value = fresh + mu * *momentum;
+        }
         state.mean_square += (size * size - state.mean_square) / k;
-        let share = length(&values) / state.mean_square.sqrt();
-        Direction {
-            values,
-            // 0 / 0, where nobody has ever moved, leads nowhere.
-            share: if share > 0.0 {
-                share.min(1.0).sqrt()
-            } else {
-                0.0
-            },
+        let share = length(gradient) / state.mean_square.sqrt();
+        // 0 / 0, where nobody has ever moved, leads nowhere.
+        if share > 0.0 {
+            share.min(1.0).sqrt()
+        } else {
+            0.0
         }
     }
 
-    /// Part 6.
+    /// Part 6, with q and d.
     fn descend(
         &self,
         kernel: Kernel,
         layers: &[Layer],
         state: &State,
         start: &[f32],
-        direction: &Direction,
+        share: f64,
+        mut direction: Vec<f64>,
     ) -> Vec<f32> {
+        for layer in layers {
+            let weights = &mut direction[layer.weights.clone()];
+            orthogonalise(kernel, layer.rows, layer.columns, weights);
+        }
         let mut next = start.to_vec();
         for (layer, size) in layers.iter().zip(&state.sizes) {
-            let of = |place: &std::ops::Range<usize>| &direction.values[place.clone()];
-            let step = self.step * direction.share * size;
-            let spread = orthogonalise(kernel, layer.rows, layer.columns, of(&layer.weights));
-            take(&mut next[layer.weights.clone()], step, &spread);
-            let share = (layer.bias.len() as f64 / layer.weights.len().max(1) as f64).sqrt();
-            take(&mut next[layer.bias.clone()], step * share, of(&layer.bias));
+            let step = self.step * share * size;
+            let weights = &direction[layer.weights.clone()];
+            take(&mut next[layer.weights.clone()], step, weights);
+            let part = layer.bias.len() as f64 / layer.weights.len().max(1) as f64;
+            let bias = &direction[layer.bias.clone()];
+            take(&mut next[layer.bias.clone()], step * part.sqrt(), bias);
         }
         next
     }
 }
 
-/// The momentum ahead d and the share q of a whole step.
-struct Direction {
-    values: Vec<f64>,
-    share: f64,
-}
-
 /// Moves parameters by `step` against a direction of any length; none leads nowhere.
-fn take<T: Copy + Into<f64>>(parameters: &mut [f32], step: f64, direction: &[T]) {
+fn take(parameters: &mut [f32], step: f64, direction: &[f64]) {
     let norm = length(direction);
     if norm <= 0.0 || !norm.is_finite() {
         return;
     }
     let scale = step / norm;
-    for (parameter, &value) in parameters.iter_mut().zip(direction) {
-        *parameter = (f64::from(*parameter) - scale * value.into()) as f32;
+    for (parameter, value) in parameters.iter_mut().zip(direction) {
+        *parameter = (f64::from(*parameter) - scale * value) as f32;
     }
 }
 
