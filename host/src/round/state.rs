@@ -6,6 +6,7 @@ use super::account::Account;
 use super::knowledge::Knowledge;
 use super::plausible::Unusable;
 use gleaner_cre::estimate::DivergenceRule;
+use gleaner_learn::server;
 
 /// The state between two rounds; with scenario and clients it determines the rest of the run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -16,11 +17,12 @@ pub struct State {
     pub(super) accounts: Vec<Account>,
     pub(super) knowledge: Knowledge,
     pub(super) unusable: Unusable,
+    pub(super) server: server::State,
     fleet: Vec<u8>,
 }
 
 impl State {
-    /// The state before round 1.
+    /// The state before round 1, under a server that remembers nothing.
     #[must_use]
     pub fn new(model: Vec<f32>, clients: usize, rule: DivergenceRule) -> Self {
         Self {
@@ -30,6 +32,7 @@ impl State {
             accounts: vec![Account::default(); clients],
             knowledge: Knowledge::new(clients, rule),
             unusable: Unusable::nobody(clients),
+            server: server::State::default(),
             fleet: Vec::new(),
         }
     }
