@@ -7,7 +7,8 @@
 //! 3. [`partition`]: which client holds which samples.
 //! 4. [`train`]: the networks, their losses and gradients, and the engine that trains many
 //!    clients at once, with the same bits on any number of threads.
-//! 5. [`aggregate`]: from the clients' models to the next global one.
+//! 5. [`aggregate`]: from the clients' models to where a round leads.
+//! 6. [`server`]: the step the base station takes there, with what it remembers of rounds before.
 //!
 //! A module uses those before it. What does not belong here: channels, energy and the choice of
 //! participants (crate `gleaner-cre`), and rounds, runs, boards and reports (crate
@@ -34,4 +35,5 @@ pub mod data;
 pub mod digest;
 pub mod file;
 pub mod partition;
+pub mod server;
 pub mod train;

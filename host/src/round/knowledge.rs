@@ -153,7 +153,8 @@ impl Knowledge {
     }
 
     /// Learns from exact losses and gradients of a round's participants at the new model
-    /// (`after`), and at their own models (`own`, empty after a round with one participant).
+    /// (`after`), and at their own models (`own`, empty where the only
+    /// participant's model is the new one).
     pub fn observe_oracle(
         &mut self,
         eta: f64,

@@ -21,6 +21,7 @@ use crate::policy::Policy;
 use crate::scenario::Scenario;
 use gleaner_cre::channel::{ChannelSource, RadioParams, TraceError};
 use gleaner_cre::optim::SolveError;
+use gleaner_learn::server::{Server, StateError};
 
 pub use crate::policy::Order;
 pub use account::{Account, bill, rest};
@@ -38,6 +39,9 @@ pub enum EngineError {
     /// The clients failed as a whole.
     #[error(transparent)]
     Fleet(#[from] FleetError),
+    /// The saved state is that of another server.
+    #[error(transparent)]
+    Server(#[from] StateError),
     /// The gains of a round are not there.
     #[error(transparent)]
     Channel(#[from] TraceError),
@@ -84,6 +88,7 @@ pub struct Engine<'a> {
     channel: ChannelSource,
     samples: Vec<u32>,
     weights: Vec<f64>,
+    server: Server,
     state: State,
 }
 
@@ -96,14 +101,17 @@ impl<'a> Engine<'a> {
         channel: ChannelSource,
         model: Vec<f32>,
     ) -> Self {
-        let state = State::new(model, fleet.samples().len(), scenario.cre.delta_rule);
-        Self::assemble(scenario, fleet, examiner, channel, state)
+        let clients = fleet.samples().len();
+        let state = State::new(model, clients, scenario.cre.delta_rule);
+        let mut engine = Self::assemble(scenario, fleet, examiner, channel, state);
+        engine.state.server = engine.server.start(&engine.state.model, clients);
+        engine
     }
 
     /// Continues from a saved state.
     ///
     /// # Errors
-    /// When the clients do not fit the state.
+    /// When the clients or the server do not fit the state.
     pub fn resume(
         scenario: &'a Scenario,
         fleet: &'a mut dyn Fleet,
@@ -112,7 +120,10 @@ impl<'a> Engine<'a> {
         state: State,
     ) -> Result<Self, EngineError> {
         fleet.restore(state.fleet())?;
-        Ok(Self::assemble(scenario, fleet, examiner, channel, state))
+        let engine = Self::assemble(scenario, fleet, examiner, channel, state);
+        let clients = engine.samples.len();
+        engine.server.check(&engine.state.server, clients)?;
+        Ok(engine)
     }
 
     fn assemble(
@@ -132,6 +143,7 @@ impl<'a> Engine<'a> {
             channel,
             weights: gleaner_cre::bound::weights(&samples),
             samples,
+            server: settings::server(scenario, state.model.len()),
             state,
         }
     }

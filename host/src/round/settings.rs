@@ -9,6 +9,8 @@ use gleaner_cre::channel::{Fading, RadioParams, epoch_energy, epoch_latency};
 use gleaner_cre::units::{
     Bits, Db, Dbm, Gigahertz, Hertz, Joules, Metres, Seconds, Watts, WattsPerHertz,
 };
+use gleaner_learn::server::Server;
+use gleaner_learn::train::Kernel;
 
 /// Returns the system of a scenario: its radio, its devices and what is asked of a round.
 #[must_use]
@@ -67,6 +69,16 @@ pub fn policy(scenario: &Scenario) -> Box<dyn Policy> {
             claim: scenario.glean.claim,
         },
     })
+}
+
+/// Returns the base station's step on a model of so many parameters. One that is not the scenario's
+/// network, as in a test, is one layer.
+#[must_use]
+pub fn server(scenario: &Scenario, parameters: usize) -> Server {
+    // Whoever set up the clients has refused a kernel that is not there; the bits are the same.
+    let kernel = Kernel::chosen().unwrap_or_else(|_| Kernel::available()[0]);
+    let network = scenario.learning.model.paper(kernel);
+    Server::new(scenario.server(), kernel, &network.tensors(), parameters)
 }
 
 /// Returns the length of one model transfer.

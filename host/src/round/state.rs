@@ -7,6 +7,7 @@ use super::knowledge::Knowledge;
 use super::plausible::Unusable;
 use crate::policy::Attendance;
 use gleaner_cre::estimate::DivergenceRule;
+use gleaner_learn::server;
 
 /// The state between two rounds; with scenario and clients it determines the rest of the run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -18,11 +19,12 @@ pub struct State {
     pub(super) knowledge: Knowledge,
     pub(super) unusable: Unusable,
     pub(super) attendance: Vec<Attendance>,
+    pub(super) server: server::State,
     fleet: Vec<u8>,
 }
 
 impl State {
-    /// The state before round 1.
+    /// The state before round 1, under a server that remembers nothing.
     #[must_use]
     pub fn new(model: Vec<f32>, clients: usize, rule: DivergenceRule) -> Self {
         Self {
@@ -33,6 +35,7 @@ impl State {
             knowledge: Knowledge::new(clients, rule),
             unusable: Unusable::nobody(clients),
             attendance: vec![Attendance::default(); clients],
+            server: server::State::default(),
             fleet: Vec::new(),
         }
     }

@@ -2,6 +2,7 @@
 
 mod gleaning;
 mod liars;
+mod server;
 
 use super::*;
 use crate::policy::Scheduler;

@@ -62,6 +62,24 @@ pub enum AggregationRule {
     Krum,
 }
 
+/// What the base station makes of an aggregated round; `gleaner_learn::server` has the steps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Display, EnumMessage, EnumString, IntoStaticStr, VariantArray)]
+#[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
+pub enum ServerRule {
+    /// the step the scheduler was made for: `spectral` for `glean`, `plain` for all others
+    Auto,
+    /// the aggregated model is the next one
+    Plain,
+    /// the movement joins `momentum` times the last step (FedAvgM)
+    Momentum,
+    /// the same, looking ahead by what will carry on
+    Nesterov,
+    /// a step of `step` times the first weights along each layer's orthogonalised momentum
+    Spectral,
+}
+
 /// What hostile clients do to what they send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[derive(Display, EnumMessage, EnumString, IntoStaticStr, VariantArray)]

@@ -19,16 +19,17 @@ pub mod value;
 
 use crate::policy::Scheduler;
 use gleaner_learn::aggregate::Rule;
+use gleaner_learn::server::{Momentum, Spectral, Step};
 use gleaner_learn::train::ModelKind;
 use serde::{Deserialize, Serialize};
 
-pub use choices::{AggregationRule, Attack, ClientKind, Estimates, ModelBits};
+pub use choices::{AggregationRule, Attack, ClientKind, Estimates, ModelBits, ServerRule};
 pub use error::ScenarioError;
 pub use preset::{PRESETS, Preset};
 pub use resolve::{Override, resolve, resolve_text};
 pub use sections::{
     Aggregation, Baselines, Channel, Clients, Cre, Data, Device, Glean, Hostile, Learning,
-    Partition, Radio, Run,
+    Partition, Radio, Run, Server,
 };
 
 /// Everything a run depends on.
@@ -59,6 +60,8 @@ pub struct Scenario {
     pub glean: Glean,
     /// From updates to the next model.
     pub aggregation: Aggregation,
+    /// The base station's step after aggregation.
+    pub server: Server,
     /// Clients that lie.
     pub hostile: Hostile,
 }
@@ -79,6 +82,7 @@ impl Scenario {
             Baselines::KEYS,
             Glean::KEYS,
             Aggregation::KEYS,
+            Server::KEYS,
             Hostile::KEYS,
         ]
         .into_iter()
@@ -123,6 +127,35 @@ impl Scenario {
             (AggregationRule::Median, _) => Rule::Median,
             (AggregationRule::TrimmedMean, _) => Rule::Trimmed { hostile },
             (AggregationRule::Krum, _) => Rule::Krum { hostile },
+        }
+    }
+
+    /// Returns the base station's step after aggregation.
+    #[must_use]
+    pub const fn server(&self) -> Step {
+        let Server {
+            momentum,
+            rate,
+            momentum_cap,
+            step,
+            clip,
+            ..
+        } = self.server;
+        match (self.server.rule, self.run.scheduler) {
+            (ServerRule::Spectral, _) | (ServerRule::Auto, Scheduler::Glean) => {
+                Step::Spectral(Spectral {
+                    learning_rate: self.learning.learning_rate,
+                    momentum: momentum_cap,
+                    step,
+                    clip,
+                })
+            }
+            (ServerRule::Auto | ServerRule::Plain, _) => Step::Plain,
+            (rule @ (ServerRule::Momentum | ServerRule::Nesterov), _) => Step::Momentum(Momentum {
+                momentum,
+                rate,
+                nesterov: matches!(rule, ServerRule::Nesterov),
+            }),
         }
     }
 

@@ -1,6 +1,6 @@
 //! The sections of a scenario; defaults are the preset `paper-mlp`.
 
-use super::choices::{AggregationRule, Attack, ClientKind, Estimates, ModelBits};
+use super::choices::{AggregationRule, Attack, ClientKind, Estimates, ModelBits, ServerRule};
 use super::range::Range::{AtLeast, AtMost, Finite, NotNegative, Positive, Within};
 use super::section::section;
 use crate::policy::{BaselinePower, Claim, GradientNorms, Scheduler};
@@ -192,6 +192,25 @@ section!(
         hostile: usize = 1, "clients", AtLeast(1);
         /// Longest update that `clip` leaves as it is, over the median length of the round.
         clip_factor: f64 = 1.5, "", Positive;
+    }
+);
+
+section!(
+    /// The base station's step after aggregation.
+    Server as "server" {
+        /// What the base station makes of an aggregated round.
+        rule: ServerRule = ServerRule::Auto, "";
+        /// Share of the last step that carries on (`momentum`, `nesterov`).
+        momentum: f64 = 0.9, "", Within(0.0, 0.999);
+        /// Length of a step over that of the aggregated movement (`momentum`, `nesterov`).
+        rate: f64 = 1.0, "", Positive;
+        /// Largest share of the momentum that carries on; it grows with the rounds as (k - 1) / (k + 2)
+        /// (`spectral`).
+        momentum_cap: f64 = 0.95, "", Within(0.0, 0.999);
+        /// Step c over the length of a layer's first weights (`spectral`).
+        step: f64 = 0.08, "", Positive;
+        /// Longest gradient that counts in full, over the median of all clients' last ones (`spectral`).
+        clip: f64 = 2.0, "", Positive;
     }
 );
 

@@ -1,6 +1,6 @@
 //! What a scenario value may be: numbers, text, and choices that list themselves.
 
-use super::choices::{AggregationRule, Attack, ClientKind, Estimates, ModelBits};
+use super::choices::{AggregationRule, Attack, ClientKind, Estimates, ModelBits, ServerRule};
 use crate::policy;
 
 /// A type a scenario key can have.
@@ -48,6 +48,7 @@ values!(
     ClientKind,
     Estimates,
     ModelBits,
+    ServerRule,
 );
 
 impl Value for f64 {

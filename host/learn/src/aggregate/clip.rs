@@ -4,19 +4,12 @@
 //! Sun et al., "Can you really backdoor federated learning?", 2019, clip to a fixed length; here it
 //! follows the round, so that it fits the first round and the last.
 
-use super::{Contribution, distance_squared, moved, weights};
+use super::{Contribution, moved, weights};
 
 /// Returns theta_0 + sum w~_i min(1, c m / |theta_i - theta_0|) (theta_i - theta_0), where m is
 /// the median of the lengths |theta_j - theta_0| (the lower of two) and c is `factor`.
-pub(super) fn aggregate(
-    start: &[f32],
-    contributions: &[Contribution<'_>],
-    factor: f64,
-) -> Vec<f32> {
-    let lengths: Vec<f64> = contributions
-        .iter()
-        .map(|c| distance_squared(c.model, start).sqrt())
-        .collect();
+pub(super) fn target(start: &[f32], contributions: &[Contribution<'_>], factor: f64) -> Vec<f64> {
+    let lengths: Vec<f64> = contributions.iter().map(|c| c.length(start)).collect();
     let mut sorted = lengths.clone();
     sorted.sort_unstable_by(f64::total_cmp);
     let longest = factor * sorted[(sorted.len() - 1) / 2];
@@ -27,12 +20,12 @@ pub(super) fn aggregate(
             1.0
         }
     };
-    let scales: Vec<f64> = weights(contributions)
+    let weights: Vec<f64> = weights(contributions)
         .iter()
         .zip(lengths)
         .map(|(weight, length)| weight * cut(length))
         .collect();
-    moved(start, contributions, &scales)
+    moved(start, contributions, &weights)
 }
 
 #[cfg(test)]
@@ -49,7 +42,7 @@ mod tests {
             one(1, 1, &[-300.0, -400.0]),
         ];
         // Lengths 3, 3, 500: the last becomes 6 long, (-3.6, -4.8).
-        let next = aggregate(&[0.0, 0.0], &models, 2.0);
+        let next = target(&[0.0, 0.0], &models, 2.0);
         assert!((next[0] + 0.2).abs() < 1e-6, "{next:?}");
         assert!((next[1] + 0.6).abs() < 1e-6, "{next:?}");
     }
@@ -62,15 +55,12 @@ mod tests {
             one(1, 1, &[1e9]),
             one(1, 1, &[1e9]),
         ];
-        assert_eq!(aggregate(&[0.0], &models, 1.0), [1.0]);
+        assert_eq!(target(&[0.0], &models, 1.0), [1.0]);
     }
 
     #[test]
     fn updates_of_like_length_are_averaged_as_ever() {
         let models = [one(10, 1, &[1.0]), one(20, 1, &[1.5]), one(30, 1, &[-1.9])];
-        assert_eq!(
-            aggregate(&[0.0], &models, 2.0),
-            mean::aggregate(&[0.0], &models)
-        );
+        assert_eq!(target(&[0.0], &models, 2.0), mean::target(&[0.0], &models));
     }
 }

@@ -7,10 +7,10 @@
 use super::{Contribution, by_parameter};
 
 /// Returns theta with theta_k = median_i theta_{i,k}; of an even number the mean of the middle two.
-pub(super) fn aggregate(contributions: &[Contribution<'_>]) -> Vec<f32> {
-    by_parameter(contributions, |sorted| {
+pub(super) fn target(start: &[f32], contributions: &[Contribution<'_>]) -> Vec<f64> {
+    by_parameter(start, contributions, |sorted| {
         let (lower, upper) = ((sorted.len() - 1) / 2, sorted.len() / 2);
-        f64::midpoint(f64::from(sorted[lower]), f64::from(sorted[upper]))
+        f64::midpoint(sorted[lower], sorted[upper])
     })
 }
 
@@ -26,8 +26,8 @@ mod tests {
             one(900, 1, &[5.0, 2.0]),
             one(1, 1, &[3.0, -7.0]),
         ];
-        assert_eq!(aggregate(&models), [3.0, 2.0]);
+        assert_eq!(target(&[0.0; 2], &models), [3.0, 2.0]);
         let four = [&models[..], &[one(1, 1, &[4.0, 3.0])]].concat();
-        assert_eq!(aggregate(&four), [3.5, 2.5]);
+        assert_eq!(target(&[0.0; 2], &four), [3.5, 2.5]);
     }
 }

@@ -19,8 +19,33 @@ pub struct Contribution<'a> {
     pub samples: u32,
     /// Its epochs tau_i.
     pub epochs: u32,
-    /// Its model.
+    /// Its model theta_i.
     pub model: &'a [f32],
+    /// How much of its movement counts: it stands for theta_0 + s_i (theta_i - theta_0). All of it
+    /// does at 1; a step after aggregation may shorten it.
+    pub scale: f64,
+}
+
+impl Contribution<'_> {
+    /// Returns the values it stands for in a round that began with `start`.
+    fn values(&self, start: &[f32]) -> impl Iterator<Item = f64> {
+        let scale = self.scale;
+        self.model.iter().zip(start).map(move |(&value, &origin)| {
+            let (value, origin) = (f64::from(value), f64::from(origin));
+            if scale == 1.0 {
+                value
+            } else {
+                origin + scale * (value - origin)
+            }
+        })
+    }
+
+    /// Returns |s_i (theta_i - theta_0)|.
+    fn length(&self, start: &[f32]) -> f64 {
+        let origin = start.iter().map(|&value| f64::from(value));
+        let model = self.model.iter().map(|&value| f64::from(value));
+        self.scale * distance_squared(model, origin).sqrt()
+    }
 }
 
 /// How updates become a model.
@@ -61,45 +86,73 @@ impl Rule {
         }
     }
 
-    /// Returns the next global model. It is the last one where there are fewer contributions than
-    /// the rule [needs](Self::needs): among those the hostile ones may be the majority.
+    /// Returns the next global model where nothing comes after aggregation. It is the last one
+    /// where a round [leads](Self::target) nowhere.
     ///
     /// # Panics
     /// If models differ in length.
     #[must_use]
     pub fn aggregate(self, start: &[f32], contributions: &[Contribution<'_>]) -> Vec<f32> {
+        match self.target(start, contributions) {
+            Some(target) => target.into_iter().map(|value| value as f32).collect(),
+            None => start.to_vec(),
+        }
+    }
+
+    /// Returns how a round moves the model: its target less `start`.
+    ///
+    /// # Panics
+    /// If models differ in length.
+    #[must_use]
+    pub fn movement(self, start: &[f32], contributions: &[Contribution<'_>]) -> Option<Vec<f64>> {
+        let mut target = self.target(start, contributions)?;
+        for (value, &origin) in target.iter_mut().zip(start) {
+            *value -= f64::from(origin);
+        }
+        Some(target)
+    }
+
+    /// Returns the model a round leads to, before it is rounded to single precision. It leads
+    /// nowhere where there are fewer contributions than the rule [needs](Self::needs), for among
+    /// those the hostile ones may be the majority, or where nobody who contributes has samples.
+    ///
+    /// # Panics
+    /// If models differ in length.
+    #[must_use]
+    pub fn target(self, start: &[f32], contributions: &[Contribution<'_>]) -> Option<Vec<f64>> {
         let alike = |c: &Contribution<'_>| c.model.len() == start.len();
         assert!(
             contributions.iter().all(alike),
             "models of one round have one length"
         );
-        if contributions.len() < self.needs() {
-            return start.to_vec();
+        let weightless = contributions.iter().all(|c| c.samples == 0);
+        if weightless || contributions.len() < self.needs() {
+            return None;
         }
-        match self {
-            Self::Mean => mean::aggregate(start, contributions),
-            Self::Nova => nova::aggregate(start, contributions),
-            Self::Clip { factor } => clip::aggregate(start, contributions, factor),
-            Self::Median => median::aggregate(contributions),
-            Self::Trimmed { hostile } => trimmed::aggregate(contributions, hostile),
-            Self::Krum { hostile } => krum::aggregate(contributions, hostile),
-        }
+        Some(match self {
+            Self::Mean => mean::target(start, contributions),
+            Self::Nova => nova::target(start, contributions),
+            Self::Clip { factor } => clip::target(start, contributions, factor),
+            Self::Median => median::target(start, contributions),
+            Self::Trimmed { hostile } => trimmed::target(start, contributions, hostile),
+            Self::Krum { hostile } => krum::target(start, contributions, hostile),
+        })
     }
 }
 
-/// Returns theta_0 + sum s_i (theta_i - theta_0) with the scales s_i.
-fn moved(start: &[f32], contributions: &[Contribution<'_>], scales: &[f64]) -> Vec<f32> {
+/// Returns theta_0 + sum w_i s_i (theta_i - theta_0) with the weights w_i.
+fn moved(start: &[f32], contributions: &[Contribution<'_>], weights: &[f64]) -> Vec<f64> {
     let mut step = vec![0.0f64; start.len()];
-    for (contribution, scale) in contributions.iter().zip(scales) {
+    for (contribution, weight) in contributions.iter().zip(weights) {
+        let scale = weight * contribution.scale;
         for ((sum, &value), &origin) in step.iter_mut().zip(contribution.model).zip(start) {
             *sum += scale * (f64::from(value) - f64::from(origin));
         }
     }
-    start
-        .iter()
-        .zip(step)
-        .map(|(&origin, step)| (f64::from(origin) + step) as f32)
-        .collect()
+    for (step, &origin) in step.iter_mut().zip(start) {
+        *step += f64::from(origin);
+    }
+    step
 }
 
 /// Returns the weights w~_i = D_i / sum D_j of a round.
@@ -110,25 +163,24 @@ fn weights(contributions: &[Contribution<'_>]) -> Vec<f64> {
 }
 
 /// Returns |a - b|^2.
-fn distance_squared(a: &[f32], b: &[f32]) -> f64 {
-    let squares = a.iter().zip(b).map(|(&a, &b)| {
-        let difference = f64::from(a) - f64::from(b);
-        difference * difference
-    });
-    squares.sum()
+fn distance_squared(a: impl Iterator<Item = f64>, b: impl Iterator<Item = f64>) -> f64 {
+    a.zip(b).map(|(a, b)| (a - b) * (a - b)).sum()
 }
 
 /// Makes a model of what `choose` makes of each parameter's values, in ascending order.
-fn by_parameter(contributions: &[Contribution<'_>], choose: impl Fn(&[f32]) -> f64) -> Vec<f32> {
-    let length = contributions.first().map_or(0, |first| first.model.len());
-    let mut values = vec![0.0f32; contributions.len()];
-    (0..length)
-        .map(|at| {
-            for (value, contribution) in values.iter_mut().zip(contributions) {
-                *value = contribution.model[at];
-            }
-            values.sort_unstable_by(f32::total_cmp);
-            choose(&values) as f32
+fn by_parameter(
+    start: &[f32],
+    contributions: &[Contribution<'_>],
+    choose: impl Fn(&[f64]) -> f64,
+) -> Vec<f64> {
+    let mut models: Vec<_> = contributions.iter().map(|c| c.values(start)).collect();
+    let mut values = Vec::with_capacity(models.len());
+    (0..start.len())
+        .map(|_| {
+            values.clear();
+            values.extend(models.iter_mut().filter_map(Iterator::next));
+            values.sort_unstable_by(f64::total_cmp);
+            choose(&values)
         })
         .collect()
 }
@@ -142,7 +194,13 @@ mod tests {
             samples,
             epochs,
             model,
+            scale: 1.0,
         }
+    }
+
+    /// Rounds a target as [`Rule::aggregate`] does.
+    pub(super) fn rounded(target: Vec<f64>) -> Vec<f32> {
+        target.into_iter().map(|value| value as f32).collect()
     }
 
     const ALL: [Rule; 6] = [
@@ -176,6 +234,53 @@ mod tests {
                 [2.0, -4.0],
                 "{rule:?}"
             );
+        }
+    }
+
+    #[test]
+    fn a_round_of_clients_without_samples_leads_nowhere_and_one_sample_is_enough() {
+        let empty = vec![one(0, 1, &[9.0]); 5];
+        let mut round = empty.clone();
+        round[3].samples = 1;
+        for rule in ALL {
+            assert_eq!(rule.target(&[1.0], &empty), None, "{rule:?}");
+            assert_eq!(rule.target(&[1.0], &round), Some(vec![9.0]), "{rule:?}");
+        }
+    }
+
+    #[test]
+    fn a_movement_leads_from_the_start_to_the_target() {
+        let round = [one(1, 1, &[2.0]), one(1, 1, &[3.0]), one(2, 1, &[7.0])];
+        assert_eq!(Rule::Mean.movement(&[1.0], &round), Some(vec![3.75]));
+        assert_eq!(Rule::Median.movement(&[1.0], &round), Some(vec![2.0]));
+        assert_eq!(Rule::Median.movement(&[1.0], &round[..2]), None);
+    }
+
+    #[test]
+    fn every_rule_takes_a_scaled_contribution_for_the_model_it_stands_for() {
+        let start = [1.0, -2.0, 0.5];
+        let models: Vec<Vec<f32>> = (0..7)
+            .map(|i| start.iter().map(|x| x + 0.25 * (i as f32 - 2.0)).collect())
+            .collect();
+        let scales = [1.0, 0.5, 2.0, 0.25, 1.0, 0.5, 4.0];
+        let stands_for: Vec<Vec<f32>> = (models.iter().zip(scales))
+            .map(|(model, scale)| {
+                let moved = |(x, origin): (&f32, &f32)| origin + scale as f32 * (x - origin);
+                model.iter().zip(&start).map(moved).collect()
+            })
+            .collect();
+        let scaled: Vec<_> = (models.iter().zip(scales))
+            .map(|(model, scale)| Contribution {
+                scale,
+                ..one(10, 1, model)
+            })
+            .collect();
+        let plain: Vec<_> = stands_for.iter().map(|model| one(10, 1, model)).collect();
+        for rule in ALL {
+            let (found, expected) = (rule.target(&start, &scaled), rule.target(&start, &plain));
+            for (found, expected) in found.unwrap().iter().zip(expected.unwrap()) {
+                assert!((found - expected).abs() < 1e-12, "{rule:?}: {found}");
+            }
         }
     }
 

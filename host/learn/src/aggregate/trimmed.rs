@@ -7,10 +7,14 @@
 use super::{Contribution, by_parameter};
 
 /// Returns theta with theta_k the mean of theta_{i,k} without its f largest and f smallest values.
-pub(super) fn aggregate(contributions: &[Contribution<'_>], hostile: usize) -> Vec<f32> {
-    by_parameter(contributions, |sorted| {
+pub(super) fn target(
+    start: &[f32],
+    contributions: &[Contribution<'_>],
+    hostile: usize,
+) -> Vec<f64> {
+    by_parameter(start, contributions, |sorted| {
         let kept = &sorted[hostile..sorted.len() - hostile];
-        kept.iter().map(|&value| f64::from(value)).sum::<f64>() / kept.len() as f64
+        kept.iter().sum::<f64>() / kept.len() as f64
     })
 }
 
@@ -28,7 +32,7 @@ mod tests {
             one(1, 1, &[80.0]),
             one(1, 1, &[2.0]),
         ];
-        assert_eq!(aggregate(&models, 1), [2.0]);
-        assert_eq!(aggregate(&models[..3], 1), [1.0]);
+        assert_eq!(target(&[0.0], &models, 1), [2.0]);
+        assert_eq!(target(&[0.0], &models[..3], 1), [1.0]);
     }
 }

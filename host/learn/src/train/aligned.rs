@@ -8,7 +8,7 @@ const VALUES_PER_LINE: usize = LINE / size_of::<f32>();
 
 /// A fixed number of `f32` whose first lies at a cache line.
 #[derive(Debug)]
-pub(super) struct Aligned {
+pub(crate) struct Aligned {
     room: Vec<f32>,
     start: usize,
     length: usize,
@@ -16,7 +16,7 @@ pub(super) struct Aligned {
 
 impl Aligned {
     /// Returns `length` zeros.
-    pub(super) fn zeros(length: usize) -> Self {
+    pub(crate) fn zeros(length: usize) -> Self {
         let room = vec![0.0; length + VALUES_PER_LINE - 1];
         // The offset is only a matter of speed, so the cap does no harm if it is not known.
         let start = room.as_ptr().align_offset(LINE).min(VALUES_PER_LINE - 1);
@@ -28,14 +28,14 @@ impl Aligned {
     }
 
     /// Returns a copy.
-    pub(super) fn copy(values: &[f32]) -> Self {
+    pub(crate) fn copy(values: &[f32]) -> Self {
         let mut copy = Self::zeros(values.len());
         copy.copy_from_slice(values);
         copy
     }
 
     /// Returns `row` `count` times over.
-    pub(super) fn repeat(row: &[f32], count: usize) -> Self {
+    pub(crate) fn repeat(row: &[f32], count: usize) -> Self {
         let mut rows = Self::zeros(row.len() * count);
         for to in rows.chunks_exact_mut(row.len()) {
             to.copy_from_slice(row);

@@ -29,6 +29,9 @@ pub use kind::ModelKind;
 pub use mlp::Mlp;
 pub use parameters::Tensor;
 
+pub(crate) use aligned::Aligned;
+pub(crate) use kernel::{Left, multiply};
+
 use crate::data::Samples;
 
 /// How well parameters do on some data.

@@ -1,11 +1,12 @@
-//! Phase 4: the next global model, and what the base station learns on the way.
+//! Phase 4: aggregation and the server's step lead to the next global model, and the base station
+//! learns on the way.
 
 use super::{Collected, Delivery, Planned};
 use crate::round::fleet::Question;
 use crate::round::knowledge::Seen;
 use crate::round::plausible::Heard;
 use crate::round::record::{ClientState, Doubt};
-use crate::round::{Engine, EngineError};
+use crate::round::{Engine, EngineError, State};
 use crate::scenario::Estimates;
 use gleaner_learn::aggregate::Contribution;
 
@@ -42,18 +43,21 @@ impl Engine<'_> {
         let seen: Vec<Seen<'_>> = heard.iter().map(Heard::seen).collect();
         let credible = findings.credible(&seen);
         doubts.extend(findings.doubts);
-        let contributions: Vec<Contribution<'_>> = seen
+        let contributions: Vec<(usize, Contribution<'_>)> = seen
             .iter()
-            .map(|seen| Contribution {
-                samples: self.samples[seen.client],
-                epochs: seen.epochs,
-                model: &seen.update.model,
+            .map(|seen| {
+                let contribution = Contribution {
+                    samples: self.samples[seen.client],
+                    epochs: seen.epochs,
+                    model: &seen.update.model,
+                    scale: 1.0,
+                };
+                (seen.client, contribution)
             })
             .collect();
-        let next = self
-            .scenario
-            .rule()
-            .aggregate(&self.state.model, &contributions);
+        let State { model, server, .. } = &mut self.state;
+        let rule = self.scenario.rule();
+        let next = self.server.advance(server, rule, model, &contributions);
         let start = std::mem::replace(&mut self.state.model, next);
         let planned_delta = self.state.knowledge.delta().to_vec();
         self.learn(&start, &credible)?;
@@ -99,8 +103,9 @@ impl Engine<'_> {
                         model,
                     })
                     .collect();
-                // The only participant's model is the global one: it would be asked twice.
-                if seen.len() > 1 {
+                // Without a step of the server's own, the only participant's model is the global one:
+                // it would be asked twice.
+                if seen.len() > 1 || !self.server.is_plain() {
                     questions.extend(seen.iter().map(|seen| Question {
                         client: seen.client,
                         model: &seen.update.model,

@@ -31,7 +31,7 @@ impl Fleet for Liar {
 }
 
 /// Runs a scenario in which client 4 lies.
-fn run_with_liar(scenario: &Scenario, lie: fn(&mut Update)) -> (Vec<RoundLog>, State) {
+pub(super) fn run_with_liar(scenario: &Scenario, lie: fn(&mut Update)) -> (Vec<RoundLog>, State) {
     run_with(scenario, 4, lie)
 }
 

@@ -156,6 +156,7 @@ impl Estimation {
                 samples: self.samples[client],
                 epochs,
                 model,
+                scale: 1.0,
             })
             .collect();
         let next = rule.aggregate(&single(&self.theta_start), &contributions);

@@ -17,7 +17,7 @@ mod windows;
 mod x86;
 
 pub(super) use pool::{CHANNELS, pool};
-pub(super) use product::{Left, multiply};
+pub(crate) use product::{Left, multiply};
 pub(super) use rows::{Lists, ROW, RowSum, add_rows};
 pub use select::{Kernel, KernelError};
 pub(super) use windows::{NARROW, Places, ROWS, WIDE, Windows, add_windows};

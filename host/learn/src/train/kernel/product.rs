@@ -12,7 +12,7 @@ use super::select::Kernel;
 ///
 /// A matrix has one run; a window of an image has one run per image row it covers.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::train) struct Left<'a> {
+pub(crate) struct Left<'a> {
     /// The values.
     pub data: &'a [f32],
     /// Distance between rows m.
@@ -29,7 +29,7 @@ pub(in crate::train) struct Left<'a> {
 
 impl<'a> Left<'a> {
     /// A matrix of `depth` columns, stored in rows of `row` values.
-    pub(in crate::train) fn matrix(data: &'a [f32], row: usize, depth: usize) -> Self {
+    pub(crate) fn matrix(data: &'a [f32], row: usize, depth: usize) -> Self {
         Self {
             data,
             row,
@@ -41,7 +41,7 @@ impl<'a> Left<'a> {
     }
 
     /// The transpose of a matrix of `depth` rows, stored in rows of `row` values.
-    pub(in crate::train) fn transposed(data: &'a [f32], row: usize, depth: usize) -> Self {
+    pub(crate) fn transposed(data: &'a [f32], row: usize, depth: usize) -> Self {
         Self {
             data,
             row: 1,
@@ -58,7 +58,7 @@ impl<'a> Left<'a> {
 ///
 /// # Panics
 /// When `width` is not a multiple of 16 or a factor is too short.
-pub(in crate::train) fn multiply(
+pub(crate) fn multiply(
     kernel: Kernel,
     m: usize,
     left: Left,
