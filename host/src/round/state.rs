@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::account::Account;
 use super::knowledge::Knowledge;
 use super::plausible::Unusable;
+use super::watch::Watch;
 use gleaner_cre::estimate::DivergenceRule;
 
 /// The state between two rounds; with scenario and clients it determines the rest of the run.
@@ -16,6 +17,7 @@ pub struct State {
     pub(super) accounts: Vec<Account>,
     pub(super) knowledge: Knowledge,
     pub(super) unusable: Unusable,
+    pub(super) watch: Watch,
     fleet: Vec<u8>,
 }
 
@@ -30,6 +32,7 @@ impl State {
             accounts: vec![Account::default(); clients],
             knowledge: Knowledge::new(clients, rule),
             unusable: Unusable::nobody(clients),
+            watch: Watch::default(),
             fleet: Vec::new(),
         }
     }
@@ -44,6 +47,19 @@ impl State {
     #[must_use]
     pub fn model(&self) -> &[f32] {
         &self.model
+    }
+
+    /// Returns the model that stays if the run ends here: the global one, or under early stopping the
+    /// one with the best validation score.
+    #[must_use]
+    pub fn kept_model(&self) -> &[f32] {
+        self.watch.best().map_or(&self.model, |best| &best.model)
+    }
+
+    /// Returns the round after which [`State::kept_model`] was the global one.
+    #[must_use]
+    pub fn kept_round(&self) -> u32 {
+        self.watch.best().map_or(self.round, |best| best.round)
     }
 
     /// Returns the energy account of every client.

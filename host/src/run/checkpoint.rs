@@ -15,7 +15,7 @@ use super::directory::RunDirectory;
 use crate::round::State;
 
 /// Changes whenever the layout does.
-const MAGIC: &[u8; 8] = b"GLNRCKP2";
+const MAGIC: &[u8; 8] = b"GLNRCKP3";
 const HEADER: usize = MAGIC.len() + 32;
 
 /// What a resumed run needs.

@@ -22,7 +22,7 @@ use gleaner_learn::aggregate::Rule;
 use gleaner_learn::train::ModelKind;
 use serde::{Deserialize, Serialize};
 
-pub use choices::{AggregationRule, Attack, ClientKind, Estimates, ModelBits};
+pub use choices::{AggregationRule, Attack, ClientKind, Estimates, ModelBits, StopRule};
 pub use error::ScenarioError;
 pub use preset::{PRESETS, Preset};
 pub use resolve::{Override, resolve, resolve_text};

@@ -1,6 +1,6 @@
 //! What a scenario value may be: numbers, text, and choices that list themselves.
 
-use super::choices::{AggregationRule, Attack, ClientKind, Estimates, ModelBits};
+use super::choices::{AggregationRule, Attack, ClientKind, Estimates, ModelBits, StopRule};
 use crate::policy;
 
 /// A type a scenario key can have.
@@ -47,6 +47,7 @@ values!(
     ClientKind,
     Estimates,
     ModelBits,
+    StopRule,
 );
 
 impl Value for f64 {
