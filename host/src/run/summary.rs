@@ -260,6 +260,7 @@ fn jain(shares: &[f64]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::round::Cause;
 
     #[test]
     fn a_row_of_a_table_has_a_cell_for_every_name() {
@@ -268,6 +269,39 @@ mod tests {
             Tally::default().summary().csv_cells().split(',').count(),
             names
         );
+    }
+
+    #[test]
+    fn accuracy_is_that_of_the_model_kept_and_the_tail_that_of_the_last_rounds() {
+        let mut tally = Tally::default();
+        for round in 1..=20 {
+            let line = format!(
+                r#"{{"round":{round},"accuracy":0.{:02},"validation_accuracy":0.{:02},
+                "participants":[],"epochs":1,"compute_j":0,"radio_j":0,"harvest_j":0,"spent_j":0,
+                "downlink_s":0,"round_s":0,"overdrawn":[],"absent":[]}}"#,
+                10 + round,
+                40 + round,
+            );
+            tally.add_round(&serde_json::from_str(&line).unwrap());
+        }
+        let plain = tally.summary();
+        assert_eq!(plain.final_accuracy, 0.3);
+        assert_eq!(plain.final_validation_accuracy, Some(0.6));
+        assert_eq!((plain.kept_round(), plain.ending), (20, None));
+        tally.ending = Some(Ending {
+            cause: Cause::Patience,
+            kept_round: 7,
+        });
+        let stopped = tally.summary();
+        assert_eq!(stopped.final_accuracy, 0.17);
+        assert_eq!(stopped.final_validation_accuracy, Some(0.47));
+        assert_eq!(stopped.kept_round(), 7);
+        for summary in [plain, stopped] {
+            assert!((summary.tail_accuracy - 0.295).abs() < 1e-12);
+            let tail = summary.tail_validation_accuracy.unwrap();
+            assert!((tail - 0.595).abs() < 1e-12);
+        }
+        assert_eq!(Tally::default().summary().tail_validation_accuracy, None);
     }
 
     #[test]
