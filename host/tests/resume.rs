@@ -135,7 +135,7 @@ fn a_run_that_stops_on_validation_stops_there_though_it_was_killed() {
         "--set",
         "run.stop=validation",
         "--set",
-        "run.patience=6",
+        "run.patience=3",
         "--set",
         "data.validation_samples=100",
         "--set",
