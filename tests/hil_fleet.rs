@@ -1,13 +1,15 @@
 //! Whole runs of the round engine with the firmware's own client behind TCP, in every mix with
 //! simulated clients.
 
+use std::fs;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use gleaner_host::fleet;
 use gleaner_host::report::mismatched_boards;
+use gleaner_host::round::Cause;
 use gleaner_host::run::{self, Observer, RunDirectory, Silent};
-use gleaner_host::scenario::{AggregationRule, Scenario};
+use gleaner_host::scenario::{AggregationRule, Scenario, StopRule};
 use gleaner_host::station::event::{Event, EventKind};
 use gleaner_host::station::execute::{self, Audience, Finished};
 use gleaner_host::station::fleet::Pace;
@@ -102,6 +104,44 @@ fn boards_and_simulated_clients_end_with_the_same_model_and_logs_as_simulated_on
         assert_eq!(verdict.recorded, expected.model_sha256);
         assert_eq!(verdict.replayed, expected.model_sha256);
     }
+}
+
+#[test]
+fn a_run_with_boards_stops_on_validation_where_a_simulated_one_does_and_replays() {
+    let mut scenario = scenario("random", 60);
+    scenario.data.validation_samples = 60;
+    scenario.run.stop = StopRule::Validation;
+    scenario.run.patience = 2;
+    let (mixed, alone) = (Folder::new("mixed-stop"), Folder::new("stop"));
+    let finished = on_fleet(&scenario, &mixed, &OPTIONS, &mut Silent, |_, _| {});
+    let expected = simulated(&scenario, &alone);
+    let summary = &finished.outcome.summary;
+    assert_eq!(summary.ending.unwrap().cause, Cause::Patience);
+    assert!(summary.rounds < 60 && summary.kept_round() < summary.rounds);
+    assert_eq!(*summary, expected.summary);
+    assert_eq!(finished.outcome.model_sha256, expected.model_sha256);
+    for log in [RunDirectory::ROUNDS, RunDirectory::CLIENTS] {
+        assert_eq!(mixed.file(log), alone.file(log), "{log}");
+    }
+    let directory = mixed.run();
+    let verdict = execute::verify(&directory, 1).unwrap();
+    assert_eq!(verdict.recorded, expected.model_sha256);
+    assert_eq!(verdict.replayed, expected.model_sha256);
+
+    // A log that goes on after the end is not that run's.
+    let late = summary.rounds + 1;
+    let path = directory.file(EVENTS);
+    let mut text = fs::read_to_string(&path).unwrap();
+    text.push_str(&format!(
+        "{{\"t_s\":9,\"client\":1,\"round\":{late},\"event\":\"absent\",\"reason\":\"x\"}}\n"
+    ));
+    fs::write(&path, text).unwrap();
+    let refused = execute::verify(&directory, 1).unwrap_err().to_string();
+    let words = format!(
+        "tells of round {late}, the run ends after round {}",
+        late - 1
+    );
+    assert!(refused.contains(&words), "{refused}");
 }
 
 #[test]

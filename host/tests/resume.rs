@@ -130,6 +130,26 @@ fn doubts_about_a_client_are_the_same_in_a_run_that_was_killed() {
 }
 
 #[test]
+fn a_run_that_stops_on_validation_stops_there_though_it_was_killed() {
+    let stopping = [
+        "--set",
+        "run.stop=validation",
+        "--set",
+        "run.patience=3",
+        "--set",
+        "data.validation_samples=100",
+        "--set",
+        "learning.learning_rate=0.1",
+    ];
+    let folder = tempfile::tempdir().unwrap();
+    let whole = folder.path().join("whole");
+    succeed(&mut simulate(&whole, &stopping));
+    let rounds = fs::read_to_string(whole.join("rounds.jsonl")).unwrap();
+    assert!(rounds.lines().count() < 30 && rounds.contains("\"cause\":\"patience\""));
+    is_killed_and_resumed_to_the_same_bytes(6, &stopping);
+}
+
+#[test]
 fn fixed_point_clients_resume_with_the_model_they_hold() {
     let fixed = [
         "--set",

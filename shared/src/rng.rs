@@ -33,6 +33,8 @@ pub enum Purpose {
     Faults = 11,
     /// Synthetic inputs of tests and benchmarks.
     Synthetic = 12,
+    /// Which training samples no client owns and models are validated on.
+    Validation = 13,
 }
 
 /// A xoshiro128++ generator.

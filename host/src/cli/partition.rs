@@ -8,7 +8,7 @@ use anyhow::Context;
 use super::word;
 use gleaner_host::scenario::{self, Scenario};
 use gleaner_learn::data::{self, DatasetKind};
-use gleaner_learn::partition::{self, Parameters, Plan, Rule, plot, table::Table};
+use gleaner_learn::partition::{self, Parameters, Plan, Rule, plot, table::Table, validation};
 
 /// The split to show.
 #[derive(Debug, clap::Args)]
@@ -37,6 +37,9 @@ pub struct Args {
     /// Standard deviation of the clients' sample counts.
     #[arg(long, default_value_t = defaults().std_samples)]
     sigma: f64,
+    /// Samples that no client owns, to validate models on.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    validation: usize,
     /// Seed of the run the split belongs to.
     #[arg(long, default_value_t = 0)]
     seed: u64,
@@ -68,14 +71,20 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         deviation_samples: args.sigma,
     };
     let partition = partition::split(&plan, &set.train.labels, set.classes, args.seed)?;
-    let table = Table::of(&partition, &set.train.labels, set.classes);
+    let (labels, classes) = (&set.train.labels, set.classes);
+    let unowned = validation::draw(args.validation, &partition, labels, classes, args.seed)?;
+    let table = Table::of(&partition, labels, classes).with_validation(&unowned, labels, classes);
     if let Some(path) = &args.svg {
         let title = format!("{}, {scheme}, seed {}", set.name, args.seed);
         std::fs::write(path, plot::svg(&table, &title))
             .with_context(|| format!("cannot write {}", path.display()))?;
     }
     if args.json {
-        outln!("{}", serde_json::to_string(&table.counts)?);
+        let counts = match &table.validation {
+            None => serde_json::json!(table.counts),
+            Some(row) => serde_json::json!({"clients": table.counts, "validation": row}),
+        };
+        outln!("{counts}");
     } else {
         out!("{table}");
     }

@@ -14,6 +14,7 @@ pub struct Progress {
     bar: Option<ProgressBar>,
     total: usize,
     accuracy: Option<f64>,
+    validation: Option<f64>,
 }
 
 impl Progress {
@@ -25,6 +26,7 @@ impl Progress {
             bar: None,
             total: 0,
             accuracy: None,
+            validation: None,
         }
     }
 
@@ -56,15 +58,20 @@ impl Observer for Progress {
     fn round(&mut self, log: &RoundLog) {
         let row = &log.round;
         self.accuracy = row.accuracy.or(self.accuracy);
-        let accuracy = self.accuracy.map_or_else(
+        self.validation = row.validation_accuracy.or(self.validation);
+        let mut accuracy = self.accuracy.map_or_else(
             || "not yet measured".to_owned(),
             |share| format!("{:.1} %", 100.0 * share),
         );
+        if let Some(share) = self.validation {
+            accuracy.push_str(&format!("  validation {:.1} %", 100.0 * share));
+        }
         let energy_mj = 1e3 * row.spent_j;
         if let Some(bar) = &self.bar {
             bar.set_position(u64::from(row.round));
             bar.set_message(format!("accuracy {accuracy}  energy {energy_mj:.1} mJ"));
-        } else if !self.quiet && is_tenth(row.round as usize, self.total) {
+        } else if !self.quiet && (is_tenth(row.round as usize, self.total) || row.ending.is_some())
+        {
             errln!(
                 "round {}/{}  accuracy {accuracy}  energy {energy_mj:.1} mJ",
                 row.round,

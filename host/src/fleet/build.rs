@@ -9,7 +9,7 @@ use rayon::ThreadPoolBuildError;
 use crate::round::{Examiner, Fleet, FleetError, Score};
 use crate::scenario::{ClientKind, Scenario};
 use gleaner_learn::data::{self, DataError, Dataset, Samples};
-use gleaner_learn::partition::{self, Parameters, Partition, PartitionError, Scheme};
+use gleaner_learn::partition::{self, Parameters, Partition, PartitionError, Scheme, validation};
 use gleaner_learn::train::{
     Engine, FixedClient, Kernel, KernelError, Model, ModelKind, Objective, Tensor,
 };
@@ -106,6 +106,21 @@ pub fn deal(scenario: &Scenario, data: &Dataset) -> Result<Partition, PartitionE
     partition::split(&plan, &data.train.labels, data.classes, scenario.run.seed)
 }
 
+/// Draws the training samples of a scenario that models are validated on: of those that no client
+/// owns.
+///
+/// # Errors
+/// When the clients leave too few.
+pub fn set_aside(
+    scenario: &Scenario,
+    data: &Dataset,
+    partition: &Partition,
+) -> Result<Vec<u32>, PartitionError> {
+    let (labels, classes) = (&data.train.labels, data.classes);
+    let wanted = scenario.data.validation_samples;
+    validation::draw(wanted, partition, labels, classes, scenario.run.seed)
+}
+
 /// Sets up the clients of a scenario; 0 threads means one per processor.
 ///
 /// # Errors
@@ -135,9 +150,11 @@ pub fn build_around(
 ) -> Result<Deployment, BuildError> {
     let network = network(scenario, data)?;
     let engine = Arc::new(Engine::new(threads)?);
+    let unowned = set_aside(scenario, data, partition)?;
     let examiner = Examination {
         engine: Arc::clone(&engine),
-        objective: network.objective(&data.test, &test_indices(scenario, &data.test)),
+        test: network.objective(&data.test, &test_indices(scenario, &data.test)),
+        validation: (!unowned.is_empty()).then(|| network.objective(&data.train, &unowned)),
     };
     let objectives: Vec<Box<dyn Objective>> = partition
         .clients
@@ -189,18 +206,30 @@ fn test_indices(scenario: &Scenario, test: &Samples) -> Vec<u32> {
     (0..u32::try_from(wanted).unwrap_or(u32::MAX)).collect()
 }
 
-/// The test set, ready to judge.
+/// The test set and the validation images, ready to judge.
 struct Examination {
     engine: Arc<Engine>,
-    objective: Box<dyn Objective>,
+    test: Box<dyn Objective>,
+    validation: Option<Box<dyn Objective>>,
 }
 
-impl Examiner for Examination {
-    fn examine(&self, model: &[f32]) -> Score {
-        let evaluation = self.engine.evaluate(&*self.objective, model);
+impl Examination {
+    fn score(&self, images: &dyn Objective, model: &[f32]) -> Score {
+        let evaluation = self.engine.evaluate(images, model);
         Score {
             accuracy: evaluation.accuracy(),
             loss: evaluation.loss,
         }
+    }
+}
+
+impl Examiner for Examination {
+    fn examine(&self, model: &[f32]) -> Score {
+        self.score(&*self.test, model)
+    }
+
+    fn validate(&self, model: &[f32]) -> Option<Score> {
+        let images = self.validation.as_deref()?;
+        Some(self.score(images, model))
     }
 }

@@ -7,7 +7,7 @@ mod fixed;
 mod float;
 mod hostile;
 
-pub use build::{BuildError, Deployment, build, build_around, deal, load_data, scheme};
+pub use build::{BuildError, Deployment, build, build_around, deal, load_data, scheme, set_aside};
 pub use fixed::FixedFleet;
 pub use float::FloatFleet;
 pub use hostile::HostileFleet;

@@ -12,6 +12,7 @@ use super::plot::number;
 use super::table::Table;
 use super::text::counted;
 use crate::fleet;
+use crate::round::{Cause, Ending};
 use crate::run::{Environment, RunDirectory, RunError, Summary};
 use crate::scenario::Scenario;
 
@@ -88,6 +89,12 @@ fn page(run: &RunData) -> Page {
          even. A client is overdrawn, and the paper's constraint C5 fails, while it has spent \
          more than it harvested. Modelled time is that of the clients, not of this computer.",
     );
+    if summary.final_validation_accuracy.is_some() {
+        page.paragraph(
+            "Validation images are training images that no client owns. What is chosen is chosen \
+             on them; the test images only judge.",
+        );
+    }
     if !summary.implausible.is_empty() {
         page.paragraph(
             "Some of what clients sent is implausible: no numbers, or out of all proportion to what \
@@ -114,14 +121,31 @@ pub(crate) fn setting(scenario: &Scenario) -> String {
 pub fn summary_table(summary: &Summary) -> Table {
     let mut table = Table::new(&["figure", "value"]);
     let mut row = |name: &str, value: String| table.row(vec![name.to_owned(), value]);
+    let percent = |share: f64| format!("{:.2} %", 100.0 * share);
+    let model = match summary.ending {
+        None => "last round",
+        Some(_) => "model kept",
+    };
+    if let Some(ending) = summary.ending {
+        row("model kept", kept(&ending, summary.rounds));
+    }
     row(
-        "test accuracy, last round",
-        format!("{:.2} %", 100.0 * summary.final_accuracy),
+        &format!("test accuracy, {model}"),
+        percent(summary.final_accuracy),
     );
     row(
         "test accuracy, mean of the last tenth",
-        format!("{:.2} %", 100.0 * summary.tail_accuracy),
+        percent(summary.tail_accuracy),
     );
+    if let Some(share) = summary.final_validation_accuracy {
+        row(&format!("validation accuracy, {model}"), percent(share));
+    }
+    if let Some(share) = summary.tail_validation_accuracy {
+        row(
+            "validation accuracy, mean of the last tenth",
+            percent(share),
+        );
+    }
     row(
         "energy of all clients",
         format!("{} mJ", number(1e3 * summary.energy_j)),
@@ -164,6 +188,15 @@ pub fn summary_table(summary: &Summary) -> Table {
         row("sent what is implausible", clients.join(", "));
     }
     table
+}
+
+/// Says which model a run kept, and why it ended.
+fn kept(ending: &Ending, rounds: usize) -> String {
+    let why = match ending.cause {
+        Cause::Patience => "no better score came",
+        Cause::Rounds => "all rounds are done",
+    };
+    format!("of round {} of {rounds}: {why}", ending.kept_round)
 }
 
 #[cfg(test)]

@@ -16,9 +16,10 @@ mod record;
 mod rows;
 pub mod settings;
 mod state;
+mod watch;
 
 use crate::policy::Policy;
-use crate::scenario::Scenario;
+use crate::scenario::{Scenario, StopRule};
 use gleaner_cre::channel::{ChannelSource, RadioParams, TraceError};
 use gleaner_cre::optim::SolveError;
 use gleaner_learn::server::{Server, StateError};
@@ -29,7 +30,7 @@ pub use fleet::{
     Broadcast, ExactGradient, Examiner, Fleet, FleetError, Question, Reply, Score, Update,
 };
 pub use knowledge::{Knowledge, Seen, Trial};
-pub use record::{Absence, ClientRow, ClientState, Doubt, RoundRow};
+pub use record::{Absence, Cause, ClientRow, ClientState, Doubt, Ending, RoundRow};
 pub use state::State;
 
 /// Why a run stopped.
@@ -167,10 +168,19 @@ impl<'a> Engine<'a> {
         self.state.with_fleet(self.fleet.save())
     }
 
-    /// Says whether every round is done.
+    /// Says whether no round is to follow: all are done, or validation says that more are in vain.
     #[must_use]
     pub fn is_finished(&self) -> bool {
-        self.state.round() as usize >= self.scenario.run.rounds
+        self.cause().is_some()
+    }
+
+    /// Returns why no round is to follow, unless one is.
+    fn cause(&self) -> Option<Cause> {
+        let run = &self.scenario.run;
+        if run.stop == StopRule::Validation && self.state.watch.waited() >= run.patience {
+            return Some(Cause::Patience);
+        }
+        (self.state.round() as usize >= run.rounds).then_some(Cause::Rounds)
     }
 
     /// Sorts out an update nobody can compute with, and adds it to the doubts.

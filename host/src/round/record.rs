@@ -13,6 +13,13 @@ pub struct RoundRow {
     pub accuracy: Option<f64>,
     /// Loss on the test set, where the round was evaluated.
     pub test_loss: Option<f64>,
+    /// Share of validation images classified correctly, where there are any and the round was
+    /// evaluated.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub validation_accuracy: Option<f64>,
+    /// Loss on the validation images, as the accuracy.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub validation_loss: Option<f64>,
     /// Training loss as the base station knows it: weighted mean of each client's last report.
     pub train_loss: Option<f64>,
     /// The plan's bound on the loss after the round (Corollary 1); only where a bound decides.
@@ -46,6 +53,28 @@ pub struct RoundRow {
     /// What clients sent that is implausible; left out where nothing was.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub implausible: Vec<Doubt>,
+    /// How the run ended; only in the last line of one that stops on validation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ending: Option<Ending>,
+}
+
+/// The end of a run that stops on validation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ending {
+    /// What ended it.
+    pub cause: Cause,
+    /// The round whose model is the run's: the one with the best validation score.
+    pub kept_round: u32,
+}
+
+/// What ends a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Cause {
+    /// `run.patience` evaluations brought no better validation score.
+    Patience,
+    /// All `run.rounds` are done.
+    Rounds,
 }
 
 /// A client that should have taken part.

@@ -15,6 +15,8 @@ impl Engine<'_> {
             round,
             accuracy: None,
             test_loss: None,
+            validation_accuracy: None,
+            validation_loss: None,
             train_loss: self.state.knowledge.loss(&self.weights),
             bound: None,
             objective: None,
@@ -31,6 +33,7 @@ impl Engine<'_> {
             overdrawn: Vec::new(),
             absent: Vec::new(),
             implausible: Vec::new(),
+            ending: None,
         }
     }
 

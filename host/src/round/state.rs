@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::account::Account;
 use super::knowledge::Knowledge;
 use super::plausible::Unusable;
+use super::watch::Watch;
 use crate::policy::Attendance;
 use gleaner_cre::estimate::DivergenceRule;
 use gleaner_learn::server;
@@ -20,6 +21,7 @@ pub struct State {
     pub(super) unusable: Unusable,
     pub(super) attendance: Vec<Attendance>,
     pub(super) server: server::State,
+    pub(super) watch: Watch,
     fleet: Vec<u8>,
 }
 
@@ -36,6 +38,7 @@ impl State {
             unusable: Unusable::nobody(clients),
             attendance: vec![Attendance::default(); clients],
             server: server::State::default(),
+            watch: Watch::default(),
             fleet: Vec::new(),
         }
     }
@@ -50,6 +53,19 @@ impl State {
     #[must_use]
     pub fn model(&self) -> &[f32] {
         &self.model
+    }
+
+    /// Returns the model that stays if the run ends here: the global one, or under early stopping the
+    /// one with the best validation score.
+    #[must_use]
+    pub fn kept_model(&self) -> &[f32] {
+        self.watch.best().map_or(&self.model, |best| &best.model)
+    }
+
+    /// Returns the round after which [`State::kept_model`] was the global one.
+    #[must_use]
+    pub fn kept_round(&self) -> u32 {
+        self.watch.best().map_or(self.round, |best| best.round)
     }
 
     /// Returns the energy account of every client.

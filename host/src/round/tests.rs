@@ -3,6 +3,7 @@
 mod gleaning;
 mod liars;
 mod server;
+mod stopping;
 
 use super::*;
 use crate::policy::Scheduler;

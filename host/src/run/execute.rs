@@ -15,7 +15,7 @@ use super::log::Logs;
 use super::safetensors::encode_model;
 use super::summary::{Summary, Tally};
 use crate::fleet::Deployment;
-use crate::round::{Engine, RoundLog};
+use crate::round::{Engine, RoundLog, State};
 use crate::scenario::{Scenario, resolve_text};
 
 /// Is told what happens during a run.
@@ -229,9 +229,11 @@ fn drive(
     }
     logs.sync()?;
     let wall = begin.elapsed();
-    let model = engine.state().model().to_vec();
+    let state = engine.state();
+    let about = about(scenario, state);
+    let model = encode_model(state.kept_model(), &deployment.tensors, &about);
     let environment = Environment::here(thread_count(threads), wall, resumed);
-    let model_sha256 = complete(scenario, deployment, directory, &model, &environment)?;
+    let model_sha256 = complete(scenario, directory, &model, &environment)?;
     Ok(Completed {
         summary: tally.summary(),
         model_sha256,
@@ -239,13 +241,13 @@ fn drive(
     })
 }
 
-/// Returns what a model file says of the run it came from.
+/// Returns what a model file says of the run it came from, and of how many of its rounds.
 #[must_use]
-pub fn about(scenario: &Scenario) -> [(&'static str, String); 3] {
+pub fn about(scenario: &Scenario, state: &State) -> [(&'static str, String); 3] {
     [
         ("scheduler", scenario.run.scheduler.to_string()),
         ("seed", scenario.run.seed.to_string()),
-        ("rounds", scenario.run.rounds.to_string()),
+        ("rounds", state.kept_round().to_string()),
     ]
 }
 
@@ -253,16 +255,12 @@ pub fn about(scenario: &Scenario) -> [(&'static str, String); 3] {
 /// mark the run complete.
 fn complete(
     scenario: &Scenario,
-    deployment: &Deployment,
     directory: &RunDirectory,
-    model: &[f32],
+    model: &[u8],
     environment: &Environment,
 ) -> Result<String, RunError> {
     let write = |name: &str, bytes: &[u8]| write_atomically(&directory.file(name), bytes);
-    write(
-        RunDirectory::MODEL,
-        &encode_model(model, &deployment.tensors, &about(scenario)),
-    )?;
+    write(RunDirectory::MODEL, model)?;
     let json = serde_json::to_string_pretty(environment).unwrap_or_default();
     write(RunDirectory::ENVIRONMENT, format!("{json}\n").as_bytes())?;
 

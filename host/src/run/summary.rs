@@ -7,14 +7,15 @@ use serde::{Deserialize, Serialize};
 
 use super::directory::RunDirectory;
 use super::log::{LogError, each_client, each_round};
-use crate::round::{ClientRow, ClientState, RoundLog, RoundRow};
+use crate::round::{ClientRow, ClientState, Ending, RoundLog, RoundRow};
 
 /// The figures a run is judged by.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
     /// Rounds.
     pub rounds: usize,
-    /// Accuracy after the last round, 0 to 1.
+    /// Test accuracy of the run's model, 0 to 1: that after the last round, or after the round that
+    /// early stopping kept.
     pub final_accuracy: f64,
     /// Mean accuracy over the last tenth of the rounds: single-client rounds make one round jump.
     pub tail_accuracy: f64,
@@ -41,18 +42,35 @@ pub struct Summary {
     /// Clients that sent something implausible, with how often.
     #[serde(default)]
     pub implausible: BTreeMap<usize, usize>,
+    /// Validation accuracy of the run's model, where there are validation images.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub final_validation_accuracy: Option<f64>,
+    /// Mean validation accuracy over the last tenth of the rounds, where there are validation images.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tail_validation_accuracy: Option<f64>,
+    /// Why a run that stops on validation ended, and which round's model it kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ending: Option<Ending>,
 }
 
 impl Summary {
     /// The names of the figures in a table of runs, as [`Summary::csv_cells`] orders them.
     pub const CSV_HEADER: &str = "final_accuracy,tail_accuracy,energy_j,energy_per_round_j,\
         compute_share,participants,epochs,empty_rounds,fairness,largest_queue_j,overdrawn_share,\
-        modelled_s";
+        modelled_s,final_validation_accuracy,tail_validation_accuracy,rounds,kept_round";
 
-    /// Writes the figures as cells of a row.
+    /// Returns the round whose model is the run's.
+    #[must_use]
+    pub fn kept_round(&self) -> usize {
+        let kept = self.ending.map(|ending| ending.kept_round as usize);
+        kept.unwrap_or(self.rounds)
+    }
+
+    /// Writes the figures as cells of a row; those that a run does not have are empty.
     #[must_use]
     pub fn csv_cells(&self) -> String {
-        let cells: [&dyn Display; 12] = [
+        let if_any = |share: Option<f64>| share.map_or(String::new(), |share| share.to_string());
+        let cells: [&dyn Display; 16] = [
             &self.final_accuracy,
             &self.tail_accuracy,
             &self.energy_j,
@@ -65,6 +83,10 @@ impl Summary {
             &self.largest_queue_j,
             &self.overdrawn_share,
             &self.modelled_s,
+            &if_any(self.final_validation_accuracy),
+            &if_any(self.tail_validation_accuracy),
+            &self.rounds,
+            &self.kept_round(),
         ];
         cells.map(ToString::to_string).join(",")
     }
@@ -77,6 +99,9 @@ pub struct Tally {
     last_round: u32,
     /// Rounds that were evaluated, with the accuracy.
     scores: Vec<(u32, f64)>,
+    /// The same on the validation images.
+    validation: Vec<(u32, f64)>,
+    ending: Option<Ending>,
     energy_j: f64,
     compute_j: f64,
     modelled_s: f64,
@@ -122,6 +147,9 @@ impl Tally {
         }
         self.scores
             .extend(row.accuracy.map(|accuracy| (row.round, accuracy)));
+        self.validation
+            .extend(row.validation_accuracy.map(|share| (row.round, share)));
+        self.ending = row.ending;
         self.energy_j = row.spent_j;
         self.compute_j += row.compute_j;
         self.modelled_s += row.round_s;
@@ -163,13 +191,9 @@ impl Tally {
     #[must_use]
     pub fn summary(&self) -> Summary {
         let rounds = self.rounds.max(1) as f64;
-        let tail_from = self.rounds - self.rounds.div_ceil(10);
-        let tail: Vec<f64> = self
-            .scores
-            .iter()
-            .filter(|(round, _)| *round as usize > tail_from)
-            .map(|(_, accuracy)| *accuracy)
-            .collect();
+        let tail = |scores| tail_mean(scores, self.rounds - self.rounds.div_ceil(10));
+        let kept = self.ending.map_or(self.last_round, |end| end.kept_round);
+        let of_model = |scores| last_by(scores, kept);
         let compute_share = if self.energy_j > 0.0 {
             self.compute_j / self.energy_j
         } else {
@@ -181,8 +205,8 @@ impl Tally {
         };
         Summary {
             rounds: self.rounds,
-            final_accuracy: self.scores.last().map_or(0.0, |(_, accuracy)| *accuracy),
-            tail_accuracy: tail.iter().sum::<f64>() / tail.len().max(1) as f64,
+            final_accuracy: of_model(&self.scores).unwrap_or(0.0),
+            tail_accuracy: tail(&self.scores).unwrap_or(0.0),
             energy_j: self.energy_j,
             energy_per_round_j: self.energy_j / rounds,
             compute_share,
@@ -194,8 +218,32 @@ impl Tally {
             overdrawn_share: self.overdrawn as f64 / self.client_rows.max(1) as f64,
             modelled_s: self.modelled_s,
             implausible: self.implausible.clone(),
+            final_validation_accuracy: of_model(&self.validation),
+            tail_validation_accuracy: tail(&self.validation),
+            ending: self.ending,
         }
     }
+}
+
+/// Rounds that were evaluated, with their scores.
+type Scores = [(u32, f64)];
+
+/// Returns the last score up to a round.
+fn last_by(scores: &Scores, last: u32) -> Option<f64> {
+    let mut newest = scores.iter().rev();
+    newest
+        .find(|(round, _)| *round <= last)
+        .map(|(_, score)| *score)
+}
+
+/// Returns the mean of the scores after a round.
+fn tail_mean(scores: &Scores, after: usize) -> Option<f64> {
+    let tail: Vec<f64> = scores
+        .iter()
+        .filter(|(round, _)| *round as usize > after)
+        .map(|(_, score)| *score)
+        .collect();
+    (!tail.is_empty()).then(|| tail.iter().sum::<f64>() / tail.len() as f64)
 }
 
 /// Returns Jain's fairness index (sum x)^2 / (n sum x^2); 1 if nobody got anything.
@@ -212,6 +260,7 @@ fn jain(shares: &[f64]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::round::Cause;
 
     #[test]
     fn a_row_of_a_table_has_a_cell_for_every_name() {
@@ -220,6 +269,39 @@ mod tests {
             Tally::default().summary().csv_cells().split(',').count(),
             names
         );
+    }
+
+    #[test]
+    fn accuracy_is_that_of_the_model_kept_and_the_tail_that_of_the_last_rounds() {
+        let mut tally = Tally::default();
+        for round in 1..=20 {
+            let line = format!(
+                r#"{{"round":{round},"accuracy":0.{:02},"validation_accuracy":0.{:02},
+                "participants":[],"epochs":1,"compute_j":0,"radio_j":0,"harvest_j":0,"spent_j":0,
+                "downlink_s":0,"round_s":0,"overdrawn":[],"absent":[]}}"#,
+                10 + round,
+                40 + round,
+            );
+            tally.add_round(&serde_json::from_str(&line).unwrap());
+        }
+        let plain = tally.summary();
+        assert_eq!(plain.final_accuracy, 0.3);
+        assert_eq!(plain.final_validation_accuracy, Some(0.6));
+        assert_eq!((plain.kept_round(), plain.ending), (20, None));
+        tally.ending = Some(Ending {
+            cause: Cause::Patience,
+            kept_round: 7,
+        });
+        let stopped = tally.summary();
+        assert_eq!(stopped.final_accuracy, 0.17);
+        assert_eq!(stopped.final_validation_accuracy, Some(0.47));
+        assert_eq!(stopped.kept_round(), 7);
+        for summary in [plain, stopped] {
+            assert!((summary.tail_accuracy - 0.295).abs() < 1e-12);
+            let tail = summary.tail_validation_accuracy.unwrap();
+            assert!((tail - 0.595).abs() < 1e-12);
+        }
+        assert_eq!(Tally::default().summary().tail_validation_accuracy, None);
     }
 
     #[test]

@@ -4,6 +4,18 @@
 use serde::{Deserialize, Serialize};
 use strum::{Display, EnumMessage, EnumString, IntoStaticStr, VariantArray};
 
+/// What ends a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Display, EnumMessage, EnumString, IntoStaticStr, VariantArray)]
+#[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
+pub enum StopRule {
+    /// the last of its rounds
+    Rounds,
+    /// the last of its rounds, or `patience` evaluations without a better validation score; the model with the best is kept
+    Validation,
+}
+
 /// Where rho, beta, delta and the loss gap come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[derive(Display, EnumMessage, EnumString, IntoStaticStr, VariantArray)]

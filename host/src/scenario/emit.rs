@@ -14,7 +14,16 @@ pub(super) fn value(value: &toml::Value) -> String {
 
 /// Keys and sections younger than the first runs. With their defaults they are left out of the
 /// canonical form, whose hash names runs and their checkpoints: those made without keep their names.
-const YOUNGER: [&str; 5] = ["channel.trace", "glean", "aggregation", "server", "hostile"];
+const YOUNGER: [&str; 8] = [
+    "run.stop",
+    "run.patience",
+    "data.validation_samples",
+    "channel.trace",
+    "glean",
+    "aggregation",
+    "server",
+    "hostile",
+];
 
 fn is_young(section: &str, path: &str) -> bool {
     YOUNGER.contains(&section) || YOUNGER.contains(&path)

@@ -23,7 +23,9 @@ use gleaner_learn::server::{Momentum, Spectral, Step};
 use gleaner_learn::train::ModelKind;
 use serde::{Deserialize, Serialize};
 
-pub use choices::{AggregationRule, Attack, ClientKind, Estimates, ModelBits, ServerRule};
+pub use choices::{
+    AggregationRule, Attack, ClientKind, Estimates, ModelBits, ServerRule, StopRule,
+};
 pub use error::ScenarioError;
 pub use preset::{PRESETS, Preset};
 pub use resolve::{Override, resolve, resolve_text};

@@ -1,6 +1,8 @@
 //! The sections of a scenario; defaults are the preset `paper-mlp`.
 
-use super::choices::{AggregationRule, Attack, ClientKind, Estimates, ModelBits, ServerRule};
+use super::choices::{
+    AggregationRule, Attack, ClientKind, Estimates, ModelBits, ServerRule, StopRule,
+};
 use super::range::Range::{AtLeast, AtMost, Finite, NotNegative, Positive, Within};
 use super::section::section;
 use crate::policy::{BaselinePower, Claim, GradientNorms, Scheduler};
@@ -24,6 +26,11 @@ section!(
         evaluate_every: usize = 1, "rounds", AtLeast(1);
         /// Rounds between checkpoints; 0 writes none.
         checkpoint_every: usize = 10, "rounds";
+        /// What ends the run.
+        stop: StopRule = StopRule::Rounds, "";
+        /// Evaluations without a better validation score after which a run with `stop` =
+        /// `validation` ends.
+        patience: usize = 20, "evaluations", AtLeast(1);
     }
 );
 
@@ -46,6 +53,8 @@ section!(
         directory: String = String::new(), "";
         /// Test images evaluated per evaluation; 0 means all.
         test_samples: usize = 0, "images";
+        /// Training images set aside that no client owns, scored beside the test set; 0 means none.
+        validation_samples: usize = 0, "images";
     }
 );
 

@@ -71,6 +71,32 @@ fn sections_that_runs_did_without_change_no_canonical_text_until_they_are_used()
 }
 
 #[test]
+fn stopping_on_validation_needs_images_to_validate_on() {
+    let stop: Override = "run.stop=validation".parse().unwrap();
+    let refused = resolve("paper-mlp", &[stop.clone()]).unwrap_err();
+    assert_eq!(
+        refused.to_string(),
+        "run.stop = validation: needs images to validate on, but data.validation_samples = 0; set \
+         it to 1000, say, or run.stop = \"rounds\""
+    );
+    let images: Override = "data.validation_samples=9".parse().unwrap();
+    let scenario = resolve("paper-mlp", &[stop, images]).unwrap();
+    assert_eq!(
+        resolve_text(&scenario.to_toml(), "x", &[]).unwrap(),
+        scenario
+    );
+}
+
+#[test]
+fn keys_that_runs_did_without_change_no_canonical_text_until_they_are_used() {
+    let text = Scenario::default().to_toml();
+    assert!(
+        !text.contains("stop") && !text.contains("patience") && !text.contains("validation"),
+        "{text}"
+    );
+}
+
+#[test]
 fn a_rule_is_refused_where_a_round_brings_too_few_updates_for_it() {
     let refused = |sets: &[&str]| {
         let overrides: Vec<Override> = sets.iter().map(|set| set.parse().unwrap()).collect();

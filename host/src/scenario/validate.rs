@@ -1,6 +1,6 @@
 //! Every value checked before anything runs: the keys' own ranges, and rules that relate two keys.
 
-use super::{AggregationRule, ClientKind, Scenario, ScenarioError};
+use super::{AggregationRule, ClientKind, Scenario, ScenarioError, StopRule};
 use gleaner_learn::data::catalogue;
 use gleaner_learn::train::ModelKind;
 
@@ -26,6 +26,16 @@ pub(super) fn check(s: &Scenario) -> Result<(), ScenarioError> {
         || {
             "the firmware trains the MLP only; set learning.model = \"mlp\" or clients.kind = \
              \"float\""
+                .to_owned()
+        },
+    )?;
+    require(
+        s.run.stop == StopRule::Rounds || s.data.validation_samples > 0,
+        "run.stop",
+        s.run.stop,
+        || {
+            "needs images to validate on, but data.validation_samples = 0; set it to 1000, say, or \
+             run.stop = \"rounds\""
                 .to_owned()
         },
     )?;

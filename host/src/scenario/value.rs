@@ -1,6 +1,8 @@
 //! What a scenario value may be: numbers, text, and choices that list themselves.
 
-use super::choices::{AggregationRule, Attack, ClientKind, Estimates, ModelBits, ServerRule};
+use super::choices::{
+    AggregationRule, Attack, ClientKind, Estimates, ModelBits, ServerRule, StopRule,
+};
 use crate::policy;
 
 /// A type a scenario key can have.
@@ -49,6 +51,7 @@ values!(
     Estimates,
     ModelBits,
     ServerRule,
+    StopRule,
 );
 
 impl Value for f64 {

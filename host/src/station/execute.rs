@@ -16,7 +16,7 @@ use super::setup::{self, Options, SHARDS, SetupError};
 use super::stop::Stop;
 use crate::fleet::file::{FleetFile, FleetFileError, find_in, write_private};
 use crate::fleet::{self, BuildError};
-use crate::round::{Engine, EngineError};
+use crate::round::{Engine, EngineError, FleetError};
 use crate::run::{self, Checkpoint, Completed, Observer, RunDirectory, RunError, encode_model};
 use crate::scenario::Scenario;
 use crate::station::link::faults::FaultCounters;
@@ -275,6 +275,7 @@ pub fn verify_before(
     let rounds = u32::try_from(scenario.run.rounds).unwrap_or(u32::MAX);
     let record = Record::of(log::each_line_within(&directory.file(EVENTS), rounds)?)?;
     let (orders, inexact) = (record.orders(), record.inexact());
+    let last_round = record.last_round();
     let kept = KeptUpdates::of(directory.path());
     let path = directory.file(RunDirectory::MODEL);
     let recorded = fs::read(&path).map_err(file::at(&path))?;
@@ -295,8 +296,14 @@ pub fn verify_before(
     while !engine.is_finished() {
         engine.step()?.iter().for_each(|log| observer.round(log));
     }
-    let about = run::about(&scenario);
-    let replayed = encode_model(engine.state().model(), &deployment.tensors, &about);
+    let state = engine.state();
+    if last_round > state.round() {
+        let ended = state.round();
+        let what = format!("the log tells of round {last_round}, the run ends after round {ended}");
+        return Err(EngineError::from(FleetError::Failed(what)).into());
+    }
+    let about = run::about(&scenario, state);
+    let replayed = encode_model(state.kept_model(), &deployment.tensors, &about);
     Ok(Verdict {
         orders,
         inexact,

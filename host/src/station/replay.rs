@@ -71,6 +71,13 @@ impl Record {
         self.fates.len()
     }
 
+    /// Returns the last round it knows an order of.
+    #[must_use]
+    pub fn last_round(&self) -> u32 {
+        let rounds = self.fates.keys().map(|(round, _)| *round);
+        rounds.max().unwrap_or(0)
+    }
+
     /// Returns the clients whose updates cannot be recomputed, and how many those are.
     #[must_use]
     pub fn inexact(&self) -> BTreeMap<u32, usize> {

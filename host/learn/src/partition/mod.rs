@@ -1,7 +1,8 @@
 //! Which client owns which training samples: the paper's non-IID split and three others.
 //!
 //! Every split is disjoint, a pure function of (plan, labels, seed), and made of indices into
-//! the training set. One scheme per file: [`degree`], [`iid`], [`dirichlet`], [`shards`].
+//! the training set. One scheme per file: [`degree`], [`iid`], [`dirichlet`], [`shards`]. What no
+//! client owns is there for [`validation`].
 
 use std::fmt::{self, Formatter};
 
@@ -15,6 +16,7 @@ pub mod plot;
 pub mod shards;
 mod size;
 pub mod table;
+pub mod validation;
 
 /// The rules by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -136,6 +138,19 @@ pub enum PartitionError {
         /// How many earlier clients left.
         left: usize,
         /// How many there were at first.
+        total: usize,
+    },
+    /// The clients own too much.
+    #[error(
+        "validation_samples = {wanted}: the clients own all but {left} of the {total} training \
+         samples; ask for {left} or fewer, use fewer clients, a smaller mean, or a larger data set"
+    )]
+    Unowned {
+        /// How many are to be validated on.
+        wanted: usize,
+        /// How many no client owns.
+        left: usize,
+        /// How many there are in all.
         total: usize,
     },
     /// A parameter is out of range.
@@ -278,7 +293,7 @@ pub(crate) mod tests {
         };
     }
 
-    fn schemes() -> impl Iterator<Item = Scheme> {
+    pub(crate) fn schemes() -> impl Iterator<Item = Scheme> {
         let parameters = Parameters {
             degree: 0.4,
             alpha: 0.5,

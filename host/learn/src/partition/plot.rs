@@ -90,6 +90,7 @@ mod tests {
         let picture = svg(
             &Table {
                 counts: vec![vec![3, 0], vec![1, 2]],
+                validation: None,
             },
             "d < 1",
         );

@@ -9,22 +9,26 @@ use super::Partition;
 pub struct Table {
     /// `counts[client][class]`.
     pub counts: Vec<Vec<usize>>,
+    /// Samples of each class that models are validated on; `None` where there are none.
+    pub validation: Option<Vec<usize>>,
 }
 
 impl Table {
     /// Counts the samples that have these `labels`, all below `classes`.
     #[must_use]
     pub fn of(partition: &Partition, labels: &[u8], classes: usize) -> Self {
-        let count = |samples: &Vec<u32>| {
-            let mut counts = vec![0; classes];
-            for &sample in samples {
-                counts[usize::from(labels[sample as usize])] += 1;
-            }
-            counts
-        };
+        let count = |samples: &Vec<u32>| count(samples, labels, classes);
         Self {
             counts: partition.clients.iter().map(count).collect(),
+            validation: None,
         }
+    }
+
+    /// Adds the samples that models are validated on.
+    #[must_use]
+    pub fn with_validation(mut self, samples: &[u32], labels: &[u8], classes: usize) -> Self {
+        self.validation = (!samples.is_empty()).then(|| count(samples, labels, classes));
+        self
     }
 
     /// Returns the number of samples of every client.
@@ -37,6 +41,14 @@ impl Table {
     }
 }
 
+fn count(samples: &[u32], labels: &[u8], classes: usize) -> Vec<usize> {
+    let mut counts = vec![0; classes];
+    for &sample in samples {
+        counts[usize::from(labels[sample as usize])] += 1;
+    }
+    counts
+}
+
 impl fmt::Display for Table {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let classes = self.counts.first().map_or(0, Vec::len);
@@ -45,9 +57,12 @@ impl fmt::Display for Table {
             write!(out, "{:>6}", format!("[{class}]"))?;
         }
         writeln!(out, "  largest class")?;
-        for (client, counts) in self.counts.iter().enumerate() {
+        let clients = (0..).map(|client: usize| client.to_string());
+        let rows = clients.zip(&self.counts);
+        let unowned = self.validation.iter().map(|row| ("nobody".to_owned(), row));
+        for (owner, counts) in rows.chain(unowned) {
             let size: usize = counts.iter().sum();
-            write!(out, "{client:>6} {size:>7} ")?;
+            write!(out, "{owner:>6} {size:>7} ")?;
             for count in counts {
                 write!(out, "{count:>6}")?;
             }
@@ -86,5 +101,17 @@ mod tests {
             text.lines().nth(2),
             Some("     1       1      1     0  100.0 % [0]")
         );
+        assert_eq!(text.lines().count(), 3);
+    }
+
+    #[test]
+    fn what_nobody_owns_has_the_last_row() {
+        let clients = vec![vec![0]];
+        let labels = [0, 1, 1, 0];
+        let table = Table::of(&Partition { clients }, &labels, 2);
+        assert_eq!(table.clone().with_validation(&[], &labels, 2), table);
+        let text = table.with_validation(&[1, 2, 3], &labels, 2).to_string();
+        let last = text.lines().last();
+        assert_eq!(last, Some("nobody       3      1     2  66.7 % [1]"));
     }
 }

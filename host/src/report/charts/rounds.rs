@@ -14,19 +14,27 @@ fn points(rows: &[RoundRow], value: impl Fn(&RoundRow) -> Option<f64>) -> Vec<(f
 
 pub(super) fn accuracy(run: &RunData) -> Chart {
     let measured = points(&run.rounds, |row| Some(100.0 * row.accuracy?));
-    let chart = per_round(
-        "Test accuracy",
-        "test accuracy (%)",
-        false,
-        vec![Series::line("accuracy", 0, measured)],
-    );
+    let validated = points(&run.rounds, |row| Some(100.0 * row.validation_accuracy?));
+    let mut caption =
+        "Share of test images the global model classifies correctly after each round. \
+                  Rounds with a single participant pull the model towards that client's data, \
+                  hence the teeth; the summary therefore also gives the mean over the last tenth."
+            .to_owned();
+    let chart = if validated.is_empty() {
+        let series = vec![Series::line("accuracy", 0, measured)];
+        per_round("Test accuracy", "test accuracy (%)", false, series)
+    } else {
+        caption.push_str(" The dashed line is the same on training images that no client owns.");
+        let series = vec![
+            Series::line("test", 0, measured),
+            Series::line("validation", 1, validated).with_mark(Mark::Dashed),
+        ];
+        per_round("Accuracy", "accuracy (%)", false, series)
+    };
     Chart {
         name: "accuracy",
         svg: chart.render(),
-        caption: "Share of test images the global model classifies correctly after each round. \
-                  Rounds with a single participant pull the model towards that client's data, \
-                  hence the teeth; the summary therefore also gives the mean over the last tenth."
-            .to_owned(),
+        caption,
     }
 }
 
@@ -70,8 +78,13 @@ pub(super) fn loss(run: &RunData) -> Chart {
         ),
         Series::line("test loss", 2, points(&run.rounds, |row| row.test_loss)),
     ];
+    let validation = points(&run.rounds, |row| row.validation_loss);
+    if !validation.is_empty() {
+        series.push(Series::line("validation loss", 3, validation));
+    }
     let bound = points(&run.rounds, |row| row.bound);
-    let mut chart = if bound.is_empty() {
+    let has_bound = !bound.is_empty();
+    let mut chart = if !has_bound {
         per_round("Loss", "cross-entropy (nats)", true, series)
     } else {
         series.push(Series::line("the plan's bound on F - F*", 1, bound).with_mark(Mark::Dashed));
@@ -80,7 +93,7 @@ pub(super) fn loss(run: &RunData) -> Chart {
     let mut caption = "Loss on the clients' data as the base station knows it, and on the test \
                        set."
         .to_owned();
-    if chart.series.len() > 2 {
+    if has_bound {
         chart.note = format!(
             "B1 = {} is a tuning knob, not the distance to the optimum: the \"bound\" may lie \
              below the loss.",

@@ -2,8 +2,9 @@
 
 use super::Aggregated;
 use crate::round::account::rest;
-use crate::round::record::{Absence, ClientState};
+use crate::round::record::{Absence, ClientState, Ending, RoundRow};
 use crate::round::{Engine, EngineError, RoundLog};
+use crate::scenario::StopRule;
 
 impl Engine<'_> {
     pub(in crate::round) fn report(
@@ -69,15 +70,32 @@ impl Engine<'_> {
                 row.delta = Some(delta);
             }
         }
-        let run = &self.scenario.run;
-        let round = planned.round as usize;
-        if round.is_multiple_of(run.evaluate_every) || round == run.rounds {
-            let score = self.examiner.examine(&self.state.model);
-            log.round.accuracy = Some(score.accuracy);
-            log.round.test_loss = Some(score.loss);
-        }
+        self.evaluate(&mut log.round);
         self.finish_row(&mut log);
         self.fleet.settle(&log, &self.state.model)?;
         Ok(log)
+    }
+
+    /// Scores the new model, in the rounds in which that is due, and says so if it was the last.
+    fn evaluate(&mut self, row: &mut RoundRow) {
+        let run = &self.scenario.run;
+        let round = row.round as usize;
+        if !round.is_multiple_of(run.evaluate_every) && round != run.rounds {
+            return;
+        }
+        let model = &self.state.model;
+        let score = self.examiner.examine(model);
+        row.accuracy = Some(score.accuracy);
+        row.test_loss = Some(score.loss);
+        let validation = self.examiner.validate(model);
+        row.validation_accuracy = validation.map(|score| score.accuracy);
+        row.validation_loss = validation.map(|score| score.loss);
+        if run.stop == StopRule::Validation {
+            self.state.watch.note(row.round, model, validation);
+            row.ending = self.cause().map(|cause| Ending {
+                cause,
+                kept_round: self.state.kept_round(),
+            });
+        }
     }
 }

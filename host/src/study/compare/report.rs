@@ -7,29 +7,40 @@ use gleaner_learn::file::{self, write_atomically};
 
 use super::charts;
 use super::plan::Row;
+use super::statistics::Statistic;
 use crate::policy::{BaselinePower, Scheduler};
 use crate::report::table::Table;
 use crate::report::{Page, counted, setting};
 use crate::run::{RunDirectory, RunError, Summary};
-use crate::scenario::Scenario;
+use crate::scenario::{Scenario, StopRule};
 
 /// Returns the comparison as a table.
 #[must_use]
 pub fn table(rows: &[Row]) -> Table {
-    let mut table = Table::new(&[
+    let stopped = |row: &Row| row.summaries.iter().any(|one| one.ending.is_some());
+    let mut names = vec![
         "scheduler",
         "power",
         "accuracy last tenth %",
-        "last round %",
+        if rows.iter().any(stopped) {
+            "model kept %"
+        } else {
+            "last round %"
+        },
         "energy mJ/round",
         "clients",
         "epochs",
         "fairness",
         "C5 broken %",
-    ]);
+    ];
+    let validated = rows.iter().any(|row| validation(row).is_some());
+    if validated {
+        names.push("validation last tenth %");
+    }
+    let mut table = Table::new(&names);
     for row in rows {
         let power = row.variant.power.map_or("chosen", Into::into);
-        table.row(vec![
+        let mut cells = vec![
             row.variant.scheduler.to_string(),
             power.to_owned(),
             row.statistic(|summary| summary.tail_accuracy)
@@ -45,9 +56,20 @@ pub fn table(rows: &[Row]) -> Table {
                 "{:.0}",
                 100.0 * row.statistic(|summary| summary.overdrawn_share).mean
             ),
-        ]);
+        ];
+        if validated {
+            cells.push(validation(row).map_or_else(String::new, |share| share.text(100.0, 1)));
+        }
+        table.row(cells);
     }
     table
+}
+
+/// Returns the validation accuracy over the last tenth, where every seed has one.
+fn validation(row: &Row) -> Option<Statistic> {
+    let shares = row.summaries.iter().map(|one| one.tail_validation_accuracy);
+    let shares: Vec<f64> = shares.collect::<Option<_>>()?;
+    (!shares.is_empty()).then(|| Statistic::of(&shares))
 }
 
 /// Writes `compare.csv`, `plots/*.svg` and `report.html`.
@@ -89,7 +111,11 @@ fn page(scenario: &Scenario, rows: &[Row]) -> Page {
         .max()
         .unwrap_or(0);
     let lead = format!(
-        "{}, {}, {} each.",
+        "{}{}, {}, {} each.",
+        match scenario.run.stop {
+            StopRule::Rounds => "",
+            StopRule::Validation => "At most ",
+        },
         counted(scenario.run.rounds, "round"),
         setting(scenario),
         counted(seeds, "seed"),
