@@ -365,8 +365,8 @@ fn a_run_that_died_before_its_first_round_can_be_started_all_the_same() {
     let folder = Folder::new("died-early");
     let directory = folder.run();
     let path = directory.path();
-    std::fs::create_dir_all(path).unwrap();
-    std::fs::write(path.join("scenario.tmp"), "half a scen").unwrap();
+    fs::create_dir_all(path).unwrap();
+    fs::write(path.join("scenario.tmp"), "half a scen").unwrap();
     let mut stop = StopAfter(0);
     let run = |observer: &mut dyn Observer| {
         let audience = Audience::of(observer);
@@ -375,10 +375,10 @@ fn a_run_that_died_before_its_first_round_can_be_started_all_the_same() {
     let died = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| run(&mut stop)));
     assert!(died.is_err());
     // And once more as if the list of the fleet had not been written either.
-    std::fs::remove_file(directory.file(fleet::file::FILE_NAME)).unwrap();
+    fs::remove_file(directory.file(fleet::file::FILE_NAME)).unwrap();
     run(&mut Silent).unwrap();
     assert!(directory.is_complete() && directory.file(fleet::file::FILE_NAME).is_file());
-    std::fs::write(path.join("scenario.tmp"), "of another run").unwrap();
+    fs::write(path.join("scenario.tmp"), "of another run").unwrap();
     assert!(!directory.is_vacant(), "a run is never written over");
 }
 

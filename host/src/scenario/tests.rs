@@ -73,7 +73,7 @@ fn sections_that_runs_did_without_change_no_canonical_text_until_they_are_used()
 #[test]
 fn stopping_on_validation_needs_images_to_validate_on() {
     let stop: Override = "run.stop=validation".parse().unwrap();
-    let refused = resolve("paper-mlp", &[stop.clone()]).unwrap_err();
+    let refused = resolve("paper-mlp", std::slice::from_ref(&stop)).unwrap_err();
     assert_eq!(
         refused.to_string(),
         "run.stop = validation: needs images to validate on, but data.validation_samples = 0; set \
