@@ -35,6 +35,10 @@ pub enum Purpose {
     Synthetic = 12,
     /// Which training samples no client owns and models are validated on.
     Validation = 13,
+    /// Updates that are lost on their way.
+    LostUpdates = 14,
+    /// Resampled seeds of a bootstrap interval.
+    Bootstrap = 15,
 }
 
 /// A xoshiro128++ generator.

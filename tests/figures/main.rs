@@ -9,6 +9,7 @@ mod federated;
 mod fixed;
 mod float;
 mod fuzz;
+mod glean;
 mod kills;
 mod ledger;
 mod poisoning;
@@ -44,6 +45,8 @@ enum Figure {
     Federated(federated::Args),
     /// The fixed-point trainer against f32.
     Fixed(fixed::Args),
+    /// The scheduler glean: MNIST, CIFAR-10, robustness, ablation and decision time, a claim each.
+    Glean(glean::Args),
     /// Boards killed at random moments of a hundred rounds and started again.
     Kills(kills::Args),
     /// The energy ledger's identity over random schedules.
@@ -67,6 +70,7 @@ fn main() -> ExitCode {
         Figure::Fuzz(args) => fuzz::run(&args),
         Figure::Federated(args) => federated::run(&args),
         Figure::Fixed(args) => fixed::run(&args),
+        Figure::Glean(args) => glean::run(&args),
         Figure::Kills(args) => kills::run(&args),
         Figure::Ledger(args) => ledger::run(&args),
         Figure::Poisoning(args) => poisoning::run(&args),

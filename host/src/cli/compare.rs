@@ -10,6 +10,7 @@ use super::record::RecordArgs;
 use super::scenario::ScenarioArgs;
 use super::simulate::numbered;
 use super::threads;
+use super::track::{self, Common, TrackArgs};
 use gleaner_host::policy::{BaselinePower, Scheduler};
 use gleaner_host::run::{RunDirectory, RunError};
 use gleaner_host::study::compare::{Row, Variant, plan, table, write};
@@ -30,7 +31,8 @@ pub struct Args {
     #[arg(long, default_value = "max,min", value_name = "LIST")]
     baseline_power: String,
     /// Directory of the comparison; runs that are complete there are not made again. By default
-    /// runs/compare, or runs/compare-2 and so on where an earlier one differs.
+    /// runs/compare, or runs/compare-2 and so on where an earlier one differs; runs/track with
+    /// --track.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     #[command(flatten)]
@@ -44,6 +46,8 @@ pub struct Args {
     /// Print nothing but the table.
     #[arg(short, long)]
     quiet: bool,
+    #[command(flatten)]
+    track: TrackArgs,
 }
 
 /// Runs the comparison.
@@ -53,11 +57,24 @@ pub struct Args {
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let schedulers = choices::<Scheduler>(&args.schedulers)?;
     let powers = choices::<BaselinePower>(&args.baseline_power)?;
-    let variants = Variant::list(&schedulers, &powers);
     let first = args.scenario.seed.unwrap_or(0);
     let seeds: Vec<u64> = (0..args.seeds)
         .map(|n| first.saturating_add(u64::from(n)))
         .collect();
+    if args.track.wanted() {
+        let common = Common {
+            scenario: &args.scenario,
+            schedulers,
+            powers,
+            seeds,
+            out: args.out.clone(),
+            threads: args.threads,
+            json: args.json,
+            quiet: args.quiet,
+        };
+        return track::run(&args.track, common);
+    }
+    let variants = Variant::list(&schedulers, &powers);
     let (directory, planned) = place(args, &variants, &seeds)?;
     let runs: Vec<PlannedRun> = planned.iter().map(|(_, run)| run.clone()).collect();
 
@@ -66,7 +83,8 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
 
     let mut gathering = Gathering::new(args.quiet, runs.len());
     let outcomes = run_all(&runs, args.threads, |at, result| {
-        gathering.finished(&runs[at], result.as_ref().ok());
+        let summary = result.as_ref().map(|completed| &completed.summary);
+        gathering.finished(&runs[at], summary.ok());
     });
     gathering.end();
 

@@ -7,7 +7,7 @@ use anyhow::anyhow;
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::word::{self, Word};
-use gleaner_host::run::Completed;
+use gleaner_host::run::Summary;
 use gleaner_host::study::PlannedRun;
 
 /// Parses `all` or a list separated by commas; what is named twice is meant once.
@@ -53,7 +53,7 @@ impl Gathering {
     }
 
     /// Notes a finished run; `None` if it failed.
-    pub fn finished(&mut self, run: &PlannedRun, outcome: Option<&Completed>) {
+    pub fn finished(&mut self, run: &PlannedRun, outcome: Option<&Summary>) {
         self.done += 1;
         let name = run
             .directory
@@ -63,8 +63,7 @@ impl Gathering {
             .to_string_lossy();
         let result = outcome.map_or_else(
             || "failed".to_owned(),
-            |outcome| {
-                let summary = &outcome.summary;
+            |summary| {
                 format!(
                     "accuracy {:.1} %  energy {:.2} mJ/round",
                     100.0 * summary.tail_accuracy,

@@ -36,6 +36,7 @@ mod simulate;
 mod solve;
 mod sweep;
 mod threads;
+mod track;
 mod verify;
 mod version;
 mod word;

@@ -63,7 +63,8 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         .collect();
     let mut gathering = Gathering::new(args.quiet, runs.len());
     let outcomes = run_all(&runs, args.threads, |at, result| {
-        gathering.finished(&runs[at], result.as_ref().ok());
+        let summary = result.as_ref().map(|completed| &completed.summary);
+        gathering.finished(&runs[at], summary.ok());
     });
     gathering.end();
 

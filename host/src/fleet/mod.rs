@@ -1,13 +1,15 @@
 //! The clients of a run: how they are set up from a scenario, the two kinds that live in this
-//! process, those among them that lie, and the file that lists those that do not.
+//! process, those among them that lie, updates that are lost, and the file that lists those that do not.
 
 mod build;
 pub mod file;
 mod fixed;
 mod float;
 mod hostile;
+mod lost;
 
 pub use build::{BuildError, Deployment, build, build_around, deal, load_data, scheme, set_aside};
 pub use fixed::FixedFleet;
 pub use float::FloatFleet;
 pub use hostile::HostileFleet;
+pub use lost::LossyFleet;

@@ -62,6 +62,18 @@ impl Table {
         text
     }
 
+    /// Writes the table as Markdown.
+    #[must_use]
+    pub fn to_markdown(&self) -> String {
+        let line = |row: &Vec<String>| {
+            let cells: Vec<String> = row.iter().map(|cell| cell.replace('|', "\\|")).collect();
+            format!("| {} |\n", cells.join(" | "))
+        };
+        let rule = "---|".repeat(self.header.len());
+        let body: String = self.rows.iter().map(line).collect();
+        format!("{}|{rule}\n{body}", line(&self.header))
+    }
+
     /// Writes the table as HTML.
     #[must_use]
     pub fn to_html(&self) -> String {
@@ -99,6 +111,16 @@ mod tests {
             table
                 .to_html()
                 .contains("<td>channel-allocate</td><td>17.4</td>")
+        );
+    }
+
+    #[test]
+    fn markdown_keeps_bars_inside_their_cells() {
+        let mut table = Table::new(&["a|b", "mJ"]);
+        table.row(vec!["cre".into(), "3.4".into()]);
+        assert_eq!(
+            table.to_markdown(),
+            "| a\\|b | mJ |\n|---|---|\n| cre | 3.4 |\n"
         );
     }
 }

@@ -14,7 +14,7 @@ pub(super) fn value(value: &toml::Value) -> String {
 
 /// Keys and sections younger than the first runs. With their defaults they are left out of the
 /// canonical form, whose hash names runs and their checkpoints: those made without keep their names.
-const YOUNGER: [&str; 8] = [
+const YOUNGER: [&str; 9] = [
     "run.stop",
     "run.patience",
     "data.validation_samples",
@@ -23,6 +23,7 @@ const YOUNGER: [&str; 8] = [
     "aggregation",
     "server",
     "hostile",
+    "faults",
 ];
 
 fn is_young(section: &str, path: &str) -> bool {

@@ -30,7 +30,7 @@ pub use error::ScenarioError;
 pub use preset::{PRESETS, Preset};
 pub use resolve::{Override, resolve, resolve_text};
 pub use sections::{
-    Aggregation, Baselines, Channel, Clients, Cre, Data, Device, Glean, Hostile, Learning,
+    Aggregation, Baselines, Channel, Clients, Cre, Data, Device, Faults, Glean, Hostile, Learning,
     Partition, Radio, Run, Server,
 };
 
@@ -66,6 +66,8 @@ pub struct Scenario {
     pub server: Server,
     /// Clients that lie.
     pub hostile: Hostile,
+    /// What goes wrong on the way.
+    pub faults: Faults,
 }
 
 impl Scenario {
@@ -86,6 +88,7 @@ impl Scenario {
             Aggregation::KEYS,
             Server::KEYS,
             Hostile::KEYS,
+            Faults::KEYS,
         ]
         .into_iter()
         .flatten()

@@ -234,3 +234,11 @@ section!(
         factor: f64 = 100.0, "", Finite;
     }
 );
+
+section!(
+    /// What goes wrong on the way, for experiments; off by default.
+    Faults as "faults" {
+        /// Share of updates that are lost: their clients have trained, sent and paid.
+        lost_updates: f64 = 0.0, "", Within(0.0, 1.0);
+    }
+);

@@ -65,14 +65,18 @@ fn values_out_of_range_name_key_value_and_fix() {
 fn sections_that_runs_did_without_change_no_canonical_text_until_they_are_used() {
     let text = Scenario::default().to_toml();
     assert!(
-        !text.contains("aggregation") && !text.contains("hostile"),
+        !text.contains("aggregation") && !text.contains("hostile") && !text.contains("faults"),
         "{text}"
     );
-    let sets = ["aggregation.rule=median", "hostile.clients=1"];
+    let sets = [
+        "aggregation.rule=median",
+        "hostile.clients=1",
+        "faults.lost_updates=0.2",
+    ];
     let robust = resolve("paper-mlp", &sets.map(|set| set.parse().unwrap())).unwrap();
     let text = robust.to_toml();
     assert!(
-        text.ends_with("\n[aggregation]\nrule = \"median\"\n\n[hostile]\nclients = 1\n"),
+        text.ends_with("\n[aggregation]\nrule = \"median\"\n\n[hostile]\nclients = 1\n\n[faults]\nlost_updates = 0.2\n"),
         "{text}"
     );
     assert_eq!(resolve_text(&text, "x", &[]).unwrap(), robust);

@@ -34,7 +34,14 @@ pub(super) fn draw(rows: &[Row]) -> Result<Vec<Chart>, LogError> {
         shown
             .iter()
             .zip(&logs)
-            .map(|(row, logs)| over_seeds(row.variant.name(), colour_of(row), logs, figure))
+            .map(|(row, logs)| {
+                over_seeds(
+                    row.variant.name(),
+                    colour_of(row.variant.scheduler),
+                    logs,
+                    figure,
+                )
+            })
             .collect()
     };
     Ok(vec![
@@ -63,11 +70,11 @@ pub(super) fn draw(rows: &[Row]) -> Result<Vec<Chart>, LogError> {
 }
 
 /// Every scheduler keeps its colour in every plot, by its place among all of them.
-fn colour_of(row: &Row) -> usize {
+pub(in crate::study) fn colour_of(scheduler: Scheduler) -> usize {
     // The first six keep the colours they have in earlier reports.
     const FIRST: [usize; 6] = [0, 5, 1, 2, 3, 4];
     let mut all = Scheduler::VARIANTS.iter();
-    let place = all.position(|&scheduler| scheduler == row.variant.scheduler);
+    let place = all.position(|&other| other == scheduler);
     let place = place.unwrap_or_default();
     FIRST.get(place).copied().unwrap_or(place)
 }
@@ -115,8 +122,12 @@ fn trade_off(rows: &[Row]) -> Chart {
             let accuracy = row.statistic(|summary| 100.0 * summary.tail_accuracy).mean;
             let quiet = row.variant.power == Some(BaselinePower::Min);
             let mark = if quiet { Mark::Rings } else { Mark::Discs };
-            Series::line(row.variant.name(), colour_of(row), vec![(energy, accuracy)])
-                .with_mark(mark)
+            Series::line(
+                row.variant.name(),
+                colour_of(row.variant.scheduler),
+                vec![(energy, accuracy)],
+            )
+            .with_mark(mark)
         })
         .collect();
     let chart = LineChart {

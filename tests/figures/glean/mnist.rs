@@ -1,0 +1,214 @@
+//! `cargo figures glean mnist`: the track on all of MNIST, in the paper's nine cells.
+//!
+//! Under (a) glean's mean is ahead of every other on accuracy and energy in every cell; under (b) and
+//! (c) its energy is lower than every other's in eight of nine, with an accuracy not behind by more
+//! than 0.3 points; and C5 is broken in no client-round.
+
+use std::error::Error;
+use std::path::PathBuf;
+
+use gleaner_host::policy::{BaselinePower, Scheduler};
+use gleaner_host::run::RunDirectory;
+use gleaner_host::scenario::{Override, resolve};
+use gleaner_host::study::track::{
+    Cell, CellVerdict, Outcome, Part, Server, Track, Tuning, race, verdicts,
+};
+
+use strum::VariantArray;
+
+use super::all_hold;
+use super::runs::Bar;
+
+/// Points that glean may be behind where only the scheduler differs.
+const TOLERANCE: f64 = 0.3;
+
+/// Where, how long and how often.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Cells, as `gleaner compare --track --cells` takes them.
+    #[arg(long, default_value = "paper")]
+    cells: String,
+    /// Parts: a, b, c.
+    #[arg(long, value_delimiter = ',', default_value = "a,b,c")]
+    parts: Vec<Part>,
+    /// Seeds, from 0.
+    #[arg(long, default_value_t = 10)]
+    seeds: u64,
+    /// Seeds that tune, from 100.
+    #[arg(long, default_value_t = 5)]
+    tuning_seeds: u64,
+    /// Rounds.
+    #[arg(long, default_value_t = 200)]
+    rounds: i64,
+    /// Data set; `mnist` needs `gleaner data fetch mnist`.
+    #[arg(long, default_value = "mnist")]
+    dataset: String,
+    /// One cell, two seeds, two values of each grid, the embedded subset: minutes, for a look.
+    #[arg(long)]
+    quick: bool,
+    /// Where the runs go; those that are there are not made again.
+    #[arg(long, default_value = "runs/figures/glean-mnist")]
+    out: PathBuf,
+    /// Threads; 0 means one per processor.
+    #[arg(long, default_value_t = 0)]
+    threads: usize,
+}
+
+/// Runs the track and tells whether the claims hold.
+pub fn run(args: &Args) -> Result<bool, Box<dyn Error>> {
+    let outcome = raced(args, &[])?;
+    print!("{}", outcome.to_text());
+    println!("\ntables  {}\n", args.out.join("track.md").display());
+    let glean = outcome.standings.iter();
+    let glean = glean.filter(|standing| standing.entrant.scheduler == Scheduler::Glean);
+    let broken = glean.map(|standing| standing.broken().0).sum();
+    Ok(all_hold(&claims(&verdicts(&outcome.duels), broken)))
+}
+
+fn raced(args: &Args, more: &[Override]) -> Result<Outcome, Box<dyn Error>> {
+    let usual = Tuning::default();
+    let mut track = Track {
+        parts: args.parts.clone(),
+        cells: Cell::list(&args.cells)?,
+        schedulers: Scheduler::VARIANTS.to_vec(),
+        powers: vec![BaselinePower::Max, BaselinePower::Min],
+        seeds: (0..args.seeds).collect(),
+        tuning: Tuning {
+            seeds: (100..100 + args.tuning_seeds).collect(),
+            ..usual
+        },
+    };
+    let mut dataset = args.dataset.as_str();
+    if args.quick {
+        dataset = "mnist-subset";
+        track.cells.truncate(1);
+        track.seeds.truncate(2);
+        track.tuning = Tuning {
+            seeds: vec![100],
+            rates: vec![0.01, 0.6],
+            steps: vec![0.04, 0.08],
+        };
+    }
+    let mut common = vec![
+        Override::new("data.dataset", dataset),
+        Override::new("run.rounds", args.rounds),
+    ];
+    common.extend_from_slice(more);
+    let resolved = |more: &[Override]| resolve("paper-mlp", &[&common, more].concat());
+    let directory = RunDirectory::new(&args.out);
+    let outcome = race(
+        &track,
+        &directory,
+        &resolved,
+        args.threads,
+        &mut Bar::default(),
+    )?;
+    outcome.write(&directory, &resolved(&[])?)?;
+    Ok(outcome)
+}
+
+/// Puts the claims into sentences, each with whether it holds.
+fn claims(verdicts: &[CellVerdict], broken: usize) -> Vec<(String, bool)> {
+    let mut sentences = vec![(
+        format!("C5 is broken in {broken} client-rounds of glean, 0 claimed"),
+        broken == 0,
+    )];
+    for part in [Part::Paper, Part::Server, Part::Tuned] {
+        for server in [Server::Plain, Server::Spectral] {
+            let here = |verdict: &&CellVerdict| (verdict.part, verdict.server) == (part, server);
+            let cells: Vec<&CellVerdict> = verdicts.iter().filter(here).collect();
+            if cells.is_empty() {
+                continue;
+            }
+            let (floor, needed) = match part {
+                Part::Paper => (0.0, cells.len()),
+                _ => (-TOLERANCE, (8 * cells.len()).div_ceil(9)),
+            };
+            let good = |verdict: &&&CellVerdict| {
+                verdict.accuracy_points.least_lead > floor && verdict.energy_mj.least_lead > 0.0
+            };
+            let count = cells.iter().filter(good).count();
+            let sentence = format!(
+                "({part}) against {} servers: in {count} of {} cells less energy than every other \
+                 and more than {floor:+.1} points to every other, {needed} claimed",
+                server.word(),
+                cells.len()
+            );
+            sentences.push((sentence, count >= needed));
+        }
+    }
+    sentences
+}
+
+#[cfg(test)]
+mod tests {
+    use gleaner_host::study::track::{Against, Entrant};
+    use gleaner_tests::folder::Folder;
+
+    use super::*;
+
+    fn verdict(part: Part, points: f64, saved_mj: f64) -> CellVerdict {
+        let nearest = Entrant::list(&[Scheduler::Cre], &[], None)[0];
+        let against = |least_lead| Against {
+            ahead_of_all: least_lead > 0.0,
+            least_lead,
+            nearest,
+        };
+        CellVerdict {
+            part,
+            cell: 0,
+            server: Server::Plain,
+            accuracy_points: against(points),
+            energy_mj: against(saved_mj),
+        }
+    }
+
+    #[test]
+    fn each_claim_can_fail() {
+        let holds = |verdicts: &[CellVerdict], broken| {
+            claims(verdicts, broken).iter().all(|(_, holds)| *holds)
+        };
+        let good = verdict(Part::Paper, 0.1, 0.1);
+        assert!(holds(std::slice::from_ref(&good), 0));
+        assert!(!holds(std::slice::from_ref(&good), 1));
+        assert!(!holds(&[good.clone(), verdict(Part::Paper, -0.1, 0.1)], 0));
+        assert!(!holds(&[good, verdict(Part::Paper, 0.1, -0.1)], 0));
+        // Under (b) one cell of nine may fail, and 0.3 points are nothing.
+        let near = verdict(Part::Server, -0.2, 0.1);
+        let far = verdict(Part::Server, -0.4, 0.1);
+        let dear = verdict(Part::Server, 1.0, -0.1);
+        let nine = |bad: &[&CellVerdict]| -> Vec<CellVerdict> {
+            let bad: Vec<CellVerdict> = bad.iter().map(|&verdict| verdict.clone()).collect();
+            [vec![near.clone(); 9 - bad.len()], bad].concat()
+        };
+        assert!(holds(&nine(&[]), 0) && holds(&nine(&[&far]), 0) && holds(&nine(&[&dear]), 0));
+        assert!(!holds(&nine(&[&far, &dear]), 0));
+    }
+
+    #[test]
+    fn a_short_track_is_run_and_written() {
+        let folder = Folder::new("figures-glean");
+        let args = Args {
+            // The paper's spread is that of a thousand samples.
+            cells: "own".to_owned(),
+            parts: vec![Part::Paper],
+            seeds: 1,
+            tuning_seeds: 1,
+            rounds: 1,
+            dataset: String::new(),
+            quick: true,
+            out: folder.run().path().to_owned(),
+            threads: 1,
+        };
+        let small = [
+            Override::new("partition.mean_samples", 30.0),
+            Override::new("partition.std_samples", 3.0),
+            Override::new("device.cycles_per_sample", 3000.0),
+            Override::new("data.test_samples", 20),
+        ];
+        let outcome = raced(&args, &small).unwrap();
+        assert_eq!(outcome.duels.len(), 2 * 5 + 1);
+        let page = String::from_utf8(folder.file("track.md")).unwrap();
+        assert!(page.contains("one seed"), "{page}");
+    }
+}

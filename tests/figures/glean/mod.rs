@@ -1,0 +1,55 @@
+//! `cargo figures glean CLAIM`: what docs/glean.md says of the scheduler glean, claim by claim. Each
+//! prints what it measured and exits with 1 if it does not hold.
+
+mod ablation;
+mod cifar10;
+mod decision;
+mod mnist;
+mod robust;
+mod runs;
+
+use clap::Subcommand;
+
+/// Which claim.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    #[command(subcommand)]
+    claim: Claim,
+}
+
+#[derive(Debug, Subcommand)]
+enum Claim {
+    /// What each ingredient of glean brings, by keys of the scenario.
+    Ablation(ablation::Args),
+    /// CIFAR-10: past the paper's CRE within 100 rounds, at 17 mJ a round or less.
+    Cifar10(cifar10::Args),
+    /// How long a decision takes, at 10 clients and at 1,000.
+    Decision(decision::Args),
+    /// MNIST, the paper's nine cells: parts (a), (b) and (c) of the track.
+    Mnist(mnist::Args),
+    /// Settings that might break it, against `random` with the same server step; and 2,000 rounds.
+    Robust(robust::Args),
+}
+
+/// Measures the claim and tells whether it holds.
+pub fn run(args: &Args) -> bool {
+    let holds = match &args.claim {
+        Claim::Ablation(args) => ablation::run(args),
+        Claim::Cifar10(args) => cifar10::run(args),
+        Claim::Decision(args) => decision::run(args),
+        Claim::Mnist(args) => mnist::run(args),
+        Claim::Robust(args) => robust::run(args),
+    };
+    holds.unwrap_or_else(|error| {
+        println!("{error}");
+        false
+    })
+}
+
+/// Prints each sentence with what became of it, and tells whether all hold.
+fn all_hold(sentences: &[(String, bool)]) -> bool {
+    for (sentence, holds) in sentences {
+        println!("{} {sentence}", if *holds { "holds:" } else { "FAILS:" });
+    }
+    sentences.iter().all(|(_, holds)| *holds)
+}
