@@ -183,7 +183,10 @@ mod tests {
         }
     }
 
-    fn choice(runs: &[(f64, [(f64, Option<f64>); 2])]) -> Result<Choice, TrackError> {
+    /// Test and validation accuracy of one run.
+    type Accuracies = (f64, Option<f64>);
+
+    fn choice(runs: &[(f64, [Accuracies; 2])]) -> Result<Choice, TrackError> {
         let directory = RunDirectory::new("trial");
         let all = runs.iter().flat_map(|(_, seeds)| seeds);
         let summaries: Vec<Summary> = all.map(|&(test, own)| summary(test, own)).collect();
