@@ -28,7 +28,7 @@ fn instance(seed: u64, round: u32) -> Instance {
     let gains = Emulation::new(seed, 10, 3, radio).round(round);
     let (epoch_s, epoch_j) = SAMPLES
         .iter()
-        .map(|&samples| settings::epoch_cost(&scenario, samples))
+        .map(|&samples| settings::epoch_cost(&scenario.device.common(), samples))
         .unzip();
     Instance {
         channels: 3,
@@ -57,7 +57,8 @@ fn instance(seed: u64, round: u32) -> Instance {
         bandwidth_hz: radio.uplink_bandwidth_hz.0,
         noise_w_per_hz: radio.noise_w_per_hz.0,
         power_max_w: radio.uplink_power_max_w.0,
-        income_j: scenario.device.harvest_j,
+        income_j: vec![scenario.device.harvest_j; 10],
+        reserve_s: vec![0.0; 10],
     }
 }
 

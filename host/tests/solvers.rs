@@ -112,7 +112,8 @@ fn brute_force(instance: &Instance) -> (f64, Plan) {
 fn scale(instance: &Instance) -> f64 {
     let unit = instance.energy_unit_j;
     let queues: f64 = instance.queue_j.iter().map(|z| z / unit).sum();
-    let most_j = instance.income_j + instance.power_max_w * instance.deadline_s;
+    let income_j = instance.income_j.iter().copied().fold(0.0, f64::max);
+    let most_j = income_j + instance.power_max_w * instance.deadline_s;
     instance.v * instance.bound.gap + (most_j / unit + queues).powi(2)
 }
 

@@ -33,6 +33,8 @@ pub enum Purpose {
     Faults = 11,
     /// Synthetic inputs of tests and benchmarks.
     Synthetic = 12,
+    /// Which clients have which class of device.
+    Devices = 13,
 }
 
 /// A xoshiro128++ generator.

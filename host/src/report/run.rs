@@ -43,7 +43,7 @@ pub fn write_run(directory: &RunDirectory) -> Result<(), RunError> {
     for chart in &charts {
         page.figure(&chart.svg, &chart.caption);
     }
-    if let Some(ledgers) = ledgers_table(directory, run.scenario.device.cycles_per_sample) {
+    if let Some(ledgers) = ledgers_table(directory, &run.scenario) {
         page.heading("The boards' ledgers");
         page.paragraph(
             "What the boards booked beside what the model did. Income and upload follow from the \

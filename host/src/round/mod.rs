@@ -18,7 +18,7 @@ pub mod settings;
 mod state;
 
 use crate::policy::Policy;
-use crate::scenario::Scenario;
+use crate::scenario::{ClientDevice, Scenario};
 use gleaner_cre::channel::{ChannelSource, RadioParams, TraceError};
 use gleaner_cre::optim::SolveError;
 
@@ -83,6 +83,7 @@ pub struct Engine<'a> {
     radio: RadioParams,
     channel: ChannelSource,
     samples: Vec<u32>,
+    devices: Vec<ClientDevice>,
     weights: Vec<f64>,
     state: State,
 }
@@ -123,6 +124,8 @@ impl<'a> Engine<'a> {
         state: State,
     ) -> Self {
         let samples = fleet.samples().to_vec();
+        let mut devices = scenario.devices();
+        devices.resize(samples.len(), scenario.device.common());
         Self {
             scenario,
             fleet,
@@ -132,6 +135,7 @@ impl<'a> Engine<'a> {
             channel,
             weights: gleaner_cre::bound::weights(&samples),
             samples,
+            devices,
             state,
         }
     }

@@ -86,10 +86,10 @@ impl Engine<'_> {
         timing: &Timing,
         state: ClientState,
     ) -> ClientRow {
-        let device = &self.scenario.device;
+        let device = &self.devices[order.client];
         let cycles = device.cycles_per_sample * f64::from(self.samples[order.client]);
         let record = bill(
-            &settings::cost_model(self.scenario),
+            &settings::cost_model(device),
             device.harvest_j,
             order.epochs,
             cycles,

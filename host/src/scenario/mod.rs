@@ -5,6 +5,7 @@
 //! scenario is written in a canonical form whose hash names the run.
 
 mod choices;
+mod class;
 mod emit;
 mod error;
 pub mod keys;
@@ -23,6 +24,7 @@ use gleaner_learn::train::ModelKind;
 use serde::{Deserialize, Serialize};
 
 pub use choices::{AggregationRule, Attack, ClientKind, Estimates, ModelBits};
+pub use class::{ClientDevice, DeviceClass};
 pub use error::ScenarioError;
 pub use preset::{PRESETS, Preset};
 pub use resolve::{Override, resolve, resolve_text};

@@ -1,6 +1,7 @@
 //! The sections of a scenario; defaults are the preset `paper-mlp`.
 
 use super::choices::{AggregationRule, Attack, ClientKind, Estimates, ModelBits};
+use super::class::DeviceClass;
 use super::range::Range::{AtLeast, AtMost, Finite, NotNegative, Positive, Within};
 use super::section::section;
 use crate::policy::{BaselinePower, GradientNorms, Scheduler};
@@ -132,6 +133,9 @@ section!(
         harvest_j: f64 = 0.4e-3, "J", NotNegative;
         /// Deadline T_max of a round, from broadcast to upload.
         deadline_s: f64 = 0.01, "s", Positive;
+        /// Classes of unlike devices, one `[[device.class]]` each; clients in none have the device
+        /// above.
+        class: Vec<DeviceClass> = Vec::new(), "";
     }
 );
 

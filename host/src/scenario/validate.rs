@@ -35,6 +35,7 @@ pub(super) fn check(s: &Scenario) -> Result<(), ScenarioError> {
         s.hostile.clients,
         || format!("must be at most clients.count = {}", s.clients.count),
     )?;
+    super::class::check(s)?;
     check_updates(s)
 }
 
@@ -85,7 +86,7 @@ fn check_ranges(scenario: &Scenario) -> Result<(), ScenarioError> {
     Ok(())
 }
 
-fn require(
+pub(super) fn require(
     holds: bool,
     key: impl Into<String>,
     value: impl ToString,

@@ -1,6 +1,7 @@
 //! What a scenario value may be: numbers, text, and choices that list themselves.
 
 use super::choices::{AggregationRule, Attack, ClientKind, Estimates, ModelBits};
+use super::class::DeviceClass;
 use crate::policy;
 
 /// A type a scenario key can have.
@@ -63,4 +64,16 @@ impl Value for usize {
 
 impl Value for String {
     const KIND: &'static str = "text";
+}
+
+impl<T: Value> Value for Option<T> {
+    const KIND: &'static str = T::KIND;
+}
+
+impl Value for Vec<usize> {
+    const KIND: &'static str = "list of whole numbers";
+}
+
+impl Value for Vec<DeviceClass> {
+    const KIND: &'static str = "list of tables";
 }

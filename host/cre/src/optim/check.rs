@@ -36,13 +36,13 @@ pub enum Violation {
         limit_w: f64,
     },
     /// C6: a participant that misses the deadline.
-    #[error("C6: client {client} ends at {end_s} s, the round at {deadline_s} s")]
+    #[error("C6: client {client} ends at {end_s} s, it must at {deadline_s} s")]
     Late {
         /// The client.
         client: usize,
         /// When its upload ends.
         end_s: f64,
-        /// When the round ends.
+        /// When it must end: at the end of the round, less the client's reserve.
         deadline_s: f64,
     },
     /// C5 enters P2 through the queues in J: the claimed J is not that of the plan.
@@ -122,8 +122,8 @@ fn check_uploads(instance: &Instance, plan: &Plan) -> Result<(), Violation> {
         let end_s = instance.downlink_s + train_s + upload_s(instance, upload);
         // A limit may be rounded up by 1e-9 epochs.
         let late_s = TOLERANCE * (instance.deadline_s + 2.0 * instance.epoch_s[client]);
-        if end_s.is_nan() || end_s > instance.deadline_s + late_s {
-            let deadline_s = instance.deadline_s;
+        let deadline_s = instance.deadline_s - instance.reserve_s[client];
+        if end_s.is_nan() || end_s > deadline_s + late_s {
             return Err(Violation::Late {
                 client,
                 end_s,
@@ -145,7 +145,7 @@ fn objective(instance: &Instance, plan: &Plan) -> f64 {
     let unit = instance.energy_unit_j;
     let mut sum = 0.0;
     for client in 0..instance.samples.len() {
-        let mut q = instance.income_j;
+        let mut q = instance.income_j[client];
         if let Some(upload) = plan.uploads.iter().find(|upload| upload.client == client) {
             q -= tau * instance.epoch_j[client] + upload.power_w * upload_s(instance, upload);
         }
@@ -199,7 +199,8 @@ fn magnitude(instance: &Instance) -> f64 {
     let energy: f64 = instance
         .queue_j
         .iter()
-        .map(|z| (instance.income_j / unit).powi(2) + 2.0 * (z / unit) * (instance.income_j / unit))
+        .zip(&instance.income_j)
+        .map(|(z, income)| (income / unit).powi(2) + 2.0 * (z / unit) * (income / unit))
         .sum();
     energy + instance.v * instance.bound.gap
 }
