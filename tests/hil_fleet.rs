@@ -7,7 +7,7 @@ use std::time::Duration;
 use gleaner_host::fleet;
 use gleaner_host::report::mismatched_boards;
 use gleaner_host::run::{self, Observer, RunDirectory, Silent};
-use gleaner_host::scenario::{AggregationRule, Scenario};
+use gleaner_host::scenario::{AggregationRule, Scenario, resolve};
 use gleaner_host::station::event::{Event, EventKind};
 use gleaner_host::station::execute::{self, Audience, Finished};
 use gleaner_host::station::fleet::Pace;
@@ -100,6 +100,58 @@ fn boards_and_simulated_clients_end_with_the_same_model_and_logs_as_simulated_on
         assert!(reconciled > 0, "{scheduler}: no board took part");
         let verdict = execute::verify(&mixed.run(), 1).unwrap();
         assert_eq!(verdict.recorded, expected.model_sha256);
+        assert_eq!(verdict.replayed, expected.model_sha256);
+    }
+}
+
+#[test]
+fn boards_of_unlike_classes_book_what_the_simulation_books() {
+    for scheduler in ["cre", "fednova"] {
+        let classes = "device.class=[\
+            {name='fast', clients=[0, 4], frequency_hz=1e9, harvest_j=7e-4},\
+            {name='slow', clients=[1, 2], frequency_hz=2.5e8, harvest_j=1.5e-4, \
+             deadline_slack_s=1e-3}]";
+        let mut scenario = scenario(scheduler, 6);
+        let classes = resolve("paper-mlp", &[classes.parse().unwrap()]).unwrap();
+        scenario.device.class = classes.device.class;
+        let (mixed, alone) = (
+            Folder::new(&format!("unlike-{scheduler}")),
+            Folder::new(&format!("unlike-alone-{scheduler}")),
+        );
+        let finished = on_fleet(&scenario, &mixed, &OPTIONS, &mut Silent, |_, _| {});
+        let expected = simulated(&scenario, &alone);
+        assert_eq!(finished.outcome.model_sha256, expected.model_sha256);
+        for log in [RunDirectory::ROUNDS, RunDirectory::CLIENTS] {
+            assert_eq!(mixed.file(log), alone.file(log), "{scheduler}: {log}");
+        }
+        let devices = scenario.devices();
+        let (mut closed, mut reported) = (0, 0);
+        for event in events(&mixed.run()) {
+            let income = PicoJoules::from_joules(devices[event.client as usize].harvest_j);
+            match event.what {
+                EventKind::Closed { ledger } => {
+                    closed += 1;
+                    let rounds = u64::from(ledger.rounds);
+                    assert_eq!(ledger.harvested.0, rounds * income.0, "{}", event.client);
+                }
+                EventKind::Reconciled {
+                    radio_model_j,
+                    radio_board_j,
+                    harvest_model_j,
+                    harvest_board_j,
+                    ..
+                } => {
+                    reported += 1;
+                    assert_eq!(harvest_board_j, income.as_joules());
+                    assert_eq!(harvest_model_j, harvest_board_j);
+                    assert_eq!(radio_model_j, radio_board_j);
+                }
+                _ => {}
+            }
+        }
+        assert!(closed >= 4 * 6 && reported > 4, "{closed} {reported}");
+        assert_honest(&mixed.run());
+        let verdict = execute::verify(&mixed.run(), 1).unwrap();
         assert_eq!(verdict.replayed, expected.model_sha256);
     }
 }

@@ -62,6 +62,20 @@ fn instance(seed: u64, round: u32) -> Instance {
     }
 }
 
+/// The same round on unlike devices: half of the clients compute at a quarter of the clock on little
+/// income, and two must be done early.
+fn unlike(seed: u64, round: u32) -> Instance {
+    let mut instance = instance(seed, round);
+    for client in 0..5 {
+        instance.epoch_s[client] *= 4.0;
+        instance.epoch_j[client] /= 16.0;
+        instance.income_j[client] /= 4.0;
+    }
+    instance.reserve_s[4] = 1e-3;
+    instance.reserve_s[5] = 2e-3;
+    instance
+}
+
 fn norms() -> Vec<f64> {
     (0..10)
         .map(|client| 0.3 + 0.05 * f64::from((client * 7) % 10))
@@ -93,8 +107,11 @@ fn epochs_at_full_power(instance: &Instance, client: usize, channel: usize) -> u
 fn every_order_of_every_scheduler_keeps_all_constraints() {
     for &scheduler in Scheduler::VARIANTS {
         for &power in BaselinePower::VARIANTS {
-            for round in 1..=25 {
-                let instance = instance(5, round);
+            for round in 1..=50 {
+                let instance = match round {
+                    ..=25 => instance(5, round),
+                    _ => unlike(5, round),
+                };
                 let decision = decide(scheduler, power, &instance, round);
                 let mut channels: Vec<usize> = decision.orders.iter().map(|o| o.channel).collect();
                 channels.sort_unstable();

@@ -5,6 +5,7 @@ use std::fs;
 use gleaner_learn::file::{self, write_atomically};
 
 use super::charts::run_charts;
+use super::classes::classes_table;
 use super::data::RunData;
 use super::html::Page;
 use super::ledgers::ledgers_table;
@@ -42,6 +43,14 @@ pub fn write_run(directory: &RunDirectory) -> Result<(), RunError> {
     let mut page = page(&run);
     for chart in &charts {
         page.figure(&chart.svg, &chart.caption);
+    }
+    if let Some(classes) = classes_table(directory, &run.scenario)? {
+        page.heading("The classes of devices");
+        page.paragraph(
+            "Shares are of a class's client-rounds, epochs are those of a participant, and energies \
+             are of one client in one round.",
+        );
+        page.table(&classes);
     }
     if let Some(ledgers) = ledgers_table(directory, &run.scenario) {
         page.heading("The boards' ledgers");

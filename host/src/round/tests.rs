@@ -1,6 +1,7 @@
 //! The engine on clients whose losses are parabolas: everything but the network is real.
 
 mod liars;
+mod unlike;
 
 use super::*;
 use crate::policy::Scheduler;
