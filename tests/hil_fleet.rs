@@ -1,6 +1,7 @@
 //! Whole runs of the round engine with the firmware's own client behind TCP, in every mix with
 //! simulated clients.
 
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -109,9 +110,9 @@ fn boards_of_unlike_classes_book_what_the_simulation_books() {
     for scheduler in ["cre", "fednova"] {
         let classes = "device.class=[\
             {name='fast', clients=[0, 4], frequency_hz=1e9, harvest_j=7e-4},\
-            {name='slow', clients=[1, 2], frequency_hz=2.5e8, harvest_j=1.5e-4, \
-             deadline_slack_s=1e-3}]";
-        let mut scenario = scenario(scheduler, 6);
+            {name='slow', clients=[1, 2], frequency_hz=4e8, harvest_j=1.5e-4, \
+             deadline_slack_s=2e-4}]";
+        let mut scenario = scenario(scheduler, 8);
         let classes = resolve("paper-mlp", &[classes.parse().unwrap()]).unwrap();
         scenario.device.class = classes.device.class;
         let (mixed, alone) = (
@@ -125,9 +126,10 @@ fn boards_of_unlike_classes_book_what_the_simulation_books() {
             assert_eq!(mixed.file(log), alone.file(log), "{scheduler}: {log}");
         }
         let devices = scenario.devices();
-        let (mut closed, mut reported) = (0, 0);
+        let (mut closed, mut reported) = (0, BTreeSet::new());
         for event in events(&mixed.run()) {
-            let income = PicoJoules::from_joules(devices[event.client as usize].harvest_j);
+            let device = &devices[event.client as usize];
+            let income = PicoJoules::from_joules(device.harvest_j);
             match event.what {
                 EventKind::Closed { ledger } => {
                     closed += 1;
@@ -141,7 +143,7 @@ fn boards_of_unlike_classes_book_what_the_simulation_books() {
                     harvest_board_j,
                     ..
                 } => {
-                    reported += 1;
+                    reported.insert(device.class);
                     assert_eq!(harvest_board_j, income.as_joules());
                     assert_eq!(harvest_model_j, harvest_board_j);
                     assert_eq!(radio_model_j, radio_board_j);
@@ -149,7 +151,12 @@ fn boards_of_unlike_classes_book_what_the_simulation_books() {
                 _ => {}
             }
         }
-        assert!(closed >= 4 * 6 && reported > 4, "{closed} {reported}");
+        assert!(closed >= 4 * 8, "{closed}");
+        assert_eq!(
+            reported.len(),
+            3,
+            "{scheduler}: boards of every class took part"
+        );
         assert_honest(&mixed.run());
         let verdict = execute::verify(&mixed.run(), 1).unwrap();
         assert_eq!(verdict.replayed, expected.model_sha256);
