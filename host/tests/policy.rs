@@ -150,6 +150,39 @@ fn every_order_of_every_scheduler_keeps_all_constraints() {
 }
 
 #[test]
+fn cre_with_epochs_per_client_orders_unequal_ones_that_all_meet_their_deadline() {
+    let decide_with = |epochs: &str, instance: &Instance, round| {
+        let set = Override::new("cre.epochs", epochs);
+        let policy = settings::policy(&resolve("paper-mlp", &[set]).unwrap());
+        let view = View {
+            seed: 3,
+            round,
+            instance,
+            gradient_norms: &[0.0; 10],
+        };
+        policy.decide(&view).unwrap()
+    };
+    let mut unequal = 0;
+    for round in 1..=25 {
+        let instance = unlike(5, round);
+        let own = decide_with("per-client", &instance, round);
+        let common = decide_with("common", &instance, round);
+        assert!(own.promise.unwrap().objective <= common.promise.unwrap().objective + 1e-15);
+        for order in &own.orders {
+            let upload = Upload {
+                client: order.client,
+                channel: order.channel,
+                power_w: order.power_w,
+            };
+            let limit = epoch_limit(&instance, &upload);
+            assert!(f64::from(order.epochs) <= limit + 1e-9, "{order:?}");
+        }
+        unequal += usize::from(own.orders.windows(2).any(|o| o[0].epochs != o[1].epochs));
+    }
+    assert!(unequal > 3, "{unequal}");
+}
+
+#[test]
 fn least_power_sends_the_same_orders_more_quietly() {
     for &scheduler in Scheduler::VARIANTS
         .iter()

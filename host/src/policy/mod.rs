@@ -20,7 +20,7 @@ use gleaner_cre::optim::{Instance, SolveError, Solver};
 
 pub use baseline::{BaselinePower, GradientNorms};
 pub use channel_allocate::ChannelAllocate;
-pub use cre::Cre;
+pub use cre::{Cre, CreEpochs};
 pub use fednova::FedNova;
 pub use importance_aware::ImportanceAware;
 pub use random::Random;
@@ -57,6 +57,8 @@ pub struct Settings {
     pub epochs: u32,
     /// How CRE solves the round problem.
     pub solver: Solver,
+    /// Whose epochs CRE decides.
+    pub cre_epochs: CreEpochs,
 }
 
 impl Scheduler {
@@ -67,11 +69,12 @@ impl Scheduler {
             power,
             epochs,
             solver,
+            cre_epochs,
         } = *settings;
         match self {
             Self::Random => Box::new(Random { power }),
             Self::RoundRobin => Box::new(RoundRobin { power }),
-            Self::Cre => Box::new(Cre::new(solver)),
+            Self::Cre => Box::new(Cre::new(solver, cre_epochs)),
             Self::FedNova => Box::new(FedNova { power }),
             Self::ChannelAllocate => Box::new(ChannelAllocate { power, epochs }),
             Self::ImportanceAware => Box::new(ImportanceAware { power, epochs }),

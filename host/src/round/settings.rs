@@ -62,6 +62,7 @@ pub fn policy(scenario: &Scenario) -> Box<dyn Policy> {
         power: scenario.baselines.power,
         epochs: u32::try_from(scenario.baselines.epochs).unwrap_or(u32::MAX),
         solver: scenario.cre.solver,
+        cre_epochs: scenario.cre.epochs,
     })
 }
 

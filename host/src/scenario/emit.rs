@@ -26,7 +26,13 @@ pub(super) fn value(value: &toml::Value) -> String {
 
 /// Keys and sections younger than the first runs. With their defaults they are left out of the
 /// canonical form, whose hash names runs and their checkpoints: those made without keep their names.
-const YOUNGER: [&str; 4] = ["channel.trace", "device.class", "aggregation", "hostile"];
+const YOUNGER: [&str; 5] = [
+    "channel.trace",
+    "device.class",
+    "cre.epochs",
+    "aggregation",
+    "hostile",
+];
 
 fn is_young(section: &str, path: &str) -> bool {
     YOUNGER.contains(&section) || YOUNGER.contains(&path)

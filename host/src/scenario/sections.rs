@@ -4,7 +4,7 @@ use super::choices::{AggregationRule, Attack, ClientKind, Estimates, ModelBits};
 use super::class::DeviceClass;
 use super::range::Range::{AtLeast, AtMost, Finite, NotNegative, Positive, Within};
 use super::section::section;
-use crate::policy::{BaselinePower, GradientNorms, Scheduler};
+use crate::policy::{BaselinePower, CreEpochs, GradientNorms, Scheduler};
 use gleaner_cre::channel::FadingKind;
 use gleaner_cre::estimate::DivergenceRule;
 use gleaner_cre::optim::Solver;
@@ -156,6 +156,8 @@ section!(
         delta_rule: DivergenceRule = DivergenceRule::Direction, "";
         /// Where rho, beta, delta and the loss gap come from.
         estimates: Estimates = Estimates::Oracle, "";
+        /// Whose epochs are decided.
+        epochs: CreEpochs = CreEpochs::Common, "";
     }
 );
 

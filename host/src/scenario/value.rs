@@ -41,6 +41,7 @@ values!(
     gleaner_learn::partition::Rule,
     gleaner_learn::train::ModelKind,
     policy::BaselinePower,
+    policy::CreEpochs,
     policy::GradientNorms,
     policy::Scheduler,
     AggregationRule,

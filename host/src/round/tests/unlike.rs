@@ -1,7 +1,7 @@
 //! Unlike devices: a fast class, a slow one with less income that must be done early, and the rest.
 
 use super::*;
-use crate::policy::{BaselinePower, Decision, View};
+use crate::policy::{BaselinePower, CreEpochs, Decision, View};
 use crate::scenario::ClientDevice;
 use gleaner_shared::units::PicoJoules;
 
@@ -24,14 +24,18 @@ fn unlike(scheduler: Scheduler, estimates: Estimates, power: BaselinePower) -> S
     resolve("paper-mlp", &overrides).unwrap()
 }
 
+/// Every scheduler, and CRE with epochs of each client's own.
 fn everywhere() -> impl Iterator<Item = Scenario> {
-    Scheduler::VARIANTS.iter().flat_map(|&scheduler| {
+    let mut own = unlike(Scheduler::Cre, Estimates::Uplink, BaselinePower::Max);
+    own.cre.epochs = CreEpochs::PerClient;
+    let all = Scheduler::VARIANTS.iter().flat_map(|&scheduler| {
         [
             (Estimates::Oracle, BaselinePower::Max),
             (Estimates::Uplink, BaselinePower::Min),
         ]
         .map(|(estimates, power)| unlike(scheduler, estimates, power))
-    })
+    });
+    all.chain([own])
 }
 
 #[test]

@@ -153,3 +153,15 @@ fn a_round_too_large_to_be_enumerated_is_refused_with_the_way_out() {
     let said = solve(&instance).unwrap_err().to_string();
     assert!(said.contains("cre.epochs = \"common\""), "{said}");
 }
+
+#[test]
+fn with_a_distance_that_convexity_allows_nobody_trains() {
+    for seed in 0..100 {
+        let mut instance = random_instance(&fixture::mlp(), 10, 3, seed);
+        // F_gap <= rho |theta - theta*| <= rho B_1.
+        instance.bound.b1 = instance.bound.gap / instance.bound.rho;
+        assert_eq!(solve(&instance).unwrap().plan, IndividualPlan::default());
+        let common = Solver::Exact.solve(&instance, 0).unwrap();
+        assert_eq!(common.plan.epochs, 0, "seed {seed}");
+    }
+}
