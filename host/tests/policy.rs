@@ -5,7 +5,7 @@ use strum::VariantArray;
 use gleaner_cre::bound::LossBound;
 use gleaner_cre::channel::Emulation;
 use gleaner_cre::optim::epochs::{epoch_limit, whole_epochs};
-use gleaner_cre::optim::{Instance, Upload};
+use gleaner_cre::optim::{Instance, Upload, random_instance};
 use gleaner_host::policy::{BaselinePower, Decision, Order, Scheduler, View};
 use gleaner_host::round::settings;
 use gleaner_host::scenario::{Override, Scenario, resolve};
@@ -164,7 +164,9 @@ fn cre_with_epochs_per_client_orders_unequal_ones_that_all_meet_their_deadline()
     };
     let mut unequal = 0;
     for round in 1..=25 {
-        let instance = unlike(5, round);
+        let system = settings::system(&Scenario::default());
+        let mut instance = random_instance(&system, 10, 3, round.into());
+        instance.epoch_s[..5].iter_mut().for_each(|s| *s *= 2.0);
         let own = decide_with("per-client", &instance, round);
         let common = decide_with("common", &instance, round);
         assert!(own.promise.unwrap().objective <= common.promise.unwrap().objective + 1e-15);
