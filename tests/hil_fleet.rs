@@ -1,6 +1,7 @@
 //! Whole runs of the round engine with the firmware's own client behind TCP, in every mix with
 //! simulated clients.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -9,7 +10,7 @@ use gleaner_host::fleet;
 use gleaner_host::report::mismatched_boards;
 use gleaner_host::round::Cause;
 use gleaner_host::run::{self, Observer, RunDirectory, Silent};
-use gleaner_host::scenario::{AggregationRule, Scenario, ServerRule, StopRule};
+use gleaner_host::scenario::{AggregationRule, Scenario, ServerRule, StopRule, resolve};
 use gleaner_host::station::event::{Event, EventKind};
 use gleaner_host::station::execute::{self, Audience, Finished};
 use gleaner_host::station::fleet::Pace;
@@ -149,6 +150,64 @@ fn a_run_with_boards_stops_on_validation_where_a_simulated_one_does_and_replays(
         late - 1
     );
     assert!(refused.contains(&words), "{refused}");
+}
+
+#[test]
+fn boards_of_unlike_classes_book_what_the_simulation_books() {
+    for scheduler in ["cre", "fednova", "glean"] {
+        let classes = "device.class=[\
+            {name='fast', clients=[0, 4], frequency_hz=1e9, harvest_j=7e-4},\
+            {name='slow', clients=[1, 2], frequency_hz=4e8, harvest_j=1.5e-4, \
+             deadline_slack_s=2e-4}]";
+        let mut scenario = scenario(scheduler, 8);
+        let classes = resolve("paper-mlp", &[classes.parse().unwrap()]).unwrap();
+        scenario.device.class = classes.device.class;
+        let (mixed, alone) = (
+            Folder::new(&format!("unlike-{scheduler}")),
+            Folder::new(&format!("unlike-alone-{scheduler}")),
+        );
+        let finished = on_fleet(&scenario, &mixed, &OPTIONS, &mut Silent, |_, _| {});
+        let expected = simulated(&scenario, &alone);
+        assert_eq!(finished.outcome.model_sha256, expected.model_sha256);
+        for log in [RunDirectory::ROUNDS, RunDirectory::CLIENTS] {
+            assert_eq!(mixed.file(log), alone.file(log), "{scheduler}: {log}");
+        }
+        let devices = scenario.devices();
+        let (mut closed, mut reported) = (0, BTreeSet::new());
+        for event in events(&mixed.run()) {
+            let device = &devices[event.client as usize];
+            let income = PicoJoules::from_joules(device.harvest_j);
+            match event.what {
+                EventKind::Closed { ledger } => {
+                    closed += 1;
+                    let rounds = u64::from(ledger.rounds);
+                    assert_eq!(ledger.harvested.0, rounds * income.0, "{}", event.client);
+                }
+                EventKind::Reconciled {
+                    radio_model_j,
+                    radio_board_j,
+                    harvest_model_j,
+                    harvest_board_j,
+                    ..
+                } => {
+                    reported.insert(device.class);
+                    assert_eq!(harvest_board_j, income.as_joules());
+                    assert_eq!(harvest_model_j, harvest_board_j);
+                    assert_eq!(radio_model_j, radio_board_j);
+                }
+                _ => {}
+            }
+        }
+        assert!(closed >= 4 * 8, "{closed}");
+        assert_eq!(
+            reported.len(),
+            3,
+            "{scheduler}: boards of every class took part"
+        );
+        assert_honest(&mixed.run());
+        let verdict = execute::verify(&mixed.run(), 1).unwrap();
+        assert_eq!(verdict.replayed, expected.model_sha256);
+    }
 }
 
 #[test]

@@ -5,7 +5,7 @@ use strum::VariantArray;
 use gleaner_cre::bound::LossBound;
 use gleaner_cre::channel::Emulation;
 use gleaner_cre::optim::epochs::{epoch_limit, whole_epochs};
-use gleaner_cre::optim::{Instance, Upload};
+use gleaner_cre::optim::{Instance, Upload, random_instance};
 use gleaner_host::policy::{Attendance, BaselinePower, Decision, Order, Purse, Scheduler, View};
 use gleaner_host::round::settings;
 use gleaner_host::scenario::{Override, Scenario, resolve};
@@ -28,7 +28,7 @@ fn instance(seed: u64, round: u32) -> Instance {
     let gains = Emulation::new(seed, 10, 3, radio).round(round);
     let (epoch_s, epoch_j) = SAMPLES
         .iter()
-        .map(|&samples| settings::epoch_cost(&scenario, samples))
+        .map(|&samples| settings::epoch_cost(&scenario.device.common(), samples))
         .unzip();
     Instance {
         channels: 3,
@@ -57,8 +57,23 @@ fn instance(seed: u64, round: u32) -> Instance {
         bandwidth_hz: radio.uplink_bandwidth_hz.0,
         noise_w_per_hz: radio.noise_w_per_hz.0,
         power_max_w: radio.uplink_power_max_w.0,
-        income_j: scenario.device.harvest_j,
+        income_j: vec![scenario.device.harvest_j; 10],
+        reserve_s: vec![0.0; 10],
     }
+}
+
+/// The same round on unlike devices: half of the clients compute at a quarter of the clock on little
+/// income, and two must be done early.
+fn unlike(seed: u64, round: u32) -> Instance {
+    let mut instance = instance(seed, round);
+    for client in 0..5 {
+        instance.epoch_s[client] *= 4.0;
+        instance.epoch_j[client] /= 16.0;
+        instance.income_j[client] /= 4.0;
+    }
+    instance.reserve_s[4] = 1e-3;
+    instance.reserve_s[5] = 2e-3;
+    instance
 }
 
 fn norms() -> Vec<f64> {
@@ -102,8 +117,11 @@ fn epochs_at_full_power(instance: &Instance, client: usize, channel: usize) -> u
 fn every_order_of_every_scheduler_keeps_all_constraints() {
     for &scheduler in Scheduler::VARIANTS {
         for &power in BaselinePower::VARIANTS {
-            for round in 1..=25 {
-                let instance = instance(5, round);
+            for round in 1..=50 {
+                let instance = match round {
+                    ..=25 => instance(5, round),
+                    _ => unlike(5, round),
+                };
                 let decision = decide(scheduler, power, &instance, round);
                 let mut channels: Vec<usize> = decision.orders.iter().map(|o| o.channel).collect();
                 channels.sort_unstable();
@@ -139,6 +157,43 @@ fn every_order_of_every_scheduler_keeps_all_constraints() {
             }
         }
     }
+}
+
+#[test]
+fn cre_with_epochs_per_client_orders_unequal_ones_that_all_meet_their_deadline() {
+    let decide_with = |epochs: &str, instance: &Instance, round| {
+        let set = Override::new("cre.epochs", epochs);
+        let policy = settings::policy(&resolve("paper-mlp", &[set]).unwrap());
+        let view = View {
+            seed: 3,
+            round,
+            instance,
+            gradient_norms: &[0.0; 10],
+            purses: &[Purse::default(); 10],
+            attendance: &[Attendance::default(); 10],
+        };
+        policy.decide(&view).unwrap()
+    };
+    let mut unequal = 0;
+    for round in 1..=25 {
+        let system = settings::system(&Scenario::default());
+        let mut instance = random_instance(&system, 10, 3, round.into());
+        instance.epoch_s[..5].iter_mut().for_each(|s| *s *= 2.0);
+        let own = decide_with("per-client", &instance, round);
+        let common = decide_with("common", &instance, round);
+        assert!(own.promise.unwrap().objective <= common.promise.unwrap().objective + 1e-15);
+        for order in &own.orders {
+            let upload = Upload {
+                client: order.client,
+                channel: order.channel,
+                power_w: order.power_w,
+            };
+            let limit = epoch_limit(&instance, &upload);
+            assert!(f64::from(order.epochs) <= limit + 1e-9, "{order:?}");
+        }
+        unequal += usize::from(own.orders.windows(2).any(|o| o[0].epochs != o[1].epochs));
+    }
+    assert!(unequal > 3, "{unequal}");
 }
 
 #[test]

@@ -3,9 +3,11 @@
 
 mod paper;
 
-use gleaner_cre::optim::check::check;
+use gleaner_cre::optim::check::{Violation, check};
 use gleaner_cre::optim::inner::{Pair, most_epochs, plan_at};
-use gleaner_cre::optim::{Instance, Plan, Solver, evaluate, nobody_objective, random_instance};
+use gleaner_cre::optim::{
+    Instance, Plan, Solution, Solver, evaluate, nobody_objective, random_instance,
+};
 use gleaner_shared::rng::{Purpose, Rng};
 use strum::VariantArray;
 
@@ -46,7 +48,27 @@ fn instance(seed: u64) -> Instance {
         12 => drawn.deadline_s *= 1.5,
         _ => {}
     }
+    if seed % 32 >= 16 {
+        make_unlike(&mut drawn, &mut rng);
+    }
     drawn
+}
+
+/// Gives every client a device of its own: slower ones, incomes from nothing to a hundredfold, and
+/// reserves up to the whole round.
+fn make_unlike(instance: &mut Instance, rng: &mut Rng) {
+    for client in 0..instance.clients() {
+        instance.epoch_s[client] *= 1.0 + 3.0 * rng.uniform();
+        instance.epoch_j[client] *= libm::pow(10.0, 3.0 * rng.uniform() - 2.0);
+        instance.income_j[client] *= match rng.below(4) {
+            0 => 0.0,
+            _ => libm::pow(10.0, 3.0 * rng.uniform() - 1.0),
+        };
+        if rng.below(2) == 0 {
+            let part = rng.uniform();
+            instance.reserve_s[client] = part * part * instance.deadline_s;
+        }
+    }
 }
 
 fn scale_gains(instance: &mut Instance, factor: f64) {
@@ -112,7 +134,8 @@ fn brute_force(instance: &Instance) -> (f64, Plan) {
 fn scale(instance: &Instance) -> f64 {
     let unit = instance.energy_unit_j;
     let queues: f64 = instance.queue_j.iter().map(|z| z / unit).sum();
-    let most_j = instance.income_j + instance.power_max_w * instance.deadline_s;
+    let income_j = instance.income_j.iter().copied().fold(0.0, f64::max);
+    let most_j = income_j + instance.power_max_w * instance.deadline_s;
     instance.v * instance.bound.gap + (most_j / unit + queues).powi(2)
 }
 
@@ -139,6 +162,35 @@ fn exact_and_large_equal_brute_force_on_two_thousand_instances() {
         }
     }
     assert!(trained > 800, "the draw is not all infeasible: {trained}");
+}
+
+#[test]
+fn the_checker_holds_every_client_to_its_own_time_and_income() {
+    let mut judged = 0;
+    for seed in (0..INSTANCES).filter(|seed| seed % 32 >= 16).take(400) {
+        let instance = instance(seed);
+        let Solution {
+            plan, evaluation, ..
+        } = Solver::Exact.solve(&instance, 0).expect("valid");
+        for (upload, spare_s) in plan.uploads.iter().zip(&evaluation.spare_s) {
+            judged += 1;
+            let mut hurried = instance.clone();
+            hurried.reserve_s[upload.client] += spare_s + 1e-3 * instance.deadline_s;
+            let late = check(&hurried, &plan, evaluation.total);
+            assert!(
+                matches!(late, Err(Violation::Late { client, .. }) if client == upload.client),
+                "seed {seed}: {late:?}"
+            );
+            let mut richer = instance.clone();
+            richer.income_j[upload.client] += 0.1 * instance.power_max_w * instance.deadline_s;
+            let wrong = check(&richer, &plan, evaluation.total);
+            assert!(
+                matches!(wrong, Err(Violation::Objective { .. })),
+                "seed {seed}: {wrong:?}"
+            );
+        }
+    }
+    assert!(judged > 100, "{judged}");
 }
 
 #[test]
@@ -192,8 +244,14 @@ fn no_power_on_a_dense_grid_beats_the_closed_form() {
 
 #[test]
 fn exact_equals_large_where_enumeration_ends() {
-    for seed in 0..6 {
-        let instance = random_instance(&paper::mlp(), 30, 10, seed);
+    for seed in 0..8 {
+        let mut instance = random_instance(&paper::mlp(), 30, 10, seed);
+        if seed >= 4 {
+            make_unlike(
+                &mut instance,
+                &mut Rng::stream(seed, Purpose::Synthetic, 0, 78),
+            );
+        }
         let exact = Solver::Exact
             .solve(&instance, 0)
             .expect("closes")
@@ -206,8 +264,19 @@ fn exact_equals_large_where_enumeration_ends() {
 
 #[test]
 fn large_bounds_its_gap_at_its_size() {
-    for (preset, seed) in [(paper::mlp(), 1), (paper::cnn(), 2)] {
-        let instance = random_instance(&preset, 100, 20, seed);
+    for (preset, seed) in [
+        (paper::mlp(), 1),
+        (paper::cnn(), 2),
+        (paper::mlp(), 3),
+        (paper::cnn(), 4),
+    ] {
+        let mut instance = random_instance(&preset, 100, 20, seed);
+        if seed > 2 {
+            make_unlike(
+                &mut instance,
+                &mut Rng::stream(seed, Purpose::Synthetic, 0, 78),
+            );
+        }
         let solution = Solver::Large.solve(&instance, 0).expect("solves");
         assert!(solution.gap(&instance).expect("large proves") <= 0.05);
         assert!(solution.lower_bound.expect("proven") <= solution.evaluation.total);

@@ -39,6 +39,8 @@ pub enum Purpose {
     LostUpdates = 14,
     /// Resampled seeds of a bootstrap interval.
     Bootstrap = 15,
+    /// Which clients have which class of device.
+    Devices = 16,
 }
 
 /// A xoshiro128++ generator.

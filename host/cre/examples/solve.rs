@@ -37,14 +37,16 @@ fn main() -> Result<(), SolveError> {
         bandwidth_hz: 1e6,
         noise_w_per_hz: 4e-21,
         power_max_w: 0.2,
-        income_j: 4e-4,
+        income_j: vec![4e-4; 4],
+        reserve_s: vec![0.0; 4],
     };
     let solution = Solver::Exact.solve(&instance, 0)?;
     println!("{} epochs", solution.plan.epochs);
     println!("client  channel  power mW  energy uJ  spare us");
     let uploads = solution.plan.uploads.iter();
     for (upload, spare_s) in uploads.zip(&solution.evaluation.spare_s) {
-        let used_j = instance.income_j - solution.evaluation.balance_j[upload.client];
+        let used_j =
+            instance.income_j[upload.client] - solution.evaluation.balance_j[upload.client];
         println!(
             "{:>6}  {:>7}  {:>8.3}  {:>9.1}  {:>8.1}",
             upload.client,

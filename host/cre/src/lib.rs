@@ -57,7 +57,8 @@
 //!     bandwidth_hz: 1e6,
 //!     noise_w_per_hz: 4e-21,
 //!     power_max_w: 0.2,
-//!     income_j: 4e-4,
+//!     income_j: vec![4e-4; 2],
+//!     reserve_s: vec![0.0; 2],
 //! };
 //! let solution = Solver::Exact.solve(&instance, 0)?;
 //! assert_eq!(solution.plan.uploads[0].client, 0);

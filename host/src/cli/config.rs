@@ -68,7 +68,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
 }
 
 fn explain(path: &str) -> anyhow::Result<()> {
-    let Some(key) = keys::find(path) else {
+    let Some(key) = keys::look_up(path) else {
         match keys::suggest(path) {
             Some(near) => bail!("unknown or ambiguous key `{path}`; did you mean `{near}`?"),
             None => bail!("unknown key `{path}`; `gleaner config explain` lists all keys"),
@@ -89,7 +89,7 @@ fn explain(path: &str) -> anyhow::Result<()> {
         let ranges: Vec<String> = key.ranges.iter().map(ToString::to_string).collect();
         outln!("  range:   {}", ranges.join(", "));
     }
-    outln!("  default: {}", key.value_in(&Scenario::default()));
+    outln!("  default: {}", key.usual());
     for preset in PRESETS.iter().skip(1) {
         let scenario = gleaner_host::scenario::resolve(preset.name, &[])
             .with_context(|| format!("preset {}", preset.name))?;
@@ -102,14 +102,13 @@ fn explain(path: &str) -> anyhow::Result<()> {
 }
 
 fn list() -> Result<(), OutputError> {
-    let defaults = Scenario::default();
-    for key in Scenario::keys() {
+    for key in keys::all() {
         let unit = if key.unit.is_empty() {
             String::new()
         } else {
             format!("[{}] ", key.unit)
         };
-        let value = key.value_in(&defaults);
+        let value = key.usual();
         outln!("{:<32} {value:<16} {unit}{}", key.path(), key.doc);
     }
     Ok(())

@@ -214,8 +214,7 @@ fn carry_out(
     write_run(directory)?;
     show(scenario, directory, &finished.outcome, output)?;
     if !output.quiet && !output.json {
-        let modelled = scenario.device.cycles_per_sample;
-        if let Some(ledgers) = ledgers_table(directory, modelled) {
+        if let Some(ledgers) = ledgers_table(directory, scenario) {
             outln!("\nledgers of the boards\n{}", ledgers.to_text());
         }
         outln!("events  {}", events(directory.path()).display());

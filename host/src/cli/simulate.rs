@@ -12,7 +12,8 @@ use super::scenario::ScenarioArgs;
 use super::{threads, word};
 use gleaner_host::fleet::{self, Deployment};
 use gleaner_host::policy::Scheduler;
-use gleaner_host::report::{summary_table, write_run};
+use gleaner_host::report::table::Table;
+use gleaner_host::report::{classes_table, summary_table, write_run};
 use gleaner_host::run::{Completed, Observer, RunDirectory, RunError, execute};
 use gleaner_host::scenario::{Override, Scenario};
 
@@ -106,7 +107,8 @@ pub(super) fn show(
     outcome: &Completed,
     output: OutputArgs,
 ) -> anyhow::Result<()> {
-    print(scenario, directory, outcome, output).with_context(|| {
+    let classes = classes_table(directory, scenario)?;
+    print(scenario, directory, outcome, classes.as_ref(), output).with_context(|| {
         let path = directory.path().display();
         format!("the run is complete in {path}, but cannot be shown")
     })
@@ -116,6 +118,7 @@ fn print(
     scenario: &Scenario,
     directory: &RunDirectory,
     outcome: &Completed,
+    classes: Option<&Table>,
     output: OutputArgs,
 ) -> Result<(), OutputError> {
     let report = directory.file(RunDirectory::REPORT);
@@ -135,6 +138,9 @@ fn print(
         outln!("\n{} on {}", scenario.run.scheduler, scenario.data.dataset);
     }
     out!("{}", summary_table(&outcome.summary).to_text());
+    if let Some(classes) = classes {
+        out!("\n{}", classes.to_text());
+    }
     if outcome.summary.empty_rounds == outcome.summary.rounds {
         errln!(
             "note: nobody trained in any round: either no client can meet device.deadline_s = {} \

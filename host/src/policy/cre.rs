@@ -1,54 +1,83 @@
 //! `cre`: clients, channels, powers and epochs that minimise the objective of P2.
 
+use serde::{Deserialize, Serialize};
+use strum::{Display, EnumMessage, EnumString, IntoStaticStr, VariantArray};
+
 use super::{Decision, Order, Policy, Promise, View};
-use gleaner_cre::optim::{Solution, SolveError, Solver};
+use gleaner_cre::optim::individual::{self, Task};
+use gleaner_cre::optim::{SolveError, Solver};
+
+/// Whose epochs CRE decides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Display, EnumMessage, EnumString, IntoStaticStr, VariantArray)]
+#[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
+pub enum CreEpochs {
+    /// the same number for all participants, as in the paper
+    Common,
+    /// a number for each participant, by the bound of docs/solvers.md; exact, for small rounds
+    PerClient,
+}
 
 /// Scheduling by the round problem P2.
 #[derive(Clone, Copy, Debug)]
 pub struct Cre {
     solver: Solver,
+    epochs: CreEpochs,
 }
 
 impl Cre {
-    /// Chooses how the problem is solved.
+    /// Chooses how the problem is solved, and whose epochs are decided.
     #[must_use]
-    pub const fn new(solver: Solver) -> Self {
-        Self { solver }
+    pub const fn new(solver: Solver, epochs: CreEpochs) -> Self {
+        Self { solver, epochs }
     }
 
-    fn solve(&self, view: &View<'_>) -> Result<Solution, SolveError> {
+    fn decide_together(&self, view: &View<'_>) -> Result<Decision, SolveError> {
         // One stream per round, so that a resumed run draws what the uninterrupted one drew.
         let seed = view.seed ^ (u64::from(view.round) << 32);
-        self.solver.solve(view.instance, seed)
+        let solution = self.solver.solve(view.instance, seed)?;
+        let epochs = solution.plan.epochs;
+        let uploads = solution.plan.uploads.into_iter();
+        let promise = Promise {
+            objective: solution.evaluation.total,
+            bound: solution.evaluation.bound.total(),
+        };
+        Ok(decision(
+            uploads.map(|upload| Task { upload, epochs }),
+            promise,
+        ))
     }
 }
 
 impl Policy for Cre {
     fn decide(&self, view: &View<'_>) -> Result<Decision, SolveError> {
-        let solution = self.solve(view)?;
-        let epochs = solution.plan.epochs;
-        let orders = solution
-            .plan
-            .uploads
-            .iter()
-            .map(|upload| Order {
-                client: upload.client,
-                channel: upload.channel,
-                power_w: upload.power_w,
-                epochs,
-            })
-            .collect();
-        Ok(Decision {
-            orders,
-            infeasible: Vec::new(),
-            promise: Some(Promise {
-                objective: solution.evaluation.total,
-                bound: solution.evaluation.bound.total(),
-            }),
-        })
+        if self.epochs == CreEpochs::Common {
+            return self.decide_together(view);
+        }
+        let solution = individual::solve(view.instance)?;
+        let promise = Promise {
+            objective: solution.value.total,
+            bound: solution.value.bound.total(),
+        };
+        Ok(decision(solution.plan.tasks.into_iter(), promise))
     }
 
     fn wants_estimates(&self) -> bool {
         true
+    }
+}
+
+fn decision(tasks: impl Iterator<Item = Task>, promise: Promise) -> Decision {
+    let order = |Task { upload, epochs }: Task| Order {
+        client: upload.client,
+        channel: upload.channel,
+        power_w: upload.power_w,
+        epochs,
+    };
+    Decision {
+        orders: tasks.map(order).collect(),
+        infeasible: Vec::new(),
+        promise: Some(promise),
     }
 }

@@ -24,7 +24,7 @@ use gleaner_cre::optim::{Instance, SolveError, Solver};
 pub use attendance::Attendance;
 pub use baseline::{BaselinePower, GradientNorms};
 pub use channel_allocate::ChannelAllocate;
-pub use cre::Cre;
+pub use cre::{Cre, CreEpochs};
 pub use fednova::FedNova;
 pub use glean::{Claim, Glean};
 pub use importance_aware::ImportanceAware;
@@ -64,6 +64,8 @@ pub struct Settings {
     pub epochs: u32,
     /// How CRE solves the round problem.
     pub solver: Solver,
+    /// Whose epochs CRE decides.
+    pub cre_epochs: CreEpochs,
     /// What glean is told.
     pub glean: Glean,
 }
@@ -76,12 +78,13 @@ impl Scheduler {
             power,
             epochs,
             solver,
+            cre_epochs,
             glean,
         } = *settings;
         match self {
             Self::Random => Box::new(Random { power }),
             Self::RoundRobin => Box::new(RoundRobin { power }),
-            Self::Cre => Box::new(Cre::new(solver)),
+            Self::Cre => Box::new(Cre::new(solver, cre_epochs)),
             Self::FedNova => Box::new(FedNova { power }),
             Self::ChannelAllocate => Box::new(ChannelAllocate { power, epochs }),
             Self::ImportanceAware => Box::new(ImportanceAware { power, epochs }),

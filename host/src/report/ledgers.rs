@@ -4,6 +4,7 @@ use super::plot::number;
 use super::table::Table;
 use crate::fleet::file::{FleetFile, find_in};
 use crate::run::RunDirectory;
+use crate::scenario::{ClientDevice, Scenario};
 use crate::station::ledgers::{Ledgers, Pair};
 use crate::station::log::{EVENTS, EventLogError, each_line};
 
@@ -22,10 +23,10 @@ fn ledgers_of(directory: &RunDirectory) -> Result<Ledgers, EventLogError> {
 /// Returns the ledgers of a run as a table; `None` if no board reported in it, or nobody can read
 /// what it did.
 #[must_use]
-pub fn ledgers_table(directory: &RunDirectory, cycles_per_sample: f64) -> Option<Table> {
+pub fn ledgers_table(directory: &RunDirectory, scenario: &Scenario) -> Option<Table> {
     let ledgers = ledgers_of(directory).ok()?;
     let name = names(directory);
-    (!ledgers.boards.is_empty()).then(|| table(&ledgers, name, cycles_per_sample))
+    (!ledgers.boards.is_empty()).then(|| table(&ledgers, name, &scenario.devices()))
 }
 
 /// Returns the names of the boards whose ledger is not what it must be.
@@ -46,7 +47,7 @@ fn names(directory: &RunDirectory) -> impl Fn(u32) -> String + use<> {
     }
 }
 
-fn table(ledgers: &Ledgers, name: impl Fn(u32) -> String, cycles_per_sample: f64) -> Table {
+fn table(ledgers: &Ledgers, name: impl Fn(u32) -> String, devices: &[ClientDevice]) -> Table {
     let mut table = Table::new(&[
         "board",
         "rounds",
@@ -58,6 +59,8 @@ fn table(ledgers: &Ledgers, name: impl Fn(u32) -> String, cycles_per_sample: f64
         "modelled",
     ]);
     for (&client, ledger) in &ledgers.boards {
+        let device = devices.get(client as usize);
+        let modelled = device.map_or(f64::NAN, |device| device.cycles_per_sample);
         table.row(vec![
             name(client),
             ledger.rounds.to_string(),
@@ -66,7 +69,7 @@ fn table(ledgers: &Ledgers, name: impl Fn(u32) -> String, cycles_per_sample: f64
             format!("{} mJ", number(1e3 * ledger.compute.board_j)),
             format!("{} mJ", number(1e3 * ledger.compute.model_j)),
             format!("{:.0}", ledger.cycles_per_sample()),
-            format!("{cycles_per_sample:.0}"),
+            format!("{modelled:.0}"),
         ]);
     }
     table
@@ -106,10 +109,12 @@ mod tests {
                 boards: BTreeMap::from([(2, ledger)]),
                 ..Ledgers::default()
             };
-            table(&ledgers, |client| format!("pico-{client}"), 9.0).to_text()
+            let mut devices = [Scenario::default().device.common(); 3];
+            devices[2].cycles_per_sample = 9.0;
+            table(&ledgers, |client| format!("pico-{client}"), &devices).to_text()
         };
         let equal = text(0.25);
-        for words in ["pico-2", "250 mJ, equal", "500 mJ", "750 mJ"] {
+        for words in ["pico-2", "250 mJ, equal", "500 mJ", "750 mJ", "2         9"] {
             assert!(equal.contains(words), "{words} in\n{equal}");
         }
         assert!(text(0.5).contains("500 mJ, NOT 250"), "{}", text(0.5));

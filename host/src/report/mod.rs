@@ -5,6 +5,7 @@
 //! `plot` and `html` are what it is made of, and what the studies make theirs of.
 
 mod charts;
+mod classes;
 mod data;
 mod html;
 mod ledgers;
@@ -14,6 +15,7 @@ pub mod table;
 mod text;
 
 pub(crate) use charts::Chart;
+pub use classes::classes_table;
 pub(crate) use html::Page;
 pub use ledgers::{ledgers_table, mismatched_boards};
 pub(crate) use run::setting;

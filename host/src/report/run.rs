@@ -5,6 +5,7 @@ use std::fs;
 use gleaner_learn::file::{self, write_atomically};
 
 use super::charts::run_charts;
+use super::classes::classes_table;
 use super::data::RunData;
 use super::html::Page;
 use super::ledgers::ledgers_table;
@@ -44,7 +45,15 @@ pub fn write_run(directory: &RunDirectory) -> Result<(), RunError> {
     for chart in &charts {
         page.figure(&chart.svg, &chart.caption);
     }
-    if let Some(ledgers) = ledgers_table(directory, run.scenario.device.cycles_per_sample) {
+    if let Some(classes) = classes_table(directory, &run.scenario)? {
+        page.heading("The classes of devices");
+        page.paragraph(
+            "Shares are of a class's client-rounds, epochs are those of a participant, and energies \
+             are of one client in one round.",
+        );
+        page.table(&classes);
+    }
+    if let Some(ledgers) = ledgers_table(directory, &run.scenario) {
         page.heading("The boards' ledgers");
         page.paragraph(
             "What the boards booked beside what the model did. Income and upload follow from the \

@@ -19,7 +19,7 @@ mod state;
 mod watch;
 
 use crate::policy::Policy;
-use crate::scenario::{Scenario, StopRule};
+use crate::scenario::{ClientDevice, Scenario, StopRule};
 use gleaner_cre::channel::{ChannelSource, RadioParams, TraceError};
 use gleaner_cre::optim::SolveError;
 use gleaner_learn::server::{Server, StateError};
@@ -88,6 +88,7 @@ pub struct Engine<'a> {
     radio: RadioParams,
     channel: ChannelSource,
     samples: Vec<u32>,
+    devices: Vec<ClientDevice>,
     weights: Vec<f64>,
     server: Server,
     state: State,
@@ -135,6 +136,8 @@ impl<'a> Engine<'a> {
         state: State,
     ) -> Self {
         let samples = fleet.samples().to_vec();
+        let mut devices = scenario.devices();
+        devices.resize(samples.len(), scenario.device.common());
         Self {
             scenario,
             fleet,
@@ -144,6 +147,7 @@ impl<'a> Engine<'a> {
             channel,
             weights: gleaner_cre::bound::weights(&samples),
             samples,
+            devices,
             server: settings::server(scenario, state.model.len()),
             state,
         }

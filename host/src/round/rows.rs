@@ -109,9 +109,9 @@ impl Engine<'_> {
         power_w: f64,
         upload_s: f64,
     ) -> RoundRecord {
-        let device = &self.scenario.device;
+        let device = &self.devices[client];
         bill(
-            &settings::cost_model(self.scenario),
+            &settings::cost_model(device),
             device.harvest_j,
             epochs,
             device.cycles_per_sample * f64::from(self.samples[client]),

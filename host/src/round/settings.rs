@@ -4,7 +4,7 @@ use gleaner_cre::system::{DeviceParams, RoundParams, System};
 use gleaner_shared::energy::CostModel;
 
 use crate::policy::{self, Glean, Policy};
-use crate::scenario::Scenario;
+use crate::scenario::{ClientDevice, Scenario};
 use gleaner_cre::channel::{Fading, RadioParams, epoch_energy, epoch_latency};
 use gleaner_cre::units::{
     Bits, Db, Dbm, Gigahertz, Hertz, Joules, Metres, Seconds, Watts, WattsPerHertz,
@@ -12,7 +12,8 @@ use gleaner_cre::units::{
 use gleaner_learn::server::Server;
 use gleaner_learn::train::Kernel;
 
-/// Returns the system of a scenario: its radio, its devices and what is asked of a round.
+/// Returns the system of a scenario: its radio, the device of clients in no class, and what is asked
+/// of a round.
 #[must_use]
 pub fn system(scenario: &Scenario) -> System {
     let (device, cre) = (&scenario.device, &scenario.cre);
@@ -63,6 +64,7 @@ pub fn policy(scenario: &Scenario) -> Box<dyn Policy> {
         power: scenario.baselines.power,
         epochs: u32::try_from(scenario.baselines.epochs).unwrap_or(u32::MAX),
         solver: scenario.cre.solver,
+        cre_epochs: scenario.cre.epochs,
         glean: Glean {
             lambda: scenario.glean.lambda,
             epochs: u32::try_from(scenario.glean.epochs).unwrap_or(u32::MAX),
@@ -87,19 +89,16 @@ pub fn model_bits(scenario: &Scenario) -> Bits {
     Bits(scenario.model_bits())
 }
 
-/// Returns what work costs, in the integers a device counts in.
+/// Returns what work costs on a device, in the integers it counts in.
 #[must_use]
-pub fn cost_model(scenario: &Scenario) -> CostModel {
-    CostModel::paper(
-        scenario.device.energy_coefficient,
-        scenario.device.frequency_hz,
-    )
+pub fn cost_model(device: &ClientDevice) -> CostModel {
+    CostModel::paper(device.energy_coefficient, device.frequency_hz)
 }
 
-/// Returns the time T_i and energy E_i of one epoch of a client with `samples` samples.
+/// Returns the time T_i and energy E_i of one epoch of a client with this device and `samples`
+/// samples.
 #[must_use]
-pub fn epoch_cost(scenario: &Scenario, samples: u32) -> (f64, f64) {
-    let device = &scenario.device;
+pub fn epoch_cost(device: &ClientDevice, samples: u32) -> (f64, f64) {
     let clock = Hertz(device.frequency_hz);
     let time = epoch_latency(device.cycles_per_sample, samples, clock);
     let energy = epoch_energy(
@@ -120,7 +119,7 @@ mod tests {
     fn several_epochs_of_a_board_fit_its_round_and_cost_what_one_round_brings_or_more() {
         for (board, watts) in [("rp2040", 0.0825), ("stm32l4r5", 0.04356)] {
             let scenario = resolve(board, &[]).unwrap();
-            let (seconds, joules) = epoch_cost(&scenario, 1000);
+            let (seconds, joules) = epoch_cost(&scenario.device.common(), 1000);
             assert!((joules / seconds / watts - 1.0).abs() < 1e-3, "{board}");
             assert!(5.0 * seconds < scenario.device.deadline_s, "{board}");
             assert!(

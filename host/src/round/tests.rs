@@ -4,6 +4,7 @@ mod gleaning;
 mod liars;
 mod server;
 mod stopping;
+mod unlike;
 
 use super::*;
 use crate::policy::Scheduler;

@@ -27,7 +27,7 @@ pub struct Summary {
     pub compute_share: f64,
     /// Participants per round.
     pub participants: f64,
-    /// Epochs per round with participants.
+    /// Most epochs of a participant, per round with participants.
     pub epochs: f64,
     /// Rounds in which nobody trained.
     pub empty_rounds: usize,

@@ -1,24 +1,38 @@
 //! Writes scenarios as TOML in one canonical form: sections and keys in the order of
 //! declaration, floats in the shortest spelling that reads back to the same bits.
 
-use super::Scenario;
+use super::keys::Key;
+use super::{DeviceClass, Scenario};
 
 /// Writes one value.
 pub(super) fn value(value: &toml::Value) -> String {
     match value {
         // `toml` spells 1e-26 with 26 digits; `Debug` is as exact and stays readable.
         toml::Value::Float(number) => format!("{number:?}"),
+        toml::Value::Array(entries) => {
+            let entries: Vec<String> = entries.iter().map(self::value).collect();
+            format!("[{}]", entries.join(", "))
+        }
+        toml::Value::Table(entries) => {
+            let entries = entries.iter();
+            let entries: Vec<String> = entries
+                .map(|(name, entry)| format!("{name} = {}", self::value(entry)))
+                .collect();
+            format!("{{ {} }}", entries.join(", "))
+        }
         other => other.to_string(),
     }
 }
 
 /// Keys and sections younger than the first runs. With their defaults they are left out of the
 /// canonical form, whose hash names runs and their checkpoints: those made without keep their names.
-const YOUNGER: [&str; 9] = [
+const YOUNGER: [&str; 11] = [
     "run.stop",
     "run.patience",
     "data.validation_samples",
     "channel.trace",
+    "device.class",
+    "cre.epochs",
     "glean",
     "aggregation",
     "server",
@@ -51,18 +65,37 @@ pub(super) fn scenario(scenario: &Scenario, comments: bool) -> String {
             section = key.section;
             text.push_str(&format!("{gap}[{section}]\n"));
         }
-        let line = format!("{} = {}", key.name, value(&entry));
-        if comments {
-            let unit = if key.unit.is_empty() {
-                String::new()
-            } else {
-                format!("[{}] ", key.unit)
-            };
-            text.push_str(&format!("{line:<34} # {unit}{}\n", key.doc));
-        } else {
-            text.push_str(&line);
-            text.push('\n');
+        match &entry {
+            // The last key of its section: what follows a table's header belongs to the table.
+            toml::Value::Array(classes) if !classes.is_empty() => {
+                classes.iter().for_each(|it| class(&mut text, it, comments));
+            }
+            entry => line(&mut text, &key, entry, comments),
         }
     }
     text
+}
+
+fn class(text: &mut String, class: &toml::Value, comments: bool) {
+    text.push_str("\n[[device.class]]\n");
+    for key in DeviceClass::KEYS {
+        if let Some(entry) = class.get(key.name) {
+            line(text, key, entry, comments);
+        }
+    }
+}
+
+fn line(text: &mut String, key: &Key, entry: &toml::Value, comments: bool) {
+    let line = format!("{} = {}", key.name, value(entry));
+    if comments {
+        let unit = if key.unit.is_empty() {
+            String::new()
+        } else {
+            format!("[{}] ", key.unit)
+        };
+        text.push_str(&format!("{line:<34} # {unit}{}\n", key.doc));
+    } else {
+        text.push_str(&line);
+        text.push('\n');
+    }
 }

@@ -1,7 +1,7 @@
 //! What is known about every key: unit, meaning, default; and what a misspelt key may have meant.
 
 use super::range::Range;
-use super::{Scenario, renamed};
+use super::{Device, DeviceClass, Scenario, class, renamed};
 
 /// One key of a scenario.
 #[derive(Clone, Copy, Debug)]
@@ -29,6 +29,17 @@ impl Key {
         format!("{}.{}", self.section, self.name)
     }
 
+    /// Returns its default: the value in `paper-mlp`, or what holds for a class that does not say.
+    #[must_use]
+    pub fn usual(&self) -> String {
+        let value = self.value_in(&Scenario::default());
+        if !value.is_empty() {
+            return value;
+        }
+        let common = Device::KEYS.iter().any(|key| key.name == self.name);
+        if common { "that of [device]" } else { "none" }.to_owned()
+    }
+
     /// Returns the value the key has in `scenario`, written as TOML.
     #[must_use]
     pub fn value_in(&self, scenario: &Scenario) -> String {
@@ -41,7 +52,27 @@ impl Key {
     }
 }
 
-/// Finds a key by `section.name`, or by its bare name if only one section has it.
+/// Iterates over every key, those of `[[device.class]]` behind those of `[device]`.
+pub fn all() -> impl Iterator<Item = Key> {
+    Scenario::keys().flat_map(|key| {
+        let inner = if key.path() == class::PATH {
+            DeviceClass::KEYS
+        } else {
+            &[]
+        };
+        [key].into_iter().chain(inner.iter().copied())
+    })
+}
+
+/// Finds a key to be explained: one that can be set, or one of `[[device.class]]` by its path or by
+/// a name that no other key has.
+#[must_use]
+pub fn look_up(path: &str) -> Option<Key> {
+    let of_class = |key: &&Key| key.path() == path || key.name == path;
+    find(path).or_else(|| DeviceClass::KEYS.iter().find(of_class).copied())
+}
+
+/// Finds a key that can be set by `section.name`, or by its bare name if only one section has it.
 #[must_use]
 pub fn find(path: &str) -> Option<Key> {
     let path = &*renamed::key(path);
@@ -68,14 +99,17 @@ pub fn suggest(path: &str) -> Option<String> {
 /// Writes the reference table of all keys in Markdown, with the defaults of `paper-mlp`.
 #[must_use]
 pub fn markdown() -> String {
-    let defaults = Scenario::default();
     let mut text = String::new();
     let mut section = "";
-    for key in Scenario::keys() {
+    for key in all() {
         if key.section != section {
             section = key.section;
+            let header = match section {
+                class::PATH => format!("[[{section}]]"),
+                _ => format!("[{section}]"),
+            };
             text.push_str(&format!(
-                "\n### `[{section}]`\n\n| key | unit | default | meaning |\n|---|---|---|---|\n"
+                "\n### `{header}`\n\n| key | unit | default | meaning |\n|---|---|---|---|\n"
             ));
         }
         let mut meaning = key.doc.to_owned();
@@ -86,7 +120,7 @@ pub fn markdown() -> String {
             "| `{}` | {} | `{}` | {meaning} |\n",
             key.name,
             key.unit,
-            key.value_in(&defaults)
+            key.usual()
         ));
     }
     text
@@ -98,8 +132,10 @@ mod tests {
 
     #[test]
     fn every_key_says_what_it_means() {
-        for key in Scenario::keys() {
+        for key in all() {
             assert!(key.doc.ends_with('.'), "{}: `{}`", key.path(), key.doc);
+        }
+        for key in Scenario::keys() {
             assert!(
                 !key.value_in(&Scenario::default()).is_empty(),
                 "{}",
@@ -117,8 +153,7 @@ mod tests {
             ("_j", "J"),
             ("_w", "W"),
         ] {
-            for key in Scenario::keys()
-                .filter(|key| key.name.ends_with(suffix) && !key.name.contains("_per_"))
+            for key in all().filter(|key| key.name.ends_with(suffix) && !key.name.contains("_per_"))
             {
                 assert_eq!(key.unit, unit, "{}", key.path());
             }

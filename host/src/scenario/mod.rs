@@ -5,6 +5,7 @@
 //! scenario is written in a canonical form whose hash names the run.
 
 mod choices;
+mod class;
 mod emit;
 mod error;
 pub mod keys;
@@ -26,6 +27,7 @@ use serde::{Deserialize, Serialize};
 pub use choices::{
     AggregationRule, Attack, ClientKind, Estimates, ModelBits, ServerRule, StopRule,
 };
+pub use class::{ClientDevice, DeviceClass};
 pub use error::ScenarioError;
 pub use preset::{PRESETS, Preset};
 pub use resolve::{Override, resolve, resolve_text};

@@ -3,9 +3,9 @@
 use std::path::Path;
 use std::str::FromStr;
 
-use toml::de::DeTable;
+use toml::de::{DeTable, DeValue};
 
-use super::{PRESETS, Scenario, ScenarioError, keys, renamed};
+use super::{PRESETS, Scenario, ScenarioError, class, keys, renamed};
 
 /// One `--set section.key=value`.
 #[derive(Clone, Debug, PartialEq)]
@@ -155,7 +155,8 @@ fn similar_preset(name: &str) -> String {
         .unwrap_or_default()
 }
 
-/// Adds to `origin` the line on which its `text` has a key, or the section if not the key.
+/// Adds to `origin` the line on which its `text` has a key, or the section if not the key. A key of
+/// the n-th table of a list is `list.n.key`.
 fn place(text: &str, origin: &str, section: &str, name: &str) -> String {
     let line = || {
         let table = DeTable::parse(text).ok()?;
@@ -163,12 +164,26 @@ fn place(text: &str, origin: &str, section: &str, name: &str) -> String {
             .get_ref()
             .iter()
             .find(|(key, _)| renamed::section(key.get_ref()) == section)?;
-        let key = entries
-            .get_ref()
-            .as_table()
-            .and_then(|entries| entries.iter().find(|(key, _)| key.get_ref() == name))
-            .map_or(section, |(key, _)| key);
-        Some(1 + text[..key.span().start].matches('\n').count())
+        let (mut span, mut inside) = (section.span(), Some(entries.get_ref()));
+        for part in name.split('.') {
+            let found = match inside {
+                Some(DeValue::Table(entries)) => entries
+                    .iter()
+                    .find(|(key, _)| key.get_ref() == part)
+                    .map(|(key, entry)| (key.span(), entry)),
+                Some(DeValue::Array(entries)) => part
+                    .parse()
+                    .ok()
+                    .and_then(|at: usize| entries.get(at))
+                    .map(|entry| (entry.span(), entry)),
+                _ => None,
+            };
+            if let Some((at, _)) = &found {
+                span = at.clone();
+            }
+            inside = found.map(|(_, entry)| entry.get_ref());
+        }
+        Some(1 + text[..span.start].matches('\n').count())
     };
     match line() {
         Some(line) => format!("{origin}, line {line}"),
@@ -200,6 +215,11 @@ fn merge(
             let (Some(slot), Some(key)) = (known.get_mut(&name), keys::find(&path)) else {
                 return Err(unknown(&place(section, &name), &path));
             };
+            if path == class::PATH {
+                let origin = |at: usize, key: &str| place(section, &format!("{name}.{at}.{key}"));
+                *slot = class::read(value, origin)?;
+                continue;
+            }
             *slot = adapt(slot, value, &(key.choices)()).map_err(|(value, wanted)| {
                 ScenarioError::Syntax {
                     origin: place(section, &name),

@@ -3,9 +3,10 @@
 use super::choices::{
     AggregationRule, Attack, ClientKind, Estimates, ModelBits, ServerRule, StopRule,
 };
+use super::class::DeviceClass;
 use super::range::Range::{AtLeast, AtMost, Finite, NotNegative, Positive, Within};
 use super::section::section;
-use crate::policy::{BaselinePower, Claim, GradientNorms, Scheduler};
+use crate::policy::{BaselinePower, Claim, CreEpochs, GradientNorms, Scheduler};
 use gleaner_cre::channel::FadingKind;
 use gleaner_cre::estimate::DivergenceRule;
 use gleaner_cre::optim::Solver;
@@ -141,6 +142,9 @@ section!(
         harvest_j: f64 = 0.4e-3, "J", NotNegative;
         /// Deadline T_max of a round, from broadcast to upload.
         deadline_s: f64 = 0.01, "s", Positive;
+        /// Classes of unlike devices, one `[[device.class]]` each; clients in none have the device
+        /// above.
+        class: Vec<DeviceClass> = Vec::new(), "";
     }
 );
 
@@ -161,6 +165,8 @@ section!(
         delta_rule: DivergenceRule = DivergenceRule::Direction, "";
         /// Where rho, beta, delta and the loss gap come from.
         estimates: Estimates = Estimates::Oracle, "";
+        /// Whose epochs are decided.
+        epochs: CreEpochs = CreEpochs::Common, "";
     }
 );
 

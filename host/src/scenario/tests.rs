@@ -64,10 +64,9 @@ fn values_out_of_range_name_key_value_and_fix() {
 #[test]
 fn sections_that_runs_did_without_change_no_canonical_text_until_they_are_used() {
     let text = Scenario::default().to_toml();
-    assert!(
-        !text.contains("aggregation") && !text.contains("hostile") && !text.contains("faults"),
-        "{text}"
-    );
+    for young in ["aggregation", "hostile", "faults", "per-client", "common"] {
+        assert!(!text.contains(young), "{text}");
+    }
     let sets = [
         "aggregation.rule=median",
         "hostile.clients=1",
@@ -148,7 +147,7 @@ fn a_server_changes_no_canonical_text_until_it_steps_by_itself() {
 }
 
 #[test]
-fn a_rule_is_refused_where_a_round_brings_too_few_updates_for_it() {
+fn rules_are_refused_where_they_cannot_hold() {
     let refused = |sets: &[&str]| {
         let overrides: Vec<Override> = sets.iter().map(|set| set.parse().unwrap()).collect();
         resolve("paper-mlp", &overrides).map_or_else(|error| error.to_string(), |_| String::new())
@@ -176,6 +175,12 @@ fn a_rule_is_refused_where_a_round_brings_too_few_updates_for_it() {
         refused(&["hostile.clients=11"]),
         "hostile.clients = 11: must be at most clients.count = 10"
     );
+    assert_eq!(
+        refused(&["cre.epochs=per-client", "cre.solver=large"]),
+        "cre.epochs = per-client: is solved exactly only; set cre.solver = \"auto\" instead of \
+         \"large\""
+    );
+    assert_eq!(refused(&["cre.epochs=per-client", "cre.solver=exact"]), "");
     let absurd = format!("aggregation.hostile={}", i64::MAX);
     assert!(refused(&["aggregation.rule=krum", &absurd]).contains("needs"));
 }

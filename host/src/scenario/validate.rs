@@ -1,6 +1,8 @@
 //! Every value checked before anything runs: the keys' own ranges, and rules that relate two keys.
 
 use super::{AggregationRule, ClientKind, Scenario, ScenarioError, StopRule};
+use crate::policy::CreEpochs;
+use gleaner_cre::optim::Solver;
 use gleaner_learn::data::catalogue;
 use gleaner_learn::train::ModelKind;
 
@@ -45,6 +47,17 @@ pub(super) fn check(s: &Scenario) -> Result<(), ScenarioError> {
         s.hostile.clients,
         || format!("must be at most clients.count = {}", s.clients.count),
     )?;
+    let exact = matches!(s.cre.solver, Solver::Auto | Solver::Exact);
+    require(
+        s.cre.epochs == CreEpochs::Common || exact,
+        "cre.epochs",
+        s.cre.epochs,
+        || {
+            let solver = s.cre.solver;
+            format!("is solved exactly only; set cre.solver = \"auto\" instead of \"{solver}\"")
+        },
+    )?;
+    super::class::check(s)?;
     check_updates(s)
 }
 
@@ -95,7 +108,7 @@ fn check_ranges(scenario: &Scenario) -> Result<(), ScenarioError> {
     Ok(())
 }
 
-fn require(
+pub(super) fn require(
     holds: bool,
     key: impl Into<String>,
     value: impl ToString,

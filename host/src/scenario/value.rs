@@ -3,6 +3,7 @@
 use super::choices::{
     AggregationRule, Attack, ClientKind, Estimates, ModelBits, ServerRule, StopRule,
 };
+use super::class::DeviceClass;
 use crate::policy;
 
 /// A type a scenario key can have.
@@ -43,6 +44,7 @@ values!(
     gleaner_learn::train::ModelKind,
     policy::BaselinePower,
     policy::Claim,
+    policy::CreEpochs,
     policy::GradientNorms,
     policy::Scheduler,
     AggregationRule,
@@ -68,4 +70,16 @@ impl Value for usize {
 
 impl Value for String {
     const KIND: &'static str = "text";
+}
+
+impl<T: Value> Value for Option<T> {
+    const KIND: &'static str = T::KIND;
+}
+
+impl Value for Vec<usize> {
+    const KIND: &'static str = "list of whole numbers";
+}
+
+impl Value for Vec<DeviceClass> {
+    const KIND: &'static str = "list of tables";
 }

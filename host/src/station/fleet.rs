@@ -40,14 +40,14 @@ pub enum Pace {
 }
 
 /// How a station runs its rounds.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Rules {
     /// The run.
     pub run: RunId,
     /// Seed of the run.
     pub seed: u64,
-    /// Modelled time a round may take.
-    pub deadline_s: f64,
+    /// Modelled time after which each client must be done in a round.
+    pub deadlines_s: Vec<f64>,
     /// Limits of wall time.
     pub limits: Limits,
     /// The pace.
@@ -176,13 +176,14 @@ impl StationFleet {
             let seconds = |s: f64| Duration::try_from_secs_f64(s).unwrap_or_default();
             (seconds(broadcast.downlink_s), seconds(upload_s))
         });
+        let client = order.client;
         let order = wire::Order {
             participate: true,
             channel: u8::try_from(order.channel).unwrap_or(u8::MAX),
             epochs: u16::try_from(order.epochs).unwrap_or(u16::MAX),
             power: NanoWatts((order.power_w * 1e9).round() as u64),
             airtime: micros(upload_s),
-            ..self.blank_order(broadcast.round)
+            ..self.blank_order(client, broadcast.round)
         };
         RoundWork {
             order,
@@ -195,7 +196,8 @@ impl StationFleet {
     }
 
     /// An order that brings the income of a round and nothing else.
-    fn blank_order(&self, round: u32) -> wire::Order {
+    fn blank_order(&self, client: usize, round: u32) -> wire::Order {
+        let deadline_s = self.rules.deadlines_s.get(client).copied();
         wire::Order {
             run: self.rules.run,
             round,
@@ -208,7 +210,7 @@ impl StationFleet {
             learning_rate_q24: self.fixed.learning_rate().0,
             seed: self.rules.seed,
             model: self.held,
-            deadline: micros(self.rules.deadline_s),
+            deadline: micros(deadline_s.unwrap_or_default()),
         }
     }
 
@@ -346,9 +348,9 @@ impl Fleet for StationFleet {
             let what = doubt.what.clone();
             self.publish(doubt.client, round, EventKind::Implausible { what });
         }
-        let blank = self.blank_order(round);
         self.begin();
         for row in &log.clients {
+            let blank = self.blank_order(row.client, round);
             let Some(member) = &mut self.members[row.client] else {
                 continue;
             };

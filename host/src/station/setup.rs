@@ -232,7 +232,7 @@ pub fn assemble(
             run,
             seed: scenario.run.seed,
             storage: PicoJoules::from_joules(entry.storage_j),
-            income: PicoJoules::from_joules(scenario.device.harvest_j),
+            income: PicoJoules::from_joules(scenario.device_of(entry.id as usize).harvest_j),
             cost: entry.cost_model(scenario),
             shard_crc: shard_crc(shard),
         };
@@ -241,7 +241,9 @@ pub fn assemble(
     let rules = Rules {
         run,
         seed: scenario.run.seed,
-        deadline_s: scenario.device.deadline_s,
+        deadlines_s: (scenario.devices().iter())
+            .map(|device| scenario.device.deadline_s - device.deadline_slack_s)
+            .collect(),
         limits: Limits {
             connect: options.wall_limit,
             download: options.wall_limit,

@@ -7,10 +7,10 @@
 
 use thiserror::Error;
 
-use super::{Instance, Plan};
+use super::{Instance, Plan, Upload};
 
 /// Relative room for rounding in C4 and C6 and in the objective.
-const TOLERANCE: f64 = 1e-9;
+pub(super) const TOLERANCE: f64 = 1e-9;
 
 /// A constraint that a plan breaks.
 #[derive(Clone, Debug, PartialEq, Error)]
@@ -36,13 +36,13 @@ pub enum Violation {
         limit_w: f64,
     },
     /// C6: a participant that misses the deadline.
-    #[error("C6: client {client} ends at {end_s} s, the round at {deadline_s} s")]
+    #[error("C6: client {client} ends at {end_s} s, it must at {deadline_s} s")]
     Late {
         /// The client.
         client: usize,
         /// When its upload ends.
         end_s: f64,
-        /// When the round ends.
+        /// When it must end: at the end of the round, less the client's reserve.
         deadline_s: f64,
     },
     /// C5 enters P2 through the queues in J: the claimed J is not that of the plan.
@@ -80,9 +80,14 @@ fn check_choice(instance: &Instance, plan: &Plan) -> Result<(), Violation> {
         );
         return Err(Violation::NotAChoice(said));
     }
+    check_assignment(instance, &plan.uploads)
+}
+
+/// Judges C1 to C3 of the pairs.
+pub(super) fn check_assignment(instance: &Instance, uploads: &[Upload]) -> Result<(), Violation> {
     let mut channels_of_client = vec![0; instance.samples.len()];
     let mut clients_of_channel = vec![0; instance.channels];
-    for upload in &plan.uploads {
+    for upload in uploads {
         let Some(channels) = channels_of_client.get_mut(upload.client) else {
             return Err(Violation::NotAChoice(format!(
                 "no client {}",
@@ -108,33 +113,41 @@ fn check_choice(instance: &Instance, plan: &Plan) -> Result<(), Violation> {
 }
 
 fn check_uploads(instance: &Instance, plan: &Plan) -> Result<(), Violation> {
-    for upload in &plan.uploads {
-        let (client, power_w) = (upload.client, upload.power_w);
-        let limit_w = instance.power_max_w;
-        if !(power_w > 0.0 && power_w <= limit_w * (1.0 + TOLERANCE)) {
-            return Err(Violation::Power {
-                client,
-                power_w,
-                limit_w,
-            });
-        }
-        let train_s = plan.epochs as f64 * instance.epoch_s[client];
-        let end_s = instance.downlink_s + train_s + upload_s(instance, upload);
-        // A limit may be rounded up by 1e-9 epochs.
-        let late_s = TOLERANCE * (instance.deadline_s + 2.0 * instance.epoch_s[client]);
-        if end_s.is_nan() || end_s > instance.deadline_s + late_s {
-            let deadline_s = instance.deadline_s;
-            return Err(Violation::Late {
-                client,
-                end_s,
-                deadline_s,
-            });
-        }
+    let mut uploads = plan.uploads.iter();
+    uploads.try_for_each(|upload| check_upload(instance, upload, plan.epochs))
+}
+
+/// Judges C4 and C6 of a participant with that many epochs.
+pub(super) fn check_upload(
+    instance: &Instance,
+    upload: &Upload,
+    epochs: u32,
+) -> Result<(), Violation> {
+    let (client, power_w) = (upload.client, upload.power_w);
+    let limit_w = instance.power_max_w;
+    if !(power_w > 0.0 && power_w <= limit_w * (1.0 + TOLERANCE)) {
+        return Err(Violation::Power {
+            client,
+            power_w,
+            limit_w,
+        });
+    }
+    let train_s = epochs as f64 * instance.epoch_s[client];
+    let end_s = instance.downlink_s + train_s + upload_s(instance, upload);
+    // A limit may be rounded up by 1e-9 epochs.
+    let late_s = TOLERANCE * (instance.deadline_s + 2.0 * instance.epoch_s[client]);
+    let deadline_s = instance.deadline_s - instance.reserve_s[client];
+    if end_s.is_nan() || end_s > deadline_s + late_s {
+        return Err(Violation::Late {
+            client,
+            end_s,
+            deadline_s,
+        });
     }
     Ok(())
 }
 
-fn upload_s(instance: &Instance, upload: &super::Upload) -> f64 {
+pub(super) fn upload_s(instance: &Instance, upload: &Upload) -> f64 {
     let noise_w = instance.bandwidth_hz * instance.noise_w_per_hz;
     let snr = upload.power_w * instance.gain[upload.client][upload.channel] / noise_w;
     instance.model_bits / (instance.bandwidth_hz * snr.ln_1p() / 2f64.ln())
@@ -145,7 +158,7 @@ fn objective(instance: &Instance, plan: &Plan) -> f64 {
     let unit = instance.energy_unit_j;
     let mut sum = 0.0;
     for client in 0..instance.samples.len() {
-        let mut q = instance.income_j;
+        let mut q = instance.income_j[client];
         if let Some(upload) = plan.uploads.iter().find(|upload| upload.client == client) {
             q -= tau * instance.epoch_j[client] + upload.power_w * upload_s(instance, upload);
         }
@@ -194,12 +207,13 @@ fn bound(instance: &Instance, plan: &Plan) -> f64 {
 }
 
 /// Returns the size of the terms the objective is summed from.
-fn magnitude(instance: &Instance) -> f64 {
+pub(super) fn magnitude(instance: &Instance) -> f64 {
     let unit = instance.energy_unit_j;
     let energy: f64 = instance
         .queue_j
         .iter()
-        .map(|z| (instance.income_j / unit).powi(2) + 2.0 * (z / unit) * (instance.income_j / unit))
+        .zip(&instance.income_j)
+        .map(|(z, income)| (income / unit).powi(2) + 2.0 * (z / unit) * (income / unit))
         .sum();
     energy + instance.v * instance.bound.gap
 }

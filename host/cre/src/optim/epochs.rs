@@ -16,7 +16,7 @@ pub fn whole_epochs(limit: f64) -> u32 {
 }
 
 /// Implements Eq. (35) for one upload: the epochs that fit before the deadline at its power,
-/// (T_max - t_down - l / v_up) / T_i.
+/// (T_max - reserve_i - t_down - l / v_up) / T_i.
 #[must_use]
 pub fn epoch_limit(instance: &Instance, upload: &Upload) -> f64 {
     let (time_s, _) = upload_cost(instance, upload);

@@ -47,8 +47,10 @@ pub struct Instance {
     pub noise_w_per_hz: f64,
     /// Highest power p_max of a client.
     pub power_max_w: f64,
-    /// Energy E_add a client harvests each round.
-    pub income_j: f64,
+    /// Energy E_add that each client harvests in a round.
+    pub income_j: Vec<f64>,
+    /// How long before the deadline each client must be done, 0 where clients are alike.
+    pub reserve_s: Vec<f64>,
 }
 
 /// A field of an instance that cannot be.
@@ -80,11 +82,17 @@ impl Instance {
         self.samples.len()
     }
 
+    /// Returns when a client must be done, T_max less its reserve.
+    #[must_use]
+    pub fn deadline_of(&self, client: usize) -> f64 {
+        self.deadline_s - self.reserve_s[client]
+    }
+
     /// Returns what is left of the round for an upload after `tau` epochs,
-    /// T_max - t_down - tau T_i.
+    /// T_max - reserve_i - t_down - tau T_i.
     #[must_use]
     pub fn slack_s(&self, client: usize, tau: f64) -> f64 {
-        self.deadline_s - self.downlink_s - tau * self.epoch_s[client]
+        self.deadline_of(client) - self.downlink_s - tau * self.epoch_s[client]
     }
 
     /// Returns how long an upload takes, t_up = l / v_up: Eqs. (9) and (10).
@@ -124,6 +132,8 @@ impl Instance {
             ("delta", self.delta.len()),
             ("T_s", self.epoch_s.len()),
             ("E_j", self.epoch_j.len()),
+            ("E_add_j", self.income_j.len()),
+            ("T_slack_s", self.reserve_s.len()),
         ] {
             if length != clients {
                 let value = format!("{length} entries");
@@ -155,6 +165,8 @@ impl Instance {
             not_negative(&format!("delta[{client}]"), self.delta[client])?;
             positive(&format!("T_s[{client}]"), self.epoch_s[client])?;
             positive(&format!("E_j[{client}]"), self.epoch_j[client])?;
+            not_negative(&format!("E_add_j[{client}]"), self.income_j[client])?;
+            self.validate_reserve(client)?;
         }
         positive("T_max_s", self.deadline_s)?;
         not_negative("t_down_s", self.downlink_s)?;
@@ -162,10 +174,19 @@ impl Instance {
         positive("B_up_hz", self.bandwidth_hz)?;
         positive("N0_w_per_hz", self.noise_w_per_hz)?;
         positive("p_max_w", self.power_max_w)?;
-        not_negative("E_add_j", self.income_j)?;
         not_negative("V", self.v)?;
         positive("energy_unit_j", self.energy_unit_j)?;
         self.validate_bound()
+    }
+
+    fn validate_reserve(&self, client: usize) -> Result<(), InstanceError> {
+        let (field, reserve_s) = (format!("T_slack_s[{client}]"), self.reserve_s[client]);
+        not_negative(&field, reserve_s)?;
+        if reserve_s < self.deadline_s {
+            return Ok(());
+        }
+        let problem = format!("must be below T_max_s = {}", self.deadline_s);
+        Err(InstanceError::new(field, reserve_s, &problem))
     }
 
     fn validate_bound(&self) -> Result<(), InstanceError> {

@@ -10,6 +10,7 @@ mod assignment;
 pub mod check;
 pub mod epochs;
 mod exact;
+pub mod individual;
 pub mod inner;
 mod instance;
 mod large;

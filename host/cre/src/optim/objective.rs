@@ -32,13 +32,13 @@ pub(crate) fn upload_cost(instance: &Instance, upload: &Upload) -> (f64, f64) {
 }
 
 /// Implements Eq. (27) without its constant: J = sum (q_i^2 - 2 Z_i q_i) + V bound, with
-/// q_i = E_add - a_i (tau E_i + e_up,i) of Eq. (13) and energies in `energy_unit_j`.
+/// q_i = E_add,i - a_i (tau E_i + e_up,i) of Eq. (13) and energies in `energy_unit_j`.
 ///
 /// Nobody taking part is tau = 0: the bound then is F_gap.
 #[must_use]
 pub fn evaluate(instance: &Instance, plan: &Plan) -> Evaluation {
     let tau = f64::from(plan.epochs);
-    let mut balance_j = vec![instance.income_j; instance.clients()];
+    let mut balance_j = instance.income_j.clone();
     let mut spare_s = Vec::with_capacity(plan.uploads.len());
     for upload in &plan.uploads {
         let (time_s, energy_j) = upload_cost(instance, upload);
@@ -72,19 +72,20 @@ pub fn evaluate(instance: &Instance, plan: &Plan) -> Evaluation {
     }
 }
 
-/// Returns J of nobody taking part, sum (E_add^2 - 2 Z_i E_add) + V F_gap.
+/// Returns J of nobody taking part, sum (E_add,i^2 - 2 Z_i E_add,i) + V F_gap.
 #[must_use]
 pub fn nobody_objective(instance: &Instance) -> f64 {
     let energy: f64 = instance
-        .queue_j
+        .income_j
         .iter()
-        .map(|&z_j| drift_term(instance, instance.income_j, z_j))
+        .zip(&instance.queue_j)
+        .map(|(&q_j, &z_j)| drift_term(instance, q_j, z_j))
         .sum();
     energy + instance.v * instance.bound.gap
 }
 
 /// Returns dJ/dtau at fixed powers: sum over participants of
-/// 2 E_i (Z_i + tau E_i + e_up,i - E_add), plus V times the slope of the bound.
+/// 2 E_i (Z_i + tau E_i + e_up,i - E_add,i), plus V times the slope of the bound.
 #[must_use]
 pub fn slope_by_epochs(instance: &Instance, uploads: &[Upload], tau: f64) -> f64 {
     let unit = instance.energy_unit_j;
@@ -93,8 +94,11 @@ pub fn slope_by_epochs(instance: &Instance, uploads: &[Upload], tau: f64) -> f64
         .map(|upload| {
             let (_, energy_j) = upload_cost(instance, upload);
             let epoch_j = instance.epoch_j[upload.client];
-            let pull_j =
-                instance.queue_j[upload.client] + tau * epoch_j + energy_j - instance.income_j;
+            let (queue_j, income_j) = (
+                instance.queue_j[upload.client],
+                instance.income_j[upload.client],
+            );
+            let pull_j = queue_j + tau * epoch_j + energy_j - income_j;
             2.0 * (epoch_j / unit) * (pull_j / unit)
         })
         .sum();

@@ -26,7 +26,7 @@ pub struct PowerChoice {
     pub e_min_j: f64,
     /// Energy of an upload at full power.
     pub e_max_j: f64,
-    /// The energy that minimises J, E_add - Z_i - tau E_i.
+    /// The energy that minimises J, E_add,i - Z_i - tau E_i.
     pub e_target_j: f64,
     /// The best power.
     pub power_w: f64,
@@ -128,7 +128,8 @@ pub fn best_power(instance: &Instance, client: usize, channel: usize, tau: f64) 
     } else {
         (instance.power_max_w, e_max_j)
     };
-    let e_target_j = instance.income_j - instance.queue_j[client] - tau * instance.epoch_j[client];
+    let spare_j = instance.income_j[client] - instance.queue_j[client];
+    let e_target_j = spare_j - tau * instance.epoch_j[client];
     let (power_w, case) = if e_target_j < e_min_j {
         (p_min_w, PowerCase::Min)
     } else if e_target_j > e_max_j {

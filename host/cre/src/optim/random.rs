@@ -50,7 +50,8 @@ pub fn random_instance(system: &System, clients: u32, channels: usize, seed: u64
         bandwidth_hz: radio.uplink_bandwidth_hz.0,
         noise_w_per_hz: radio.noise_w_per_hz.0,
         power_max_w: radio.uplink_power_max_w.0,
-        income_j: device.income_j.0,
+        income_j: vec![device.income_j.0; clients as usize],
+        reserve_s: vec![0.0; clients as usize],
     };
     for client in 0..clients {
         let mut rng = Rng::stream(seed, Purpose::Synthetic, client, 1);

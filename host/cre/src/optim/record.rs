@@ -15,7 +15,8 @@ const AGREEMENT: f64 = 1e-9;
 /// The record; fields are named after the paper's symbols and carry their unit.
 ///
 /// `T_s` and `E_j` may be left out, for they follow from `b_cycles`, `f_hz` and `alpha`; or those
-/// three may, if clients differ in more than their samples. Given both, they must agree.
+/// three may, if clients differ in more than their samples. Given both, they must agree. `E_add_j`
+/// is one number for all clients or a list; `T_slack_s` is a list, of zeros where it is left out.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, expecting = "an object")]
 pub(super) struct Record {
@@ -49,7 +50,9 @@ pub(super) struct Record {
     noise_w_per_hz: f64,
     p_max_w: f64,
     #[serde(rename = "E_add_j")]
-    income_j: f64,
+    income_j: Each,
+    #[serde(rename = "T_slack_s", default, deserialize_with = "given")]
+    reserve_s: Option<Vec<f64>>,
     #[serde(default, deserialize_with = "given")]
     b_cycles: Option<f64>,
     #[serde(default, deserialize_with = "given")]
@@ -65,6 +68,23 @@ pub(super) struct Record {
 /// Reads a field that may be left out, but not be null.
 fn given<'de, T: Deserialize<'de>, D: Deserializer<'de>>(from: D) -> Result<Option<T>, D::Error> {
     T::deserialize(from).map(Some)
+}
+
+/// One number for every client, or a list of one each.
+#[derive(Deserialize)]
+#[serde(untagged, expecting = "a number, or a list of one for each client")]
+enum Each {
+    Alike(f64),
+    Unlike(Vec<f64>),
+}
+
+impl Each {
+    fn of(self, clients: usize) -> Vec<f64> {
+        match self {
+            Self::Alike(value) => vec![value; clients],
+            Self::Unlike(values) => values,
+        }
+    }
 }
 
 /// A whole number, which may also be written as `8.0`.
@@ -100,6 +120,7 @@ impl TryFrom<Record> for Instance {
         let samples: Vec<u32> = record.samples.iter().map(|count| count.0).collect();
         let (epoch_s, epoch_j) = record.epoch_costs(&samples)?;
         let clients = record.clients.0 as usize;
+        let everybody = samples.len();
         let instance = Self {
             channels: record.channels.0 as usize,
             samples,
@@ -123,7 +144,8 @@ impl TryFrom<Record> for Instance {
             bandwidth_hz: record.bandwidth_hz,
             noise_w_per_hz: record.noise_w_per_hz,
             power_max_w: record.p_max_w,
-            income_j: record.income_j,
+            income_j: record.income_j.of(everybody),
+            reserve_s: record.reserve_s.unwrap_or_else(|| vec![0.0; everybody]),
         };
         if instance.clients() != clients {
             let problem = format!("D has {} entries", instance.clients());
@@ -219,6 +241,50 @@ mod tests {
         assert!(read(&given).unwrap_err().starts_with("no field `E_j`: "));
         given["E_j"] = json!(derived.epoch_j);
         assert_eq!(read(&given).unwrap(), derived);
+    }
+
+    #[test]
+    fn incomes_and_reserves_are_alike_or_a_list() {
+        let alike = read(&record()).unwrap();
+        assert_eq!(alike.income_j, [4e-4, 4e-4]);
+        assert_eq!(alike.reserve_s, [0.0, 0.0]);
+
+        let mut unlike = record();
+        unlike["E_add_j"] = json!([4e-4, 0]);
+        unlike["T_slack_s"] = json!([0, 2e-3]);
+        let found = read(&unlike).unwrap();
+        assert_eq!(found.income_j, [4e-4, 0.0]);
+        assert_eq!(found.deadline_of(1), 0.01 - 2e-3);
+
+        for (field, value, said) in [
+            ("E_add_j", json!([4e-4]), "E_add_j = 1 entries: U is 2"),
+            (
+                "E_add_j",
+                json!([4e-4, -1]),
+                "E_add_j[1] = -1: must be a finite",
+            ),
+            (
+                "E_add_j",
+                json!("much"),
+                "a number, or a list of one for each",
+            ),
+            ("T_slack_s", json!([0]), "T_slack_s = 1 entries: U is 2"),
+            (
+                "T_slack_s",
+                json!([0, -1]),
+                "T_slack_s[1] = -1: must be a finite",
+            ),
+            (
+                "T_slack_s",
+                json!([0.01, 0]),
+                "T_slack_s[0] = 0.01: must be below T_max_s = 0.01",
+            ),
+        ] {
+            let mut bad = unlike.clone();
+            bad[field] = value;
+            let error = read(&bad).unwrap_err();
+            assert!(error.contains(said), "{error}");
+        }
     }
 
     #[test]

@@ -11,7 +11,7 @@ use crate::bound::{LossBound, Sums, a1_of_sums, a2_of_sums, drift_factor};
 /// The separable part of the objective, and the coefficients of the rest.
 ///
 /// With u = tau E_i + e_up the energy part of a participant exceeds that of an absent client by
-/// u (u - 2 (E_add - Z_i)); at the best power that depends on client, channel and tau alone.
+/// u (u - 2 (E_add,i - Z_i)); at the best power that depends on client, channel and tau alone.
 /// Values are relative to nobody taking part: J = J(nobody) + sum of costs + V (bound - F_gap).
 #[derive(Clone, Debug)]
 pub(crate) struct Table {
@@ -115,7 +115,7 @@ impl Table {
                 let exponent = LN_2 * instance.model_bits / (instance.bandwidth_hz * slack_s);
                 *slot = libm::expm1(exponent) * noise_w * slack_s;
             }
-            let spare_j = instance.income_j - instance.queue_j[client];
+            let spare_j = instance.income_j[client] - instance.queue_j[client];
             for channel in 0..self.channels {
                 let e_max_j = full_power_energy(instance, client, channel);
                 let gain = instance.gain[client][channel];

@@ -135,7 +135,7 @@ fn provision(scenario: &Scenario) -> Provision {
         seed: CLIENT_SEED,
         storage_cap: capacity,
         harvest_per_round: PicoJoules::ZERO,
-        cost: cost_model(scenario),
+        cost: cost_model(&scenario.device.common()),
         ledger: Ledger::new(capacity, capacity).snapshot(),
         last_round: None,
     }
@@ -167,7 +167,9 @@ fn figures(
     let report = &result.report;
     let per_epoch = report.cycles.0 / u64::from(report.epochs.max(1));
     let clock_hz = scenario.device.frequency_hz;
-    let energy = cost_model(scenario).compute.energy(Cycles(per_epoch), 1);
+    let energy = cost_model(&scenario.device.common())
+        .compute
+        .energy(Cycles(per_epoch), 1);
     let floor_s = model_bytes as f64 * UART.0 / UART.1;
     let (stack_bytes, stack_used_bytes) = result.stack_bytes;
     Figures {

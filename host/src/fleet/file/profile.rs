@@ -9,17 +9,17 @@ use crate::scenario::{PRESETS, Scenario, resolve};
 
 impl Entry {
     /// Returns what its work costs: by its own power and clock, by its preset, or else as the
-    /// scenario says of everybody. Radiated energy follows from the order in all cases.
+    /// scenario says of its class, or of everybody. Radiated energy follows from the order in all cases.
     #[must_use]
     pub fn cost_model(&self, scenario: &Scenario) -> CostModel {
-        let common = cost_model(scenario);
+        let common = cost_model(&scenario.device_of(self.id as usize));
         let compute = match (self.active_w, self.clock_hz, &self.preset) {
             (Some(active_w), Some(clock_hz), _) => {
                 let active = NanoWatts((active_w * 1e9).round() as u64);
                 ComputeModel::profile(active, HertzInt(clock_hz.round() as u64))
             }
             (_, _, Some(preset)) => match resolve(preset, &[]) {
-                Ok(scenario) => cost_model(&scenario).compute,
+                Ok(preset) => cost_model(&preset.device.common()).compute,
                 Err(_) => common.compute,
             },
             _ => common.compute,
@@ -69,7 +69,7 @@ mod tests {
     fn a_profile_or_preset_of_a_board_replaces_the_scenarios_cost_of_computing_alone() {
         let scenario = resolve("paper-mlp", &[]).unwrap();
         let common = entry().cost_model(&scenario);
-        assert_eq!(common, cost_model(&scenario));
+        assert_eq!(common, cost_model(&scenario.device.common()));
         let measured = Entry {
             active_w: Some(0.0825),
             clock_hz: Some(125e6),

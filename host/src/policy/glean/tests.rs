@@ -37,7 +37,8 @@ fn instance(clients: usize, channels: usize) -> Instance {
         bandwidth_hz: 1e6,
         noise_w_per_hz: 4e-21,
         power_max_w: 0.2,
-        income_j: 4e-4,
+        income_j: vec![4e-4; clients],
+        reserve_s: vec![0.0; clients],
     }
 }
 

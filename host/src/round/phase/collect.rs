@@ -80,10 +80,10 @@ impl Engine<'_> {
             };
             self.fleet.train(&broadcast)?
         };
-        let deadline_s = planned.instance.deadline_s;
         let (mut deliveries, mut doubts) = (Vec::with_capacity(orders.len()), Vec::new());
         for (&order, reply) in orders.iter().zip(replies) {
             let timing = Timing::of(&planned.instance, &order);
+            let deadline_s = planned.instance.deadline_of(order.client);
             let result = match reply {
                 Reply::Lost(reason) => Err((ClientState::Lost, reason)),
                 Reply::Trained(_) if !timing.meets(deadline_s) => {

@@ -67,8 +67,10 @@ impl Engine<'_> {
         let costs = self
             .samples
             .iter()
-            .map(|&samples| settings::epoch_cost(scenario, samples));
+            .zip(&self.devices)
+            .map(|(&samples, device)| settings::epoch_cost(device, samples));
         let (epoch_s, epoch_j) = costs.unzip();
+        let devices = self.devices.iter();
         let model_bits = settings::model_bits(scenario);
         Instance {
             channels: scenario.radio.channels,
@@ -98,7 +100,8 @@ impl Engine<'_> {
             bandwidth_hz: self.radio.uplink_bandwidth_hz.0,
             noise_w_per_hz: self.radio.noise_w_per_hz.0,
             power_max_w: self.radio.uplink_power_max_w.0,
-            income_j: scenario.device.harvest_j,
+            income_j: devices.clone().map(|it| it.harvest_j).collect(),
+            reserve_s: devices.map(|it| it.deadline_slack_s).collect(),
         }
     }
 }

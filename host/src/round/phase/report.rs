@@ -28,7 +28,7 @@ impl Engine<'_> {
         for client in 0..self.samples.len() {
             let Some(delivery) = deliveries.next_if(|delivery| delivery.order.client == client)
             else {
-                let record = rest(self.scenario.device.harvest_j);
+                let record = rest(self.devices[client].harvest_j);
                 let mut row = self.resting_row(client, &record);
                 if planned.decision.infeasible.contains(&client) {
                     row.state = ClientState::Infeasible;

@@ -239,7 +239,7 @@ async fn talk(
         run,
         seed: scenario.run.seed,
         storage,
-        income: PicoJoules::from_joules(scenario.device.harvest_j),
+        income: PicoJoules::from_joules(scenario.device_of(entry.id as usize).harvest_j),
         cost: entry.cost_model(scenario),
         shard_crc: None,
     };

@@ -76,7 +76,7 @@ pub(super) fn slope_term(instance: &Instance, uploads: &[Upload], tau: f64) -> f
         .iter()
         .map(|u| {
             let epoch = instance.epoch_j[u.client] / unit;
-            let most = instance.queue_j[u.client].max(instance.income_j) / unit;
+            let most = instance.queue_j[u.client].max(instance.income_j[u.client]) / unit;
             2.0 * epoch * most.max(tau * epoch)
         })
         .fold(fall, f64::max)

@@ -38,7 +38,8 @@ impl Vector for Objective {
         };
         let judged = evaluate(instance, &plan);
         let term = largest_term(instance, &judged);
-        let (small, large) = (instance.income_j, Tolerance::double_of(term));
+        let most = |numbers: &[f64]| numbers.iter().copied().fold(0.0, f64::max);
+        let (small, large) = (most(&instance.income_j), Tolerance::double_of(term));
         found.list(
             "q_j",
             &judged.balance_j,
@@ -122,7 +123,7 @@ impl Vector for PowerStar {
         found.number("p_min_w", choice.p_min_w, self.p_min_w);
         found.number("e_min_j", choice.e_min_j, self.e_min_j);
         found.number("e_max_j", choice.e_max_j, self.e_max_j);
-        let income = Tolerance::double_of(instance.income_j);
+        let income = Tolerance::double_of(instance.income_j[pair.client]);
         found.within("e_target_j", choice.e_target_j, self.e_target_j, income);
         found.number("p_star_w", choice.power_w, self.p_star_w);
         Ok(())

@@ -6,15 +6,28 @@ use crate::optim::table::Table;
 use crate::optim::{Instance, random_instance};
 use crate::system::fixture;
 
-/// Five clients on two channels, in the paper's two systems, with a table each.
+/// Five clients on two channels, in the paper's two systems, with a table each; devices are unlike in
+/// every other round.
 pub(super) fn rounds() -> impl Iterator<Item = (Instance, Table)> {
     (0..8).flat_map(|seed| {
         [fixture::mlp(), fixture::cnn()].map(|system| {
-            let instance = random_instance(&system, 5, 2, seed);
+            let mut instance = random_instance(&system, 5, 2, seed);
+            if seed % 2 == 1 {
+                make_unlike(&mut instance);
+            }
             let table = Table::new(&instance).expect("few epochs");
             (instance, table)
         })
     })
+}
+
+/// Gives one client a slow processor, one no income, one little time and one a lot of income.
+fn make_unlike(instance: &mut Instance) {
+    instance.epoch_s[0] *= 3.0;
+    instance.epoch_j[0] *= 0.2;
+    instance.income_j[1] = 0.0;
+    instance.reserve_s[2] = 0.3 * instance.deadline_s;
+    instance.income_j[3] *= 20.0;
 }
 
 /// Returns some layers of a table that somebody can take part in.
