@@ -9,7 +9,7 @@ use gleaner_host::fleet;
 use gleaner_host::report::mismatched_boards;
 use gleaner_host::round::Cause;
 use gleaner_host::run::{self, Observer, RunDirectory, Silent};
-use gleaner_host::scenario::{AggregationRule, Scenario, StopRule};
+use gleaner_host::scenario::{AggregationRule, Scenario, ServerRule, StopRule};
 use gleaner_host::station::event::{Event, EventKind};
 use gleaner_host::station::execute::{self, Audience, Finished};
 use gleaner_host::station::fleet::Pace;
@@ -69,11 +69,18 @@ fn assert_honest(directory: &RunDirectory) {
 
 #[test]
 fn boards_and_simulated_clients_end_with_the_same_model_and_logs_as_simulated_ones_alone() {
-    for (scheduler, rounds) in [("cre", 10), ("fednova", 3), ("glean", 8)] {
-        let scenario = scenario(scheduler, rounds);
+    for (scheduler, rounds, server) in [
+        ("cre", 10, ServerRule::Auto),
+        ("fednova", 3, ServerRule::Auto),
+        ("cre", 4, ServerRule::Momentum),
+        ("random", 6, ServerRule::Spectral),
+        ("glean", 8, ServerRule::Auto),
+    ] {
+        let mut scenario = scenario(scheduler, rounds);
+        scenario.server.rule = server;
         let (mixed, alone) = (
-            Folder::new(&format!("mixed-{scheduler}")),
-            Folder::new(scheduler),
+            Folder::new(&format!("mixed-{scheduler}-{server}")),
+            Folder::new(&format!("{scheduler}-{server}")),
         );
         let finished = on_fleet(&scenario, &mixed, &OPTIONS, &mut Silent, |_, _| {});
         let expected = simulated(&scenario, &alone);

@@ -161,6 +161,19 @@ fn fixed_point_clients_resume_with_the_model_they_hold() {
 }
 
 #[test]
+fn a_server_goes_on_with_what_it_remembers() {
+    let spectral = ["--set", "server.rule=spectral", "--scheduler", "random"];
+    is_killed_and_resumed_to_the_same_bytes(4, &spectral);
+    let fixed = [
+        "--set",
+        "server.rule=nesterov",
+        "--set",
+        "clients.kind=fixed-point",
+    ];
+    is_killed_and_resumed_to_the_same_bytes(3, &fixed);
+}
+
+#[test]
 fn a_damaged_checkpoint_falls_back_to_the_previous_one_and_says_so() {
     let folder = tempfile::tempdir().unwrap();
     let whole = folder.path().join("whole");

@@ -12,6 +12,8 @@ fn scenario(kind: &str, rule: &str, rounds: i64) -> Scenario {
         Override::new("clients.kind", kind),
         Override::new("partition.mean_samples", 60.0),
         Override::new("partition.std_samples", 10.0),
+        // An epoch takes as long as that of 1000 samples, so as few fit in a round.
+        Override::new("device.cycles_per_sample", 1_667.0),
         Override::new("data.test_samples", 300),
         Override::new("learning.learning_rate", 0.05),
         Override::new("server.rule", rule),

@@ -42,6 +42,14 @@ fn values_out_of_range_name_key_value_and_fix() {
              \"mnist\" or \"cifar10\"",
         ),
         (
+            "[server]\nmomentum = 1.0",
+            "server.momentum = 1: must lie in [0, 0.999]",
+        ),
+        (
+            "[server]\nstep = 0.0",
+            "server.step = 0: must be a positive number",
+        ),
+        (
             "[channel]\nradius_m = nan",
             "channel.radius_m = NaN: must be a positive number",
         ),
@@ -97,6 +105,45 @@ fn keys_that_runs_did_without_change_no_canonical_text_until_they_are_used() {
     assert!(
         !text.contains("stop") && !text.contains("patience") && !text.contains("validation"),
         "{text}"
+    );
+}
+
+#[test]
+fn a_server_changes_no_canonical_text_until_it_steps_by_itself() {
+    use gleaner_learn::server::{Momentum, Spectral, Step};
+    let of = |sets: &[&str]| {
+        let overrides: Vec<Override> = sets.iter().map(|set| set.parse().unwrap()).collect();
+        resolve("paper-mlp", &overrides).unwrap()
+    };
+    assert!(!Scenario::default().to_toml().contains("server"));
+    assert_eq!(of(&["run.scheduler=random"]).server(), Step::Plain);
+    let spectral = of(&["server.rule=spectral", "learning.learning_rate=0.05"]);
+    let text = spectral.to_toml();
+    assert!(
+        text.ends_with("\n[server]\nrule = \"spectral\"\n"),
+        "{text}"
+    );
+    assert_eq!(resolve_text(&text, "x", &[]).unwrap(), spectral);
+    let expected = Spectral {
+        learning_rate: 0.05,
+        momentum: 0.95,
+        step: 0.08,
+        clip: 2.0,
+    };
+    assert_eq!(spectral.server(), Step::Spectral(expected));
+    let expected = Momentum {
+        momentum: 0.5,
+        rate: 2.0,
+        nesterov: true,
+    };
+    assert_eq!(
+        of(&[
+            "server.rule=nesterov",
+            "server.momentum=0.5",
+            "server.rate=2"
+        ])
+        .server(),
+        Step::Momentum(expected)
     );
 }
 

@@ -92,6 +92,8 @@ fn raced(args: &Args, more: &[Override]) -> Result<Outcome, Box<dyn Error>> {
     let mut common = vec![
         Override::new("data.dataset", dataset),
         Override::new("run.rounds", args.rounds),
+        // Ten thousand images every round would cost as much as the training.
+        Override::new("run.evaluate_every", 5),
     ];
     common.extend_from_slice(more);
     let resolved = |more: &[Override]| resolve("paper-mlp", &[&common, more].concat());

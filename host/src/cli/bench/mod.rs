@@ -10,6 +10,7 @@ mod cipher;
 mod decide;
 mod device;
 mod rounds;
+mod server;
 mod solve;
 mod train;
 
@@ -33,6 +34,8 @@ enum Kind {
     /// The old name of `gleaner fleet init`.
     #[command(hide = true)]
     Init(init::Args),
+    /// The base station's step: its time on both networks, and its share of a round.
+    Server(server::Args),
     /// The optimiser: time of each solver, and how good its answers are.
     Solve(solve::Args),
     /// The training engine: time of an epoch, an evaluation and a round.
@@ -50,6 +53,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
             hint("`gleaner bench init`", "`gleaner fleet init`");
             init::run(args)
         }
+        Kind::Server(args) => server::run(args),
         Kind::Solve(args) => solve::run(args),
         Kind::Train(args) => train::run(args),
     }

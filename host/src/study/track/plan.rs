@@ -66,6 +66,13 @@ impl Track {
         }
     }
 
+    /// Returns the cell in which part (c) is tuned: the middle one. What is chosen there runs in all,
+    /// as a user who tunes once would have it.
+    #[must_use]
+    pub const fn tuning_cell(&self) -> usize {
+        self.cells.len() / 2
+    }
+
     /// Makes sure that no seed both chooses and judges.
     ///
     /// # Errors

@@ -1,6 +1,6 @@
 //! From a track to its outcome: runs are made, rates and steps chosen, standings compared.
 
-use super::entrant::Server;
+use super::entrant::{Entrant, Server};
 use super::error::TrackError;
 use super::judge::Duel;
 use super::make::{Watcher, make};
@@ -39,16 +39,14 @@ pub fn race(
     let (mut starts, mut trials) = (Vec::new(), Vec::new());
     for &part in &track.parts {
         let entrants = track.entrants(part);
+        if part == Part::Tuned {
+            let cell = track.tuning_cell();
+            trials = tuning::plan(track, cell, &entrants, resolve, &mut roster)?;
+            continue;
+        }
         for cell in 0..track.cells.len() {
-            match part {
-                Part::Tuned => {
-                    trials.extend(tuning::plan(track, cell, &entrants, resolve, &mut roster)?);
-                }
-                _ => {
-                    let place = (part, cell);
-                    starts.extend(plan(track, place, &entrants, resolve, &mut roster)?);
-                }
-            }
+            let place = (part, cell);
+            starts.extend(plan(track, place, &entrants, resolve, &mut roster)?);
         }
     }
     let mut summaries = make(roster.runs(), threads, watcher)?;
@@ -58,9 +56,10 @@ pub fn race(
         choices.push(Choice::of(trials, outcome)?);
     }
     if !choices.is_empty() {
-        for choice in &choices {
-            let place = (Part::Tuned, choice.cell);
-            starts.extend(plan(track, place, &[choice.entrant], resolve, &mut roster)?);
+        let tuned: Vec<Entrant> = choices.iter().map(|choice| choice.entrant).collect();
+        for cell in 0..track.cells.len() {
+            let place = (Part::Tuned, cell);
+            starts.extend(plan(track, place, &tuned, resolve, &mut roster)?);
         }
         let known = summaries.len();
         summaries.extend(make(&roster.runs()[known..], threads, watcher)?);

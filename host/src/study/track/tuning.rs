@@ -44,7 +44,7 @@ impl Tuning {
     }
 }
 
-/// The trials of one entrant in one cell: for every value of the grid its runs.
+/// The trials of one entrant: for every value of the grid its runs.
 #[derive(Clone, Debug)]
 pub struct Trials {
     /// The cell, counted through [`Track::cells`].
@@ -55,7 +55,7 @@ pub struct Trials {
     pub runs: Vec<(f64, Vec<usize>)>,
 }
 
-/// Plans the trials of a cell.
+/// Plans the trials in a cell.
 ///
 /// # Errors
 /// Whatever `resolve` finds wrong with the scenario.
@@ -104,7 +104,7 @@ pub struct Score {
     pub deviation: f64,
 }
 
-/// What was chosen for one entrant in one cell.
+/// What was chosen for one entrant.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Choice {
     /// The cell, counted through [`Track::cells`].
