@@ -115,15 +115,9 @@ pub fn run(args: &Args) -> Result<bool, Box<dyn Error>> {
         let cases: Vec<Case> = cells.iter().map(case).collect();
         lasting = make_all(&cases, 1, &args.out, args.threads)?;
     }
+    let at = [format!("at {rounds} %"), format!("at {long} %")];
     let mut table = Table::new(&[
-        "cell",
-        "glean %",
-        "mJ/round",
-        "random %",
-        "mJ/round",
-        "points",
-        "at 200 %",
-        "at the end %",
+        "cell", "glean %", "mJ/round", "random %", "mJ/round", "points", &at[0], &at[1],
     ]);
     let mut sentences = Vec::new();
     for (at, (cell, pair)) in cells.iter().zip(runs.chunks(2)).enumerate() {

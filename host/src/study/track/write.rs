@@ -40,14 +40,21 @@ const FEW_SEEDS: usize = 5;
 impl Outcome {
     /// Returns how the figures are to be read, with a warning where there are few seeds.
     fn reading(&self) -> String {
-        match self.track.seeds.len() {
-            seeds if seeds < FEW_SEEDS => format!(
-                "{READING} With {} an interval is little more than their range: take `ahead` for \
-                 `so far`.",
-                counted(seeds, "seed")
-            ),
-            _ => READING.to_owned(),
+        match self.few_seeds() {
+            Some(warning) => format!("{READING} {warning}"),
+            None => READING.to_owned(),
         }
+    }
+
+    /// Warns where there are too few seeds for an interval to say much.
+    fn few_seeds(&self) -> Option<String> {
+        let seeds = self.track.seeds.len();
+        (2..FEW_SEEDS).contains(&seeds).then(|| {
+            format!(
+                "With {} an interval is little more than their range: read `ahead` as `ahead so far`.",
+                counted(seeds, "seed")
+            )
+        })
     }
 
     /// Returns every table in the order of reading.
@@ -87,6 +94,7 @@ impl Outcome {
             ));
             lines
                 .iter()
+                .chain(&self.few_seeds())
                 .for_each(|line| text.push_str(&format!("{line}\n")));
         }
         text
