@@ -1,7 +1,6 @@
 //! What a scenario value may be: numbers, text, and choices that list themselves.
 
 use super::choices::{AggregationRule, Attack, ClientKind, Estimates, ModelBits};
-use super::class::DeviceClass;
 use crate::policy;
 
 /// A type a scenario key can have.
@@ -73,8 +72,4 @@ impl<T: Value> Value for Option<T> {
 
 impl Value for Vec<usize> {
     const KIND: &'static str = "list of whole numbers";
-}
-
-impl Value for Vec<DeviceClass> {
-    const KIND: &'static str = "list of tables";
 }
