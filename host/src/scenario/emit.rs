@@ -1,8 +1,7 @@
 //! Writes scenarios as TOML in one canonical form: sections and keys in the order of
 //! declaration, floats in the shortest spelling that reads back to the same bits.
 
-use super::keys::Key;
-use super::{DeviceClass, Scenario};
+use super::Scenario;
 
 /// Writes one value.
 pub(super) fn value(value: &toml::Value) -> String {
@@ -70,7 +69,7 @@ pub(super) fn scenario(scenario: &Scenario, comments: bool) -> String {
             toml::Value::Array(classes) if !classes.is_empty() => {
                 classes.iter().for_each(|it| class(&mut text, it, comments));
             }
-            entry => line(&mut text, &key, entry, comments),
+            entry => line(&mut text, (key.name, key.unit, key.doc), entry, comments),
         }
     }
     text
@@ -78,22 +77,27 @@ pub(super) fn scenario(scenario: &Scenario, comments: bool) -> String {
 
 fn class(text: &mut String, class: &toml::Value, comments: bool) {
     text.push_str("\n[[device.class]]\n");
-    for key in DeviceClass::KEYS {
+    for key in Scenario::class_keys() {
         if let Some(entry) = class.get(key.name) {
-            line(text, key, entry, comments);
+            line(text, (key.name, key.unit, key.doc), entry, comments);
         }
     }
 }
 
-fn line(text: &mut String, key: &Key, entry: &toml::Value, comments: bool) {
-    let line = format!("{} = {}", key.name, value(entry));
+/// Writes a key, given as name, unit and meaning.
+fn line(
+    text: &mut String,
+    (name, unit, doc): (&str, &str, &str),
+    entry: &toml::Value,
+    comments: bool,
+) {
+    let line = format!("{name} = {}", value(entry));
     if comments {
-        let unit = if key.unit.is_empty() {
-            String::new()
-        } else {
-            format!("[{}] ", key.unit)
+        let unit = match unit {
+            "" => String::new(),
+            unit => format!("[{unit}] "),
         };
-        text.push_str(&format!("{line:<34} # {unit}{}\n", key.doc));
+        text.push_str(&format!("{line:<34} # {unit}{doc}\n"));
     } else {
         text.push_str(&line);
         text.push('\n');

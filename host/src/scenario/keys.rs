@@ -1,7 +1,10 @@
 //! What is known about every key: unit, meaning, default; and what a misspelt key may have meant.
 
 use super::range::Range;
-use super::{Device, DeviceClass, Scenario, class, renamed};
+use super::{Scenario, renamed};
+
+/// The path of the key that holds the classes of devices.
+pub(super) const CLASSES: &str = "device.class";
 
 /// One key of a scenario.
 #[derive(Clone, Copy, Debug)]
@@ -36,7 +39,7 @@ impl Key {
         if !value.is_empty() {
             return value;
         }
-        let common = Device::KEYS.iter().any(|key| key.name == self.name);
+        let common = Scenario::keys().any(|key| key.section == "device" && key.name == self.name);
         if common { "that of [device]" } else { "none" }.to_owned()
     }
 
@@ -55,8 +58,8 @@ impl Key {
 /// Iterates over every key, those of `[[device.class]]` behind those of `[device]`.
 pub fn all() -> impl Iterator<Item = Key> {
     Scenario::keys().flat_map(|key| {
-        let inner = if key.path() == class::PATH {
-            DeviceClass::KEYS
+        let inner = if key.path() == CLASSES {
+            Scenario::class_keys()
         } else {
             &[]
         };
@@ -69,7 +72,7 @@ pub fn all() -> impl Iterator<Item = Key> {
 #[must_use]
 pub fn look_up(path: &str) -> Option<Key> {
     let of_class = |key: &&Key| key.path() == path || key.name == path;
-    find(path).or_else(|| DeviceClass::KEYS.iter().find(of_class).copied())
+    find(path).or_else(|| Scenario::class_keys().iter().find(of_class).copied())
 }
 
 /// Finds a key that can be set by `section.name`, or by its bare name if only one section has it.
@@ -105,7 +108,7 @@ pub fn markdown() -> String {
         if key.section != section {
             section = key.section;
             let header = match section {
-                class::PATH => format!("[[{section}]]"),
+                CLASSES => format!("[[{section}]]"),
                 _ => format!("[{section}]"),
             };
             text.push_str(&format!(

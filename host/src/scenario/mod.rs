@@ -6,6 +6,7 @@
 
 mod choices;
 mod class;
+mod devices;
 mod emit;
 mod error;
 pub mod keys;
@@ -27,7 +28,8 @@ use serde::{Deserialize, Serialize};
 pub use choices::{
     AggregationRule, Attack, ClientKind, Estimates, ModelBits, ServerRule, StopRule,
 };
-pub use class::{ClientDevice, DeviceClass};
+pub use class::DeviceClass;
+pub use devices::ClientDevice;
 pub use error::ScenarioError;
 pub use preset::{PRESETS, Preset};
 pub use resolve::{Override, resolve, resolve_text};
@@ -95,6 +97,12 @@ impl Scenario {
         .into_iter()
         .flatten()
         .copied()
+    }
+
+    /// Returns the keys of a `[[device.class]]`.
+    #[must_use]
+    pub const fn class_keys() -> &'static [keys::Key] {
+        DeviceClass::KEYS
     }
 
     /// Returns the scenario as a TOML table.

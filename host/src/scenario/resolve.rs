@@ -215,7 +215,7 @@ fn merge(
             let (Some(slot), Some(key)) = (known.get_mut(&name), keys::find(&path)) else {
                 return Err(unknown(&place(section, &name), &path));
             };
-            if path == class::PATH {
+            if path == keys::CLASSES {
                 let origin = |at: usize, key: &str| place(section, &format!("{name}.{at}.{key}"));
                 *slot = class::read(value, origin)?;
                 continue;

@@ -1,5 +1,7 @@
 //! Every value checked before anything runs: the keys' own ranges, and rules that relate two keys.
 
+mod classes;
+
 use super::{AggregationRule, ClientKind, Scenario, ScenarioError, StopRule};
 use crate::policy::CreEpochs;
 use gleaner_cre::optim::Solver;
@@ -57,7 +59,7 @@ pub(super) fn check(s: &Scenario) -> Result<(), ScenarioError> {
             format!("is solved exactly only; set cre.solver = \"auto\" instead of \"{solver}\"")
         },
     )?;
-    super::class::check(s)?;
+    classes::check(s)?;
     check_updates(s)
 }
 
@@ -108,7 +110,7 @@ fn check_ranges(scenario: &Scenario) -> Result<(), ScenarioError> {
     Ok(())
 }
 
-pub(super) fn require(
+fn require(
     holds: bool,
     key: impl Into<String>,
     value: impl ToString,

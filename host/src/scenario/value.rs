@@ -3,7 +3,6 @@
 use super::choices::{
     AggregationRule, Attack, ClientKind, Estimates, ModelBits, ServerRule, StopRule,
 };
-use super::class::DeviceClass;
 use crate::policy;
 
 /// A type a scenario key can have.
@@ -78,8 +77,4 @@ impl<T: Value> Value for Option<T> {
 
 impl Value for Vec<usize> {
     const KIND: &'static str = "list of whole numbers";
-}
-
-impl Value for Vec<DeviceClass> {
-    const KIND: &'static str = "list of tables";
 }

@@ -1,16 +1,13 @@
-//! Classes of unlike devices, `[[device.class]]`: what they may say, who belongs to them, and what
-//! follows for each client.
+//! Classes of unlike devices, `[[device.class]]`: what they may say, and how that is read.
 
-mod check;
-mod deal;
 mod read;
 
-pub(super) use check::check;
-pub use deal::ClientDevice;
 pub(super) use read::read;
 
+use super::keys::CLASSES;
 use super::range::Range::{AtMost, NotNegative, Positive};
 use super::section::section;
+use super::value::Value;
 
 section!(
     /// Devices of one kind.
@@ -34,13 +31,11 @@ section!(
     }
 );
 
-/// The path of the key that holds the classes.
-pub(super) const PATH: &str = "device.class";
-
-/// Names a class by its place in the list.
-fn place(at: usize) -> String {
-    format!("{PATH}[{at}]")
+impl Value for Vec<DeviceClass> {
+    const KIND: &'static str = "list of tables";
 }
 
-#[cfg(test)]
-mod tests;
+/// Names a class by its place in the list.
+pub(super) fn place(at: usize) -> String {
+    format!("{CLASSES}[{at}]")
+}

@@ -2,10 +2,10 @@
 
 use toml::Value::{self, Array, Float, Integer, String, Table};
 
-use super::{DeviceClass, PATH, place};
+use super::{DeviceClass, place};
 use crate::scenario::ScenarioError;
 use crate::scenario::emit;
-use crate::scenario::keys::Key;
+use crate::scenario::keys::{CLASSES, Key};
 
 /// Checks the keys of every class and gives their values the types they are declared with.
 /// `origin` says where a key of the n-th class stands, or the class for an empty key.
@@ -19,7 +19,7 @@ pub(in crate::scenario) fn read(
     };
     let Array(classes) = value else {
         let wanted = "a list of tables, each as [[device.class]] in double brackets,";
-        return Err(refused(origin(0, ""), PATH, &value, wanted));
+        return Err(refused(origin(0, ""), CLASSES, &value, wanted));
     };
     let mut read = Vec::with_capacity(classes.len());
     for (at, class) in classes.into_iter().enumerate() {

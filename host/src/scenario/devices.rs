@@ -2,8 +2,8 @@
 
 use gleaner_shared::rng::{Purpose, Rng};
 
-use super::DeviceClass;
-use crate::scenario::{Device, Scenario};
+use super::class::{DeviceClass, place};
+use super::{Device, Scenario};
 
 /// The device of one client: `[device]`, with what its class says instead.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -100,7 +100,7 @@ impl Scenario {
             return "others".to_owned();
         };
         let named = self.device.class.get(at).and_then(|it| it.name.clone());
-        named.unwrap_or_else(|| super::place(at))
+        named.unwrap_or_else(|| place(at))
     }
 }
 

@@ -1,15 +1,15 @@
 //! Classes that cannot be, each refused with the way out.
 
-use super::deal::counts;
-use super::{DeviceClass, place};
-use crate::scenario::validate::require;
-use crate::scenario::{Scenario, ScenarioError};
+use super::require;
+use crate::scenario::class::place;
+use crate::scenario::devices::counts;
+use crate::scenario::{DeviceClass, Scenario, ScenarioError};
 
 /// Room for rounding where shares add up to the whole.
 const ROUNDING: f64 = 1e-9;
 
 /// Checks every class by itself, then against the others.
-pub(in crate::scenario) fn check(s: &Scenario) -> Result<(), ScenarioError> {
+pub(super) fn check(s: &Scenario) -> Result<(), ScenarioError> {
     for (at, class) in s.device.class.iter().enumerate() {
         check_ranges(at, class)?;
         check_members(s, at, class)?;
