@@ -154,6 +154,7 @@ impl Scenario {
             momentum_cap,
             step,
             clip,
+            anneal,
             ..
         } = self.server;
         match (self.server.rule, self.run.scheduler) {
@@ -163,6 +164,7 @@ impl Scenario {
                     momentum: momentum_cap,
                     step,
                     clip,
+                    anneal,
                 })
             }
             (ServerRule::Auto | ServerRule::Plain, _) => Step::Plain,

@@ -238,7 +238,7 @@ fn adapt(
     value: toml::Value,
     choices: &[(&str, &str)],
 ) -> Result<toml::Value, (toml::Value, String)> {
-    use toml::Value::{Float, Integer, String};
+    use toml::Value::{Boolean, Float, Integer, String};
     let chosen = |value: &toml::Value| choices.iter().any(|(word, _)| value.as_str() == Some(word));
     let wanted = match (slot, &value) {
         (Float(_), Integer(number)) => return Ok(Float(*number as f64)),
@@ -246,6 +246,8 @@ fn adapt(
         (Float(_), _) => "a number".to_owned(),
         (Integer(_), Integer(0..)) => return Ok(value),
         (Integer(_), _) => "a whole number, 0 or more,".to_owned(),
+        (Boolean(_), Boolean(_)) => return Ok(value),
+        (Boolean(_), _) => "true or false".to_owned(),
         (_, String(_)) if choices.is_empty() || chosen(&value) => return Ok(value),
         _ if choices.is_empty() => "a text in quotes".to_owned(),
         _ => {
@@ -314,6 +316,7 @@ mod tests {
             ("run.rounds=-4", "a whole number, 0 or more, is expected"),
             ("run.scheduler=best", "one of random, round-robin, cre"),
             ("cre.v=fast", "a number is expected"),
+            ("server.anneal=1", "true or false is expected"),
         ] {
             let text = resolve("paper-mlp", &[set.parse().unwrap()])
                 .unwrap_err()

@@ -226,6 +226,8 @@ section!(
         step: f64 = 0.08, "", Positive;
         /// Longest gradient that counts in full, over the median of all clients' last ones (`spectral`).
         clip: f64 = 2.0, "", Positive;
+        /// Whether steps shrink as rounds cancel each other out (`spectral`).
+        anneal: bool = true, "";
     }
 );
 

@@ -130,6 +130,7 @@ fn a_server_changes_no_canonical_text_until_it_steps_by_itself() {
         momentum: 0.95,
         step: 0.08,
         clip: 2.0,
+        anneal: true,
     };
     assert_eq!(spectral.server(), Step::Spectral(expected));
     let expected = Momentum {

@@ -67,6 +67,10 @@ impl Value for usize {
     const KIND: &'static str = "whole number";
 }
 
+impl Value for bool {
+    const KIND: &'static str = "true or false";
+}
+
 impl Value for String {
     const KIND: &'static str = "text";
 }

@@ -23,7 +23,7 @@ enum Claimed {
 /// Name, what is changed in glean, and what is claimed of it.
 type Variant = (&'static str, &'static [&'static str], Claimed);
 
-const VARIANTS: [Variant; 17] = [
+const VARIANTS: [Variant; 18] = [
     ("glean", &[], Claimed::Nothing),
     ("lambda = 0.5", &["glean.lambda=0.5"], Claimed::MoreEnergy),
     (
@@ -48,6 +48,11 @@ const VARIANTS: [Variant; 17] = [
     (
         "no momentum in the spectral step",
         &["server.momentum_cap=0"],
+        Claimed::Nothing,
+    ),
+    (
+        "steps that do not shrink",
+        &["server.anneal=false"],
         Claimed::Nothing,
     ),
     ("clip 1", &["server.clip=1"], Claimed::Nothing),

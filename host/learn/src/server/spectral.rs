@@ -22,6 +22,8 @@ pub struct Spectral {
     pub step: f64,
     /// The longest gradient over the median of all clients' last ones.
     pub clip: f64,
+    /// Whether steps shrink as rounds cancel each other out: without, q is always 1.
+    pub anneal: bool,
 }
 
 impl Spectral {
@@ -128,10 +130,10 @@ impl Spectral {
         state.mean_square += (size * size - state.mean_square) / k;
         let share = length(gradient) / state.mean_square.sqrt();
         // 0 / 0, where nobody has ever moved, leads nowhere.
-        if share > 0.0 {
-            share.min(1.0).sqrt()
-        } else {
-            0.0
+        match share > 0.0 {
+            true if self.anneal => share.min(1.0).sqrt(),
+            true => 1.0,
+            false => 0.0,
         }
     }
 

@@ -11,6 +11,13 @@ const SPECTRAL: Spectral = Spectral {
     momentum: 0.95,
     step: 0.08,
     clip: 2.0,
+    anneal: true,
+};
+
+/// The same with steps that do not shrink.
+const STEADY: Spectral = Spectral {
+    anneal: false,
+    ..SPECTRAL
 };
 
 const MOMENTUM: Momentum = Momentum {
@@ -99,8 +106,14 @@ fn apart(a: &[f32], b: &[f64]) -> f64 {
 
 #[test]
 fn the_spectral_step_is_its_description_over_many_rounds() {
-    let (models, state) = run(Step::Spectral(SPECTRAL), Kernel::PORTABLE, Rule::Mean);
-    let mut reference = Reference::new(&tensors(), &first_model(), 8, SPECTRAL);
+    for spectral in [SPECTRAL, STEADY] {
+        follow(spectral);
+    }
+}
+
+fn follow(spectral: Spectral) {
+    let (models, state) = run(Step::Spectral(spectral), Kernel::PORTABLE, Rule::Mean);
+    let mut reference = Reference::new(&tensors(), &first_model(), 8, spectral);
     for (at, pair) in models.windows(2).enumerate() {
         let heard = round(at as u32 + 1, &pair[0]);
         let expected = reference.step(&pair[0], &heard);

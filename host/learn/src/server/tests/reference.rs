@@ -72,6 +72,7 @@ impl Reference {
             momentum: most,
             step: c,
             clip,
+            anneal,
         } = self.settings;
         let mut gradients = Vec::new();
         for (client, samples, epochs, model) in heard {
@@ -100,7 +101,8 @@ impl Reference {
             *d = (1.0 - mu) * g + mu * *m;
         }
         self.mean_square += (norm(&mean).powi(2) - self.mean_square) / self.steps;
-        let q = (norm(&ahead) / self.mean_square.sqrt()).min(1.0).sqrt();
+        let shrunk = (norm(&ahead) / self.mean_square.sqrt()).min(1.0).sqrt();
+        let q = if anneal { shrunk } else { 1.0 };
         let mut next: Vec<f64> = start.iter().map(|&x| f64::from(x)).collect();
         for (&(first, rows, columns, bias), size) in self.layers.iter().zip(&self.first_sizes) {
             let count = rows * columns;
