@@ -31,6 +31,10 @@ pub struct Args {
     /// Parts: a, b, c.
     #[arg(long, value_delimiter = ',', default_value = "a,b,c")]
     parts: Vec<Part>,
+    /// Transmit power of the baselines in (a): min, max or both. It changes what they spend and not
+    /// what they learn, and the claims are against the least.
+    #[arg(long, value_delimiter = ',', default_value = "min")]
+    powers: Vec<BaselinePower>,
     /// Seeds, from 0.
     #[arg(long, default_value_t = 10)]
     seeds: u64,
@@ -71,7 +75,7 @@ fn raced(args: &Args, more: &[Override]) -> Result<Outcome, Box<dyn Error>> {
         parts: args.parts.clone(),
         cells: Cell::list(&args.cells)?,
         schedulers: Scheduler::VARIANTS.to_vec(),
-        powers: vec![BaselinePower::Max, BaselinePower::Min],
+        powers: args.powers.clone(),
         seeds: (0..args.seeds).collect(),
         tuning: Tuning {
             seeds: (100..100 + args.tuning_seeds).collect(),
@@ -193,6 +197,7 @@ mod tests {
         let args = Args {
             // The paper's spread is that of a thousand samples.
             cells: "own".to_owned(),
+            powers: vec![BaselinePower::Min],
             parts: vec![Part::Paper],
             seeds: 1,
             tuning_seeds: 1,
@@ -209,7 +214,7 @@ mod tests {
             Override::new("data.test_samples", 20),
         ];
         let outcome = raced(&args, &small).unwrap();
-        assert_eq!(outcome.duels.len(), 2 * 5 + 1);
+        assert_eq!(outcome.duels.len(), 5 + 1);
         let page = String::from_utf8(folder.file("track.md")).unwrap();
         assert!(page.contains("one seed"), "{page}");
     }
