@@ -20,6 +20,9 @@ pub struct Args {
     /// Only this scheduler; may be given more than once.
     #[arg(long, value_parser = crate::cli::word::parser::<Scheduler>())]
     scheduler: Vec<Scheduler>,
+    /// Change one key, e.g. `--set cre.epochs=per-client`; may be repeated.
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    set: Vec<Override>,
     /// Print one JSON object per line.
     #[arg(long)]
     json: bool,
@@ -56,8 +59,8 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
 }
 
 fn measure(args: &Args, size: (u32, usize), scheduler: Scheduler) -> anyhow::Result<()> {
-    let named = [Override::new("run.scheduler", scheduler.to_string())];
-    let scenario = resolve("paper-mlp", &named)?;
+    let named = Override::new("run.scheduler", scheduler.to_string());
+    let scenario = resolve("paper-mlp", &[&args.set[..], &[named]].concat())?;
     let system = settings::system(&scenario);
     let policy = settings::policy(&scenario);
     let (mut times_us, mut orders) = (Vec::new(), 0);
