@@ -14,7 +14,7 @@ use gleaner_learn::train::{
     Engine, FixedClient, Kernel, KernelError, Model, ModelKind, Objective, Tensor,
 };
 
-use super::{FixedFleet, FloatFleet, HostileFleet, LossyFleet};
+use super::{FixedFleet, FloatFleet, hostile, lost};
 
 /// The clients of a run with everything they start from.
 pub struct Deployment {
@@ -175,9 +175,9 @@ pub fn build_around(
             (wrap(fleet)?, model)
         }
     };
-    let fleet = HostileFleet::among(fleet, &scenario.hostile);
+    let fleet = hostile::among(fleet, &scenario.hostile);
     Ok(Deployment {
-        fleet: LossyFleet::among(fleet, seed, &scenario.faults),
+        fleet: lost::among(fleet, seed, &scenario.faults),
         examiner: Box::new(examiner),
         model,
         tensors: network.tensors(),

@@ -1,36 +1,31 @@
 //! Clients that lie, for experiments: what the last clients of a fleet send is tampered with on its
 //! way to the engine, wherever they compute.
 
-use crate::round::{
-    Broadcast, ExactGradient, Fleet, FleetError, Question, Reply, RoundLog, Update,
-};
+use super::way::{Through, Way};
+use crate::round::{Broadcast, Fleet, Order, Reply, Update};
 use crate::scenario::{Attack, Hostile};
 
-/// A fleet whose last clients are hostile. Exact gradients stay true: they are what a simulation
-/// knows, not what clients say.
-pub struct HostileFleet {
-    fleet: Box<dyn Fleet + Send>,
-    /// The first hostile client.
+/// Clients that tamper with what they send, from the first hostile one on.
+struct Liars {
     from: usize,
     attack: Attack,
     factor: f64,
 }
 
-impl HostileFleet {
-    /// Makes clients hostile as a scenario says; a fleet without such clients stays as it is.
-    #[must_use]
-    pub fn among(fleet: Box<dyn Fleet + Send>, hostile: &Hostile) -> Box<dyn Fleet + Send> {
-        if hostile.clients == 0 {
-            return fleet;
-        }
-        Box::new(Self {
-            from: fleet.samples().len().saturating_sub(hostile.clients),
-            fleet,
-            attack: hostile.attack,
-            factor: hostile.factor,
-        })
+/// Makes clients hostile as a scenario says; a fleet without such clients stays as it is.
+pub(super) fn among(fleet: Box<dyn Fleet + Send>, hostile: &Hostile) -> Box<dyn Fleet + Send> {
+    if hostile.clients == 0 {
+        return fleet;
     }
+    let way = Liars {
+        from: fleet.samples().len().saturating_sub(hostile.clients),
+        attack: hostile.attack,
+        factor: hostile.factor,
+    };
+    Box::new(Through { fleet, way })
+}
 
+impl Liars {
     fn tamper(&self, start: &[f32], update: &mut Update) {
         let factor = self.factor;
         let pairs = update.model.iter_mut().zip(start);
@@ -53,46 +48,18 @@ impl HostileFleet {
     }
 }
 
-impl Fleet for HostileFleet {
-    fn samples(&self) -> &[u32] {
-        self.fleet.samples()
-    }
-
-    fn announce(&mut self, round: u32, model: &[f32]) -> Result<Vec<f32>, FleetError> {
-        self.fleet.announce(round, model)
-    }
-
-    fn train(&mut self, broadcast: &Broadcast<'_>) -> Result<Vec<Reply>, FleetError> {
-        let mut replies = self.fleet.train(broadcast)?;
-        for (order, reply) in broadcast.orders.iter().zip(&mut replies) {
-            if let (true, Reply::Trained(update)) = (order.client >= self.from, reply) {
-                self.tamper(broadcast.model, update);
-            }
+impl Way for Liars {
+    fn befall(&self, broadcast: &Broadcast<'_>, order: &Order, reply: &mut Reply) {
+        if let (true, Reply::Trained(update)) = (order.client >= self.from, reply) {
+            self.tamper(broadcast.model, update);
         }
-        Ok(replies)
-    }
-
-    fn settle(&mut self, log: &RoundLog, model: &[f32]) -> Result<(), FleetError> {
-        self.fleet.settle(log, model)
-    }
-
-    fn gradients(&mut self, questions: &[Question<'_>]) -> Result<Vec<ExactGradient>, FleetError> {
-        self.fleet.gradients(questions)
-    }
-
-    fn save(&self) -> Vec<u8> {
-        self.fleet.save()
-    }
-
-    fn restore(&mut self, state: &[u8]) -> Result<(), FleetError> {
-        self.fleet.restore(state)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::round::Order;
+    use crate::round::{ExactGradient, FleetError, Question};
 
     /// Every client moves every parameter by 0.5 and reports a loss of 2.
     struct Halves;
@@ -139,7 +106,7 @@ mod tests {
             upload_s: &[0.0; 2],
             wants_loss_after: true,
         };
-        let replies = HostileFleet::among(Box::new(Halves), &hostile).train(&broadcast);
+        let replies = among(Box::new(Halves), &hostile).train(&broadcast);
         let update = |reply| match reply {
             Reply::Trained(update) => update,
             Reply::Lost(reason) => panic!("{reason}"),

@@ -1,75 +1,46 @@
 //! Updates that are lost on their way, for experiments: the client has trained, sent and paid, and
 //! nothing arrives.
 
-use crate::round::{Broadcast, ExactGradient, Fleet, FleetError, Question, Reply, RoundLog};
+use super::way::{Through, Way};
+use crate::round::{Broadcast, Fleet, Order, Reply};
 use crate::scenario::Faults;
 use gleaner_shared::rng::{Purpose, Rng};
 
-/// A fleet some of whose updates do not arrive. Which ones follows from seed, client and round
-/// alone, so every scheduler meets the same losses.
-pub struct LossyFleet {
-    fleet: Box<dyn Fleet + Send>,
+/// A way on which a share of the updates does not arrive. Which ones follows from seed, client and
+/// round alone, so every scheduler meets the same losses.
+struct Lossy {
     seed: u64,
     share: f64,
 }
 
-impl LossyFleet {
-    /// Loses updates as a scenario says; a fleet that loses none stays as it is.
-    #[must_use]
-    pub fn among(
-        fleet: Box<dyn Fleet + Send>,
-        seed: u64,
-        faults: &Faults,
-    ) -> Box<dyn Fleet + Send> {
-        if faults.lost_updates == 0.0 {
-            return fleet;
-        }
-        Box::new(Self {
-            fleet,
-            seed,
-            share: faults.lost_updates,
-        })
+/// Loses updates as a scenario says; a fleet that loses none stays as it is.
+pub(super) fn among(
+    fleet: Box<dyn Fleet + Send>,
+    seed: u64,
+    faults: &Faults,
+) -> Box<dyn Fleet + Send> {
+    if faults.lost_updates == 0.0 {
+        return fleet;
     }
+    let way = Lossy {
+        seed,
+        share: faults.lost_updates,
+    };
+    Box::new(Through { fleet, way })
+}
 
+impl Lossy {
     fn is_lost(&self, client: usize, round: u32) -> bool {
         let client = u32::try_from(client).unwrap_or(u32::MAX);
         Rng::stream(self.seed, Purpose::LostUpdates, client, round).uniform() < self.share
     }
 }
 
-impl Fleet for LossyFleet {
-    fn samples(&self) -> &[u32] {
-        self.fleet.samples()
-    }
-
-    fn announce(&mut self, round: u32, model: &[f32]) -> Result<Vec<f32>, FleetError> {
-        self.fleet.announce(round, model)
-    }
-
-    fn train(&mut self, broadcast: &Broadcast<'_>) -> Result<Vec<Reply>, FleetError> {
-        let mut replies = self.fleet.train(broadcast)?;
-        for (order, reply) in broadcast.orders.iter().zip(&mut replies) {
-            if matches!(reply, Reply::Trained(_)) && self.is_lost(order.client, broadcast.round) {
-                *reply = Reply::Lost("the update was lost (faults.lost_updates)".to_owned());
-            }
+impl Way for Lossy {
+    fn befall(&self, broadcast: &Broadcast<'_>, order: &Order, reply: &mut Reply) {
+        if matches!(reply, Reply::Trained(_)) && self.is_lost(order.client, broadcast.round) {
+            *reply = Reply::Lost("the update was lost (faults.lost_updates)".to_owned());
         }
-        Ok(replies)
-    }
-
-    fn settle(&mut self, log: &RoundLog, model: &[f32]) -> Result<(), FleetError> {
-        self.fleet.settle(log, model)
-    }
-
-    fn gradients(&mut self, questions: &[Question<'_>]) -> Result<Vec<ExactGradient>, FleetError> {
-        self.fleet.gradients(questions)
-    }
-
-    fn save(&self) -> Vec<u8> {
-        self.fleet.save()
-    }
-
-    fn restore(&mut self, state: &[u8]) -> Result<(), FleetError> {
-        self.fleet.restore(state)
     }
 }
 

@@ -7,9 +7,8 @@ mod fixed;
 mod float;
 mod hostile;
 mod lost;
+mod way;
 
 pub use build::{BuildError, Deployment, build, build_around, deal, load_data, scheme, set_aside};
 pub use fixed::FixedFleet;
 pub use float::FloatFleet;
-pub use hostile::HostileFleet;
-pub use lost::LossyFleet;

@@ -42,6 +42,11 @@ pub fn run(args: &Args) -> bool {
     };
     holds.unwrap_or_else(|error| {
         println!("{error}");
+        let mut cause = error.source();
+        while let Some(source) = cause {
+            println!("  because: {source}");
+            cause = source.source();
+        }
         false
     })
 }
