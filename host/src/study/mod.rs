@@ -1,9 +1,9 @@
-//! Studies: many runs at once ([`run_all`]), schedulers compared ([`compare`]) and
-//! raced ([`track`]), grids of keys and
-//! seeds ([`sweep`]); rounds from files ([`instances`]), and the check of the numeric core against
-//! vectors ([`vectors`]).
+//! Studies: many runs at once ([`run_all`]), schedulers compared ([`compare`]), raced ([`track`]) and
+//! timed ([`time_decisions`]), grids of keys and seeds ([`sweep`]); rounds from files ([`instances`]),
+//! and the check of the numeric core against vectors ([`vectors`]).
 
 pub mod compare;
+mod decisions;
 pub mod instances;
 pub mod json;
 mod pool;
@@ -11,4 +11,5 @@ pub mod sweep;
 pub mod track;
 pub mod vectors;
 
+pub use decisions::{Decisions, time_decisions};
 pub use pool::{PlannedRun, PlannedRunError, run_all, run_bare};
