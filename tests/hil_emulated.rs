@@ -20,13 +20,11 @@ use gleaner_host::station::setup::Options;
 use gleaner_tests::emulated::available;
 use gleaner_tests::folder::Folder;
 
-/// Six clients of about fifteen samples and few epochs: transfers take most of the time. The income
-/// lets a scheduler that orders nobody who cannot pay order somebody in every round.
-fn scenario(scheduler: &str, rounds: i64, income_j: f64) -> Scenario {
+/// Six clients of about fifteen samples and few epochs: transfers take most of the time.
+fn scenario(scheduler: &str, rounds: i64) -> Scenario {
     let overrides = [
         Override::new("run.scheduler", scheduler),
         Override::new("run.rounds", rounds),
-        Override::new("device.harvest_j", income_j),
         Override::new("run.seed", 5),
         Override::new("clients.count", 6),
         Override::new("clients.kind", "fixed-point"),
@@ -62,9 +60,11 @@ fn two_picos_two_m4s_and_two_simulated_clients_equal_six_simulated_ones_to_the_b
             return;
         }
     }
-    for (scheduler, rounds, income_j) in [("cre", 7, 4e-4), ("glean", 4, 3e-3)] {
-        equal_to_the_bit(&scenario(scheduler, rounds, income_j));
-    }
+    equal_to_the_bit(&scenario("cre", 7));
+    // It orders nobody who cannot pay or be in time: all four boards can, and are heard twice.
+    let mut glean = scenario("glean", 4);
+    (glean.device.harvest_j, glean.device.deadline_s) = (3e-3, 0.02);
+    equal_to_the_bit(&glean);
 }
 
 fn equal_to_the_bit(scenario: &Scenario) {
