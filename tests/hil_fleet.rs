@@ -157,7 +157,7 @@ fn boards_of_unlike_classes_book_what_the_simulation_books() {
     for scheduler in ["cre", "fednova", "glean"] {
         let classes = "device.class=[\
             {name='fast', clients=[0, 4], frequency_hz=1e9, harvest_j=7e-4},\
-            {name='slow', clients=[1, 2], frequency_hz=4e8, harvest_j=1.5e-4, \
+            {name='slow', clients=[1, 2], frequency_hz=4e8, harvest_j=6e-4, \
              deadline_slack_s=2e-4}]";
         let mut scenario = scenario(scheduler, 8);
         let classes = resolve("paper-mlp", &[classes.parse().unwrap()]).unwrap();
