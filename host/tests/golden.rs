@@ -16,6 +16,12 @@ bee273bc463fd1b508f118503128d38f8d6a2877f5bd4c1b4a12993e3260d5c4  rounds.jsonl
 fedaacffdfd64418eae66a8780134f61919e38511692644961337526ac5768aa  clients.csv
 36f01744d8229fcba883c0bbd097e2b7697cbc378bc2656623f3175ab67dba9a  model.safetensors
 ";
+/// The same under glean, with the spectral step of its server.
+const GLEAN: &str = "\
+6d336ac1ea6525506bec4f4e85b7277d4c6782b0ab22d0deaffc49dfe22e0d1f  rounds.jsonl
+291a11c2401aae3b791fb3c5236216d104ff4de3b47ff7573ee4bc4e89749375  clients.csv
+32e8852b7b9a3f4e755ea70af608bfe9caeed285108e0f8acde72da44d2aed02  model.safetensors
+";
 /// The firmware's integers, with estimates from uploads alone.
 const FIXED: &str = "\
 89eff4afcd0b7073d932a72387b2814fd2fc94c6e5b0006157df1dfe212a97cb  rounds.jsonl
@@ -68,6 +74,12 @@ const SMALL: [&str; 3] = [
 fn float_clients_under_cre_leave_the_same_bytes_everywhere() {
     let settings = [&SMALL[..], &["run.rounds=6"]].concat();
     assert_everywhere(tempfile::tempdir().unwrap().path(), &settings, FLOAT);
+}
+
+#[test]
+fn glean_and_the_spectral_step_leave_the_same_bytes_everywhere() {
+    let settings = [&SMALL[..], &["run.rounds=6", "run.scheduler=glean"]].concat();
+    assert_everywhere(tempfile::tempdir().unwrap().path(), &settings, GLEAN);
 }
 
 #[test]
