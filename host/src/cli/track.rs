@@ -39,9 +39,6 @@ pub struct TrackArgs {
     steps: Vec<f64>,
 }
 
-/// The first seed of the tuning.
-const TUNING_FROM: u64 = 100;
-
 impl TrackArgs {
     /// Says whether the track was asked for.
     pub const fn wanted(&self) -> bool {
@@ -55,7 +52,7 @@ impl TrackArgs {
             false => given.clone(),
         };
         Tuning {
-            seeds: (TUNING_FROM..).take(self.tuning_seeds as usize).collect(),
+            seeds: Tuning::seeds(self.tuning_seeds as usize),
             rates: or(&self.rates, usual.rates),
             steps: or(&self.steps, usual.steps),
         }

@@ -1,6 +1,7 @@
 //! The words of a scenario that belong to no room below; the other words are declared with the
 //! concept they name.
 
+use crate::policy::Scheduler;
 use serde::{Deserialize, Serialize};
 use strum::{Display, EnumMessage, EnumString, IntoStaticStr, VariantArray};
 
@@ -90,6 +91,17 @@ pub enum ServerRule {
     Nesterov,
     /// a step of `step` times the first weights along each layer's orthogonalised momentum
     Spectral,
+}
+
+impl ServerRule {
+    /// Returns what [`Self::Auto`] means: the step a scheduler was described with.
+    #[must_use]
+    pub const fn of(scheduler: Scheduler) -> Self {
+        match scheduler {
+            Scheduler::Glean => Self::Spectral,
+            _ => Self::Plain,
+        }
+    }
 }
 
 /// What hostile clients do to what they send.

@@ -157,21 +157,23 @@ impl Scenario {
             anneal,
             ..
         } = self.server;
-        match (self.server.rule, self.run.scheduler) {
-            (ServerRule::Spectral, _) | (ServerRule::Auto, Scheduler::Glean) => {
-                Step::Spectral(Spectral {
-                    learning_rate: self.learning.learning_rate,
-                    momentum: momentum_cap,
-                    step,
-                    clip,
-                    anneal,
-                })
-            }
-            (ServerRule::Auto | ServerRule::Plain, _) => Step::Plain,
-            (rule @ (ServerRule::Momentum | ServerRule::Nesterov), _) => Step::Momentum(Momentum {
+        let rule = match self.server.rule {
+            ServerRule::Auto => ServerRule::of(self.run.scheduler),
+            chosen => chosen,
+        };
+        match rule {
+            ServerRule::Auto | ServerRule::Plain => Step::Plain,
+            ServerRule::Momentum | ServerRule::Nesterov => Step::Momentum(Momentum {
                 momentum,
                 rate,
                 nesterov: matches!(rule, ServerRule::Nesterov),
+            }),
+            ServerRule::Spectral => Step::Spectral(Spectral {
+                learning_rate: self.learning.learning_rate,
+                momentum: momentum_cap,
+                step,
+                clip,
+                anneal,
             }),
         }
     }

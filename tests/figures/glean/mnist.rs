@@ -40,7 +40,7 @@ pub struct Args {
     seeds: u64,
     /// Seeds that tune, from 100.
     #[arg(long, default_value_t = 5)]
-    tuning_seeds: u64,
+    tuning_seeds: usize,
     /// Rounds.
     #[arg(long, default_value_t = 200)]
     rounds: i64,
@@ -78,7 +78,7 @@ fn raced(args: &Args, more: &[Override]) -> Result<Outcome, Box<dyn Error>> {
         powers: args.powers.clone(),
         seeds: (0..args.seeds).collect(),
         tuning: Tuning {
-            seeds: (100..100 + args.tuning_seeds).collect(),
+            seeds: Tuning::seeds(args.tuning_seeds),
             ..usual
         },
     };

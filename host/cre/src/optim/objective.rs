@@ -111,7 +111,8 @@ pub(crate) fn heterogeneity(instance: &Instance, uploads: &[Upload]) -> Heteroge
     Heterogeneity::of(&instance.samples, &instance.delta, &clients)
 }
 
-fn drift_term(instance: &Instance, q_j: f64, z_j: f64) -> f64 {
+/// Returns q^2 - 2 Z q of one client, in squared energy units.
+pub(crate) fn drift_term(instance: &Instance, q_j: f64, z_j: f64) -> f64 {
     let (q, z) = (q_j / instance.energy_unit_j, z_j / instance.energy_unit_j);
     q * (q - 2.0 * z)
 }

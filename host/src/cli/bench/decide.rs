@@ -27,6 +27,7 @@ pub struct Args {
 const SIZES: [(u32, usize); 4] = [(10, 3), (50, 5), (100, 20), (1000, 50)];
 /// CRE proves its plans; beyond this size that takes seconds (`gleaner bench solve`).
 const CRE_UP_TO: u32 = 50;
+
 /// Prints one line per size and scheduler.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     if !args.json {

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::policy::{BaselinePower, Scheduler};
-use crate::scenario::Override;
+use crate::scenario::{Override, ServerRule};
 use crate::study::compare::Variant;
 
 /// The step at the base station, as far as a track tells them apart.
@@ -20,8 +20,8 @@ impl Server {
     /// Returns the server that a scheduler was described with.
     #[must_use]
     pub const fn of(scheduler: Scheduler) -> Self {
-        match scheduler {
-            Scheduler::Glean => Self::Spectral,
+        match ServerRule::of(scheduler) {
+            ServerRule::Spectral => Self::Spectral,
             _ => Self::Plain,
         }
     }

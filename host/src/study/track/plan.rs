@@ -39,9 +39,11 @@ impl Track {
     /// Returns whom the others are compared with: glean, or the first where it does not run.
     #[must_use]
     pub fn judged(&self) -> Option<Scheduler> {
-        let glean = |scheduler: &&Scheduler| Server::of(**scheduler) == Server::Spectral;
-        let mut all = self.schedulers.iter();
-        all.find(glean).or(self.schedulers.first()).copied()
+        let glean = Scheduler::Glean;
+        match self.schedulers.contains(&glean) {
+            true => Some(glean),
+            false => self.schedulers.first().copied(),
+        }
     }
 
     /// Returns who runs in a part before anything is tuned. In (c) whoever was described with the

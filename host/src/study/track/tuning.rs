@@ -26,7 +26,7 @@ pub struct Tuning {
 impl Default for Tuning {
     fn default() -> Self {
         Self {
-            seeds: (100..105).collect(),
+            seeds: Self::seeds(5),
             rates: vec![0.01, 0.03, 0.1, 0.3, 0.6, 1.0],
             steps: vec![0.02, 0.04, 0.08, 0.16, 0.32],
         }
@@ -34,6 +34,12 @@ impl Default for Tuning {
 }
 
 impl Tuning {
+    /// Returns so many seeds that tune, far from those that judge by default.
+    #[must_use]
+    pub fn seeds(count: usize) -> Vec<u64> {
+        (100..).take(count).collect()
+    }
+
     /// Returns the values tried for an entrant.
     #[must_use]
     pub fn grid(&self, server: Server) -> &[f64] {

@@ -12,7 +12,7 @@ mod tests;
 
 pub use check::check;
 
-use super::objective::upload_cost;
+use super::objective::{drift_term, heterogeneity, upload_cost};
 use super::table::Table;
 use super::{Instance, SolveError, Upload, exact, nobody_objective};
 use crate::bound::{BoundParts, IndividualDrift, participation_weights};
@@ -105,9 +105,8 @@ pub fn evaluate(instance: &Instance, plan: &IndividualPlan) -> IndividualValue {
         let (_, energy_j) = upload_cost(instance, upload);
         balance_j[upload.client] -= f64::from(*epochs) * instance.epoch_j[upload.client] + energy_j;
     }
-    let unit = instance.energy_unit_j;
     let energy: f64 = (balance_j.iter().zip(&instance.queue_j))
-        .map(|(q_j, z_j)| (q_j / unit) * ((q_j - 2.0 * z_j) / unit))
+        .map(|(q_j, z_j)| drift_term(instance, *q_j, *z_j))
         .sum();
     let uploads: Vec<Upload> = plan.tasks.iter().map(|task| task.upload).collect();
     let clients: Vec<usize> = uploads.iter().map(|upload| upload.client).collect();
@@ -125,7 +124,7 @@ pub fn evaluate(instance: &Instance, plan: &IndividualPlan) -> IndividualValue {
             drift.of_client(part[client], instance.delta[client], task.epochs, steps)
         })
         .sum();
-    let of = super::objective::heterogeneity(instance, &uploads);
+    let of = heterogeneity(instance, &uploads);
     let bound = BoundParts {
         drift: apart,
         ..instance.bound.corollary1(&of, f64::from(steps))
