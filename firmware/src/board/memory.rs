@@ -6,7 +6,7 @@ use core::ptr;
 
 use static_cell::ConstStaticCell;
 
-use crate::model::Memory;
+use crate::model::{MAX_SAMPLES, Memory};
 use crate::platform::StackUse;
 use crate::retained::{RECORD_BYTES, Retained};
 
@@ -55,6 +55,11 @@ pub fn stack_use() -> StackUse {
         }
     }
 }
+
+/// Most samples, where a reader of the image finds it; the linker script keeps it.
+// SAFETY: no other symbol of the image has this name.
+#[unsafe(no_mangle)]
+static GLEANER_MAX_SAMPLES: u32 = MAX_SAMPLES as u32;
 
 /// Hands over the client's memory, once.
 ///
