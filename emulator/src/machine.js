@@ -2,6 +2,7 @@
 // and runs to a given moment of emulated time.
 
 import { RP2040 } from 'rp2040js';
+import { Cores } from './cores.js';
 import { Pl011 } from './pl011.js';
 import { Rosc } from './rosc.js';
 import { UsbHost } from './usb.js';
@@ -28,7 +29,7 @@ export class Machine {
     this.onByte = onByte;
     this.resets = 0;
     this.nanosBefore = 0;
-    this.cyclesBefore = 0;
+    this.cyclesBefore = [0, 0];
     this.lostBytesBefore = 0;
     this.watchdogBit = false;
     this.boot(null, 0);
@@ -37,6 +38,7 @@ export class Machine {
   boot(retainedRam, resetReason) {
     const rp2040 = new RP2040();
     rp2040.logger = SILENT;
+    this.cores = new Cores(rp2040);
     const offsetOf = (address) => address - FLASH_START;
     for (const { address, bytes } of this.flash) rp2040.flash.set(bytes, offsetOf(address));
     if (retainedRam) rp2040.sram.set(retainedRam);
@@ -56,9 +58,8 @@ export class Machine {
     };
 
     // What the second-stage boot loader does before it jumps to the image.
-    rp2040.core.VTOR = VECTOR_TABLE;
-    rp2040.core.SP = rp2040.readUint32(VECTOR_TABLE);
-    rp2040.core.PC = rp2040.readUint32(VECTOR_TABLE + 4) & ~1;
+    const [stack, entry] = [0, 4].map((offset) => rp2040.readUint32(VECTOR_TABLE + offset));
+    this.cores.all[0].start(VECTOR_TABLE, stack, entry);
     this.rp2040 = rp2040;
   }
 
@@ -90,9 +91,14 @@ export class Machine {
     return this.nanosBefore + this.rp2040.clock.nanos;
   }
 
-  /** Cycles the core worked since power-on; sleep does not count. */
+  /** Cycles each core worked since power-on; sleep does not count. */
   get cycles() {
-    return this.cyclesBefore + this.rp2040.core.cycles;
+    return this.cores.cycles.map((cycles, core) => this.cyclesBefore[core] + cycles);
+  }
+
+  /** Cycles that passed since power-on, whoever worked or slept. */
+  get wallCycles() {
+    return Math.round((this.nanos * this.rp2040.clkSys) / 1e9);
   }
 
   /** Bytes that reached the chip when it could not take them. */
@@ -100,9 +106,9 @@ export class Machine {
     return this.lostBytesBefore + this.port.lostBytes;
   }
 
-  /** Whether nothing happens before the next alarm: the core sleeps and the wire is silent. */
+  /** Whether nothing happens before the next alarm: the cores sleep and the wire is silent. */
   get idle() {
-    return this.rp2040.core.waiting && !this.port.moving;
+    return this.cores.asleep && !this.port.moving;
   }
 
   /**
@@ -114,16 +120,17 @@ export class Machine {
    */
   runUntil(targetNanos, wantsStop) {
     const target = targetNanos - this.nanosBefore;
-    const { clock, core } = this.rp2040;
+    const { cores } = this;
+    const { clock } = this.rp2040;
     const cycleNanos = 1e9 / this.rp2040.clkSys;
     let turn = 0;
     while (clock.nanos < target) {
-      if (core.waiting) {
+      if (cores.asleep) {
         const next = clock.nextAlarm ? Math.min(clock.nextAlarm.nanos, target) : target;
         clock.tick(Math.max(next - clock.nanos, 0));
         turn = 0;
       } else {
-        clock.tick(core.executeInstruction() * cycleNanos);
+        clock.tick(cores.step() * cycleNanos);
         turn = (turn + 1) & 255;
       }
       if (this.watchdogBit) {

@@ -42,9 +42,12 @@ function tell(event) {
 
 /** What every answer carries. */
 function status(machine) {
+  const [cycles, core1Cycles] = machine.cycles;
   return {
     micros: machine.nanos / 1000,
-    cycles: machine.cycles,
+    cycles,
+    core1_cycles: core1Cycles,
+    wall_cycles: machine.wallCycles,
     resets: machine.resets,
     lost_bytes: machine.lostBytes,
   };

@@ -20,8 +20,12 @@ const NAME: &str = "rp2040js";
 pub struct Stat {
     /// Emulated time since power-on, in microseconds.
     pub micros: f64,
-    /// Cycles the core worked since power-on.
+    /// Cycles core 0 worked since power-on; sleep does not count.
     pub cycles: u64,
+    /// Cycles core 1 worked since power-on.
+    pub core1_cycles: u64,
+    /// Cycles that passed since power-on, whoever worked or slept.
+    pub wall_cycles: u64,
     /// Resets since power-on, the watchdog's included.
     pub resets: u32,
     /// Bytes that reached the UART when it could not take them.

@@ -1,0 +1,144 @@
+// One Cortex-M0+ of the chip: rp2040js's processor, and the bus as this processor alone sees it.
+//
+// Its own are the SIO and the private peripherals (NVIC, SysTick, vector table); memory and
+// peripherals are the chip's. The processor believes this object to be the chip.
+
+import { Sio } from './sio.js';
+
+const FLASH = 0x1;
+const SRAM = 0x2;
+const SIO = 0xd;
+const PRIVATE = 0xe;
+const SRAM_BYTES = 264 * 1024;
+const OFFSET = 0x0fffffff;
+/** Registers of the memory protection unit, which is remembered and not enforced. */
+const MPU = { type: 0xd90, first: 0xd94, last: 0xda0 };
+const WFE = 0xbf20;
+
+export class Core {
+  /**
+   * @param {number} id 0 or 1
+   * @param {import('rp2040js').RP2040} chip what both cores share
+   * @param {import('./fifo.js').Mailbox} mailbox this core's end of the mailboxes
+   * @param {() => void} sendEvent called when the core executes SEV
+   */
+  constructor(id, chip, mailbox, sendEvent) {
+    this.id = id;
+    this.chip = chip;
+    this.clock = chip.clock;
+    this.sram = chip.sram;
+    this.sramView = chip.sramView;
+    // The only sign rp2040js gives of a SEV is a line in its log.
+    const info = (_name, message) => message === 'SEV' && sendEvent();
+    this.logger = { debug() {}, info, warn() {}, error() {} };
+    this.cpu = new chip.core.constructor(this);
+    this.ppb = new chip.ppb.constructor(this, `PPB${id}`);
+    this.mpu = new Uint32Array(4);
+    this.sio = new Sio(this, mailbox, chip.sio);
+    /** Cycles until the instruction that was executed last is over. */
+    this.debt = 0;
+  }
+
+  /** rp2040js's private peripherals find their processor and its clock by these names. */
+  get core() {
+    return this.cpu;
+  }
+
+  get clkSys() {
+    return this.chip.clkSys;
+  }
+
+  get gpioValues() {
+    return this.chip.gpioValues;
+  }
+
+  get qspi() {
+    return this.chip.qspi;
+  }
+
+  onBreak(code) {
+    this.chip.onBreak(code);
+  }
+
+  /** Starts at a vector table as the boot code does. */
+  start(vectorTable, stack, entry) {
+    this.cpu.VTOR = vectorTable;
+    this.cpu.SP = stack;
+    this.cpu.PC = entry & ~1;
+    this.cpu.waiting = false;
+    this.cpu.eventRegistered = false;
+  }
+
+  /** Whether the core does nothing until something wakes it. */
+  get asleep() {
+    return this.cpu.waiting && this.debt === 0;
+  }
+
+  /** An event of SEV: it wakes a core from WFE, not from WFI, or is kept for its next WFE. */
+  takeEvent() {
+    const { cpu } = this;
+    if (cpu.waiting && this.chip.readUint16(cpu.PC - 2) === WFE) cpu.waiting = false;
+    else cpu.eventRegistered = true;
+  }
+
+  readUint32(address) {
+    const region = address >>> 28;
+    const offset = address & OFFSET;
+    if (region === SRAM && offset + 3 < SRAM_BYTES) return this.sramView.getUint32(offset, true);
+    if (region === SIO) return this.sio.readUint32(offset);
+    if (region === PRIVATE) return this.readPrivate(address & 0xfff);
+    return this.chip.readUint32(address);
+  }
+
+  readUint16(address) {
+    const region = address >>> 28;
+    const offset = address & OFFSET;
+    if (region === FLASH) return this.chip.readUint16(address);
+    if (region === SRAM && offset + 1 < SRAM_BYTES) return this.sramView.getUint16(offset, true);
+    return this.readUint32(address & ~3) >>> (8 * (address & 2)) & 0xffff;
+  }
+
+  readUint8(address) {
+    const region = address >>> 28;
+    const offset = address & OFFSET;
+    if (region === FLASH) return this.chip.readUint8(address);
+    if (region === SRAM && offset < SRAM_BYTES) return this.sram[offset];
+    return this.readUint32(address & ~3) >>> (8 * (address & 3)) & 0xff;
+  }
+
+  writeUint32(address, value) {
+    const region = address >>> 28;
+    const offset = address & OFFSET;
+    if (region === SRAM && offset + 3 < SRAM_BYTES) this.sramView.setUint32(offset, value, true);
+    else if (region === SIO) this.sio.writeUint32(offset, value);
+    else if (region === PRIVATE) this.writePrivate(address & 0xfff, value);
+    else this.chip.writeUint32(address, value);
+  }
+
+  writeUint16(address, value) {
+    if (address >>> 28 >= SIO) this.writePart(address, value, 0xffff, 8 * (address & 2));
+    else this.chip.writeUint16(address, value);
+  }
+
+  writeUint8(address, value) {
+    if (address >>> 28 >= SIO) this.writePart(address, value, 0xff, 8 * (address & 3));
+    else this.chip.writeUint8(address, value);
+  }
+
+  /** Part of a word of what is this core's own. */
+  writePart(address, value, mask, shift) {
+    const whole = address >>> 28 === PRIVATE ? this.readUint32(address & ~3) : 0;
+    this.writeUint32(address & ~3, (whole & ~(mask << shift)) | ((value & mask) << shift));
+  }
+
+  readPrivate(offset) {
+    if (offset === MPU.type) return 8 << 8;
+    if (offset >= MPU.first && offset <= MPU.last) return this.mpu[(offset - MPU.first) >> 2];
+    return this.ppb.readUint32(offset);
+  }
+
+  writePrivate(offset, value) {
+    if (offset >= MPU.first && offset <= MPU.last) this.mpu[(offset - MPU.first) >> 2] = value;
+    else this.ppb.writeUint32(offset, value);
+  }
+}
