@@ -6,10 +6,11 @@
 #![allow(unsafe_code)]
 
 use core::arch::naked_asm;
+use core::mem::MaybeUninit;
 
 use super::super::arm::eights;
 use super::super::{Entry, LIST_LIMIT, SCALE_LIMIT, Shift};
-use super::walks::{Eight, add_walks};
+use super::walks::{Eight, add_eight, add_walks, first_turn};
 
 /// The hidden errors of one sample: 8-bit mantissas in words of two fields, and one power of two.
 #[derive(Clone, Copy, Debug)]
@@ -58,21 +59,22 @@ pub(crate) fn sum_errors<const HID: usize>(
     // is at most 255 * 2^7, so that a part has at least two entries but for the last.
     const PARTS: usize = LIST_LIMIT / 2 + 1;
     let list = entries.as_ptr_range();
-    let mut cuts = [core::ptr::null(); PARTS];
+    let mut cuts = [const { MaybeUninit::uninit() }; PARTS];
     let mut end = list.start;
-    for cut in &mut cuts[..PARTS - 1] {
+    for cut in &mut cuts {
         if end >= list.end {
+            cut.write(core::ptr::null());
             break;
         }
         // SAFETY: from `end` on there are more entries of the list.
         end = unsafe { reach(end, list.end, SCALE_LIMIT) };
-        *cut = end;
+        cut.write(end);
     }
     let eights = eights!(walk_words as Eight<_>, 2, HID);
     // SAFETY: every entry holds the address of one of the rows: callers list and sum rows under
     // one borrow of them. A row has two bytes a unit and two more, and the cuts are those of this
-    // list, which is not empty.
-    unsafe { add_walks(eights, walk_word, 2, list.start, cuts.as_ptr(), out) }
+    // list, which is not empty, up to the null.
+    unsafe { add_walks(eights, walk_word, 2, list.start, cuts.as_ptr().cast(), out) }
 }
 
 /// Returns how far a list reaches before its scales add up to more than `limit`.
@@ -86,16 +88,21 @@ pub(crate) fn sum_errors<const HID: usize>(
 )]
 unsafe extern "C" fn reach(list: *const Entry, end: *const Entry, limit: u32) -> *const Entry {
     naked_asm!(
-        "push {{r4, r5, r6, r7, r8, r9, r10, lr}}",
+        "push {{r4, r5, r6, lr}}",
         // Four entries at a time while there are as many, then one.
         "sub r12, r1, #32",
+        ".p2align 2",
         "2:",
         "cmp r0, r12",
         "bhi 3f",
-        "ldm r0!, {{r3, r4, r5, r6, r7, r8, r9, r10}}",
+        "ldr r3, [r0]",
+        "ldr r4, [r0, #8]",
+        "ldr r5, [r0, #16]",
+        "ldr r6, [r0, #24]",
+        "adds r0, #32",
+        "add r3, r4",
+        "add r5, r6",
         "add r3, r5",
-        "add r7, r9",
-        "add r3, r7",
         "subs r2, r2, r3",
         "bpl 2b",
         "add r2, r3",
@@ -109,12 +116,14 @@ unsafe extern "C" fn reach(list: *const Entry, end: *const Entry, limit: u32) ->
         "adds r0, #8",
         "b 3b",
         "4:",
-        "pop {{r4, r5, r6, r7, r8, r9, r10, pc}}",
+        "pop {{r4, r5, r6, pc}}",
     )
 }
 
-/// Sums four words of every row from byte `AT` on. Eight entries make a turn; the first turn of a
-/// part begins where it leaves a multiple of eight. After a part the lower fields move to `sums`.
+/// Sums four words of every row from byte `AT` on, in 11 cycles an entry, and adds the fields to
+/// `out`, which saturates. Eight entries make a turn; the first turn of a part begins where it
+/// leaves a multiple of eight. The sums go on from part to part; what the lower fields came to
+/// before is known, and they differ by less than 2^23 from it.
 ///
 /// # Safety
 /// The list must not be empty, every entry must hold the address of a row that reaches 16 bytes
@@ -127,92 +136,115 @@ unsafe extern "C" fn reach(list: *const Entry, end: *const Entry, limit: u32) ->
 unsafe extern "C" fn walk_words<const AT: usize>(
     list: *const Entry,
     ends: *const *const Entry,
-    sums: &mut [i32; 8],
+    out: &mut [i32; 8],
 ) {
-    // Takes the lower field out of a sum and adds it to the word at `$at` of `sums`.
+    // Moves a lower sum on to where a part brought it.
     macro_rules! lower {
-        ($low:literal, $high:literal, $at:literal) => {
+        ($low:literal, $lower:literal) => {
             concat!(
-                "sbfx r2, ",
+                "sub lr, ",
                 $low,
-                ", #0, #24\n",
+                ", ",
+                $lower,
+                "\n",
+                "sbfx lr, lr, #0, #24\n",
+                "add ",
+                $lower,
+                ", lr\n",
+            )
+        };
+    }
+    // Leaves the upper sum in `$high` and the lower one in `$low`.
+    macro_rules! split {
+        ($low:literal, $high:literal, $lower:literal) => {
+            concat!(
                 "subs ",
                 $low,
                 ", ",
                 $low,
-                ", r2\n",
+                ", ",
+                $lower,
+                "\n",
                 "sbc ",
                 $high,
                 ", ",
                 $high,
-                ", r2, asr #31\n",
-                "ldr r3, [r1, #",
-                $at,
-                "]\n",
-                "add r3, r2\n",
-                "str r3, [r1, #",
-                $at,
-                "]\n",
-            )
-        };
-    }
-    macro_rules! upper {
-        ($low:literal, $high:literal, $at:literal) => {
-            concat!(
-                "lsls r3, ",
+                ", ",
+                $lower,
+                ", asr #31\n",
+                "lsl ",
+                $high,
+                ", ",
                 $high,
                 ", #8\n",
-                "orr r3, r3, ",
+                "orr ",
+                $high,
+                ", ",
+                $high,
+                ", ",
                 $low,
                 ", lsr #24\n",
-                "str r3, [r1, #",
-                $at,
-                "]\n",
+                "mov ",
+                $low,
+                ", ",
+                $lower,
+                "\n",
             )
         };
     }
     naked_asm!(
-        "push {{r1, r2, r4, r5, r6, r7, r8, r9, r10, r11, r12, lr}}",
+        "push {{r2, r4, r5, r6, r7, r8, r9, r10, r11, lr}}",
+        // On the stack: the end of the part, where the next one is said, four lower sums.
+        "sub sp, #24",
         "movs r4, #0", "movs r5, #0", "movs r6, #0", "movs r7, #0",
         "mov r8, r4", "mov r9, r4", "mov r10, r4", "mov r11, r4",
-        "stm r2, {{r4, r5, r6, r7, r8, r9, r10, r11}}",
+        "add r3, sp, #8",
+        "stm r3!, {{r4, r5, r6, r7}}",
         "ldr r12, [r1], #4",
         "3:",
-        "str r1, [sp]",
-        "sub r3, r0, r12",
-        "ubfx r3, r3, #3, #3",
-        "movs r1, #26",
-        "muls r3, r1, r3",
-        "add pc, r3",
-        "nop",
+        "strd r12, r1, [sp]",
+        first_turn!("36"),
         "2:",
-        // 26 bytes. The scale is in r1, the row in r2; r3 and lr take two words at a time.
-        ".rept 8",
-        "ldm r0!, {{r1, r2}}",
-        "ldrd r3, lr, [r2, #{at}]",
+        ".irp entry, 0, 8, 16, 24, 32, 40, 48, 56",
+        "ldr r2, [r0, #\\entry + 4]",
+        "ldr r1, [r0, #\\entry]",
+        "ldr.w r3, [r2, #{at}]",
+        "ldr.w r12, [r2, #{at}+4]",
+        "ldr.w lr, [r2, #{at}+8]",
+        "ldr.w r2, [r2, #{at}+12]",
         "smlal r4, r5, r1, r3",
-        "smlal r6, r7, r1, lr",
-        "ldrd r3, lr, [r2, #{at}+8]",
-        "smlal r8, r9, r1, r3",
-        "smlal r10, r11, r1, lr",
+        "smlal r6, r7, r1, r12",
+        "smlal r8, r9, r1, lr",
+        "smlal r10, r11, r1, r2",
         ".endr",
-        "cmp r0, r12",
+        "ldr r3, [sp]",
+        "adds r0, #64",
+        "cmp r0, r3",
         "bne 2b",
+        "add lr, sp, #8",
+        "ldm lr, {{r1, r2, r3, r12}}",
+        lower!("r4", "r1"),
+        lower!("r6", "r2"),
+        lower!("r8", "r3"),
+        lower!("r10", "r12"),
+        "add lr, sp, #8",
+        "stm lr, {{r1, r2, r3, r12}}",
+        "ldr lr, [sp, #4]",
+        "ldr lr, [lr]",
+        "cmp lr, #0",
+        "beq 4f",
         "ldr r1, [sp, #4]",
-        lower!("r4", "r5", "0"),
-        lower!("r6", "r7", "8"),
-        lower!("r8", "r9", "16"),
-        lower!("r10", "r11", "24"),
-        "ldr r1, [sp]",
         "ldr r12, [r1], #4",
-        "cmp r12, #0",
-        "bne 3b",
-        "ldr r1, [sp, #4]",
-        upper!("r4", "r5", "4"),
-        upper!("r6", "r7", "12"),
-        upper!("r8", "r9", "20"),
-        upper!("r10", "r11", "28"),
-        "pop {{r1, r2, r4, r5, r6, r7, r8, r9, r10, r11, r12, pc}}",
+        "b 3b",
+        "4:",
+        split!("r4", "r5", "r1"),
+        split!("r6", "r7", "r2"),
+        split!("r8", "r9", "r3"),
+        split!("r10", "r11", "r12"),
+        "ldr r0, [sp, #24]",
+        add_eight!(),
+        "add sp, #28",
+        "pop {{r4, r5, r6, r7, r8, r9, r10, r11, pc}}",
         at = const AT,
     )
 }
@@ -233,36 +265,38 @@ unsafe extern "C" fn walk_word(
     at: u32,
 ) {
     naked_asm!(
-        "push {{r4, r5, r6, r7, r8, lr}}",
+        "push {{r2, r4, r5, r6, r7, lr}}",
         "movs r4, #0",
         "movs r5, #0",
-        "mov r8, r4",
-        "ldr r12, [r1], #4",
+        // The byte, the lower sum, and where the next part's end is said.
+        "mov r6, r3",
+        "movs r7, #0",
+        "mov lr, r1",
         "3:",
-        "sub r6, r0, r12",
-        "ubfx r6, r6, #3, #3",
-        "lsls r6, r6, #3",
-        "add pc, r6",
-        "nop",
+        "ldr r12, [lr], #4",
+        first_turn!("12"),
         "2:",
-        // 8 bytes.
-        ".rept 8",
-        "ldm r0!, {{r6, r7}}",
-        "ldr r7, [r7, r3]",
-        "smlal r4, r5, r6, r7",
+        ".irp entry, 0, 8, 16, 24, 32, 40, 48, 56",
+        "ldr r2, [r0, #\\entry + 4]",
+        "ldr r1, [r0, #\\entry]",
+        "ldr.w r2, [r2, r6]",
+        "smlal r4, r5, r1, r2",
         ".endr",
+        "adds r0, #64",
         "cmp r0, r12",
         "bne 2b",
-        "sbfx r6, r4, #0, #24",
-        "subs r4, r4, r6",
-        "sbc r5, r5, r6, asr #31",
-        "add r8, r6",
-        "ldr r12, [r1], #4",
-        "cmp r12, #0",
+        "sub r3, r4, r7",
+        "sbfx r3, r3, #0, #24",
+        "add r7, r3",
+        "ldr r3, [lr]",
+        "cmp r3, #0",
         "bne 3b",
+        "subs r4, r4, r7",
+        "sbc r5, r5, r7, asr #31",
         "lsls r5, r5, #8",
         "orr r5, r5, r4, lsr #24",
-        "strd r8, r5, [r2]",
-        "pop {{r4, r5, r6, r7, r8, pc}}",
+        "pop {{r2}}",
+        "strd r7, r5, [r2]",
+        "pop {{r4, r5, r6, r7, pc}}",
     )
 }

@@ -14,7 +14,7 @@ mod walks;
 
 pub(crate) use self::fields::{ErrorRow, sum_errors};
 pub(crate) use self::paired::{list_pixels, place, sum_pixels};
-use self::walks::{Eight, add_walks, walk_of_eight, walk_of_two};
+use self::walks::{Eight, add_eight, add_walks, first_turn, walk_of_eight, walk_of_two};
 use super::arm::eights;
 pub(crate) use super::arm::{activate, list_block, locate, locate_error};
 pub(crate) use super::common::{backward, list_errors, round_errors, step_row};
@@ -95,26 +95,28 @@ pub(crate) fn sum_rows<const W: usize>(rows: &[[i16; W]], entries: &[Entry], out
 }
 
 walk_of_eight!(
-    /// Sums eight weights of every row from byte `AT` on.
+    /// Sums eight weights of every row from byte `AT` on, in 15 cycles an entry.
     walk_eight,
-    42,
-    "ldrd r3, lr, [r2, #{at}]",
+    52,
+    "ldr.w r3, [r2, #{at}]",
+    "ldr.w r12, [r2, #{at}+4]",
+    "ldr.w lr, [r2, #{at}+8]",
+    "ldr.w r2, [r2, #{at}+12]",
     "smlabb r4, r1, r3, r4",
     "smlabt r5, r1, r3, r5",
-    "smlabb r6, r1, lr, r6",
-    "smlabt r7, r1, lr, r7",
-    "ldrd r3, lr, [r2, #{at}+8]",
-    "smlabb r8, r1, r3, r8",
-    "smlabt r9, r1, r3, r9",
-    "smlabb r10, r1, lr, r10",
-    "smlabt r11, r1, lr, r11",
+    "smlabb r6, r1, r12, r6",
+    "smlabt r7, r1, r12, r7",
+    "smlabb r8, r1, lr, r8",
+    "smlabt r9, r1, lr, r9",
+    "smlabb r10, r1, r2, r10",
+    "smlabt r11, r1, r2, r11",
 );
 
 walk_of_two!(
     /// Sums two weights of every row from byte `at` on.
     walk_two,
-    12,
-    "ldr r7, [r7, r3]",
-    "smlabb r4, r6, r7, r4",
-    "smlabt r5, r6, r7, r5",
+    16,
+    "ldr.w r2, [r2, r6]",
+    "smlabb r4, r1, r2, r4",
+    "smlabt r5, r1, r2, r5",
 );

@@ -6,7 +6,7 @@ use core::arch::naked_asm;
 
 use super::super::arm::{Cursor, eights, list_by};
 use super::super::{Entry, arm, common};
-use super::walks::{Eight, add_walks, walk_of_eight, walk_of_two};
+use super::walks::{Eight, add_eight, add_walks, first_turn, walk_of_eight, walk_of_two};
 use super::{locate, pixel_word};
 
 /// Whether W1 is stored in pairs of rows: whole words of pixels and of weights.
@@ -168,29 +168,33 @@ pub(crate) fn sum_pixels<const IN: usize, const W: usize>(
 }
 
 walk_of_eight!(
-    /// Sums eight units of every pair of rows from byte `AT` on.
+    /// Sums eight units of every pair of rows from byte `AT` on, in 21 cycles an entry.
     walk_eight,
-    50,
-    "ldrd r3, lr, [r2, #{at}]",
+    68,
+    "ldr.w r3, [r2, #{at}]",
+    "ldr.w r12, [r2, #{at}+4]",
+    "ldr.w lr, [r2, #{at}+8]",
     "smlad r4, r1, r3, r4",
-    "smlad r5, r1, lr, r5",
-    "ldrd r3, lr, [r2, #{at}+8]",
-    "smlad r6, r1, r3, r6",
-    "smlad r7, r1, lr, r7",
-    "ldrd r3, lr, [r2, #{at}+16]",
-    "smlad r8, r1, r3, r8",
+    "smlad r5, r1, r12, r5",
+    "smlad r6, r1, lr, r6",
+    "ldr.w r3, [r2, #{at}+12]",
+    "ldr.w r12, [r2, #{at}+16]",
+    "ldr.w lr, [r2, #{at}+20]",
+    "smlad r7, r1, r3, r7",
+    "smlad r8, r1, r12, r8",
     "smlad r9, r1, lr, r9",
-    "ldrd r3, lr, [r2, #{at}+24]",
+    "ldr.w r3, [r2, #{at}+24]",
+    "ldr.w r12, [r2, #{at}+28]",
     "smlad r10, r1, r3, r10",
-    "smlad r11, r1, lr, r11",
+    "smlad r11, r1, r12, r11",
 );
 
 walk_of_two!(
     /// Sums two units of every pair of rows from byte `at` on.
     walk_two,
     16,
-    "add r7, r3",
-    "ldrd r12, r7, [r7]",
-    "smlad r4, r6, r12, r4",
-    "smlad r5, r6, r7, r5",
+    "ldr r3, [r2, r6]",
+    "ldr r2, [r2, r7]",
+    "smlad r4, r1, r3, r4",
+    "smlad r5, r1, r2, r5",
 );

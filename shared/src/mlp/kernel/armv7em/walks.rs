@@ -1,11 +1,16 @@
 //! What the row sums of a Cortex-M4 share: they walk over the list for eight columns at a time, then
-//! for two, and add what the walks find. Walks over rows of weights differ only in what they do
+//! for two, and add what they find. Walks over rows of weights differ only in what they do
 //! with an entry.
+//!
+//! A load takes two cycles, one right after another load that does not give its address and where
+//! neither updates its base (LDRD takes three, and nothing overlaps with it). So loads stand
+//! together, entries are read at fixed distances, and wide instructions begin at words.
 #![allow(unsafe_code)]
 
 use super::super::{Entry, common};
 
-/// A walk that sums eight columns of the rows in a list; where the list ends is said by an `E`.
+/// A walk that adds eight columns of the rows in a list to sums, which saturate; where the list
+/// ends is said by an `E`.
 pub(super) type Eight<E> = unsafe extern "C" fn(*const Entry, E, &mut [i32; 8]);
 /// A walk that sums two columns from a byte on.
 type Two<E> = unsafe extern "C" fn(*const Entry, E, &mut [i32; 2], u32);
@@ -26,12 +31,10 @@ pub(super) unsafe fn add_walks<const W: usize, E: Copy>(
 ) {
     const { assert!(W <= 128, "a Cortex-M4 trains up to 128 hidden units") };
     let (whole, rest) = out.as_chunks_mut::<8>();
-    let mut sums = [0; 8];
     let mut at = bytes * 8 * whole.len() as u32;
     for (walk, out) in eights.into_iter().zip(whole) {
         // SAFETY: each of `whole` stands for eight columns of a row.
-        unsafe { walk(list, end, &mut sums) };
-        common::add(out, &sums);
+        unsafe { walk(list, end, out) };
     }
     let mut sums = [0; 2];
     for out in rest.chunks_mut(2) {
@@ -42,8 +45,49 @@ pub(super) unsafe fn add_walks<const W: usize, E: Copy>(
     }
 }
 
+/// Begins a turn of eight entries of `$bytes` bytes of code each in the middle, so that a multiple
+/// of eight is left: the list begins in r0 and ends in r12. Changes r1 and r3.
+macro_rules! first_turn {
+    ($bytes:literal) => {
+        concat!(
+            "sub r3, r0, r12\n",
+            "ubfx r3, r3, #3, #3\n",
+            "sub r0, r0, r3, lsl #3\n",
+            "mov r1, #",
+            $bytes,
+            "\n",
+            "mul r3, r1, r3\n",
+            ".p2align 2\n",
+            "add pc, r3\n",
+            "nop\n",
+        )
+    };
+}
+pub(super) use first_turn;
+
+/// Adds r4 to r11 to the eight words at r0, saturating. Changes r0 to r3 and r12.
+macro_rules! add_eight {
+    () => {
+        concat!(
+            "ldm r0, {{r1, r2, r3, r12}}\n",
+            "qadd r1, r1, r4\n",
+            "qadd r2, r2, r5\n",
+            "qadd r3, r3, r6\n",
+            "qadd r12, r12, r7\n",
+            "stm r0!, {{r1, r2, r3, r12}}\n",
+            "ldm r0, {{r1, r2, r3, r12}}\n",
+            "qadd r1, r1, r8\n",
+            "qadd r2, r2, r9\n",
+            "qadd r3, r3, r10\n",
+            "qadd r12, r12, r11\n",
+            "stm r0, {{r1, r2, r3, r12}}\n",
+        )
+    };
+}
+pub(super) use add_eight;
+
 /// Walks a list with eight sums in r4 to r11. The instructions handle one entry: its scale is in
-/// r1, its row in r2; r3 and lr are free. With the load of the entry they take `$bytes` bytes.
+/// r1, its row in r2; r3, r12 and lr are free. With the load of the entry they take `$bytes` bytes.
 /// Eight entries make a turn; the first turn begins where it leaves a multiple of eight.
 macro_rules! walk_of_eight {
     ($(#[$doc:meta])* $name:ident, $bytes:literal, $($instruction:literal),+ $(,)?) => {
@@ -57,29 +101,28 @@ macro_rules! walk_of_eight {
         unsafe extern "C" fn $name<const AT: usize>(
             list: *const Entry,
             end: *const Entry,
-            sums: &mut [i32; 8],
+            out: &mut [i32; 8],
         ) {
             naked_asm!(
-                "push {{r2, r4, r5, r6, r7, r8, r9, r10, r11, lr}}",
+                "push {{r1, r2, r4, r5, r6, r7, r8, r9, r10, r11, lr}}",
                 "mov r12, r1",
-                "subs r3, r0, r1",
-                "ubfx r3, r3, #3, #3",
-                concat!("movs r1, #", $bytes),
-                "muls r3, r1, r3",
                 "movs r4, #0", "movs r5, #0", "movs r6, #0", "movs r7, #0",
                 "mov r8, r4", "mov r9, r4", "mov r10, r4", "mov r11, r4",
-                "add pc, r3",
-                "nop",
+                first_turn!($bytes),
                 "2:",
-                ".rept 8",
-                "ldm r0!, {{r1, r2}}",
+                ".irp entry, 0, 8, 16, 24, 32, 40, 48, 56",
+                "ldr r2, [r0, #\\entry + 4]",
+                "ldr r1, [r0, #\\entry]",
                 $($instruction,)+
                 ".endr",
-                "cmp r0, r12",
+                "ldr r3, [sp]",
+                "adds r0, #64",
+                "cmp r0, r3",
                 "bne 2b",
-                "ldr r0, [sp]",
-                "stm r0!, {{r4, r5, r6, r7, r8, r9, r10, r11}}",
-                "pop {{r2, r4, r5, r6, r7, r8, r9, r10, r11, pc}}",
+                "ldr r0, [sp, #4]",
+                add_eight!(),
+                "add sp, #8",
+                "pop {{r4, r5, r6, r7, r8, r9, r10, r11, pc}}",
                 at = const AT,
             )
         }
@@ -87,8 +130,8 @@ macro_rules! walk_of_eight {
 }
 pub(super) use walk_of_eight;
 
-/// Walks a list with two sums in r4 and r5, like [`walk_of_eight`]: the scale is in r6, the row in
-/// r7, the byte its columns begin at in r3; r12 is free.
+/// Walks a list with two sums in r4 and r5, like [`walk_of_eight`]: the scale is in r1, the row in
+/// r2, the byte its columns begin at in r6 and the one four bytes on in r7; r3 is free.
 macro_rules! walk_of_two {
     ($(#[$doc:meta])* $name:ident, $bytes:literal, $($instruction:literal),+ $(,)?) => {
         $(#[$doc])*
@@ -105,22 +148,23 @@ macro_rules! walk_of_two {
             at: u32,
         ) {
             naked_asm!(
-                "push {{r4, r5, r6, r7, lr}}",
-                "subs r6, r0, r1",
-                "ubfx r6, r6, #3, #3",
-                concat!("movs r7, #", $bytes),
-                "muls r6, r7, r6",
+                "push {{r2, r4, r5, r6, r7, lr}}",
+                "mov r12, r1",
                 "movs r4, #0",
                 "movs r5, #0",
-                "add pc, r6",
-                "nop",
+                "mov r6, r3",
+                "adds r7, r3, #4",
+                first_turn!($bytes),
                 "2:",
-                ".rept 8",
-                "ldm r0!, {{r6, r7}}",
+                ".irp entry, 0, 8, 16, 24, 32, 40, 48, 56",
+                "ldr r2, [r0, #\\entry + 4]",
+                "ldr r1, [r0, #\\entry]",
                 $($instruction,)+
                 ".endr",
-                "cmp r0, r1",
+                "adds r0, #64",
+                "cmp r0, r12",
                 "bne 2b",
+                "pop {{r2}}",
                 "stm r2!, {{r4, r5}}",
                 "pop {{r4, r5, r6, r7, pc}}",
             )
