@@ -1,10 +1,11 @@
 """The link as a TCP socket. One peer at a time, as on a cable: a new connection replaces the old."""
 
 import json
-import os
+import queue
 import select
 import socket
 import sys
+import threading
 import time
 
 from control import control, status
@@ -23,11 +24,12 @@ class Served:
     def __init__(self, build, tell, port):
         self.tell = tell
         self.sent = bytearray()
-        self.commands = bytearray()
+        self.commands = queue.SimpleQueue()
         self.peer = None
         self.machine = build(self.sent.append, BURST)
         self.server = socket.create_server(("127.0.0.1", port))
         tell({"event": "ready", "port": self.server.getsockname()[1]})
+        threading.Thread(target=self.hear_commands, daemon=True).start()
         # Emulated time minus wall time at the last moment they were in step.
         self.lead = self.machine.now() - time.monotonic_ns()
 
@@ -68,7 +70,7 @@ class Served:
 
     def listen(self, seconds):
         """Takes what came within a time; returns whether anybody still gives commands."""
-        sources = [self.server, sys.stdin.fileno()]
+        sources = [self.server]
         if self.peer is not None:
             sources.append(self.peer)
         ready, _, _ = select.select(sources, [], [], seconds)
@@ -78,7 +80,7 @@ class Served:
             self.peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         elif self.peer in ready:
             self.receive()
-        return sys.stdin.fileno() not in ready or self.obey()
+        return self.obey()
 
     def receive(self):
         try:
@@ -90,19 +92,24 @@ class Served:
         else:
             self.hang_up()
 
+    def hear_commands(self):
+        # Not every system can wait for its standard input beside a socket.
+        for line in sys.stdin:
+            self.commands.put(line)
+        self.commands.put(None)
+
     def obey(self):
-        data = os.read(sys.stdin.fileno(), 65536)
-        self.commands += data
-        while b"\n" in self.commands:
-            line, _, rest = self.commands.partition(b"\n")
-            self.commands = bytearray(rest)
+        while not self.commands.empty():
+            line = self.commands.get()
+            if line is None:
+                return False
             if line.strip():
                 command = json.loads(line)
                 if command.get("cmd") in ("reset", "power_cut"):
                     # What was sent before and not yet delivered is lost with it.
                     self.sent.clear()
                 control(self.machine, self.tell, command)
-        return bool(data)
+        return True
 
 
 def serve_socket(build, tell, port):
