@@ -64,7 +64,7 @@ impl Board {
                 nickname: "nucleo",
                 core: CORTEX_M4,
                 preset: "stm32l4r5",
-                emulator: None,
+                emulator: Some(Emulator::Unicorn),
                 boot_drive: None,
                 // DBGMCU_IDCODE (RM0432, 57.6.1); 0x470 is the family of the L4R5.
                 debug_port: Some(DebugPort {

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use gleaner_shared::units::Micros;
 
 use super::qemu::Qemu;
-use super::rp2040::{Lockstep, Stat};
+use super::runner::{Lockstep, Stat};
 use super::{Emulator, EmulatorError};
 use crate::device::Board;
 
@@ -39,7 +39,7 @@ impl Line {
         shard: Option<&Path>,
     ) -> Result<Self, EmulatorError> {
         match Emulator::of(board)? {
-            Emulator::Rp2040js => {
+            Emulator::Rp2040js | Emulator::Unicorn => {
                 let board = Lockstep::start(board, image, shard)?;
                 Ok(Self::Lockstep(LockstepLine::new(board)))
             }
