@@ -14,32 +14,42 @@ use super::{Emulator, EmulatorError};
 use crate::device::Board;
 use crate::device::flash::target::{Fault, Memory};
 
-/// What a runner knows of its chip.
+/// What a runner knows of its chip; what it does not count is zero.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
+#[serde(default)]
 pub struct Stat {
     /// Emulated time since power-on, in microseconds.
     pub micros: f64,
     /// Cycles the core, the first of several, worked since power-on; sleep does not count.
     pub cycles: u64,
-    /// Cycles the second core worked since power-on, where there is one.
-    #[serde(default)]
+    /// Cycles the second core worked since power-on.
     pub core1_cycles: u64,
-    /// Cycles that passed since power-on, whoever worked or slept; zero where they are not counted.
-    #[serde(default)]
+    /// Cycles that passed since power-on, whoever worked or slept.
     pub wall_cycles: u64,
-    /// Instructions it carried out; zero where they are not counted.
-    #[serde(default)]
+    /// Instructions it carried out.
     pub instructions: u64,
     /// Resets since power-on, the watchdog's and those after a power cut included.
     pub resets: u32,
+    /// Times the power was cut.
+    pub power_cuts: u32,
+    /// Whether the chip is a boot drive, until it is reset.
+    pub bootsel: bool,
     /// Bytes that reached the UART when it could not take them.
     pub lost_bytes: u64,
     /// Sectors or pages of flash that were erased.
-    #[serde(default)]
     pub flash_erases: u64,
     /// Pieces of flash that were programmed.
-    #[serde(default)]
     pub flash_programs: u64,
+    /// Reads of the flash while it could not answer, which is a fault of the program.
+    pub flash_lost_reads: u64,
+    /// Words that all cores read from flash through its cache.
+    pub xip_reads: u64,
+    /// Those that the cache did not hold.
+    pub xip_misses: u64,
+    /// Misses that fetched instructions.
+    pub xip_code_misses: u64,
+    /// Cycles the cores waited for the flash.
+    pub xip_wait_cycles: u64,
 }
 
 /// A board whose UART is a TCP port.
@@ -157,6 +167,20 @@ impl Lockstep {
         Self::with(board, image, shard, &["--link", "usb"])
     }
 
+    /// The same with another cost of a miss of the flash's cache, in cycles; 0 leaves it out.
+    ///
+    /// # Errors
+    /// As [`Self::start`].
+    pub fn start_with_misses(
+        board: Board,
+        image: &Path,
+        shard: Option<&Path>,
+        miss_cycles: u32,
+    ) -> Result<Self, EmulatorError> {
+        let cycles = miss_cycles.to_string();
+        Self::with(board, image, shard, &["--xip-miss-cycles", &cycles])
+    }
+
     /// The same with more options of its runner.
     ///
     /// # Errors
@@ -206,15 +230,21 @@ impl Lockstep {
         self.runner.ask(&json!({"cmd": "power_cut"}), "power_cut")
     }
 
-    /// Has the power go in the middle of the `count`-th erasure or programming from here on.
+    /// Has the `count`-th erase or program from here torn and the power cut at it.
     ///
     /// # Errors
     /// When the runner ended or knows no flash.
-    pub fn cut_at_flash_operation(&mut self, count: u64) -> Result<(), EmulatorError> {
+    pub fn cut_at_flash_op(&mut self, count: u32) -> Result<Stat, EmulatorError> {
         let command = json!({"cmd": "cut_at_flash_op", "count": count});
-        self.runner
-            .ask::<Value>(&command, "cut_at_flash_op")
-            .map(drop)
+        self.runner.ask(&command, "cut_at_flash_op")
+    }
+
+    /// Reads the clock and the counters.
+    ///
+    /// # Errors
+    /// When the runner ended.
+    pub fn stat(&mut self) -> Result<Stat, EmulatorError> {
+        self.runner.ask(&json!({"cmd": "stat"}), "stat")
     }
 
     /// Says how the chip was clocked.
