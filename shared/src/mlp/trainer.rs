@@ -10,7 +10,7 @@
 //! error, half a word a weight of its row, low half first; then b1, W2 and b2, a word each. A
 //! pixel that is zero everywhere draws nothing.
 
-use super::descent::{Factor, LearningRate};
+use super::descent::{Factor, LearningRate, RowFactor};
 use super::forward::Pass;
 use super::kernel::{self, ErrorRow};
 use super::list::List;
@@ -175,7 +175,7 @@ pub struct Trainer<'a, S, const IN: usize, const HID: usize, const OUT: usize> {
     rng: Rng,
     rate: LearningRate,
     /// What turns a sum of the second pass into a step of W1.
-    factor: Factor,
+    factor: RowFactor,
     place: Place,
     result: EpochResult,
     /// The sum of the largest activations since dW2 was last folded.
@@ -223,7 +223,7 @@ impl<'a, S: Samples<IN>, const IN: usize, const HID: usize, const OUT: usize>
             rng,
             rate,
             // The sum is in units of 2^-12 / 255, a weight in units of 2^-14.
-            factor: Factor::new(rate, 4, 255, samples.len() as u32),
+            factor: Factor::new(rate, 4, 255, samples.len() as u32).for_row(),
             place: Place::Sample(0),
             result: EpochResult::default(),
             unfolded: 0,
@@ -369,7 +369,7 @@ impl<'a, S: Samples<IN>, const IN: usize, const HID: usize, const OUT: usize>
         for (lane, touched) in touched.into_iter().enumerate() {
             if touched != 0 {
                 let (w1, rng) = (&mut self.params.w1, &mut self.rng);
-                step_row(w1, first + lane, &sums[lane], self.factor, rng);
+                kernel::step_row(w1, first + lane, &sums[lane], self.factor, rng);
             }
         }
         touched.iter().sum()
@@ -406,22 +406,5 @@ impl<'a, S: Samples<IN>, const IN: usize, const HID: usize, const OUT: usize>
     /// Returns rate / N times the ratio of a gradient's unit to its parameter's.
     fn factor(&self, numerator: u32, denominator: u32) -> Factor {
         Factor::new(self.rate, numerator, denominator, self.samples.len() as u32)
-    }
-}
-
-/// Steps the weights of one pixel.
-#[inline]
-fn step_row<const IN: usize, const HID: usize>(
-    w1: &mut [[i16; HID]; IN],
-    pixel: usize,
-    gradient: &[i32; HID],
-    factor: Factor,
-    rng: &mut Rng,
-) {
-    match factor.small() {
-        Some(factor) => kernel::step_row(w1, pixel, gradient, factor, rng),
-        None => kernel::step_by(w1, pixel, gradient, rng, |gradient, random| {
-            factor.step(gradient, random)
-        }),
     }
 }
