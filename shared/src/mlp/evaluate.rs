@@ -2,9 +2,9 @@
 
 use super::forward::Pass;
 use super::params::Params;
+use super::result::EpochResult;
 use super::sample::Samples;
 use super::softmax::softmax_error;
-use super::trainer::EpochResult;
 
 /// Evaluates samples `range` (cut at the last sample); samples whose label is not a class are
 /// left out. The results of parts add up with [`EpochResult::add`].
