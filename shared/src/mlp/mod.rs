@@ -66,7 +66,7 @@ pub mod work;
 
 pub use code::{CodeError, Width};
 pub use descent::LearningRate;
-pub use evaluate::evaluate;
+pub use evaluate::{evaluate, evaluate_with};
 pub use params::Params;
 pub use partner::{Alone, Helper, Partner};
 pub use result::EpochResult;
