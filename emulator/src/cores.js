@@ -1,5 +1,6 @@
 // Both cores on one clock. Whoever is due executes its next instruction, which takes effect when it
-// starts; core 0 goes first when both are due. They do not slow each other down on the bus.
+// starts; core 0 goes first when both are due. They wait for each other at the flash, and nowhere
+// else on the bus.
 
 import { Core } from './core.js';
 import { Mailbox } from './fifo.js';
@@ -11,9 +12,15 @@ const PSM_SLOT = 0x40010;
 const PROC1 = 1 << 16;
 
 export class Cores {
-  /** @param {import('rp2040js').RP2040} chip whose own processor these replace */
-  constructor(chip) {
+  /**
+   * @param {import('rp2040js').RP2040} chip whose own processor these replace
+   * @param {import('./xip.js').Xip} xip how they reach the flash
+   * @param {import('./rom.js').BootRom} rom what they find in the boot ROM
+   */
+  constructor(chip, xip, rom) {
     this.chip = chip;
+    this.xip = xip;
+    this.rom = rom;
     /** Cycles core 1 worked before it was reset last. */
     this.retiredCycles = 0;
     const line = (core, irq) => new Mailbox((high) => this.all?.[core].cpu.setInterrupt(irq, high));
@@ -37,7 +44,8 @@ export class Cores {
   }
 
   build(id) {
-    const core = new Core(id, this.chip, this.mailboxes[id], () => this.sendEvent());
+    const { chip, xip, rom, mailboxes } = this;
+    const core = new Core(id, chip, xip, rom, mailboxes[id], () => this.sendEvent());
     core.cpu.waiting = true;
     return core;
   }
@@ -82,13 +90,14 @@ export class Cores {
   /** Lets the cores that are due execute, and returns the cycles until the next is due. */
   step() {
     const first = this.all[0];
-    if (first.debt === 0 && !first.cpu.waiting) first.debt = first.cpu.executeInstruction();
+    if (first.debt === 0 && !first.cpu.waiting) first.execute();
     // The instruction may have reset core 1 or started it.
     const second = this.all[1];
-    if (second.debt === 0 && !second.cpu.waiting) second.debt = second.cpu.executeInstruction();
+    if (second.debt === 0 && !second.cpu.waiting) second.execute();
     const cycles = first.debt === 0 ? second.debt : soonest(first.debt, second.debt);
     if (first.debt > 0) first.debt -= cycles;
     if (second.debt > 0) second.debt -= cycles;
+    this.xip.now += cycles;
     return cycles;
   }
 }
