@@ -3,10 +3,12 @@
 
 use embedded_io_async::{Read, Write};
 use embedded_storage::nor_flash::NorFlash;
+use gleaner_shared::mlp::{Helper, Partner};
 use gleaner_shared::units::{Cycles, Micros};
 use gleaner_shared::wire::message::DeviceId;
 
 use crate::keys::Slots;
+use crate::model::{HIDDEN, OUTPUTS};
 use crate::retained::Retained;
 
 /// A kind of board: the types of its parts.
@@ -27,13 +29,15 @@ pub trait Platform {
     type Retained: Retained;
     /// Flash that the program writes.
     type Flash: NorFlash;
+    /// Another core.
+    type Partner: Partner + 'static;
 
     /// The board's name, as told to the base station.
     const NAME: &'static str;
     /// Cycles an epoch takes per sample, before one was measured.
     const CYCLES_PER_SAMPLE: u32;
 
-    /// Measures the stack's high-water mark.
+    /// Measures the stack's high-water mark; of several stacks, that of the one least is left of.
     fn stack_use() -> StackUse;
 
     /// Restarts the board.
@@ -62,6 +66,8 @@ pub struct Board<P: Platform> {
     pub key_slots: Option<Slots<P::Flash>>,
     /// The chip's own number.
     pub device: DeviceId,
+    /// Another core that helps to train, and its memory; `None` where there is none.
+    pub helper: Option<Helper<'static, P::Partner, HIDDEN, OUTPUTS>>,
     /// What nobody can guess and no other start gathers; `None` where nothing is trusted to be that.
     pub entropy: Option<[u8; 32]>,
 }
@@ -106,4 +112,14 @@ pub struct StackUse {
     pub available_bytes: u32,
     /// Most bytes used at once since boot.
     pub used_bytes: u32,
+}
+
+impl StackUse {
+    /// Returns the one of which the smaller part is left.
+    #[must_use]
+    pub const fn or_fuller(self, other: Self) -> Self {
+        let ours = self.used_bytes as u64 * other.available_bytes as u64;
+        let theirs = other.used_bytes as u64 * self.available_bytes as u64;
+        if theirs > ours { other } else { self }
+    }
 }

@@ -5,6 +5,7 @@ use core::task::Poll;
 use embassy_futures::poll_once;
 use embassy_futures::select::{Either, select};
 use embedded_io_async::{Read, Write};
+use gleaner_shared::mlp::Helper;
 use gleaner_shared::units::Micros;
 use gleaner_shared::wire::FrameBuffer;
 use gleaner_shared::wire::link::{DeviceLink, Timing};
@@ -14,7 +15,7 @@ use crate::client::{Client, Work};
 use crate::data::Flashed;
 use crate::fmt::info;
 use crate::identity;
-use crate::model::Memory;
+use crate::model::{HIDDEN, Memory, OUTPUTS};
 use crate::platform::{Board, Clock, Lamp, Platform, Watchdog};
 
 /// An idle loop turns at least this often, well within the watchdog's patience.
@@ -46,6 +47,8 @@ pub(crate) struct Parts<P: Platform> {
     pub(crate) clock: P::Clock,
     pub(crate) cycles: P::Cycles,
     pub(crate) watchdog: P::Watchdog,
+    /// Away while it trains.
+    pub(crate) helper: Option<Helper<'static, P::Partner, HIDDEN, OUTPUTS>>,
     lamp: P::Lamp,
 }
 
@@ -76,6 +79,7 @@ impl<P: Platform> Runner<P> {
                 clock: board.clock,
                 cycles: board.cycles,
                 watchdog: board.watchdog,
+                helper: board.helper,
                 lamp: board.lamp,
             },
             client,

@@ -1,21 +1,23 @@
 //! One order carried out: epochs in small steps, the link attended between them, every cycle
 //! paid for.
 
-use gleaner_shared::mlp::{self, LearningRate, Samples, Step, Trainer, code};
+use gleaner_shared::mlp::{
+    self, Helper, LearningRate, Samples, Step, Trainer, code, evaluate_with,
+};
 use gleaner_shared::rng::{Purpose, Rng};
 use gleaner_shared::units::{Cycles, PicoJoules};
 use gleaner_shared::wire::message::{DeviceToHost, Order, Progress, Report};
 
 use crate::client::{Work, upload_width};
 use crate::fmt::info;
-use crate::model::Memory;
+use crate::model::{HIDDEN, Memory, OUTPUTS};
 use crate::platform::{Clock, CycleCounter, Platform};
 use crate::runner::Runner;
 
 /// Rows summed between two looks at the link: about 200,000 cycles, 1.6 ms on an RP2040, in which
 /// the line brings 150 bytes.
 const STEP_ROWS: u32 = 1_024;
-/// Samples evaluated between two looks at the link.
+/// Samples a core evaluates between two looks at the link.
 const STEP_SAMPLES: usize = 8;
 
 impl<P: Platform> Runner<P> {
@@ -25,7 +27,10 @@ impl<P: Platform> Runner<P> {
         let begin = self.parts.clock.now();
         let mut report = self.blank_report(order);
         let mut length = 0;
-        if let Some(outcome) = self.epochs(order, memory, &mut report).await {
+        let mut helper = self.parts.helper.take();
+        let outcome = (self.epochs(order, memory, helper.as_mut(), &mut report)).await;
+        self.parts.helper = helper;
+        if let Some(outcome) = outcome {
             if self.client.work() != Work::Train(*order) {
                 return;
             }
@@ -46,6 +51,7 @@ impl<P: Platform> Runner<P> {
         &mut self,
         order: &Order,
         memory: &mut Memory,
+        mut helper: Option<&mut Helper<'static, P::Partner, HIDDEN, OUTPUTS>>,
         report: &mut Report,
     ) -> Option<Outcome> {
         let data = self.client.data()?;
@@ -65,7 +71,8 @@ impl<P: Platform> Runner<P> {
             LearningRate(order.learning_rate_q24),
             rng,
         )
-        .ok()?;
+        .ok()?
+        .with_helper(helper.as_deref_mut().map(Helper::reborrow));
         for epoch in 1..=order.epochs {
             let mut spent = Cycles::ZERO;
             let result = loop {
@@ -97,10 +104,14 @@ impl<P: Platform> Runner<P> {
 
         let mut spent = Cycles::ZERO;
         let mut result = mlp::EpochResult::default();
-        for start in (0..data.len()).step_by(STEP_SAMPLES) {
+        let samples = STEP_SAMPLES * if helper.is_some() { 2 } else { 1 };
+        for start in (0..data.len()).step_by(samples) {
             let (local, pass) = (memory.local.params(), &mut memory.work.pass);
-            let range = start..start + STEP_SAMPLES;
-            let (part, cycles) = self.metered(|| mlp::evaluate(local, &data, range, pass));
+            let (range, helper) = (
+                start..start + samples,
+                helper.as_deref_mut().map(Helper::reborrow),
+            );
+            let (part, cycles) = self.metered(|| evaluate_with(helper, local, &data, range, pass));
             result.add(&part);
             spent = spent.saturating_add(cycles);
             self.attend().await;

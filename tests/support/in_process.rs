@@ -15,6 +15,7 @@ use gleaner_firmware::model::Memory;
 use gleaner_firmware::platform::{Board, Clock, CycleCounter, Lamp, Platform, StackUse, Watchdog};
 use gleaner_firmware::retained::{RECORD_BYTES, Retained};
 use gleaner_firmware::runner;
+use gleaner_shared::mlp::Alone;
 use gleaner_shared::units::{Cycles, Micros};
 use gleaner_shared::wire::message::DeviceId;
 
@@ -126,6 +127,7 @@ fn boot(world: &Shared, shard: &'static [u8], flash: &Nor) -> Pin<Box<dyn Future
         shard,
         key_slots: Some(Slots::new(flash.clone(), 0)),
         device: DeviceId([1; 12]),
+        helper: None,
         entropy: Some([9; 32]),
     };
     Box::pin(async move {
@@ -194,6 +196,7 @@ impl Platform for InProcessBoard {
     type Lamp = Dark;
     type Retained = Kept;
     type Flash = Nor;
+    type Partner = Alone;
 
     const NAME: &'static str = "in-process";
     const CYCLES_PER_SAMPLE: u32 = 80_000;

@@ -19,7 +19,7 @@ unsafe extern "C" {
 }
 
 /// What `cortex-m-rt` paints the stack with before `main`.
-const PAINT: u32 = cortex_m_rt::STACK_PAINT_VALUE;
+pub(super) const PAINT: u32 = cortex_m_rt::STACK_PAINT_VALUE;
 
 /// Returns the flash region of the shard.
 pub fn shard() -> &'static [u8] {

@@ -70,26 +70,28 @@ impl Factor {
 
     /// Returns floor(gradient * factor + random / 2^16) for a step that fits 16 bits, in 32-bit
     /// arithmetic; a larger step saturates.
-    #[inline(always)]
-    pub(super) const fn step(self, gradient: i32, random: u16) -> i32 {
-        let product = upper_product(gradient, self.mantissa);
-        let step = if self.shift >= 32 {
-            product >> if self.shift < 63 { self.shift - 32 } else { 31 }
-        } else {
-            saturating_shift(product, 32 - self.shift)
-        };
-        step.saturating_add(random as i32) >> 16
+    #[cfg(test)]
+    const fn step(self, gradient: i32, random: u16) -> i32 {
+        match self.for_row() {
+            RowFactor::Down { mantissa, shift } => step_down(mantissa, shift, gradient, random),
+            RowFactor::Up { mantissa, shift } => step_up(mantissa, shift, gradient, random),
+        }
     }
 
-    /// Returns the factor in the form that serves a whole row, if it is below 2^-16.
-    pub(super) const fn small(self) -> Option<SmallFactor> {
-        if self.shift < 32 || self.shift > 63 {
-            return None;
+    /// Returns the factor in the form that serves a whole row.
+    pub(super) const fn for_row(self) -> RowFactor {
+        let down = self.shift - 32;
+        if down >= 0 {
+            RowFactor::Down {
+                mantissa: self.mantissa,
+                shift: if down < 31 { down as u32 } else { 31 },
+            }
+        } else {
+            RowFactor::Up {
+                mantissa: self.mantissa,
+                shift: if down > -31 { -down as u32 } else { 31 },
+            }
         }
-        Some(SmallFactor {
-            mantissa: self.mantissa,
-            shift: self.shift as u32 - 32,
-        })
     }
 
     /// Returns floor(gradient * factor + random / 2^16) for steps of any size, saturating at
@@ -107,26 +109,37 @@ impl Factor {
     }
 }
 
-/// A [`Factor`] whose step only shifts down: no branch in the inner loop of a row.
+/// A [`Factor`] times 2^32 as 16 bits and a shift of at most 31: no branch in the inner loop of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct SmallFactor {
-    mantissa: u32,
-    shift: u32,
+pub(super) enum RowFactor {
+    /// Below 2^-16: products are shifted down.
+    Down {
+        /// The 16 bits.
+        mantissa: u32,
+        /// How far.
+        shift: u32,
+    },
+    /// From 2^-16 on, with few samples or a high rate: products are shifted up and saturate.
+    Up {
+        /// The 16 bits.
+        mantissa: u32,
+        /// How far.
+        shift: u32,
+    },
 }
 
-impl SmallFactor {
-    /// Returns the factor times 2^32 as a mantissa of 16 bits and a shift down.
-    #[allow(dead_code, reason = "for assembly that steps a row")]
-    pub(super) const fn parts(self) -> (u32, u32) {
-        (self.mantissa, self.shift)
-    }
+/// Returns what a gradient comes to under [`RowFactor::Down`], rounded by the random bits.
+#[inline(always)]
+pub(super) const fn step_down(mantissa: u32, shift: u32, gradient: i32, random: u16) -> i32 {
+    let product = upper_product(gradient, mantissa);
+    (product >> shift).saturating_add(random as i32) >> 16
+}
 
-    /// Returns what [`Factor::step`] does.
-    #[inline(always)]
-    pub(super) const fn step(self, gradient: i32, random: u16) -> i32 {
-        let product = upper_product(gradient, self.mantissa);
-        (product >> self.shift).saturating_add(random as i32) >> 16
-    }
+/// Returns what a gradient comes to under [`RowFactor::Up`], rounded by the random bits.
+#[inline(always)]
+pub(super) const fn step_up(mantissa: u32, shift: u32, gradient: i32, random: u16) -> i32 {
+    let product = saturating_shift(upper_product(gradient, mantissa), shift);
+    product.saturating_add(random as i32) >> 16
 }
 
 /// Returns value * mantissa / 2^16, floored, by halves: a Cortex-M0+ multiplies 32 bits only.
@@ -139,8 +152,7 @@ const fn upper_product(value: i32, mantissa: u32) -> i32 {
 
 /// Shifts left by at most 31, saturating, in 32-bit arithmetic.
 #[inline(always)]
-const fn saturating_shift(value: i32, by: i32) -> i32 {
-    let by = if by < 31 { by } else { 31 };
+const fn saturating_shift(value: i32, by: u32) -> i32 {
     let shifted = value << by;
     if shifted >> by == value {
         shifted

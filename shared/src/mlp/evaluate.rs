@@ -2,9 +2,10 @@
 
 use super::forward::Pass;
 use super::params::Params;
+use super::partner::{Helper, Partner};
+use super::result::EpochResult;
 use super::sample::Samples;
 use super::softmax::softmax_error;
-use super::trainer::EpochResult;
 
 /// Evaluates samples `range` (cut at the last sample); samples whose label is not a class are
 /// left out. The results of parts add up with [`EpochResult::add`].
@@ -23,4 +24,27 @@ pub fn evaluate<const IN: usize, const HID: usize, const OUT: usize>(
         }
     }
     result
+}
+
+/// Evaluates samples `range` with the help of another core, if there is one, to the same result.
+pub fn evaluate_with<const IN: usize, const HID: usize, const OUT: usize>(
+    helper: Option<Helper<'_, impl Partner, HID, OUT>>,
+    params: &Params<IN, HID, OUT>,
+    samples: &impl Samples<IN>,
+    range: core::ops::Range<usize>,
+    pass: &mut Pass<HID, OUT>,
+) -> EpochResult {
+    let Some(helper) = helper else {
+        return evaluate(params, samples, range, pass);
+    };
+    let end = range.end.min(samples.len());
+    let middle = range.start + end.saturating_sub(range.start).div_ceil(2);
+    let (mut ours, mut theirs) = (EpochResult::default(), EpochResult::default());
+    let other = &mut helper.work.pass;
+    helper.partner.join(
+        || ours = evaluate(params, samples, range.start..middle, pass),
+        || theirs = evaluate(params, samples, middle..end, other),
+    );
+    ours.add(&theirs);
+    ours
 }

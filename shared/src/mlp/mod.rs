@@ -43,7 +43,8 @@
 //!
 //! Layers, lowest first: the private row-sum kernels, [`softmax`], [`params`] (the parameters and
 //! the order of bytes on the wire), [`forward`] and [`mod@evaluate`], [`descent`] (the step of one
-//! weight), [`trainer`] (an epoch as a resumable state machine), [`code`] (what travels: 8-bit or
+//! weight), [`work`] (what a core does in an epoch), [`partner`] (who shares it), [`trainer`] (an epoch
+//! as a resumable state machine), [`code`] (what travels: 8-bit or
 //! 16-bit differences to the last model both ends hold), [`selftest`] (one number that two
 //! builds must agree on).
 
@@ -54,19 +55,25 @@ pub mod forward;
 mod kernel;
 mod list;
 pub mod params;
+pub mod partner;
+pub mod result;
 pub mod sample;
 pub mod scratch;
 pub mod selftest;
 pub mod softmax;
 pub mod trainer;
+pub mod work;
 
 pub use code::{CodeError, Width};
 pub use descent::LearningRate;
-pub use evaluate::evaluate;
+pub use evaluate::{evaluate, evaluate_with};
 pub use params::Params;
+pub use partner::{Alone, Helper, Partner};
+pub use result::EpochResult;
 pub use sample::Samples;
 pub use scratch::{Scratch, scratch_words};
-pub use trainer::{EpochResult, Step, TrainError, Trainer, Work};
+pub use trainer::{Step, TrainError, Trainer};
+pub use work::Work;
 
 /// The network of the paper: 784 pixels, 50 hidden units, 10 classes; 39,760 parameters.
 pub type PaperParams = Params<784, 50, 10>;

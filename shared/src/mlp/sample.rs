@@ -1,7 +1,8 @@
 //! Where the samples of a training run come from.
 
 /// Labelled images, one byte a pixel, wherever they lie: flash, an array, a file in memory.
-pub trait Samples<const IN: usize> {
+/// Two cores may read them at once.
+pub trait Samples<const IN: usize>: Sync {
     /// Returns how many samples there are.
     fn len(&self) -> usize;
 

@@ -5,7 +5,8 @@ use super::descent::LearningRate;
 use super::params::Params;
 use super::sample::{Samples, Slices};
 use super::scratch::{Scratch, scratch_words};
-use super::trainer::{Trainer, Work};
+use super::trainer::Trainer;
+use super::work::Work;
 use crate::rng::{Purpose, Rng};
 
 /// How many epochs [`small_nets`] trains in total.

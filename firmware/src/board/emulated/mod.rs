@@ -4,6 +4,7 @@
 //! and cycle figures of this board are instruction counts and are labelled "emulated".
 
 use cortex_m::peripheral::SCB;
+use gleaner_shared::mlp::Alone;
 use gleaner_shared::units::Cycles;
 use gleaner_shared::wire::message::DeviceId;
 
@@ -44,6 +45,7 @@ impl Platform for EmulatedM4 {
     type Lamp = NoLamp;
     type Retained = RetainedRam;
     type Flash = RamFlash;
+    type Partner = Alone;
 
     const NAME: &'static str = "emulated-m4";
     const CYCLES_PER_SAMPLE: u32 = 28_000;
@@ -73,6 +75,7 @@ pub fn start() -> Board<EmulatedM4> {
         key_slots: Some(Slots::new(RamFlash::new(), 0)),
         // No chip and no number: emulated boards differ by their shards alone.
         device: DeviceId::default(),
+        helper: None,
         entropy: hosts_entropy(),
     }
 }

@@ -1,5 +1,5 @@
 //! Raspberry Pi Pico: RP2040 at 125 MHz, the link on UART0 (GP0 transmits, GP1 receives) and on
-//! USB CDC-ACM at once, the lamp on GP25.
+//! USB CDC-ACM at once, the lamp on GP25, both cores for training.
 
 use cortex_m::peripheral::SCB;
 use embassy_executor::Spawner;
@@ -22,6 +22,7 @@ use crate::entropy;
 use crate::keys::Slots;
 use crate::platform::{self, Board, Platform, StackUse};
 
+mod core1;
 mod ports;
 mod usb;
 
@@ -51,15 +52,17 @@ impl Platform for Pico {
     type Lamp = Output<'static>;
     type Retained = RetainedRam;
     type Flash = PicoFlash;
+    type Partner = core1::Core1;
 
     const NAME: &'static str = "rp2040";
     const CYCLES_PER_SAMPLE: u32 = 80_000;
 
     fn stack_use() -> StackUse {
-        memory::stack_use()
+        memory::stack_use().or_fuller(core1::stack_use())
     }
 
     fn reset() -> ! {
+        core1::hold();
         SCB::sys_reset()
     }
 }
@@ -104,6 +107,7 @@ pub fn start(spawner: Spawner) -> Board<Pico> {
             Slots::new(flash, offset as u32)
         }),
         device,
+        helper: core1::start(p.CORE1),
         entropy: entropy::from_raw_bits(oscillator_bit),
     }
 }

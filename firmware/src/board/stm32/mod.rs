@@ -10,6 +10,7 @@ use embassy_stm32::rng::{self, Rng};
 use embassy_stm32::usart::{self, BufferedUart, BufferedUartRx, BufferedUartTx};
 use embassy_stm32::wdg::IndependentWatchdog;
 use embassy_stm32::{Config, bind_interrupts};
+use gleaner_shared::mlp::Alone;
 use gleaner_shared::units::Cycles;
 use gleaner_shared::wire::message::DeviceId;
 use static_cell::StaticCell;
@@ -47,6 +48,7 @@ impl Platform for Nucleo {
     type Lamp = Output<'static>;
     type Retained = RetainedRam;
     type Flash = NucleoFlash;
+    type Partner = Alone;
 
     const NAME: &'static str = "nucleo-l4r5zi";
     const CYCLES_PER_SAMPLE: u32 = 28_000;
@@ -106,6 +108,7 @@ pub fn start(spawner: Spawner) -> Board<Nucleo> {
         shard: memory::shard(),
         key_slots: flash::key_slots(p.FLASH),
         device: DeviceId(embassy_stm32::uid::uid()),
+        helper: None,
         entropy,
     }
 }

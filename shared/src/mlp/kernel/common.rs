@@ -1,7 +1,7 @@
 //! What surrounds the row sums, written once for every way to store rows: finding the pixels that
 //! are not zero, the activations, the output layer's part of the backward pass, and the step.
 
-use super::super::descent::SmallFactor;
+use super::super::descent::{RowFactor, step_down, step_up};
 use super::super::forward::activation;
 use super::super::list::List;
 use super::super::params::Tensor;
@@ -209,17 +209,26 @@ pub(crate) fn step_row<const IN: usize, const HID: usize>(
     w1: &mut [[i16; HID]; IN],
     pixel: usize,
     gradient: &[i32; HID],
-    factor: SmallFactor,
+    factor: RowFactor,
     rng: &mut Rng,
 ) {
-    step_by(w1, pixel, gradient, rng, |gradient, random| {
-        factor.step(gradient, random)
-    });
+    match factor {
+        RowFactor::Down { mantissa, shift } => {
+            step_by(w1, pixel, gradient, rng, |gradient, random| {
+                step_down(mantissa, shift, gradient, random)
+            });
+        }
+        RowFactor::Up { mantissa, shift } => {
+            step_by(w1, pixel, gradient, rng, |gradient, random| {
+                step_up(mantissa, shift, gradient, random)
+            });
+        }
+    }
 }
 
 /// Steps the weights of one pixel by what `step` makes of gradients and random bits.
 #[inline(always)]
-pub(crate) fn step_by<const IN: usize, const HID: usize>(
+fn step_by<const IN: usize, const HID: usize>(
     w1: &mut [[i16; HID]; IN],
     pixel: usize,
     gradient: &[i32; HID],

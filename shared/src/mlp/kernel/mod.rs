@@ -51,7 +51,6 @@ pub(crate) use chosen::{
     ErrorRow, activate, backward, list_block, list_errors, list_pixels, load, locate, place,
     round_errors, step_row, store, sum_errors, sum_pixels, sum_rows,
 };
-pub(crate) use common::step_by;
 use shift::Shift;
 
 /// One row of a sum and its factor.

@@ -28,8 +28,8 @@ pub(crate) fn list_block<
         return common::list_block::<_, _, _, STRETCH>(images, first, rows, start, lists);
     }
     let begun = lists.each_mut().map(List::next);
-    // Past these a list lacks room for a stretch.
-    let full = lists.each_ref().map(|list| list.last(STRETCH));
+    // Past these a list is full.
+    let ends = lists.each_ref().map(|list| list.last(0));
     let image = images.as_ptr().wrapping_add(start).cast::<u8>();
     let mut stretch = Stretch {
         row: rows.as_ptr().wrapping_add(start).cast(),
@@ -42,13 +42,20 @@ pub(crate) fn list_block<
         skipped: 0,
     };
     let mut next = start;
-    while next < count && (0..4).all(|lane| stretch.lists[lane].cast_const() <= full[lane]) {
-        let samples = (count - next).min(STRETCH);
+    while next < count {
+        // As many whole stretches as every list has room for: no list would lack room for a
+        // stretch between two of them, so lists are cut where single stretches would cut them.
+        let room = |lane: usize| ends[lane].addr() - stretch.lists[lane].addr();
+        let least = (room(0).min(room(1))).min(room(2).min(room(3))) / size_of::<Entry>();
+        if least < STRETCH {
+            break;
+        }
+        let samples = (count - next).min(least / STRETCH * STRETCH);
         next += samples;
         stretch.end = rows.as_ptr().wrapping_add(next).cast();
         stretch.skipped = samples.wrapping_neg() as u32 & 3;
         // SAFETY: the images and rows up to `next` exist, the words are aligned because the
-        // images are and their size is a multiple of four, and every list has room for a stretch.
+        // images are and their size is a multiple of four, and every list has room for that many.
         unsafe { walk_samples(&mut stretch) };
     }
     for (lane, list) in lists.iter_mut().enumerate() {

@@ -1,0 +1,185 @@
+//! What one core does in an epoch, and the memory it does it in: samples of the first pass, blocks
+//! of pixels of the second.
+
+use super::forward::Pass;
+use super::kernel::{self, ErrorRow};
+use super::list::List;
+use super::params::Params;
+use super::result::EpochResult;
+use super::sample::Samples;
+use super::softmax::softmax_error;
+
+/// How many pixels the second pass gathers at once.
+pub(super) const BLOCK: usize = 4;
+/// How many error rows are listed for a pixel before they are summed.
+const ROOM: usize = kernel::LIST_LIMIT;
+/// How many samples are gathered between two looks at how full the lists are.
+const STRETCH: usize = 32;
+
+/// Working memory of a trainer beside its scratch: about 11 KB for 784-50-10.
+#[derive(Clone, Debug)]
+pub struct Work<const HID: usize, const OUT: usize> {
+    /// Memory of the forward pass, free for [`super::evaluate()`] between epochs.
+    pub pass: Pass<HID, OUT>,
+    lists: [List<ROOM>; BLOCK],
+    /// dW1 of a block.
+    pub(super) sums: [[i32; HID]; BLOCK],
+    /// How many rows were summed for each pixel of the block.
+    pub(super) touched: [u32; BLOCK],
+    dw2: [[i32; OUT]; HID],
+    /// What was folded out of `dw2`, in units of 2^16.
+    dw2_folded: [[i32; OUT]; HID],
+    pub(super) db1: [i32; HID],
+    pub(super) db2: [i32; OUT],
+    pub(super) result: EpochResult,
+    /// The sum of the largest activations since dW2 was last folded.
+    unfolded: u32,
+}
+
+impl<const HID: usize, const OUT: usize> Work<HID, OUT> {
+    /// Returns cleared memory, ready for a static.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self {
+            pass: Pass::new(),
+            lists: [const { List::EMPTY }; BLOCK],
+            sums: [[0; HID]; BLOCK],
+            touched: [0; BLOCK],
+            dw2: [[0; OUT]; HID],
+            dw2_folded: [[0; OUT]; HID],
+            db1: [0; HID],
+            db2: [0; OUT],
+            result: EpochResult::NOTHING,
+            unfolded: 0,
+        }
+    }
+
+    /// Forgets the last epoch.
+    pub(super) fn begin(&mut self) {
+        self.dw2.as_flattened_mut().fill(0);
+        self.dw2_folded.as_flattened_mut().fill(0);
+        self.db1.fill(0);
+        self.db2.fill(0);
+        self.result = EpochResult::NOTHING;
+        self.unfolded = 0;
+    }
+
+    /// First pass of the samples from `first` on, one a row of `errors`; returns how many rows of W1
+    /// were summed.
+    pub(super) fn learn<const IN: usize>(
+        &mut self,
+        params: &Params<IN, HID, OUT>,
+        samples: &impl Samples<IN>,
+        first: usize,
+        errors: &mut [ErrorRow<HID>],
+    ) -> u32 {
+        let mut rows = 0;
+        for (index, row) in (first..).zip(errors) {
+            rows += self.pass.forward(params, samples.pixels(index));
+            let label = usize::from(samples.label(index));
+            self.result
+                .count(softmax_error(&mut self.pass.output, label));
+
+            // |h d2| is at most h 2^12, so sums of dW2 fit while the activations add up to less
+            // than 2^19 - 16 and 16 bits are left of what was folded.
+            let largest = self.pass.largest;
+            if self.unfolded + largest >= (1 << 19) - 16 {
+                self.fold_dw2();
+                self.unfolded = 0;
+            }
+            self.unfolded += largest;
+            self.backward(&params.w2, row);
+        }
+        rows
+    }
+
+    /// Leaves 16 bits of every sum of dW2 and adds the rest to `dw2_folded`: 2^16 samples of
+    /// 2^27 at most come to 2^27 units there.
+    fn fold_dw2(&mut self) {
+        let parts = self.dw2.as_flattened_mut().iter_mut();
+        for (folded, part) in self.dw2_folded.as_flattened_mut().iter_mut().zip(parts) {
+            *folded += *part >> 16;
+            *part &= 0xFFFF;
+        }
+    }
+
+    /// Adds a sample's part of dW2, db2 and db1, and keeps its row of hidden errors:
+    /// dW2_jk = h_j d2_k, d1_j = \[h_j > 0\] sum_k W2_jk d2_k.
+    fn backward(&mut self, w2: &[[i16; OUT]; HID], row: &mut ErrorRow<HID>) {
+        let output = &self.pass.output;
+        for (sum, &error) in self.db2.iter_mut().zip(output) {
+            *sum += error;
+        }
+        // Errors are in units of 2^-24. The least power of two with which the largest rounds to
+        // at most 127 units of 2^-12:
+        let units = &mut self.pass.units;
+        let largest = kernel::backward(units, output, w2, &mut self.dw2);
+        let mut shift = 0;
+        while shift < 7 && (largest + (1 << (11 + shift))) >> (12 + shift) > 127 {
+            shift += 1;
+        }
+        if largest < 1 << 11 {
+            row.clear();
+        } else {
+            kernel::round_errors(units, shift, row, &mut self.db1);
+        }
+    }
+
+    /// Second pass of the pixels from `first` on: sums dW1 of a block. Returns how many rows of
+    /// errors were summed.
+    pub(super) fn gather<const IN: usize>(
+        &mut self,
+        samples: &impl Samples<IN>,
+        first: usize,
+        errors: &[ErrorRow<HID>],
+    ) -> u32 {
+        let Self {
+            lists,
+            sums,
+            touched,
+            ..
+        } = self;
+        sums.as_flattened_mut().fill(0);
+        *touched = [0; BLOCK];
+        let mut sum = |lane: usize, list: &mut List<ROOM>| {
+            kernel::sum_errors(errors, list.entries(), &mut sums[lane]);
+            touched[lane] += list.entries().len() as u32;
+            list.clear();
+        };
+        let count = errors.len();
+        let block = samples.block().and_then(|block| block.get(..count));
+        let mut next = 0;
+        while next < count {
+            for (lane, list) in lists.iter_mut().enumerate() {
+                if list.lacks_room(STRETCH) {
+                    sum(lane, list);
+                }
+            }
+            if let Some(images) = block {
+                next = kernel::list_block::<_, _, _, STRETCH>(images, first, errors, next, lists);
+            } else {
+                let end = count.min(next + STRETCH);
+                for (index, row) in errors.iter().enumerate().take(end).skip(next) {
+                    kernel::list_errors(samples.pixels(index), first, row, index, lists);
+                }
+                next = end;
+            }
+        }
+        for (lane, list) in lists.iter_mut().enumerate() {
+            sum(lane, list);
+        }
+        touched.iter().sum()
+    }
+
+    /// Returns element `index` of dW2.
+    pub(super) fn dw2(&self, index: usize) -> i64 {
+        let (unit, class) = (index / OUT, index % OUT);
+        (i64::from(self.dw2_folded[unit][class]) << 16) + i64::from(self.dw2[unit][class])
+    }
+}
+
+impl<const HID: usize, const OUT: usize> Default for Work<HID, OUT> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
