@@ -10,6 +10,8 @@ mod samples;
 
 pub(crate) use self::eights::eights;
 pub(crate) use self::hidden::activate;
+#[cfg(target_has_atomic = "32")]
+pub(crate) use self::samples::Stretch;
 pub(crate) use self::samples::list_block;
 use super::chosen::ErrorRow;
 use super::{Entry, common, portable};

@@ -32,6 +32,12 @@ impl<const HID: usize> ErrorRow<HID> {
         self.shift = Shift::DEAD;
     }
 
+    /// Returns the words, two errors in each but the last if HID is odd.
+    #[inline(always)]
+    pub(super) fn words(&mut self) -> *mut u32 {
+        (&raw mut *self).cast()
+    }
+
     /// Stores the error of a unit, a mantissa of at most 127, in a row that was cleared before.
     #[inline(always)]
     pub(crate) fn set(&mut self, unit: usize, mantissa: i32) {

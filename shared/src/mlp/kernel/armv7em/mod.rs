@@ -10,73 +10,22 @@ use core::arch::naked_asm;
 
 mod fields;
 mod paired;
+mod samples;
+mod step;
+mod units;
 mod walks;
 
 pub(crate) use self::fields::{ErrorRow, sum_errors};
 pub(crate) use self::paired::{list_pixels, place, sum_pixels};
+pub(crate) use self::samples::walk_samples;
+pub(crate) use self::step::step_row;
+pub(crate) use self::units::{backward, round_errors};
 use self::walks::{Eight, add_eight, add_walks, first_turn, walk_of_eight, walk_of_two};
 use super::arm::eights;
 pub(crate) use super::arm::{activate, list_block, locate, locate_error};
-pub(crate) use super::common::{backward, list_errors, round_errors, step_row};
+pub(crate) use super::common::{list_errors, sum_unit as backward_unit};
 pub(crate) use super::portable::{load, pixel_word, store};
-use super::{Entry, arm, common};
-
-/// Adds h d2 to a unit's row of dW2 and returns the unit's error W2 d2 in units of 2^-24.
-#[inline(always)]
-pub(crate) fn backward_unit<const OUT: usize>(
-    hidden: i32,
-    output: &[i32; OUT],
-    w2: &[i16; OUT],
-    dw2: &mut [i32; OUT],
-) -> i32 {
-    if !OUT.is_multiple_of(2) || OUT > 64 || !w2.as_ptr().addr().is_multiple_of(4) {
-        return common::sum_unit(hidden, output, w2, dw2);
-    }
-    // SAFETY: the rows have OUT elements, an even number, and the weights begin at a word.
-    unsafe {
-        walk_unit::<OUT>(
-            output.as_ptr(),
-            w2.as_ptr().cast(),
-            dw2.as_mut_ptr(),
-            hidden,
-        )
-    }
-}
-
-/// Adds h d2 to a row of dW2 and returns the sum of W2 d2, a pair of classes in 8 instructions:
-/// errors fit 16 bits, so that halves are multiplied.
-///
-/// # Safety
-/// The rows must have OUT elements, an even number, the weights aligned to a word.
-#[unsafe(naked)]
-#[cfg_attr(
-    feature = "kernels-in-ram",
-    unsafe(link_section = ".data.gleaner_kernel")
-)]
-unsafe extern "C" fn walk_unit<const OUT: usize>(
-    output: *const i32,
-    w2: *const u32,
-    dw2: *mut i32,
-    hidden: i32,
-) -> i32 {
-    naked_asm!(
-        "push {{r4, r5, r6, r7, r8, lr}}",
-        "movs r4, #0",
-        ".rept {pairs}",
-        "ldrd r5, r6, [r0], #8",
-        "ldr r7, [r1], #4",
-        "ldrd r8, lr, [r2]",
-        "smlabb r4, r5, r7, r4",
-        "smlabt r4, r6, r7, r4",
-        "mla r8, r5, r3, r8",
-        "mla lr, r6, r3, lr",
-        "strd r8, lr, [r2], #8",
-        ".endr",
-        "mov r0, r4",
-        "pop {{r4, r5, r6, r7, r8, pc}}",
-        pairs = const OUT / 2,
-    )
-}
+use super::{Entry, arm};
 
 /// Adds the sum of scaled rows to `out`, which saturates; the sum itself is exact because the
 /// scales add up to no more than [`super::SCALE_LIMIT`].

@@ -10,7 +10,7 @@ use super::walks::{Eight, add_eight, add_walks, first_turn, walk_of_eight, walk_
 use super::{locate, pixel_word};
 
 /// Whether W1 is stored in pairs of rows: whole words of pixels and of weights.
-const fn paired<const IN: usize, const W: usize>() -> bool {
+pub(super) const fn paired<const IN: usize, const W: usize>() -> bool {
     IN.is_multiple_of(4) && W.is_multiple_of(2)
 }
 
