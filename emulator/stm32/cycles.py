@@ -13,11 +13,12 @@ that an IT skips counts as if it ran.
 import thumb
 from thumb import decode
 
-# TRM: a refill of the pipeline (P) takes 1 to 3 cycles. One after a direct branch, whose target is
-# known early, and one more if the target is off a word (Meas.); three after any other (TRM: LDR PC).
+# TRM: a refill of the pipeline (P) takes 1 to 3 cycles, by the alignment and width of the target and
+# by how early its address is known. One after a direct branch; three after any other (LDR PC).
 REFILL_DIRECT = 1
-REFILL_OFF_WORD = 1
 REFILL_INDIRECT = 3
+# Meas.: one more if the target is a wide instruction off a word.
+WIDE_TARGET = 1
 # TRM: 2 to 12, by the operands.
 DIVISION = 12
 # TRM: a load next to the program "might add a cycle".
@@ -31,17 +32,19 @@ OFF_WORD_RUN = 3
 
 
 class Block:
-    """What a block of instructions costs: `cycles` if the branch at its end is taken, `refund`
-    less if it is not."""
+    """What a block of instructions costs: `cycles` if it is branched to and the branch at its end is
+    taken; `entry` less if the block before goes on into it, `refund` less if it goes on itself."""
 
-    __slots__ = ("cycles", "end", "instructions", "refund")
+    __slots__ = ("cycles", "end", "entry", "instructions", "refund")
 
     def __init__(self, code, address):
         self.cycles = self.instructions = at = run = 0
+        self.entry = WIDE_TARGET if address % 4 and decode(code, 0).size == 4 else 0
+        self.cycles += self.entry
         before = last = None
         while at < len(code):
             last = decode(code, at)
-            self.cycles += cost(last, before, address + at)
+            self.cycles += cost(last, before)
             run = run + 1 if last.size == 4 and (address + at) % 4 else 0
             if run == OFF_WORD_RUN:
                 self.cycles += 1
@@ -51,21 +54,22 @@ class Block:
             self.instructions += 1
         self.end = address + len(code)
         conditional = last is not None and last.conditional
-        self.refund = refill(last, self.end - last.size) if conditional else 0
+        self.refund = refill(last) if conditional else 0
 
 
 def block_cost(code, address):
-    """Returns the cycles of a block of instructions whose last branch is taken."""
+    """Returns the cycles of a block of instructions that is branched to and whose last branch is
+    taken."""
     return Block(code, address).cycles
 
 
-def cost(instruction, before, address):
-    """Returns the cycles of an instruction at `address` that follows `before`."""
+def cost(instruction, before):
+    """Returns the cycles of an instruction that follows `before`."""
     kind = instruction.kind
     if kind in (thumb.ALU, thumb.MULTIPLY):
         return 1
     if kind in (thumb.BRANCH, thumb.CALL, thumb.INDIRECT):
-        return 1 + refill(instruction, address)
+        return 1 + refill(instruction)
     if kind == thumb.LOAD:
         cycles = 1 if follows(instruction, before) else 2
     elif kind == thumb.STORE:
@@ -115,11 +119,9 @@ def waits(instruction, before):
     )
 
 
-def refill(branch, address):
-    """Returns the cycles until the first instruction after a branch at `address` is there."""
-    if branch.offset is None:
-        return REFILL_INDIRECT
-    return REFILL_DIRECT + (REFILL_OFF_WORD if (address + branch.offset) % 4 else 0)
+def refill(branch):
+    """Returns the cycles until the first instruction after a branch is there."""
+    return REFILL_INDIRECT if branch.offset is None else REFILL_DIRECT
 
 
 class Meter:
@@ -145,8 +147,8 @@ class Meter:
         if block is None:
             block = self.blocks[address, size] = Block(self.read(address, size), address)
         if address == self.end:
-            # The branch at the end of the block before was not taken.
-            self.cycles -= self.refund
+            # The block before goes on here: the branch at its end, if any, was not taken.
+            self.cycles -= self.refund + block.entry
         self.cycles += block.cycles
         self.end, self.refund = block.end, block.refund
         if self.art:

@@ -56,9 +56,8 @@ COSTS = [
     ("push {r4-r11, lr}", "2de9f04f", 10),
     # Beside the program, the fetch of instructions is in the way.
     ("ldr r0, [pc, #8]", "0248", 3),
-    # Branches to a word and beside one; jumps; loads of the PC; tables.
+    # Branches; jumps; loads of the PC; tables.
     ("b .+8", "02e0", 2),
-    ("b .+6", "01e0", 3),
     ("beq .+8", "02d0", 2),
     ("cbz r0, .+8", "10b1", 2),
     ("bl .+8", "00f002f8", 2),
@@ -123,6 +122,18 @@ class Metering(unittest.TestCase):
         meter.read = lambda address, size: bytes.fromhex("00bf")
         meter.enter(0x0800_0004, 2)
         self.assertEqual(meter.cycles, 3 * 3 - 1 + 1)
+
+    def test_a_branch_to_a_wide_instruction_off_a_word_takes_one_more(self):
+        # b .+6, and what is there: smlad, then nop.
+        for target, cycles in [("21fb0344", 2 + 1 + 1), ("00bf", 2 + 1)]:
+            code = {0x0800_0000: "01e0", 0x0800_0006: target, 0x0800_0006 + len(target) // 2: target}
+            meter = Meter(lambda address, size: bytes.fromhex(code[address]))
+            meter.enter(0x0800_0000, 2)
+            meter.enter(0x0800_0006, len(target) // 2)
+            self.assertEqual(meter.cycles, cycles)
+            # Not if it is reached without a branch.
+            meter.enter(0x0800_0006 + len(target) // 2, len(target) // 2)
+            self.assertEqual(meter.cycles, cycles + 1)
 
     def test_a_block_that_goes_on_without_a_branch_is_not_refunded(self):
         self.assertEqual(Block(bytes.fromhex("00bf00bf"), 0).refund, 0)

@@ -4,12 +4,16 @@
 
 use core::arch::naked_asm;
 
+#[cfg(not(target_has_atomic = "32"))]
 mod eights;
 mod hidden;
 mod samples;
 
+#[cfg(not(target_has_atomic = "32"))]
 pub(crate) use self::eights::eights;
 pub(crate) use self::hidden::activate;
+#[cfg(target_has_atomic = "32")]
+pub(crate) use self::samples::Stretch;
 pub(crate) use self::samples::list_block;
 use super::chosen::ErrorRow;
 use super::{Entry, common, portable};

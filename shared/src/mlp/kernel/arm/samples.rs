@@ -1,10 +1,13 @@
 //! The walk over samples that lists error rows under the pixels of a block.
 #![allow(unsafe_code)]
 
+#[cfg(not(target_has_atomic = "32"))]
 use core::arch::naked_asm;
 
 use super::super::super::list::List;
 use super::super::chosen::ErrorRow;
+#[cfg(target_has_atomic = "32")]
+use super::super::chosen::walk_samples;
 use super::super::{Entry, common};
 
 /// Lists rows of errors, from the `start`th on, under each of the pixels `first..first + 4` that is
@@ -67,7 +70,7 @@ pub(crate) fn list_block<
 
 /// A stretch of samples to walk over.
 #[repr(C)]
-struct Stretch {
+pub(crate) struct Stretch {
     row: *const u8,
     lists: [*mut Entry; 4],
     word: *const u32,
@@ -186,53 +189,5 @@ unsafe extern "C" fn walk_samples(stretch: &mut Stretch) {
         found!("41", "31"),
         found!("42", "32"),
         found!("43", "33"),
-    )
-}
-
-/// The same for a core with more instructions: a word of zeros takes 6, any other about 22.
-///
-/// # Safety
-/// As above.
-#[cfg(target_has_atomic = "32")]
-#[unsafe(naked)]
-unsafe extern "C" fn walk_samples(stretch: &mut Stretch) {
-    naked_asm!(
-        "push {{r0, r4, r5, r6, r7, r8, r9, r10, r11, lr}}",
-        "ldm r0, {{r1, r2, r3, r4, r5, r8, r9, r10, r11, r12}}",
-        "2:",
-        "ldr r6, [r8]",
-        "add r8, r9",
-        "cbnz r6, 4f",
-        "3:",
-        "add r1, r10",
-        "cmp r1, r11",
-        "bne 2b",
-        "pop {{r0}}",
-        "stm r0, {{r1, r2, r3, r4, r5, r8}}",
-        "pop {{r4, r5, r6, r7, r8, r9, r10, r11, pc}}",
-        "4:",
-        "ldrb r7, [r1, r12]",
-        "cmp r7, #255",
-        "beq 3b",
-        "uxtb r0, r6",
-        "cbz r0, 6f",
-        "lsls r0, r7",
-        "stm r2!, {{r0, r1}}",
-        "6:",
-        "ubfx r0, r6, #8, #8",
-        "cbz r0, 6f",
-        "lsls r0, r7",
-        "stm r3!, {{r0, r1}}",
-        "6:",
-        "ubfx r0, r6, #16, #8",
-        "cbz r0, 6f",
-        "lsls r0, r7",
-        "stm r4!, {{r0, r1}}",
-        "6:",
-        "lsrs r0, r6, #24",
-        "beq 3b",
-        "lsls r0, r7",
-        "stm r5!, {{r0, r1}}",
-        "b 3b",
     )
 }

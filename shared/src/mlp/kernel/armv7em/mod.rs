@@ -10,107 +10,106 @@ use core::arch::naked_asm;
 
 mod fields;
 mod paired;
+mod samples;
+mod step;
+mod units;
 mod walks;
 
 pub(crate) use self::fields::{ErrorRow, sum_errors};
 pub(crate) use self::paired::{list_pixels, place, sum_pixels};
-use self::walks::{Eight, add_eight, add_walks, first_turn, walk_of_eight, walk_of_two};
-use super::arm::eights;
+pub(crate) use self::samples::walk_samples;
+pub(crate) use self::step::step_row;
+pub(crate) use self::units::{backward, round_errors};
+use self::walks::{add_twos, add_words, first_turn, walk_of_two};
 pub(crate) use super::arm::{activate, list_block, locate, locate_error};
-pub(crate) use super::common::{backward, list_errors, round_errors, step_row};
+pub(crate) use super::common::{list_errors, sum_unit as backward_unit};
 pub(crate) use super::portable::{load, pixel_word, store};
-use super::{Entry, arm, common};
-
-/// Adds h d2 to a unit's row of dW2 and returns the unit's error W2 d2 in units of 2^-24.
-#[inline(always)]
-pub(crate) fn backward_unit<const OUT: usize>(
-    hidden: i32,
-    output: &[i32; OUT],
-    w2: &[i16; OUT],
-    dw2: &mut [i32; OUT],
-) -> i32 {
-    if !OUT.is_multiple_of(2) || OUT > 64 || !w2.as_ptr().addr().is_multiple_of(4) {
-        return common::sum_unit(hidden, output, w2, dw2);
-    }
-    // SAFETY: the rows have OUT elements, an even number, and the weights begin at a word.
-    unsafe {
-        walk_unit::<OUT>(
-            output.as_ptr(),
-            w2.as_ptr().cast(),
-            dw2.as_mut_ptr(),
-            hidden,
-        )
-    }
-}
-
-/// Adds h d2 to a row of dW2 and returns the sum of W2 d2, a pair of classes in 8 instructions:
-/// errors fit 16 bits, so that halves are multiplied.
-///
-/// # Safety
-/// The rows must have OUT elements, an even number, the weights aligned to a word.
-#[unsafe(naked)]
-#[cfg_attr(
-    feature = "kernels-in-ram",
-    unsafe(link_section = ".data.gleaner_kernel")
-)]
-unsafe extern "C" fn walk_unit<const OUT: usize>(
-    output: *const i32,
-    w2: *const u32,
-    dw2: *mut i32,
-    hidden: i32,
-) -> i32 {
-    naked_asm!(
-        "push {{r4, r5, r6, r7, r8, lr}}",
-        "movs r4, #0",
-        ".rept {pairs}",
-        "ldrd r5, r6, [r0], #8",
-        "ldr r7, [r1], #4",
-        "ldrd r8, lr, [r2]",
-        "smlabb r4, r5, r7, r4",
-        "smlabt r4, r6, r7, r4",
-        "mla r8, r5, r3, r8",
-        "mla lr, r6, r3, lr",
-        "strd r8, lr, [r2], #8",
-        ".endr",
-        "mov r0, r4",
-        "pop {{r4, r5, r6, r7, r8, pc}}",
-        pairs = const OUT / 2,
-    )
-}
+use super::{Entry, arm};
 
 /// Adds the sum of scaled rows to `out`, which saturates; the sum itself is exact because the
 /// scales add up to no more than [`super::SCALE_LIMIT`].
 pub(crate) fn sum_rows<const W: usize>(rows: &[[i16; W]], entries: &[Entry], out: &mut [i32; W]) {
-    if !W.is_multiple_of(2) {
+    if !W.is_multiple_of(2) || W > 256 {
         return arm::sum_rows(rows, entries, out);
     }
     if entries.is_empty() {
         return;
     }
     let list = entries.as_ptr_range();
-    let eights = eights!(walk_eight as Eight<_>, 2, W);
     // SAFETY: every entry holds the address of one of `rows`: callers list and sum rows under
     // one borrow of them. A row is a whole number of words, and the list is not empty.
-    unsafe { add_walks(eights, walk_two, 2, list.start, list.end, out) }
+    unsafe { walk_eights::<W>(list.start, list.end, out) };
+    let rest = &mut out[W / 8 * 8..];
+    // SAFETY: as above; the columns from there on are an even number.
+    unsafe {
+        add_twos(
+            walk_two,
+            2,
+            2 * (W / 8 * 8) as u32,
+            list.start,
+            list.end,
+            rest,
+        )
+    };
 }
 
-walk_of_eight!(
-    /// Sums eight weights of every row from byte `AT` on, in 15 cycles an entry.
-    walk_eight,
-    52,
-    "ldr.w r3, [r2, #{at}]",
-    "ldr.w r12, [r2, #{at}+4]",
-    "ldr.w lr, [r2, #{at}+8]",
-    "ldr.w r2, [r2, #{at}+12]",
-    "smlabb r4, r1, r3, r4",
-    "smlabt r5, r1, r3, r5",
-    "smlabb r6, r1, r12, r6",
-    "smlabt r7, r1, r12, r7",
-    "smlabb r8, r1, lr, r8",
-    "smlabt r9, r1, lr, r9",
-    "smlabb r10, r1, r2, r10",
-    "smlabt r11, r1, r2, r11",
-);
+/// Adds the sums of as many columns as make whole eights to `out`, eight at a time in 15 cycles an
+/// entry. Eight entries make a turn; the first turn begins where it leaves a multiple of eight.
+///
+/// # Safety
+/// The list must not be empty, and every entry must hold the address of a row of W weights, aligned
+/// to a word.
+#[unsafe(naked)]
+#[cfg_attr(
+    feature = "kernels-in-ram",
+    unsafe(link_section = ".data.gleaner_kernel")
+)]
+unsafe extern "C" fn walk_eights<const W: usize>(
+    list: *const Entry,
+    end: *const Entry,
+    out: &mut [i32; W],
+) {
+    naked_asm!(
+        "push {{r0, r1, r2, r4, r5, r6, r7, r8, r9, r10, r11, lr}}",
+        ".set gleaner_at, 0",
+        ".rept {eights}",
+        "ldr r0, [sp]",
+        "ldr r12, [sp, #4]",
+        "movs r4, #0", "movs r5, #0", "movs r6, #0", "movs r7, #0",
+        "mov r8, r4", "mov r9, r4", "mov r10, r4", "mov r11, r4",
+        first_turn!("52"),
+        "2:",
+        ".irp entry, 0, 8, 16, 24, 32, 40, 48, 56",
+        "ldr r2, [r0, #\\entry + 4]",
+        "ldr r1, [r0, #\\entry]",
+        "ldr.w r3, [r2, #gleaner_at]",
+        "ldr.w r12, [r2, #gleaner_at+4]",
+        "ldr.w lr, [r2, #gleaner_at+8]",
+        "ldr.w r2, [r2, #gleaner_at+12]",
+        "smlabb r4, r1, r3, r4",
+        "smlabt r5, r1, r3, r5",
+        "smlabb r6, r1, r12, r6",
+        "smlabt r7, r1, r12, r7",
+        "smlabb r8, r1, lr, r8",
+        "smlabt r9, r1, lr, r9",
+        "smlabb r10, r1, r2, r10",
+        "smlabt r11, r1, r2, r11",
+        ".endr",
+        "ldr r3, [sp, #4]",
+        "adds r0, #64",
+        "cmp r0, r3",
+        "bne 2b",
+        "ldr r0, [sp, #8]",
+        add_words!("r1, r2, r3, r12", "r1" + "r4", "r2" + "r5", "r3" + "r6", "r12" + "r7"),
+        add_words!("r1, r2, r3, r12", "r1" + "r8", "r2" + "r9", "r3" + "r10", "r12" + "r11"),
+        "str r0, [sp, #8]",
+        ".set gleaner_at, gleaner_at+16",
+        ".endr",
+        "add sp, #12",
+        "pop {{r4, r5, r6, r7, r8, r9, r10, r11, pc}}",
+        eights = const W / 8,
+    )
+}
 
 walk_of_two!(
     /// Sums two weights of every row from byte `at` on.

@@ -4,13 +4,13 @@
 
 use core::arch::naked_asm;
 
-use super::super::arm::{Cursor, eights, list_by};
+use super::super::arm::{Cursor, list_by};
 use super::super::{Entry, arm, common};
-use super::walks::{Eight, add_eight, add_walks, first_turn, walk_of_eight, walk_of_two};
+use super::walks::{add_twos, add_words, first_turn, walk_of_two};
 use super::{locate, pixel_word};
 
 /// Whether W1 is stored in pairs of rows: whole words of pixels and of weights.
-const fn paired<const IN: usize, const W: usize>() -> bool {
+pub(super) const fn paired<const IN: usize, const W: usize>() -> bool {
     IN.is_multiple_of(4) && W.is_multiple_of(2)
 }
 
@@ -153,6 +153,7 @@ pub(crate) fn sum_pixels<const IN: usize, const W: usize>(
     entries: &[Entry],
     out: &mut [i32; W],
 ) {
+    const { assert!(W <= 128, "a Cortex-M4 trains up to 128 hidden units") };
     if !paired::<IN, W>() {
         return common::sum_pixels(rows, entries, out);
     }
@@ -160,34 +161,80 @@ pub(crate) fn sum_pixels<const IN: usize, const W: usize>(
         return;
     }
     let list = entries.as_ptr_range();
-    let eights = eights!(walk_eight as Eight<_>, 4, W);
     // SAFETY: every entry holds the address of the first of two of `rows`: callers list and sum
     // rows under one borrow of them. A unit takes four bytes of the two rows together, and the
     // list is not empty.
-    unsafe { add_walks(eights, walk_two, 4, list.start, list.end, out) }
+    unsafe { walk_sixes::<W>(list.start, list.end, out) };
+    let rest = &mut out[W / 6 * 6..];
+    // SAFETY: as above; the units from there on are an even number.
+    unsafe {
+        add_twos(
+            walk_two,
+            4,
+            4 * (W / 6 * 6) as u32,
+            list.start,
+            list.end,
+            rest,
+        )
+    };
 }
 
-walk_of_eight!(
-    /// Sums eight units of every pair of rows from byte `AT` on, in 21 cycles an entry.
-    walk_eight,
-    68,
-    "ldr.w r3, [r2, #{at}]",
-    "ldr.w r12, [r2, #{at}+4]",
-    "ldr.w lr, [r2, #{at}+8]",
-    "smlad r4, r1, r3, r4",
-    "smlad r5, r1, r12, r5",
-    "smlad r6, r1, lr, r6",
-    "ldr.w r3, [r2, #{at}+12]",
-    "ldr.w r12, [r2, #{at}+16]",
-    "ldr.w lr, [r2, #{at}+20]",
-    "smlad r7, r1, r3, r7",
-    "smlad r8, r1, r12, r8",
-    "smlad r9, r1, lr, r9",
-    "ldr.w r3, [r2, #{at}+24]",
-    "ldr.w r12, [r2, #{at}+28]",
-    "smlad r10, r1, r3, r10",
-    "smlad r11, r1, r12, r11",
-);
+/// Adds the sums of as many units as make whole sixes to `out`, six at a time in 15 cycles an entry.
+/// Eight entries make a turn; the first turn begins where it leaves a multiple of eight.
+///
+/// # Safety
+/// The list must not be empty, and every entry must hold the address of a pair of rows of W units,
+/// aligned to a word.
+#[unsafe(naked)]
+#[cfg_attr(
+    feature = "kernels-in-ram",
+    unsafe(link_section = ".data.gleaner_kernel")
+)]
+unsafe extern "C" fn walk_sixes<const W: usize>(
+    list: *const Entry,
+    end: *const Entry,
+    out: &mut [i32; W],
+) {
+    naked_asm!(
+        "push {{r0, r1, r2, r4, r5, r6, r7, r8, r9, r10, r11, lr}}",
+        ".set gleaner_at, 0",
+        ".rept {sixes}",
+        "ldr r0, [sp]",
+        "ldr r12, [sp, #4]",
+        "movs r4, #0", "movs r5, #0", "movs r6, #0", "movs r7, #0",
+        "mov r8, r4", "mov r9, r4",
+        first_turn!("52"),
+        "2:",
+        ".irp entry, 0, 8, 16, 24, 32, 40, 48, 56",
+        "ldr r2, [r0, #\\entry + 4]",
+        "ldr r1, [r0, #\\entry]",
+        "ldr.w r3, [r2, #gleaner_at]",
+        "ldr.w r10, [r2, #gleaner_at+4]",
+        "ldr.w r11, [r2, #gleaner_at+8]",
+        "ldr.w r12, [r2, #gleaner_at+12]",
+        "ldr.w lr, [r2, #gleaner_at+16]",
+        "ldr.w r2, [r2, #gleaner_at+20]",
+        "smlad r4, r1, r3, r4",
+        "smlad r5, r1, r10, r5",
+        "smlad r6, r1, r11, r6",
+        "smlad r7, r1, r12, r7",
+        "smlad r8, r1, lr, r8",
+        "smlad r9, r1, r2, r9",
+        ".endr",
+        "ldr r3, [sp, #4]",
+        "adds r0, #64",
+        "cmp r0, r3",
+        "bne 2b",
+        "ldr r0, [sp, #8]",
+        add_words!("r1, r2, r3, r10, r11, r12", "r1" + "r4", "r2" + "r5", "r3" + "r6", "r10" + "r7", "r11" + "r8", "r12" + "r9"),
+        "str r0, [sp, #8]",
+        ".set gleaner_at, gleaner_at+24",
+        ".endr",
+        "add sp, #12",
+        "pop {{r4, r5, r6, r7, r8, r9, r10, r11, pc}}",
+        sixes = const W / 6,
+    )
+}
 
 walk_of_two!(
     /// Sums two units of every pair of rows from byte `at` on.
