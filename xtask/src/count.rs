@@ -14,8 +14,9 @@ pub struct Count {
 }
 
 impl Count {
-    /// Adds a line of `cargo test`'s output, or of Node's in TAP, if it is a result.
+    /// Adds a line of `cargo test`'s output, or of Node's in TAP or Python's, if it is a result.
     pub fn read(&mut self, line: &str) {
+        self.read_python(line);
         let of_node = |outcome: &str| line.trim().strip_prefix(outcome)?.parse::<u64>().ok();
         self.passed += of_node("# pass ").unwrap_or(0);
         self.failed += of_node("# fail ").unwrap_or(0);
@@ -33,6 +34,22 @@ impl Count {
         self.passed += number("passed");
         self.failed += number("failed");
         self.skipped += number("ignored");
+    }
+
+    /// Python counts all tests first, then those that failed.
+    fn read_python(&mut self, line: &str) {
+        let ran = |line: &str| line.strip_prefix("Ran ")?.split(' ').next()?.parse().ok();
+        self.passed += ran(line).unwrap_or(0u64);
+        let Some(outcomes) = line.strip_prefix("FAILED (") else {
+            return;
+        };
+        let failed: u64 = (outcomes.trim_end_matches(')').split(", "))
+            .filter_map(|outcome| outcome.split_once('='))
+            .filter(|(what, _)| ["failures", "errors"].contains(what))
+            .filter_map(|(_, number)| number.parse::<u64>().ok())
+            .sum();
+        self.failed += failed;
+        self.passed = self.passed.saturating_sub(failed);
     }
 }
 
@@ -78,5 +95,8 @@ mod tests {
             count.read(line);
         }
         assert_eq!(count.to_string(), "18 passed, 3 failed, 1 skipped");
+        count.read("Ran 10 tests in 0.921s");
+        count.read("FAILED (failures=1, errors=2)");
+        assert_eq!(count.to_string(), "25 passed, 6 failed, 1 skipped");
     }
 }

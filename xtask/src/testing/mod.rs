@@ -35,6 +35,7 @@ const LONGEST: [&str; 9] = [
 pub fn run(count: &mut Count) -> Result<()> {
     let mut programs = binary::build(&FEATURES)?;
     programs.extend(emulator());
+    programs.extend(cycles());
     programs.sort_by_key(|program| {
         let place = LONGEST.iter().position(|name| *name == program.name);
         place.unwrap_or(LONGEST.len())
@@ -64,5 +65,19 @@ fn emulator() -> Option<Program> {
     Some(Program {
         name: "emulator".to_owned(),
         command: node,
+    })
+}
+
+/// The tests of the Cortex-M4's table of cycles, which need Python and nothing else.
+fn cycles() -> Option<Program> {
+    if !process::exists("python3") {
+        println!("tests of the table of cycles are not run: install Python 3");
+        return None;
+    }
+    let mut python = Command::new("python3");
+    python.args(["-m", "unittest", "discover", "-s", "emulator/stm32"]);
+    Some(Program {
+        name: "emulator stm32".to_owned(),
+        command: python,
     })
 }
