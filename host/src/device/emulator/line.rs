@@ -38,9 +38,10 @@ impl Line {
         image: &Path,
         shard: Option<&Path>,
     ) -> Result<Self, EmulatorError> {
-        match Emulator::of(board)? {
+        let emulator = Emulator::of(board)?;
+        match emulator {
             Emulator::Rp2040js | Emulator::Unicorn => {
-                let board = Lockstep::start(board, image, shard)?;
+                let board = Lockstep::with(board, image, shard, emulator.exactly())?;
                 Ok(Self::Lockstep(LockstepLine::new(board)))
             }
             Emulator::Qemu { .. } => {
