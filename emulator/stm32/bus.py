@@ -63,7 +63,11 @@ class Bus:
         def read(_engine, offset, width, _data):
             try:
                 address = start + offset
-                return self.read(address) >> 8 * (address & 3) & (1 << 8 * width) - 1
+                base, peripheral = self.blocks.get(address >> 10) or self.find(address)
+                value = peripheral.read((address & ~3) - base)
+                if width == 4:
+                    return value & 0xFFFFFFFF
+                return value >> 8 * (address & 3) & (1 << 8 * width) - 1
             except Exception as error:
                 self.core.fail(error)
                 return 0
@@ -71,7 +75,7 @@ class Bus:
         def write(_engine, offset, width, value, _data):
             try:
                 address = start + offset
-                base, peripheral = self.find(address)
+                base, peripheral = self.blocks.get(address >> 10) or self.find(address)
                 shift = 8 * (address & 3)
                 mask = (1 << 8 * width) - 1 << shift
                 peripheral.write((address & ~3) - base, value << shift & mask, mask)

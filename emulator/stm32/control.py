@@ -5,8 +5,9 @@ def status(machine):
     """What every answer carries."""
     return {
         "micros": machine.now() / 1000,
-        "cycles": machine.core.read_cycles(),
-        "instructions": machine.core.read_instructions(),
+        "cycles": machine.core.meter.cycles(),
+        "instructions": machine.core.meter.instructions(),
+        "flash_waits": machine.core.meter.waits(),
         "resets": machine.resets,
         "power_cuts": machine.power_cuts,
         "faults": machine.faults,

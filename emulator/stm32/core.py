@@ -1,9 +1,5 @@
-"""The Cortex-M4 in the Unicorn engine: runs to a number of cycles, counts every basic block by the
-table of `cycles`, sleeps, and enters and leaves exceptions, which Unicorn itself does not.
-
-Unicorn's Python layer is passed by where it would run for every block or register: the same
-functions of its library are called directly.
-"""
+"""The Cortex-M4 in the Unicorn engine: runs to a number of cycles, sleeps, and enters and leaves
+exceptions, which Unicorn itself does not."""
 
 import ctypes
 import struct
@@ -12,14 +8,16 @@ from unicorn import UC_ARCH_ARM, UC_MODE_MCLASS, UC_MODE_THUMB, Uc, unicorn_cons
 from unicorn import arm_const as arm
 from unicorn.unicorn_py3.unicorn import uclib
 
-from cycles import block_cost
+from meter import Meter
+from registers import Registers, Words
 
 # What Unicorn's ARM calls a return from an exception.
 EXCEPTION_RETURN = 8
 HARD_FAULT = 3
-THUMB_BIT = 1 << 24
+THUMB_BIT, REALIGNED = 1 << 24, 1 << 9
 # EXC_RETURN (ARM DDI 0403, B1.5.8): to thread or handler, always on the main stack.
 TO_THREAD, TO_HANDLER, BASIC_FRAME = 0xFFFFFFE9, 0xFFFFFFE1, 1 << 4
+BASIC_WORDS, EXTENDED_WORDS = 8, 26
 FLOATING_POINT_ACTIVE = 1 << 2
 FLAGS = 0xF80F0000
 # Cycles of the core for stacking, unstacking, and going from one handler to the next
@@ -35,17 +33,13 @@ STACKED = (
     arm.UC_ARM_REG_R12,
     arm.UC_ARM_REG_LR,
 )
-FLOATING_POINT = tuple(range(arm.UC_ARM_REG_S0, arm.UC_ARM_REG_S0 + 16))
-
-BLOCK_CALLBACK = ctypes.CFUNCTYPE(
-    None, ctypes.c_void_p, ctypes.c_uint64, ctypes.c_uint32, ctypes.c_void_p
-)
+FLOATING_POINT = (*range(arm.UC_ARM_REG_S0, arm.UC_ARM_REG_S0 + 16), arm.UC_ARM_REG_FPSCR)
 
 
 class Core:
     """The processor; memory is mapped and interrupts are decided elsewhere."""
 
-    def __init__(self):
+    def __init__(self, wait_states):
         self.engine = Uc(UC_ARCH_ARM, UC_MODE_THUMB | UC_MODE_MCLASS)
         self.engine.ctl_set_cpu_model(arm.UC_CPU_ARM_CORTEX_M4)
         self.handle = self.engine._uch
@@ -56,68 +50,20 @@ class Core:
         self.active = []
         self.event = False
         self.pc = 0
-        self.count_blocks()
+        self.words = Words(self.handle)
+        self.program_counter = self.registers(arm.UC_ARM_REG_PC)
+        self.masks = self.registers(
+            arm.UC_ARM_REG_PRIMASK, arm.UC_ARM_REG_BASEPRI, arm.UC_ARM_REG_FAULTMASK
+        )
+        self.context = self.registers(
+            *STACKED, arm.UC_ARM_REG_CONTROL, arm.UC_ARM_REG_SP, arm.UC_ARM_REG_XPSR
+        )
+        self.floating_point = self.registers(*FLOATING_POINT)
+        self.meter = Meter(self.engine, wait_states, self.asks_to_stop)
         self.engine.hook_add(unicorn_const.UC_HOOK_INTR, self.on_intr)
 
-    def count_blocks(self):
-        """Has every basic block counted before it runs, and the core stopped between two."""
-        cycles, instructions, limit, deadline = 0, 0, 0, 0
-        costs = {}
-        engine, handle, stop = self.engine, self.handle, uclib.uc_emu_stop
-
-        def on_block(_engine, address, size, _data):
-            nonlocal cycles, instructions
-            if cycles >= limit:
-                if cycles >= deadline or self.asks_to_stop():
-                    stop(handle)
-                    return
-            cost = costs.get(address)
-            if cost is None or cost[2] != size:
-                code = bytes(engine.mem_read(address, size))
-                cost = (block_cost(code, address), instruction_count(code), size)
-                costs[address] = cost
-            cycles += cost[0]
-            instructions += cost[1]
-
-        def run_to(at):
-            nonlocal limit, deadline
-            limit = deadline = at
-
-        def shorten(at):
-            nonlocal limit, deadline
-            deadline = min(deadline, at)
-            limit = min(limit, at)
-
-        def attend():
-            nonlocal limit
-            limit = 0
-
-        def calm():
-            nonlocal limit
-            limit = deadline
-
-        def add(more):
-            nonlocal cycles
-            cycles += more
-
-        self.read_cycles = lambda: cycles
-        self.read_instructions = lambda: instructions
-        self.forget_code = costs.clear
-        self.run_to, self.shorten, self.add_cycles = run_to, shorten, add
-        self.attend, self.calm = attend, calm
-        self.on_block = BLOCK_CALLBACK(on_block)
-        hook = ctypes.c_size_t()
-        failed = uclib.uc_hook_add(
-            handle,
-            ctypes.byref(hook),
-            unicorn_const.UC_HOOK_BLOCK,
-            self.on_block,
-            None,
-            ctypes.c_uint64(1),
-            ctypes.c_uint64(0),
-        )
-        if failed:
-            raise RuntimeError(f"Unicorn takes no hook for blocks: error {failed}")
+    def registers(self, *names):
+        return Registers(self.handle, *names)
 
     def asks_to_stop(self):
         try:
@@ -129,29 +75,17 @@ class Core:
     def fail(self, error):
         """Keeps what went wrong inside a callback, where nobody could catch it."""
         self.failure = error
-        self.attend()
+        self.meter.attend()
 
     def on_intr(self, _engine, number, _data):
         self.intr = number
         uclib.uc_emu_stop(self.handle)
 
-    def get(self, register):
-        return self.engine.reg_read(register)
-
-    def set(self, register, value):
-        self.engine.reg_write(register, value)
-
     def reset(self, stack, entry):
         """Puts the core where a reset does (ARM DDI 0403, B1.5.5)."""
-        for register in STACKED[:-1]:
-            self.set(register, 0)
-        self.set(arm.UC_ARM_REG_XPSR, THUMB_BIT)
-        self.set(arm.UC_ARM_REG_CONTROL, 0)
-        for mask in (arm.UC_ARM_REG_PRIMASK, arm.UC_ARM_REG_BASEPRI, arm.UC_ARM_REG_FAULTMASK):
-            self.set(mask, 0)
-        self.set(arm.UC_ARM_REG_FPSCR, 0)
-        self.set(arm.UC_ARM_REG_LR, 0xFFFFFFFF)
-        self.set(arm.UC_ARM_REG_SP, stack)
+        self.masks.write(0, 0, 0)
+        self.context.write(0, 0, 0, 0, 0, 0xFFFFFFFF, 0, stack, THUMB_BIT)
+        self.floating_point.write(*[0] * len(FLOATING_POINT))
         self.pc = entry & ~1
         self.active = []
         self.event = False
@@ -163,11 +97,11 @@ class Core:
         "fault".
         """
         self.intr = None
-        self.run_to(until_cycles)
+        self.meter.run_to(until_cycles)
         error = uclib.uc_emu_start(
             self.handle, ctypes.c_uint64(self.pc | 1), ctypes.c_uint64(0xFFFFFFFE), 0, 0
         )
-        self.pc = self.get(arm.UC_ARM_REG_PC) & ~1
+        self.pc = self.program_counter.read()[0] & 0xFFFFFFFE
         if self.failure is not None:
             failure, self.failure = self.failure, None
             raise failure
@@ -182,69 +116,57 @@ class Core:
 
     def enter(self, number, vectors):
         """Takes an exception: saves the context as the core does and jumps to the handler."""
-        stack = self.get(arm.UC_ARM_REG_SP)
-        control = self.get(arm.UC_ARM_REG_CONTROL)
-        floating = bool(control & FLOATING_POINT_ACTIVE)
-        flags = self.get(arm.UC_ARM_REG_XPSR)
-        frame = (stack - (0x68 if floating else 0x20)) & ~7
-        realigned = 1 << 9 if stack & 4 else 0
-        words = [self.get(register) for register in STACKED]
-        words += [self.pc, (flags & ~(1 << 9)) | realigned | THUMB_BIT]
+        *saved, control, stack, status = self.context.read()
+        floating = control & FLOATING_POINT_ACTIVE
+        frame = (stack - 4 * (EXTENDED_WORDS if floating else BASIC_WORDS)) & ~7
+        realigned = REALIGNED if stack & 4 else 0
+        words = [*saved, self.pc, status & ~REALIGNED | realigned | THUMB_BIT]
+        link = TO_HANDLER if self.active else TO_THREAD
         if floating:
-            words += [self.get(register) for register in FLOATING_POINT]
-            words += [self.get(arm.UC_ARM_REG_FPSCR), 0]
-            self.set(arm.UC_ARM_REG_CONTROL, control & ~FLOATING_POINT_ACTIVE)
-        self.engine.mem_write(frame, struct.pack(f"<{len(words)}I", *words))
-        back = TO_HANDLER if self.active else TO_THREAD
-        self.set(arm.UC_ARM_REG_SP, frame)
-        self.set(arm.UC_ARM_REG_LR, back if floating else back | BASIC_FRAME)
+            # S0 to S15 and FPSCR; the handler begins with a fresh context of its own.
+            words += [*self.floating_point.read(), 0]
+        else:
+            link |= BASIC_FRAME
+        stacked = self.words.write(frame, [word & 0xFFFFFFFF for word in words])
         self.active.append(number)
-        self.jump_to_handler(number, vectors)
-        self.add_cycles(ENTRY_CYCLES)
+        self.begin(number, vectors, [*saved[:-1], link], control & ~FLOATING_POINT_ACTIVE, frame)
+        self.meter.add(ENTRY_CYCLES)
+        return stacked
 
-    def jump_to_handler(self, number, vectors):
-        # Writing xPSR clears ITSTATE: a handler never begins inside somebody's IT block.
-        self.set(arm.UC_ARM_REG_XPSR, (self.get(arm.UC_ARM_REG_XPSR) & FLAGS) | THUMB_BIT | number)
-        (handler,) = struct.unpack("<I", self.engine.mem_read(vectors + 4 * number, 4))
+    def begin(self, number, vectors, saved, control, frame):
+        # xPSR without ITSTATE: a handler never begins inside somebody's IT block.
+        status = self.context.read()[-1] & FLAGS | THUMB_BIT | number
+        self.context.write(*saved, control, frame, status)
+        (handler,) = self.words.read(vectors + 4 * number, 1)
         self.pc = handler & ~1
         self.event = True
 
     def tail_chain(self, number, vectors):
         """Goes from the handler that just ended to another without touching the frame."""
-        # LR is the value the first handler was entered with: what its return put into PC.
-        self.set(arm.UC_ARM_REG_LR, self.pc | 1)
+        *saved, control, frame, _ = self.context.read()
         self.active[-1] = number
-        self.jump_to_handler(number, vectors)
-        self.add_cycles(TAIL_CHAIN_CYCLES)
+        # LR is the value the first handler was entered with: what its return put into PC.
+        link = self.pc | 1
+        self.begin(number, vectors, [*saved[:-1], link], control & ~FLOATING_POINT_ACTIVE, frame)
+        self.meter.add(TAIL_CHAIN_CYCLES)
 
     def leave(self):
-        """Returns from an exception to what it interrupted."""
-        frame = self.get(arm.UC_ARM_REG_SP)
+        """Returns from an exception to what it interrupted; tells whether there was a frame."""
+        *_, control, frame, _ = self.context.read()
         floating = not self.pc & BASIC_FRAME
-        size = 0x68 if floating else 0x20
-        words = struct.unpack(f"<{size // 4}I", self.engine.mem_read(frame, size))
-        for register, value in zip(STACKED, words):
-            self.set(register, value)
-        control = self.get(arm.UC_ARM_REG_CONTROL) & ~FLOATING_POINT_ACTIVE
+        count = EXTENDED_WORDS if floating else BASIC_WORDS
+        words = self.words.read(frame, count)
+        if words is None:
+            return False
+        control &= ~FLOATING_POINT_ACTIVE
         if floating:
-            for register, value in zip(FLOATING_POINT, words[8:]):
-                self.set(register, value)
-            self.set(arm.UC_ARM_REG_FPSCR, words[24])
+            self.floating_point.write(*words[BASIC_WORDS : BASIC_WORDS + len(FLOATING_POINT)])
             control |= FLOATING_POINT_ACTIVE
-        self.set(arm.UC_ARM_REG_CONTROL, control)
-        flags = words[7]
-        self.set(arm.UC_ARM_REG_SP, frame + size + (4 if flags & (1 << 9) else 0))
+        status = words[7]
+        stack = frame + 4 * count + (4 if status & REALIGNED else 0)
         self.active.pop()
-        self.set(arm.UC_ARM_REG_XPSR, flags & ~(1 << 9))
+        self.context.write(*words[:6], control, stack, status & ~REALIGNED)
         self.pc = words[6] & ~1
         self.event = True
-        self.add_cycles(RETURN_CYCLES)
-
-
-def instruction_count(code):
-    """Counts the instructions of a block: 32-bit ones begin with 0b11101, 0b11110 or 0b11111."""
-    at = count = 0
-    while at < len(code):
-        at += 4 if code[at + 1] >= 0xE8 else 2
-        count += 1
-    return count
+        self.meter.add(RETURN_CYCLES)
+        return True

@@ -13,7 +13,7 @@ class Lockstep:
         self.sent = bytearray()
         self.stop_at = -1
         self.stop = False
-        self.machine = build(self.on_byte, 1)
+        self.machine = build(self.on_byte)
 
     def on_byte(self, byte):
         self.sent.append(byte)

@@ -33,17 +33,17 @@ class Lpuart:
 
     def reset(self):
         self.words = {}
+        self.control, self.depth, self.status = 0, 1, TC | TXE
         self.flags = TC
         self.received = deque()
         self.to_send = deque()
         self.sending = self.arriving = 0
-        self.sent_at = self.arrives_at = self.idle_at = NEVER
+        self.sent_at = self.arrives_at = self.idle_at = self.due = NEVER
         self.machine.nvic.set_level(LINE, False)
         self.listen()
 
     def power_lost(self):
         self.on_wire.clear()
-        self.arrives_at = NEVER
 
     def feed(self, data):
         """Puts bytes on the wire to the chip."""
@@ -54,7 +54,7 @@ class Lpuart:
         if self.arrives_at == NEVER and self.on_wire:
             self.arriving = min(self.burst, len(self.on_wire))
             self.arrives_at = self.machine.now() + BYTE_NANOS * self.arriving
-            self.machine.reschedule()
+            self.plan()
 
     @property
     def moving(self):
@@ -63,18 +63,16 @@ class Lpuart:
 
     def understands(self, wanted):
         """Whether a half of the port works, and at the speed of the wire."""
-        control = self.words.get(CR1, 0)
-        if not control & UE or not control & wanted or not self.words.get(BRR, 0):
+        if not self.control & UE or not self.control & wanted or not self.words.get(BRR, 0):
             return False
         clock = self.machine.rcc.pclk1 / PRESCALERS[self.words.get(PRESC, 0) & 15]
         baud = 256 * clock / self.words[BRR]
         return abs(baud / BAUD - 1) < TOLERANCE
 
-    def depth(self):
-        return FIFO_BYTES if self.words.get(CR1, 0) & FIFO else 1
-
-    def next_event(self):
-        return min(self.sent_at, self.arrives_at, self.idle_at)
+    def plan(self):
+        """Finds when something happens next."""
+        self.due = min(self.sent_at, self.arrives_at, self.idle_at)
+        self.machine.reschedule()
 
     def advance(self, now):
         """Does what is due by now."""
@@ -85,15 +83,17 @@ class Lpuart:
             self.flags |= IDLE
         if self.sent_at <= now:
             self.bytes_sent(now)
-        self.update_line()
+        self.plan()
+        self.refresh()
 
     def bytes_arrived(self, now):
+        understood = self.understands(RE)
         for _ in range(self.arriving):
             byte = self.on_wire.popleft()
-            if not self.understands(RE):
+            if not understood:
                 self.lost_bytes += 1
                 self.flags |= FE
-            elif len(self.received) >= self.depth():
+            elif len(self.received) >= self.depth:
                 self.lost_bytes += 1
                 self.flags |= ORE
             else:
@@ -118,39 +118,40 @@ class Lpuart:
         if self.to_send and self.sent_at == NEVER:
             self.sending = min(self.burst, len(self.to_send))
             self.sent_at = now + BYTE_NANOS * self.sending
-            self.machine.reschedule()
+            self.plan()
 
-    def status(self):
+    def refresh(self):
+        """Finds the status and what follows from it: the interrupt's line."""
+        control = self.control
         # The byte in the shift register has left the FIFO.
-        waiting = max(len(self.to_send) - 1, 0)
+        waiting = len(self.to_send) - 1
         status = self.flags
         if self.received:
             status |= RXNE
-        if len(self.received) >= self.depth():
-            status |= RXFF
-        if waiting < self.depth():
+            if len(self.received) >= self.depth:
+                status |= RXFF
+        if waiting < self.depth:
             status |= TXE
-        if not waiting:
-            status |= TXFE
-        control = self.words.get(CR1, 0)
+            if waiting <= 0:
+                status |= TXFE
         if control & UE:
             status |= (TEACK if control & TE else 0) | (REACK if control & RE else 0)
-        return status
-
-    def update_line(self):
-        control, status = self.words.get(CR1, 0), self.status()
+        self.status = status
         # Enable bits lie where their flags do, for IDLE, RXNE, TC and TXE.
         wanted = control & status & (IDLE | RXNE | TC | TXE)
-        wanted |= control & RXNE and status & ORE
-        wanted |= self.words.get(CR3, 0) & ERROR_INTERRUPT and status & (ORE | FE)
+        if status & (ORE | FE):
+            wanted |= control & RXNE and status & ORE
+            wanted |= self.words.get(CR3, 0) & ERROR_INTERRUPT
         self.machine.nvic.set_level(LINE, bool(control & UE and wanted))
 
     def read(self, offset):
         if offset == ISR:
-            return self.status()
+            return self.status
         if offset == RDR:
-            value = self.received.popleft() if self.received else 0
-            self.update_line()
+            if not self.received:
+                return 0
+            value = self.received.popleft()
+            self.refresh()
             return value
         return self.words.get(offset, 0)
 
@@ -159,11 +160,13 @@ class Lpuart:
             return
         if offset == TDR:
             self.flags &= ~TC
-            if len(self.to_send) <= self.depth():
+            if len(self.to_send) <= self.depth:
                 self.to_send.append(value & 0xFF)
             self.send(self.machine.now())
         elif offset == ICR:
             self.flags &= ~value
         else:
             self.words[offset] = self.words.get(offset, 0) & ~mask | value
-        self.update_line()
+            self.control = self.words.get(CR1, 0)
+            self.depth = FIFO_BYTES if self.control & FIFO else 1
+        self.refresh()

@@ -40,10 +40,12 @@ class Machine:
     """The chip.
 
     `flash` is what it holds, as (address, bytes); `noise(n)` gives random bytes; `on_byte` is told
-    every byte that left by the link; `burst` is how many bytes pass the wire at a time.
+    every byte that left by the link; `burst` is how many bytes pass the wire at a time; with
+    `wait_states` what flash makes the core wait is counted, too; `lse_nanos` is how long the crystal takes to swing,
+    `None` for ever.
     """
 
-    def __init__(self, flash, noise, on_byte, burst=1, unique_id=bytes(12), lse_nanos=2e9):
+    def __init__(self, flash, noise, on_byte, burst=1, wait_states=0, unique_id=bytes(12), lse_nanos=2e9):
         self.noise = noise
         self.resets = self.power_cuts = self.faults = 0
         self.last_fault = None
@@ -54,7 +56,7 @@ class Machine:
         self.start_cycles = 0
         self.cycle_nanos = 1.0
 
-        self.core = Core()
+        self.core = Core(wait_states)
         self.core.wants_stop = self.core_must_stop
         self.nvic = Nvic(self.core, self.request_reset)
         self.devices = []
@@ -102,7 +104,7 @@ class Machine:
         bus.add(0x40021000, self.rcc)
         bus.add(0x40022000, self.flash)
         bus.add(0x50060800, rng)
-        bus.add(0xE0001000, CycleCounter(self.core.read_cycles), 4)
+        bus.add(0xE0001000, CycleCounter(self.core.meter.cycles), 4)
         bus.add(0xE000E000, self.nvic, 4)
         self.rcc.gate(self.timer, clocks.APB1ENR1, clocks.APB1RSTR1, 3)
         self.rcc.gate(self.rcc.power, clocks.APB1ENR1, clocks.APB1RSTR1, 28)
@@ -121,7 +123,7 @@ class Machine:
 
     def now(self):
         """Emulated nanoseconds since the start."""
-        return self.start_nanos + (self.core.read_cycles() - self.start_cycles) * self.cycle_nanos
+        return self.start_nanos + (self.core.meter.cycles() - self.start_cycles) * self.cycle_nanos
 
     def clock_changed(self, hclk, apply):
         """Cycles take another time from here on; the timer's ticks, too."""
@@ -134,23 +136,23 @@ class Machine:
         if self.devices:
             self.timer.restart(self.timer.seen)
             # What was planned in cycles of the old clock is planned again.
-            self.core.shorten(0)
+            self.core.meter.shorten(0)
 
     def set_now(self, nanos):
-        self.start_nanos, self.start_cycles = nanos, self.core.read_cycles()
+        self.start_nanos, self.start_cycles = nanos, self.core.meter.cycles()
 
     def cycles_at(self, nanos):
         return self.start_cycles + int((nanos - self.start_nanos) / self.cycle_nanos) + 1
 
     def next_event(self):
-        return min(device.next_event() for device in self.devices)
+        return min(self.port.due, self.timer.due, self.watchdog.due)
 
     def reschedule(self):
         """A device has another idea of when it comes next."""
         if self.devices:
             event = self.next_event()
             if event < NEVER:
-                self.core.shorten(self.cycles_at(event))
+                self.core.meter.shorten(self.cycles_at(event))
 
     def pass_time(self, until):
         """The program only waits: time goes on to `until`, or to whatever comes first."""
@@ -158,13 +160,13 @@ class Machine:
 
     def stall(self, until):
         """The core waits for its memory: nothing happens to it until then."""
-        self.core.add_cycles(max(0, int((until - self.now()) / self.cycle_nanos) + 1))
+        self.core.meter.add(max(0, int((until - self.now()) / self.cycle_nanos) + 1))
 
     # What happens to the chip.
 
     def request_reset(self):
         self.restart_cause = clocks.SOFTWARE
-        self.core.attend()
+        self.core.meter.attend()
 
     def bite(self):
         self.restart_cause = clocks.WATCHDOG
@@ -172,7 +174,7 @@ class Machine:
     def cut_power(self):
         """The power goes at once."""
         self.power_is_cut = True
-        self.core.attend()
+        self.core.meter.attend()
 
     def reset(self):
         """Presses the reset button; RAM keeps its content, as on the chip."""
@@ -208,7 +210,7 @@ class Machine:
     def write(self, address, data):
         """Changes bytes of RAM or flash."""
         self.core.engine.mem_write(address, bytes(data))
-        self.core.forget_code()
+        self.core.meter.forget()
         self.core.engine.ctl_flush_tb()
 
     # Running.
@@ -217,7 +219,7 @@ class Machine:
         if self.restart_cause is not None or self.power_is_cut or self.core.failure:
             return True
         if self.nvic.waiting() is None:
-            self.core.calm()
+            self.core.meter.calm()
             return False
         return self.nvic.deliverable() is not None
 
@@ -239,7 +241,7 @@ class Machine:
                 self.handle(self.core.run(self.cycles_at(until)))
             now = self.now()
             for device in self.devices:
-                if device.next_event() <= now:
+                if device.due <= now:
                     device.advance(now)
             if self.power_is_cut:
                 self.power_cut()
@@ -279,7 +281,8 @@ class Machine:
         following = self.nvic.deliverable()
         self.core.active = [*below, ended]
         if following is None:
-            self.core.leave()
+            if not self.core.leave():
+                self.lock_up()
         else:
             self.nvic.taken(following)
             self.core.tail_chain(following, self.nvic.vectors)
@@ -291,17 +294,16 @@ class Machine:
         if exception is not None:
             self.asleep = None
             self.nvic.taken(exception)
-            self.core.enter(exception, self.nvic.vectors)
-            # The handler's entry sets the event, which the sleep it ended has consumed.
-            if self.core.event and len(self.core.active) == 1:
-                self.core.event = True
+            if not self.core.enter(exception, self.nvic.vectors):
+                self.lock_up()
 
     def fault(self):
         """Every fault ends in the one handler that programs of ours have for it."""
         self.faults += 1
         self.last_fault = self.core.pc
-        if HARD_FAULT in self.core.active:
-            # Locked up, as the core would be: the watchdog's business.
-            self.asleep = "lockup"
-        else:
-            self.core.enter(HARD_FAULT, self.nvic.vectors)
+        if HARD_FAULT in self.core.active or not self.core.enter(HARD_FAULT, self.nvic.vectors):
+            self.lock_up()
+
+    def lock_up(self):
+        """The core can go nowhere: the rest is the watchdog's business."""
+        self.asleep = "lockup"

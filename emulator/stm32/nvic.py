@@ -1,7 +1,5 @@
 """The interrupt controller and the system control block: which exception runs when."""
 
-from unicorn import arm_const as arm
-
 NMI, HARD_FAULT, SVCALL, PENDSV, SYSTICK = 2, 3, 11, 14, 15
 FIRST_LINE = 16
 LINES = 96
@@ -40,7 +38,7 @@ class Nvic:
         if self.levels.get(line) != high:
             self.levels[line] = high
             if high:
-                self.core.attend()
+                self.core.meter.attend()
 
     def priority(self, exception):
         if exception >= FIRST_LINE:
@@ -51,12 +49,12 @@ class Nvic:
 
     def running_priority(self):
         running = min(map(self.priority, self.core.active), default=THREAD_PRIORITY)
-        base = self.core.get(arm.UC_ARM_REG_BASEPRI) & PRIORITY_BITS
-        if base:
-            running = min(running, base)
-        if self.core.get(arm.UC_ARM_REG_PRIMASK) & 1:
+        primask, base, faultmask = self.core.masks.read()
+        if base & PRIORITY_BITS:
+            running = min(running, base & PRIORITY_BITS)
+        if primask & 1:
             running = min(running, 0)
-        if self.core.get(arm.UC_ARM_REG_FAULTMASK) & 1:
+        if faultmask & 1:
             running = min(running, -1)
         return running
 
@@ -148,7 +146,7 @@ class Nvic:
                 self.on_reset_request()
         elif offset != CPUID:
             self.registers[offset] = value
-        self.core.attend()
+        self.core.meter.attend()
 
 
 def store(priorities, at, value, mask):

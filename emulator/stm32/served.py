@@ -13,9 +13,6 @@ from control import control, status
 # Emulated time between two looks at the socket.
 SLICE_NANOS = 1e6
 CHUNK_BYTES = 64
-# Bytes that pass the wire in one go: what the port's FIFO holds. It saves the host seven of eight
-# wake-ups and moves no byte by more than 80 us.
-BURST = 8
 
 
 class Served:
@@ -26,7 +23,7 @@ class Served:
         self.sent = bytearray()
         self.commands = queue.SimpleQueue()
         self.peer = None
-        self.machine = build(self.sent.append, BURST)
+        self.machine = build(self.sent.append)
         self.server = socket.create_server(("127.0.0.1", port))
         tell({"event": "ready", "port": self.server.getsockname()[1]})
         threading.Thread(target=self.hear_commands, daemon=True).start()

@@ -22,12 +22,13 @@ class Timer:
         self.start = self.machine.now()
         self.first = 0
         self.seen = 0
+        self.due = NEVER
         self.machine.nvic.set_level(LINE, False)
 
     def restart(self, ticks):
         self.start = self.machine.now()
         self.first = self.seen = ticks
-        self.machine.reschedule()
+        self.plan()
 
     def tick_nanos(self):
         return (self.prescaler + 1) * 1e9 / (self.machine.rcc.timclk1 or 1e-9)
@@ -56,8 +57,12 @@ class Timer:
                     self.flags |= flag
             self.seen = ticks
 
-    def next_event(self):
-        """When the next flag rises that somebody wants to hear of."""
+    def plan(self):
+        """Finds when the next flag rises that somebody wants to hear of."""
+        self.due = self.next_flag()
+        self.machine.reschedule()
+
+    def next_flag(self):
         wanted = self.words.get(DIER, 0) & ~self.flags
         if not self.words.get(CR1, 0) & ENABLED or not wanted:
             return NEVER
@@ -75,6 +80,7 @@ class Timer:
 
     def advance(self, _now):
         self.catch_up()
+        self.plan()
         self.update_line()
 
     def update_line(self):
@@ -108,5 +114,5 @@ class Timer:
             if offset == CR1:
                 self.restart(self.ticks())
             self.words[offset] = value
-            self.machine.reschedule()
+        self.plan()
         self.update_line()

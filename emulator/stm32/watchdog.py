@@ -17,18 +17,15 @@ class Watchdog:
     def reset(self):
         self.words = {PR: 0, RLR: MOST, WINR: MOST}
         self.unlocked = False
-        self.bites_at = NEVER
+        self.due = NEVER
 
     def count_from(self, reload):
         nanos = (reload + 1) * (4 << min(self.words[PR], 6)) / LSI_HERTZ * 1e9
-        self.bites_at = self.machine.now() + nanos
+        self.due = self.machine.now() + nanos
         self.machine.reschedule()
 
-    def next_event(self):
-        return self.bites_at
-
     def advance(self, now):
-        if self.bites_at <= now:
+        if self.due <= now:
             self.machine.bite()
 
     def read(self, offset):
@@ -37,10 +34,10 @@ class Watchdog:
     def write(self, offset, value, _mask):
         if offset == KR:
             self.unlocked = value == UNLOCK
-            if value == BEGIN and self.bites_at == NEVER:
+            if value == BEGIN and self.due == NEVER:
                 # It begins at its most, whatever it is reloaded with (RM0432, 38.3.1).
                 self.count_from(MOST)
-            elif value == RELOAD and self.bites_at != NEVER:
+            elif value == RELOAD and self.due != NEVER:
                 self.count_from(self.words[RLR])
         elif self.unlocked:
             self.words[offset] = value & MOST

@@ -50,6 +50,15 @@ impl Emulator {
         }
     }
 
+    /// Returns the options with which our runner leaves nothing out that it can count.
+    #[must_use]
+    pub const fn exactly(self) -> &'static [&'static str] {
+        match self {
+            Self::Unicorn => &["--waits", "--burst", "1"],
+            Self::Rp2040js | Self::Qemu { .. } => &[],
+        }
+    }
+
     /// Checks that it is there.
     ///
     /// # Errors

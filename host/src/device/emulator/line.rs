@@ -40,11 +40,12 @@ impl Line {
         shard: Option<&Path>,
         miss_cycles: Option<u32>,
     ) -> Result<Self, EmulatorError> {
-        match Emulator::of(board)? {
+        let emulator = Emulator::of(board)?;
+        match emulator {
             Emulator::Rp2040js | Emulator::Unicorn => {
                 let board = match miss_cycles {
                     Some(cycles) => Lockstep::start_with_misses(board, image, shard, cycles)?,
-                    None => Lockstep::start(board, image, shard)?,
+                    None => Lockstep::with(board, image, shard, emulator.exactly())?,
                 };
                 Ok(Self::Lockstep(LockstepLine::new(board)))
             }
