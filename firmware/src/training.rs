@@ -6,9 +6,11 @@ use gleaner_shared::rng::{Purpose, Rng};
 use gleaner_shared::units::{Cycles, PicoJoules};
 use gleaner_shared::wire::message::{DeviceToHost, Order, Progress, Report};
 
+use crate::app::App;
 use crate::client::{Work, upload_width};
 use crate::fmt::info;
-use crate::model::Memory;
+use crate::gather::Joined;
+use crate::model::{INPUTS, Memory};
 use crate::platform::{Clock, CycleCounter, Platform};
 use crate::runner::Runner;
 
@@ -21,11 +23,19 @@ const STEP_SAMPLES: usize = 8;
 impl<P: Platform> Runner<P> {
     /// Trains as ordered, codes the update into the error rows and reports; returns early when
     /// the order is cancelled.
-    pub(crate) async fn train(&mut self, order: &Order, memory: &mut Memory) {
+    pub(crate) async fn train<A: App>(&mut self, order: &Order, memory: &mut Memory, app: &mut A) {
         let begin = self.parts.clock.now();
         let mut report = self.blank_report(order);
         let mut length = 0;
-        if let Some(outcome) = self.epochs(order, memory, &mut report).await {
+        let outcome = match (self.client.data(), app.gathered()) {
+            (Some(shard), Some(gathered)) if A::LEARNS => {
+                let samples = Joined::new(shard, gathered);
+                self.epochs(order, &samples, memory, &mut report).await
+            }
+            (Some(shard), _) => self.epochs(order, &shard, memory, &mut report).await,
+            (None, _) => None,
+        };
+        if let Some(outcome) = outcome {
             if self.client.work() != Work::Train(*order) {
                 return;
             }
@@ -45,10 +55,10 @@ impl<P: Platform> Runner<P> {
     async fn epochs(
         &mut self,
         order: &Order,
+        data: &impl Samples<INPUTS>,
         memory: &mut Memory,
         report: &mut Report,
     ) -> Option<Outcome> {
-        let data = self.client.data()?;
         report.samples = data.len() as u32;
         memory.local.params().copy_from(&memory.global);
         let rng = Rng::stream(
@@ -59,7 +69,7 @@ impl<P: Platform> Runner<P> {
         );
         let mut trainer = Trainer::try_new(
             memory.local.params(),
-            &data,
+            data,
             &mut memory.work,
             memory.rows.words(),
             LearningRate(order.learning_rate_q24),
@@ -100,7 +110,7 @@ impl<P: Platform> Runner<P> {
         for start in (0..data.len()).step_by(STEP_SAMPLES) {
             let (local, pass) = (memory.local.params(), &mut memory.work.pass);
             let range = start..start + STEP_SAMPLES;
-            let (part, cycles) = self.metered(|| mlp::evaluate(local, &data, range, pass));
+            let (part, cycles) = self.metered(|| mlp::evaluate(local, data, range, pass));
             result.add(&part);
             spent = spent.saturating_add(cycles);
             self.attend().await;
@@ -133,7 +143,7 @@ impl<P: Platform> Runner<P> {
     }
 
     /// Does a piece of work and counts its cycles.
-    fn metered<T>(&mut self, work: impl FnOnce() -> T) -> (T, Cycles) {
+    pub(crate) fn metered<T>(&mut self, work: impl FnOnce() -> T) -> (T, Cycles) {
         let start = self.parts.cycles.read();
         let result = work();
         let end = self.parts.cycles.read();

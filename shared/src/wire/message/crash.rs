@@ -9,7 +9,7 @@ use crate::{wire_enum, wire_struct};
 /// Bytes of a place in the source, cut at its front.
 pub const PLACE_BYTES: usize = 48;
 /// Bytes of a panic's message, cut at its end.
-pub const MESSAGE_BYTES: usize = 96;
+const MESSAGE_BYTES: usize = 96;
 
 wire_enum! {
     /// What reset a board.
@@ -75,22 +75,5 @@ wire_struct! {
         pub pc: u32,
         /// Where the faulting function would have returned to; zero where that is not known.
         pub lr: u32,
-    }
-}
-
-/// In words; what the board says is not escaped.
-impl fmt::Display for Crash {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.cause)?;
-        if !self.place.is_empty() {
-            write!(f, " at {}", self.place)?;
-        }
-        if !self.message.is_empty() {
-            write!(f, ": {}", self.message)?;
-        }
-        if (self.pc, self.lr) != (0, 0) {
-            write!(f, ", pc {:#010x}, lr {:#010x}", self.pc, self.lr)?;
-        }
-        write!(f, ", start {}", self.boots)
     }
 }

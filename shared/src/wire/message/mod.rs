@@ -14,7 +14,7 @@ pub use common::{
     Counters, DeviceId, LinkMessage, ModelHash, Nack, Offer, OrderHash, Payload, Refusal,
     RejectReason, RoundMark, RunId, SamplePlace, Status, Version, WorkMark,
 };
-pub use crash::{Crash, MESSAGE_BYTES, PLACE_BYTES, ResetCause};
+pub use crash::{Crash, PLACE_BYTES, ResetCause};
 pub use device::{
     About, DeclineReason, DeviceToHost, Hello, ModelShape, OrderReply, Progress, RekeyRefusal,
     Report, ShardStatus,
