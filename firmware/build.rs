@@ -66,7 +66,8 @@ fn memory_map(board: &Board) -> String {
         "/* {}, from its row in shared/src/board/table.rs */\nMEMORY {{\n",
         board.title
     );
-    for region in board.regions().iter().filter(|region| region.bytes > 0) {
+    let regions = (board.flash_regions().into_iter()).chain(board.ram_regions());
+    for region in regions.filter(|region| region.bytes > 0) {
         let (name, start, bytes) = (region.name, region.start, region.bytes);
         let _ = writeln!(
             map,
@@ -79,6 +80,11 @@ fn memory_map(board: &Board) -> String {
         let _ = writeln!(map, "_{lower}_start = ORIGIN({upper});");
         let _ = writeln!(map, "_{lower}_end = ORIGIN({upper}) + LENGTH({upper});");
     }
+    map.push_str(
+        "_stack_start = ORIGIN(STACK_RAM) + LENGTH(STACK_RAM);\n\
+         _stack_end = ORIGIN(STACK_RAM);\n\
+         SECTIONS { .kept (NOLOAD) : ALIGN(4) { *(.kept .kept.*); } > KEPT_RAM } INSERT AFTER .uninit;\n",
+    );
     if let Some(address) = board.entropy_address {
         let _ = writeln!(map, "_entropy_start = {address:#010x};");
     }

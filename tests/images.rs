@@ -43,7 +43,16 @@ fn vector_tables_and_segments_lie_where_the_chips_expect_them() {
             let bytes = words[4 * index..][..4].try_into().unwrap();
             u64::from(u32::from_le_bytes(bytes))
         };
-        assert_eq!(word(0), ram.end, "{name}: the stack starts at RAM's top");
+        let stack = wide(built.stack().range());
+        assert_eq!(
+            word(0),
+            stack.end,
+            "{name}: the stack has a region of its own"
+        );
+        assert_eq!(
+            stack.start, ram.start,
+            "{name}: nothing lies below the stack"
+        );
         assert_eq!(word(1) & 1, 1, "{name}: the reset handler is Thumb code");
         assert!(flash.contains(&word(1)), "{name}: {:#x}", word(1));
         assert_eq!(word(1), elf.entry() | 1, "{name}");
@@ -55,6 +64,8 @@ fn vector_tables_and_segments_lie_where_the_chips_expect_them() {
                 inside(&flash) || inside(&ram),
                 "{name}: {start:#x}..{end:#x}"
             );
+            let on_stack = start < stack.end && stack.start < end;
+            assert!(!on_stack, "{name}: {start:#x} is not above the stack");
         }
     }
 }

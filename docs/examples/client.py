@@ -329,6 +329,9 @@ class Client:
             self.session.say("Counters", **{k: v & 0xFFFF_FFFF for k, v in self.counters.items()})
         elif name == "Rekey":
             self.session.say("RekeyRefused", "NoStorage")
+        elif name in ("Infer", "Label"):
+            # It classifies nothing: it has no sample that anybody could ask for.
+            self.session.say("InferRefused", "NoSample", place=("gathered", {}), first=0, count=0)
         elif name == "Reboot":
             self.model = self.model_hash = self.work = self.incoming = None
             raise Lost("restart on request")
@@ -423,7 +426,7 @@ class Client:
         payload = offer["payload"][0]
         if payload == "echo":
             return None if 0 < offer["len"] <= LARGEST_TRANSFER else "TooLarge"
-        if offer["work"] or (payload == "update" and self.model is None):
+        if payload == "sample" or offer["work"] or (payload == "update" and self.model is None):
             return "Unexpected"
         expected = self.network.model_len if payload == "model" else self.network.update_len(8)
         return None if offer["len"] == expected else "TooLarge"

@@ -23,7 +23,7 @@ from blake3 import blake3
 
 import ascon
 
-PROTOCOL, SCHEMA = 2, 0x4D55189F34E98A17
+PROTOCOL, SCHEMA = 2, 0x18925E9459306934
 PUBLIC_KEY = bytes(32)
 
 # Waits in seconds (section 6).
@@ -235,7 +235,7 @@ LINK = Enum(
     Pong=Struct(token=U32),
     Offer=Struct(
         transfer=U16,
-        payload=Enum(model=UNIT, update=UNIT, echo=UNIT),
+        payload=Enum(model=UNIT, update=UNIT, echo=UNIT, sample=UNIT),
         work=Option(WORK_MARK),
         len=U32,
         hash=HASH,
@@ -251,6 +251,7 @@ SHARD = Enum(
     Damaged=UNIT,
     Present=Struct(samples=U32, client=U32, inputs=U16, classes=U16, crc=U32),
 )
+PLACE = Enum(flashed=UNIT, gathered=UNIT)
 DECLINE = Enum(
     Energy=Struct(needed=U64, available=U64),
     NotProvisioned=UNIT,
@@ -294,6 +295,8 @@ HOST = Enum(
     Inspect=UNIT,
     Reboot=UNIT,
     Rekey=Struct(generation=U32, key=Bytes(32)),
+    Infer=Struct(place=PLACE, number=U32),
+    Label=Struct(number=U32, label=U8),
 )
 COUNTERS = """
     sent received oversized damaged forged replayed stray malformed repeated timeouts sessions
@@ -346,6 +349,34 @@ DEVICE = Enum(
     RekeyRefused=Enum(
         NoKey=UNIT, Generation=Struct(expected=U32), ZeroKey=UNIT, NoStorage=UNIT, Storage=UNIT
     ),
+    Crash=Struct(
+        cause=Enum(
+            PowerOn=UNIT,
+            BrownOut=UNIT,
+            Pin=UNIT,
+            Debugger=UNIT,
+            Software=UNIT,
+            Watchdog=UNIT,
+            Panic=UNIT,
+            HardFault=UNIT,
+        ),
+        boots=U32,
+        place=List(48),
+        message=List(96),
+        pc=U32,
+        lr=U32,
+    ),
+    Classified=Struct(
+        sample=HASH, class_=U8, confidence_q16=U32, label=Option(U8), cycles=U64, model=HASH
+    ),
+    InferRefused=Enum(
+        NoModel=UNIT,
+        Size=Struct(expected=U32),
+        Busy=UNIT,
+        NoSample=Struct(place=PLACE, first=U32, count=U32),
+        Label=Struct(classes=U16),
+    ),
+    Labelled=Struct(number=U32, label=U8),
 )
 OUR_VERSION = {"protocol": PROTOCOL, "schema": SCHEMA}
 

@@ -1,6 +1,10 @@
 //! The client's state machine: what the base station says goes in, answers and work come out;
 //! no waiting inside.
 
+mod question;
+
+pub use question::Question;
+
 use gleaner_shared::mlp::code::Code;
 use gleaner_shared::mlp::{Samples, Width};
 use gleaner_shared::units::{Cycles, Micros, PicoJoules};
@@ -13,6 +17,7 @@ use gleaner_shared::wire::transfer::Accepted;
 use gleaner_shared::wire::{DeviceKeys, Generation};
 use heapless::Deque;
 
+use crate::crash::CrashLog;
 use crate::data::{Flashed, LocalData};
 use crate::fmt::{info, warning};
 use crate::hash::hash_of;
@@ -32,6 +37,8 @@ pub enum Work {
     Wait,
     /// Train as ordered.
     Train(Order),
+    /// Answer a question about a sample.
+    Answer(Question),
     /// Restart the board.
     Reboot,
 }
@@ -71,6 +78,12 @@ pub struct Client<'a, P: Platform> {
     flashed: Flashed<'a>,
     store: Store<P::Retained>,
     keys: KeyStore<P::Flash>,
+    crashes: CrashLog<P::Crashes>,
+    /// The session in which the last crash was told, by the link's count; it is forgotten once
+    /// that has arrived.
+    crash_told_in: Option<u32>,
+    /// Whether anyone with the shard can recompute an update.
+    exact: bool,
     number: Option<u32>,
     /// The run this session's base station serves, once it said who it takes the client for.
     run: Option<RunId>,
@@ -78,6 +91,8 @@ pub struct Client<'a, P: Platform> {
     /// What the global parameters are, if anything.
     model: Option<ModelHash>,
     phase: Phase,
+    /// What is to be answered of a sample.
+    question: Option<Question>,
     cycles_per_epoch: Cycles,
     answers: Deque<DeviceToHost, ANSWERS>,
     reboot: bool,
@@ -89,21 +104,31 @@ impl<'a, P: Platform> Client<'a, P> {
         flashed: Flashed<'a>,
         retained: P::Retained,
         key_slots: Option<Slots<P::Flash>>,
+        crashes: CrashLog<P::Crashes>,
     ) -> Self {
         let samples = flashed.data.map_or(0, |data| data.len() as u64);
         Self {
             flashed,
             store: Store::new(retained),
             keys: KeyStore::open(key_slots, flashed.key),
+            crashes,
+            crash_told_in: None,
+            exact: true,
             number: None,
             run: None,
             job: None,
             model: None,
             phase: Phase::Idle,
+            question: None,
             cycles_per_epoch: Cycles(samples * u64::from(P::CYCLES_PER_SAMPLE)),
             answers: Deque::new(),
             reboot: false,
         }
+    }
+
+    /// Says that the client trains on more than its shard, so that nobody can recompute its updates.
+    pub const fn learns_more(&mut self) {
+        self.exact = false;
     }
 
     /// Returns the energy store.
@@ -134,6 +159,8 @@ impl<'a, P: Platform> Client<'a, P> {
     pub const fn work(&self) -> Work {
         match self.phase {
             _ if self.reboot => Work::Reboot,
+            // Before training, which takes the memory that samples are received into.
+            _ if let Some(question) = self.question => Work::Answer(question),
             Phase::Training(order) => Work::Train(order),
             _ => Work::Wait,
         }
@@ -197,8 +224,12 @@ impl<'a, P: Platform> Client<'a, P> {
             if link.send(answer.clone()).is_err() {
                 return;
             }
+            if matches!(answer, DeviceToHost::Crash(_)) {
+                self.crash_told_in = Some(link.counters().sessions);
+            }
             self.answers.pop_front();
         }
+        self.forget_crash(link);
         let Some(memory) = memory else { return };
         let confirmed = self.job.is_some_and(|job| job.confirmed);
         match &mut self.phase {
@@ -242,6 +273,8 @@ impl<'a, P: Platform> Client<'a, P> {
 
     fn start_session(&mut self) {
         self.answers.clear();
+        self.question = None;
+        self.crash_told_in = None;
         self.run = None;
         if let Some(job) = &mut self.job {
             job.confirmed = false;
@@ -256,10 +289,26 @@ impl<'a, P: Platform> Client<'a, P> {
         let about = identity::about(
             P::NAME,
             self.flashed.status,
+            self.exact,
             self.store.snapshot(),
             self.store.last_round(),
         );
         self.answer(DeviceToHost::About(about));
+        if let Some(crash) = self.crashes.untold().cloned() {
+            self.answer(DeviceToHost::Crash(crash));
+        }
+    }
+
+    /// Forgets the last crash once everything that was said in its session has arrived.
+    fn forget_crash(&mut self, link: &DeviceLink) {
+        let told_in = self.crash_told_in;
+        if told_in.is_some() && told_in == Some(link.counters().sessions) && link.is_idle() {
+            // A session that was lost has an idle queue, too.
+            if link.is_connected() {
+                self.crashes.told();
+            }
+            self.crash_told_in = None;
+        }
     }
 
     fn offer_again(&mut self) {
@@ -316,6 +365,7 @@ impl<'a, P: Platform> Client<'a, P> {
                     Err(reason) => DeviceToHost::RekeyRefused(reason),
                 });
             }
+            HostToDevice::Infer { .. } | HostToDevice::Label { .. } => self.ask(message),
             // The link handles these.
             HostToDevice::Link(_)
             | HostToDevice::Connect(_)
@@ -417,6 +467,8 @@ impl<'a, P: Platform> Client<'a, P> {
     fn answer_offer(&mut self, link: &mut DeviceLink, offer: &Offer, memory: Option<&mut Memory>) {
         let answer = match memory {
             None => link.reject(RejectReason::Busy),
+            // A sample is classified where it was received.
+            Some(_) if self.question.is_some() => link.reject(RejectReason::Busy),
             // An echo is sent from where it was received.
             Some(_) if matches!(self.phase, Phase::Echoing { .. }) => {
                 link.reject(RejectReason::Busy)
@@ -467,6 +519,7 @@ impl<'a, P: Platform> Client<'a, P> {
                     offered: false,
                 };
             }
+            Payload::Sample => self.take_sample(offer),
         }
     }
 

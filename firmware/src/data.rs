@@ -14,6 +14,14 @@ pub struct LocalData<'a> {
     labels: &'a [u8],
 }
 
+impl<'a> LocalData<'a> {
+    /// Takes pixels and labels that belong together; the longer of the two is cut.
+    #[must_use]
+    pub const fn new(pixels: &'a [[u8; INPUTS]], labels: &'a [u8]) -> Self {
+        Self { pixels, labels }
+    }
+}
+
 impl Samples<INPUTS> for LocalData<'_> {
     fn len(&self) -> usize {
         self.pixels.len().min(self.labels.len())
@@ -91,8 +99,5 @@ fn fitting<'a>(shard: &Shard<'a>) -> Option<LocalData<'a>> {
         && usize::from(shard.header().classes) == OUTPUTS
         && (1..=MAX_SAMPLES).contains(&pixels.len())
         && rest.is_empty();
-    fits.then_some(LocalData {
-        pixels,
-        labels: shard.labels(),
-    })
+    fits.then_some(LocalData::new(pixels, shard.labels()))
 }

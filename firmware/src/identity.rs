@@ -14,6 +14,7 @@ pub const BUILD: &str = env!("GLEANER_BUILD");
 pub fn about(
     board: &str,
     shard: ShardStatus,
+    exact: bool,
     ledger: Option<Snapshot>,
     last_round: Option<RoundMark>,
 ) -> About {
@@ -23,7 +24,7 @@ pub fn about(
         shape: SHAPE,
         largest_transfer: STORE_BYTES as u32,
         shard,
-        exact: true,
+        exact,
         ledger,
         last_round,
     }

@@ -8,22 +8,29 @@
 //! - [`model`]: the network's sizes and all memory it needs.
 //! - [`data`], [`retained`], [`store`]: samples in flash, the record that survives a reset, and
 //!   the energy ledger on top of it.
+//! - [`crash`]: how the board came to start, for whoever asks why.
 //! - [`keys`]: the keys that came after the shard's, in flash.
 //! - [`client`]: the state machine, no waiting inside.
-//! - [`runner`] and `training`: the loop around it, the same on a board and in a test.
+//! - [`gather`] and [`app`]: samples the board gathers itself, and the application that does.
+//! - [`runner`], `training` and `inference`: the loop around it, the same on a board and in a test.
 #![cfg_attr(not(test), no_std)]
 
+pub mod app;
 pub mod board;
 pub mod client;
 pub mod cost;
+pub mod crash;
 pub mod data;
 pub mod entropy;
 mod fmt;
+pub mod gather;
 pub mod hash;
 pub mod identity;
+mod inference;
 pub mod keys;
 mod local;
 pub mod model;
+pub mod mortal;
 pub mod platform;
 pub mod report;
 pub mod retained;

@@ -5,8 +5,9 @@ use embedded_io_async::{Read, Write};
 use embedded_storage::nor_flash::NorFlash;
 use gleaner_shared::mlp::{Helper, Partner};
 use gleaner_shared::units::{Cycles, Micros};
-use gleaner_shared::wire::message::DeviceId;
+use gleaner_shared::wire::message::{DeviceId, ResetCause};
 
+use crate::crash::CrashMemory;
 use crate::keys::Slots;
 use crate::model::{HIDDEN, OUTPUTS};
 use crate::retained::Retained;
@@ -27,6 +28,8 @@ pub trait Platform {
     type Lamp: Lamp;
     /// RAM that survives a reset.
     type Retained: Retained;
+    /// RAM that survives a reset, for what a crash leaves.
+    type Crashes: CrashMemory;
     /// Flash that the program writes.
     type Flash: NorFlash;
     /// Another core.
@@ -60,6 +63,10 @@ pub struct Board<P: Platform> {
     pub lamp: P::Lamp,
     /// RAM that survives a reset.
     pub retained: P::Retained,
+    /// What the last crash left.
+    pub crashes: P::Crashes,
+    /// What the chip says it was reset by.
+    pub reset: ResetCause,
     /// The flash region of the local samples, whatever it holds.
     pub shard: &'static [u8],
     /// Where new keys are kept; `None` where the program cannot write flash.

@@ -10,8 +10,10 @@ use gleaner_shared::units::Micros;
 use gleaner_shared::wire::FrameBuffer;
 use gleaner_shared::wire::link::{DeviceLink, Timing};
 
+use crate::app::{App, NoApp};
 use crate::board::BAUD;
 use crate::client::{Client, Work};
+use crate::crash::CrashLog;
 use crate::data::Flashed;
 use crate::fmt::info;
 use crate::identity;
@@ -26,13 +28,26 @@ const INPUT_BYTES: usize = 256;
 
 /// Runs the client for ever.
 pub async fn run<P: Platform>(board: Board<P>, memory: &mut Memory) -> ! {
+    run_with(board, memory, &mut NoApp).await
+}
+
+/// Runs the client and an application beside it for ever.
+pub async fn run_with<P: Platform, A: App>(board: Board<P>, memory: &mut Memory, app: &mut A) -> ! {
     let mut runner = Runner::new(board, Timing::for_bit_rate(BAUD));
+    if A::LEARNS {
+        runner.client.learns_more();
+    }
+    let mut due = Some(Micros::ZERO);
     loop {
         match runner.client.work() {
-            Work::Wait => runner.wait(memory).await,
+            Work::Wait => {
+                due = runner.tick(due, memory, app);
+                runner.wait(memory, due).await;
+            }
+            Work::Answer(question) => runner.answer(question, memory, app),
             Work::Train(order) => {
                 runner.parts.lamp.set(true);
-                runner.train(&order, memory).await;
+                runner.train(&order, memory, app).await;
                 runner.parts.lamp.set(false);
             }
             Work::Reboot => P::reset(),
@@ -65,7 +80,8 @@ impl<P: Platform> Runner<P> {
     fn new(board: Board<P>, timing: Timing) -> Self {
         let flashed = Flashed::read(board.shard);
         info!("{} on {}", identity::BUILD, P::NAME);
-        let mut client = Client::new(flashed, board.retained, board.key_slots);
+        let crashes = CrashLog::open(board.crashes, board.reset);
+        let mut client = Client::new(flashed, board.retained, board.key_slots, crashes);
         let keys = client.keys();
         let entropy = identity::entropy(
             board.entropy.as_ref(),
@@ -89,15 +105,17 @@ impl<P: Platform> Runner<P> {
         }
     }
 
-    /// Sends what is due, then sleeps until bytes come or time is up.
-    async fn wait(&mut self, memory: &mut Memory) {
+    /// Sends what is due, then sleeps until bytes come or time is up; the application is due at
+    /// `app`.
+    async fn wait(&mut self, memory: &mut Memory, app: Option<Micros>) {
         self.parts.watchdog.feed();
         if self.send_one(Some(memory)).await {
             self.take_pending(Some(memory)).await;
             return;
         }
         let idle = self.parts.clock.now().saturating_add(IDLE);
-        let wake = self.link.next_wake().map_or(idle, |wake| wake.min(idle));
+        let wakes = [self.link.next_wake(), app];
+        let wake = wakes.into_iter().flatten().fold(idle, Micros::min);
         let Parts { rx, clock, .. } = &mut self.parts;
         match select(rx.read(&mut self.input), clock.wait_until(wake)).await {
             Either::First(Ok(count)) => self.take(count, Some(memory)),

@@ -1,16 +1,34 @@
-//! The self-test: the fingerprint of many small trainings, and what frames cost.
+//! The self-test: the fingerprint of many small trainings, and what frames cost; or, if it was told
+//! to die, how it did.
 
+use core::task::Poll;
+
+use embassy_futures::poll_once;
+use embedded_io_async::Read as _;
 use gleaner_shared::mlp::selftest::small_nets;
 
 use crate::cost;
+use crate::crash::CrashLog;
+use crate::mortal;
 use crate::platform::{Board, Platform, Watchdog};
 use crate::report::Report;
 
 /// Tests itself and says what came out.
 pub async fn run<P: Platform>(mut board: Board<P>) -> ! {
     let mut report = Report::new();
+    let crashes = CrashLog::open(&mut board.crashes, board.reset);
+    if let Some(crash) = crashes.untold() {
+        mortal::say(crash, &mut report);
+        report.repeat(board).await
+    }
     cost::frames(&board.cycles, &mut report);
-    let fingerprint = small_nets(|| board.watchdog.feed());
+    let mut byte = [0];
+    let fingerprint = small_nets(|| {
+        board.watchdog.feed();
+        if let Poll::Ready(Ok(1)) = poll_once(board.rx.read(&mut byte)) {
+            mortal::die(byte[0]);
+        }
+    });
     report.say("fingerprint", 8, fingerprint);
     report.repeat(board).await
 }

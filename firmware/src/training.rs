@@ -8,9 +8,11 @@ use gleaner_shared::rng::{Purpose, Rng};
 use gleaner_shared::units::{Cycles, PicoJoules};
 use gleaner_shared::wire::message::{DeviceToHost, Order, Progress, Report};
 
+use crate::app::App;
 use crate::client::{Work, upload_width};
 use crate::fmt::info;
-use crate::model::{HIDDEN, Memory, OUTPUTS};
+use crate::gather::Joined;
+use crate::model::{HIDDEN, INPUTS, Memory, OUTPUTS};
 use crate::platform::{Clock, CycleCounter, Platform};
 use crate::runner::Runner;
 
@@ -23,12 +25,20 @@ const STEP_SAMPLES: usize = 8;
 impl<P: Platform> Runner<P> {
     /// Trains as ordered, codes the update into the error rows and reports; returns early when
     /// the order is cancelled.
-    pub(crate) async fn train(&mut self, order: &Order, memory: &mut Memory) {
+    pub(crate) async fn train<A: App>(&mut self, order: &Order, memory: &mut Memory, app: &mut A) {
         let begin = self.parts.clock.now();
         let mut report = self.blank_report(order);
         let mut length = 0;
         let mut helper = self.parts.helper.take();
-        let outcome = (self.epochs(order, memory, helper.as_mut(), &mut report)).await;
+        let (second, told) = (helper.as_mut(), &mut report);
+        let outcome = match (self.client.data(), app.gathered()) {
+            (Some(shard), Some(gathered)) if A::LEARNS => {
+                let samples = Joined::new(shard, gathered);
+                self.epochs(order, &samples, memory, second, told).await
+            }
+            (Some(shard), _) => self.epochs(order, &shard, memory, second, told).await,
+            (None, _) => None,
+        };
         self.parts.helper = helper;
         if let Some(outcome) = outcome {
             if self.client.work() != Work::Train(*order) {
@@ -50,11 +60,11 @@ impl<P: Platform> Runner<P> {
     async fn epochs(
         &mut self,
         order: &Order,
+        data: &impl Samples<INPUTS>,
         memory: &mut Memory,
         mut helper: Option<&mut Helper<'static, P::Partner, HIDDEN, OUTPUTS>>,
         report: &mut Report,
     ) -> Option<Outcome> {
-        let data = self.client.data()?;
         report.samples = data.len() as u32;
         memory.local.params().copy_from(&memory.global);
         let rng = Rng::stream(
@@ -65,7 +75,7 @@ impl<P: Platform> Runner<P> {
         );
         let mut trainer = Trainer::try_new(
             memory.local.params(),
-            &data,
+            data,
             &mut memory.work,
             memory.rows.words(),
             LearningRate(order.learning_rate_q24),
@@ -111,7 +121,7 @@ impl<P: Platform> Runner<P> {
                 start..start + samples,
                 helper.as_deref_mut().map(Helper::reborrow),
             );
-            let (part, cycles) = self.metered(|| evaluate_with(helper, local, &data, range, pass));
+            let (part, cycles) = self.metered(|| evaluate_with(helper, local, data, range, pass));
             result.add(&part);
             spent = spent.saturating_add(cycles);
             self.attend().await;
@@ -144,7 +154,7 @@ impl<P: Platform> Runner<P> {
     }
 
     /// Does a piece of work and counts its cycles.
-    fn metered<T>(&mut self, work: impl FnOnce() -> T) -> (T, Cycles) {
+    pub(crate) fn metered<T>(&mut self, work: impl FnOnce() -> T) -> (T, Cycles) {
         let start = self.parts.cycles.read();
         let result = work();
         let end = self.parts.cycles.read();

@@ -10,6 +10,7 @@ use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
 use embedded_io_async::{ErrorType, Read, Write};
+use gleaner_firmware::crash::{CRASH_BYTES, CrashMemory};
 use gleaner_firmware::keys::Slots;
 use gleaner_firmware::model::Memory;
 use gleaner_firmware::platform::{Board, Clock, CycleCounter, Lamp, Platform, StackUse, Watchdog};
@@ -17,7 +18,7 @@ use gleaner_firmware::retained::{RECORD_BYTES, Retained};
 use gleaner_firmware::runner;
 use gleaner_shared::mlp::Alone;
 use gleaner_shared::units::{Cycles, Micros};
-use gleaner_shared::wire::message::DeviceId;
+use gleaner_shared::wire::message::{DeviceId, ResetCause};
 
 use crate::nor::Nor;
 use crate::wire::Wire;
@@ -35,6 +36,7 @@ struct Deployment {
     to_device: Direction,
     to_host: Direction,
     retained: Option<[u8; RECORD_BYTES]>,
+    crash: Option<[u8; CRASH_BYTES]>,
     fed: Micros,
     reboot: bool,
 }
@@ -110,6 +112,7 @@ impl InProcess {
     /// Cuts the power: RAM that would survive a reset is lost too.
     pub fn power_cycle(&mut self) {
         self.world.borrow_mut().retained = None;
+        self.world.borrow_mut().crash = None;
         self.flash.power_up();
         self.reset();
     }
@@ -124,6 +127,8 @@ fn boot(world: &Shared, shard: &'static [u8], flash: &Nor) -> Pin<Box<dyn Future
         watchdog: Watched(world.clone()),
         lamp: Dark,
         retained: Kept(world.clone()),
+        crashes: LastWords(world.clone()),
+        reset: ResetCause::Pin,
         shard,
         key_slots: Some(Slots::new(flash.clone(), 0)),
         device: DeviceId([1; 12]),
@@ -195,6 +200,7 @@ impl Platform for InProcessBoard {
     type Watchdog = Watched;
     type Lamp = Dark;
     type Retained = Kept;
+    type Crashes = LastWords;
     type Flash = Nor;
     type Partner = Alone;
 
@@ -314,5 +320,17 @@ impl Retained for Kept {
 
     fn write(&mut self, bytes: &[u8; RECORD_BYTES]) {
         self.0.borrow_mut().retained = Some(*bytes);
+    }
+}
+
+struct LastWords(Shared);
+
+impl CrashMemory for LastWords {
+    fn read(&self) -> [u8; CRASH_BYTES] {
+        self.0.borrow().crash.unwrap_or([0xA5; CRASH_BYTES])
+    }
+
+    fn write(&mut self, bytes: &[u8; CRASH_BYTES]) {
+        self.0.borrow_mut().crash = Some(*bytes);
     }
 }

@@ -70,7 +70,7 @@ pub fn client_memory() -> &'static mut Memory {
     MEMORY.take()
 }
 
-#[unsafe(link_section = ".uninit.retained")]
+#[unsafe(link_section = ".kept.retained")]
 static mut RETAINED: MaybeUninit<[u8; RECORD_BYTES]> = MaybeUninit::uninit();
 
 /// RAM that a reset leaves as it was.

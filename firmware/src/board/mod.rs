@@ -26,9 +26,9 @@ use defmt_rtt as _;
 #[cfg(feature = "_device")]
 mod clock;
 #[cfg(feature = "_device")]
-mod memory;
+mod crash;
 #[cfg(feature = "_device")]
-mod panic;
+mod memory;
 #[cfg(feature = "board-rp2040")]
 mod systick;
 

@@ -1,7 +1,7 @@
 //! What happens in a fleet, as the log and the live view hear of it.
 
 use gleaner_shared::energy::Snapshot;
-use gleaner_shared::wire::message::Report;
+use gleaner_shared::wire::message::{Crash, Report};
 use serde::{Deserialize, Serialize};
 
 use super::text::printable;
@@ -26,6 +26,10 @@ impl Event {
             EventKind::Connected { board, build, .. } => {
                 *board = printable(board);
                 *build = printable(build);
+            }
+            EventKind::Crashed { place, message, .. } => {
+                *place = printable(place);
+                *message = printable(message);
             }
             EventKind::Gone { reason }
             | EventKind::Refused { reason, .. }
@@ -62,6 +66,21 @@ pub enum EventKind {
         samples: Option<u32>,
         /// The checksum of its shard.
         shard_crc: Option<u32>,
+    },
+    /// The board died before this session, and says how.
+    Crashed {
+        /// What reset it.
+        cause: String,
+        /// Its starts since its memory was noise.
+        boots: u32,
+        /// Where in its source it panicked, if it did.
+        place: String,
+        /// What the panic said.
+        message: String,
+        /// Where a fault happened; zero if nobody knows.
+        pc: u32,
+        /// Where the faulting function would have returned to; zero if nobody knows.
+        lr: u32,
     },
     /// One side does not want the session.
     Refused {
@@ -245,6 +264,19 @@ pub fn loss(q16: u32) -> f64 {
     f64::from(q16) / f64::from(1u32 << 16)
 }
 
+impl From<Crash> for EventKind {
+    fn from(crash: Crash) -> Self {
+        Self::Crashed {
+            cause: crash.cause.to_string(),
+            boots: crash.boots,
+            place: crash.place.as_str().to_owned(),
+            message: crash.message.as_str().to_owned(),
+            pc: crash.pc,
+            lr: crash.lr,
+        }
+    }
+}
+
 impl EventKind {
     /// Tells whether the event is part of a round's record: what a replay needs, and what the
     /// ledgers are compared by. The first of a kind in a round is never dropped; of all others a
@@ -265,6 +297,7 @@ impl EventKind {
             Self::Opened { .. }
             | Self::Gone { .. }
             | Self::Connected { .. }
+            | Self::Crashed { .. }
             | Self::Refused { .. }
             | Self::Lost { .. }
             | Self::Sending { .. }
@@ -285,6 +318,26 @@ impl EventKind {
                 Some(samples) => format!("connected: {board}, {samples} samples"),
                 None => format!("connected: {board}, no usable shard"),
             },
+            Self::Crashed {
+                cause,
+                boots,
+                place,
+                message,
+                pc,
+                lr,
+            } => {
+                let mut words = format!("it died: {cause}");
+                if !place.is_empty() {
+                    words += &format!(" at {place}");
+                }
+                if !message.is_empty() {
+                    words += &format!(": {message}");
+                }
+                if (*pc, *lr) != (0, 0) {
+                    words += &format!(", pc {pc:#010x}, lr {lr:#010x}");
+                }
+                words + &format!(" (start {boots})")
+            }
             Self::Refused { reason, times: 1 } => format!("refused: {reason}"),
             Self::Refused { reason, times } => format!("refused {times} times: {reason}"),
             Self::Lost { reason } => format!("session lost: {reason}"),
@@ -344,6 +397,8 @@ impl EventKind {
 
 #[cfg(test)]
 mod tests {
+    use gleaner_shared::wire::message::ResetCause;
+
     use super::*;
 
     #[test]
@@ -363,6 +418,26 @@ mod tests {
         assert_eq!(words, "connected: pico\\u{1b}]0;owned\\u{7}, 1 samples");
         let line = serde_json::to_value(&event).unwrap();
         assert_eq!(line["build"], "v1\\u{d}\\u{202e}");
+    }
+
+    #[test]
+    fn the_last_words_of_a_board_are_told_and_command_no_terminal() {
+        let crash = Crash {
+            cause: ResetCause::Panic,
+            boots: 3,
+            place: "app.rs:7\x1b[2J".parse().unwrap(),
+            message: "no\rsensor".parse().unwrap(),
+            pc: 0,
+            lr: 0,
+        };
+        let event = Event {
+            client: 0,
+            round: None,
+            what: crash.into(),
+        };
+        let words = event.printable().what.words();
+        let shown = "it died: panic at app.rs:7\\u{1b}[2J: no\\u{d}sensor (start 3)";
+        assert_eq!(words, shown);
     }
 
     #[test]

@@ -157,6 +157,7 @@ impl ViewState {
                 board.progress = Some(1.0);
             }
             EventKind::Reconciled { .. }
+            | EventKind::Crashed { .. }
             | EventKind::LedgerDiffers { .. }
             | EventKind::Implausible { .. }
             | EventKind::Dropped { .. } => {}

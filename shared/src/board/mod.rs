@@ -60,17 +60,20 @@ mod tests {
     }
 
     #[test]
-    fn regions_of_the_flash_adjoin_and_end_where_it_ends() {
+    fn regions_adjoin_and_end_where_their_memory_ends() {
         for board in BOARDS {
-            let mut at = board.flash.start;
-            let [flash @ .., ram] = board.regions();
-            for region in flash {
-                assert_eq!(region.start, at, "{} {}", board.name, region.name);
-                at = region.end();
-            }
-            assert_eq!(at, board.flash.end(), "{}", board.name);
-            assert_eq!(ram.name, "RAM", "{}", board.name);
+            adjoin(board, board.flash, &board.flash_regions());
+            adjoin(board, board.ram, &board.ram_regions());
         }
+    }
+
+    fn adjoin(board: &Board, memory: Region, regions: &[Region]) {
+        let mut at = memory.start;
+        for region in regions {
+            assert_eq!(region.start, at, "{} {}", board.name, region.name);
+            at = region.end();
+        }
+        assert_eq!(at, memory.end(), "{}", board.name);
     }
 
     #[test]

@@ -21,8 +21,10 @@ pub struct Board {
     pub program_bytes: u32,
     /// The end of the flash, where the board keeps keys that came after its shard's.
     pub key_bytes: u32,
-    /// The RAM of statics and stack.
+    /// The RAM of stack and statics.
     pub ram: Region,
+    /// The front of the RAM, for the stack: what outgrows it leaves the RAM and faults.
+    pub stack_bytes: u32,
     /// Where the program finds random bytes on a machine without noise of its own.
     pub entropy_address: Option<u32>,
     /// The most samples of 784 bytes it trains 784-50-10 on.
@@ -101,6 +103,36 @@ impl Board {
         }
     }
 
+    /// Returns where the stack lies: below everything else, so that it overwrites nothing.
+    #[must_use]
+    pub const fn stack(&self) -> Region {
+        Region {
+            name: "STACK_RAM",
+            start: self.ram.start,
+            bytes: self.stack_bytes,
+        }
+    }
+
+    /// Returns where what a reset keeps lies: far from the top of the RAM, which boot ROMs use.
+    #[must_use]
+    pub const fn kept_ram(&self) -> Region {
+        Region {
+            name: "KEPT_RAM",
+            start: self.stack().end(),
+            bytes: 1 << 10,
+        }
+    }
+
+    /// Returns where the statics lie.
+    #[must_use]
+    pub const fn statics(&self) -> Region {
+        Region {
+            name: "RAM",
+            start: self.kept_ram().end(),
+            bytes: self.ram.end() - self.kept_ram().end(),
+        }
+    }
+
     /// Returns the regions of the flash that hold no program, in order; a program knows where
     /// `NAME` lies by the linker's symbols `_name_start` and `_name_end`.
     #[must_use]
@@ -108,10 +140,16 @@ impl Board {
         [self.shard(), self.keys()]
     }
 
-    /// Returns every region: those of the flash in order, then the RAM.
+    /// Returns every region of the flash, in order.
     #[must_use]
-    pub const fn regions(&self) -> [Region; 5] {
+    pub const fn flash_regions(&self) -> [Region; 4] {
         let [shard, keys] = self.kept();
-        [self.boot(), self.program(), shard, keys, self.ram]
+        [self.boot(), self.program(), shard, keys]
+    }
+
+    /// Returns every region of the RAM, in order.
+    #[must_use]
+    pub const fn ram_regions(&self) -> [Region; 3] {
+        [self.stack(), self.kept_ram(), self.statics()]
     }
 }

@@ -19,9 +19,10 @@ pub const RP2040: Board = Board {
     program_bytes: 384 * KB,
     key_bytes: 8 * KB,
     ram: ram(0x2000_0000, 264 * KB),
+    stack_bytes: 16 * KB,
     entropy_address: None,
     // What two models leave of the RAM, at 52 bytes for the error row of each sample.
-    most_samples: 1_100,
+    most_samples: 1_050,
     most_samples_beside_kernels: 1_000,
     self_test: true,
     keeps_log: true,
@@ -38,6 +39,7 @@ pub const STM32L4R5: Board = Board {
     program_bytes: 384 * KB,
     key_bytes: 8 * KB,
     ram: ram(0x2000_0000, 640 * KB),
+    stack_bytes: 64 * KB,
     entropy_address: None,
     // The flash is the limit.
     most_samples: 2_000,
@@ -58,6 +60,7 @@ pub const EMULATED: Board = Board {
     program_bytes: 384 * KB,
     key_bytes: 8 * KB,
     ram: ram(0x2000_0000, 640 * KB),
+    stack_bytes: 64 * KB,
     entropy_address: Some(0x0020_0000),
     most_samples: 2_000,
     most_samples_beside_kernels: 2_000,
@@ -75,7 +78,7 @@ const fn flash(start: u32, bytes: u32) -> Region {
 
 const fn ram(start: u32, bytes: u32) -> Region {
     Region {
-        name: "RAM",
+        name: "all RAM",
         start,
         bytes,
     }

@@ -42,12 +42,13 @@
 //! saturate where such parts are joined; the lists are cut at the same places everywhere.
 //!
 //! Layers, lowest first: the private row-sum kernels, [`softmax`], [`params`] (the parameters and
-//! the order of bytes on the wire), [`forward`] and [`mod@evaluate`], [`descent`] (the step of one
-//! weight), [`work`] (what a core does in an epoch), [`partner`] (who shares it), [`trainer`] (an epoch
+//! the order of bytes on the wire), [`forward`], [`mod@evaluate`] and [`mod@classify`], [`descent`]
+//! (the step of one weight), [`work`] (what a core does in an epoch), [`partner`] (who shares it), [`trainer`] (an epoch
 //! as a resumable state machine), [`code`] (what travels: 8-bit or
 //! 16-bit differences to the last model both ends hold), [`selftest`] (one number that two
 //! builds must agree on).
 
+pub mod classify;
 pub mod code;
 pub mod descent;
 pub mod evaluate;
@@ -64,6 +65,7 @@ pub mod softmax;
 pub mod trainer;
 pub mod work;
 
+pub use classify::{Guess, classify};
 pub use code::{CodeError, Width};
 pub use descent::LearningRate;
 pub use evaluate::{evaluate, evaluate_with};

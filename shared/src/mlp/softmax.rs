@@ -115,6 +115,21 @@ pub fn softmax_error<const OUT: usize>(sums: &mut [i32; OUT], label: usize) -> V
     }
 }
 
+/// Returns the class of the largest of output `sums` (units of 2^-22, the first of equals) and its
+/// softmax in units of 2^-16.
+pub fn most_likely<const OUT: usize>(sums: &[i32; OUT]) -> (usize, u32) {
+    let mut best = 0;
+    for (class, &sum) in sums.iter().enumerate() {
+        if sum > sums[best] {
+            best = class;
+        }
+    }
+    let power = |&sum: &i32| exp2_negative(distance(sums[best], sum));
+    let total: u32 = sums.iter().map(power).sum();
+    // The largest contributes 2^15, so its share is 2^15 / total.
+    (best, (1 << 31) / total)
+}
+
 /// Converts a binary logarithm to nats, both in units of 2^-16.
 const fn nats(bits: u32) -> u32 {
     // ln(2) in units of 2^-16.
@@ -161,6 +176,25 @@ mod tests {
             let got = f64::from(verdict.loss) / 65_536.0;
             assert!((got - loss).abs() < 1e-3, "{got} {loss}");
         }
+    }
+
+    #[test]
+    fn the_most_likely_class_has_its_share_of_the_real_softmax() {
+        let mut rng = Rng::stream(2, Purpose::Synthetic, 3, 0);
+        for _ in 0..2_000 {
+            let spread = 1 + rng.below(8 << 22);
+            let sums: [i32; 10] =
+                core::array::from_fn(|_| rng.below(2 * spread) as i32 - spread as i32);
+            let (class, confidence) = most_likely(&sums);
+            let largest = *sums.iter().max().unwrap();
+            assert_eq!(sums.iter().position(|&sum| sum == largest), Some(class));
+            let real = sums.map(|sum| f64::from(sum - largest) / f64::from(1 << 22));
+            let exact = 1.0 / real.iter().map(|sum| sum.exp()).sum::<f64>();
+            let got = f64::from(confidence) / 65_536.0;
+            assert!((got - exact).abs() < 4e-4, "{got} {exact}");
+        }
+        assert_eq!(most_likely(&[i32::MIN, i32::MAX, i32::MIN]), (1, 1 << 16));
+        assert_eq!(most_likely(&[7; 4]), (0, 1 << 14));
     }
 
     #[test]

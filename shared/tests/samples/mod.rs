@@ -4,10 +4,10 @@ use gleaner_shared::energy::{CostModel, Shortfall, Snapshot};
 use gleaner_shared::units::{Cycles, Micros, NanoWatts, PicoJoules};
 use gleaner_shared::wire::Key;
 use gleaner_shared::wire::message::{
-    About, Connect, Counters, DeclineReason, DeviceId, DeviceToHost, Hello, HostToDevice,
-    LinkMessage, ModelHash, ModelShape, Nack, Offer, Order, OrderHash, OrderReply, Payload,
-    Progress, Provision, Refusal, RejectReason, RekeyRefusal, Report, RoundMark, RunId,
-    ShardStatus, Status, Version, WorkMark,
+    About, Classified, Connect, Counters, Crash, DeclineReason, DeviceId, DeviceToHost, Hello,
+    HostToDevice, InferRefusal, LinkMessage, ModelHash, ModelShape, Nack, Offer, Order, OrderHash,
+    OrderReply, Payload, Progress, Provision, Refusal, RejectReason, RekeyRefusal, Report,
+    ResetCause, RoundMark, RunId, SamplePlace, ShardStatus, Status, Version, WorkMark,
 };
 use gleaner_shared::wire::transfer::Bitmap;
 
@@ -154,6 +154,20 @@ pub fn host_to_device() -> Vec<(&'static str, HostToDevice)> {
                 key: Key::new([0x33; 32]),
             },
         ),
+        (
+            "infer",
+            HostToDevice::Infer {
+                place: SamplePlace::Flashed,
+                number: 300,
+            },
+        ),
+        (
+            "label",
+            HostToDevice::Label {
+                number: 300,
+                label: 7,
+            },
+        ),
     ];
     let names = [
         "h_ack", "h_nack", "h_ping", "h_pong", "h_offer", "h_poll", "h_status", "h_reject",
@@ -289,6 +303,43 @@ pub fn device_to_host() -> Vec<(&'static str, DeviceToHost)> {
         (
             "rekey_refused",
             DeviceToHost::RekeyRefused(RekeyRefusal::Generation { expected: 301 }),
+        ),
+        (
+            "crash",
+            DeviceToHost::Crash(Crash {
+                cause: ResetCause::Panic,
+                boots: 3,
+                place: "src/app.rs:17".try_into().unwrap_or_default(),
+                message: "no sensor".try_into().unwrap_or_default(),
+                pc: 0,
+                lr: 0,
+            }),
+        ),
+        (
+            "classified",
+            DeviceToHost::Classified(Classified {
+                sample: ModelHash([0xD0; 16]),
+                class: 7,
+                confidence_q16: 64_225,
+                label: None,
+                cycles: Cycles(38_000),
+                model: MODEL,
+            }),
+        ),
+        (
+            "infer_refused",
+            DeviceToHost::InferRefused(InferRefusal::NoSample {
+                place: SamplePlace::Gathered,
+                first: 292,
+                count: 8,
+            }),
+        ),
+        (
+            "labelled",
+            DeviceToHost::Labelled {
+                number: 300,
+                label: 7,
+            },
         ),
     ];
     let names = [

@@ -3,13 +3,12 @@
 //! Under `-icount shift=0` the machine's clock advances one nanosecond per instruction, so time
 //! and cycle figures of this board are instruction counts and are labelled "emulated".
 
-use cortex_m::peripheral::SCB;
 use gleaner_shared::mlp::Alone;
 use gleaner_shared::units::Cycles;
 use gleaner_shared::wire::message::DeviceId;
 
-use super::WATCHDOG_MS;
 use super::clock::EmbassyClock;
+use super::crash::{self, CrashRam};
 use super::memory::{self, RetainedRam};
 use crate::entropy;
 use crate::keys::Slots;
@@ -21,9 +20,11 @@ mod register;
 mod time;
 mod uart;
 mod vector;
+mod watchdog;
 
 pub use flash::RamFlash;
 pub use uart::{UartRx, UartTx};
+pub use watchdog::ApbWatchdog;
 
 use register::Register;
 
@@ -44,6 +45,7 @@ impl Platform for EmulatedM4 {
     type Watchdog = ApbWatchdog;
     type Lamp = NoLamp;
     type Retained = RetainedRam;
+    type Crashes = CrashRam;
     type Flash = RamFlash;
     type Partner = Alone;
 
@@ -55,12 +57,13 @@ impl Platform for EmulatedM4 {
     }
 
     fn reset() -> ! {
-        SCB::sys_reset()
+        crash::restart()
     }
 }
 
 /// Brings the board up.
 pub fn start() -> Board<EmulatedM4> {
+    let reset = watchdog::cause();
     let timer = time::start();
     let (tx, rx) = uart::start();
     Board {
@@ -71,6 +74,8 @@ pub fn start() -> Board<EmulatedM4> {
         watchdog: ApbWatchdog::start(),
         lamp: NoLamp,
         retained: RetainedRam::new(),
+        crashes: CrashRam::new(),
+        reset,
         shard: memory::shard(),
         key_slots: Some(Slots::new(RamFlash::new(), 0)),
         // No chip and no number: emulated boards differ by their shards alone.
@@ -105,34 +110,6 @@ impl CycleCounter for TimerCounter {
         Cycles(u64::from(ticks) * u64::from(INSTRUCTIONS_HZ / TICK_HZ))
     }
 }
-
-/// The CMSDK watchdog: its first expiry is an interrupt, its second a reset.
-pub struct ApbWatchdog(());
-
-impl ApbWatchdog {
-    const LOAD: Register = Register::at(0x4000_8000);
-    const CONTROL: Register = Register::at(0x4000_8008);
-    const CLEAR: Register = Register::at(0x4000_800C);
-    const COUNT_AND_RESET: u32 = 0b11;
-
-    fn start() -> Self {
-        Self::LOAD.write(TICK_HZ / 1_000 * WATCHDOG_MS / 2);
-        Self::CONTROL.write(Self::COUNT_AND_RESET);
-        Self(())
-    }
-}
-
-impl platform::Watchdog for ApbWatchdog {
-    fn feed(&mut self) {
-        // Any write reloads the counter and takes a first expiry back.
-        Self::CLEAR.write(1);
-    }
-}
-
-/// The watchdog's first expiry, half of its time: the program has the other half to feed it.
-// SAFETY: it touches nothing.
-#[cortex_m_rt::exception]
-unsafe fn NonMaskableInt() {}
 
 /// The machine has no light that anyone sees.
 pub struct NoLamp;

@@ -1,7 +1,6 @@
 //! Raspberry Pi Pico: RP2040 at 125 MHz, the link on UART0 (GP0 transmits, GP1 receives) and on
 //! USB CDC-ACM at once, the lamp on GP25, both cores for training.
 
-use cortex_m::peripheral::SCB;
 use embassy_executor::Spawner;
 use embassy_rp::flash::{Blocking, FLASH_BASE, Flash};
 use embassy_rp::gpio::{Level, Output};
@@ -15,6 +14,7 @@ use gleaner_shared::wire::message::DeviceId;
 use static_cell::StaticCell;
 
 use super::clock::EmbassyClock;
+use super::crash::{self, CrashRam};
 use super::memory::{self, RetainedRam};
 use super::systick::SysTickCounter;
 use super::{BAUD, WATCHDOG_MS};
@@ -24,6 +24,7 @@ use crate::platform::{self, Board, Platform, StackUse};
 
 mod core1;
 mod ports;
+mod reset;
 mod usb;
 
 pub use ports::{PortsRx, PortsTx};
@@ -51,6 +52,7 @@ impl Platform for Pico {
     type Watchdog = FedWatchdog;
     type Lamp = Output<'static>;
     type Retained = RetainedRam;
+    type Crashes = CrashRam;
     type Flash = PicoFlash;
     type Partner = core1::Core1;
 
@@ -63,7 +65,7 @@ impl Platform for Pico {
 
     fn reset() -> ! {
         core1::hold();
-        SCB::sys_reset()
+        crash::restart()
     }
 }
 
@@ -72,6 +74,7 @@ pub fn start(spawner: Spawner) -> Board<Pico> {
     static RX: StaticCell<[u8; RX_BUFFER_BYTES]> = StaticCell::new();
     static TX: StaticCell<[u8; TX_BUFFER_BYTES]> = StaticCell::new();
 
+    let reset = reset::cause();
     let p = embassy_rp::init(Default::default());
     let mut flash = has_boot_rom().then(|| PicoFlash::new_blocking(p.FLASH));
     let device = device_id(flash.as_mut());
@@ -91,6 +94,8 @@ pub fn start(spawner: Spawner) -> Board<Pico> {
     let (usb_tx, usb_rx) = usb::start(spawner, p.USB, &device);
 
     let mut watchdog = Watchdog::new(p.WATCHDOG);
+    // Whoever looks at the program with a debugger has more than two seconds.
+    watchdog.pause_on_debug(true);
     watchdog.start(Duration::from_millis(WATCHDOG_MS.into()));
 
     Board {
@@ -101,6 +106,8 @@ pub fn start(spawner: Spawner) -> Board<Pico> {
         watchdog: FedWatchdog(watchdog),
         lamp: Output::new(p.PIN_25, Level::Low),
         retained: RetainedRam::new(),
+        crashes: CrashRam::new(),
+        reset,
         shard: memory::shard(),
         key_slots: flash.map(|flash| {
             let offset = memory::keys_address() - FLASH_BASE.addr();

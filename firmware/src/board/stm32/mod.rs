@@ -1,7 +1,7 @@
 //! Nucleo-L4R5ZI: STM32L4R5 at 120 MHz, the link on LPUART1 (PG7, PG8), which the on-board
 //! ST-Link shows as a serial port; the lamp is LD1 on PC7.
 
-use cortex_m::peripheral::{DWT, Peripherals, SCB};
+use cortex_m::peripheral::{DWT, Peripherals};
 use embassy_executor::Spawner;
 use embassy_stm32::gpio::{Level, Output, Speed};
 use embassy_stm32::interrupt::{self, InterruptExt};
@@ -16,6 +16,7 @@ use gleaner_shared::wire::message::DeviceId;
 use static_cell::StaticCell;
 
 use super::clock::EmbassyClock;
+use super::crash::{self, CrashRam};
 use super::memory::{self, RetainedRam};
 use super::{BAUD, WATCHDOG_MS};
 use crate::entropy;
@@ -24,6 +25,7 @@ use crate::sender::Sender;
 
 mod clocks;
 mod flash;
+mod reset;
 
 pub use flash::NucleoFlash;
 
@@ -47,6 +49,7 @@ impl Platform for Nucleo {
     type Watchdog = FedWatchdog;
     type Lamp = Output<'static>;
     type Retained = RetainedRam;
+    type Crashes = CrashRam;
     type Flash = NucleoFlash;
     type Partner = Alone;
 
@@ -58,7 +61,7 @@ impl Platform for Nucleo {
     }
 
     fn reset() -> ! {
-        SCB::sys_reset()
+        crash::restart()
     }
 }
 
@@ -67,6 +70,7 @@ pub fn start(spawner: Spawner) -> Board<Nucleo> {
     static RX: StaticCell<[u8; RX_BUFFER_BYTES]> = StaticCell::new();
     static TX: StaticCell<[u8; TX_BUFFER_BYTES]> = StaticCell::new();
 
+    let reset = reset::cause();
     let mut p = embassy_stm32::init(Config::default());
     clocks::climb(&mut p.RCC);
     spawner.spawn(clocks::lock_to_crystal().expect("one task locks the clock"));
@@ -85,6 +89,7 @@ pub fn start(spawner: Spawner) -> Board<Nucleo> {
     .expect("921,600 baud divides the clock");
     let (tx, rx) = uart.split();
 
+    reset::freeze_watchdog_under_debug();
     let mut watchdog = IndependentWatchdog::new(p.IWDG, WATCHDOG_MS * 1_000);
     watchdog.unleash();
 
@@ -105,6 +110,8 @@ pub fn start(spawner: Spawner) -> Board<Nucleo> {
         watchdog: FedWatchdog(watchdog),
         lamp: Output::new(p.PC7, Level::Low, Speed::Low),
         retained: RetainedRam::new(),
+        crashes: CrashRam::new(),
+        reset,
         shard: memory::shard(),
         key_slots: flash::key_slots(p.FLASH),
         device: DeviceId(embassy_stm32::uid::uid()),

@@ -23,7 +23,7 @@ use crate::station::Handle;
 use crate::station::board::{Identity, Standing};
 use crate::station::bus;
 use crate::station::door::{self, Callers, Door, DoorError, OpenDoor};
-use crate::station::event::EventKind;
+use crate::station::event::{Event, EventKind};
 use crate::station::link::Endpoint;
 use crate::station::setup::{SetupError, shards, start_machine};
 use crate::station::text::printable;
@@ -270,6 +270,17 @@ async fn talk(
         findings.push(echo(entry, &board, &greeting.about, care).await);
     }
     findings
+        .extend(std::iter::from_fn(|| heard.try_next()).filter_map(|event| death(entry, event)));
+    findings
+}
+
+/// What the board says of its last death, if it is new.
+fn death(entry: &Entry, event: Event) -> Option<Finding> {
+    let event = event.printable();
+    matches!(event.what, EventKind::Crashed { .. }).then(|| {
+        let fix = "it is told once: look at its power if that fell, else report this line";
+        Finding::bad(entry, "last start", event.what.words(), fix)
+    })
 }
 
 fn session_finding(entry: &Entry, greeting: &Greeting) -> Finding {

@@ -187,6 +187,28 @@ wire_enum! {
         Update,
         /// Anything, to be offered back: measures the link.
         Echo,
+        /// The pixels of one sample, to be classified.
+        Sample,
+    }
+}
+
+wire_enum! {
+    /// Which of a board's own samples are meant.
+    #[derive(Copy)]
+    pub enum SamplePlace {
+        /// Those of its shard, numbered from 0.
+        Flashed,
+        /// Those its application gathered, numbered since its start; the oldest go first.
+        Gathered,
+    }
+}
+
+impl fmt::Display for SamplePlace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Flashed => "flashed",
+            Self::Gathered => "gathered",
+        })
     }
 }
 

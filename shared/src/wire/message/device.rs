@@ -3,6 +3,8 @@
 use heapless::String;
 
 use super::common::{Counters, DeviceId, LinkMessage, Refusal, RoundMark, Version, WorkMark};
+use super::crash::Crash;
+use super::infer::{Classified, InferRefusal};
 use crate::energy::{Shortfall, Snapshot};
 use crate::units::{Cycles, Micros, PicoJoules};
 use crate::wire::auth::Nonce;
@@ -259,5 +261,18 @@ wire_enum! {
         },
         /// The new key is not taken; all is as before.
         RekeyRefused(RekeyRefusal),
+        /// How the board came to die, said once after [`DeviceToHost::About`].
+        Crash(Crash),
+        /// The class of a sample.
+        Classified(Classified),
+        /// No class, or no label, and why.
+        InferRefused(InferRefusal),
+        /// The label was taken.
+        Labelled {
+            /// The sample's number among the gathered.
+            number: u32,
+            /// Its class.
+            label: u8,
+        },
     }
 }

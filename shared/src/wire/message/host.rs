@@ -1,7 +1,7 @@
 //! What a base station says to a board.
 
 use super::common::{
-    LinkMessage, ModelHash, OrderHash, Refusal, RoundMark, RunId, Version, WorkMark,
+    LinkMessage, ModelHash, OrderHash, Refusal, RoundMark, RunId, SamplePlace, Version, WorkMark,
 };
 use crate::energy::{CostModel, Snapshot};
 use crate::units::{Micros, NanoWatts, PicoJoules};
@@ -135,6 +135,21 @@ wire_enum! {
             generation: u32,
             /// The new key.
             key: Key,
+        },
+        /// Asks for the class of a sample the board has; one it does not have goes as a transfer of
+        /// [`Payload::Sample`](super::Payload::Sample).
+        Infer {
+            /// Where the board has it.
+            place: SamplePlace,
+            /// Its number there.
+            number: u32,
+        },
+        /// Says what a gathered sample is.
+        Label {
+            /// Its number among the gathered.
+            number: u32,
+            /// Its class.
+            label: u8,
         },
     }
 }

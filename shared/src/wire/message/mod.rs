@@ -5,18 +5,22 @@
 //! chunks.
 
 mod common;
+mod crash;
 mod device;
 mod host;
+mod infer;
 
 pub use common::{
     Counters, DeviceId, LinkMessage, ModelHash, Nack, Offer, OrderHash, Payload, Refusal,
-    RejectReason, RoundMark, RunId, Status, Version, WorkMark,
+    RejectReason, RoundMark, RunId, SamplePlace, Status, Version, WorkMark,
 };
+pub use crash::{Crash, PLACE_BYTES, ResetCause};
 pub use device::{
     About, DeclineReason, DeviceToHost, Hello, ModelShape, OrderReply, Progress, RekeyRefusal,
     Report, ShardStatus,
 };
 pub use host::{Connect, HostToDevice, Order, Provision};
+pub use infer::{Classified, InferRefusal};
 
 use serde::{Serialize, de::DeserializeOwned};
 

@@ -35,6 +35,8 @@ pub(super) fn doubt(report: &Report, order: &Order, about: &About) -> Option<Str
     }
     if let ShardStatus::Present { samples, .. } = about.shard
         && samples != report.samples
+        // Who says that it cannot be recomputed may have gathered more.
+        && (about.exact || report.samples < samples)
     {
         let trained = report.samples;
         return Some(format!(

@@ -34,6 +34,7 @@ impl Machine {
                     out.publish(differs);
                 }
             }
+            DeviceToHost::Crash(crash) => out.publish(crash.into()),
             DeviceToHost::Link(_)
             | DeviceToHost::Announce { .. }
             | DeviceToHost::Hello(_)
@@ -41,9 +42,12 @@ impl Machine {
             | DeviceToHost::Counters(_)
             | DeviceToHost::Stack { .. }
             | DeviceToHost::About(_)
-            // Keys are rotated outside of runs.
+            // Keys are rotated outside of runs, and samples classified.
             | DeviceToHost::Rekeyed { .. }
-            | DeviceToHost::RekeyRefused(_) => {}
+            | DeviceToHost::RekeyRefused(_)
+            | DeviceToHost::Classified(_)
+            | DeviceToHost::InferRefused(_)
+            | DeviceToHost::Labelled { .. } => {}
         }
     }
 

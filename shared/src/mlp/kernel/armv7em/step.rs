@@ -3,7 +3,7 @@
 
 use core::arch::naked_asm;
 
-use super::super::super::descent::SmallFactor;
+use super::super::super::descent::RowFactor;
 use super::super::super::params::Tensor;
 use super::super::common;
 use super::paired::paired;
@@ -15,15 +15,19 @@ pub(crate) fn step_row<const IN: usize, const HID: usize>(
     w1: &mut [[i16; HID]; IN],
     pixel: usize,
     gradient: &[i32; HID],
-    factor: SmallFactor,
+    factor: RowFactor,
     rng: &mut Rng,
 ) {
     const { assert!(Tensor::W1.limit() == i16::MAX as i32) };
-    let (mantissa, shift) = factor.parts();
     // As a signed half the mantissa is 2^16 less than it is, for which the product is corrected.
-    if !paired::<IN, HID>() || HID == 0 || mantissa < 1 << 15 {
-        return common::step_row(w1, pixel, gradient, factor, rng);
-    }
+    let (mantissa, shift) = match factor {
+        RowFactor::Down { mantissa, shift }
+            if paired::<IN, HID>() && HID > 0 && mantissa >= 1 << 15 =>
+        {
+            (mantissa, shift)
+        }
+        _ => return common::step_row(w1, pixel, gradient, factor, rng),
+    };
     let mut draw = Draw {
         state: rng.state(),
         mantissa,

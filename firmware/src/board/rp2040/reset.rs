@@ -1,0 +1,25 @@
+//! What the RP2040 says it was reset by.
+
+use embassy_rp::pac;
+use gleaner_shared::wire::message::ResetCause;
+
+/// Reads the chip's registers. REASON of the watchdog is cleared by a reset of the whole chip
+/// (datasheet, 4.7.6), so where it says something that was the later event; CHIP_RESET keeps the
+/// last reset of the whole chip (2.10.6), and has one bit for power that comes and brown-outs. A
+/// reset by the core itself leaves both alone: the program's last words tell it.
+pub(super) fn cause() -> ResetCause {
+    let reason = pac::WATCHDOG.reason().read();
+    let chip = pac::VREG_AND_CHIP_RESET.chip_reset().read();
+    if reason.timer() {
+        ResetCause::Watchdog
+    } else if reason.force() {
+        // A program asked the watchdog for it, as the boot ROM does after flashing.
+        ResetCause::Software
+    } else if chip.had_psm_restart() {
+        ResetCause::Debugger
+    } else if chip.had_run() {
+        ResetCause::Pin
+    } else {
+        ResetCause::PowerOn
+    }
+}

@@ -1,0 +1,219 @@
+//! Samples a board has: those of its shard, and a ring of those it gathered itself.
+
+use core::ops::Range;
+
+use gleaner_shared::mlp::Samples;
+
+use crate::data::LocalData;
+use crate::model::{INPUTS, MAX_SAMPLES, OUTPUTS};
+
+/// Samples by number; numbers of those that are gone are not used again.
+pub trait SampleSource: Sync {
+    /// Returns the numbers of the samples that are there.
+    fn numbers(&self) -> Range<u32>;
+
+    /// Returns the pixels of a sample that is there.
+    fn pixels(&self, number: u32) -> Option<&[u8; INPUTS]>;
+
+    /// Returns the class of a sample that is there and labelled.
+    fn label(&self, number: u32) -> Option<u8>;
+}
+
+/// Samples that are labelled after they were gathered.
+pub trait Gathered: SampleSource {
+    /// Labels a sample; false if it is not there or `label` is no class.
+    fn set_label(&mut self, number: u32, label: u8) -> bool;
+}
+
+impl SampleSource for LocalData<'_> {
+    fn numbers(&self) -> Range<u32> {
+        0..self.len() as u32
+    }
+
+    fn pixels(&self, number: u32) -> Option<&[u8; INPUTS]> {
+        (self.numbers().contains(&number)).then(|| Samples::pixels(self, number as usize))
+    }
+
+    fn label(&self, number: u32) -> Option<u8> {
+        (self.numbers().contains(&number)).then(|| Samples::label(self, number as usize))
+    }
+}
+
+/// The last `K` samples that were gathered, in RAM: 786 bytes each.
+#[derive(Debug)]
+pub struct Ring<const K: usize> {
+    pixels: [[u8; INPUTS]; K],
+    labels: [Option<u8>; K],
+    /// Samples ever gathered.
+    gathered: u32,
+}
+
+impl<const K: usize> Ring<K> {
+    /// Returns an empty ring, ready for a static.
+    #[must_use]
+    pub const fn new() -> Self {
+        const { assert!(K > 0, "a ring holds something") };
+        Self {
+            pixels: [[0; INPUTS]; K],
+            labels: [None; K],
+            gathered: 0,
+        }
+    }
+
+    /// Adds a sample in the place of the oldest and returns its number; a label that is no class is
+    /// none.
+    pub fn push(&mut self, pixels: &[u8; INPUTS], label: Option<u8>) -> u32 {
+        let number = self.gathered;
+        let place = number as usize % K;
+        self.pixels[place] = *pixels;
+        self.labels[place] = label.filter(|&label| usize::from(label) < OUTPUTS);
+        // Four billion samples are enough: a ring that reached them keeps its last number.
+        self.gathered = number.saturating_add(1);
+        number
+    }
+
+    fn place(&self, number: u32) -> Option<usize> {
+        (self.numbers().contains(&number)).then_some(number as usize % K)
+    }
+}
+
+impl<const K: usize> Default for Ring<K> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<const K: usize> SampleSource for Ring<K> {
+    fn numbers(&self) -> Range<u32> {
+        self.gathered.saturating_sub(K as u32)..self.gathered
+    }
+
+    fn pixels(&self, number: u32) -> Option<&[u8; INPUTS]> {
+        self.place(number).map(|place| &self.pixels[place])
+    }
+
+    fn label(&self, number: u32) -> Option<u8> {
+        self.labels[self.place(number)?]
+    }
+}
+
+impl<const K: usize> Gathered for Ring<K> {
+    fn set_label(&mut self, number: u32, label: u8) -> bool {
+        match self.place(number) {
+            Some(place) if usize::from(label) < OUTPUTS => {
+                self.labels[place] = Some(label);
+                true
+            }
+            _ => false,
+        }
+    }
+}
+
+/// A shard and the labelled of what was gathered, one behind the other, as a trainer takes them: as
+/// many as there are error rows for.
+#[derive(Clone, Copy)]
+pub(crate) struct Joined<'a> {
+    shard: LocalData<'a>,
+    gathered: &'a dyn SampleSource,
+    labelled: usize,
+}
+
+impl<'a> Joined<'a> {
+    pub(crate) fn new(shard: LocalData<'a>, gathered: &'a dyn SampleSource) -> Self {
+        let labelled = labelled(gathered).count();
+        Self {
+            shard,
+            gathered,
+            labelled: labelled.min(MAX_SAMPLES.saturating_sub(shard.len())),
+        }
+    }
+
+    /// Returns the number of a gathered sample behind the shard's.
+    fn number(&self, index: usize) -> u32 {
+        let behind = index - self.shard.len();
+        labelled(self.gathered).nth(behind).unwrap_or_default()
+    }
+}
+
+fn labelled(source: &dyn SampleSource) -> impl Iterator<Item = u32> {
+    source
+        .numbers()
+        .filter(|&number| source.label(number).is_some())
+}
+
+impl Samples<INPUTS> for Joined<'_> {
+    fn len(&self) -> usize {
+        self.shard.len() + self.labelled
+    }
+
+    fn pixels(&self, index: usize) -> &[u8; INPUTS] {
+        if index < self.shard.len() {
+            return Samples::pixels(&self.shard, index);
+        }
+        // Whoever keeps to the length finds every sample there.
+        const NOTHING: &[u8; INPUTS] = &[0; INPUTS];
+        let number = self.number(index);
+        self.gathered.pixels(number).unwrap_or(NOTHING)
+    }
+
+    fn label(&self, index: usize) -> u8 {
+        if index < self.shard.len() {
+            return Samples::label(&self.shard, index);
+        }
+        let number = self.number(index);
+        self.gathered.label(number).unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample(of: u8) -> [u8; INPUTS] {
+        [of; INPUTS]
+    }
+
+    #[test]
+    fn the_oldest_go_first_and_numbers_are_not_used_again() {
+        let mut ring = Box::new(Ring::<3>::new());
+        assert_eq!((ring.numbers(), ring.pixels(0)), (0..0, None));
+        for of in 0..5 {
+            assert_eq!(ring.push(&sample(of), None), u32::from(of));
+        }
+        assert_eq!(ring.numbers(), 2..5);
+        for number in 2..5 {
+            assert_eq!(ring.pixels(number), Some(&sample(number as u8)));
+        }
+        for gone in [0, 1, 5, u32::MAX] {
+            assert_eq!(ring.pixels(gone), None);
+            assert!(!ring.set_label(gone, 1), "{gone}");
+        }
+    }
+
+    #[test]
+    fn a_label_is_a_class_and_goes_with_its_sample() {
+        let mut ring = Box::new(Ring::<2>::new());
+        ring.push(&sample(0), Some(OUTPUTS as u8));
+        ring.push(&sample(1), Some(9));
+        assert_eq!((ring.label(0), ring.label(1)), (None, Some(9)));
+        assert!(ring.set_label(0, 9) && !ring.set_label(0, 10));
+        assert_eq!(ring.label(0), Some(9));
+        ring.push(&sample(2), None);
+        assert_eq!((ring.label(0), ring.label(2)), (None, None));
+    }
+
+    #[test]
+    fn a_trainer_sees_the_shard_and_then_what_is_labelled() {
+        let pixels = [sample(7), sample(8)];
+        let shard = LocalData::new(&pixels, &[1, 2]);
+        let mut ring = Box::new(Ring::<4>::new());
+        for of in 0..6 {
+            ring.push(&sample(of), (of % 2 == 1).then_some(of));
+        }
+        let joined = Joined::new(shard, &*ring);
+        let seen: Vec<(u8, u8)> = (0..joined.len())
+            .map(|at| (joined.pixels(at)[0], joined.label(at)))
+            .collect();
+        assert_eq!(seen, [(7, 1), (8, 2), (3, 3), (5, 5)]);
+    }
+}
