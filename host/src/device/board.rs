@@ -9,7 +9,7 @@ use std::ops::Range;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use strum::VariantArray;
 
-use super::row::{CORTEX_M0_PLUS, CORTEX_M4, DebugPort, Emulator, Row, Uf2Drive, UsbId};
+use super::row::{CORTEX_M0_PLUS, CORTEX_M4, DebugPort, Emulator, OneEpoch, Row, Uf2Drive, UsbId};
 
 /// A board that the firmware runs on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, VariantArray)]
@@ -41,6 +41,10 @@ impl Board {
                 // RAM for their error rows is the limit.
                 most_samples: 1_100,
                 preset: "rp2040",
+                one_epoch: OneEpoch {
+                    fixed: 3.6e6,
+                    per_sample: 101e3,
+                },
                 keeps_log: true,
                 emulator: Some(Emulator::Rp2040js),
                 boot_drive: Some(Uf2Drive {
@@ -80,6 +84,10 @@ impl Board {
                 key_bytes: 8 << 10,
                 most_samples: 2_000,
                 preset: "stm32l4r5",
+                one_epoch: OneEpoch {
+                    fixed: 1.8e6,
+                    per_sample: 35e3,
+                },
                 keeps_log: true,
                 emulator: None,
                 boot_drive: None,
@@ -109,6 +117,10 @@ impl Board {
                 key_bytes: 8 << 10,
                 most_samples: 2_000,
                 preset: "stm32l4r5",
+                one_epoch: OneEpoch {
+                    fixed: 1.8e6,
+                    per_sample: 35e3,
+                },
                 keeps_log: false,
                 emulator: Some(Emulator::Qemu {
                     machine: "mps2-an386",
