@@ -20,12 +20,33 @@ const NAME: &str = "rp2040js";
 pub struct Stat {
     /// Emulated time since power-on, in microseconds.
     pub micros: f64,
-    /// Cycles the core worked since power-on.
+    /// Cycles core 0 worked since power-on; sleep does not count.
     pub cycles: u64,
-    /// Resets since power-on, the watchdog's included.
+    /// Cycles core 1 worked since power-on.
+    pub core1_cycles: u64,
+    /// Cycles that passed since power-on, whoever worked or slept.
+    pub wall_cycles: u64,
+    /// Resets since power-on, the watchdog's and power cuts included.
     pub resets: u32,
+    /// Times the power was cut.
+    pub power_cuts: u32,
+    /// Whether the chip is a boot drive, until it is reset.
+    pub bootsel: bool,
     /// Bytes that reached the UART when it could not take them.
     pub lost_bytes: u64,
+    /// Sectors of the flash that were erased.
+    pub flash_erases: u64,
+    /// Pages of the flash that were programmed.
+    pub flash_programs: u64,
+    /// Reads of the flash while it could not answer, which is a fault of the program.
+    pub flash_lost_reads: u64,
+    /// Reads of the flash by both cores, and those its cache did not hold.
+    pub xip_reads: u64,
+    pub xip_misses: u64,
+    /// Misses that fetched instructions.
+    pub xip_code_misses: u64,
+    /// Cycles the cores waited for the flash.
+    pub xip_wait_cycles: u64,
 }
 
 /// An RP2040 whose UART is a TCP port.
@@ -65,6 +86,22 @@ impl Rp2040 {
     /// When the runner ended.
     pub fn reset(&mut self) -> Result<Stat, EmulatorError> {
         self.runner.ask(&json!({"cmd": "reset"}), "reset")
+    }
+
+    /// Cuts the power and gives it back: RAM is noise, the flash is as it was.
+    ///
+    /// # Errors
+    /// When the runner ended.
+    pub fn power_cut(&mut self) -> Result<Stat, EmulatorError> {
+        self.runner.power_cut()
+    }
+
+    /// Has the `count`-th erase or program from here torn and the power cut at it.
+    ///
+    /// # Errors
+    /// When the runner ended.
+    pub fn cut_at_flash_op(&mut self, count: u32) -> Result<Stat, EmulatorError> {
+        self.runner.cut_at_flash_op(count)
     }
 
     /// Reads the clock and the cycle counter.
@@ -161,6 +198,30 @@ impl Lockstep {
     pub fn reset(&mut self) -> Result<Stat, EmulatorError> {
         self.runner.ask(&json!({"cmd": "reset"}), "reset")
     }
+
+    /// Cuts the power and gives it back: RAM is noise, the flash is as it was.
+    ///
+    /// # Errors
+    /// When the runner ended.
+    pub fn power_cut(&mut self) -> Result<Stat, EmulatorError> {
+        self.runner.power_cut()
+    }
+
+    /// Has the `count`-th erase or program from here torn and the power cut at it.
+    ///
+    /// # Errors
+    /// When the runner ended.
+    pub fn cut_at_flash_op(&mut self, count: u32) -> Result<Stat, EmulatorError> {
+        self.runner.cut_at_flash_op(count)
+    }
+
+    /// Reads the clock and the counters.
+    ///
+    /// # Errors
+    /// When the runner ended.
+    pub fn stat(&mut self) -> Result<Stat, EmulatorError> {
+        self.runner.ask(&json!({"cmd": "stat"}), "stat")
+    }
 }
 
 impl Memory for Lockstep {
@@ -221,6 +282,15 @@ impl Runner {
         writeln!(self.commands, "{command}").map_err(broken)?;
         let event = self.read(answer)?;
         T::deserialize(&event).map_err(|_| unexpected(&event))
+    }
+
+    fn power_cut(&mut self) -> Result<Stat, EmulatorError> {
+        self.ask(&json!({"cmd": "power_cut"}), "power_cut")
+    }
+
+    fn cut_at_flash_op(&mut self, count: u32) -> Result<Stat, EmulatorError> {
+        let command = json!({"cmd": "cut_at_flash_op", "count": count});
+        self.ask(&command, "cut_at_flash_op")
     }
 
     fn read_memory(&mut self, address: u32, bytes: &mut [u8]) -> Result<(), Fault> {

@@ -1,0 +1,111 @@
+// The flash's cache: what hits, what misses, what it costs.
+
+import assert from 'node:assert';
+import test from 'node:test';
+import { Machine } from '../src/machine.js';
+import { NorFlash } from '../src/nor.js';
+import { repeatable } from '../src/rosc.js';
+import { Xip } from '../src/xip.js';
+import { HALT, NOP, base, bne, image, ldr, movs, subImmediate } from './thumb.js';
+
+const FLASH = 0x10000000;
+const WAY_BYTES = 8192;
+const XIP_CTRL = 0x14000000;
+const [FLUSH, STAT, CTR_HIT, CTR_ACC] = [0x04, 0x08, 0x0c, 0x10].map((offset) => XIP_CTRL + offset);
+
+/** A cache and how it sees reads: `+` for a hit, `-` for a miss. */
+function cache() {
+  const xip = new Xip(new NorFlash(), 50);
+  const see = (...offsets) =>
+    offsets.map((offset) => (xip.read(FLASH + offset, false, 0) === 0 ? '+' : '-')).join('');
+  return { xip, see };
+}
+
+test('a miss fetches half a line', () => {
+  const { see } = cache();
+  assert.equal(see(0, 0, 2, 3, 4, 4, 7, 8), '-+++-++-');
+});
+
+test('a set holds two lines and gives up the one used less recently', () => {
+  const { see } = cache();
+  const [a, b, c] = [0, WAY_BYTES, 2 * WAY_BYTES];
+  assert.equal(see(a, b, a, b), '--++');
+  assert.equal(see(a, c, a, b), '+-+-', 'b made room for c');
+  assert.equal(see(a + 4, a), '-+', 'the other half comes into the same line');
+});
+
+test('16 KB stay and one line more does not fit', () => {
+  const { xip, see } = cache();
+  for (const round of [0, 1]) {
+    for (let offset = 0; offset < 2 * WAY_BYTES; offset += 4) see(offset);
+    assert.equal(xip.counts.misses, 4096, `round ${round}`);
+  }
+  const three = [0, WAY_BYTES, 2 * WAY_BYTES];
+  assert.equal(see(...three, ...three, ...three), '++-------', 'they drive each other out');
+});
+
+test('aliases of the flash pass the cache as the manual says', () => {
+  const { see } = cache();
+  const [noAlloc, noCache, neither] = [1, 2, 3].map((alias) => alias << 24);
+  assert.equal(see(noAlloc, noAlloc, 0, noAlloc), '---+');
+  assert.equal(see(noCache + 64, noCache + 64, 64), '--+');
+  assert.equal(see(neither + 128, neither + 128, 128), '---');
+});
+
+test('a flush, a write and a switched-off cache make misses', () => {
+  const { xip, see } = cache();
+  assert.equal(see(0, 0, 64), '-+-');
+  xip.invalidate(FLASH + 4);
+  assert.equal(see(0, 64), '-+');
+  xip.flush();
+  assert.equal(see(0, 64), '--');
+  xip.enabled = false;
+  assert.equal(see(0, 0), '--');
+});
+
+test('misses of both cores wait for each other', () => {
+  const { xip } = cache();
+  assert.deepEqual([xip.read(FLASH, true, 0), xip.read(FLASH + 64, true, 0)], [50, 100]);
+  xip.now += 100;
+  assert.equal(xip.read(FLASH + 128, true, 0), 50);
+  assert.equal(xip.counts.waitCycles, 200);
+});
+
+/** Reads a word of flash 30 times in a loop of four instructions, the last of them far away. */
+const LOOP = [...base(5, 0x10), movs(6, 30), ldr(0, 5, 0), NOP, subImmediate(6, 1), bne(6, 3), HALT];
+
+function looped(missCycles) {
+  const machine = new Machine(image([LOOP]).flash, 'uart', repeatable(), () => {}, missCycles);
+  const [core] = machine.cores.all;
+  const halt = FLASH + 0x1000 + 2 * (LOOP.length - 1);
+  while (core.cpu.PC !== halt) machine.runUntil(machine.nanos + 1, () => false);
+  return machine;
+}
+
+test('a loop in flash misses once a word, and costs what its misses cost', () => {
+  const [without, with50, with80] = [0, 50, 80].map(looped);
+  const { reads, misses, codeMisses, waitCycles } = with50.xipCounts;
+  // Eight halfwords in four words, of which the last holds the end that is not reached yet; one
+  // word of data.
+  assert.deepEqual([misses, codeMisses, waitCycles], [5, 4, 250]);
+  assert.ok(reads > 60, `${reads}`);
+  assert.equal(with50.cycles[0] - without.cycles[0], 250);
+  assert.equal(with80.cycles[0] - without.cycles[0], 400);
+  assert.equal(without.xipCounts.misses, 0);
+  assert.equal(with50.nanos - without.nanos, 250 * 8);
+});
+
+test('a program can count its own misses', () => {
+  const machine = looped(50);
+  const [core] = machine.cores.all;
+  const hits = () => core.readUint32(CTR_HIT);
+  const reads = () => core.readUint32(CTR_ACC);
+  assert.equal(reads() - hits(), 5);
+  core.writeUint32(CTR_ACC, 1);
+  core.writeUint32(CTR_HIT, 1);
+  core.writeUint32(FLUSH, 1);
+  assert.equal(core.readUint32(STAT) & 1, 1);
+  core.readUint32(FLASH);
+  core.readUint32(FLASH);
+  assert.deepEqual([hits(), reads()], [1, 2]);
+});
