@@ -329,6 +329,8 @@ class Client:
             self.session.say("Counters", **{k: v & 0xFFFF_FFFF for k, v in self.counters.items()})
         elif name == "Rekey":
             self.session.say("RekeyRefused", "NoStorage")
+        elif name == "Bootsel":
+            self.session.say("BootselRefused", "NoDrive")
         elif name == "Reboot":
             self.model = self.model_hash = self.work = self.incoming = None
             raise Lost("restart on request")

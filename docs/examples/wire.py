@@ -23,7 +23,7 @@ from blake3 import blake3
 
 import ascon
 
-PROTOCOL, SCHEMA = 2, 0x4D55189F34E98A17
+PROTOCOL, SCHEMA = 2, 0x19F4D04FD356DCFE
 PUBLIC_KEY = bytes(32)
 
 # Waits in seconds (section 6).
@@ -294,6 +294,7 @@ HOST = Enum(
     Inspect=UNIT,
     Reboot=UNIT,
     Rekey=Struct(generation=U32, key=Bytes(32)),
+    Bootsel=UNIT,
 )
 COUNTERS = """
     sent received oversized damaged forged replayed stray malformed repeated timeouts sessions
@@ -346,6 +347,7 @@ DEVICE = Enum(
     RekeyRefused=Enum(
         NoKey=UNIT, Generation=Struct(expected=U32), ZeroKey=UNIT, NoStorage=UNIT, Storage=UNIT
     ),
+    BootselRefused=Enum(NoDrive=UNIT, NoKey=UNIT),
 )
 OUR_VERSION = {"protocol": PROTOCOL, "schema": SCHEMA}
 

@@ -35,6 +35,7 @@ pub async fn run<P: Platform>(board: Board<P>, memory: &mut Memory) -> ! {
                 runner.parts.lamp.set(false);
             }
             Work::Reboot => P::reset(),
+            Work::BecomeDrive => P::become_drive(),
         }
     }
 }
@@ -123,6 +124,7 @@ impl<P: Platform> Runner<P> {
 
     fn take(&mut self, count: usize, mut memory: Option<&mut Memory>) {
         let now = self.parts.clock.now();
+        let frames = self.link.whole_frames();
         let mut bytes = &self.input[..count];
         while !bytes.is_empty() {
             let store = match memory.as_deref_mut() {
@@ -133,6 +135,9 @@ impl<P: Platform> Runner<P> {
                 self.client
                     .handle(&mut self.link, event, memory.as_deref_mut());
             }
+        }
+        if self.link.whole_frames() != frames {
+            P::heard_a_frame();
         }
     }
 

@@ -9,7 +9,7 @@ use crate::report::Report;
 /// Tests itself and says what came out.
 pub async fn run<P: Platform>(mut board: Board<P>) -> ! {
     let mut report = Report::new();
-    cost::frames(&board.cycles, &mut report);
+    cost::frames(&board.cycles, &mut report, || board.watchdog.feed());
     let fingerprint = small_nets(|| board.watchdog.feed());
     report.say("fingerprint", 8, fingerprint);
     report.repeat(board).await
@@ -17,9 +17,9 @@ pub async fn run<P: Platform>(mut board: Board<P>) -> ! {
 
 /// Says what frames cost, beside what they would cost with other ciphers.
 #[cfg(feature = "bench-ciphers")]
-pub async fn compare<P: Platform>(board: Board<P>) -> ! {
+pub async fn compare<P: Platform>(mut board: Board<P>) -> ! {
     let mut report = Report::new();
-    cost::frames(&board.cycles, &mut report);
-    cost::rivals(&board.cycles, &mut report);
+    cost::frames(&board.cycles, &mut report, || board.watchdog.feed());
+    cost::rivals(&board.cycles, &mut report, || board.watchdog.feed());
     report.repeat(board).await
 }

@@ -4,9 +4,9 @@ use gleaner_shared::energy::{CostModel, Shortfall, Snapshot};
 use gleaner_shared::units::{Cycles, Micros, NanoWatts, PicoJoules};
 use gleaner_shared::wire::Key;
 use gleaner_shared::wire::message::{
-    About, Connect, Counters, DeclineReason, DeviceId, DeviceToHost, Hello, HostToDevice,
-    LinkMessage, ModelHash, ModelShape, Nack, Offer, Order, OrderHash, OrderReply, Payload,
-    Progress, Provision, Refusal, RejectReason, RekeyRefusal, Report, RoundMark, RunId,
+    About, BootselRefusal, Connect, Counters, DeclineReason, DeviceId, DeviceToHost, Hello,
+    HostToDevice, LinkMessage, ModelHash, ModelShape, Nack, Offer, Order, OrderHash, OrderReply,
+    Payload, Progress, Provision, Refusal, RejectReason, RekeyRefusal, Report, RoundMark, RunId,
     ShardStatus, Status, Version, WorkMark,
 };
 use gleaner_shared::wire::transfer::Bitmap;
@@ -154,6 +154,7 @@ pub fn host_to_device() -> Vec<(&'static str, HostToDevice)> {
                 key: Key::new([0x33; 32]),
             },
         ),
+        ("bootsel", HostToDevice::Bootsel),
     ];
     let names = [
         "h_ack", "h_nack", "h_ping", "h_pong", "h_offer", "h_poll", "h_status", "h_reject",
@@ -289,6 +290,10 @@ pub fn device_to_host() -> Vec<(&'static str, DeviceToHost)> {
         (
             "rekey_refused",
             DeviceToHost::RekeyRefused(RekeyRefusal::Generation { expected: 301 }),
+        ),
+        (
+            "bootsel_refused",
+            DeviceToHost::BootselRefused(BootselRefusal::NoKey),
         ),
     ];
     let names = [

@@ -136,6 +136,8 @@ wire_enum! {
             /// The new key.
             key: Key,
         },
+        /// Restarts the board as the drive of its boot loader, to be written anew.
+        Bootsel,
     }
 }
 

@@ -13,8 +13,8 @@ pub use common::{
     RejectReason, RoundMark, RunId, Status, Version, WorkMark,
 };
 pub use device::{
-    About, DeclineReason, DeviceToHost, Hello, ModelShape, OrderReply, Progress, RekeyRefusal,
-    Report, ShardStatus,
+    About, BootselRefusal, DeclineReason, DeviceToHost, Hello, ModelShape, OrderReply, Progress,
+    RekeyRefusal, Report, ShardStatus,
 };
 pub use host::{Connect, HostToDevice, Order, Provision};
 

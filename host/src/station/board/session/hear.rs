@@ -43,7 +43,8 @@ impl Machine {
             | DeviceToHost::About(_)
             // Keys are rotated outside of runs.
             | DeviceToHost::Rekeyed { .. }
-            | DeviceToHost::RekeyRefused(_) => {}
+            | DeviceToHost::RekeyRefused(_)
+            | DeviceToHost::BootselRefused(_) => {}
         }
     }
 
