@@ -332,6 +332,8 @@ class Client:
         elif name in ("Infer", "Label"):
             # It classifies nothing: it has no sample that anybody could ask for.
             self.session.say("InferRefused", "NoSample", place=("gathered", {}), first=0, count=0)
+        elif name == "Bootsel":
+            self.session.say("BootselRefused", "NoDrive")
         elif name == "Reboot":
             self.model = self.model_hash = self.work = self.incoming = None
             raise Lost("restart on request")

@@ -23,7 +23,7 @@ from blake3 import blake3
 
 import ascon
 
-PROTOCOL, SCHEMA = 2, 0x18925E9459306934
+PROTOCOL, SCHEMA = 2, 0xC8A25B9430FA0353
 PUBLIC_KEY = bytes(32)
 
 # Waits in seconds (section 6).
@@ -297,6 +297,7 @@ HOST = Enum(
     Rekey=Struct(generation=U32, key=Bytes(32)),
     Infer=Struct(place=PLACE, number=U32),
     Label=Struct(number=U32, label=U8),
+    Bootsel=UNIT,
 )
 COUNTERS = """
     sent received oversized damaged forged replayed stray malformed repeated timeouts sessions
@@ -377,6 +378,7 @@ DEVICE = Enum(
         Label=Struct(classes=U16),
     ),
     Labelled=Struct(number=U32, label=U8),
+    BootselRefused=Enum(NoDrive=UNIT, NoKey=UNIT),
 )
 OUR_VERSION = {"protocol": PROTOCOL, "schema": SCHEMA}
 

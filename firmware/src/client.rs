@@ -10,8 +10,8 @@ use gleaner_shared::mlp::{Samples, Width};
 use gleaner_shared::units::{Cycles, Micros, PicoJoules};
 use gleaner_shared::wire::link::{DeviceEnd, DeviceLink, Event};
 use gleaner_shared::wire::message::{
-    DeclineReason, DeviceToHost, HostToDevice, ModelHash, Offer, Order, OrderReply, Payload,
-    Provision, RejectReason, Report, RunId, WorkMark,
+    BootselRefusal, DeclineReason, DeviceToHost, HostToDevice, ModelHash, Offer, Order, OrderReply,
+    Payload, Provision, RejectReason, Report, RunId, WorkMark,
 };
 use gleaner_shared::wire::transfer::Accepted;
 use gleaner_shared::wire::{DeviceKeys, Generation};
@@ -41,6 +41,8 @@ pub enum Work {
     Answer(Question),
     /// Restart the board.
     Reboot,
+    /// Restart it as the drive of its boot loader.
+    BecomeDrive,
 }
 
 /// Where in a round the client stands.
@@ -96,6 +98,8 @@ pub struct Client<'a, P: Platform> {
     cycles_per_epoch: Cycles,
     answers: Deque<DeviceToHost, ANSWERS>,
     reboot: bool,
+    /// Whether to restart as a drive.
+    drive: bool,
 }
 
 impl<'a, P: Platform> Client<'a, P> {
@@ -123,6 +127,7 @@ impl<'a, P: Platform> Client<'a, P> {
             cycles_per_epoch: Cycles(samples * u64::from(P::CYCLES_PER_SAMPLE)),
             answers: Deque::new(),
             reboot: false,
+            drive: false,
         }
     }
 
@@ -161,6 +166,7 @@ impl<'a, P: Platform> Client<'a, P> {
             _ if self.reboot => Work::Reboot,
             // Before training, which takes the memory that samples are received into.
             _ if let Some(question) = self.question => Work::Answer(question),
+            _ if self.drive => Work::BecomeDrive,
             Phase::Training(order) => Work::Train(order),
             _ => Work::Wait,
         }
@@ -355,6 +361,10 @@ impl<'a, P: Platform> Client<'a, P> {
                 });
             }
             HostToDevice::Reboot => self.reboot = true,
+            HostToDevice::Bootsel => match self.may_become_drive() {
+                Ok(()) => self.drive = true,
+                Err(reason) => self.answer(DeviceToHost::BootselRefused(reason)),
+            },
             HostToDevice::Rekey { generation, key } => {
                 let (number, key) = (*generation, *key);
                 let session = link.generation().unwrap_or_default();
@@ -371,6 +381,16 @@ impl<'a, P: Platform> Client<'a, P> {
             | HostToDevice::Connect(_)
             | HostToDevice::Welcome { .. }
             | HostToDevice::Refuse(_) => {}
+        }
+    }
+
+    /// As a drive the board takes any program, and it is gone until somebody writes one: only
+    /// whoever holds its key may send it there.
+    fn may_become_drive(&self) -> Result<(), BootselRefusal> {
+        match (P::has_boot_drive(), self.keys().is_secret()) {
+            (false, _) => Err(BootselRefusal::NoDrive),
+            (true, false) => Err(BootselRefusal::NoKey),
+            (true, true) => Ok(()),
         }
     }
 

@@ -45,6 +45,20 @@ pub trait Platform {
 
     /// Restarts the board.
     fn reset() -> !;
+
+    /// Tells whether the board can restart as the drive of its boot loader.
+    fn has_boot_drive() -> bool {
+        false
+    }
+
+    /// Restarts the board as a drive; only where it has one.
+    fn become_drive() -> ! {
+        Self::reset()
+    }
+
+    /// Takes note that a whole frame ended in the bytes that were last read: whoever has several
+    /// ports knows by it where the base station is.
+    fn heard_a_frame() {}
 }
 
 /// Everything a board hands to the runner.

@@ -51,6 +51,7 @@ pub async fn run_with<P: Platform, A: App>(board: Board<P>, memory: &mut Memory,
                 runner.parts.lamp.set(false);
             }
             Work::Reboot => P::reset(),
+            Work::BecomeDrive => P::become_drive(),
         }
     }
 }
@@ -145,6 +146,7 @@ impl<P: Platform> Runner<P> {
 
     fn take(&mut self, count: usize, mut memory: Option<&mut Memory>) {
         let now = self.parts.clock.now();
+        let frames = self.link.whole_frames();
         let mut bytes = &self.input[..count];
         while !bytes.is_empty() {
             let store = match memory.as_deref_mut() {
@@ -155,6 +157,9 @@ impl<P: Platform> Runner<P> {
                 self.client
                     .handle(&mut self.link, event, memory.as_deref_mut());
             }
+        }
+        if self.link.whole_frames() != frames {
+            P::heard_a_frame();
         }
     }
 

@@ -21,7 +21,7 @@ pub async fn run<P: Platform>(mut board: Board<P>) -> ! {
         mortal::say(crash, &mut report);
         report.repeat(board).await
     }
-    cost::frames(&board.cycles, &mut report);
+    cost::frames(&board.cycles, &mut report, || board.watchdog.feed());
     let mut byte = [0];
     let fingerprint = small_nets(|| {
         board.watchdog.feed();
@@ -35,9 +35,9 @@ pub async fn run<P: Platform>(mut board: Board<P>) -> ! {
 
 /// Says what frames cost, beside what they would cost with other ciphers.
 #[cfg(feature = "bench-ciphers")]
-pub async fn compare<P: Platform>(board: Board<P>) -> ! {
+pub async fn compare<P: Platform>(mut board: Board<P>) -> ! {
     let mut report = Report::new();
-    cost::frames(&board.cycles, &mut report);
-    cost::rivals(&board.cycles, &mut report);
+    cost::frames(&board.cycles, &mut report, || board.watchdog.feed());
+    cost::rivals(&board.cycles, &mut report, || board.watchdog.feed());
     report.repeat(board).await
 }

@@ -24,8 +24,9 @@ const LONGEST: usize = PAYLOADS[0];
 /// How often everything is done: the clock of an emulated board ticks every forty instructions.
 const RUNS: u64 = 8;
 
-/// Says what a frame costs, and its cipher alone.
-pub fn frames(counter: &impl CycleCounter, report: &mut Report) {
+/// Says what a frame costs, and its cipher alone; `between` is called after each figure, some ten
+/// milliseconds apart on a board.
+pub fn frames(counter: &impl CycleCounter, report: &mut Report, mut between: impl FnMut()) {
     let key = session();
     let header = header(&key);
     for len in PAYLOADS {
@@ -39,6 +40,7 @@ pub fn frames(counter: &impl CycleCounter, report: &mut Report) {
             |text| key.seal(bytes, &mut text[..len]),
         );
         report.say("cipher seal", len, seal);
+        between();
         let mut sealed = plain;
         let tag = key.seal(bytes, &mut sealed[..len]);
         let open = mean(
@@ -48,6 +50,7 @@ pub fn frames(counter: &impl CycleCounter, report: &mut Report) {
             |text| key.open(bytes, &mut text[..len], &tag),
         );
         report.say("cipher open", len, open);
+        between();
 
         let mut frame = FrameBuffer::new();
         let fill = |frame: &mut FrameBuffer| frame.payload()[..len].copy_from_slice(&plain[..len]);
@@ -55,6 +58,7 @@ pub fn frames(counter: &impl CycleCounter, report: &mut Report) {
             frame.seal(&header, len, &key).len()
         });
         report.say("frame seal", len, seal);
+        between();
         fill(&mut frame);
         let line = frame.seal(&header, len, &key);
         let mut decoder = FrameDecoder::new();
@@ -65,6 +69,7 @@ pub fn frames(counter: &impl CycleCounter, report: &mut Report) {
             |decoder| arrives_whole(decoder, black_box(line), &key),
         );
         report.say("frame open", len, open);
+        between();
     }
 }
 

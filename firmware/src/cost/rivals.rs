@@ -14,7 +14,7 @@ const KEY: [u8; 32] = [7; 32];
 const CRC: Crc<u32, Table<1>> = Crc::<u32, Table<1>>::new(&CRC_32_ISO_HDLC);
 
 /// Says what else a frame could have cost.
-pub fn rivals(counter: &impl CycleCounter, report: &mut Report) {
+pub fn rivals(counter: &impl CycleCounter, report: &mut Report, mut between: impl FnMut()) {
     let header = header(&session()).to_bytes();
     for len in PAYLOADS {
         let mut count = |what: &str, work: &dyn Fn(&mut [u8])| {
@@ -22,6 +22,7 @@ pub fn rivals(counter: &impl CycleCounter, report: &mut Report) {
             let restore = |text: &mut [u8; LONGEST]| *text = payload();
             let mean = mean(counter, &mut text, restore, |text| work(&mut text[..len]));
             report.say(what, len, mean);
+            between();
         };
         let nonce = [1; 12].into();
         count("chacha20-poly1305 seal", &|text| {

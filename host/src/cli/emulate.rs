@@ -10,19 +10,22 @@ use super::fleet::FleetArgs;
 use super::run::{RoundArgs, on_fleet};
 use gleaner_host::device::board::{self, Board};
 use gleaner_host::device::emulator::prepare::prepare;
-use gleaner_host::fleet;
 use gleaner_host::fleet::file::{Entry, FleetFile, LinkKind, write_private};
+use gleaner_host::fleet::{self, demo};
 use gleaner_host::station::setup::{shards, start_machine};
 use gleaner_host::station::stop::Stop;
 
 /// How many boards of which kind.
 #[derive(Debug, clap::Args)]
-#[command(mut_arg("fleet", |arg| arg.help(
-    "Where to write the list of these boards [default: fleet.toml]"
-)))]
+#[command(
+    mut_arg("fleet", |arg| arg.help(
+        "Where to write the list of these boards [default: fleet.toml]"
+    )),
+    mut_arg("preset", |arg| arg.default_value(demo::PRESET)),
+)]
 pub struct Args {
     /// Boards to emulate, e.g. `rp2040:2,stm32:2,m4:2`.
-    #[arg(long, value_name = "KIND:COUNT,...", default_value = "rp2040:1,m4:1")]
+    #[arg(long, value_name = "KIND:COUNT,...", default_value = "rp2040:2,m4:2")]
     boards: Crew,
     /// Simulated clients beside them.
     #[arg(long, value_name = "N", default_value_t = 0)]
@@ -79,8 +82,12 @@ impl Crew {
 
 /// Runs `gleaner emulate`.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    let fleet = args.boards.fleet(args.simulated);
+    let mut fleet = args.boards.fleet(args.simulated);
     anyhow::ensure!(!fleet.clients.is_empty(), "there is nobody to emulate");
+    if args.rounds.scenario.preset == demo::PRESET {
+        let scenario = args.rounds.resolve(&fleet)?;
+        demo::fill_stores(&mut fleet, &scenario);
+    }
     if args.run {
         return on_fleet(&fleet, &args.rounds);
     }
@@ -114,10 +121,11 @@ fn serve(args: &Args, mut fleet: FleetFile) -> anyhow::Result<ExitCode> {
     write_private(&file, fleet.to_toml())
         .with_context(|| format!("cannot write {}", file.display()))?;
     outln!(
-        "\n{} is written; now type, with the same --preset, --seed and --set:\n  gleaner run --fleet {}\n\
+        "\n{} is written; now type, with the same --seed and --set:\n  gleaner run --fleet {} --preset {}\n\
          The boards run until standard input ends (Ctrl-D) or Ctrl-C.",
         file.display(),
-        file.display()
+        file.display(),
+        args.rounds.scenario.preset
     );
     let stop = Stop::on_signals();
     let ended = stop.clone();

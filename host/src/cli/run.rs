@@ -18,10 +18,10 @@ use super::simulate::{OutputArgs, fresh_directory, show};
 use super::{LEDGERS_DIFFER, word};
 use crate::view::{View, ViewState};
 use gleaner_host::device::emulator::prepare::prepare;
-use gleaner_host::fleet;
 use gleaner_host::fleet::file::{FILE_NAME, FleetFile, OLD_FILE_NAME, find_in, write_private};
+use gleaner_host::fleet::{self, demo};
 use gleaner_host::policy::Scheduler;
-use gleaner_host::report::{ledgers_table, mismatched_boards, write_run};
+use gleaner_host::report::{LEDGERS, ledgers_table, mismatched_boards, write_run};
 use gleaner_host::round::channel;
 use gleaner_host::run::RunDirectory;
 use gleaner_host::scenario::{Override, Scenario};
@@ -129,6 +129,11 @@ impl RoundArgs {
         let scheduler = self.scheduler.iter();
         overrides.extend(scheduler.map(|it| Override::new("run.scheduler", it.to_string())));
         let mut scenario = self.scenario.clone();
+        if scenario.preset == demo::PRESET {
+            let common = scenario.resolve_with(&overrides)?;
+            let classes = demo::classes(fleet, &common, &scenario.overrides)?;
+            scenario.overrides.insert(0, classes);
+        }
         // A round with boards takes seconds, its checkpoint does not: none is done twice.
         let every = Override::new("run.checkpoint_every", 1);
         scenario.overrides.insert(0, every);
@@ -214,8 +219,8 @@ fn carry_out(
     write_run(directory)?;
     show(scenario, directory, &finished.outcome, output)?;
     if !output.quiet && !output.json {
-        if let Some(ledgers) = ledgers_table(directory, scenario) {
-            outln!("\nledgers of the boards\n{}", ledgers.to_text());
+        if let Some(ledgers) = ledgers_table(directory) {
+            outln!("\n{LEDGERS}\n{}", ledgers.to_text());
         }
         outln!("events  {}", events(directory.path()).display());
         if calls.address().is_some() {

@@ -11,7 +11,7 @@ use gleaner_shared::board;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use strum::VariantArray;
 
-use super::row::{CORTEX_M0_PLUS, CORTEX_M4, DebugPort, Emulator, Row, Uf2Drive, UsbId};
+use super::row::{CORTEX_M0_PLUS, CORTEX_M4, DebugPort, Emulator, OneEpoch, Row, Uf2Drive, UsbId};
 
 /// A board that the firmware runs on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, VariantArray)]
@@ -34,6 +34,10 @@ impl Board {
                 nickname: "pico",
                 core: CORTEX_M0_PLUS,
                 preset: "rp2040",
+                one_epoch: OneEpoch {
+                    fixed: 3.6e6,
+                    per_sample: 101e3,
+                },
                 emulator: Some(Emulator::Rp2040js),
                 boot_drive: Some(Uf2Drive {
                     product: "Pico",
@@ -64,6 +68,10 @@ impl Board {
                 nickname: "nucleo",
                 core: CORTEX_M4,
                 preset: "stm32l4r5",
+                one_epoch: OneEpoch {
+                    fixed: 1.8e6,
+                    per_sample: 35e3,
+                },
                 emulator: Some(Emulator::Unicorn),
                 boot_drive: None,
                 // DBGMCU_IDCODE (RM0432, 57.6.1); 0x470 is the family of the L4R5.
@@ -84,6 +92,10 @@ impl Board {
                 nickname: "m4",
                 core: CORTEX_M4,
                 preset: "stm32l4r5",
+                one_epoch: OneEpoch {
+                    fixed: 1.8e6,
+                    per_sample: 35e3,
+                },
                 emulator: Some(Emulator::Qemu {
                     machine: "mps2-an386",
                 }),

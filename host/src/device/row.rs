@@ -13,6 +13,8 @@ pub struct Row {
     pub core: Core,
     /// The scenario preset with its clock and the energy of a cycle.
     pub preset: &'static str,
+    /// What an order of one epoch takes it.
+    pub one_epoch: OneEpoch,
     /// What emulates it, if anything does.
     pub emulator: Option<Emulator>,
     /// The drive it shows in boot mode, if it does.
@@ -21,6 +23,16 @@ pub struct Row {
     pub debug_port: Option<DebugPort>,
     /// USB devices that are, or carry, this board.
     pub usb: &'static [UsbId],
+}
+
+/// The cycles of an order of one epoch of the digits, the evaluation that ends it included, as a line
+/// through what boards counted with 50 to 200 samples; `cargo figures demo` counts them again.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct OneEpoch {
+    /// Whatever the samples.
+    pub fixed: f64,
+    /// For each of them.
+    pub per_sample: f64,
 }
 
 /// The drive of a boot loader that takes UF2 files.

@@ -2,6 +2,7 @@
 //! process, those among them that lie, updates that are lost, and the file that lists those that do not.
 
 mod build;
+pub mod demo;
 pub mod file;
 mod fixed;
 mod float;

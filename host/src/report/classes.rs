@@ -42,7 +42,7 @@ impl Class {
     fn cells(&self, name: String) -> Vec<String> {
         let rows = self.rows.max(1) as f64;
         let share = |count: usize| format!("{:.1} %", 100.0 * count as f64 / rows);
-        let each = |sum_j: f64| format!("{} mJ", number(1e3 * sum_j / rows));
+        let each = |sum_j: f64| number(1e3 * sum_j / rows);
         vec![
             name,
             self.clients.to_string(),
@@ -105,11 +105,11 @@ impl Classes {
             "clients",
             "took part",
             "epochs",
-            "late or lost",
-            "computing",
-            "sending",
-            "income",
-            "overdrawn",
+            "missed",
+            "work mJ",
+            "send mJ",
+            "earn mJ",
+            "in debt",
         ]);
         let none = self.classes.len() - 1;
         for (at, class) in self.classes.iter().enumerate() {
@@ -159,23 +159,19 @@ mod tests {
         assert_eq!(
             starts,
             [
-                [
-                    "fast", "1", "100.0 %", "4.50", "0", "2 mJ", "0 mJ", "1 mJ", "0.0 %"
-                ],
+                ["fast", "1", "100.0 %", "4.50", "0", "2", "0", "1", "0.0 %"],
                 [
                     "device.class[1]",
                     "1",
                     "0.0 %",
                     "0.00",
                     "1",
-                    "2 mJ",
-                    "0 mJ",
-                    "1 mJ",
+                    "2",
+                    "0",
+                    "1",
                     "100.0 %"
                 ],
-                [
-                    "others", "1", "0.0 %", "0.00", "0", "2 mJ", "0 mJ", "1 mJ", "0.0 %"
-                ],
+                ["others", "1", "0.0 %", "0.00", "0", "2", "0", "1", "0.0 %"],
             ]
         );
     }

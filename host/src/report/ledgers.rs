@@ -4,9 +4,11 @@ use super::plot::number;
 use super::table::Table;
 use crate::fleet::file::{FleetFile, find_in};
 use crate::run::RunDirectory;
-use crate::scenario::{ClientDevice, Scenario};
 use crate::station::ledgers::{Ledgers, Pair};
 use crate::station::log::{EVENTS, EventLogError, each_line};
+
+/// What stands above the table of the ledgers.
+pub const LEDGERS: &str = "ledgers of the boards, mJ; income and upload as modelled unless said";
 
 /// Reads the ledgers of a run from its event log; none of a run without boards.
 ///
@@ -23,10 +25,10 @@ fn ledgers_of(directory: &RunDirectory) -> Result<Ledgers, EventLogError> {
 /// Returns the ledgers of a run as a table; `None` if no board reported in it, or nobody can read
 /// what it did.
 #[must_use]
-pub fn ledgers_table(directory: &RunDirectory, scenario: &Scenario) -> Option<Table> {
+pub fn ledgers_table(directory: &RunDirectory) -> Option<Table> {
     let ledgers = ledgers_of(directory).ok()?;
     let name = names(directory);
-    (!ledgers.boards.is_empty()).then(|| table(&ledgers, name, &scenario.devices()))
+    (!ledgers.boards.is_empty()).then(|| table(&ledgers, name))
 }
 
 /// Returns the names of the boards whose ledger is not what it must be.
@@ -47,41 +49,39 @@ fn names(directory: &RunDirectory) -> impl Fn(u32) -> String + use<> {
     }
 }
 
-fn table(ledgers: &Ledgers, name: impl Fn(u32) -> String, devices: &[ClientDevice]) -> Table {
+fn table(ledgers: &Ledgers, name: impl Fn(u32) -> String) -> Table {
     let mut table = Table::new(&[
         "board",
         "rounds",
         "income",
         "upload",
-        "computing measured",
+        "computing",
         "modelled",
-        "cycles a sample measured",
-        "modelled",
+        "off by",
+        "cycles a sample",
     ]);
     for (&client, ledger) in &ledgers.boards {
-        let device = devices.get(client as usize);
-        let modelled = device.map_or(f64::NAN, |device| device.cycles_per_sample);
+        let Pair { model_j, board_j } = ledger.compute;
         table.row(vec![
             name(client),
             ledger.rounds.to_string(),
             both(ledger.harvest),
             both(ledger.radio),
-            format!("{} mJ", number(1e3 * ledger.compute.board_j)),
-            format!("{} mJ", number(1e3 * ledger.compute.model_j)),
+            number(1e3 * board_j),
+            number(1e3 * model_j),
+            format!("{:+.1} %", 100.0 * (board_j / model_j - 1.0)),
             format!("{:.0}", ledger.cycles_per_sample()),
-            format!("{modelled:.0}"),
         ]);
     }
     table
 }
 
-/// Says both at once where they are equal.
+/// Says one where both are equal.
 fn both(pair: Pair) -> String {
     let (board, model) = (number(1e3 * pair.board_j), number(1e3 * pair.model_j));
-    if pair.is_equal() {
-        format!("{board} mJ, equal")
-    } else {
-        format!("{board} mJ, NOT {model}")
+    match pair.is_equal() {
+        true => board,
+        false => format!("{board} NOT {model}"),
     }
 }
 
@@ -109,14 +109,14 @@ mod tests {
                 boards: BTreeMap::from([(2, ledger)]),
                 ..Ledgers::default()
             };
-            let mut devices = [Scenario::default().device.common(); 3];
-            devices[2].cycles_per_sample = 9.0;
-            table(&ledgers, |client| format!("pico-{client}"), &devices).to_text()
+            table(&ledgers, |client| format!("pico-{client}")).to_text()
         };
         let equal = text(0.25);
-        for words in ["pico-2", "250 mJ, equal", "500 mJ", "750 mJ", "2         9"] {
+        for words in ["pico-2", " 250 ", "500       750  -33.3 %", "   2\n"] {
             assert!(equal.contains(words), "{words} in\n{equal}");
         }
-        assert!(text(0.5).contains("500 mJ, NOT 250"), "{}", text(0.5));
+        assert!(text(0.5).contains("500 NOT 250"), "{}", text(0.5));
+        let longest = text(0.25).lines().map(str::len).max();
+        assert!(longest <= Some(80), "{longest:?}");
     }
 }

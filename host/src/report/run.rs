@@ -53,11 +53,12 @@ pub fn write_run(directory: &RunDirectory) -> Result<(), RunError> {
         );
         page.table(&classes);
     }
-    if let Some(ledgers) = ledgers_table(directory, &run.scenario) {
+    if let Some(ledgers) = ledgers_table(directory) {
         page.heading("The boards' ledgers");
         page.paragraph(
             "What the boards booked beside what the model did. Income and upload follow from the \
-             orders; computing is booked from the cycles each board counted while it trained.",
+             orders and are as modelled unless said; computing is booked from the cycles each board \
+             counted while it trained. Energies are in mJ.",
         );
         page.table(&ledgers);
     }

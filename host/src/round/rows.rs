@@ -114,7 +114,7 @@ impl Engine<'_> {
             &settings::cost_model(device),
             device.harvest_j,
             epochs,
-            device.cycles_per_sample * f64::from(self.samples[client]),
+            device.epoch_cycles(self.samples[client]),
             power_w,
             upload_s,
         )

@@ -96,7 +96,7 @@ pub fn cost_model(device: &ClientDevice) -> CostModel {
 }
 
 /// Returns the time T_i and energy E_i of one epoch of a client with this device and `samples`
-/// samples.
+/// samples: the paper's, and those of the cycles that do not depend on the samples.
 #[must_use]
 pub fn epoch_cost(device: &ClientDevice, samples: u32) -> (f64, f64) {
     let clock = Hertz(device.frequency_hz);
@@ -107,7 +107,11 @@ pub fn epoch_cost(device: &ClientDevice, samples: u32) -> (f64, f64) {
         device.cycles_per_sample,
         samples,
     );
-    (time.0, energy.0)
+    let joules_per_cycle = device.energy_coefficient * clock.0 * clock.0;
+    (
+        time.0 + device.cycles_per_epoch / clock.0,
+        energy.0 + joules_per_cycle * device.cycles_per_epoch,
+    )
 }
 
 #[cfg(test)]

@@ -12,6 +12,8 @@ pub struct ClientDevice {
     pub class: Option<usize>,
     /// Processor cycles b per sample and epoch.
     pub cycles_per_sample: f64,
+    /// Processor cycles of an epoch beside those of its samples.
+    pub cycles_per_epoch: f64,
     /// Processor clock f.
     pub frequency_hz: f64,
     /// Energy coefficient alpha.
@@ -22,6 +24,14 @@ pub struct ClientDevice {
     pub deadline_slack_s: f64,
 }
 
+impl ClientDevice {
+    /// Returns the cycles of an epoch over so many samples.
+    #[must_use]
+    pub fn epoch_cycles(&self, samples: u32) -> f64 {
+        self.cycles_per_epoch + self.cycles_per_sample * f64::from(samples)
+    }
+}
+
 impl Device {
     /// Returns the device of a client that no class covers.
     #[must_use]
@@ -29,6 +39,7 @@ impl Device {
         ClientDevice {
             class: None,
             cycles_per_sample: self.cycles_per_sample,
+            cycles_per_epoch: self.cycles_per_epoch,
             frequency_hz: self.frequency_hz,
             energy_coefficient: self.energy_coefficient,
             harvest_j: self.harvest_j,
@@ -41,6 +52,7 @@ impl Device {
         ClientDevice {
             class: Some(at),
             cycles_per_sample: class.cycles_per_sample.unwrap_or(common.cycles_per_sample),
+            cycles_per_epoch: class.cycles_per_epoch.unwrap_or(common.cycles_per_epoch),
             frequency_hz: class.frequency_hz.unwrap_or(common.frequency_hz),
             energy_coefficient: class
                 .energy_coefficient

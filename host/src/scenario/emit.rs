@@ -25,11 +25,12 @@ pub(super) fn value(value: &toml::Value) -> String {
 
 /// Keys and sections younger than the first runs. With their defaults they are left out of the
 /// canonical form, whose hash names runs and their checkpoints: those made without keep their names.
-const YOUNGER: [&str; 11] = [
+const YOUNGER: [&str; 12] = [
     "run.stop",
     "run.patience",
     "data.validation_samples",
     "channel.trace",
+    "device.cycles_per_epoch",
     "device.class",
     "cre.epochs",
     "glean",

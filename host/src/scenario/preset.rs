@@ -38,4 +38,9 @@ pub const PRESETS: &[Preset] = &[
         about: "MNIST on ten Nucleo-L4R5ZIs, with the instructions counted in an emulated Cortex-M4",
         toml: include_str!("presets/stm32l4r5.toml"),
     },
+    Preset {
+        name: "demo",
+        about: "MNIST on four boards of 100 samples that live on what they harvest; for `emulate`",
+        toml: include_str!("presets/demo.toml"),
+    },
 ];

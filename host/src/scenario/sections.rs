@@ -134,6 +134,8 @@ section!(
     Device as "device" {
         /// Processor cycles b per sample and epoch.
         cycles_per_sample: f64 = 100.0, "cycles", Positive;
+        /// Processor cycles of an epoch beside those of its samples.
+        cycles_per_epoch: f64 = 0.0, "cycles", NotNegative;
         /// Processor clock f.
         frequency_hz: f64 = 5e8, "Hz", Positive;
         /// Energy coefficient alpha: one cycle costs alpha f^2 joules.

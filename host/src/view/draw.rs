@@ -1,36 +1,43 @@
-//! The view as pixels of a terminal: boards, accuracy, log.
+//! The view as pixels of a terminal: boards, curves, log.
+
+use std::time::Instant;
 
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::{Color, Modifier, Style};
-use ratatui::symbols::Marker;
 use ratatui::text::Line;
-use ratatui::widgets::{Axis, Block, Cell, Chart, Dataset, GraphType, Paragraph, Row, Table};
+use ratatui::widgets::{Block, Cell, Paragraph, Row, Table};
 
+use super::charts::draw_charts;
+use super::pace::words;
 use super::state::{BoardState, ViewState};
 
 /// Cells of a progress bar.
-const BAR: usize = 6;
-/// Rows the accuracy needs with its frame.
-const ACCURACY: u16 = 6;
+const BAR: usize = 4;
+/// Rows the curves need with their frame.
+const CHARTS: u16 = 6;
+/// Columns of the longest name that is not cut.
+const NAME: usize = 12;
+/// Columns of everything else in the table of boards but the history, gaps included.
+const FIGURES: usize = 15 + 12 + 2 + 8 + 9 + 6 + 7;
 
-/// Draws everything.
-pub fn draw(frame: &mut Frame<'_>, state: &ViewState) {
+/// Draws everything as it is at `now`.
+pub fn draw(frame: &mut Frame<'_>, state: &ViewState, now: Instant) {
     let boards = u16::try_from(state.boards.len()).unwrap_or(u16::MAX);
     let boards = boards.saturating_add(3);
     // On a low screen the log gives way first.
     let room = frame
         .area()
         .height
-        .saturating_sub(boards.saturating_add(ACCURACY));
+        .saturating_sub(boards.saturating_add(CHARTS));
     let [top, middle, bottom] = Layout::vertical([
         Constraint::Length(boards),
-        Constraint::Min(ACCURACY),
+        Constraint::Min(CHARTS),
         Constraint::Length(room.clamp(4, 10)),
     ])
     .areas(frame.area());
-    draw_boards(frame, top, state);
-    draw_accuracy(frame, middle, state);
+    draw_boards(frame, top, state, now);
+    draw_charts(frame, middle, state);
     let newest = usize::from(bottom.height.saturating_sub(2));
     let older = state.lines.len().saturating_sub(newest);
     let lines: Vec<Line<'_>> = state
@@ -47,49 +54,58 @@ pub fn draw(frame: &mut Frame<'_>, state: &ViewState) {
     frame.render_widget(log, bottom);
 }
 
-fn draw_boards(frame: &mut Frame<'_>, area: Rect, state: &ViewState) {
-    // The usual 80 columns hold every word and figure; what is left goes to the names.
-    let widths = [
-        Constraint::Min(12),
-        Constraint::Length(15),
-        Constraint::Length(13),
-        Constraint::Length(7),
-        Constraint::Length(8),
-        Constraint::Length(11),
-        Constraint::Length(6),
-    ];
+fn draw_boards(frame: &mut Frame<'_>, area: Rect, state: &ViewState, now: Instant) {
+    let names = state.boards.iter().map(|board| board.name.chars().count());
+    let name = names.max().unwrap_or_default().clamp(6, NAME);
+    // The usual 80 columns hold every word and figure; what is left goes to the history.
+    let room = usize::from(area.width).saturating_sub(2 + name + FIGURES);
+    let widths = [name, 15, 12, room, 2, 8, 9, 6];
+    let widths = widths.map(|width| Constraint::Length(u16::try_from(width).unwrap_or(u16::MAX)));
     let head = [
-        "client", "state", "store J", "channel", "power", "progress", "rounds",
+        "client", "state", "store", "history", "ch", "power", "progress", "rounds",
     ];
-    let title = match state.total {
-        0 => " starting; q leaves ".to_owned(),
-        total => format!(
-            " {} of {total} rounds done, {:.1} mJ spent; q leaves ",
-            state.round,
-            1e3 * state.spent_j
-        ),
-    };
-    let table = Table::new(state.boards.iter().map(row), widths)
+    let rows = state.boards.iter().map(|board| row(board, room));
+    let table = Table::new(rows, widths)
         .header(Row::new(head).style(Style::new().add_modifier(Modifier::BOLD)))
-        .block(Block::bordered().title(title));
+        .block(
+            Block::bordered()
+                .title(title(state, now))
+                .title_bottom(" q leaves "),
+        );
     frame.render_widget(table, area);
 }
 
-fn row(board: &BoardState) -> Row<'_> {
+/// Says which round it is, what it is at, what was spent and how long it may take.
+fn title(state: &ViewState, now: Instant) -> String {
+    let (total, spent_mj) = (state.total, 1e3 * state.spent_j);
+    let left = state.rounds_left();
+    match (total, left) {
+        (0, _) => " starting ".to_owned(),
+        (_, 0) => format!(" all {total} rounds done; {spent_mj:.1} mJ spent "),
+        _ => {
+            let (round, phase) = (state.round + 1, state.phase());
+            let time = state.pace.left(left, now).map_or(String::new(), |time| {
+                format!("; about {} left", words(time))
+            });
+            format!(" round {round} of {total}: {phase}; {spent_mj:.1} mJ spent{time} ")
+        }
+    }
+}
+
+fn row(board: &BoardState, room: usize) -> Row<'_> {
     let colour = match (board.present, board.doing.as_str()) {
         (false, _) => Color::Red,
         (_, "training" | "uploading" | "downloading") => Color::Yellow,
         _ => Color::Green,
     };
-    let store = match board.stored_j {
-        Some(stored) => format!("{stored:.3}/{:.0}", board.storage_j),
-        None => "-".to_owned(),
-    };
     let or_dash = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
     Row::new([
         Cell::new(board.name.as_str()),
         Cell::new(board.doing.as_str()).style(Style::new().fg(colour)),
-        Cell::new(store),
+        Cell::new(or_dash(
+            board.stored_j.map(|stored| store(stored, board.storage_j)),
+        )),
+        Cell::new(sparks(board, room)).style(Style::new().fg(Color::Yellow)),
         Cell::new(or_dash(board.channel.map(|channel| channel.to_string()))),
         Cell::new(or_dash(
             board.power_w.map(|power| format!("{:.1} mW", 1e3 * power)),
@@ -97,6 +113,26 @@ fn row(board: &BoardState) -> Row<'_> {
         Cell::new(board.progress.map_or_else(String::new, bar)),
         Cell::new(board.rounds.to_string()),
     ])
+}
+
+/// Writes what a store holds of what it can, in the unit that fits.
+fn store(stored_j: f64, storage_j: f64) -> String {
+    match storage_j < 1.0 {
+        true => format!("{:.1}/{:.0} mJ", 1e3 * stored_j, 1e3 * storage_j),
+        false => format!("{stored_j:.0}/{storage_j:.0} J"),
+    }
+}
+
+/// Draws how full a store was, round after round, the newest last.
+fn sparks(board: &BoardState, room: usize) -> String {
+    const LEVELS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+    let filled = board.filled();
+    let newest = filled.len().saturating_sub(room);
+    let level = |percent: f64| LEVELS[((percent / 12.5) as usize).min(LEVELS.len() - 1)];
+    filled[newest..]
+        .iter()
+        .map(|&(_, percent)| level(percent))
+        .collect()
 }
 
 /// Writes a share as a bar with its percentage.
@@ -107,37 +143,10 @@ fn bar(share: f64) -> String {
     format!("{done}{left} {:3.0}%", 100.0 * share)
 }
 
-fn draw_accuracy(frame: &mut Frame<'_>, area: Rect, state: &ViewState) {
-    let newest = state
-        .accuracy
-        .last()
-        .map_or(String::new(), |(_, accuracy)| {
-            format!(" accuracy {accuracy:.1} % ")
-        });
-    let data = Dataset::default()
-        .marker(Marker::Braille)
-        .graph_type(GraphType::Line)
-        .style(Style::new().fg(Color::Cyan))
-        .data(&state.accuracy);
-    let rounds = state.total.max(1) as f64;
-    let labels = |low: f64, high: f64| [format!("{low:.0}"), format!("{high:.0}")];
-    let chart = Chart::new(vec![data])
-        .block(Block::bordered().title(newest))
-        .x_axis(
-            Axis::default()
-                .bounds([0.0, rounds])
-                .labels(labels(0.0, rounds)),
-        )
-        .y_axis(
-            Axis::default()
-                .bounds([0.0, 100.0])
-                .labels(labels(0.0, 100.0)),
-        );
-    frame.render_widget(chart, area);
-}
-
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
     use gleaner_host::fleet::file::template;
     use ratatui::Terminal;
@@ -145,37 +154,72 @@ mod tests {
 
     fn screen(state: &ViewState, width: u16, height: u16) -> String {
         let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
-        terminal.draw(|frame| draw(frame, state)).unwrap();
+        let now = Instant::now();
+        terminal.draw(|frame| draw(frame, state, now)).unwrap();
         let cells = terminal.backend().buffer().content().iter();
         cells.map(|cell| cell.symbol()).collect()
     }
 
-    #[test]
-    fn eighty_columns_cut_no_word_and_no_figure() {
+    /// A board of which every column is as wide as it gets.
+    fn busy() -> ViewState {
         let mut state = ViewState::new(&template());
+        let now = Instant::now();
+        let before = now.checked_sub(Duration::from_secs(599)).unwrap_or(now);
+        state.start(98, 1_000, before);
+        state.pace.mark(now);
+        state.spent_j = 12.3456;
         let board = &mut state.boards[0];
         board.doing = "lost this round".to_owned();
-        board.stored_j = Some(1_000.0);
+        board.storage_j = 0.15;
+        board.stored_j = Some(0.1234);
+        board.history = vec![(0, 0.0), (1, 0.075), (2, 0.15)];
+        board.channel = Some(12);
         board.power_w = Some(0.1995);
         board.progress = Some(1.0);
         board.rounds = 123_456;
-        let text = screen(&state, 80, 24);
-        for words in [
-            "lost this round",
-            "1000.000/1000",
-            "199.5 mW",
-            "###### 100%",
-            "123456",
-            "simulated-2",
-        ] {
-            assert!(text.contains(words), "{words} in {text}");
+        state.boards[1].stored_j = Some(1_000.0);
+        state
+    }
+
+    #[test]
+    fn eighty_columns_cut_no_word_and_no_figure() {
+        for (width, height) in [(80, 24), (120, 40)] {
+            let text = screen(&busy(), width, height);
+            for words in [
+                "round 99 of 1000: planning; 12345.6 mJ spent; about 150 h 4 min left",
+                "q leaves",
+                "lost this round",
+                "123.4/150 mJ",
+                "1000/1000 J",
+                "▁▅█",
+                "199.5 mW",
+                "#### 100%",
+                "123456",
+                "simulated-2",
+            ] {
+                assert!(text.contains(words), "{words} in {text}");
+            }
         }
+    }
+
+    #[test]
+    fn a_wide_screen_shows_the_stores_beside_the_accuracy() {
+        assert!(!screen(&busy(), 80, 24).contains("stores, % full"));
+        assert!(screen(&busy(), 120, 40).contains("stores, % full"));
+    }
+
+    #[test]
+    fn a_history_longer_than_its_column_keeps_its_newest_rounds() {
+        let mut state = busy();
+        state.boards[0].history = (0..500).map(|round| (round, 0.0)).collect();
+        state.boards[0].history.push((500, 0.15));
+        assert!(screen(&state, 80, 24).contains("▁█"));
     }
 
     #[test]
     fn boards_accuracy_and_log_are_on_the_screen() {
         let mut state = ViewState::new(&template());
-        state.start(3, 10);
+        state.start(3, 10, Instant::now());
         state.accuracy.push((3.0, 61.5));
         state.boards[0].progress = Some(0.5);
         state.boards[0].channel = Some(2);
@@ -185,8 +229,8 @@ mod tests {
         for words in [
             "pico-0",
             "m4-1",
-            "3 of 10 rounds done",
-            "###...  50%",
+            "round 4 of 10",
+            "##..  50%",
             "61.5 %",
             "hello",
             "listens on 127.0.0.1:7453: 3 let in",
@@ -213,7 +257,8 @@ mod tests {
         for (width, height) in [(1, 1), (10, 3), (40, 8)] {
             let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
             let state = ViewState::new(&template());
-            terminal.draw(|frame| draw(frame, &state)).unwrap();
+            let now = Instant::now();
+            terminal.draw(|frame| draw(frame, &state, now)).unwrap();
         }
     }
 }

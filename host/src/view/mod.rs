@@ -3,14 +3,16 @@
 //! `state` gathers what is heard and `draw` shows it; both are plain functions of what
 //! happened. This file keeps the terminal.
 
+mod charts;
 mod draw;
+mod pace;
 mod state;
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use ratatui::crossterm::event::{self, Event as Input, KeyCode, KeyModifiers};
 
@@ -48,7 +50,7 @@ impl View {
                 let mut now = seen.lock().unwrap_or_else(PoisonError::into_inner).clone();
                 now.calls = calls.address().map(|_| calls.to_string());
                 // A frame that could not be drawn is drawn next time.
-                let _ = terminal.draw(|frame| draw(frame, &now));
+                let _ = terminal.draw(|frame| draw(frame, &now, Instant::now()));
                 if event::poll(FRAME).unwrap_or(false) && wants_to_leave() {
                     if leave.is_pulled() {
                         ratatui::restore();
@@ -94,12 +96,12 @@ fn wants_to_leave() -> bool {
 impl Observer for View {
     fn started(&mut self, done: usize, total: usize) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        state.start(done, total);
+        state.start(done, total, Instant::now());
     }
 
     fn round(&mut self, log: &RoundLog) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        state.finish_round(log);
+        state.finish_round(log, Instant::now());
     }
 
     fn notice(&mut self, text: &str) {

@@ -1,7 +1,9 @@
 //! What the view knows, gathered from events and finished rounds.
 
 use std::collections::VecDeque;
+use std::time::Instant;
 
+use super::pace::Pace;
 use gleaner_host::fleet::file::{FleetFile, LinkKind};
 use gleaner_host::round::{ClientState, RoundLog};
 use gleaner_host::station::event::{Event, EventKind};
@@ -22,6 +24,8 @@ pub struct BoardState {
     pub stored_j: Option<f64>,
     /// Joules its store can hold.
     pub storage_j: f64,
+    /// Joules in its store before the rounds and after each, with the number of the round.
+    pub history: Vec<(u32, f64)>,
     /// Its channel in this round.
     pub channel: Option<usize>,
     /// Its power in this round.
@@ -32,6 +36,17 @@ pub struct BoardState {
     epochs: u32,
     /// Rounds it took part in.
     pub rounds: u32,
+}
+
+impl BoardState {
+    /// Returns how full its store was after each round, in percent.
+    pub fn filled(&self) -> Vec<(f64, f64)> {
+        let percent = |stored: f64| 100.0 * stored / self.storage_j.max(f64::MIN_POSITIVE);
+        let history = self.history.iter();
+        history
+            .map(|&(round, stored)| (f64::from(round), percent(stored)))
+            .collect()
+    }
 }
 
 /// Everything on the screen.
@@ -47,6 +62,8 @@ pub struct ViewState {
     pub accuracy: Vec<(f64, f64)>,
     /// Joules spent by all.
     pub spent_j: f64,
+    /// When rounds ended.
+    pub pace: Pace,
     /// The newest lines of the log.
     pub lines: VecDeque<String>,
     /// Where boards may call in, and what came of the calls.
@@ -67,6 +84,7 @@ impl ViewState {
             // What a simulated client's store holds is not told round by round.
             stored_j: (entry.link != LinkKind::Simulated).then(|| entry.stored_j()),
             storage_j: entry.storage_j,
+            history: Vec::new(),
             channel: None,
             power_w: None,
             progress: None,
@@ -80,9 +98,35 @@ impl ViewState {
     }
 
     /// Rounds begin.
-    pub fn start(&mut self, done: usize, total: usize) {
+    pub fn start(&mut self, done: usize, total: usize, now: Instant) {
         self.round = u32::try_from(done).unwrap_or(u32::MAX);
         self.total = total;
+        self.pace.mark(now);
+        self.remember_stores();
+    }
+
+    /// Returns the rounds that are to be done.
+    pub fn rounds_left(&self) -> usize {
+        self.total.saturating_sub(self.round as usize)
+    }
+
+    /// Returns what the round is at: the earliest step that a board has not left.
+    pub fn phase(&self) -> &'static str {
+        let any = |doing: &str| self.boards.iter().any(|board| board.doing == doing);
+        let steps = ["downloading", "training", "uploading"];
+        match steps.into_iter().find(|step| any(step)) {
+            Some(step) => step,
+            None if any("delivered") => "closing",
+            None => "planning",
+        }
+    }
+
+    fn remember_stores(&mut self) {
+        for board in &mut self.boards {
+            board
+                .history
+                .extend(board.stored_j.map(|stored| (self.round, stored)));
+        }
     }
 
     /// Takes a line for the log.
@@ -167,8 +211,9 @@ impl ViewState {
     }
 
     /// Takes a finished round.
-    pub fn finish_round(&mut self, log: &RoundLog) {
+    pub fn finish_round(&mut self, log: &RoundLog, now: Instant) {
         self.round = log.round.round;
+        self.pace.mark(now);
         self.spent_j = log.round.spent_j;
         if let Some(accuracy) = log.round.accuracy {
             self.accuracy
@@ -183,6 +228,7 @@ impl ViewState {
                 board.doing = "ready".to_owned();
             }
         }
+        self.remember_stores();
     }
 }
 
@@ -224,6 +270,36 @@ mod tests {
         hear(&mut state, EventKind::Gone { reason });
         assert!(!state.boards[0].present);
         assert!(state.lines.back().unwrap().contains("unplugged"));
+    }
+
+    #[test]
+    fn a_round_is_at_the_earliest_step_that_a_board_has_not_left() {
+        let mut state = ViewState::new(&template());
+        let now = Instant::now();
+        state.start(0, 3, now);
+        assert_eq!((state.phase(), state.rounds_left()), ("planning", 3));
+        let (bytes, whole) = (39_776, false);
+        hear(&mut state, EventKind::Sending { bytes, whole });
+        state.boards[1].doing = "uploading".to_owned();
+        assert_eq!(state.phase(), "downloading");
+        hear(&mut state, EventKind::Epoch { done: 1 });
+        assert_eq!(state.phase(), "training");
+        state.boards[0].doing = "delivered".to_owned();
+        assert_eq!(state.phase(), "uploading");
+        state.boards[1].doing = "delivered".to_owned();
+        assert_eq!(state.phase(), "closing");
+    }
+
+    #[test]
+    fn stores_are_remembered_round_by_round() {
+        let mut state = ViewState::new(&template());
+        state.start(0, 2, Instant::now());
+        (state.boards[0].storage_j, state.boards[0].stored_j) = (0.5, Some(0.25));
+        state.round = 1;
+        state.remember_stores();
+        assert_eq!(state.boards[0].history, [(0, 1_000.0), (1, 0.25)]);
+        assert_eq!(state.boards[0].filled()[1], (1.0, 50.0));
+        assert!(state.boards[2].history.is_empty(), "nobody tells of it");
     }
 
     #[test]

@@ -22,7 +22,7 @@ pub mod transfer;
 
 pub use auth::{Insecure, Key, Keyring, Nonce};
 pub use decoder::{Arrival, FrameDecoder};
-pub use frame::{Damage, Direction, Frame, FrameBuffer, Header, Kind};
+pub use frame::{DELIMITER, Damage, Direction, Frame, FrameBuffer, Header, Kind};
 pub use keys::{DeviceKeys, Generation, HostKeys};
 pub use link::{DeviceLink, Event, HostLink, Timing};
 pub use message::{DeviceToHost, HostToDevice, PROTOCOL_VERSION, SCHEMA_HASH};

@@ -4,10 +4,11 @@ use gleaner_shared::energy::{CostModel, Shortfall, Snapshot};
 use gleaner_shared::units::{Cycles, Micros, NanoWatts, PicoJoules};
 use gleaner_shared::wire::Key;
 use gleaner_shared::wire::message::{
-    About, Classified, Connect, Counters, Crash, DeclineReason, DeviceId, DeviceToHost, Hello,
-    HostToDevice, InferRefusal, LinkMessage, ModelHash, ModelShape, Nack, Offer, Order, OrderHash,
-    OrderReply, Payload, Progress, Provision, Refusal, RejectReason, RekeyRefusal, Report,
-    ResetCause, RoundMark, RunId, SamplePlace, ShardStatus, Status, Version, WorkMark,
+    About, BootselRefusal, Classified, Connect, Counters, Crash, DeclineReason, DeviceId,
+    DeviceToHost, Hello, HostToDevice, InferRefusal, LinkMessage, ModelHash, ModelShape, Nack,
+    Offer, Order, OrderHash, OrderReply, Payload, Progress, Provision, Refusal, RejectReason,
+    RekeyRefusal, Report, ResetCause, RoundMark, RunId, SamplePlace, ShardStatus, Status, Version,
+    WorkMark,
 };
 use gleaner_shared::wire::transfer::Bitmap;
 
@@ -168,6 +169,7 @@ pub fn host_to_device() -> Vec<(&'static str, HostToDevice)> {
                 label: 7,
             },
         ),
+        ("bootsel", HostToDevice::Bootsel),
     ];
     let names = [
         "h_ack", "h_nack", "h_ping", "h_pong", "h_offer", "h_poll", "h_status", "h_reject",
@@ -340,6 +342,10 @@ pub fn device_to_host() -> Vec<(&'static str, DeviceToHost)> {
                 number: 300,
                 label: 7,
             },
+        ),
+        (
+            "bootsel_refused",
+            DeviceToHost::BootselRefused(BootselRefusal::NoKey),
         ),
     ];
     let names = [

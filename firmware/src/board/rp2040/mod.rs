@@ -8,7 +8,7 @@ use embassy_rp::peripherals::{FLASH, UART0, USB};
 use embassy_rp::uart::{self, BufferedInterruptHandler, BufferedUart};
 use embassy_rp::usb::InterruptHandler;
 use embassy_rp::watchdog::Watchdog;
-use embassy_rp::{bind_interrupts, pac};
+use embassy_rp::{bind_interrupts, pac, rom_data};
 use embassy_time::Duration;
 use gleaner_shared::wire::message::DeviceId;
 use static_cell::StaticCell;
@@ -67,6 +67,20 @@ impl Platform for Pico {
         core1::hold();
         crash::restart()
     }
+
+    fn has_boot_drive() -> bool {
+        has_boot_rom()
+    }
+
+    fn become_drive() -> ! {
+        // No pin as an activity light, and both of the boot ROM's USB interfaces.
+        rom_data::reset_to_usb_boot(0, 0);
+        Self::reset()
+    }
+
+    fn heard_a_frame() {
+        ports::settle();
+    }
 }
 
 /// Brings the board up.
@@ -90,6 +104,7 @@ pub fn start(spawner: Spawner) -> Board<Pico> {
         RX.init([0; RX_BUFFER_BYTES]),
         config,
     );
+    calm_receiver();
     let (uart_tx, uart_rx) = uart.split();
     let (usb_tx, usb_rx) = usb::start(spawner, p.USB, &device);
 
@@ -122,6 +137,16 @@ pub fn start(spawner: Spawner) -> Board<Pico> {
 /// The flash chip. The boot ROM erases and programs it while nothing runs from it: interrupts wait
 /// for some 50 ms, at worst 400, and bytes that come on the UART meanwhile are lost and said again.
 type PicoFlash = Flash<'static, FLASH, Blocking, FLASH_BYTES>;
+
+/// Holds GP1 high while nobody drives it, and lets it change by clear steps only: beside a pin that
+/// sends, one that floats hears what is not said. The driver leaves its pad with neither.
+fn calm_receiver() {
+    pac::PADS_BANK0.gpio(1).modify(|pad| {
+        pad.set_pue(true);
+        pad.set_pde(false);
+        pad.set_schmitt(true);
+    });
+}
 
 /// Tells whether there is a boot ROM, which alone can speak to the flash chip; an emulator other
 /// than ours may have none.

@@ -20,6 +20,8 @@ section!(
         clients: Option<Vec<usize>> = None, "";
         /// Processor cycles b per sample and epoch.
         cycles_per_sample: Option<f64> = None, "cycles", Positive;
+        /// Processor cycles of an epoch beside those of its samples.
+        cycles_per_epoch: Option<f64> = None, "cycles", NotNegative;
         /// Processor clock f.
         frequency_hz: Option<f64> = None, "Hz", Positive;
         /// Energy coefficient alpha.

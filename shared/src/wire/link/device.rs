@@ -39,6 +39,8 @@ pub struct DeviceLink {
     delimited: bool,
     /// Before this time the device does not announce itself again.
     quiet_until: Micros,
+    /// Frames that arrived whole.
+    whole_frames: u32,
 }
 
 impl DeviceLink {
@@ -71,7 +73,14 @@ impl DeviceLink {
             opening: Some(Opening::Announce),
             delimited: false,
             quiet_until: Micros::ZERO,
+            whole_frames: 0,
         }
+    }
+
+    /// Returns how many frames arrived whole, whoever sent them; noise makes none.
+    #[must_use]
+    pub const fn whole_frames(&self) -> u32 {
+        self.whole_frames
     }
 
     /// Goes on with other keys: a greeting or session that is only offered and rests on a key that
@@ -109,6 +118,7 @@ impl DeviceLink {
                 }
                 Arrival::Frame(frame) if frame.header.direction != Direction::HostToDevice => None,
                 Arrival::Frame(frame) => {
+                    self.whole_frames = self.whole_frames.wrapping_add(1);
                     let parts = Parts {
                         channel: &mut self.channel,
                         keys: &self.keys,

@@ -209,6 +209,31 @@ impl core::fmt::Display for RekeyRefusal {
 impl core::error::Error for RekeyRefusal {}
 
 wire_enum! {
+    /// Why a board does not become a drive.
+    #[derive(Copy)]
+    pub enum BootselRefusal {
+        /// It has no boot loader that shows one.
+        NoDrive,
+        /// It has no key, so that anybody on its line could say so.
+        NoKey,
+    }
+}
+
+impl core::fmt::Display for BootselRefusal {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str(match self {
+            Self::NoDrive => "the board has no boot loader that shows a drive",
+            Self::NoKey => {
+                "the board has no key, and without one anybody could send it there: hold BOOTSEL \
+                 while plugging it in"
+            }
+        })
+    }
+}
+
+impl core::error::Error for BootselRefusal {}
+
+wire_enum! {
     /// From a board; variants are appended, never moved.
     #[allow(clippy::large_enum_variant, reason = "no heap to box into")]
     pub enum DeviceToHost {
@@ -274,5 +299,7 @@ wire_enum! {
             /// Its class.
             label: u8,
         },
+        /// The board does not become a drive; it goes on as before.
+        BootselRefused(BootselRefusal),
     }
 }

@@ -151,6 +151,8 @@ wire_enum! {
             /// Its class.
             label: u8,
         },
+        /// Restarts the board as the drive of its boot loader, to be written anew.
+        Bootsel,
     }
 }
 

@@ -16,8 +16,8 @@ pub use common::{
 };
 pub use crash::{Crash, PLACE_BYTES, ResetCause};
 pub use device::{
-    About, DeclineReason, DeviceToHost, Hello, ModelShape, OrderReply, Progress, RekeyRefusal,
-    Report, ShardStatus,
+    About, BootselRefusal, DeclineReason, DeviceToHost, Hello, ModelShape, OrderReply, Progress,
+    RekeyRefusal, Report, ShardStatus,
 };
 pub use host::{Connect, HostToDevice, Order, Provision};
 pub use infer::{Classified, InferRefusal};

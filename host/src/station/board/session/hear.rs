@@ -47,7 +47,8 @@ impl Machine {
             | DeviceToHost::RekeyRefused(_)
             | DeviceToHost::Classified(_)
             | DeviceToHost::InferRefused(_)
-            | DeviceToHost::Labelled { .. } => {}
+            | DeviceToHost::Labelled { .. }
+            | DeviceToHost::BootselRefused(_) => {}
         }
     }
 
