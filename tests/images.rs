@@ -102,16 +102,19 @@ fn vector_tables_and_segments_lie_where_the_chips_expect_them() {
 }
 
 #[test]
-fn images_look_for_their_shard_where_the_host_puts_it_and_keep_keys_behind_it() {
+fn images_look_for_their_shard_where_the_host_puts_it_and_keep_state_and_keys_behind_it() {
     for map in &MAPS {
         let Some(bytes) = image(map) else { continue };
         let elf = object::File::parse(&*bytes).unwrap();
         let (row, shard) = (map.board.row(), map.board.shard_flash());
+        let state = map.board.state_flash();
         for (symbol, address) in [
             ("_shard_start", shard.start),
             ("_shard_end", shard.end),
-            ("_keys_start", shard.end),
-            ("_keys_end", shard.end + row.key_bytes),
+            ("_state_start", state.start),
+            ("_state_end", state.end),
+            ("_keys_start", state.end),
+            ("_keys_end", state.end + row.key_bytes),
         ] {
             let found = elf
                 .symbols()

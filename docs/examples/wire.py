@@ -23,7 +23,7 @@ from blake3 import blake3
 
 import ascon
 
-PROTOCOL, SCHEMA = 2, 0x4D55189F34E98A17
+PROTOCOL, SCHEMA = 2, 0xD0594C371DFD8B3F
 PUBLIC_KEY = bytes(32)
 
 # Waits in seconds (section 6).
@@ -346,6 +346,8 @@ DEVICE = Enum(
     RekeyRefused=Enum(
         NoKey=UNIT, Generation=Struct(expected=U32), ZeroKey=UNIT, NoStorage=UNIT, Storage=UNIT
     ),
+    Holds=Struct(model=HASH),
+    FlashUse=Struct(erases=U32, programs=U32, closed=U32),
 )
 OUR_VERSION = {"protocol": PROTOCOL, "schema": SCHEMA}
 

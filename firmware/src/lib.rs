@@ -8,6 +8,7 @@
 //! - [`data`], [`retained`], [`store`]: samples in flash, the record that survives a reset, and
 //!   the energy ledger on top of it.
 //! - [`keys`]: the keys that came after the shard's, in flash.
+//! - [`saved`]: what survives a power cut, in flash: closed rounds and the global model.
 //! - [`client`]: the state machine, no waiting inside.
 //! - [`runner`] and `training`: the loop around it, the same on a board and in a test.
 #![cfg_attr(not(test), no_std)]
@@ -17,6 +18,7 @@ pub mod client;
 pub mod cost;
 pub mod data;
 pub mod entropy;
+pub mod exact;
 mod fmt;
 pub mod hash;
 pub mod identity;
@@ -27,6 +29,7 @@ pub mod platform;
 pub mod report;
 pub mod retained;
 pub mod runner;
+pub mod saved;
 pub mod selftest;
 pub mod store;
 mod training;

@@ -15,16 +15,26 @@ use gleaner_firmware::model::Memory;
 use gleaner_firmware::platform::{Board, Clock, CycleCounter, Lamp, Platform, StackUse, Watchdog};
 use gleaner_firmware::retained::{RECORD_BYTES, Retained};
 use gleaner_firmware::runner;
+use gleaner_firmware::saved::{Region, SECTORS};
 use gleaner_shared::units::{Cycles, Micros};
 use gleaner_shared::wire::message::DeviceId;
 
-use crate::nor::Nor;
+use crate::nor::{Nor, SECTOR};
 use crate::wire::Wire;
 
 /// Ten bits a byte at 921,600 baud, in nanoseconds.
 const BYTE_NANOS: u64 = 10_851;
 /// Modelled time of one look at the clock during training.
 const STEP_MICROS: u64 = 5;
+
+/// Where the state begins, behind two keys.
+pub const STATE: usize = 2 * SECTOR;
+
+/// Returns new flash for keys and state, whose accidents are drawn from `seed`.
+#[must_use]
+pub fn flash(seed: u64) -> Nor {
+    Nor::new(STATE / SECTOR + SECTORS, seed)
+}
 
 /// What the client and its line share.
 #[derive(Default)]
@@ -80,11 +90,10 @@ impl InProcess {
     /// Starts a client whose flash holds `shard`.
     #[must_use]
     pub fn start(shard: &[u8]) -> Self {
-        // Room for two keys.
-        Self::start_on(shard, Nor::new(2, 0))
+        Self::start_on(shard, flash(0))
     }
 
-    /// The same, with this flash for its keys.
+    /// The same, with this flash for its keys and its state.
     #[must_use]
     pub fn start_on(shard: &[u8], flash: Nor) -> Self {
         let world = Shared::default();
@@ -125,6 +134,7 @@ fn boot(world: &Shared, shard: &'static [u8], flash: &Nor) -> Pin<Box<dyn Future
         retained: Kept(world.clone()),
         shard,
         key_slots: Some(Slots::new(flash.clone(), 0)),
+        state: Some(Region::new(flash.clone(), STATE as u32)),
         device: DeviceId([1; 12]),
         entropy: Some([9; 32]),
     };

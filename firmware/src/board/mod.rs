@@ -29,6 +29,8 @@ mod clock;
 mod memory;
 #[cfg(feature = "_device")]
 mod panic;
+#[cfg(any(feature = "board-rp2040", feature = "board-stm32"))]
+mod shared;
 #[cfg(feature = "board-rp2040")]
 mod systick;
 

@@ -37,6 +37,7 @@ impl Board {
                 program_address: 0x1000_0000,
                 shard_address: 0x1006_0000,
                 flash_bytes: 2 << 20,
+                state_bytes: 176 << 10,
                 key_bytes: 8 << 10,
                 // RAM for their error rows is the limit.
                 most_samples: 1_100,
@@ -77,8 +78,10 @@ impl Board {
                 program_address: 0x0800_0000,
                 shard_address: 0x0806_0000,
                 flash_bytes: 2 << 20,
+                state_bytes: 176 << 10,
                 key_bytes: 8 << 10,
-                most_samples: 2_000,
+                // Flash beside the state is the limit.
+                most_samples: 1_900,
                 preset: "stm32l4r5",
                 keeps_log: true,
                 emulator: None,
@@ -106,8 +109,10 @@ impl Board {
                 program_address: 0,
                 shard_address: 0x0006_0000,
                 flash_bytes: 2 << 20,
+                state_bytes: 176 << 10,
                 key_bytes: 8 << 10,
-                most_samples: 2_000,
+                // Flash beside the state is the limit.
+                most_samples: 1_900,
                 preset: "stm32l4r5",
                 keeps_log: false,
                 emulator: Some(Emulator::Qemu {
@@ -168,11 +173,18 @@ impl Board {
         self.row().program_address..self.row().shard_address
     }
 
-    /// Returns where the shard lies: the rest of the flash up to the board's keys.
+    /// Returns where the shard lies: the rest of the flash up to the board's state.
     #[must_use]
     pub const fn shard_flash(self) -> Range<u32> {
+        self.row().shard_address..self.state_flash().start
+    }
+
+    /// Returns where the board keeps ledger and model over a power cut, up to its keys.
+    #[must_use]
+    pub const fn state_flash(self) -> Range<u32> {
         let row = self.row();
-        row.shard_address..row.program_address + row.flash_bytes - row.key_bytes
+        let end = row.program_address + row.flash_bytes - row.key_bytes;
+        end - row.state_bytes..end
     }
 }
 
@@ -239,9 +251,15 @@ mod tests {
                 shard.len() >> 10
             );
             let program = format!(": origin = {:#010x}", board.program_flash().start);
+            let state = board.state_flash();
+            let state_words = format!(
+                "state : origin = {:#010x}, length = {}k",
+                state.start,
+                state.len() >> 10
+            );
             let keys = format!(
                 "keys  : origin = {:#010x}, length = {}k",
-                board.shard_flash().end,
+                state.end,
                 board.row().key_bytes >> 10
             );
             let entropy = match board.row().emulator {
@@ -250,12 +268,12 @@ mod tests {
                 }) => format!("_entropy_start = {entropy_address:#010x};"),
                 _ => String::new(),
             };
-            for words in [shard, keys, program, entropy] {
+            for words in [shard, state_words, keys, program, entropy] {
                 assert!(script.contains(&words), "{path} must say {words}");
             }
         }
         for board in [Board::Rp2040, Board::Stm32l4r5, Board::M4] {
-            assert_eq!(board.shard_flash().len(), 1656 << 10);
+            assert_eq!(board.shard_flash().len(), 1480 << 10);
         }
     }
 

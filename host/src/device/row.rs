@@ -19,8 +19,10 @@ pub struct Row {
     pub program_address: u32,
     /// Where the shard begins and programs end, as in the same file.
     pub shard_address: u32,
-    /// Flash that programs, shard and keys share.
+    /// Flash that programs, shard, state and keys share.
     pub flash_bytes: u32,
+    /// What lies before the keys, where the board keeps ledger and model over a power cut.
+    pub state_bytes: u32,
     /// The end of it, where the board keeps keys that came after its shard's.
     pub key_bytes: u32,
     /// The most samples of 784 bytes it trains on.

@@ -13,6 +13,7 @@ use super::memory::{self, RetainedRam};
 use crate::entropy;
 use crate::keys::Slots;
 use crate::platform::{self, Board, CycleCounter, Platform, StackUse};
+use crate::saved::{self, Region};
 
 pub mod executor;
 mod flash;
@@ -70,7 +71,11 @@ pub fn start() -> Board<EmulatedM4> {
         lamp: NoLamp,
         retained: RetainedRam::new(),
         shard: memory::shard(),
-        key_slots: Some(Slots::new(RamFlash::new(), 0)),
+        key_slots: Some(Slots::new(RamFlash::new(memory::keys_address(), 2), 0)),
+        state: Some(Region::new(
+            RamFlash::new(memory::state_address(), saved::SECTORS),
+            0,
+        )),
         // No chip and no number: emulated boards differ by their shards alone.
         device: DeviceId::default(),
         entropy: hosts_entropy(),

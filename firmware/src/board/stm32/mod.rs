@@ -22,7 +22,7 @@ use crate::platform::{self, Board, CycleCounter, Platform, StackUse};
 
 mod flash;
 
-pub use flash::NucleoFlash;
+pub use flash::Pages;
 
 bind_interrupts!(struct Irqs {
     LPUART1 => usart::BufferedInterruptHandler<LPUART1>;
@@ -43,7 +43,7 @@ impl Platform for Nucleo {
     type Watchdog = FedWatchdog;
     type Lamp = Output<'static>;
     type Retained = RetainedRam;
-    type Flash = NucleoFlash;
+    type Flash = Pages;
 
     const NAME: &'static str = "nucleo-l4r5zi";
     const CYCLES_PER_SAMPLE: u32 = 28_000;
@@ -93,6 +93,7 @@ pub fn start(_spawner: Spawner) -> Board<Nucleo> {
     let mut rng = Rng::new(p.RNG, Irqs);
     let entropy = entropy::from_words(|| rng.next_u32());
 
+    let (key_slots, state) = flash::pages(p.FLASH).unzip();
     Board {
         rx,
         tx,
@@ -102,7 +103,8 @@ pub fn start(_spawner: Spawner) -> Board<Nucleo> {
         lamp: Output::new(p.PC7, Level::Low, Speed::Low),
         retained: RetainedRam::new(),
         shard: memory::shard(),
-        key_slots: flash::key_slots(p.FLASH),
+        key_slots,
+        state,
         device: DeviceId(embassy_stm32::uid::uid()),
         entropy,
     }

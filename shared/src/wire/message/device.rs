@@ -2,7 +2,9 @@
 
 use heapless::String;
 
-use super::common::{Counters, DeviceId, LinkMessage, Refusal, RoundMark, Version, WorkMark};
+use super::common::{
+    Counters, DeviceId, LinkMessage, ModelHash, Refusal, RoundMark, Version, WorkMark,
+};
 use crate::energy::{Shortfall, Snapshot};
 use crate::units::{Cycles, Micros, PicoJoules};
 use crate::wire::auth::Nonce;
@@ -259,5 +261,20 @@ wire_enum! {
         },
         /// The new key is not taken; all is as before.
         RekeyRefused(RekeyRefusal),
+        /// The model the device holds; follows [`DeviceToHost::About`] if it holds one.
+        Holds {
+            /// Hash of its exact form.
+            model: ModelHash,
+        },
+        /// How often the device wrote its state to flash since that was new; follows
+        /// [`DeviceToHost::About`], [`DeviceToHost::Stack`] and every closed round.
+        FlashUse {
+            /// Sectors of 4 KB erased.
+            erases: u32,
+            /// Pages of 256 bytes programmed, whole or in part.
+            programs: u32,
+            /// Closed rounds written down.
+            closed: u32,
+        },
     }
 }

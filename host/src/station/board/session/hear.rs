@@ -34,6 +34,20 @@ impl Machine {
                     out.publish(differs);
                 }
             }
+            DeviceToHost::Holds { model } => {
+                if let Some(session) = self.state.session_mut() {
+                    session.holds = Some(model);
+                }
+            }
+            DeviceToHost::FlashUse {
+                erases,
+                programs,
+                closed,
+            } => out.publish(EventKind::Flash {
+                erases,
+                programs,
+                closed,
+            }),
             DeviceToHost::Link(_)
             | DeviceToHost::Announce { .. }
             | DeviceToHost::Hello(_)
