@@ -1,45 +1,58 @@
 //! Places the chosen board's memory map and names the build.
 //!
 //! The linker runs in the workspace root and takes the `memory.x` it finds there, which only
-//! includes `board_memory.x`; this script writes that file from `memory/<board>.x`.
+//! includes `board_memory.x`; this script writes that file from the board's row.
 
+use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs};
 
-/// Board feature, as cargo spells it for build scripts, and the memory map of that board.
-const BOARDS: [(&str, &str); 3] = [
-    ("CARGO_FEATURE_BOARD_RP2040", "rp2040"),
-    ("CARGO_FEATURE_BOARD_STM32", "stm32"),
-    ("CARGO_FEATURE_BOARD_EMULATED", "emulated"),
-];
+// The rows as source: as a dependency, all of gleaner-shared would be compiled for this script.
+#[allow(
+    dead_code,
+    unused_imports,
+    reason = "a memory map needs only part of it"
+)]
+#[path = "../shared/src/board/mod.rs"]
+mod board;
+
+use board::{BOARDS, Board, EMULATED};
 
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");
-    let board = BOARDS
-        .iter()
-        .find(|(feature, _)| env::var_os(feature).is_some())
-        .map(|&(_, board)| board);
+    println!("cargo:rerun-if-changed=../shared/src/board");
+    let board = BOARDS.into_iter().find(|board| is_chosen(board));
     println!("cargo:rustc-env=GLEANER_BUILD={}", build_id(board));
+    // On the host the client has the memory of the machine that only exists there.
+    let name = board.unwrap_or(&EMULATED).name;
+    println!("cargo:rustc-env=GLEANER_BOARD={name}");
     if let Some(board) = board {
         place_memory_map(board);
     }
 }
 
-fn place_memory_map(board: &str) {
-    let source = PathBuf::from(format!("memory/{board}.x"));
-    println!("cargo:rerun-if-changed={}", source.display());
+/// Tells whether the board's feature is on, as cargo spells it for build scripts.
+fn is_chosen(board: &Board) -> bool {
+    let feature = board.name.to_uppercase().replace('-', "_");
+    env::var_os(format!("CARGO_FEATURE_BOARD_{feature}")).is_some()
+}
+
+fn place_memory_map(board: &Board) {
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
-    fs::copy(&source, out.join("board_memory.x")).expect("the board's memory map is readable");
+    let write = |name: &str, text: &str| {
+        fs::write(out.join(name), text).expect("OUT_DIR is writable");
+    };
+    write("board_memory.x", &memory_map(board));
     println!("cargo:rustc-link-search={}", out.display());
     // Here and not in `.cargo/config.toml`, where RUSTFLAGS of the environment would erase them.
     println!("cargo:rustc-link-arg-bins=--nmagic");
     println!("cargo:rustc-link-arg-bins=-Tlink.x");
-    if board == "emulated" {
+    if board == &EMULATED {
         // Chips bring this file with their register crate; this machine names its own handlers.
-        fs::write(out.join("device.x"), "").expect("OUT_DIR is writable");
+        write("device.x", "");
     }
-    if board == "rp2040" {
+    if board.boot_bytes > 0 {
         println!("cargo:rustc-link-arg-bins=-Tlink-rp.x");
     }
     if env::var_os("CARGO_FEATURE_DEFMT").is_some() {
@@ -47,8 +60,35 @@ fn place_memory_map(board: &str) {
     }
 }
 
+/// Writes the linker's `MEMORY` block and the symbols by which the program finds its data.
+fn memory_map(board: &Board) -> String {
+    let mut map = format!(
+        "/* {}, from its row in shared/src/board/table.rs */\nMEMORY {{\n",
+        board.title
+    );
+    for region in board.regions().iter().filter(|region| region.bytes > 0) {
+        let (name, start, bytes) = (region.name, region.start, region.bytes);
+        let _ = writeln!(
+            map,
+            "    {name} : ORIGIN = {start:#010x}, LENGTH = {bytes:#x}"
+        );
+    }
+    map.push_str("}\n");
+    for region in board.kept() {
+        let (upper, lower) = (region.name, region.name.to_lowercase());
+        let _ = writeln!(map, "_{lower}_start = ORIGIN({upper});");
+        let _ = writeln!(map, "_{lower}_end = ORIGIN({upper}) + LENGTH({upper});");
+    }
+    if let Some(address) = board.entropy_address {
+        let _ = writeln!(map, "_entropy_start = {address:#010x};");
+    }
+    // Nothing in the program refers to it; a reader of the image does.
+    map.push_str("EXTERN(GLEANER_MAX_SAMPLES)\n");
+    map
+}
+
 /// Returns `<commit>+<features>`, at most 32 bytes; a source archive without git is `unknown`.
-fn build_id(board: Option<&str>) -> String {
+fn build_id(board: Option<&Board>) -> String {
     let commit = git(&["rev-parse", "--short=12", "HEAD"]).unwrap_or_else(|| "unknown".to_owned());
     for name in ["HEAD", "logs/HEAD"] {
         let path = git(&["rev-parse", "--git-path", name]).unwrap_or_default();
@@ -61,7 +101,10 @@ fn build_id(board: Option<&str>) -> String {
     } else {
         ""
     };
-    format!("{commit}+{}{logging}", board.unwrap_or("host"))
+    format!(
+        "{commit}+{}{logging}",
+        board.map_or("host", |board| board.name)
+    )
 }
 
 fn git(arguments: &[&str]) -> Option<String> {

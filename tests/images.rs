@@ -4,97 +4,55 @@
 //! Under `CI=true` a missing image is a failure; elsewhere the test says how to build it.
 
 use std::ops::Range;
-use std::path::PathBuf;
 
 use gleaner_host::device::Board;
-use gleaner_host::device::image::is_strict;
+use gleaner_host::device::image::{Program, is_strict};
 use object::{Object, ObjectSection, ObjectSegment, ObjectSymbol};
 
-/// A board and where its memories lie.
-struct Map {
-    board: Board,
-    triple: &'static str,
-    /// Where the vector table is.
-    vectors: u64,
-    flash: Range<u64>,
-    ram: Range<u64>,
-}
-
-const KB: u64 = 1024;
-
-const MAPS: [Map; 3] = [
-    Map {
-        board: Board::Rp2040,
-        triple: "thumbv6m-none-eabi",
-        vectors: 0x1000_0100,
-        flash: 0x1000_0000..0x1006_0000,
-        ram: 0x2000_0000..0x2000_0000 + 264 * KB,
-    },
-    Map {
-        board: Board::Stm32l4r5,
-        triple: "thumbv7em-none-eabihf",
-        vectors: 0x0800_0000,
-        flash: 0x0800_0000..0x0806_0000,
-        ram: 0x2000_0000..0x2000_0000 + 640 * KB,
-    },
-    Map {
-        board: Board::M4,
-        triple: "thumbv7em-none-eabihf",
-        vectors: 0,
-        flash: 0..0x0006_0000,
-        ram: 0x2000_0000..0x2000_0000 + 640 * KB,
-    },
-];
-
-fn image(map: &Map) -> Option<Vec<u8>> {
-    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("..");
-    let target =
-        std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
-    let path = target
-        .join(map.triple)
-        .join("firmware")
-        .join(map.board.name());
+fn image(board: Board) -> Option<Vec<u8>> {
+    let path = board.image(Program::Client);
     match std::fs::read(&path) {
         Ok(bytes) => Some(bytes),
         Err(error) if is_strict() => panic!("{}: {error}", path.display()),
         Err(_) => {
-            eprintln!(
-                "\n*** SKIPPED: run `cargo fw-{}` first ***\n",
-                map.board.name()
-            );
+            let alias = board.alias(Program::Client);
+            eprintln!("\n*** SKIPPED: run `cargo {alias}` first ***\n");
             None
         }
     }
 }
 
+/// Addresses as an ELF file has them.
+fn wide(range: Range<u32>) -> Range<u64> {
+    range.start.into()..range.end.into()
+}
+
 #[test]
 fn vector_tables_and_segments_lie_where_the_chips_expect_them() {
-    for map in &MAPS {
-        let Some(bytes) = image(map) else { continue };
-        let name = map.board.name();
+    for board in Board::all() {
+        let Some(bytes) = image(board) else { continue };
+        let (name, built) = (board.name(), board.row().built);
+        let (flash, ram) = (wide(board.program_flash()), wide(built.ram.range()));
         let elf = object::File::parse(&*bytes).unwrap();
 
         let table = elf.section_by_name(".vector_table").unwrap();
-        assert_eq!(table.address(), map.vectors, "{name}");
+        let start = u64::from(built.program().start);
+        assert_eq!(table.address(), start, "{name}");
         let words = table.data().unwrap();
         let word = |index: usize| {
             let bytes = words[4 * index..][..4].try_into().unwrap();
             u64::from(u32::from_le_bytes(bytes))
         };
-        assert_eq!(
-            word(0),
-            map.ram.end,
-            "{name}: the stack starts at the top of RAM"
-        );
+        assert_eq!(word(0), ram.end, "{name}: the stack starts at RAM's top");
         assert_eq!(word(1) & 1, 1, "{name}: the reset handler is Thumb code");
-        assert!(map.flash.contains(&word(1)), "{name}: {:#x}", word(1));
+        assert!(flash.contains(&word(1)), "{name}: {:#x}", word(1));
         assert_eq!(word(1), elf.entry() | 1, "{name}");
 
         for segment in elf.segments() {
             let (start, end) = (segment.address(), segment.address() + segment.size());
             let inside = |region: &Range<u64>| region.start <= start && end <= region.end;
             assert!(
-                inside(&map.flash) || inside(&map.ram),
+                inside(&flash) || inside(&ram),
                 "{name}: {start:#x}..{end:#x}"
             );
         }
@@ -102,26 +60,28 @@ fn vector_tables_and_segments_lie_where_the_chips_expect_them() {
 }
 
 #[test]
-fn images_look_for_their_shard_where_the_host_puts_it_and_keep_state_and_keys_behind_it() {
-    for map in &MAPS {
-        let Some(bytes) = image(map) else { continue };
+fn images_are_linked_for_the_regions_and_samples_of_their_row() {
+    for board in Board::all() {
+        let Some(bytes) = image(board) else { continue };
+        let (name, built) = (board.name(), board.row().built);
         let elf = object::File::parse(&*bytes).unwrap();
-        let (row, shard) = (map.board.row(), map.board.shard_flash());
-        let state = map.board.state_flash();
-        for (symbol, address) in [
-            ("_shard_start", shard.start),
-            ("_shard_end", shard.end),
-            ("_state_start", state.start),
-            ("_state_end", state.end),
-            ("_keys_start", state.end),
-            ("_keys_end", state.end + row.key_bytes),
-        ] {
-            let found = elf
-                .symbols()
-                .find(|it| it.name() == Ok(symbol))
-                .map(|it| it.address());
-            assert_eq!(found, Some(address.into()), "{} {symbol}", row.name);
+        let address = |symbol: &str| {
+            let found = elf.symbols().find(|it| it.name() == Ok(symbol));
+            found
+                .unwrap_or_else(|| panic!("{name} has no {symbol}"))
+                .address()
+        };
+        for region in built.kept() {
+            let part = region.name.to_lowercase();
+            let found = address(&format!("_{part}_start"))..address(&format!("_{part}_end"));
+            assert_eq!(found, wide(region.range()), "{name} {part}");
         }
-        assert_eq!(map.flash.end, u64::from(row.shard_address));
+        let at = address("GLEANER_MAX_SAMPLES");
+        let section = elf
+            .sections()
+            .find(|it| (it.address()..it.address() + it.size()).contains(&at));
+        let word = section.unwrap().data_range(at, 4).unwrap().unwrap();
+        let samples = u32::from_le_bytes(word.try_into().unwrap());
+        assert_eq!(samples as usize, board.most_samples(), "{name}");
     }
 }

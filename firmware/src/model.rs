@@ -2,7 +2,9 @@
 //!
 //! Another perceptron is built by changing the constants here; nothing else knows them.
 
+use gleaner_shared::board::{self, Board};
 use gleaner_shared::mlp::{self, Scratch, Width, scratch_words};
+use gleaner_shared::shard;
 use gleaner_shared::wire::message::ModelShape;
 
 pub use crate::local::Local;
@@ -14,18 +16,15 @@ pub const HIDDEN: usize = 50;
 /// Classes.
 pub const OUTPUTS: usize = 10;
 
-/// RAM for the error rows, one a sample: what an RP2040 has left beside two models.
-#[cfg(all(feature = "board-rp2040", not(feature = "kernels-in-ram")))]
-const ROWS_BYTES: usize = 57_200;
-/// RAM for the error rows, one a sample: a thousand of them beside the row sums' program.
-#[cfg(all(feature = "board-rp2040", feature = "kernels-in-ram"))]
-const ROWS_BYTES: usize = 52_000;
-/// RAM for the error rows, one a sample: two thousand of them, or a 16-bit update.
-#[cfg(not(feature = "board-rp2040"))]
-const ROWS_BYTES: usize = 208_000;
+/// The board this is built for; the build script names it.
+pub const BOARD: &Board = board::named(env!("GLEANER_BOARD"));
 
-/// Most samples a board trains on.
-pub const MAX_SAMPLES: usize = ROWS_BYTES / size_of::<u32>() / scratch_words::<HIDDEN>(1);
+/// Most samples a board trains on: what its RAM has error rows for and its flash holds.
+pub const MAX_SAMPLES: usize = if cfg!(feature = "kernels-in-ram") {
+    BOARD.most_samples_beside_kernels
+} else {
+    BOARD.most_samples
+};
 
 /// The parameters of the network.
 pub type Params = mlp::Params<INPUTS, HIDDEN, OUTPUTS>;
@@ -65,6 +64,10 @@ impl Memory {
             assert!(
                 size_of::<Rows>() >= update,
                 "MAX_SAMPLES leaves no room for the coded update"
+            );
+            assert!(
+                shard::bytes_of(MAX_SAMPLES, INPUTS) <= BOARD.shard().bytes as usize,
+                "the board's flash does not hold MAX_SAMPLES"
             );
         }
         Self {

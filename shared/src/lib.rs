@@ -2,6 +2,7 @@
 //! operating systems.
 //!
 //! Layers, lowest first:
+//! - [`board`]: the table of boards, one row each.
 //! - [`units`]: integer physical quantities and their scales.
 //! - [`rng`]: seeded random streams, the same on host and device.
 //! - [`energy`]: the ledger of a device that lives on harvested energy.
@@ -33,6 +34,7 @@
 #![cfg_attr(not(test), no_std)]
 #![deny(unsafe_code)]
 
+pub mod board;
 pub mod energy;
 pub mod mlp;
 pub mod rng;

@@ -30,6 +30,12 @@ const KEYED: u16 = 1;
 const CHECKED_BYTES: usize = 60;
 const CRC32: Crc<u32> = Crc::<u32>::new(&CRC_32_ISO_HDLC);
 
+/// Returns the bytes of a shard of so many samples of `inputs` bytes.
+#[must_use]
+pub const fn bytes_of(samples: usize, inputs: usize) -> usize {
+    HEADER_BYTES + samples * (inputs + 1)
+}
+
 /// What a shard says of itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ShardHeader {

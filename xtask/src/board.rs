@@ -1,96 +1,87 @@
-//! The boards whose images are built, as data.
+//! Builds the boards' images; which boards there are, [`gleaner_shared::board`] says.
 
 use std::process::Command;
 
 use anyhow::Result;
+pub use gleaner_shared::board::{BOARDS, Board};
 
 use crate::process;
 use crate::setup::toolchain::DeviceToolchain;
 
-/// One board of the firmware.
-#[derive(Clone, Copy, Debug)]
-pub struct Board {
-    /// The binary, the suffix of its feature and the stem of its memory file.
-    pub name: &'static str,
-    /// The compilation target.
-    pub triple: &'static str,
-    /// What a person calls it.
-    pub title: &'static str,
-    /// The binary that an emulator trains small networks with.
-    pub selftest: Option<&'static str>,
-    /// Whether a test reads its log out of an emulator.
-    pub log_is_read: bool,
+/// Where cargo leaves a board's image.
+pub fn image(board: &Board) -> String {
+    format!("target/{}/firmware/{}", board.triple, board.name)
 }
 
-/// Every board; adding one here puts it into CI.
-pub const BOARDS: [Board; 3] = [
-    Board {
-        name: "rp2040",
-        triple: "thumbv6m-none-eabi",
-        title: "Raspberry Pi Pico (RP2040)",
-        selftest: Some("selftest-rp2040"),
-        log_is_read: true,
-    },
-    Board {
-        name: "stm32",
-        triple: "thumbv7em-none-eabihf",
-        title: "Nucleo-L4R5ZI (STM32)",
-        selftest: None,
-        log_is_read: false,
-    },
-    Board {
-        name: "emulated",
-        triple: "thumbv7em-none-eabihf",
-        title: "QEMU mps2-an386 (Cortex-M4)",
-        selftest: Some("selftest-emulated"),
-        log_is_read: false,
-    },
-];
-
-impl Board {
-    /// Where cargo leaves the image.
-    pub fn image(&self) -> String {
-        format!("target/{}/firmware/{}", self.triple, self.name)
-    }
-
-    /// The linker script that states the board's limits.
-    pub fn memory_script(&self) -> String {
-        format!("firmware/memory/{}.x", self.name)
-    }
-
-    fn build(&self, toolchain: &DeviceToolchain) -> Result<()> {
-        let mut cargo = toolchain.cargo("build", self.triple);
-        self.choose(&mut cargo, "firmware", "");
-        if let Some(selftest) = self.selftest {
-            cargo.args(["--bin", selftest]);
+/// Builds every board's image, and its self-test where an emulator runs it.
+pub fn build_all(toolchain: &DeviceToolchain) -> Result<()> {
+    BOARDS.iter().try_for_each(|board| {
+        let mut cargo = toolchain.cargo("build", board.triple);
+        choose(board, &mut cargo, "firmware", "");
+        if board.self_test {
+            cargo.args(["--bin", &format!("selftest-{}", board.name)]);
         }
         process::run(&mut cargo)
-    }
-
-    /// Builds the image with its log where a test reads it, and checks that it compiles elsewhere.
-    fn build_with_log(&self, toolchain: &DeviceToolchain) -> Result<()> {
-        let subcommand = if self.log_is_read { "build" } else { "check" };
-        let mut cargo = toolchain.cargo(subcommand, self.triple);
-        self.choose(&mut cargo, "firmware-logs", ",defmt");
-        process::run(&mut cargo)
-    }
-
-    fn choose(&self, cargo: &mut Command, profile: &str, more_features: &str) {
-        cargo.args(["--locked", "--package", "gleaner-firmware"]);
-        cargo.args(["--profile", profile, "--no-default-features"]);
-        let features = format!("board-{}{more_features}", self.name);
-        cargo.args(["--features", &features, "--bin", self.name]);
-    }
+    })
 }
 
-/// Builds every board's image.
-pub fn build_all(toolchain: &DeviceToolchain) -> Result<()> {
-    BOARDS.iter().try_for_each(|board| board.build(toolchain))
-}
-
-/// Compiles every board's image with its log.
+/// Builds every board's image with its log where a test reads it out of an emulator, and checks
+/// that it compiles elsewhere.
 pub fn build_all_with_logs(toolchain: &DeviceToolchain) -> Result<()> {
-    BOARDS
-        .iter()
-        .try_for_each(|board| board.build_with_log(toolchain))
+    BOARDS.iter().try_for_each(|board| {
+        let is_read = board.keeps_log && board.self_test;
+        let subcommand = if is_read { "build" } else { "check" };
+        let mut cargo = toolchain.cargo(subcommand, board.triple);
+        choose(board, &mut cargo, "firmware-logs", ",defmt");
+        process::run(&mut cargo)
+    })
+}
+
+fn choose(board: &Board, cargo: &mut Command, profile: &str, more_features: &str) {
+    cargo.args(["--locked", "--package", "gleaner-firmware"]);
+    cargo.args(["--profile", profile, "--no-default-features"]);
+    let features = format!("board-{}{more_features}", board.name);
+    cargo.args(["--features", &features, "--bin", board.name]);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Cargo's aliases of the workspace.
+    fn aliases() -> toml::Table {
+        let path = crate::root().join(".cargo/config.toml");
+        let config: toml::Table = std::fs::read_to_string(path).unwrap().parse().unwrap();
+        config["alias"].as_table().unwrap().clone()
+    }
+
+    #[test]
+    fn aliases_build_what_the_table_says() {
+        let aliases = aliases();
+        for board in BOARDS {
+            let (name, triple) = (board.name, board.triple);
+            let mut wanted = vec![(format!("fw-{name}"), "firmware", String::new())];
+            if board.keeps_log {
+                let features = ",defmt".to_owned();
+                wanted.push((format!("fw-{name}-logs"), "firmware-logs", features.clone()));
+                wanted.push((format!("flash-{name}"), "firmware-logs", features));
+            }
+            for (alias, profile, more) in wanted {
+                let words = aliases.get(&alias).and_then(|it| it.as_str());
+                let words = words.unwrap_or_else(|| panic!(".cargo/config.toml lacks {alias}"));
+                for part in [
+                    format!(" --profile {profile} "),
+                    format!(" --target {triple} "),
+                    format!(" --features board-{name}{more} "),
+                    format!(" --bin {name} "),
+                ] {
+                    assert!(format!("{words} ").contains(&part), "{alias} lacks{part}");
+                }
+                let self_test = format!(" --bin selftest-{name}");
+                let is_built = words.contains(&self_test);
+                let is_wanted = board.self_test && profile == "firmware";
+                assert_eq!(is_built, is_wanted, "{alias}:{self_test}");
+            }
+        }
+    }
 }

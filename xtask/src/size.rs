@@ -1,19 +1,11 @@
-//! Flash and RAM of every image against the limits in its board's linker script.
+//! Flash and RAM of every image against its board's.
 
 use std::fmt;
 
 use anyhow::{Context, Result, bail};
 use object::{Object, ObjectSection, SectionFlags, elf};
 
-use crate::board::{BOARDS, Board};
-
-/// A region of a linker script's `MEMORY` block.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Region {
-    name: String,
-    origin: u64,
-    length: u64,
-}
+use crate::board::{BOARDS, Board, image};
 
 /// What an image takes of its board.
 #[derive(Clone, Copy, Debug)]
@@ -31,7 +23,7 @@ pub fn report() -> Result<()> {
         "board", "", "flash", "RAM (statics)"
     );
     let mut over = Vec::new();
-    for board in &BOARDS {
+    for board in BOARDS {
         let usage = measure(board)?;
         println!("{:<10} {:<28} {usage}", board.name, board.title);
         if usage.flash > usage.flash_limit || usage.ram > usage.ram_limit {
@@ -62,24 +54,15 @@ impl fmt::Display for Usage {
 }
 
 fn measure(board: &Board) -> Result<Usage> {
-    let script = board.memory_script();
-    let regions =
-        std::fs::read_to_string(&script).with_context(|| format!("cannot read {script}"))?;
-    let regions = regions_of(&regions);
-    let ram: Vec<&Region> = regions
-        .iter()
-        .filter(|region| region.name.contains("RAM"))
-        .collect();
-    let image = board.image();
+    let image = image(board);
     let bytes = std::fs::read(&image).with_context(|| format!("cannot read {image}"))?;
     let elf = object::File::parse(&*bytes).with_context(|| format!("{image} is not ELF"))?;
-
-    let total = |regions: &mut dyn Iterator<Item = &Region>| regions.map(|r| r.length).sum();
+    let ram = board.ram.range();
     let mut usage = Usage {
         flash: 0,
-        flash_limit: total(&mut regions.iter().filter(|region| is_program_flash(region))),
+        flash_limit: board.program_bytes.into(),
         ram: 0,
-        ram_limit: total(&mut ram.iter().copied()),
+        ram_limit: board.ram.bytes.into(),
     };
     for section in elf.sections() {
         let SectionFlags::Elf { sh_flags } = section.flags() else {
@@ -88,10 +71,7 @@ fn measure(board: &Board) -> Result<Usage> {
         if sh_flags & u64::from(elf::SHF_ALLOC) == 0 {
             continue;
         }
-        let in_ram = ram
-            .iter()
-            .any(|r| (r.origin..r.origin + r.length).contains(&section.address()));
-        if in_ram {
+        if (u64::from(ram.start)..u64::from(ram.end)).contains(&section.address()) {
             usage.ram += section.size();
         }
         // Initialised RAM is copied from flash at start-up.
@@ -100,70 +80,4 @@ fn measure(board: &Board) -> Result<Usage> {
         }
     }
     Ok(usage)
-}
-
-/// The shard has a region of its own, which is not for programs.
-fn is_program_flash(region: &Region) -> bool {
-    !region.name.contains("RAM") && region.name != "SHARD"
-}
-
-/// Reads `NAME (attributes) : ORIGIN = x, LENGTH = y` lines; numbers may add up and carry K or M.
-fn regions_of(script: &str) -> Vec<Region> {
-    let value = |text: &str, key: &str| -> Option<u64> {
-        let (_, rest) = text.split_once(key)?;
-        let expression = rest.split_once('=')?.1.split([',', '}']).next()?;
-        expression.split('+').map(|term| number(term.trim())).sum()
-    };
-    script
-        .lines()
-        .filter_map(|line| {
-            let (name, rest) = line.split_once(':')?;
-            Some(Region {
-                name: name.split('(').next()?.trim().to_owned(),
-                origin: value(rest, "ORIGIN")?,
-                length: value(rest, "LENGTH")?,
-            })
-        })
-        .collect()
-}
-
-fn number(text: &str) -> Option<u64> {
-    let text = text.split("/*").next()?.trim();
-    let (digits, scale) = match text.strip_suffix(['K', 'M']) {
-        Some(digits) if text.ends_with('K') => (digits, 1 << 10),
-        Some(digits) => (digits, 1 << 20),
-        None => (text, 1),
-    };
-    let parsed = match digits.strip_prefix("0x") {
-        Some(hex) => u64::from_str_radix(hex, 16),
-        None => digits.parse(),
-    };
-    parsed.ok().map(|number| number * scale)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn reads_a_memory_block() {
-        let regions = regions_of(
-            "MEMORY {\n  BOOT2 : ORIGIN = 0x10000000, LENGTH = 0x100\n\
-             FLASH (rx) : ORIGIN = 0x10000000 + 0x100, LENGTH = 1M + 2K /* rest */\n\
-             RAM : ORIGIN = 0x20000000, LENGTH = 264K }",
-        );
-        let region = |name: &str, origin, length| Region {
-            name: name.into(),
-            origin,
-            length,
-        };
-        assert_eq!(
-            regions,
-            [
-                region("BOOT2", 0x1000_0000, 0x100),
-                region("FLASH", 0x1000_0100, (1 << 20) + 2048),
-                region("RAM", 0x2000_0000, 264 << 10),
-            ]
-        );
-    }
 }

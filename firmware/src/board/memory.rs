@@ -6,9 +6,10 @@ use core::ptr;
 
 use static_cell::ConstStaticCell;
 
-use crate::model::Memory;
+use crate::model::{BOARD, MAX_SAMPLES, Memory};
 use crate::platform::StackUse;
 use crate::retained::{RECORD_BYTES, Retained};
+use crate::saved;
 
 unsafe extern "C" {
     static _shard_start: u8;
@@ -36,6 +37,7 @@ pub fn shard() -> &'static [u8] {
 /// Returns the address of the state's flash: [`SECTORS`](crate::saved::SECTORS) erase sectors that
 /// nothing else uses.
 pub fn state_address() -> usize {
+    const { assert!(BOARD.state_bytes as usize == saved::SECTORS * saved::SECTOR) };
     // As below.
     (&raw const _state_start).addr()
 }
@@ -63,6 +65,11 @@ pub fn stack_use() -> StackUse {
         }
     }
 }
+
+/// Most samples, where a reader of the image finds it; the linker script keeps it.
+// SAFETY: no other symbol of the image has this name.
+#[unsafe(no_mangle)]
+static GLEANER_MAX_SAMPLES: u32 = MAX_SAMPLES as u32;
 
 /// Hands over the client's memory, once.
 ///

@@ -10,7 +10,7 @@ mod model;
 mod record;
 mod region;
 
-pub use region::Region;
+pub use region::{Region, SECTOR};
 
 use embedded_storage::nor_flash::NorFlash;
 use gleaner_shared::wire::message::{ModelHash, RoundMark};

@@ -6,20 +6,20 @@ use gleaner_host::device::Board;
 
 /// Parses the name of a board's image.
 pub fn by_name() -> impl TypedValueParser<Value = Board> {
-    let value = |board: Board| PossibleValue::new(board.name()).help(board.row().title);
+    let value = |board: Board| PossibleValue::new(board.name()).help(board.row().built.title);
     PossibleValuesParser::new(Board::all().map(value))
         .try_map(|name| find(Board::all().find(|board| board.name() == name), &name))
 }
 
 /// Parses the chip of a board that has an emulator.
 pub fn emulated_by_chip() -> impl TypedValueParser<Value = Board> {
-    PossibleValuesParser::new(Board::emulated().map(|board| board.row().chip))
+    PossibleValuesParser::new(Board::emulated().map(|board| board.chip()))
         .try_map(|chip| find(emulated(&chip), &chip))
 }
 
 /// Returns the board of that chip, if it has an emulator.
 pub fn emulated(chip: &str) -> Option<Board> {
-    Board::emulated().find(|board| board.row().chip == chip)
+    Board::emulated().find(|board| board.chip() == chip)
 }
 
 /// The parser before has refused other words.

@@ -67,12 +67,12 @@ mod reading {
             let (file, name) = (file.display(), &entry.name);
             format!("{file}: client \"{name}\" names no chip")
         })?;
-        let keeps_log = board.row().keeps_log;
+        let keeps_log = board.keeps_log();
         let image = match &args.firmware {
             Some(path) => path.clone(),
             None if keeps_log => board.ensure(Program::LoggingClient)?,
             None => {
-                let others = Board::emulated().filter(|board| board.row().keeps_log);
+                let others = Board::emulated().filter(|board| board.keeps_log());
                 let others = board::list(others, "or");
                 bail!("an {board} keeps no log; use an {others} or a board")
             }

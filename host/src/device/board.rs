@@ -1,4 +1,5 @@
-//! The table of boards: what this crate knows of a board stands in its row.
+//! The base station's table of boards: what it knows of a board beyond what the image is built
+//! from, which stands in [`gleaner_shared::board`].
 //!
 //! A new board is a variant of [`Board`] and its row in [`Board::row`]: code elsewhere reads rows
 //! and does not ask which board it has. `docs/boards.md` says what the firmware needs besides.
@@ -6,6 +7,7 @@
 use std::fmt;
 use std::ops::Range;
 
+use gleaner_shared::board;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use strum::VariantArray;
 
@@ -28,21 +30,10 @@ impl Board {
     pub const fn row(self) -> &'static Row {
         match self {
             Self::Rp2040 => &Row {
-                name: "rp2040",
-                chip: "rp2040",
-                title: "Raspberry Pi Pico",
+                built: &board::RP2040,
                 nickname: "pico",
-                triple: "thumbv6m-none-eabi",
                 core: CORTEX_M0_PLUS,
-                program_address: 0x1000_0000,
-                shard_address: 0x1006_0000,
-                flash_bytes: 2 << 20,
-                state_bytes: 176 << 10,
-                key_bytes: 8 << 10,
-                // RAM for their error rows is the limit.
-                most_samples: 1_100,
                 preset: "rp2040",
-                keeps_log: true,
                 emulator: Some(Emulator::Rp2040js),
                 boot_drive: Some(Uf2Drive {
                     product: "Pico",
@@ -69,21 +60,10 @@ impl Board {
                 ],
             },
             Self::Stm32l4r5 => &Row {
-                name: "stm32",
-                chip: "stm32l4r5",
-                title: "Nucleo-L4R5ZI",
+                built: &board::STM32L4R5,
                 nickname: "nucleo",
-                triple: "thumbv7em-none-eabihf",
                 core: CORTEX_M4,
-                program_address: 0x0800_0000,
-                shard_address: 0x0806_0000,
-                flash_bytes: 2 << 20,
-                state_bytes: 176 << 10,
-                key_bytes: 8 << 10,
-                // Flash beside the state is the limit.
-                most_samples: 1_900,
                 preset: "stm32l4r5",
-                keeps_log: true,
                 emulator: None,
                 boot_drive: None,
                 // DBGMCU_IDCODE (RM0432, 57.6.1); 0x470 is the family of the L4R5.
@@ -100,25 +80,12 @@ impl Board {
                 }],
             },
             Self::M4 => &Row {
-                name: "emulated",
-                chip: "m4",
-                title: "QEMU's mps2-an386",
+                built: &board::EMULATED,
                 nickname: "m4",
-                triple: "thumbv7em-none-eabihf",
                 core: CORTEX_M4,
-                program_address: 0,
-                shard_address: 0x0006_0000,
-                flash_bytes: 2 << 20,
-                state_bytes: 176 << 10,
-                key_bytes: 8 << 10,
-                // Flash beside the state is the limit.
-                most_samples: 1_900,
                 preset: "stm32l4r5",
-                keeps_log: false,
                 emulator: Some(Emulator::Qemu {
                     machine: "mps2-an386",
-                    // Behind the flash.
-                    entropy_address: 0x0020_0000,
                 }),
                 boot_drive: None,
                 debug_port: None,
@@ -155,10 +122,28 @@ impl Board {
         Self::all().find(|board| board.row().usb.iter().any(|id| id.fits(vendor, product)))
     }
 
-    /// Returns the name of its image and memory script.
+    /// Returns the name of its image.
     #[must_use]
     pub const fn name(self) -> &'static str {
-        self.row().name
+        self.row().built.name
+    }
+
+    /// Returns the word for it in the list of a fleet.
+    #[must_use]
+    pub const fn chip(self) -> &'static str {
+        self.row().built.chip
+    }
+
+    /// Returns the most samples of 784 bytes it trains on.
+    #[must_use]
+    pub const fn most_samples(self) -> usize {
+        self.row().built.most_samples
+    }
+
+    /// Tells whether there is a build of the client with a log for it.
+    #[must_use]
+    pub const fn keeps_log(self) -> bool {
+        self.row().built.keeps_log
     }
 
     /// Tells whether a probe or a drive can write it.
@@ -167,31 +152,24 @@ impl Board {
         self.row().debug_port.is_some() || self.row().boot_drive.is_some()
     }
 
-    /// Returns where programs lie in the flash.
+    /// Returns where programs lie in the flash, with the loader in front of them.
     #[must_use]
     pub const fn program_flash(self) -> Range<u32> {
-        self.row().program_address..self.row().shard_address
+        let built = self.row().built;
+        built.flash.start..built.program().end()
     }
 
-    /// Returns where the shard lies: the rest of the flash up to the board's state.
+    /// Returns where the shard lies: the rest of the flash up to the board's keys.
     #[must_use]
     pub const fn shard_flash(self) -> Range<u32> {
-        self.row().shard_address..self.state_flash().start
-    }
-
-    /// Returns where the board keeps ledger and model over a power cut, up to its keys.
-    #[must_use]
-    pub const fn state_flash(self) -> Range<u32> {
-        let row = self.row();
-        let end = row.program_address + row.flash_bytes - row.key_bytes;
-        end - row.state_bytes..end
+        self.row().built.shard().range()
     }
 }
 
 /// A board is written as its chip.
 impl fmt::Display for Board {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.row().chip)
+        f.pad(self.chip())
     }
 }
 
@@ -200,7 +178,7 @@ const CHIPS: [&str; Board::VARIANTS.len()] = {
     let mut chips = [""; Board::VARIANTS.len()];
     let mut at = 0;
     while at < chips.len() {
-        chips[at] = Board::VARIANTS[at].row().chip;
+        chips[at] = Board::VARIANTS[at].chip();
         at += 1;
     }
     chips
@@ -208,14 +186,14 @@ const CHIPS: [&str; Board::VARIANTS.len()] = {
 
 impl Serialize for Board {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.row().chip)
+        serializer.serialize_str(self.chip())
     }
 }
 
 impl<'de> Deserialize<'de> for Board {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let chip = String::deserialize(deserializer)?;
-        let board = Self::all().find(|board| board.row().chip == chip);
+        let board = Self::all().find(|board| board.chip() == chip);
         board.ok_or_else(|| de::Error::unknown_variant(&chip, &CHIPS))
     }
 }
@@ -235,55 +213,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn addresses_are_those_of_the_linker_scripts() {
-        for board in Board::all() {
-            let path = format!(
-                "{}/../firmware/memory/{}.x",
-                env!("CARGO_MANIFEST_DIR"),
-                board.name()
-            );
-            let script = std::fs::read_to_string(&path).unwrap();
-            let script = script.to_lowercase();
-            let shard = board.shard_flash();
-            let shard = format!(
-                "shard : origin = {:#010x}, length = {}k",
-                shard.start,
-                shard.len() >> 10
-            );
-            let program = format!(": origin = {:#010x}", board.program_flash().start);
-            let state = board.state_flash();
-            let state_words = format!(
-                "state : origin = {:#010x}, length = {}k",
-                state.start,
-                state.len() >> 10
-            );
-            let keys = format!(
-                "keys  : origin = {:#010x}, length = {}k",
-                state.end,
-                board.row().key_bytes >> 10
-            );
-            let entropy = match board.row().emulator {
-                Some(Emulator::Qemu {
-                    entropy_address, ..
-                }) => format!("_entropy_start = {entropy_address:#010x};"),
-                _ => String::new(),
-            };
-            for words in [shard, state_words, keys, program, entropy] {
-                assert!(script.contains(&words), "{path} must say {words}");
-            }
+    fn every_board_that_is_built_has_its_row_here_and_only_one() {
+        for built in board::BOARDS {
+            let rows = Board::all().filter(|board| board.row().built == built);
+            assert_eq!(rows.count(), 1, "{}", built.name);
         }
-        for board in [Board::Rp2040, Board::Stm32l4r5, Board::M4] {
-            assert_eq!(board.shard_flash().len(), 1480 << 10);
-        }
-    }
-
-    #[test]
-    fn names_and_chips_tell_boards_apart() {
-        for board in Board::all() {
-            let row = board.row();
-            let same = |it: &Board| it.row().name == row.name || it.row().chip == row.chip;
-            assert_eq!(Board::all().filter(same).count(), 1, "{board}");
-        }
+        assert_eq!(Board::all().count(), board::BOARDS.len());
     }
 
     #[test]

@@ -40,7 +40,7 @@ impl Board {
             Program::Ciphers => ("firmware", format!("ciphers-{}", self.name())),
         };
         target_directory()
-            .join(self.row().triple)
+            .join(self.row().built.triple)
             .join(profile)
             .join(binary)
     }
@@ -50,7 +50,7 @@ impl Board {
     /// # Errors
     /// [`EmulatorError::Missing`] with the target to install.
     pub fn ensure_target(self) -> Result<(), EmulatorError> {
-        let triple = self.row().triple;
+        let triple = self.row().built.triple;
         if target_installed(triple) {
             return Ok(());
         }

@@ -1,36 +1,18 @@
-//! What a row of the table of boards holds.
+//! What a row of the base station's table of boards holds.
+
+use gleaner_shared::board::Board as Built;
 
 /// What is known of a board.
 #[derive(Clone, Copy, Debug)]
 pub struct Row {
-    /// The firmware's binary, the suffix of its cargo alias and the stem of its memory script.
-    pub name: &'static str,
-    /// The word for it in the list of a fleet and wherever boards of a fleet are chosen.
-    pub chip: &'static str,
-    /// What it is called on its box.
-    pub title: &'static str,
+    /// What its image is built from too: names, target, memories, most samples.
+    pub built: &'static Built,
     /// What a client on it is called until somebody gives it a name.
     pub nickname: &'static str,
-    /// The compiler's target.
-    pub triple: &'static str,
     /// The core that runs the client.
     pub core: Core,
-    /// Where programs begin in the flash, as in `firmware/memory/<name>.x`.
-    pub program_address: u32,
-    /// Where the shard begins and programs end, as in the same file.
-    pub shard_address: u32,
-    /// Flash that programs, shard, state and keys share.
-    pub flash_bytes: u32,
-    /// What lies before the keys, where the board keeps ledger and model over a power cut.
-    pub state_bytes: u32,
-    /// The end of it, where the board keeps keys that came after its shard's.
-    pub key_bytes: u32,
-    /// The most samples of 784 bytes it trains on.
-    pub most_samples: usize,
     /// The scenario preset with its clock and the energy of a cycle.
     pub preset: &'static str,
-    /// Whether there is a build of the client with a log for it.
-    pub keeps_log: bool,
     /// What emulates it, if anything does.
     pub emulator: Option<Emulator>,
     /// The drive it shows in boot mode, if it does.
@@ -116,7 +98,5 @@ pub enum Emulator {
     Qemu {
         /// QEMU's name of the board.
         machine: &'static str,
-        /// Where its program looks for random bytes, since it has no noise of its own.
-        entropy_address: u32,
     },
 }

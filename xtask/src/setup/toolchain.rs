@@ -1,13 +1,17 @@
 //! A compiler for the devices: rustup's targets, or `core` built from source.
 
+use std::collections::BTreeSet;
 use std::process::Command;
 
 use anyhow::{Result, bail};
 
+use crate::board::BOARDS;
 use crate::process;
 
-/// The targets of the boards.
-const TRIPLES: [&str; 2] = ["thumbv6m-none-eabi", "thumbv7em-none-eabihf"];
+/// Returns the targets of the boards.
+fn triples() -> BTreeSet<&'static str> {
+    BOARDS.iter().map(|board| board.triple).collect()
+}
 
 /// How device code is compiled on this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,7 +59,8 @@ pub fn prepare() -> Result<DeviceToolchain> {
     }
     if process::exists("rustup") {
         println!("setup: installing the thumb targets with rustup");
-        let added = process::run(Command::new("rustup").args(["target", "add"]).args(TRIPLES));
+        let add = ["target", "add"];
+        let added = process::run(Command::new("rustup").args(add).args(triples()));
         if added.is_ok() && installed() {
             return Ok(DeviceToolchain::Installed);
         }
@@ -73,7 +78,7 @@ pub fn prepare() -> Result<DeviceToolchain> {
 }
 
 fn installed() -> bool {
-    TRIPLES.iter().all(|triple| {
+    triples().iter().all(|triple| {
         process::output(Command::new("rustc").args([
             "--print",
             "target-libdir",
@@ -110,7 +115,7 @@ fn distribution_toolchain() -> Result<DeviceToolchain> {
     bail!(
         "no compiler for the boards: run `rustup target add {}`, or install the packages {} \
          of Debian",
-        TRIPLES.join(" "),
+        triples().into_iter().collect::<Vec<_>>().join(" "),
         PACKAGES.join(" ")
     );
 }

@@ -17,7 +17,7 @@ use gleaner_host::device::image::Program;
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The board: an RP2040 in rp2040js, or a Cortex-M4 in QEMU.
-    #[arg(long, value_parser = emulated_by_chip(), default_value = Board::Rp2040.row().chip)]
+    #[arg(long, value_parser = emulated_by_chip(), default_value = Board::Rp2040.chip())]
     board: Board,
     /// Print JSON.
     #[arg(long)]

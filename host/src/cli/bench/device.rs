@@ -33,7 +33,7 @@ const UART: (f64, f64) = (10.0, 921_600.0);
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The board: an RP2040 in rp2040js, or a Cortex-M4 in QEMU.
-    #[arg(long, value_parser = emulated_by_chip(), default_value = Board::Rp2040.row().chip)]
+    #[arg(long, value_parser = emulated_by_chip(), default_value = Board::Rp2040.chip())]
     board: Board,
     /// Digits in the board's shard, the first of the MNIST subset.
     #[arg(long, value_name = "N", default_value_t = 1000)]

@@ -33,11 +33,7 @@ impl Qemu {
     /// [`EmulatorError::Missing`] without QEMU, [`EmulatorError::NotEmulated`] where it has no such
     /// board.
     pub fn start(board: Board, image: &Path, shard: Option<&Path>) -> Result<Self, EmulatorError> {
-        let Emulator::Qemu {
-            machine,
-            entropy_address,
-        } = Emulator::of(board)?
-        else {
+        let Emulator::Qemu { machine } = Emulator::of(board)? else {
             return Err(EmulatorError::NotEmulated { board });
         };
         let entropy = entropy().map_err(broken)?;
@@ -52,9 +48,11 @@ impl Qemu {
         ]);
         command.args(["-serial", "chardev:link"]);
         command.arg("-kernel").arg(image);
-        load(&mut command, entropy.path(), entropy_address);
+        if let Some(address) = board.row().built.entropy_address {
+            load(&mut command, entropy.path(), address);
+        }
         if let Some(shard) = shard {
-            load(&mut command, shard, board.row().shard_address);
+            load(&mut command, shard, board.shard_flash().start);
         }
         let mut child = command
             .stdin(Stdio::piped())

@@ -194,7 +194,7 @@ impl Runner {
         command.arg(folder.join("src/main.js"));
         command.arg("--image").arg(image).args(options);
         if let Some(shard) = shard {
-            let address = format!("{:#x}", board.row().shard_address);
+            let address = format!("{:#x}", board.shard_flash().start);
             command.arg("--shard").arg(shard);
             command.args(["--shard-at", &address]);
         }

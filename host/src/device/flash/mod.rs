@@ -19,7 +19,7 @@ use target::Part;
     "client {client} has {samples} samples, {} trains on at most {}: lower \
      partition.mean_samples or partition.std_samples with --set",
     board.name(),
-    board.row().most_samples
+    board.most_samples()
 )]
 pub struct ShardTooLarge {
     /// The board it was meant for.
@@ -37,7 +37,7 @@ pub struct ShardTooLarge {
 pub fn check_room(board: Board, shard: &[u8]) -> Result<(), ShardTooLarge> {
     let header = ShardHeader::from_bytes(shard);
     let (client, samples) = header.map_or((0, 0), |header| (header.client, header.samples));
-    if samples as usize > board.row().most_samples || shard.len() > board.shard_flash().len() {
+    if samples as usize > board.most_samples() || shard.len() > board.shard_flash().len() {
         return Err(ShardTooLarge {
             board,
             client,

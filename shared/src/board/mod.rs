@@ -1,0 +1,87 @@
+//! The table of boards: one row says how a board's image is built and where its memories lie.
+//!
+//! The firmware's build script writes the linker's memory map from the row and its model takes the
+//! most samples from it; the base station and the development tasks read the same rows. What only
+//! the base station needs (probes, drives, emulators) stands in its own table.
+//!
+//! The build script includes this folder as source, so nothing here uses the rest of the crate.
+
+mod row;
+mod table;
+
+pub use row::{Board, Region};
+pub use table::{BOARDS, EMULATED, RP2040, STM32L4R5};
+
+/// Returns the row of a name, as an image's build script hands it to the image.
+///
+/// # Panics
+/// In a constant, which stops the build: when no row has that name.
+#[must_use]
+pub const fn named(name: &str) -> &'static Board {
+    let mut at = 0;
+    while at < BOARDS.len() {
+        if is_same(BOARDS[at].name, name) {
+            return BOARDS[at];
+        }
+        at += 1;
+    }
+    panic!("the table of boards has no row of that name")
+}
+
+/// Compares in a constant, where `==` of text is not allowed yet.
+const fn is_same(one: &str, other: &str) -> bool {
+    let (one, other) = (one.as_bytes(), other.as_bytes());
+    let mut at = 0;
+    while at < one.len() && at < other.len() && one[at] == other[at] {
+        at += 1;
+    }
+    at == one.len() && at == other.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_row_is_found_by_its_name_and_no_name_or_chip_comes_twice() {
+        for board in BOARDS {
+            assert_eq!(named(board.name).chip, board.chip);
+            let same = |it: &&&Board| it.name == board.name || it.chip == board.chip;
+            assert_eq!(BOARDS.iter().filter(same).count(), 1, "{}", board.name);
+        }
+    }
+
+    #[test]
+    fn names_that_only_begin_alike_differ() {
+        assert!(is_same("stm32", "stm32"));
+        assert!(!is_same("stm32", "stm32l496"));
+        assert!(!is_same("stm32l496", "stm32"));
+        assert!(!is_same("rp2040", "rp2350"));
+    }
+
+    #[test]
+    fn regions_of_the_flash_adjoin_and_end_where_it_ends() {
+        for board in BOARDS {
+            let mut at = board.flash.start;
+            let [flash @ .., ram] = board.regions();
+            for region in flash {
+                assert_eq!(region.start, at, "{} {}", board.name, region.name);
+                at = region.end();
+            }
+            assert_eq!(at, board.flash.end(), "{}", board.name);
+            assert_eq!(ram.name, "RAM", "{}", board.name);
+        }
+    }
+
+    #[test]
+    fn what_is_erased_apart_begins_at_a_sector() {
+        const SECTOR_BYTES: u32 = 4_096;
+        for board in BOARDS {
+            for region in board.kept() {
+                let name = region.name;
+                assert_eq!(region.start % SECTOR_BYTES, 0, "{} {name}", board.name);
+                assert_eq!(region.bytes % SECTOR_BYTES, 0, "{} {name}", board.name);
+            }
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! What a row of the table of boards holds, and the regions that follow from it.
+
+use core::ops::Range;
+
+/// How a board's image is built and where its memories lie.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Board {
+    /// The binary, the suffix of its feature `board-<name>` and of its cargo alias `fw-<name>`.
+    pub name: &'static str,
+    /// The word for it in the list of a fleet and wherever boards of a fleet are chosen.
+    pub chip: &'static str,
+    /// What it is called on its box.
+    pub title: &'static str,
+    /// The compiler's target.
+    pub triple: &'static str,
+    /// The flash that program, shard, state and keys share.
+    pub flash: Region,
+    /// In front of the program, for the loader that the chip's boot ROM starts; mostly nothing.
+    pub boot_bytes: u32,
+    /// The front of the flash, loader and program; the shard begins behind it.
+    pub program_bytes: u32,
+    /// In front of the keys, where the board keeps ledger and model over a power cut.
+    pub state_bytes: u32,
+    /// The end of the flash, where the board keeps keys that came after its shard's.
+    pub key_bytes: u32,
+    /// The RAM of statics and stack.
+    pub ram: Region,
+    /// Where the program finds random bytes on a machine without noise of its own.
+    pub entropy_address: Option<u32>,
+    /// The most samples of 784 bytes it trains 784-50-10 on.
+    pub most_samples: usize,
+    /// The same in a build with `kernels-in-ram`.
+    pub most_samples_beside_kernels: usize,
+    /// Whether there is a self-test for it, which an emulator runs.
+    pub self_test: bool,
+    /// Whether there is a build of the client with a log for it.
+    pub keeps_log: bool,
+}
+
+/// A stretch of memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Region {
+    /// Its name in the linker's memory map.
+    pub name: &'static str,
+    /// Its first address.
+    pub start: u32,
+    /// Its length.
+    pub bytes: u32,
+}
+
+impl Region {
+    /// Returns the address behind it.
+    #[must_use]
+    pub const fn end(&self) -> u32 {
+        self.start + self.bytes
+    }
+
+    /// Returns its addresses.
+    #[must_use]
+    pub const fn range(&self) -> Range<u32> {
+        self.start..self.end()
+    }
+}
+
+impl Board {
+    /// Returns where the boot ROM looks for its loader; of no length where it starts programs.
+    #[must_use]
+    pub const fn boot(&self) -> Region {
+        Region {
+            name: "BOOT2",
+            start: self.flash.start,
+            bytes: self.boot_bytes,
+        }
+    }
+
+    /// Returns where the program lies, from its vector table on.
+    #[must_use]
+    pub const fn program(&self) -> Region {
+        Region {
+            name: "FLASH",
+            start: self.boot().end(),
+            bytes: self.program_bytes - self.boot_bytes,
+        }
+    }
+
+    /// Returns where the shard lies: what all others leave.
+    #[must_use]
+    pub const fn shard(&self) -> Region {
+        Region {
+            name: "SHARD",
+            start: self.program().end(),
+            bytes: self.state().start - self.program().end(),
+        }
+    }
+
+    /// Returns where the state lies that survives a power cut: in front of the keys.
+    #[must_use]
+    pub const fn state(&self) -> Region {
+        Region {
+            name: "STATE",
+            start: self.keys().start - self.state_bytes,
+            bytes: self.state_bytes,
+        }
+    }
+
+    /// Returns where the keys lie: the end of the flash.
+    #[must_use]
+    pub const fn keys(&self) -> Region {
+        Region {
+            name: "KEYS",
+            start: self.flash.end() - self.key_bytes,
+            bytes: self.key_bytes,
+        }
+    }
+
+    /// Returns the regions of the flash that hold no program, in order; a program knows where
+    /// `NAME` lies by the linker's symbols `_name_start` and `_name_end`.
+    #[must_use]
+    pub const fn kept(&self) -> [Region; 3] {
+        [self.shard(), self.state(), self.keys()]
+    }
+
+    /// Returns every region: those of the flash in order, then the RAM.
+    #[must_use]
+    pub const fn regions(&self) -> [Region; 6] {
+        let [shard, state, keys] = self.kept();
+        [self.boot(), self.program(), shard, state, keys, self.ram]
+    }
+}
