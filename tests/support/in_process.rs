@@ -7,7 +7,9 @@ use std::convert::Infallible;
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::rc::Rc;
-use std::task::{Context, Poll, Waker};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll, Wake, Waker};
 
 use embedded_io_async::{ErrorType, Read, Write};
 use gleaner_firmware::keys::Slots;
@@ -155,9 +157,11 @@ impl Wire for InProcess {
             let now = world.now;
             world.to_device.put(now, to_device);
         }
+        let woken = Arc::new(Woken::default());
+        let waker = Waker::from(Arc::clone(&woken));
         loop {
             self.world.borrow_mut().wake = None;
-            let mut context = Context::from_waker(Waker::noop());
+            let mut context = Context::from_waker(&waker);
             let _ = self.client.as_mut().poll(&mut context);
             if std::mem::take(&mut self.world.borrow_mut().reboot) {
                 self.reset();
@@ -177,7 +181,10 @@ impl Wire for InProcess {
                 world.to_host.next_arrival(),
                 Some(until),
             ];
-            let next = next.into_iter().flatten().min().unwrap_or(until);
+            let next = match woken.0.swap(false, Ordering::Relaxed) {
+                true => now,
+                false => next.into_iter().flatten().min().unwrap_or(until),
+            };
             world.now = next.max(now.saturating_add(Micros(1)));
         }
     }
@@ -189,6 +196,16 @@ impl Wire for InProcess {
             world.to_host = Direction::default();
         }
         self.client = boot(&self.world, self.shard, &self.flash);
+    }
+}
+
+/// Whether the client wants to go on at once, as after it let others go first.
+#[derive(Default)]
+struct Woken(AtomicBool);
+
+impl Wake for Woken {
+    fn wake(self: Arc<Self>) {
+        self.0.store(true, Ordering::Relaxed);
     }
 }
 

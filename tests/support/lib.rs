@@ -13,6 +13,7 @@ pub mod mixed;
 pub mod mortal;
 pub mod nor;
 pub mod pair;
+pub mod power;
 pub mod reference;
 pub mod rehearsal;
 pub mod served;

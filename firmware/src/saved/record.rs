@@ -34,8 +34,7 @@ pub(super) fn encode(magic: [u8; 4], number: u32, contents: &impl Serialize) -> 
 
 /// Reads a page's number and contents.
 pub(super) fn decode<T: DeserializeOwned>(magic: [u8; 4], page: &[u8; PAGE]) -> Option<(u32, T)> {
-    let crc = CRC32.checksum(&page[NUMBER..MARK]).to_le_bytes();
-    if page[..4] != magic || page[4..NUMBER] != crc {
+    if page[..4] != magic || page[4..NUMBER] != CRC32.checksum(&page[NUMBER..MARK]).to_le_bytes() {
         return None;
     }
     let number = u32::from_le_bytes(*page[NUMBER..].first_chunk()?);

@@ -7,6 +7,7 @@ use crate::run::RunDirectory;
 use crate::scenario::{ClientDevice, Scenario};
 use crate::station::ledgers::{Ledgers, Pair};
 use crate::station::log::{EVENTS, EventLogError, each_line};
+use crate::station::wear::Wear;
 
 /// Reads the ledgers of a run from its event log; none of a run without boards.
 ///
@@ -57,10 +58,12 @@ fn table(ledgers: &Ledgers, name: impl Fn(u32) -> String, devices: &[ClientDevic
         "modelled",
         "cycles a sample measured",
         "modelled",
+        "erases a round",
     ]);
     for (&client, ledger) in &ledgers.boards {
         let device = devices.get(client as usize);
         let modelled = device.map_or(f64::NAN, |device| device.cycles_per_sample);
+        let wear = ledgers.wear.get(&client).and_then(Wear::erases_a_round);
         table.row(vec![
             name(client),
             ledger.rounds.to_string(),
@@ -70,6 +73,7 @@ fn table(ledgers: &Ledgers, name: impl Fn(u32) -> String, devices: &[ClientDevic
             format!("{} mJ", number(1e3 * ledger.compute.model_j)),
             format!("{:.0}", ledger.cycles_per_sample()),
             format!("{modelled:.0}"),
+            wear.map_or_else(|| "-".to_owned(), |erases| format!("{erases:.2}")),
         ]);
     }
     table

@@ -10,6 +10,7 @@ use gleaner_shared::energy::Snapshot;
 
 use super::event::EventKind;
 use super::log::Line;
+use super::wear::Wear;
 
 /// What a board booked and what the model did, in joules.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -97,6 +98,9 @@ impl Ledgers {
                 }
                 Line::Event { event, .. } => event,
             };
+            if matches!(event.what, EventKind::Flash { .. }) {
+                ledgers.wear.entry(event.client).or_default().note(&event.what);
+            }
             if let EventKind::LedgerDiffers { expected, found } = &event.what
                 && !may_follow(expected, found)
             {
