@@ -2,6 +2,7 @@
 #![deny(unsafe_code)]
 
 pub mod attack;
+pub mod blackout;
 pub mod client;
 pub mod crowd;
 pub mod emulated;

@@ -5,6 +5,8 @@ use embedded_storage::nor_flash::{
     ErrorType, NorFlash, NorFlashError, NorFlashErrorKind, ReadNorFlash,
 };
 
+use super::supply;
+
 const SECTOR_BYTES: usize = 4_096;
 
 /// Sectors that the linker script sets aside.
@@ -73,19 +75,22 @@ impl NorFlash for RamFlash {
     const ERASE_SIZE: usize = SECTOR_BYTES;
 
     fn erase(&mut self, from: u32, to: u32) -> Result<(), OutOfBounds> {
-        let len = to.checked_sub(from).ok_or(OutOfBounds)?;
-        for place in self.places(from, len as usize)? {
+        let len = to.checked_sub(from).ok_or(OutOfBounds)? as usize;
+        let torn = supply::fails();
+        for place in self.places(from, if torn { len / 2 } else { len })? {
             // SAFETY: as in `read`.
             unsafe { place.write_volatile(0xFF) };
         }
-        Ok(())
+        if torn { supply::cut() } else { Ok(()) }
     }
 
     fn write(&mut self, offset: u32, bytes: &[u8]) -> Result<(), OutOfBounds> {
-        for (place, byte) in self.places(offset, bytes.len())?.zip(bytes) {
+        let torn = supply::fails();
+        let len = bytes.len() / if torn { 2 } else { 1 };
+        for (place, byte) in self.places(offset, len)?.zip(bytes) {
             // SAFETY: as in `read`.
             unsafe { place.write_volatile(place.read_volatile() & byte) };
         }
-        Ok(())
+        if torn { supply::cut() } else { Ok(()) }
     }
 }

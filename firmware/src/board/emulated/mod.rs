@@ -18,6 +18,7 @@ use crate::saved::{self, Region};
 pub mod executor;
 mod flash;
 mod register;
+mod supply;
 mod time;
 mod uart;
 mod vector;
@@ -86,9 +87,13 @@ unsafe extern "C" {
     static _entropy_start: u32;
 }
 
+fn entropy_address() -> usize {
+    (&raw const _entropy_start).addr()
+}
+
 /// Reads the random bytes that the host gave this machine; one that was started by hand has none.
 fn hosts_entropy() -> Option<[u8; 32]> {
-    let start = (&raw const _entropy_start) as usize;
+    let start = entropy_address();
     let words: [u32; 8] = core::array::from_fn(|at| Register::at(start + 4 * at).read());
     let mut next = words.iter().cycle();
     entropy::from_words(|| next.next().copied().unwrap_or(0))

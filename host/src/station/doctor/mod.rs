@@ -1,6 +1,7 @@
 //! Examines a fleet board by board: is it there, may we talk to it, does it run the right
 //! firmware with the right data, and how fast is its line?
 
+mod flash;
 mod probe;
 
 use std::fmt;
@@ -267,7 +268,7 @@ async fn talk(
         shard_finding(entry, &greeting.about, shard),
     ];
     let arrived = std::iter::from_fn(|| heard.try_next());
-    findings.extend(flash_finding(entry, arrived.map(|event| event.what)));
+    findings.extend(flash::look(entry, arrived.map(|event| event.what)));
     if care.echo_bytes > 0 {
         findings.push(echo(entry, &board, &greeting.about, care).await);
     }
@@ -300,24 +301,6 @@ fn session_finding(entry: &Entry, greeting: &Greeting) -> Finding {
 fn firmware_finding(entry: &Entry, about: &About) -> Finding {
     let seen = format!("{} on {}", about.build, about.board);
     Finding::good(entry, "firmware", printable(&seen))
-}
-
-/// Says how worn the flash is, of a board that writes it.
-fn flash_finding(entry: &Entry, mut said: impl Iterator<Item = EventKind>) -> Option<Finding> {
-    said.find_map(|what| match what {
-        EventKind::Flash {
-            erases,
-            programs,
-            closed,
-        } => {
-            let a_round = f64::from(erases) / f64::from(closed.max(1));
-            let seen = format!(
-                "{erases} erases, {programs} pages in {closed} closed rounds ({a_round:.2} erases a round)"
-            );
-            Some(Finding::good(entry, "flash", seen))
-        }
-        _ => None,
-    })
 }
 
 fn shard_finding(entry: &Entry, about: &About, shard: &[u8]) -> Finding {
