@@ -246,6 +246,22 @@ fn a_cortex_m4_whose_power_fails_in_its_flash_keeps_what_was_closed() {
     }
 }
 
+#[test]
+fn an_rp2040_whose_power_fails_in_its_flash_is_back_in_step_within_three_seconds() {
+    for (operation, knows) in [(2, false), (20, true), (337, true)] {
+        let Some(mut wire) = on_rp2040(Program::Client, Some(&rehearsal::shard())) else {
+            return;
+        };
+        wire.cut_at_flash_op(operation);
+        let mut station = Station::new(wire);
+        let awakening = close_and_fail(&mut station);
+        println!("rp2040: power cut in operation {operation}: {awakening:?}");
+        assert_eq!(awakening.knew_the_round, knows, "{operation}");
+        assert!(awakening.after <= Micros(3_000_000), "{operation}");
+        assert_eq!(station.wire.stat().power_cuts, 1);
+    }
+}
+
 /// A board announces itself when it starts, and the watchdog of one whose timer does not wake it
 /// would start it again every two seconds.
 #[test]

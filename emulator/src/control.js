@@ -8,11 +8,20 @@
  */
 export function control(machine, tell, status) {
   const bytes = (text) => Buffer.from(text, 'hex');
+  machine.onBootsel = () => tell({ event: 'bootsel', ...status(machine) });
   return (command) => {
     switch (command.cmd) {
       case 'reset':
         machine.reset();
         tell({ event: 'reset', ...status(machine) });
+        break;
+      case 'power_cut':
+        machine.cutPower();
+        tell({ event: 'power_cut', ...status(machine) });
+        break;
+      case 'cut_at_flash_op':
+        machine.flash.cutIn = command.count;
+        tell({ event: 'cut_at_flash_op', ...status(machine) });
         break;
       case 'stat':
         tell({ event: 'stat', ...status(machine) });

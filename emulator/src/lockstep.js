@@ -1,6 +1,7 @@
 // Emulated time under the control of a test: it runs only as far as each command says.
 
 import { control } from './control.js';
+import { INTERRUPTED } from './machine.js';
 
 /**
  * @param {(onByte: (byte: number) => void) => import('./machine.js').Machine} build makes the chip
@@ -26,7 +27,8 @@ export function serveLockstep(build, tell, status) {
     const target = machine.nanos + micros * 1000;
     let watchdog = false;
     while (machine.nanos < target && !stop) {
-      watchdog = machine.runUntil(target, () => stop) || watchdog;
+      const interrupted = machine.runUntil(target, () => stop);
+      watchdog ||= interrupted === INTERRUPTED.WATCHDOG;
     }
     tell({ event: 'ran', tx: Buffer.from(sent).toString('hex'), watchdog, ...status(machine) });
   }

@@ -1,78 +1,128 @@
-// An RP2040 with our image in its flash: boots without the boot ROM, keeps its RAM over a reset,
+// An RP2040 with our image in its flash: keeps its RAM over a reset and its flash over a power cut,
 // and runs to a given moment of emulated time.
 
 import { RP2040 } from 'rp2040js';
+import { ChipReset, HAD_POWER_ON, HAD_RUN_PIN } from './chip_reset.js';
+import { Cores } from './cores.js';
+import { paceDma } from './dma.js';
+import { scramble } from './noise.js';
+import { FLASH_START, NorFlash } from './nor.js';
 import { Pl011 } from './pl011.js';
+import { BootRom } from './rom.js';
 import { Rosc } from './rosc.js';
+import { watchSetUp } from './ssi.js';
+import { Stream, StreamPort } from './stream.js';
 import { UsbHost } from './usb.js';
+import { MISS_CYCLES, Xip } from './xip.js';
+import { XipControl } from './xip_control.js';
 
-const FLASH_START = 0x10000000;
 const VECTOR_TABLE = FLASH_START + 0x100;
 const UART0_IRQ = 20;
-const UART0_SLOT = 0x40034;
-const WATCHDOG_SLOT = 0x40058;
-const ROSC_SLOT = 0x40060;
+const SLOT = {
+  XIP_CTRL: 0x14000,
+  SSI: 0x18000,
+  UART0: 0x40034,
+  WATCHDOG: 0x40058,
+  ROSC: 0x40060,
+  CHIP_RESET: 0x40064,
+  XIP_AUX: 0x50400,
+};
+const WATCHDOG_TIMER = 1;
 const SILENT = { debug() {}, info() {}, warn() {}, error() {} };
+
+/** What interrupted a run. */
+export const INTERRUPTED = { WATCHDOG: 'watchdog', POWER: 'power_lost' };
 
 export class Machine {
   /**
-   * @param {{address: number, bytes: Uint8Array}[]} flash what the flash holds
+   * @param {{address: number, bytes: Uint8Array}[]} segments what the flash holds at first
    * @param {string} link where the base station is: `uart` or `usb`
    * @param {() => number} randomBit what the ring oscillator says next: 0 or 1
    * @param {(byte: number) => void} onByte called with each byte that left by the link
+   * @param {number} missCycles what a miss of the flash's cache costs; 0 for no cache
    */
-  constructor(flash, link, randomBit, onByte) {
-    this.flash = flash;
+  constructor(segments, link, randomBit, onByte, missCycles = MISS_CYCLES) {
     this.link = link;
     this.randomBit = randomBit;
     this.onByte = onByte;
+    this.missCycles = missCycles;
+    this.flash = new NorFlash();
+    for (const { address, bytes } of segments) this.flash.load(address, bytes);
+    this.flash.onCut = () => {
+      this.interrupted = INTERRUPTED.POWER;
+    };
     this.resets = 0;
-    this.nanosBefore = 0;
-    this.cyclesBefore = 0;
-    this.lostBytesBefore = 0;
-    this.watchdogBit = false;
-    this.boot(null, 0);
+    this.powerCuts = 0;
+    this.before = { nanos: 0, cycles: [0, 0], lostBytes: 0, xip: {} };
+    /** Called when the chip became a boot drive. */
+    this.onBootsel = () => {};
+    this.boot(null, HAD_POWER_ON, 0);
   }
 
-  boot(retainedRam, resetReason) {
+  boot(retainedRam, cause, watchdogReason) {
     const rp2040 = new RP2040();
     rp2040.logger = SILENT;
-    const offsetOf = (address) => address - FLASH_START;
-    for (const { address, bytes } of this.flash) rp2040.flash.set(bytes, offsetOf(address));
+    rp2040.flash = this.flash.bytes;
+    rp2040.flashView = this.flash.view;
+    this.flash.readable = true;
     if (retainedRam) rp2040.sram.set(retainedRam);
+    this.interrupted = null;
+    this.bootsel = false;
+
+    const now = () => Math.round((rp2040.clock.nanos * rp2040.clkSys) / 1e9);
+    const xip = new Xip(this.flash, this.missCycles, now);
+    const rom = new BootRom(rp2040, this.flash, xip, () => this.becomeDrive());
+    this.cores = new Cores(rp2040, xip, rom);
+    const stream = new Stream(rp2040, xip);
+    rp2040.peripherals[SLOT.XIP_CTRL] = new XipControl(rp2040, xip, stream);
+    rp2040.peripherals[SLOT.XIP_AUX] = new StreamPort(rp2040, stream);
+    paceDma(rp2040, xip);
+    watchSetUp(rp2040.peripherals[SLOT.SSI], this.flash);
 
     const usb = this.link === 'usb';
     const uart = new Pl011(rp2040, 'UART0', UART0_IRQ, usb ? () => {} : this.onByte);
     rp2040.uart[0] = uart;
-    rp2040.peripherals[UART0_SLOT] = uart;
-    rp2040.peripherals[ROSC_SLOT] = new Rosc(rp2040, this.randomBit);
+    rp2040.peripherals[SLOT.UART0] = uart;
+    rp2040.peripherals[SLOT.ROSC] = new Rosc(rp2040, this.randomBit);
+    rp2040.peripherals[SLOT.CHIP_RESET] = new ChipReset(rp2040, cause);
     this.port = usb ? new UsbHost(rp2040, this.onByte) : uart;
-    const watchdog = rp2040.peripherals[WATCHDOG_SLOT];
-    watchdog.reason = resetReason;
+    const watchdog = rp2040.peripherals[SLOT.WATCHDOG];
+    watchdog.reason = watchdogReason;
     watchdog.onWatchdogTrigger = () => {
-      this.watchdogBit = true;
+      this.interrupted ??= INTERRUPTED.WATCHDOG;
       // The model would fire it again at the same moment, and for ever.
       watchdog.alarm.enable = false;
     };
 
     // What the second-stage boot loader does before it jumps to the image.
-    rp2040.core.VTOR = VECTOR_TABLE;
-    rp2040.core.SP = rp2040.readUint32(VECTOR_TABLE);
-    rp2040.core.PC = rp2040.readUint32(VECTOR_TABLE + 4) & ~1;
+    const [stack, entry] = [0, 4].map((offset) => rp2040.readUint32(VECTOR_TABLE + offset));
+    this.cores.all[0].start(VECTOR_TABLE, stack, entry);
     this.rp2040 = rp2040;
   }
 
   /** Resets the chip; RAM keeps its content, as on the chip. */
   reset() {
-    this.restart(0);
+    this.restart(HAD_RUN_PIN, 0);
   }
 
-  restart(reason) {
-    this.nanosBefore = this.nanos;
-    this.cyclesBefore = this.cycles;
-    this.lostBytesBefore = this.lostBytes;
+  /** Takes the power away and gives it back: RAM is noise, the flash is as it was. */
+  cutPower() {
+    this.powerCuts += 1;
+    this.flash.cutIn = 0;
+    scramble(this.rp2040.sram, this.powerCuts);
+    this.restart(HAD_POWER_ON, 0);
+  }
+
+  restart(cause, watchdogReason) {
+    const { nanos, cycles, lostBytes, xipCounts } = this;
+    this.before = { nanos, cycles, lostBytes, xip: xipCounts };
     this.resets += 1;
-    this.boot(this.rp2040.sram, reason);
+    this.boot(this.rp2040.sram, cause, watchdogReason);
+  }
+
+  becomeDrive() {
+    this.bootsel = true;
+    this.onBootsel();
   }
 
   /** Returns bytes of RAM or flash, as a debug probe sees them. */
@@ -87,22 +137,33 @@ export class Machine {
 
   /** Emulated time since power-on. */
   get nanos() {
-    return this.nanosBefore + this.rp2040.clock.nanos;
+    return this.before.nanos + this.rp2040.clock.nanos;
   }
 
-  /** Cycles the core worked since power-on; sleep does not count. */
+  /** Cycles each core worked since power-on; sleep does not count, waiting for flash does. */
   get cycles() {
-    return this.cyclesBefore + this.rp2040.core.cycles;
+    return this.cores.cycles.map((cycles, core) => this.before.cycles[core] + cycles);
+  }
+
+  /** Cycles that passed since power-on, whoever worked or slept. */
+  get wallCycles() {
+    return Math.round((this.nanos * this.rp2040.clkSys) / 1e9);
+  }
+
+  /** What the flash's cache counted since power-on. */
+  get xipCounts() {
+    const now = Object.entries(this.cores.xip.counts);
+    return Object.fromEntries(now.map(([name, count]) => [name, count + (this.before.xip[name] ?? 0)]));
   }
 
   /** Bytes that reached the chip when it could not take them. */
   get lostBytes() {
-    return this.lostBytesBefore + this.port.lostBytes;
+    return this.before.lostBytes + this.port.lostBytes;
   }
 
-  /** Whether nothing happens before the next alarm: the core sleeps and the wire is silent. */
+  /** Whether nothing happens before the next alarm: the cores sleep and the wire is silent. */
   get idle() {
-    return this.rp2040.core.waiting && !this.port.moving;
+    return (this.bootsel || this.cores.asleep) && !this.port.moving;
   }
 
   /**
@@ -110,29 +171,35 @@ export class Machine {
    *
    * @param {number} targetNanos when to stop
    * @param {() => boolean} wantsStop asked after every alarm and every 256 instructions
-   * @returns {boolean} whether the watchdog reset the chip
+   * @returns {string | null} what reset the chip, one of `INTERRUPTED`
    */
   runUntil(targetNanos, wantsStop) {
-    const target = targetNanos - this.nanosBefore;
-    const { clock, core } = this.rp2040;
+    const target = targetNanos - this.before.nanos;
+    const { cores } = this;
+    const { clock } = this.rp2040;
     const cycleNanos = 1e9 / this.rp2040.clkSys;
     let turn = 0;
     while (clock.nanos < target) {
-      if (core.waiting) {
+      if (cores.asleep || this.bootsel) {
         const next = clock.nextAlarm ? Math.min(clock.nextAlarm.nanos, target) : target;
         clock.tick(Math.max(next - clock.nanos, 0));
         turn = 0;
       } else {
-        clock.tick(core.executeInstruction() * cycleNanos);
+        clock.tick(cores.step() * cycleNanos);
         turn = (turn + 1) & 255;
       }
-      if (this.watchdogBit) {
-        this.watchdogBit = false;
-        this.restart(1);
-        return true;
-      }
-      if (turn === 0 && wantsStop()) return false;
+      if (this.interrupted !== null) return this.recover();
+      if (turn === 0 && wantsStop()) return null;
     }
-    return false;
+    return null;
+  }
+
+  /** Starts again after what interrupted the run. */
+  recover() {
+    const { interrupted } = this;
+    if (interrupted === INTERRUPTED.POWER) this.cutPower();
+    else if (this.bootsel) this.interrupted = null;
+    else this.restart(this.rp2040.peripherals[SLOT.CHIP_RESET].cause, WATCHDOG_TIMER);
+    return interrupted;
   }
 }

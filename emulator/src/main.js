@@ -8,13 +8,19 @@
 // With `--lockstep` time stands still except when told to run, and the ring oscillator's random
 // bits are the same in every run; otherwise they are the system's.
 //
+// A miss of the flash's cache costs `--xip-miss-cycles`; 0 leaves the cache out.
+//
 // Control is one JSON object a line: commands on stdin, answers and events on stdout.
 //   {"cmd":"stat"}                       -> {"event":"stat", ...}
 //   {"cmd":"reset"}                      -> {"event":"reset", ...}
+//   {"cmd":"power_cut"}                  -> {"event":"power_cut", ...}: RAM is noise, flash is kept
+//   {"cmd":"cut_at_flash_op","count":N}  -> {"event":"cut_at_flash_op", ...}: the N-th erase or
+//       program from here is torn and the power cut, which is told as {"event":"power_lost", ...}
 //   {"cmd":"read","address":A,"length":N} -> {"event":"read","bytes":"hex"}
 //   {"cmd":"write","address":A,"bytes":"hex"} -> {"event":"write"}
 //   {"cmd":"run","micros":N,"rx":"hex","stop_at":B} (lockstep) -> {"event":"ran","tx":"hex", ...}
-// The end of stdin ends the emulator.
+// {"event":"watchdog", ...} and {"event":"bootsel", ...} come unasked; as a boot drive the chip does
+// nothing more until it is reset. The end of stdin ends the emulator.
 
 import { readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
@@ -24,6 +30,7 @@ import { serveLockstep } from './lockstep.js';
 import { Machine } from './machine.js';
 import { noise, repeatable } from './rosc.js';
 import { serveSocket } from './socket.js';
+import { MISS_CYCLES } from './xip.js';
 
 const { values: options } = parseArgs({
   options: {
@@ -33,6 +40,7 @@ const { values: options } = parseArgs({
     port: { type: 'string', default: '0' },
     link: { type: 'string', default: 'uart' },
     lockstep: { type: 'boolean', default: false },
+    'xip-miss-cycles': { type: 'string', default: String(MISS_CYCLES) },
   },
 });
 
@@ -42,11 +50,24 @@ function tell(event) {
 
 /** What every answer carries. */
 function status(machine) {
+  const [cycles, core1Cycles] = machine.cycles;
+  const xip = machine.xipCounts;
   return {
     micros: machine.nanos / 1000,
-    cycles: machine.cycles,
+    cycles,
+    core1_cycles: core1Cycles,
+    wall_cycles: machine.wallCycles,
     resets: machine.resets,
+    power_cuts: machine.powerCuts,
+    bootsel: machine.bootsel,
     lost_bytes: machine.lostBytes,
+    flash_erases: machine.flash.erases,
+    flash_programs: machine.flash.programs,
+    flash_lost_reads: machine.flash.lostReads,
+    xip_reads: xip.reads,
+    xip_misses: xip.misses,
+    xip_code_misses: xip.codeMisses,
+    xip_wait_cycles: xip.waitCycles,
   };
 }
 
@@ -59,7 +80,11 @@ function main() {
   }
   const serve = options.lockstep ? serveLockstep : serveSocket;
   const bits = options.lockstep ? repeatable() : noise();
-  const build = (onByte) => new Machine(flash, options.link, bits, onByte);
+  const missCycles = Number(options['xip-miss-cycles']);
+  if (!Number.isInteger(missCycles) || missCycles < 0) {
+    throw new Error(`--xip-miss-cycles ${options['xip-miss-cycles']}: a number of cycles, or 0`);
+  }
+  const build = (onByte) => new Machine(flash, options.link, bits, onByte, missCycles);
   const handler = serve(build, tell, status, options);
 
   const commands = createInterface({ input: process.stdin });

@@ -54,9 +54,9 @@ export function serveSocket(build, tell, status, options) {
     const idleUntil = wallNanos() + lead;
     const busyUntil = machine.nanos + SLICE_NANOS;
     const stop = () => sent.length >= CHUNK_BYTES || (machine.idle && machine.nanos >= idleUntil);
-    if (machine.runUntil(machine.idle ? Math.min(busyUntil, idleUntil) : busyUntil, stop)) {
-      tell({ event: 'watchdog', ...status(machine) });
-    }
+    const until = machine.idle ? Math.min(busyUntil, idleUntil) : busyUntil;
+    const interrupted = machine.runUntil(until, stop);
+    if (interrupted !== null) tell({ event: interrupted, ...status(machine) });
     flush();
     const ahead = machine.nanos - (wallNanos() + lead);
     if (!machine.idle || ahead < 0) {
@@ -71,7 +71,7 @@ export function serveSocket(build, tell, status, options) {
   const other = control(machine, tell, status);
   return (command) => {
     // What was sent before a reset and not yet delivered is lost with it.
-    if (command.cmd === 'reset') sent = [];
+    if (command.cmd === 'reset' || command.cmd === 'power_cut') sent = [];
     other(command);
   };
 }

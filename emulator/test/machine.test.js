@@ -2,7 +2,7 @@
 
 import assert from 'node:assert';
 import test from 'node:test';
-import { Machine } from '../src/machine.js';
+import { INTERRUPTED, Machine } from '../src/machine.js';
 import { noise, repeatable } from '../src/rosc.js';
 
 const UART0_IRQ = 1 << 20;
@@ -27,10 +27,10 @@ test('a watchdog that nobody feeds resets the chip once', () => {
   const machine = spinning();
   machine.rp2040.writeUint32(WATCHDOG_LOAD, 2000);
   machine.rp2040.writeUint32(WATCHDOG_CTRL, ENABLE);
-  assert.equal(machine.runUntil(5e6, () => false), true);
+  assert.equal(machine.runUntil(5e6, () => false), INTERRUPTED.WATCHDOG);
   assert.equal(machine.resets, 1);
   assert.ok(machine.nanos >= 1e6 && machine.nanos < 2e6, `${machine.nanos}`);
-  assert.equal(machine.runUntil(machine.nanos + 5e6, () => false), false);
+  assert.equal(machine.runUntil(machine.nanos + 5e6, () => false), null);
 });
 
 test('an interrupt that software made pending outlives a byte on the wire', () => {

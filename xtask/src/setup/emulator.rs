@@ -1,6 +1,6 @@
 //! The emulators: QEMU for the Cortex-M4, rp2040js on Node.js for the RP2040.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Result, bail};
@@ -39,6 +39,20 @@ const RUNNER: &str = "emulator";
 pub fn runner_is_installed() -> bool {
     let package = "node_modules/rp2040js/package.json";
     Path::new(RUNNER).join(package).is_file() && process::exists("node")
+}
+
+/// The files that test our runner, in order of their names.
+pub fn runner_tests() -> Result<Vec<PathBuf>> {
+    let folder = Path::new(RUNNER).join("test");
+    let mut files = Vec::new();
+    for entry in folder.read_dir()? {
+        let path = entry?.path();
+        if path.to_string_lossy().ends_with(".test.js") {
+            files.push(path);
+        }
+    }
+    files.sort();
+    Ok(files)
 }
 
 /// Installs both emulators.

@@ -34,7 +34,7 @@ const LONGEST: [&str; 9] = [
 /// them; a failure stops nothing.
 pub fn run(count: &mut Count) -> Result<()> {
     let mut programs = binary::build(&FEATURES)?;
-    programs.extend(emulator());
+    programs.extend(emulator()?);
     programs.sort_by_key(|program| {
         let place = LONGEST.iter().position(|name| *name == program.name);
         place.unwrap_or(LONGEST.len())
@@ -53,16 +53,16 @@ pub fn run(count: &mut Count) -> Result<()> {
 }
 
 /// The tests of our part of the RP2040's emulator.
-fn emulator() -> Option<Program> {
+fn emulator() -> Result<Option<Program>> {
     if !setup::emulator::runner_is_installed() {
         println!("tests of the emulator are not run: set-up says what is missing");
-        return None;
+        return Ok(None);
     }
     let mut node = Command::new("node");
     node.args(["--test", "--test-reporter=tap"]);
-    node.arg("emulator/test/machine.test.js");
-    Some(Program {
+    node.args(setup::emulator::runner_tests()?);
+    Ok(Some(Program {
         name: "emulator".to_owned(),
         command: node,
-    })
+    }))
 }

@@ -122,8 +122,8 @@ pub fn start(spawner: Spawner) -> Board<Pico> {
 /// for some 50 ms, at worst 400, and bytes that come on the UART meanwhile are lost and said again.
 type PicoFlash = Flash<'static, FLASH, Blocking, FLASH_BYTES>;
 
-/// Tells whether there is a boot ROM, which alone can speak to the flash chip; an emulator has
-/// none.
+/// Tells whether there is a boot ROM, which alone can speak to the flash chip; an emulator other
+/// than ours may have none.
 fn has_boot_rom() -> bool {
     /// Address of the boot ROM's magic number, which opens its function table.
     const ROM_MAGIC: *const [u8; 2] = 0x10 as *const [u8; 2];
