@@ -5,11 +5,18 @@ use gleaner_firmware::model::{Memory, Params};
 use gleaner_firmware::retained::KeptLedger;
 use gleaner_firmware::saved::{MODEL_ROUNDS, Region, SECTORS, Saved};
 use gleaner_shared::energy::Ledger;
-use gleaner_shared::units::PicoJoules;
-use gleaner_shared::wire::message::{ModelHash, RoundMark};
+use gleaner_shared::units::{Micros, PicoJoules};
+use gleaner_shared::wire::message::{DeviceToHost, HostToDevice, ModelHash, Payload, RoundMark};
+use gleaner_tests::in_process::InProcess;
 use gleaner_tests::nor::{Nor, SECTOR};
 use gleaner_tests::power::Rehearsed;
-use gleaner_tests::station::RUN;
+use gleaner_tests::reference::{apply, coded, exact, initial, trained};
+use gleaner_tests::shard::Digits;
+use gleaner_tests::station::{RUN, Station, generous, training_order};
+use gleaner_tests::wire::Wire;
+
+const CLIENT: u32 = 4;
+const SEED: u64 = 11;
 
 /// The short form of `cargo figures powercuts`.
 #[test]
@@ -163,4 +170,59 @@ fn noise_and_zeros_are_no_record() {
     assert_eq!((saved.kept().last_round, saved.kept().ledger), (None, None));
     let mut memory = Box::new(Memory::new());
     assert_eq!(open(&flash).recall(&mut memory), None);
+}
+
+/// The base station then need not send the whole model: the change is half as long.
+#[test]
+fn a_board_that_lost_its_power_takes_the_change_of_the_model_it_holds_in_flash() {
+    let digits = Digits::take(0, 4);
+    let mut station = Station::new(InProcess::start(&digits.shard(CLIENT, None)));
+    let mut global = initial(SEED);
+    let model = ModelHash::of(&exact(&global));
+    let mut provision = generous(CLIENT, SEED);
+    station.connect();
+    station.provision(provision);
+    station.deliver(Payload::Model, &exact(&global));
+    station.order(training_order(1, 1, model));
+    provision.ledger = station.report(1).ledger;
+    provision.last_round = mark(1);
+    let update = station.update(1);
+    station.say(HostToDevice::Commit {
+        mark: mark(1).unwrap(),
+        counted: true,
+    });
+    let later = station.wire.now().saturating_add(Micros(2_000_000));
+    station.run_until(later, |_, _| None::<()>);
+
+    station.wire.power_cycle();
+    station.connect();
+    let (mut holds, mut wear) = (None, None);
+    station.say(HostToDevice::Provision(provision));
+    station.expect(|message| {
+        match *message {
+            DeviceToHost::Holds { model } => holds = Some(model),
+            DeviceToHost::FlashUse { erases, closed, .. } => wear = Some((erases, closed)),
+            _ => {}
+        }
+        matches!(message, DeviceToHost::Provisioned { .. }).then_some(())
+    });
+    // The model came after the record that counts.
+    assert_eq!((holds, wear), (Some(model), Some((1, 1))));
+    apply(&update, &mut global);
+    station.deliver(Payload::Update, &update);
+    let order = training_order(2, 1, ModelHash::of(&exact(&global)));
+    assert_eq!(station.order(order).declined, None);
+    let local = trained(&global, &digits, CLIENT, &order);
+    let expected = coded(&local, &global, CLIENT, &order);
+    assert!(station.update(2) == expected);
+}
+
+/// A base station that does not leave a busy board alone.
+#[test]
+fn a_model_on_its_way_into_flash_gives_way_to_a_base_station_that_insists() {
+    let flash = Nor::new(SECTORS, 1);
+    let mut saved = open(&flash);
+    saved.close(ledger(1), mark(1), Some(ModelHash([1; 16])));
+    let put_off = (0..20).take_while(|_| saved.puts_off()).count();
+    assert_eq!((put_off, saved.is_saving()), (8, false));
 }

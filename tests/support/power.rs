@@ -207,7 +207,7 @@ impl Rehearsed {
         let mut cuts = self.cuts();
         for (at, operation) in self.trace.iter().enumerate() {
             let closed = self.closed(at);
-            if at % stride == 0 && closed < ROUNDS {
+            if at.is_multiple_of(stride) && closed < ROUNDS {
                 let chip = mirror.fork(at as u64);
                 chip.tear(operation);
                 let mut station = Station::new(InProcess::start_on(&shard, chip));
@@ -217,7 +217,7 @@ impl Rehearsed {
                 let ledger = station.provision(standing.provision());
                 assert_eq!(ledger, standing.ledger, "cut {at}");
                 cuts.slowest = cuts.slowest.max(station.wire.now());
-                if cuts.cuts % rounds == 0 {
+                if cuts.cuts.is_multiple_of(rounds) {
                     let (update, ledger) = work(&mut station, standing);
                     assert!(update == standing.update, "cut {at}: another update");
                     assert_eq!(ledger.harvested, next.ledger.harvested, "cut {at}");
