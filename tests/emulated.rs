@@ -19,7 +19,10 @@ use gleaner_shared::wire::message::{
     DeviceToHost, HostToDevice, Offer, Payload, Report, ShardStatus,
 };
 use gleaner_shared::wire::{Arrival, CHUNK_BYTES, FrameDecoder, Key};
-use gleaner_tests::emulated::{available, on_m4, on_rp2040, on_rp2040_socket, on_rp2040_usb};
+use gleaner_tests::blackout::close_and_fail;
+use gleaner_tests::emulated::{
+    available, on_failing_m4, on_m4, on_rp2040, on_rp2040_socket, on_rp2040_usb,
+};
 use gleaner_tests::reference::{coded, exact, initial, trained};
 use gleaner_tests::rehearsal::{self, Moment, reset_at};
 use gleaner_tests::shard::Digits;
@@ -223,6 +226,39 @@ fn a_cortex_m4_is_back_in_step_after_a_reset_at_work() {
             return;
         };
         reset_at(&mut Station::new(wire), moment);
+    }
+}
+
+/// The operations of the flash when the first round is closed: a sector of the journal, its record
+/// and the record's mark, 20 sectors of a model's area, 312 pages, their header and its mark.
+#[test]
+fn a_cortex_m4_whose_power_fails_in_its_flash_keeps_what_was_closed() {
+    for (operation, knows) in [(3, true)] {
+        let shard = rehearsal::shard();
+        let Some(wire) = on_failing_m4(Program::Client, Some(&shard), operation) else {
+            return;
+        };
+        let awakening = close_and_fail(&mut Station::new(wire));
+        println!("emulated-m4: power cut in operation {operation}: {awakening:?}");
+        assert_eq!(awakening.knew_the_round, knows, "{operation}");
+        // A model counts when it is whole.
+        assert!(!awakening.held_the_model, "{operation}");
+    }
+}
+
+#[test]
+fn an_rp2040_whose_power_fails_in_its_flash_is_back_in_step_within_three_seconds() {
+    for (operation, knows) in [(2, false), (337, true)] {
+        let Some(mut wire) = on_rp2040(Program::Client, Some(&rehearsal::shard())) else {
+            return;
+        };
+        wire.cut_at_flash_op(operation);
+        let mut station = Station::new(wire);
+        let awakening = close_and_fail(&mut station);
+        println!("rp2040: power cut in operation {operation}: {awakening:?}");
+        assert_eq!(awakening.knew_the_round, knows, "{operation}");
+        assert!(awakening.after <= Micros(3_000_000), "{operation}");
+        assert_eq!(station.wire.stat().power_cuts, 1);
     }
 }
 

@@ -46,6 +46,7 @@ fn a_healthy_fleet_has_nothing_to_mend() {
         "no key",
         "in-process",
         "samples",
+        "0 erases, 0 pages in 0 closed rounds",
         "200000 bytes there and back",
     ] {
         assert!(text.contains(words), "{words} in\n{text}");

@@ -23,7 +23,7 @@ from blake3 import blake3
 
 import ascon
 
-PROTOCOL, SCHEMA = 2, 0xC8A25B9430FA0353
+PROTOCOL, SCHEMA = 2, 0xE6F7345A28AEF71C
 PUBLIC_KEY = bytes(32)
 
 # Waits in seconds (section 6).
@@ -379,6 +379,8 @@ DEVICE = Enum(
     ),
     Labelled=Struct(number=U32, label=U8),
     BootselRefused=Enum(NoDrive=UNIT, NoKey=UNIT),
+    Holds=Struct(model=HASH),
+    FlashUse=Struct(erases=U32, programs=U32, closed=U32),
 )
 OUR_VERSION = {"protocol": PROTOCOL, "schema": SCHEMA}
 

@@ -25,10 +25,12 @@ use crate::identity;
 use crate::keys::{KeyStore, Slots};
 use crate::model::{HIDDEN, INPUTS, Memory, OUTPUTS, Params, Rows};
 use crate::platform::{Platform, StackUse};
+use crate::saved::{Kept, Region, Saved};
 use crate::store::{Estimate, Store};
 
-/// Answers waiting for room in the link's queue; the base station has one question open.
-const ANSWERS: usize = 4;
+/// Answers waiting for room in the link's queue; the base station has one question open, and the
+/// longest answer has three parts.
+const ANSWERS: usize = 6;
 
 /// What the runner is to do besides keeping the link going.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,6 +88,8 @@ pub struct Client<'a, P: Platform> {
     crash_told_in: Option<u32>,
     /// Whether anyone with the shard can recompute an update.
     exact: bool,
+    /// What survives a power cut; `None` where the program cannot write flash.
+    saved: Option<Saved<P::Flash>>,
     number: Option<u32>,
     /// The run this session's base station serves, once it said who it takes the client for.
     run: Option<RunId>,
@@ -108,16 +112,20 @@ impl<'a, P: Platform> Client<'a, P> {
         flashed: Flashed<'a>,
         retained: P::Retained,
         key_slots: Option<Slots<P::Flash>>,
+        state: Option<Region<P::Flash>>,
         crashes: CrashLog<P::Crashes>,
     ) -> Self {
+        let saved = state.map(Saved::open);
+        let kept = saved.as_ref().map_or_else(Kept::default, |it| *it.kept());
         let samples = flashed.data.map_or(0, |data| data.len() as u64);
         Self {
             flashed,
-            store: Store::new(retained),
+            store: Store::new(retained, &kept),
             keys: KeyStore::open(key_slots, flashed.key),
             crashes,
             crash_told_in: None,
             exact: true,
+            saved,
             number: None,
             run: None,
             job: None,
@@ -134,6 +142,26 @@ impl<'a, P: Platform> Client<'a, P> {
     /// Says that the client trains on more than its shard, so that nobody can recompute its updates.
     pub const fn learns_more(&mut self) {
         self.exact = false;
+    }
+
+    /// Takes the global model from flash, if a whole one is there.
+    pub fn recall(&mut self, memory: &mut Memory) {
+        self.model = self.saved.as_mut().and_then(|saved| saved.recall(memory));
+    }
+
+    /// Tells whether a small step of writing to flash is due: never while energy is reserved for
+    /// an order.
+    #[must_use]
+    pub fn is_saving(&self) -> bool {
+        let saving = self.saved.as_ref().is_some_and(Saved::is_saving);
+        saving && self.job.is_none() && self.phase == Phase::Idle
+    }
+
+    /// Takes that step.
+    pub fn save(&mut self, memory: &Memory) {
+        if let Some(saved) = self.saved.as_mut() {
+            saved.go_on(&memory.global);
+        }
     }
 
     /// Returns the energy store.
@@ -303,6 +331,10 @@ impl<'a, P: Platform> Client<'a, P> {
         if let Some(crash) = self.crashes.untold().cloned() {
             self.answer(DeviceToHost::Crash(crash));
         }
+        if let Some(model) = self.model {
+            self.answer(DeviceToHost::Holds { model });
+        }
+        self.tell_flash_use();
     }
 
     /// Forgets the last crash once everything that was said in its session has arrived.
@@ -314,6 +346,19 @@ impl<'a, P: Platform> Client<'a, P> {
                 self.crashes.told();
             }
             self.crash_told_in = None;
+        }
+    }
+
+    /// Tells how often the flash was written, where it can be.
+    fn tell_flash_use(&mut self) {
+        if let Some(saved) = &self.saved {
+            let (erases, programs) = saved.operations();
+            let closed = saved.kept().closed;
+            self.answer(DeviceToHost::FlashUse {
+                erases,
+                programs,
+                closed,
+            });
         }
     }
 
@@ -345,6 +390,7 @@ impl<'a, P: Platform> Client<'a, P> {
                 if self.work_mark().is_some_and(|it| it.round <= mark.round) {
                     self.drop_work();
                 }
+                self.write_down();
             }
             // Not of the run it was provisioned for.
             HostToDevice::Commit { .. } => {}
@@ -359,6 +405,7 @@ impl<'a, P: Platform> Client<'a, P> {
                     available_bytes,
                     used_bytes,
                 });
+                self.tell_flash_use();
             }
             HostToDevice::Reboot => self.reboot = true,
             HostToDevice::Bootsel => match self.may_become_drive() {
@@ -391,6 +438,18 @@ impl<'a, P: Platform> Client<'a, P> {
             (false, _) => Err(BootselRefusal::NoDrive),
             (true, false) => Err(BootselRefusal::NoKey),
             (true, true) => Ok(()),
+        }
+    }
+
+    /// Writes the closed round to flash, before the base station hears that it was understood. A
+    /// round that is closed over the work of a later one is written with that one.
+    fn write_down(&mut self) {
+        let (ledger, last_round) = (self.store.kept(), self.store.last_round());
+        if let Some(saved) = &mut self.saved
+            && self.job.is_none()
+        {
+            saved.close(ledger, last_round, self.model);
+            self.tell_flash_use();
         }
     }
 
@@ -489,6 +548,8 @@ impl<'a, P: Platform> Client<'a, P> {
             None => link.reject(RejectReason::Busy),
             // A sample is classified where it was received.
             Some(_) if self.question.is_some() => link.reject(RejectReason::Busy),
+            // The model must not change before it is in flash, and the line is best quiet.
+            Some(_) if self.puts_off() => link.reject(RejectReason::Busy),
             // An echo is sent from where it was received.
             Some(_) if matches!(self.phase, Phase::Echoing { .. }) => {
                 link.reject(RejectReason::Busy)
@@ -509,11 +570,21 @@ impl<'a, P: Platform> Client<'a, P> {
         let _ = answer;
     }
 
+    /// Tells whether a transfer has to wait until the model is in flash.
+    fn puts_off(&mut self) -> bool {
+        self.is_saving() && self.saved.as_mut().is_some_and(Saved::puts_off)
+    }
+
     fn receive(&mut self, offer: &Offer, memory: &mut Memory) {
         let bytes = match memory.local.bytes().get(..offer.len as usize) {
             Some(bytes) => bytes,
             None => return,
         };
+        if let Some(saved) = &mut self.saved
+            && offer.payload != Payload::Echo
+        {
+            saved.abandon();
+        }
         match offer.payload {
             Payload::Model => {
                 let taken = memory.global.read_exact(bytes);

@@ -10,6 +10,7 @@
 //!   the energy ledger on top of it.
 //! - [`crash`]: how the board came to start, for whoever asks why.
 //! - [`keys`]: the keys that came after the shard's, in flash.
+//! - [`saved`]: what survives a power cut, in flash: closed rounds and the global model.
 //! - [`client`]: the state machine, no waiting inside.
 //! - [`gather`] and [`app`]: samples the board gathers itself, and the application that does.
 //! - [`runner`], `training` and `inference`: the loop around it, the same on a board and in a test.
@@ -22,6 +23,7 @@ pub mod cost;
 pub mod crash;
 pub mod data;
 pub mod entropy;
+pub mod exact;
 mod fmt;
 pub mod gather;
 pub mod hash;
@@ -35,6 +37,7 @@ pub mod platform;
 pub mod report;
 pub mod retained;
 pub mod runner;
+pub mod saved;
 pub mod selftest;
 pub mod sender;
 pub mod store;

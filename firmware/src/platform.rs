@@ -1,5 +1,5 @@
 //! What the client needs of a board: bytes, time, cycles, a watchdog, a lamp, a little RAM that
-//! survives a reset, and a little flash for keys.
+//! survives a reset, and flash for keys and for what survives a power cut.
 
 use embedded_io_async::{Read, Write};
 use embedded_storage::nor_flash::NorFlash;
@@ -11,6 +11,7 @@ use crate::crash::CrashMemory;
 use crate::keys::Slots;
 use crate::model::{HIDDEN, OUTPUTS};
 use crate::retained::Retained;
+use crate::saved::Region;
 
 /// A kind of board: the types of its parts.
 pub trait Platform {
@@ -85,6 +86,8 @@ pub struct Board<P: Platform> {
     pub shard: &'static [u8],
     /// Where new keys are kept; `None` where the program cannot write flash.
     pub key_slots: Option<Slots<P::Flash>>,
+    /// Where the ledger and the model are kept over a power cut; `None` as above.
+    pub state: Option<Region<P::Flash>>,
     /// The chip's own number.
     pub device: DeviceId,
     /// Another core that helps to train, and its memory; `None` where there is none.

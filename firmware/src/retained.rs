@@ -71,9 +71,9 @@ pub struct Record {
 }
 
 impl Record {
-    /// Reads the record, or starts a fresh one where the memory holds none.
-    pub fn load(memory: &impl Retained) -> Self {
-        Self::parse(&memory.read()).unwrap_or_default()
+    /// Reads the record; `None` where the memory holds noise.
+    pub fn load(memory: &impl Retained) -> Option<Self> {
+        Self::parse(&memory.read())
     }
 
     /// Writes the record.
@@ -136,18 +136,18 @@ mod tests {
     fn the_largest_record_comes_back() {
         let mut memory = [0xA5; RECORD_BYTES];
         largest().store(&mut memory);
-        assert_eq!(Record::load(&memory), largest());
+        assert_eq!(Record::load(&memory), Some(largest()));
     }
 
     #[test]
-    fn noise_is_a_fresh_start() {
+    fn noise_is_no_record() {
         let mut memory = [0xA5; RECORD_BYTES];
-        assert_eq!(Record::load(&memory), Record::default());
+        assert_eq!(Record::load(&memory), None);
         largest().store(&mut memory);
         for bit in 0..RECORD_BYTES * 8 {
             let mut flipped = memory;
             flipped[bit / 8] ^= 1 << (bit % 8);
-            assert_eq!(Record::load(&flipped), Record::default(), "bit {bit}");
+            assert_eq!(Record::load(&flipped), None, "bit {bit}");
         }
     }
 }

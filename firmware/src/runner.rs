@@ -23,6 +23,10 @@ use crate::platform::{Board, Clock, Lamp, Platform, Watchdog};
 /// An idle loop turns at least this often, well within the watchdog's patience.
 const IDLE: Micros = Micros(500_000);
 
+/// A line on which nothing came for so long is quiet: a frame that was begun has ended or is lost.
+/// Flash is only written then, for it may stop the board from listening.
+const QUIET: Micros = Micros(2_000);
+
 /// Bytes taken from the line at once.
 const INPUT_BYTES: usize = 256;
 
@@ -38,6 +42,7 @@ pub async fn run_with<P: Platform, A: App>(board: Board<P>, memory: &mut Memory,
         runner.client.learns_more();
     }
     let mut due = Some(Micros::ZERO);
+    runner.client.recall(memory);
     loop {
         match runner.client.work() {
             Work::Wait => {
@@ -75,6 +80,8 @@ pub(crate) struct Runner<P: Platform> {
     pub(crate) link: DeviceLink,
     frame: FrameBuffer,
     input: [u8; INPUT_BYTES],
+    /// When something last came on the line.
+    heard: Micros,
 }
 
 impl<P: Platform> Runner<P> {
@@ -82,7 +89,13 @@ impl<P: Platform> Runner<P> {
         let flashed = Flashed::read(board.shard);
         info!("{} on {}", identity::BUILD, P::NAME);
         let crashes = CrashLog::open(board.crashes, board.reset);
-        let mut client = Client::new(flashed, board.retained, board.key_slots, crashes);
+        let mut client = Client::new(
+            flashed,
+            board.retained,
+            board.key_slots,
+            board.state,
+            crashes,
+        );
         let keys = client.keys();
         let entropy = identity::entropy(
             board.entropy.as_ref(),
@@ -103,6 +116,7 @@ impl<P: Platform> Runner<P> {
             link: DeviceLink::new(keys, entropy, board.device, timing),
             frame: FrameBuffer::new(),
             input: [0; INPUT_BYTES],
+            heard: Micros::ZERO,
         }
     }
 
@@ -114,7 +128,12 @@ impl<P: Platform> Runner<P> {
             self.take_pending(Some(memory)).await;
             return;
         }
-        let idle = self.parts.clock.now().saturating_add(IDLE);
+        let now = self.parts.clock.now();
+        let idle = match self.client.is_saving() {
+            true if now >= self.heard.saturating_add(QUIET) => return self.save(memory).await,
+            true => self.heard.saturating_add(QUIET),
+            false => now.saturating_add(IDLE),
+        };
         let wakes = [self.link.next_wake(), app];
         let wake = wakes.into_iter().flatten().fold(idle, Micros::min);
         let Parts { rx, clock, .. } = &mut self.parts;
@@ -125,6 +144,18 @@ impl<P: Platform> Runner<P> {
             Either::Second(()) => {}
         }
         self.take_time(Some(memory));
+    }
+
+    /// Takes a step of writing to flash, unless something came first.
+    async fn save(&mut self, memory: &mut Memory) {
+        self.take_pending(Some(memory)).await;
+        self.take_time(Some(memory));
+        let now = self.parts.clock.now();
+        if self.client.is_saving() && now >= self.heard.saturating_add(QUIET) {
+            self.client.save(memory);
+        }
+        // The other tasks of the board, such as USB.
+        embassy_futures::yield_now().await;
     }
 
     /// Keeps the link going between two steps of work that holds the memory.
@@ -147,6 +178,7 @@ impl<P: Platform> Runner<P> {
     fn take(&mut self, count: usize, mut memory: Option<&mut Memory>) {
         let now = self.parts.clock.now();
         let frames = self.link.whole_frames();
+        self.heard = now;
         let mut bytes = &self.input[..count];
         while !bytes.is_empty() {
             let store = match memory.as_deref_mut() {

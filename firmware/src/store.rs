@@ -5,6 +5,7 @@ use gleaner_shared::units::{Cycles, Micros, NanoWatts, PicoJoules};
 use gleaner_shared::wire::message::{Provision, RoundMark, RunId};
 
 use crate::retained::{KeptLedger, Record, Retained};
+use crate::saved::Kept;
 
 /// The energy store of a provisioned client.
 #[derive(Debug)]
@@ -39,10 +40,16 @@ pub struct Estimate {
 }
 
 impl<M: Retained> Store<M> {
-    /// Reads what a reset left and counts the start.
-    pub fn new(memory: M) -> Self {
+    /// Reads what a reset left and counts the start; after a power cut the memory is noise, and
+    /// `saved` is what the flash still knows.
+    pub fn new(memory: M, saved: &Kept) -> Self {
+        let record = Record::load(&memory).unwrap_or(Record {
+            boots: 0,
+            ledger: saved.ledger,
+            last_round: saved.last_round,
+        });
         let mut store = Self {
-            record: Record::load(&memory),
+            record,
             memory,
             open: None,
         };
@@ -61,6 +68,12 @@ impl<M: Retained> Store<M> {
     #[must_use]
     pub const fn last_round(&self) -> Option<RoundMark> {
         self.record.last_round
+    }
+
+    /// Returns the ledger as it would go on after a reset.
+    #[must_use]
+    pub const fn kept(&self) -> Option<KeptLedger> {
+        self.record.ledger
     }
 
     /// Returns the ledger, open or kept.
@@ -233,13 +246,13 @@ mod tests {
     #[test]
     fn a_reset_keeps_what_was_spent_and_pays_no_income_twice() {
         let mut memory = [0xFF; RECORD_BYTES];
-        let mut before = Store::new(&mut memory);
+        let mut before = Store::new(&mut memory, &Kept::default());
         before.provision(&provision(1, None));
         before.begin_round(1);
         assert!(before.pay_compute(Cycles(100), 1).1);
         let spent = before.snapshot().unwrap();
 
-        let mut after = Store::new(&mut memory);
+        let mut after = Store::new(&mut memory, &Kept::default());
         assert_eq!((after.snapshot(), after.boots()), (Some(spent), 2));
         assert_eq!(after.provision(&provision(1, None)), Some(spent));
         after.begin_round(1);
@@ -252,13 +265,13 @@ mod tests {
     fn another_run_starts_from_the_base_stations_ledger() {
         for (run, closed) in [(2, None), (1, Some(5))] {
             let mut memory = [0; RECORD_BYTES];
-            let mut before = Store::new(&mut memory);
+            let mut before = Store::new(&mut memory, &Kept::default());
             before.provision(&provision(1, None));
             before.begin_round(1);
             if let Some(round) = closed {
                 before.close_round(mark(1, round));
             }
-            let mut after = Store::new(&mut memory);
+            let mut after = Store::new(&mut memory, &Kept::default());
             let confirmed = provision(run, None);
             assert_eq!(after.provision(&confirmed), Some(confirmed.ledger));
         }
@@ -266,7 +279,7 @@ mod tests {
 
     #[test]
     fn an_order_beyond_the_store_names_the_shortfall() {
-        let mut store = Store::new([0; RECORD_BYTES]);
+        let mut store = Store::new([0; RECORD_BYTES], &Kept::default());
         store.provision(&provision(1, None));
         let estimate = Estimate {
             epochs: 1,
@@ -283,7 +296,7 @@ mod tests {
 
     #[test]
     fn an_impossible_ledger_is_refused() {
-        let mut store = Store::new([0; RECORD_BYTES]);
+        let mut store = Store::new([0; RECORD_BYTES], &Kept::default());
         let mut broken = provision(1, None);
         broken.ledger.stored = PicoJoules(7);
         assert_eq!(store.provision(&broken), None);

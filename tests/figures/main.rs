@@ -13,6 +13,7 @@ mod glean;
 mod kills;
 mod ledger;
 mod poisoning;
+mod powercuts;
 mod reference;
 mod stations;
 mod transfer;
@@ -53,6 +54,8 @@ enum Figure {
     Ledger(ledger::Args),
     /// A hostile client among seven, under every rule of aggregation.
     Poisoning(poisoning::Args),
+    /// The power of a board cut inside every operation of its flash.
+    Powercuts(powercuts::Args),
     /// The schedulers on all of MNIST against the reference's results.
     Reference(reference::Args),
     /// A thousand TCP clients in one round, alone and among misbehaving peers.
@@ -74,6 +77,7 @@ fn main() -> ExitCode {
         Figure::Kills(args) => kills::run(&args),
         Figure::Ledger(args) => ledger::run(&args),
         Figure::Poisoning(args) => poisoning::run(&args),
+        Figure::Powercuts(args) => powercuts::run(&args),
         Figure::Reference(args) => reference::run(&args),
         Figure::Stations(args) => stations::run(&args),
         Figure::Transfer(args) => transfer::run(&args),

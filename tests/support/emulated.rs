@@ -69,10 +69,21 @@ pub fn on_rp2040_socket(shard: Option<&[u8]>) -> Option<TcpWire<impl FnMut() + u
 /// Starts a Cortex-M4 with this shard in its memory.
 #[must_use]
 pub fn on_m4(program: Program, shard: Option<&[u8]>) -> Option<TcpWire<impl FnMut() + use<>>> {
+    on_failing_m4(program, shard, 0)
+}
+
+/// The same, whose power fails inside an operation of its flash, counted from 1; 0 never does.
+#[must_use]
+pub fn on_failing_m4(
+    program: Program,
+    shard: Option<&[u8]>,
+    operation: u32,
+) -> Option<TcpWire<impl FnMut() + use<>>> {
     let image = available(Board::M4.ensure(program))?;
     let shard = shard.map(temporary_file);
     let path = shard.as_ref().map(NamedTempFile::path);
-    let mut board = available(Qemu::start(Board::M4, &image, path))?;
+    let started = Qemu::start_failing(Board::M4, &image, path, operation);
+    let mut board = available(started)?;
     let link = board.link();
     Some(TcpWire::new(link, move || {
         // The file is read again at every reset.

@@ -7,7 +7,9 @@ use std::convert::Infallible;
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::rc::Rc;
-use std::task::{Context, Poll, Waker};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll, Wake, Waker};
 
 use embedded_io_async::{ErrorType, Read, Write};
 use gleaner_firmware::crash::{CRASH_BYTES, CrashMemory};
@@ -16,17 +18,27 @@ use gleaner_firmware::model::Memory;
 use gleaner_firmware::platform::{Board, Clock, CycleCounter, Lamp, Platform, StackUse, Watchdog};
 use gleaner_firmware::retained::{RECORD_BYTES, Retained};
 use gleaner_firmware::runner;
+use gleaner_firmware::saved::{Region, SECTORS};
 use gleaner_shared::mlp::Alone;
 use gleaner_shared::units::{Cycles, Micros};
 use gleaner_shared::wire::message::{DeviceId, ResetCause};
 
-use crate::nor::Nor;
+use crate::nor::{Nor, SECTOR};
 use crate::wire::Wire;
 
 /// Ten bits a byte at 921,600 baud, in nanoseconds.
 const BYTE_NANOS: u64 = 10_851;
 /// Modelled time of one look at the clock during training.
 const STEP_MICROS: u64 = 5;
+
+/// Where the state begins, behind two keys.
+pub const STATE: usize = 2 * SECTOR;
+
+/// Returns new flash for keys and state, whose accidents are drawn from `seed`.
+#[must_use]
+pub fn flash(seed: u64) -> Nor {
+    Nor::new(STATE / SECTOR + SECTORS, seed)
+}
 
 /// What the client and its line share.
 #[derive(Default)]
@@ -83,11 +95,10 @@ impl InProcess {
     /// Starts a client whose flash holds `shard`.
     #[must_use]
     pub fn start(shard: &[u8]) -> Self {
-        // Room for two keys.
-        Self::start_on(shard, Nor::new(2, 0))
+        Self::start_on(shard, flash(0))
     }
 
-    /// The same, with this flash for its keys.
+    /// The same, with this flash for its keys and its state.
     #[must_use]
     pub fn start_on(shard: &[u8], flash: Nor) -> Self {
         let world = Shared::default();
@@ -131,6 +142,7 @@ fn boot(world: &Shared, shard: &'static [u8], flash: &Nor) -> Pin<Box<dyn Future
         reset: ResetCause::Pin,
         shard,
         key_slots: Some(Slots::new(flash.clone(), 0)),
+        state: Some(Region::new(flash.clone(), STATE as u32)),
         device: DeviceId([1; 12]),
         helper: None,
         entropy: Some([9; 32]),
@@ -152,9 +164,11 @@ impl Wire for InProcess {
             let now = world.now;
             world.to_device.put(now, to_device);
         }
+        let woken = Arc::new(Woken::default());
+        let waker = Waker::from(Arc::clone(&woken));
         loop {
             self.world.borrow_mut().wake = None;
-            let mut context = Context::from_waker(Waker::noop());
+            let mut context = Context::from_waker(&waker);
             let _ = self.client.as_mut().poll(&mut context);
             if std::mem::take(&mut self.world.borrow_mut().reboot) {
                 self.reset();
@@ -174,7 +188,10 @@ impl Wire for InProcess {
                 world.to_host.next_arrival(),
                 Some(until),
             ];
-            let next = next.into_iter().flatten().min().unwrap_or(until);
+            let next = match woken.0.swap(false, Ordering::Relaxed) {
+                true => now,
+                false => next.into_iter().flatten().min().unwrap_or(until),
+            };
             world.now = next.max(now.saturating_add(Micros(1)));
         }
     }
@@ -186,6 +203,16 @@ impl Wire for InProcess {
             world.to_host = Direction::default();
         }
         self.client = boot(&self.world, self.shard, &self.flash);
+    }
+}
+
+/// Whether the client wants to go on at once, as after it let others go first.
+#[derive(Default)]
+struct Woken(AtomicBool);
+
+impl Wake for Woken {
+    fn wake(self: Arc<Self>) {
+        self.0.store(true, Ordering::Relaxed);
     }
 }
 

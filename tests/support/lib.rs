@@ -2,6 +2,7 @@
 #![deny(unsafe_code)]
 
 pub mod attack;
+pub mod blackout;
 pub mod client;
 pub mod crowd;
 pub mod emulated;
@@ -13,6 +14,7 @@ pub mod mixed;
 pub mod mortal;
 pub mod nor;
 pub mod pair;
+pub mod power;
 pub mod reference;
 pub mod rehearsal;
 pub mod served;

@@ -20,9 +20,12 @@ pub const SECTOR: usize = 4_096;
 #[derive(Clone)]
 pub struct Nor(Arc<Mutex<Chip>>);
 
+#[derive(Clone)]
 struct Chip {
     bytes: Vec<u8>,
     torn: Vec<Torn>,
+    /// What was done since somebody wanted to know.
+    trace: Option<Vec<Operation>>,
     /// Operations until the power fails.
     left: Option<u32>,
     dead: bool,
@@ -32,11 +35,31 @@ struct Chip {
     rng: Rng,
 }
 
-/// A place where power failed: what was there, and what was to be there.
+/// A word programmed or a sector erased.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Operation {
+    /// Where it begins.
+    pub at: usize,
+    /// What is there afterwards.
+    pub after: Vec<u8>,
+}
+
+impl Operation {
+    /// Tells whether a sector was erased.
+    #[must_use]
+    pub const fn is_erasure(&self) -> bool {
+        self.after.len() == SECTOR
+    }
+}
+
+/// A word where power failed: what was there, and what was to be there.
+#[derive(Clone)]
 struct Torn {
+    /// Which accident it was part of.
+    accident: u32,
     at: usize,
-    before: Vec<u8>,
-    after: Vec<u8>,
+    before: [u8; WORD],
+    after: [u8; WORD],
 }
 
 /// Why an operation was not carried out.
@@ -61,6 +84,7 @@ impl Nor {
         Self(Arc::new(Mutex::new(Chip {
             bytes: vec![0xFF; sectors * SECTOR],
             torn: Vec::new(),
+            trace: None,
             left: None,
             dead: false,
             worn: None,
@@ -101,13 +125,50 @@ impl Nor {
         self.chip().bytes.windows(bytes.len()).any(|at| at == bytes)
     }
 
+    /// Begins to write down what is done.
+    pub fn start_trace(&self) {
+        self.chip().trace = Some(Vec::new());
+    }
+
+    /// Returns what was done since [`start_trace`](Self::start_trace).
+    #[must_use]
+    pub fn trace(&self) -> Vec<Operation> {
+        self.chip().trace.clone().unwrap_or_default()
+    }
+
+    /// Returns another chip with the same contents, whose accidents are drawn from `seed`.
+    #[must_use]
+    pub fn fork(&self, seed: u64) -> Self {
+        let mut chip = self.chip().clone();
+        chip.rng = Rng::stream(seed, Purpose::Faults, 0, 0);
+        Self(Arc::new(Mutex::new(chip)))
+    }
+
+    /// Does what another chip did.
+    pub fn apply(&self, operation: &Operation) {
+        let done = self.chip().change(operation.at, operation.after.clone());
+        done.expect("power");
+    }
+
+    /// Loses power in the middle of an operation, and has it back.
+    pub fn tear(&self, operation: &Operation) {
+        self.chip().tear(operation.at, &operation.after);
+        self.power_up();
+    }
+
     /// Brings the power back: what was torn reads as something again.
     pub fn power_up(&self) {
         let mut chip = self.chip();
         let chip = &mut *chip;
         (chip.left, chip.dead) = (None, false);
-        for Torn { at, before, after } in &chip.torn {
-            let progress = chip.rng.below(4);
+        let (mut accident, mut progress) = (None, 0);
+        for torn in &chip.torn {
+            if accident != Some(torn.accident) {
+                (accident, progress) = (Some(torn.accident), chip.rng.below(4));
+            }
+            let Torn {
+                at, before, after, ..
+            } = torn;
             for (index, (&before, &after)) in before.iter().zip(after).enumerate() {
                 let done = match progress {
                     0 => 0,
@@ -127,21 +188,39 @@ impl Chip {
             return Err(Fault::Power);
         }
         let place = at..at + after.len();
-        let before = self.bytes[place.clone()].to_vec();
-        let whole = |torn: &Torn| place.contains(&torn.at);
         if self.left == Some(0) {
             self.dead = true;
-            self.torn.push(Torn { at, before, after });
+            self.tear(at, &after);
             return Err(Fault::Power);
         }
         self.left = self.left.map(|left| left - 1);
         self.operations += 1;
-        self.torn.retain(|torn| !whole(torn));
+        self.torn.retain(|torn| !place.contains(&torn.at));
+        if let Some(trace) = &mut self.trace {
+            let after = after.clone();
+            trace.push(Operation { at, after });
+        }
         self.bytes[place].copy_from_slice(&after);
         if let Some((at, bits)) = self.worn {
             self.bytes[at] |= bits;
         }
         Ok(())
+    }
+
+    /// Leaves bytes somewhere between what they are and what they were to be.
+    fn tear(&mut self, at: usize, after: &[u8]) {
+        let accident = self.torn.last().map_or(0, |torn| torn.accident + 1);
+        let words = self.bytes[at..]
+            .chunks_exact(WORD)
+            .zip(after.chunks_exact(WORD));
+        for (at, (before, after)) in (at..).step_by(WORD).zip(words) {
+            self.torn.push(Torn {
+                accident,
+                at,
+                before: before.try_into().unwrap_or_default(),
+                after: after.try_into().unwrap_or_default(),
+            });
+        }
     }
 }
 

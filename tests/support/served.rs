@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use gleaner_shared::units::Micros;
 
-use crate::in_process::InProcess;
+use crate::in_process::{self, InProcess};
 use crate::nor::Nor;
 use crate::wire::Wire;
 
@@ -44,7 +44,7 @@ impl Served {
         let address = listener.local_addr().expect("an address");
         let shared = Arc::new(Shared::default());
         let seen = Arc::clone(&shared);
-        let flash = Nor::new(2, 0);
+        let flash = in_process::flash(0);
         let chip = flash.clone();
         let thread = std::thread::spawn(move || serve(&listener, &shard, chip, &seen));
         Self {
@@ -61,7 +61,7 @@ impl Served {
         self.address
     }
 
-    /// Returns the flash its keys are in.
+    /// Returns the flash its keys and its state are in.
     #[must_use]
     pub const fn flash(&self) -> &Nor {
         &self.flash

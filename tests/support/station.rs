@@ -5,7 +5,7 @@ use gleaner_shared::units::{Micros, NanoWatts, PicoJoules};
 use gleaner_shared::wire::link::{Event, HostEnd, HostLink, Timing};
 use gleaner_shared::wire::message::{
     About, DeviceToHost, HostToDevice, ModelHash, Offer, Order, OrderReply, Payload, Provision,
-    Report, RoundMark, RunId,
+    RejectReason, Report, RoundMark, RunId,
 };
 use gleaner_shared::wire::{FrameBuffer, Insecure, Keyring, MAX_TRANSFER};
 
@@ -187,8 +187,13 @@ impl<W: Wire, K: Keyring> Station<W, K> {
         let deadline = self.deadline();
         self.run_until(deadline, |station, event| match event {
             Event::Delivered(delivered) if delivered.hash == offer.hash => Some(*delivered),
-            Event::Rejected(_, reason) => panic!("the client rejects the transfer: {reason:?}"),
-            Event::TransferTimedOut(_) => {
+            Event::Rejected(_, reason) if *reason != RejectReason::Busy => {
+                panic!("the client rejects the transfer: {reason:?}")
+            }
+            Event::TransferTimedOut(_) | Event::Rejected(..) => {
+                let pause = Micros(u64::from(matches!(event, Event::Rejected(..))) * 20_000);
+                let now = station.wire.now().saturating_add(pause);
+                station.input.extend(station.wire.exchange(&[], now));
                 let now = station.wire.now();
                 let again = station.link.offer(now, payload, None, &station.source);
                 again.map(drop).expect("a session");

@@ -38,6 +38,15 @@ impl LockstepWire {
         Self(LockstepLine::new(board))
     }
 
+    /// Lets the power fail inside the `count`th operation of the flash from here.
+    ///
+    /// # Panics
+    /// When the emulator ended.
+    pub fn cut_at_flash_op(&mut self, count: u32) {
+        let told = self.0.cut_at_flash_op(count);
+        told.expect("the emulator runs");
+    }
+
     /// Returns what the emulator last said of the chip.
     #[must_use]
     pub const fn stat(&self) -> Stat {

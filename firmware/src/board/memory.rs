@@ -1,18 +1,20 @@
-//! What the linker script lays out: the shard, the keys, the stack, the RAM that start-up does not clear,
-//! and the client's large memory.
+//! What the linker script lays out: the shard, the state, the keys, the stack, the RAM that start-up
+//! does not clear, and the client's large memory.
 
 use core::mem::MaybeUninit;
 use core::ptr;
 
 use static_cell::ConstStaticCell;
 
-use crate::model::{MAX_SAMPLES, Memory};
+use crate::model::{BOARD, MAX_SAMPLES, Memory};
 use crate::platform::StackUse;
 use crate::retained::{RECORD_BYTES, Retained};
+use crate::saved;
 
 unsafe extern "C" {
     static _shard_start: u8;
     static _shard_end: u8;
+    static _state_start: u8;
     static _keys_start: u8;
     static _stack_start: u32;
     static _stack_end: u32;
@@ -30,6 +32,14 @@ pub fn shard() -> &'static [u8] {
         let length = (&raw const _shard_end).offset_from_unsigned(start);
         core::slice::from_raw_parts(start, length)
     }
+}
+
+/// Returns the address of the state's flash: [`SECTORS`](crate::saved::SECTORS) erase sectors that
+/// nothing else uses.
+pub fn state_address() -> usize {
+    const { assert!(BOARD.state_bytes as usize == saved::SECTORS * saved::SECTOR) };
+    // As below.
+    (&raw const _state_start).addr()
 }
 
 /// Returns the address of the keys' flash: two erase sectors that nothing else uses.

@@ -29,6 +29,8 @@ mod clock;
 mod crash;
 #[cfg(feature = "_device")]
 mod memory;
+#[cfg(any(feature = "board-rp2040", feature = "board-stm32"))]
+mod shared;
 #[cfg(feature = "board-rp2040")]
 mod systick;
 

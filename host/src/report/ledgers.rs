@@ -6,6 +6,7 @@ use crate::fleet::file::{FleetFile, find_in};
 use crate::run::RunDirectory;
 use crate::station::ledgers::{Ledgers, Pair};
 use crate::station::log::{EVENTS, EventLogError, each_line};
+use crate::station::wear::Wear;
 
 /// What stands above the table of the ledgers.
 pub const LEDGERS: &str = "ledgers of the boards, mJ; income and upload as modelled unless said";
@@ -59,9 +60,11 @@ fn table(ledgers: &Ledgers, name: impl Fn(u32) -> String) -> Table {
         "modelled",
         "off by",
         "cycles a sample",
+        "erases",
     ]);
     for (&client, ledger) in &ledgers.boards {
         let Pair { model_j, board_j } = ledger.compute;
+        let wear = ledgers.wear.get(&client).and_then(Wear::erases_a_round);
         table.row(vec![
             name(client),
             ledger.rounds.to_string(),
@@ -71,6 +74,7 @@ fn table(ledgers: &Ledgers, name: impl Fn(u32) -> String) -> Table {
             number(1e3 * model_j),
             format!("{:+.1} %", 100.0 * (board_j / model_j - 1.0)),
             format!("{:.0}", ledger.cycles_per_sample()),
+            wear.map_or_else(|| "-".to_owned(), |erases| format!("{erases:.2}")),
         ]);
     }
     table

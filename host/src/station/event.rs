@@ -95,6 +95,15 @@ pub enum EventKind {
         /// The reason, in words for log and view.
         reason: String,
     },
+    /// How often the board has written its flash since that was new.
+    Flash {
+        /// Sectors erased.
+        erases: u32,
+        /// Pages programmed.
+        programs: u32,
+        /// Closed rounds written down.
+        closed: u32,
+    },
     /// The board's ledger is not what the base station expected.
     LedgerDiffers {
         /// The base station's.
@@ -300,6 +309,7 @@ impl EventKind {
             | Self::Crashed { .. }
             | Self::Refused { .. }
             | Self::Lost { .. }
+            | Self::Flash { .. }
             | Self::Sending { .. }
             | Self::Sent
             | Self::Epoch { .. }
@@ -341,6 +351,11 @@ impl EventKind {
             Self::Refused { reason, times: 1 } => format!("refused: {reason}"),
             Self::Refused { reason, times } => format!("refused {times} times: {reason}"),
             Self::Lost { reason } => format!("session lost: {reason}"),
+            Self::Flash {
+                erases,
+                programs,
+                closed,
+            } => format!("flash: {erases} erases, {programs} pages, {closed} rounds"),
             Self::LedgerDiffers { expected, found } => format!(
                 "ledger differs: {} stored after {} rounds, {} after {} expected",
                 found.stored, found.rounds, expected.stored, expected.rounds

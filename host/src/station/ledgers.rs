@@ -10,6 +10,7 @@ use gleaner_shared::energy::Snapshot;
 
 use super::event::EventKind;
 use super::log::Line;
+use super::wear::Wear;
 
 /// What a board booked and what the model did, in joules.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -75,6 +76,8 @@ impl BoardLedger {
 pub struct Ledgers {
     /// By client.
     pub boards: BTreeMap<u32, BoardLedger>,
+    /// What the run wore of their flash, where they say.
+    pub wear: BTreeMap<u32, Wear>,
     /// Clients that showed a ledger which cannot be theirs.
     pub false_books: BTreeSet<u32>,
 }
@@ -97,6 +100,13 @@ impl Ledgers {
                 }
                 Line::Event { event, .. } => event,
             };
+            if matches!(event.what, EventKind::Flash { .. }) {
+                ledgers
+                    .wear
+                    .entry(event.client)
+                    .or_default()
+                    .note(&event.what);
+            }
             if let EventKind::LedgerDiffers { expected, found } = &event.what
                 && !may_follow(expected, found)
             {

@@ -33,6 +33,7 @@ pub mod replay;
 pub mod setup;
 pub mod stop;
 pub mod text;
+pub mod wear;
 
 use std::future::Future;
 use std::time::Duration;

@@ -170,7 +170,10 @@ impl ViewState {
                 (board.channel, board.power_w, board.progress) = (None, None, None);
                 return;
             }
-            EventKind::Sent | EventKind::Arrived { .. } | EventKind::Absent { .. } => return,
+            EventKind::Sent
+            | EventKind::Arrived { .. }
+            | EventKind::Absent { .. }
+            | EventKind::Flash { .. } => return,
             EventKind::Closed { ledger } => {
                 board.stored_j = Some(ledger.stored.as_joules());
                 return;

@@ -13,12 +13,14 @@ pub struct Board {
     pub title: &'static str,
     /// The compiler's target.
     pub triple: &'static str,
-    /// The flash that program, shard and keys share.
+    /// The flash that program, shard, state and keys share.
     pub flash: Region,
     /// In front of the program, for the loader that the chip's boot ROM starts; mostly nothing.
     pub boot_bytes: u32,
     /// The front of the flash, loader and program; the shard begins behind it.
     pub program_bytes: u32,
+    /// In front of the keys, where the board keeps ledger and model over a power cut.
+    pub state_bytes: u32,
     /// The end of the flash, where the board keeps keys that came after its shard's.
     pub key_bytes: u32,
     /// The RAM of stack and statics.
@@ -83,13 +85,23 @@ impl Board {
         }
     }
 
-    /// Returns where the shard lies: what program and keys leave.
+    /// Returns where the shard lies: what all others leave.
     #[must_use]
     pub const fn shard(&self) -> Region {
         Region {
             name: "SHARD",
             start: self.program().end(),
-            bytes: self.keys().start - self.program().end(),
+            bytes: self.state().start - self.program().end(),
+        }
+    }
+
+    /// Returns where the state lies that survives a power cut: in front of the keys.
+    #[must_use]
+    pub const fn state(&self) -> Region {
+        Region {
+            name: "STATE",
+            start: self.keys().start - self.state_bytes,
+            bytes: self.state_bytes,
         }
     }
 
@@ -136,15 +148,15 @@ impl Board {
     /// Returns the regions of the flash that hold no program, in order; a program knows where
     /// `NAME` lies by the linker's symbols `_name_start` and `_name_end`.
     #[must_use]
-    pub const fn kept(&self) -> [Region; 2] {
-        [self.shard(), self.keys()]
+    pub const fn kept(&self) -> [Region; 3] {
+        [self.shard(), self.state(), self.keys()]
     }
 
     /// Returns every region of the flash, in order.
     #[must_use]
-    pub const fn flash_regions(&self) -> [Region; 4] {
-        let [shard, keys] = self.kept();
-        [self.boot(), self.program(), shard, keys]
+    pub const fn flash_regions(&self) -> [Region; 5] {
+        let [shard, state, keys] = self.kept();
+        [self.boot(), self.program(), shard, state, keys]
     }
 
     /// Returns every region of the RAM, in order.

@@ -347,6 +347,15 @@ pub fn device_to_host() -> Vec<(&'static str, DeviceToHost)> {
             "bootsel_refused",
             DeviceToHost::BootselRefused(BootselRefusal::NoKey),
         ),
+        ("holds", DeviceToHost::Holds { model: MODEL }),
+        (
+            "flash_use",
+            DeviceToHost::FlashUse {
+                erases: 62,
+                programs: 1_290,
+                closed: 20,
+            },
+        ),
     ];
     let names = [
         "d_ack", "d_nack", "d_ping", "d_pong", "d_offer", "d_poll", "d_status", "d_reject",

@@ -1,19 +1,21 @@
-//! The flash of keys on a machine that has none: code memory, which a reset leaves as it is, under
-//! the rules of flash. It begins as zeros, which are no key.
+//! The flash of keys and state on a machine that has none: code memory, which a reset leaves as it
+//! is, under the rules of flash. It begins as zeros, which are no record.
 
 use embedded_storage::nor_flash::{
     ErrorType, NorFlash, NorFlashError, NorFlashErrorKind, ReadNorFlash,
 };
 
-use crate::board::memory;
+use super::supply;
 
 const SECTOR_BYTES: usize = 4_096;
-const CAPACITY: usize = 2 * SECTOR_BYTES;
 
-/// The two sectors the linker script sets aside.
-pub struct RamFlash(*mut u8);
+/// Sectors that the linker script sets aside.
+pub struct RamFlash {
+    base: *mut u8,
+    capacity: usize,
+}
 
-/// An address outside of the two sectors.
+/// An address outside of the sectors.
 #[derive(Clone, Copy, Debug)]
 pub struct OutOfBounds;
 
@@ -24,9 +26,12 @@ impl NorFlashError for OutOfBounds {
 }
 
 impl RamFlash {
-    /// Takes hold of them; a board does so once.
-    pub(super) fn new() -> Self {
-        Self(memory::keys_address() as *mut u8)
+    /// Takes hold of so many from an address on; a board does so once.
+    pub(super) const fn new(address: usize, sectors: usize) -> Self {
+        Self {
+            base: address as *mut u8,
+            capacity: sectors * SECTOR_BYTES,
+        }
     }
 
     /// Returns the bytes from `offset` on, one by one.
@@ -35,9 +40,10 @@ impl RamFlash {
         offset: u32,
         len: usize,
     ) -> Result<impl Iterator<Item = *mut u8> + use<>, OutOfBounds> {
-        let (base, start) = (self.0, offset as usize);
-        let inside = start.checked_add(len).is_some_and(|end| end <= CAPACITY);
-        // Wrapping arithmetic that does not wrap: the range lies inside the two sectors.
+        let (base, start) = (self.base, offset as usize);
+        let end = start.checked_add(len);
+        let inside = end.is_some_and(|end| end <= self.capacity);
+        // Wrapping arithmetic that does not wrap: the range lies inside the sectors.
         let places = (start..start + len).map(move |at| base.wrapping_add(at));
         inside.then_some(places).ok_or(OutOfBounds)
     }
@@ -52,15 +58,15 @@ impl ReadNorFlash for RamFlash {
 
     fn read(&mut self, offset: u32, bytes: &mut [u8]) -> Result<(), OutOfBounds> {
         for (place, byte) in self.places(offset, bytes.len())?.zip(bytes) {
-            // SAFETY: the linker script reserves both sectors in the machine's code memory, which
-            // is RAM, and this type alone touches them.
+            // SAFETY: the linker script reserves the sectors in the machine's code memory, which
+            // is RAM, and this value alone touches them.
             *byte = unsafe { place.read_volatile() };
         }
         Ok(())
     }
 
     fn capacity(&self) -> usize {
-        CAPACITY
+        self.capacity
     }
 }
 
@@ -69,19 +75,22 @@ impl NorFlash for RamFlash {
     const ERASE_SIZE: usize = SECTOR_BYTES;
 
     fn erase(&mut self, from: u32, to: u32) -> Result<(), OutOfBounds> {
-        let len = to.checked_sub(from).ok_or(OutOfBounds)?;
-        for place in self.places(from, len as usize)? {
+        let len = to.checked_sub(from).ok_or(OutOfBounds)? as usize;
+        let torn = supply::fails();
+        for place in self.places(from, if torn { len / 2 } else { len })? {
             // SAFETY: as in `read`.
             unsafe { place.write_volatile(0xFF) };
         }
-        Ok(())
+        if torn { supply::cut() } else { Ok(()) }
     }
 
     fn write(&mut self, offset: u32, bytes: &[u8]) -> Result<(), OutOfBounds> {
-        for (place, byte) in self.places(offset, bytes.len())?.zip(bytes) {
+        let torn = supply::fails();
+        let len = bytes.len() / if torn { 2 } else { 1 };
+        for (place, byte) in self.places(offset, len)?.zip(bytes) {
             // SAFETY: as in `read`.
             unsafe { place.write_volatile(place.read_volatile() & byte) };
         }
-        Ok(())
+        if torn { supply::cut() } else { Ok(()) }
     }
 }

@@ -13,10 +13,12 @@ use super::memory::{self, RetainedRam};
 use crate::entropy;
 use crate::keys::Slots;
 use crate::platform::{self, Board, CycleCounter, Platform, StackUse};
+use crate::saved::{self, Region};
 
 pub mod executor;
 mod flash;
 mod register;
+mod supply;
 mod time;
 mod uart;
 mod vector;
@@ -77,7 +79,11 @@ pub fn start() -> Board<EmulatedM4> {
         crashes: CrashRam::new(),
         reset,
         shard: memory::shard(),
-        key_slots: Some(Slots::new(RamFlash::new(), 0)),
+        key_slots: Some(Slots::new(RamFlash::new(memory::keys_address(), 2), 0)),
+        state: Some(Region::new(
+            RamFlash::new(memory::state_address(), saved::SECTORS),
+            0,
+        )),
         // No chip and no number: emulated boards differ by their shards alone.
         device: DeviceId::default(),
         helper: None,
@@ -89,9 +95,13 @@ unsafe extern "C" {
     static _entropy_start: u32;
 }
 
+fn entropy_address() -> usize {
+    (&raw const _entropy_start).addr()
+}
+
 /// Reads the random bytes that the host gave this machine; one that was started by hand has none.
 fn hosts_entropy() -> Option<[u8; 32]> {
-    let start = (&raw const _entropy_start) as usize;
+    let start = entropy_address();
     let words: [u32; 8] = core::array::from_fn(|at| Register::at(start + 4 * at).read());
     let mut next = words.iter().cycle();
     entropy::from_words(|| next.next().copied().unwrap_or(0))

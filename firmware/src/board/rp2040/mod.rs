@@ -1,6 +1,8 @@
 //! Raspberry Pi Pico: RP2040 at 125 MHz, the link on UART0 (GP0 transmits, GP1 receives) and on
 //! USB CDC-ACM at once, the lamp on GP25, both cores for training.
 
+use core::cell::RefCell;
+
 use embassy_executor::Spawner;
 use embassy_rp::flash::{Blocking, FLASH_BASE, Flash};
 use embassy_rp::gpio::{Level, Output};
@@ -16,11 +18,13 @@ use static_cell::StaticCell;
 use super::clock::EmbassyClock;
 use super::crash::{self, CrashRam};
 use super::memory::{self, RetainedRam};
+use super::shared::SharedFlash;
 use super::systick::SysTickCounter;
 use super::{BAUD, WATCHDOG_MS};
 use crate::entropy;
 use crate::keys::Slots;
 use crate::platform::{self, Board, Platform, StackUse};
+use crate::saved::Region;
 
 mod core1;
 mod ports;
@@ -53,7 +57,7 @@ impl Platform for Pico {
     type Lamp = Output<'static>;
     type Retained = RetainedRam;
     type Crashes = CrashRam;
-    type Flash = PicoFlash;
+    type Flash = SharedFlash<PicoFlash>;
     type Partner = core1::Core1;
 
     const NAME: &'static str = "rp2040";
@@ -87,11 +91,13 @@ impl Platform for Pico {
 pub fn start(spawner: Spawner) -> Board<Pico> {
     static RX: StaticCell<[u8; RX_BUFFER_BYTES]> = StaticCell::new();
     static TX: StaticCell<[u8; TX_BUFFER_BYTES]> = StaticCell::new();
+    static CHIP: StaticCell<RefCell<PicoFlash>> = StaticCell::new();
 
     let reset = reset::cause();
     let p = embassy_rp::init(Default::default());
     let mut flash = has_boot_rom().then(|| PicoFlash::new_blocking(p.FLASH));
     let device = device_id(flash.as_mut());
+    let flash = flash.map(|flash| &*CHIP.init(RefCell::new(flash)));
 
     let mut config = uart::Config::default();
     config.baudrate = BAUD;
@@ -126,7 +132,11 @@ pub fn start(spawner: Spawner) -> Board<Pico> {
         shard: memory::shard(),
         key_slots: flash.map(|flash| {
             let offset = memory::keys_address() - FLASH_BASE.addr();
-            Slots::new(flash, offset as u32)
+            Slots::new(SharedFlash::new(flash), offset as u32)
+        }),
+        state: flash.map(|flash| {
+            let offset = memory::state_address() - FLASH_BASE.addr();
+            Region::new(SharedFlash::new(flash), offset as u32)
         }),
         device,
         helper: core1::start(p.CORE1),

@@ -1,14 +1,19 @@
-//! The chip's flash as the client writes it: the pages of the keys, in the second bank, so that the
-//! program in the first runs on meanwhile.
+//! The chip's flash as the client writes it: the pages of the keys and of the state, in the second
+//! bank, so that the program in the first runs on meanwhile.
+
+use core::cell::RefCell;
 
 use cortex_m::peripheral::SCB;
 use embassy_stm32::flash::{Blocking, Error, Flash};
 use embassy_stm32::peripherals::FLASH;
 use embassy_stm32::{Peri, pac};
 use embedded_storage::nor_flash::{ErrorType, NorFlash, ReadNorFlash};
+use static_cell::StaticCell;
 
 use crate::board::memory;
+use crate::board::shared::SharedFlash;
 use crate::keys::Slots;
+use crate::saved::Region;
 
 /// Where the flash begins.
 const FLASH_BASE: usize = 0x0800_0000;
@@ -18,15 +23,23 @@ const PAGE_BYTES: usize = 4_096;
 /// The flash behind its data cache.
 pub struct NucleoFlash(Flash<'static, Blocking>);
 
-/// Returns the pages of the keys; none on a chip whose option bytes join the banks, for its pages
-/// are twice as long.
-pub(super) fn key_slots(flash: Peri<'static, FLASH>) -> Option<Slots<NucleoFlash>> {
+/// What the client writes to.
+pub type Pages = SharedFlash<NucleoFlash>;
+
+/// Returns the pages of the keys and of the state; none on a chip whose option bytes join the banks,
+/// for its pages are twice as long.
+pub(super) fn pages(flash: Peri<'static, FLASH>) -> Option<(Slots<Pages>, Region<Pages>)> {
+    static CHIP: StaticCell<RefCell<NucleoFlash>> = StaticCell::new();
     /// DBANK, and DB1M as the library checks it (RM0432, section 3.7.8).
     const TWO_BANKS: u32 = 0b11 << 21;
     let options = pac::FLASH.optr().read().0;
     (options & TWO_BANKS == TWO_BANKS).then(|| {
-        let offset = memory::keys_address() - FLASH_BASE;
-        Slots::new(NucleoFlash(Flash::new_blocking(flash)), offset as u32)
+        let flash = &*CHIP.init(RefCell::new(NucleoFlash(Flash::new_blocking(flash))));
+        let [keys, state] = [memory::keys_address(), memory::state_address()];
+        (
+            Slots::new(SharedFlash::new(flash), (keys - FLASH_BASE) as u32),
+            Region::new(SharedFlash::new(flash), (state - FLASH_BASE) as u32),
+        )
     })
 }
 

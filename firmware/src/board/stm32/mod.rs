@@ -27,7 +27,7 @@ mod clocks;
 mod flash;
 mod reset;
 
-pub use flash::NucleoFlash;
+pub use flash::Pages;
 
 bind_interrupts!(struct Irqs {
     LPUART1 => usart::BufferedInterruptHandler<LPUART1>;
@@ -50,7 +50,7 @@ impl Platform for Nucleo {
     type Lamp = Output<'static>;
     type Retained = RetainedRam;
     type Crashes = CrashRam;
-    type Flash = NucleoFlash;
+    type Flash = Pages;
     type Partner = Alone;
 
     const NAME: &'static str = "nucleo-l4r5zi";
@@ -100,6 +100,7 @@ pub fn start(spawner: Spawner) -> Board<Nucleo> {
     let mut rng = Rng::new(p.RNG, Irqs);
     let entropy = entropy::from_words(|| rng.next_u32());
 
+    let (key_slots, state) = flash::pages(p.FLASH).unzip();
     Board {
         rx,
         tx: Sender::new(tx, TX_BUFFER_BYTES, EmbassyClock, || {
@@ -113,7 +114,8 @@ pub fn start(spawner: Spawner) -> Board<Nucleo> {
         crashes: CrashRam::new(),
         reset,
         shard: memory::shard(),
-        key_slots: flash::key_slots(p.FLASH),
+        key_slots,
+        state,
         device: DeviceId(embassy_stm32::uid::uid()),
         helper: None,
         entropy,

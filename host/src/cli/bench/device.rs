@@ -86,7 +86,7 @@ struct Figures {
 /// What the flash's cache does to an epoch.
 #[derive(Debug, Serialize)]
 struct FlashFigures {
-    /// Words read, and those the cache did not hold, from the order to the report.
+    /// Words read, and those the cache did not hold, from the order to the end of the last epoch.
     reads_per_sample_and_epoch: u64,
     misses_per_sample_and_epoch: u64,
     code_misses_per_sample_and_epoch: u64,

@@ -128,6 +128,15 @@ impl LockstepLine {
         self.stat
     }
 
+    /// Lets the power fail inside the `count`th operation of the flash from here.
+    ///
+    /// # Errors
+    /// When the emulator ended.
+    pub fn cut_at_flash_op(&mut self, count: u32) -> Result<(), EmulatorError> {
+        self.stat = self.board.cut_at_flash_op(count)?;
+        Ok(())
+    }
+
     /// Puts bytes on the line and lets time run until `until`, or until something came back.
     ///
     /// # Errors

@@ -33,10 +33,24 @@ impl Qemu {
     /// [`EmulatorError::Missing`] without QEMU, [`EmulatorError::NotEmulated`] where it has no such
     /// board.
     pub fn start(board: Board, image: &Path, shard: Option<&Path>) -> Result<Self, EmulatorError> {
+        Self::start_failing(board, image, shard, 0)
+    }
+
+    /// The same, with a power supply that fails once, in the middle of an operation of the flash,
+    /// counted from 1; 0 never does.
+    ///
+    /// # Errors
+    /// As [`start`](Self::start).
+    pub fn start_failing(
+        board: Board,
+        image: &Path,
+        shard: Option<&Path>,
+        operation: u32,
+    ) -> Result<Self, EmulatorError> {
         let Emulator::Qemu { machine } = Emulator::of(board)? else {
             return Err(EmulatorError::NotEmulated { board });
         };
-        let entropy = entropy().map_err(broken)?;
+        let entropy = entropy(operation).map_err(broken)?;
         let mut command = Command::new(NAME);
         command.args(["-machine", machine, "-display", "none", "-S"]);
         // One nanosecond of emulated time per instruction: repeatable, and what the board counts.
@@ -154,12 +168,13 @@ fn load(command: &mut Command, file: &Path, address: u32) {
     command.args(["-device", &loader]);
 }
 
-/// Fresh random bytes in a file that only this user can read and that goes when it is dropped.
-fn entropy() -> std::io::Result<NamedTempFile> {
+/// Fresh random bytes and when the power fails, in a file that only this user can read and that goes when it is dropped.
+fn entropy(operation: u32) -> std::io::Result<NamedTempFile> {
     let mut bytes = [0; 32];
     getrandom::fill(&mut bytes).map_err(std::io::Error::other)?;
     let mut file = NamedTempFile::new()?;
     file.write_all(&bytes)?;
+    file.write_all(&operation.to_le_bytes())?;
     Ok(file)
 }
 

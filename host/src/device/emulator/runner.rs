@@ -99,6 +99,14 @@ impl Served {
         self.runner.ask(&json!({"cmd": "power_cut"}), "power_cut")
     }
 
+    /// Has the `count`-th erase or program from here torn and the power cut at it.
+    ///
+    /// # Errors
+    /// When the runner ended or knows no flash.
+    pub fn cut_at_flash_op(&mut self, count: u32) -> Result<Stat, EmulatorError> {
+        self.runner.cut_at_flash_op(count)
+    }
+
     /// Reads the clock and the counters.
     ///
     /// # Errors
@@ -235,8 +243,7 @@ impl Lockstep {
     /// # Errors
     /// When the runner ended or knows no flash.
     pub fn cut_at_flash_op(&mut self, count: u32) -> Result<Stat, EmulatorError> {
-        let command = json!({"cmd": "cut_at_flash_op", "count": count});
-        self.runner.ask(&command, "cut_at_flash_op")
+        self.runner.cut_at_flash_op(count)
     }
 
     /// Reads the clock and the counters.
@@ -322,6 +329,11 @@ impl Runner {
         writeln!(self.commands, "{command}").map_err(|source| self.broken(source))?;
         let event = self.read(answer)?;
         T::deserialize(&event).map_err(|_| self.unexpected(&event))
+    }
+
+    fn cut_at_flash_op(&mut self, count: u32) -> Result<Stat, EmulatorError> {
+        let command = json!({"cmd": "cut_at_flash_op", "count": count});
+        self.ask(&command, "cut_at_flash_op")
     }
 
     fn read_memory(&mut self, address: u32, bytes: &mut [u8]) -> Result<(), Fault> {

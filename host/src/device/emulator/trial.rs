@@ -64,7 +64,8 @@ pub struct TrialResult {
     pub download: Micros,
     /// Bytes the stack may take and did take at most.
     pub stack_bytes: (u32, u32),
-    /// How the flash was read from the order to the report, where its cache is modelled.
+    /// How the flash was read from the order to the end of the last epoch, where its cache is
+    /// modelled.
     pub flash: Option<FlashReads>,
 }
 
@@ -145,16 +146,27 @@ pub fn train(
     if let Some(reason) = reply.declined {
         return Err(TrialError::Declined(reason));
     }
-    let report = talk.answer("training", |message| match message {
+    let mut report = None;
+    talk.answer("training", |message| match message {
         DeviceToHost::Progress(progress) => {
             stage(&format!("epoch {} of {}", progress.epoch, order.epochs));
-            None
+            (progress.epoch >= order.epochs).then_some(())
         }
-        DeviceToHost::Report(report) => Some(*report),
+        DeviceToHost::Report(early) => {
+            report = Some(*early);
+            Some(())
+        }
         _ => None,
     })?;
     let counted = before.zip(talk.line.stat());
     let flash = counted.map(|(before, after)| FlashReads::between(&before, &after));
+    let report = match report {
+        Some(report) => report,
+        None => talk.answer("evaluating", |message| match message {
+            DeviceToHost::Report(report) => Some(*report),
+            _ => None,
+        })?,
+    };
     talk.say(HostToDevice::Inspect, "inspecting")?;
     let stack_bytes = talk.answer("inspecting", |message| match message {
         DeviceToHost::Stack {

@@ -1,6 +1,7 @@
 //! Examines a fleet board by board: is it there, may we talk to it, does it run the right
 //! firmware with the right data, and how fast is its line?
 
+mod flash;
 mod probe;
 
 use std::fmt;
@@ -266,6 +267,8 @@ async fn talk(
         firmware_finding(entry, &greeting.about),
         shard_finding(entry, &greeting.about, shard),
     ];
+    let arrived = std::iter::from_fn(|| heard.try_next());
+    findings.extend(flash::look(entry, arrived.map(|event| event.what)));
     if care.echo_bytes > 0 {
         findings.push(echo(entry, &board, &greeting.about, care).await);
     }

@@ -2,7 +2,9 @@
 
 use heapless::String;
 
-use super::common::{Counters, DeviceId, LinkMessage, Refusal, RoundMark, Version, WorkMark};
+use super::common::{
+    Counters, DeviceId, LinkMessage, ModelHash, Refusal, RoundMark, Version, WorkMark,
+};
 use super::crash::Crash;
 use super::infer::{Classified, InferRefusal};
 use crate::energy::{Shortfall, Snapshot};
@@ -301,5 +303,20 @@ wire_enum! {
         },
         /// The board does not become a drive; it goes on as before.
         BootselRefused(BootselRefusal),
+        /// The model the device holds; follows [`DeviceToHost::About`] if it holds one.
+        Holds {
+            /// Hash of its exact form.
+            model: ModelHash,
+        },
+        /// How often the device wrote its state to flash since that was new; follows
+        /// [`DeviceToHost::About`], [`DeviceToHost::Stack`] and every closed round.
+        FlashUse {
+            /// Sectors of 4 KB erased.
+            erases: u32,
+            /// Pages of 256 bytes programmed, whole or in part.
+            programs: u32,
+            /// Closed rounds written down.
+            closed: u32,
+        },
     }
 }

@@ -35,6 +35,20 @@ impl Machine {
                 }
             }
             DeviceToHost::Crash(crash) => out.publish(crash.into()),
+            DeviceToHost::Holds { model } => {
+                if let Some(session) = self.state.session_mut() {
+                    session.holds = Some(model);
+                }
+            }
+            DeviceToHost::FlashUse {
+                erases,
+                programs,
+                closed,
+            } => out.publish(EventKind::Flash {
+                erases,
+                programs,
+                closed,
+            }),
             DeviceToHost::Link(_)
             | DeviceToHost::Announce { .. }
             | DeviceToHost::Hello(_)

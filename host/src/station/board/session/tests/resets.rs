@@ -1,6 +1,8 @@
 //! Boards that are reset, and lines that go, in every state.
 
-use gleaner_shared::wire::message::{DeclineReason, HostToDevice, Payload};
+use gleaner_shared::wire::message::{
+    DeclineReason, DeviceToHost, HostToDevice, ModelHash, Payload,
+};
 
 use super::scene::*;
 use crate::station::board::RoundWork;
@@ -186,4 +188,60 @@ fn an_echo_starts_over_with_a_new_session() {
         panic!("it came back");
     };
     assert_eq!(echoed, Ok(seconds(4)));
+}
+
+/// A board that was off since, or asleep, says what it has in flash.
+#[test]
+fn a_board_that_says_which_model_it_holds_is_sent_the_change() {
+    let first_want = |holds: Option<u32>| {
+        let mut board = Board::new();
+        board.open();
+        board.tell(Input::Connected(greeting()));
+        if let Some(round) = holds {
+            let model = ModelHash::of(&model(round));
+            assert!(board.say(DeviceToHost::Holds { model }).0.is_empty());
+        }
+        board.provisioned();
+        board.work(job(4));
+        board.queue().0
+    };
+    let change = Want::Offer {
+        payload: Payload::Update,
+        bytes: b"change".as_slice().into(),
+    };
+    assert_eq!(first_want(Some(3)), change);
+    for holds in [None, Some(2), Some(4)] {
+        assert_eq!(first_want(holds), Want::Say(HostToDevice::Order(order(4))));
+    }
+}
+
+#[test]
+fn a_board_that_lies_about_its_model_is_sent_the_whole_one() {
+    let mut board = Board::there();
+    let base = ModelHash::of(&model(3));
+    board.say(DeviceToHost::Holds { model: base });
+    board.work(job(4));
+    board.queue();
+    board.tell(Input::Delivered);
+    board.queue();
+    board.reply(4, Some(DeclineReason::Model));
+    let (want, _) = board.queue();
+    let (payload, bytes) = (Payload::Model, model(4));
+    assert_eq!(want, Want::Offer { payload, bytes });
+}
+
+#[test]
+fn what_a_board_wrote_to_its_flash_is_told() {
+    let mut board = Board::there();
+    let turn = board.say(DeviceToHost::FlashUse {
+        erases: 21,
+        programs: 316,
+        closed: 1,
+    });
+    let told = EventKind::Flash {
+        erases: 21,
+        programs: 316,
+        closed: 1,
+    };
+    assert_eq!(turn.events(), [told]);
 }

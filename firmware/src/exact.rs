@@ -1,0 +1,58 @@
+//! The exact form of a model that is in memory as parameters, piece by piece, without a buffer for
+//! all of it.
+
+use gleaner_shared::mlp::params::Tensor;
+
+use crate::model::{HIDDEN, INPUTS, OUTPUTS, Params};
+
+/// Writes the bytes of the exact form from `offset`, a multiple of four, as far as `out` and the
+/// form reach; returns how many.
+pub fn piece(params: &Params, offset: usize, out: &mut [u8]) -> usize {
+    const {
+        let pairs = (INPUTS * HIDDEN).is_multiple_of(2) && (HIDDEN * OUTPUTS).is_multiple_of(2);
+        assert!(pairs, "a tensor would begin in the middle of four bytes");
+    }
+    let (mut start, mut written) = (0, 0);
+    for tensor in Tensor::ALL {
+        let width = match tensor {
+            Tensor::W1 | Tensor::W2 => 2,
+            Tensor::B1 | Tensor::B2 => 4,
+        };
+        let count = Params::range(tensor).len();
+        let first = (offset + written).saturating_sub(start) / width;
+        for index in first..count {
+            let Some(place) = out.get_mut(written..written + width) else {
+                return written;
+            };
+            place.copy_from_slice(&params.get(tensor, index).to_le_bytes()[..width]);
+            written += width;
+        }
+        start += count * width;
+    }
+    written
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_of_any_size_are_the_bytes_on_the_wire() {
+        let mut params = Box::new(Params::new());
+        params.initialise(5);
+        let mut whole = vec![0; Params::EXACT_BYTES];
+        assert!(params.write_exact(&mut whole));
+        for size in [4, 100, 256, 4_096, Params::EXACT_BYTES + 4] {
+            let mut pieces = Vec::new();
+            let mut out = vec![0; size];
+            loop {
+                let count = piece(&params, pieces.len(), &mut out);
+                pieces.extend_from_slice(&out[..count]);
+                if count < size {
+                    break;
+                }
+            }
+            assert!(pieces == whole, "pieces of {size} bytes");
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! The flash the client keeps its state in: whole sectors that nothing else uses, every operation
+//! counted.
+
+use embedded_storage::nor_flash::NorFlash;
+
+/// Bytes that are programmed at once: a page of an RP2040's flash chip, 32 words of an STM32's.
+pub const PAGE: usize = 256;
+/// Bytes that are erased at once.
+pub const SECTOR: usize = 4_096;
+/// Pages of a sector.
+pub const PAGES: usize = SECTOR / PAGE;
+/// The largest word a flash may program; one that is programmed takes zeros and nothing else.
+pub const WORD: usize = 8;
+
+/// Flash that does not do what it is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Unwritable;
+
+/// Sectors of a flash.
+#[derive(Debug)]
+pub struct Region<F> {
+    flash: F,
+    offset: u32,
+    /// Sectors erased.
+    pub(super) erases: u32,
+    /// Pages programmed, whole or in part.
+    pub(super) programs: u32,
+}
+
+impl<F: NorFlash> Region<F> {
+    /// Takes [`SECTORS`](super::SECTORS) sectors of `flash` from `offset` on, which nothing else
+    /// uses.
+    pub const fn new(flash: F, offset: u32) -> Self {
+        const { assert!(F::ERASE_SIZE == SECTOR && WORD.is_multiple_of(F::WRITE_SIZE)) };
+        Self {
+            flash,
+            offset,
+            erases: 0,
+            programs: 0,
+        }
+    }
+
+    fn at(&self, page: usize) -> u32 {
+        self.offset + (page * PAGE) as u32
+    }
+
+    /// Returns a page; what cannot be read is no record.
+    pub(super) fn page(&mut self, page: usize) -> [u8; PAGE] {
+        let mut bytes = [0; PAGE];
+        match self.flash.read(self.at(page), &mut bytes) {
+            Ok(()) => bytes,
+            Err(_) => [0; PAGE],
+        }
+    }
+
+    /// Returns the bytes from a page on.
+    pub(super) fn read(&mut self, page: usize, bytes: &mut [u8]) -> Result<(), Unwritable> {
+        let at = self.at(page);
+        self.flash.read(at, bytes).map_err(|_| Unwritable)
+    }
+
+    pub(super) fn erase(&mut self, sector: usize) -> Result<(), Unwritable> {
+        self.erases = self.erases.saturating_add(1);
+        let from = self.at(sector * PAGES);
+        let to = from + SECTOR as u32;
+        self.flash.erase(from, to).map_err(|_| Unwritable)
+    }
+
+    /// Programs the start of an erased page with whole words, and reads it back.
+    pub(super) fn program(&mut self, page: usize, bytes: &[u8]) -> Result<(), Unwritable> {
+        self.programs = self.programs.saturating_add(1);
+        let at = self.at(page);
+        self.flash.write(at, bytes).map_err(|_| Unwritable)?;
+        let (written, rest) = (self.page(page), &[0xFF; PAGE][bytes.len()..]);
+        let good = written[..bytes.len()] == *bytes && written[bytes.len()..] == *rest;
+        good.then_some(()).ok_or(Unwritable)
+    }
+
+    /// Programs the last word of a page with zeros, whatever it was before.
+    pub(super) fn mark(&mut self, page: usize) -> Result<(), Unwritable> {
+        self.programs = self.programs.saturating_add(1);
+        let at = self.at(page) + MARK as u32;
+        self.flash.write(at, &[0; WORD]).map_err(|_| Unwritable)?;
+        is_marked(&self.page(page)).then_some(()).ok_or(Unwritable)
+    }
+}
+
+/// Where a page's mark is.
+pub(super) const MARK: usize = PAGE - WORD;
+
+/// Tells whether all of a page but its mark was written before somebody set the mark.
+pub(super) fn is_marked(page: &[u8; PAGE]) -> bool {
+    page[MARK..] == [0; WORD]
+}
