@@ -13,6 +13,7 @@ pub mod line;
 pub mod mixed;
 pub mod mortal;
 pub mod nor;
+pub mod octet;
 pub mod pair;
 pub mod reference;
 pub mod rehearsal;

@@ -38,6 +38,11 @@ impl LockstepWire {
         Self(LockstepLine::new(board))
     }
 
+    /// Returns the board.
+    pub const fn board(&mut self) -> &mut Lockstep {
+        self.0.board()
+    }
+
     /// Returns what the emulator last said of the chip.
     #[must_use]
     pub const fn stat(&self) -> Stat {
