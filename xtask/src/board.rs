@@ -35,7 +35,7 @@ pub const BOARDS: [Board; 3] = [
         name: "stm32",
         triple: "thumbv7em-none-eabihf",
         title: "Nucleo-L4R5ZI (STM32)",
-        selftest: None,
+        selftest: Some("selftest-stm32"),
         log_is_read: false,
     },
     Board {
