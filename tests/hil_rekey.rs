@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use gleaner_host::device::Board;
-use gleaner_host::device::emulator::qemu::Qemu;
+use gleaner_host::device::emulator::machine::Machine;
 use gleaner_host::device::emulator::runner;
 use gleaner_host::device::image::Program;
 use gleaner_host::fleet::file::{Entry, FleetFile, KeyBook, LinkKind, SecretKey, write_private};
@@ -269,13 +269,21 @@ async fn an_emulated_pico_takes_a_new_key_and_keeps_it_without_power() {
 /// The image that boards run: a session under the old key, a rotation, a reset, and the old key is
 /// refused.
 #[tokio::test]
-async fn the_emulated_image_takes_a_new_key_and_keeps_it_over_a_reset() {
-    let Some(image) = available(Board::M4.ensure(Program::Client)) else {
+async fn emulated_images_take_a_new_key_and_keep_it_over_a_reset() {
+    // The M4's flash is memory under the rules of flash, the STM32's a model of its controller.
+    for board in [Board::M4, Board::Stm32l4r5] {
+        takes_a_new_key(board).await;
+    }
+}
+
+async fn takes_a_new_key(board: Board) {
+    let Some(image) = available(board.ensure(Program::Client)) else {
         return;
     };
     let file = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(file.path(), shard(CLIENT, Some(KEY))).unwrap();
-    let Some(mut board) = available(Qemu::start(Board::M4, &image, Some(file.path()))) else {
+    let started = Machine::start_image(board, &image, Some(file.path()));
+    let Some(mut board) = available(started) else {
         return;
     };
     let list = List::of(board.link().to_string(), Some(KEY));

@@ -208,7 +208,13 @@ class Machine:
         return bytes(self.core.engine.mem_read(address, length))
 
     def write(self, address, data):
-        """Changes bytes of RAM or flash."""
+        """Changes bytes of RAM or flash, or whole registers."""
+        if address >= REGISTERS[0][0]:
+            for at in range(0, len(data), 4):
+                base, peripheral = self.bus.find(address + at)
+                value = int.from_bytes(data[at : at + 4], "little")
+                peripheral.write(address + at - base, value, 0xFFFFFFFF)
+            return
         self.core.engine.mem_write(address, bytes(data))
         self.core.meter.forget()
         self.core.engine.ctl_flush_tb()
@@ -233,6 +239,7 @@ class Machine:
 
         Returns whether the watchdog reset the chip.
         """
+        self.deliver()
         while self.now() < target:
             until = min(target, self.next_event())
             if self.asleep is not None:

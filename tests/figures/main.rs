@@ -12,6 +12,7 @@ mod fuzz;
 mod glean;
 mod kills;
 mod ledger;
+mod mixed;
 mod poisoning;
 mod powercuts;
 mod reference;
@@ -52,6 +53,8 @@ enum Figure {
     Kills(kills::Args),
     /// The energy ledger's identity over random schedules.
     Ledger(ledger::Args),
+    /// Every kind of emulated board beside simulated clients, to the bit.
+    Mixed(mixed::Args),
     /// A hostile client among seven, under every rule of aggregation.
     Poisoning(poisoning::Args),
     /// The power of a board cut inside every operation of its flash.
@@ -76,6 +79,7 @@ fn main() -> ExitCode {
         Figure::Glean(args) => glean::run(&args),
         Figure::Kills(args) => kills::run(&args),
         Figure::Ledger(args) => ledger::run(&args),
+        Figure::Mixed(args) => mixed::run(&args),
         Figure::Poisoning(args) => poisoning::run(&args),
         Figure::Powercuts(args) => powercuts::run(&args),
         Figure::Reference(args) => reference::run(&args),

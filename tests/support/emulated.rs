@@ -32,34 +32,54 @@ pub fn available<T>(result: Result<T, EmulatorError>) -> Option<T> {
 /// Starts an RP2040 in lockstep with this shard in its flash.
 #[must_use]
 pub fn on_rp2040(program: Program, shard: Option<&[u8]>) -> Option<LockstepWire> {
-    in_lockstep(program, shard, Lockstep::start)
+    in_lockstep(Board::Rp2040, program, shard, Lockstep::start)
+}
+
+/// Starts an STM32 in lockstep with this shard in its flash.
+#[must_use]
+pub fn on_stm32(shard: Option<&[u8]>) -> Option<LockstepWire> {
+    in_lockstep(Board::Stm32l4r5, Program::Client, shard, Lockstep::start)
+}
+
+/// The same without a crystal on its board.
+#[must_use]
+pub fn on_stm32_without_crystal() -> Option<LockstepWire> {
+    let start = |board, image: &Path, shard: Option<&Path>| {
+        Lockstep::with(board, image, shard, &["--lse-ms", "-1"])
+    };
+    in_lockstep(Board::Stm32l4r5, Program::Client, None, start)
 }
 
 /// The same, plugged into USB.
 #[must_use]
 pub fn on_rp2040_usb(shard: Option<&[u8]>) -> Option<LockstepWire> {
-    in_lockstep(Program::Client, shard, Lockstep::start_on_usb)
+    in_lockstep(
+        Board::Rp2040,
+        Program::Client,
+        shard,
+        Lockstep::start_on_usb,
+    )
 }
 
 fn in_lockstep(
+    board: Board,
     program: Program,
     shard: Option<&[u8]>,
     start: fn(Board, &Path, Option<&Path>) -> Result<Lockstep, EmulatorError>,
 ) -> Option<LockstepWire> {
-    let board = Board::Rp2040;
     let image = available(board.ensure(program))?;
     let shard = shard.map(temporary_file);
     let path = shard.as_ref().map(NamedTempFile::path);
     Some(LockstepWire::new(available(start(board, &image, path))?))
 }
 
-/// Starts an RP2040 whose UART is a TCP port, as `gleaner` uses it.
+/// Starts a board in a runner of ours whose UART is a TCP port, as `gleaner` uses it.
 #[must_use]
-pub fn on_rp2040_socket(shard: Option<&[u8]>) -> Option<TcpWire<impl FnMut() + use<>>> {
-    let image = available(Board::Rp2040.ensure(Program::Client))?;
+pub fn on_socket(board: Board, shard: Option<&[u8]>) -> Option<TcpWire<impl FnMut() + use<>>> {
+    let image = available(board.ensure(Program::Client))?;
     let shard = shard.map(temporary_file);
     let path = shard.as_ref().map(NamedTempFile::path);
-    let mut board = available(Served::start(Board::Rp2040, &image, path))?;
+    let mut board = available(Served::start(board, &image, path))?;
     let link = board.link();
     Some(TcpWire::new(link, move || {
         board.reset().expect("the emulator runs");

@@ -47,6 +47,11 @@ impl LockstepWire {
         told.expect("the emulator runs");
     }
 
+    /// Returns the board.
+    pub const fn board(&mut self) -> &mut Lockstep {
+        self.0.board()
+    }
+
     /// Returns what the emulator last said of the chip.
     #[must_use]
     pub const fn stat(&self) -> Stat {

@@ -46,7 +46,7 @@ pub const STM32L4R5: Board = Board {
     // The flash is the limit.
     most_samples: 1_900,
     most_samples_beside_kernels: 1_900,
-    self_test: false,
+    self_test: true,
     keeps_log: true,
 };
 

@@ -1,4 +1,5 @@
-//! The emulators: QEMU for the Cortex-M4, rp2040js on Node.js for the RP2040.
+//! The emulators: QEMU for the Cortex-M4, rp2040js on Node.js for the RP2040; Unicorn for the STM32
+//! is a package of Python (`python.rs`).
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -2,7 +2,7 @@
 
 mod apt;
 pub mod emulator;
-mod python;
+pub mod python;
 pub mod toolchain;
 
 use anyhow::{Result, bail};

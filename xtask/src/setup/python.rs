@@ -1,6 +1,7 @@
-//! Python for the example client of `docs/examples`, which speaks the protocol without our code.
+//! Python environments: of the example client of `docs/examples`, which speaks the protocol without
+//! our code, and of the STM32's emulator.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Result, bail};
@@ -8,47 +9,81 @@ use anyhow::{Result, bail};
 use crate::process;
 use crate::setup::{apt, missing};
 
-/// The example's folder, its environment and what that must hold.
-const EXAMPLES: &str = "docs/examples";
-const ENVIRONMENT: &str = "docs/examples/.venv";
-const REQUIREMENTS: &str = "docs/examples/requirements.txt";
+/// A folder with a `requirements.txt` whose packages go into a `.venv` beside it.
+struct Environment {
+    folder: &'static str,
+    /// What must be there to be imported.
+    imports: &'static str,
+}
 
-/// Makes the environment the example runs in.
+const ENVIRONMENTS: [Environment; 2] = [
+    Environment {
+        folder: "docs/examples",
+        imports: "import numpy, blake3",
+    },
+    Environment {
+        folder: EMULATOR,
+        imports: "import unicorn",
+    },
+];
+
+/// The folder of our runner around Unicorn.
+pub const EMULATOR: &str = "emulator/stm32";
+
+/// Makes every environment.
 pub fn prepare() -> Result<()> {
-    if is_ready() {
-        println!("setup: Python of {EXAMPLES} is installed");
-        return Ok(());
-    }
-    match install() {
-        Ok(()) => Ok(()),
-        Err(error) => missing(&format!(
-            "{error:#}; install Python 3 with venv, then `python3 -m venv {ENVIRONMENT}` and \
-             `{ENVIRONMENT}/bin/pip install -r {REQUIREMENTS}`"
-        )),
-    }
+    ENVIRONMENTS.iter().try_for_each(Environment::prepare)
 }
 
-fn is_ready() -> bool {
-    let mut python = Command::new(Path::new(ENVIRONMENT).join("bin/python"));
-    process::output(python.args(["-c", "import numpy, blake3"])).is_some()
+/// Returns the Python of the STM32's emulator, if it is installed.
+pub fn of_emulator() -> Option<PathBuf> {
+    let [_, emulator] = &ENVIRONMENTS;
+    emulator.is_ready().then(|| emulator.program("python"))
 }
 
-fn install() -> Result<()> {
-    println!("setup: making the Python environment of {EXAMPLES}");
-    let environment = || {
-        let mut python = Command::new("python3");
-        python.args(["-m", "venv", "--clear", ENVIRONMENT]);
-        process::run(&mut python)
-    };
-    if environment().is_err() {
-        // Debian packages venv apart from Python.
-        if !process::exists("apt-get") {
-            bail!("python3 cannot make an environment");
+impl Environment {
+    fn program(&self, name: &str) -> PathBuf {
+        Path::new(self.folder).join(".venv/bin").join(name)
+    }
+
+    fn prepare(&self) -> Result<()> {
+        let folder = self.folder;
+        if self.is_ready() {
+            println!("setup: Python of {folder} is installed");
+            return Ok(());
         }
-        apt::install(&["python3", "python3-venv"])?;
-        environment()?;
+        match self.install() {
+            Ok(()) => Ok(()),
+            Err(error) => missing(&format!(
+                "{error:#}; install Python 3 with venv, then `python3 -m venv {folder}/.venv` and \
+                 `{folder}/.venv/bin/pip install -r {folder}/requirements.txt`"
+            )),
+        }
     }
-    let mut pip = Command::new(Path::new(ENVIRONMENT).join("bin/pip"));
-    pip.args(["install", "--quiet", "--requirement", REQUIREMENTS]);
-    process::run(&mut pip)
+
+    fn is_ready(&self) -> bool {
+        let mut python = Command::new(self.program("python"));
+        process::output(python.args(["-c", self.imports])).is_some()
+    }
+
+    fn install(&self) -> Result<()> {
+        println!("setup: making the Python environment of {}", self.folder);
+        let folder = Path::new(self.folder);
+        let environment = || {
+            let mut python = Command::new("python3");
+            python.args(["-m", "venv", "--clear"]);
+            process::run(python.arg(folder.join(".venv")))
+        };
+        if environment().is_err() {
+            // Debian packages venv apart from Python.
+            if !process::exists("apt-get") {
+                bail!("python3 cannot make an environment");
+            }
+            apt::install(&["python3", "python3-venv"])?;
+            environment()?;
+        }
+        let mut pip = Command::new(self.program("pip"));
+        pip.args(["install", "--quiet", "--requirement"]);
+        process::run(pip.arg(folder.join("requirements.txt")))
+    }
 }

@@ -35,7 +35,7 @@ const LONGEST: [&str; 9] = [
 pub fn run(count: &mut Count) -> Result<()> {
     let mut programs = binary::build(&FEATURES)?;
     programs.extend(emulator()?);
-    programs.extend(cycles());
+    programs.extend(stm32());
     programs.sort_by_key(|program| {
         let place = LONGEST.iter().position(|name| *name == program.name);
         place.unwrap_or(LONGEST.len())
@@ -68,14 +68,14 @@ fn emulator() -> Result<Option<Program>> {
     }))
 }
 
-/// The tests of the Cortex-M4's table of cycles, which need Python and nothing else.
-fn cycles() -> Option<Program> {
-    if !process::exists("python3") {
-        println!("tests of the table of cycles are not run: install Python 3");
+/// The tests of the STM32's emulator and of its table of cycles.
+fn stm32() -> Option<Program> {
+    let Some(python) = setup::python::of_emulator() else {
+        println!("tests of the STM32's emulator are not run: set-up says what is missing");
         return None;
-    }
-    let mut python = Command::new("python3");
-    python.args(["-m", "unittest", "discover", "-s", "emulator/stm32"]);
+    };
+    let mut python = Command::new(python);
+    python.args(["-m", "unittest", "discover", "-s", setup::python::EMULATOR]);
     Some(Program {
         name: "emulator stm32".to_owned(),
         command: python,

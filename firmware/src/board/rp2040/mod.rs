@@ -6,6 +6,7 @@ use core::cell::RefCell;
 use embassy_executor::Spawner;
 use embassy_rp::flash::{Blocking, FLASH_BASE, Flash};
 use embassy_rp::gpio::{Level, Output};
+use embassy_rp::interrupt::{self, InterruptExt};
 use embassy_rp::peripherals::{FLASH, UART0, USB};
 use embassy_rp::uart::{self, BufferedInterruptHandler, BufferedUart};
 use embassy_rp::usb::InterruptHandler;
@@ -25,6 +26,7 @@ use crate::entropy;
 use crate::keys::Slots;
 use crate::platform::{self, Board, Platform, StackUse};
 use crate::saved::Region;
+use crate::sender::Sender;
 
 mod core1;
 mod ports;
@@ -121,7 +123,12 @@ pub fn start(spawner: Spawner) -> Board<Pico> {
 
     Board {
         rx: PortsRx::new(uart_rx, usb_rx),
-        tx: PortsTx::new(uart_tx, usb_tx),
+        tx: PortsTx::new(
+            Sender::new(uart_tx, TX_BUFFER_BYTES, EmbassyClock, || {
+                interrupt::UART0_IRQ.pend();
+            }),
+            usb_tx,
+        ),
         clock: EmbassyClock,
         cycles: SysTickCounter::start(),
         watchdog: FedWatchdog(watchdog),

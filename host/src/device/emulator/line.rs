@@ -116,6 +116,11 @@ impl LockstepLine {
         }
     }
 
+    /// Returns the board.
+    pub const fn board(&mut self) -> &mut Lockstep {
+        &mut self.board
+    }
+
     /// Returns emulated time.
     #[must_use]
     pub const fn now(&self) -> Micros {
