@@ -53,7 +53,7 @@ impl Platform for Pico {
     type Flash = PicoFlash;
 
     const NAME: &'static str = "rp2040";
-    const CYCLES_PER_SAMPLE: u32 = 80_000;
+    const CYCLES_PER_SAMPLE: u32 = 105_000;
 
     fn stack_use() -> StackUse {
         memory::stack_use()
