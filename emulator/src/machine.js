@@ -64,7 +64,7 @@ export class Machine {
     rp2040.logger = SILENT;
     rp2040.flash = this.flash.bytes;
     rp2040.flashView = this.flash.view;
-    this.flash.readable = true;
+    this.flash.start();
     if (retainedRam) rp2040.sram.set(retainedRam);
     this.interrupted = null;
     this.bootsel = false;
@@ -89,7 +89,7 @@ export class Machine {
     const watchdog = rp2040.peripherals[SLOT.WATCHDOG];
     watchdog.reason = watchdogReason;
     watchdog.onWatchdogTrigger = () => {
-      this.interrupted ??= INTERRUPTED.WATCHDOG;
+      if (!this.bootsel) this.interrupted ??= INTERRUPTED.WATCHDOG;
       // The model would fire it again at the same moment, and for ever.
       watchdog.alarm.enable = false;
     };
@@ -198,7 +198,6 @@ export class Machine {
   recover() {
     const { interrupted } = this;
     if (interrupted === INTERRUPTED.POWER) this.cutPower();
-    else if (this.bootsel) this.interrupted = null;
     else this.restart(this.rp2040.peripherals[SLOT.CHIP_RESET].cause, WATCHDOG_TIMER);
     return interrupted;
   }

@@ -20,11 +20,7 @@ pub const OUTPUTS: usize = 10;
 pub const BOARD: &Board = board::named(env!("GLEANER_BOARD"));
 
 /// Most samples a board trains on: what its RAM has error rows for and its flash holds.
-pub const MAX_SAMPLES: usize = if cfg!(feature = "kernels-in-ram") {
-    BOARD.most_samples_beside_kernels
-} else {
-    BOARD.most_samples
-};
+pub const MAX_SAMPLES: usize = BOARD.most_samples;
 
 /// The parameters of the network.
 pub type Params = mlp::Params<INPUTS, HIDDEN, OUTPUTS>;

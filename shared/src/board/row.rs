@@ -31,8 +31,6 @@ pub struct Board {
     pub entropy_address: Option<u32>,
     /// The most samples of 784 bytes it trains 784-50-10 on.
     pub most_samples: usize,
-    /// The same in a build with `kernels-in-ram`.
-    pub most_samples_beside_kernels: usize,
     /// Whether there is a self-test for it, which an emulator runs.
     pub self_test: bool,
     /// Whether there is a build of the client with a log for it.

@@ -24,7 +24,6 @@ pub const RP2040: Board = Board {
     entropy_address: None,
     // What two models leave of the RAM, at 52 bytes for the error row of each sample.
     most_samples: 1_050,
-    most_samples_beside_kernels: 1_000,
     self_test: true,
     keeps_log: true,
 };
@@ -45,7 +44,6 @@ pub const STM32L4R5: Board = Board {
     entropy_address: None,
     // The flash is the limit.
     most_samples: 1_900,
-    most_samples_beside_kernels: 1_900,
     self_test: true,
     keeps_log: true,
 };
@@ -66,7 +64,6 @@ pub const EMULATED: Board = Board {
     stack_bytes: 64 * KB,
     entropy_address: Some(0x0020_0000),
     most_samples: 1_900,
-    most_samples_beside_kernels: 1_900,
     self_test: true,
     keeps_log: false,
 };

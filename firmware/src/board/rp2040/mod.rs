@@ -63,7 +63,7 @@ impl Platform for Pico {
     type Partner = core1::Core1;
 
     const NAME: &'static str = "rp2040";
-    const CYCLES_PER_SAMPLE: u32 = 80_000;
+    const CYCLES_PER_SAMPLE: u32 = 105_000;
 
     fn stack_use() -> StackUse {
         memory::stack_use().or_fuller(core1::stack_use())
