@@ -9,6 +9,7 @@
 use core::arch::naked_asm;
 
 mod fields;
+mod hidden;
 mod paired;
 mod samples;
 mod step;
@@ -16,12 +17,13 @@ mod units;
 mod walks;
 
 pub(crate) use self::fields::{ErrorRow, sum_errors};
+pub(crate) use self::hidden::activate;
 pub(crate) use self::paired::{list_pixels, place, sum_pixels};
 pub(crate) use self::samples::walk_samples;
 pub(crate) use self::step::step_row;
 pub(crate) use self::units::{backward, round_errors};
 use self::walks::{add_twos, add_words, first_turn, walk_of_two};
-pub(crate) use super::arm::{activate, list_block, locate, locate_error};
+pub(crate) use super::arm::{list_block, locate, locate_error};
 pub(crate) use super::common::{list_errors, sum_unit as backward_unit};
 pub(crate) use super::portable::{load, pixel_word, store};
 use super::{Entry, arm};
