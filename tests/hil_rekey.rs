@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use gleaner_host::device::Board;
 use gleaner_host::device::emulator::qemu::Qemu;
-use gleaner_host::device::emulator::rp2040::Rp2040;
+use gleaner_host::device::emulator::runner::Served;
 use gleaner_host::device::image::Program;
 use gleaner_host::fleet::file::{Entry, FleetFile, KeyBook, LinkKind, SecretKey, write_private};
 use gleaner_host::station::link::Endpoint;
@@ -244,7 +244,7 @@ async fn an_emulated_pico_keeps_its_key() {
     };
     let file = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(file.path(), shard(CLIENT, Some(KEY))).unwrap();
-    let started = Rp2040::start(Board::Rp2040, &image, Some(file.path()));
+    let started = Served::start(Board::Rp2040, &image, Some(file.path()));
     let Some(board) = available(started) else {
         return;
     };

@@ -4,6 +4,7 @@
 //! - [`platform`]: the few things a board must offer, as traits.
 //! - [`entropy`]: whether a board's noise is worth its name.
 //! - [`board`]: one board's implementation of them, chosen by a `board-…` feature.
+//! - [`sender`]: a board's serial driver, made to send whatever it is given.
 //! - [`model`]: the network's sizes and all memory it needs.
 //! - [`data`], [`retained`], [`store`]: samples in flash, the record that survives a reset, and
 //!   the energy ledger on top of it.
@@ -28,5 +29,6 @@ pub mod report;
 pub mod retained;
 pub mod runner;
 pub mod selftest;
+pub mod sender;
 pub mod store;
 mod training;

@@ -6,7 +6,7 @@ use std::path::Path;
 use gleaner_host::device::Board;
 use gleaner_host::device::emulator::EmulatorError;
 use gleaner_host::device::emulator::qemu::Qemu;
-use gleaner_host::device::emulator::rp2040::{Lockstep, Rp2040};
+use gleaner_host::device::emulator::runner::{Lockstep, Served};
 use gleaner_host::device::image::{Program, is_strict};
 use tempfile::NamedTempFile;
 
@@ -59,7 +59,7 @@ pub fn on_rp2040_socket(shard: Option<&[u8]>) -> Option<TcpWire<impl FnMut() + u
     let image = available(Board::Rp2040.ensure(Program::Client))?;
     let shard = shard.map(temporary_file);
     let path = shard.as_ref().map(NamedTempFile::path);
-    let mut board = available(Rp2040::start(Board::Rp2040, &image, path))?;
+    let mut board = available(Served::start(Board::Rp2040, &image, path))?;
     let link = board.link();
     Some(TcpWire::new(link, move || {
         board.reset().expect("the emulator runs");

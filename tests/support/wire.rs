@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 
 use gleaner_host::device::emulator::line::{LockstepLine, SocketLine};
-use gleaner_host::device::emulator::rp2040::{Lockstep, Stat};
+use gleaner_host::device::emulator::runner::{Lockstep, Stat};
 use gleaner_shared::units::Micros;
 
 /// A line to one client.
@@ -28,7 +28,7 @@ pub trait Wire {
     }
 }
 
-/// An RP2040 in lockstep: time is emulated time, so what is measured is repeatable.
+/// A board in lockstep: time is emulated time, so what is measured is repeatable.
 pub struct LockstepWire(LockstepLine);
 
 impl LockstepWire {

@@ -11,15 +11,16 @@ pub fn by_name() -> impl TypedValueParser<Value = Board> {
         .try_map(|name| find(Board::all().find(|board| board.name() == name), &name))
 }
 
-/// Parses the chip of a board that has an emulator.
+/// Parses the chip, or the name of the image, of a board that has an emulator.
 pub fn emulated_by_chip() -> impl TypedValueParser<Value = Board> {
-    PossibleValuesParser::new(Board::emulated().map(|board| board.row().chip))
+    let value = |board: Board| PossibleValue::new(board.row().chip).alias(board.name());
+    PossibleValuesParser::new(Board::emulated().map(value))
         .try_map(|chip| find(emulated(&chip), &chip))
 }
 
-/// Returns the board of that chip, if it has an emulator.
-pub fn emulated(chip: &str) -> Option<Board> {
-    Board::emulated().find(|board| board.row().chip == chip)
+/// Returns the board with that chip or name of its image, if it has an emulator.
+pub fn emulated(word: &str) -> Option<Board> {
+    Board::emulated().find(|board| [board.row().chip, board.name()].contains(&word))
 }
 
 /// The parser before has refused other words.

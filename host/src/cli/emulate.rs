@@ -21,7 +21,7 @@ use gleaner_host::station::stop::Stop;
     "Where to write the list of these boards [default: fleet.toml]"
 )))]
 pub struct Args {
-    /// Boards to emulate, e.g. `rp2040:2,m4:2`.
+    /// Boards to emulate, e.g. `rp2040:2,stm32:2,m4:2`.
     #[arg(long, value_name = "KIND:COUNT,...", default_value = "rp2040:1,m4:1")]
     boards: Crew,
     /// Simulated clients beside them.
@@ -138,6 +138,8 @@ mod tests {
     #[test]
     fn a_crew_becomes_a_fleet_of_numbered_clients() {
         let crew: Crew = "rp2040:2,m4".parse().unwrap();
+        let by_image: Crew = "stm32:2".parse().unwrap();
+        assert_eq!(by_image, "stm32l4r5:2".parse().unwrap());
         let fleet = crew.fleet(1);
         let names: Vec<&str> = fleet.clients.iter().map(|it| it.name.as_str()).collect();
         assert_eq!(names, ["pico-0", "pico-1", "m4-2", "simulated-3"]);
@@ -148,7 +150,7 @@ mod tests {
     fn an_unknown_kind_is_named_with_the_known() {
         let message = "esp32:2".parse::<Crew>().unwrap_err();
         assert!(
-            message.contains("esp32:2") && message.contains("rp2040 and m4"),
+            message.contains("esp32:2") && message.contains("rp2040, stm32l4r5 and m4"),
             "{message}"
         );
         assert!("rp2040:many".parse::<Crew>().is_err());

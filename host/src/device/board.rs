@@ -81,7 +81,7 @@ impl Board {
                 most_samples: 2_000,
                 preset: "stm32l4r5",
                 keeps_log: true,
-                emulator: None,
+                emulator: Some(Emulator::Unicorn),
                 boot_drive: None,
                 // DBGMCU_IDCODE (RM0432, 57.6.1); 0x470 is the family of the L4R5.
                 debug_port: Some(DebugPort {

@@ -110,6 +110,9 @@ pub const CORTEX_M4: Core = Core {
 pub enum Emulator {
     /// rp2040js, which counts cycles and can run in lockstep with its caller.
     Rp2040js,
+    /// The Unicorn engine under register models of ours, which counts cycles by a table of the core
+    /// and can run in lockstep with its caller.
+    Unicorn,
     /// QEMU, which counts instructions and runs as fast as it can.
     Qemu {
         /// QEMU's name of the board.

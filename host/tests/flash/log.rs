@@ -5,7 +5,7 @@
 
 use gleaner_host::device::Board;
 use gleaner_host::device::emulator::EmulatorError;
-use gleaner_host::device::emulator::rp2040::Lockstep;
+use gleaner_host::device::emulator::runner::Lockstep;
 use gleaner_host::device::image::{Program, is_strict};
 use gleaner_host::device::logs::{Dictionary, LogError, UpChannel};
 

@@ -5,11 +5,11 @@ use cortex_m::peripheral::{DWT, Peripherals, SCB};
 use embassy_executor::Spawner;
 use embassy_stm32::gpio::{Level, Output, Speed};
 use embassy_stm32::peripherals::{IWDG, LPUART1, RNG};
-use embassy_stm32::rcc::{AHBPrescaler, Pll, PllMul, PllPreDiv, PllRDiv, PllSource, Sysclk};
 use embassy_stm32::rng::{self, Rng};
 use embassy_stm32::usart::{self, BufferedUart, BufferedUartRx, BufferedUartTx};
 use embassy_stm32::wdg::IndependentWatchdog;
-use embassy_stm32::{Config, bind_interrupts, pac, rcc};
+use embassy_stm32::interrupt::{self, InterruptExt};
+use embassy_stm32::{Config, bind_interrupts};
 use gleaner_shared::units::Cycles;
 use gleaner_shared::wire::message::DeviceId;
 use static_cell::StaticCell;
@@ -19,7 +19,9 @@ use super::memory::{self, RetainedRam};
 use super::{BAUD, WATCHDOG_MS};
 use crate::entropy;
 use crate::platform::{self, Board, CycleCounter, Platform, StackUse};
+use crate::sender::Sender;
 
+mod clocks;
 mod flash;
 
 pub use flash::NucleoFlash;
@@ -30,14 +32,15 @@ bind_interrupts!(struct Irqs {
 });
 
 const RX_BUFFER_BYTES: usize = 2_048;
-const TX_BUFFER_BYTES: usize = 256;
+/// A whole frame, so that the client goes on while it is sent.
+const TX_BUFFER_BYTES: usize = 1_024;
 
 /// The Nucleo-L4R5ZI.
 pub struct Nucleo;
 
 impl Platform for Nucleo {
     type Rx = BufferedUartRx<'static>;
-    type Tx = BufferedUartTx<'static>;
+    type Tx = Sender<BufferedUartTx<'static>, EmbassyClock, fn()>;
     type Clock = EmbassyClock;
     type Cycles = DwtCounter;
     type Watchdog = FedWatchdog;
@@ -58,16 +61,13 @@ impl Platform for Nucleo {
 }
 
 /// Brings the board up.
-pub fn start(_spawner: Spawner) -> Board<Nucleo> {
+pub fn start(spawner: Spawner) -> Board<Nucleo> {
     static RX: StaticCell<[u8; RX_BUFFER_BYTES]> = StaticCell::new();
     static TX: StaticCell<[u8; TX_BUFFER_BYTES]> = StaticCell::new();
 
     let mut p = embassy_stm32::init(Config::default());
-    // Above 80 MHz the core needs the boosted voltage range, and one step at half speed on the
-    // way up (RM0432, sections 5.1.8 and 6.2.9). `init` resets PWR, so the climb comes after it.
-    boost_voltage();
-    rcc::reinit(fastest_clock(AHBPrescaler::DIV2), &mut p.RCC);
-    rcc::reinit(fastest_clock(AHBPrescaler::DIV1), &mut p.RCC);
+    clocks::climb(&mut p.RCC);
+    spawner.spawn(clocks::lock_to_crystal().expect("one task locks the clock"));
 
     let mut config = usart::Config::default();
     config.baudrate = BAUD;
@@ -95,7 +95,9 @@ pub fn start(_spawner: Spawner) -> Board<Nucleo> {
 
     Board {
         rx,
-        tx,
+        tx: Sender::new(tx, TX_BUFFER_BYTES, EmbassyClock, || {
+            interrupt::LPUART1.pend();
+        }),
         clock: EmbassyClock,
         cycles: DwtCounter::start(),
         watchdog: FedWatchdog(watchdog),
@@ -105,35 +107,6 @@ pub fn start(_spawner: Spawner) -> Board<Nucleo> {
         key_slots: flash::key_slots(p.FLASH),
         device: DeviceId(embassy_stm32::uid::uid()),
         entropy,
-    }
-}
-
-/// Clears R1MODE of PWR_CR5, which the register crate does not name for this chip.
-fn boost_voltage() {
-    const CR5_WORDS: usize = 0x80 / 4;
-    const R1MODE: u32 = 1 << 8;
-    // SAFETY: RM0432, section 5.4.5: PWR_CR5 is at offset 0x80 of PWR, whose clock `init` turned
-    // on, and nothing else writes it.
-    unsafe {
-        let cr5 = pac::PWR.as_ptr().cast::<u32>().add(CR5_WORDS);
-        cr5.write_volatile(cr5.read_volatile() & !R1MODE);
-    }
-}
-
-/// 4 MHz MSI times 60 over 2: the chip's limit.
-fn fastest_clock(ahb_pre: AHBPrescaler) -> rcc::Config {
-    rcc::Config {
-        pll: Some(Pll {
-            source: PllSource::MSI,
-            prediv: PllPreDiv::DIV1,
-            mul: PllMul::MUL60,
-            divp: None,
-            divq: None,
-            divr: Some(PllRDiv::DIV2),
-        }),
-        sys: Sysclk::PLL1_R,
-        ahb_pre,
-        ..rcc::Config::default()
     }
 }
 

@@ -32,7 +32,7 @@ const UART: (f64, f64) = (10.0, 921_600.0);
 /// Count what an epoch costs a board, in the image that is flashed.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The board: an RP2040 in rp2040js, or a Cortex-M4 in QEMU.
+    /// The board: an RP2040 in rp2040js, an STM32L4R5 in Unicorn, or a Cortex-M4 in QEMU.
     #[arg(long, value_parser = emulated_by_chip(), default_value = Board::Rp2040.row().chip)]
     board: Board,
     /// Digits in the board's shard, the first of the MNIST subset.

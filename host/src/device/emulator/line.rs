@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use gleaner_shared::units::Micros;
 
 use super::qemu::Qemu;
-use super::rp2040::{Lockstep, Stat};
+use super::runner::{Lockstep, Stat};
 use super::{Emulator, EmulatorError};
 use crate::device::Board;
 
@@ -38,9 +38,10 @@ impl Line {
         image: &Path,
         shard: Option<&Path>,
     ) -> Result<Self, EmulatorError> {
-        match Emulator::of(board)? {
-            Emulator::Rp2040js => {
-                let board = Lockstep::start(board, image, shard)?;
+        let emulator = Emulator::of(board)?;
+        match emulator {
+            Emulator::Rp2040js | Emulator::Unicorn => {
+                let board = Lockstep::with(board, image, shard, emulator.exactly())?;
                 Ok(Self::Lockstep(LockstepLine::new(board)))
             }
             Emulator::Qemu { .. } => {

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::path::Path;
 
 use super::qemu::Qemu;
-use super::rp2040::Rp2040;
+use super::runner::Served;
 use super::{Emulator, EmulatorError};
 use crate::device::Board;
 use crate::device::flash::target::Memory;
@@ -15,8 +15,8 @@ use crate::device::image::Program;
 pub enum Machine {
     /// In QEMU.
     Qemu(Qemu),
-    /// In rp2040js.
-    Rp2040js(Rp2040),
+    /// In a runner of ours.
+    Served(Served),
 }
 
 impl Machine {
@@ -40,7 +40,9 @@ impl Machine {
     ) -> Result<Self, EmulatorError> {
         match Emulator::of(board)? {
             Emulator::Qemu { .. } => Qemu::start(board, image, shard).map(Self::Qemu),
-            Emulator::Rp2040js => Rp2040::start(board, image, shard).map(Self::Rp2040js),
+            Emulator::Rp2040js | Emulator::Unicorn => {
+                Served::start(board, image, shard).map(Self::Served)
+            }
         }
     }
 
@@ -49,7 +51,7 @@ impl Machine {
     pub fn link(&self) -> SocketAddr {
         match self {
             Self::Qemu(machine) => machine.link(),
-            Self::Rp2040js(machine) => machine.link(),
+            Self::Served(machine) => machine.link(),
         }
     }
 
@@ -60,7 +62,7 @@ impl Machine {
     pub fn reset(&mut self) -> Result<(), EmulatorError> {
         match self {
             Self::Qemu(machine) => machine.reset(),
-            Self::Rp2040js(machine) => machine.reset().map(drop),
+            Self::Served(machine) => machine.reset().map(drop),
         }
     }
 
@@ -68,7 +70,7 @@ impl Machine {
     pub fn memory(&mut self) -> Option<&mut dyn Memory> {
         match self {
             Self::Qemu(_) => None,
-            Self::Rp2040js(machine) => Some(machine),
+            Self::Served(machine) => Some(machine),
         }
     }
 }

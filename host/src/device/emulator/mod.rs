@@ -1,7 +1,8 @@
-//! Emulated boards: the firmware's images in rp2040js (RP2040) and QEMU (Cortex-M4).
+//! Emulated boards: the firmware's images in rp2040js (RP2040), Unicorn (STM32L4R5) and QEMU
+//! (Cortex-M4).
 //!
-//! An emulated board is a child process with its UART on a TCP port; [`rp2040::Lockstep`] is the
-//! same RP2040 with time under the caller's control, for tests that measure emulated time.
+//! An emulated board is a child process with its UART on a TCP port; [`runner::Lockstep`] is one
+//! with time under the caller's control, for tests that measure emulated time.
 
 pub mod figures;
 mod guard;
@@ -11,7 +12,9 @@ pub mod machine;
 pub mod prepare;
 pub mod qemu;
 pub mod rp2040;
+pub mod runner;
 pub mod trial;
+pub mod unicorn;
 
 use std::process::{Command, Stdio};
 

@@ -255,7 +255,7 @@ mod tests {
             (entry("link = \"emulated\""), "chip"),
             (
                 entry("link = \"emulated\"\nchip = \"stm32l4r5\""),
-                "rp2040 or m4",
+                "rp2040, stm32l4r5 or m4",
             ),
             (entry("link = \"simulated\"\npath = \"/dev/x\""), "path"),
             (
