@@ -35,12 +35,17 @@ class Meter:
             if block is None or block[2] != size:
                 found = Block(bytes(engine.mem_read(address, size)), address)
                 lines = parts(address, size)
-                block = (found.cycles, found.instructions, size, found.end, found.refund, lines)
+                block = (
+                    found.cycles, found.instructions, size, found.end, found.refund, found.entry, lines
+                )
                 blocks[address] = block
-            if address == end:
-                # The branch at the end of the block before was not taken.
+            on = address == end
+            if on:
+                # The block before goes on here: the branch at its end, if any, was not taken.
                 cycles -= refund
-            taken, count, _, end, refund, lines = block
+            taken, count, _, end, refund, entry, lines = block
+            if on:
+                cycles -= entry
             cycles += taken
             instructions += count
             # A block that runs again at once is in the cache, and in no other place of it.

@@ -1,4 +1,4 @@
-//! The activations of the hidden units, for a Cortex-M4.
+//! Where the sums of a layer begin, and what becomes of hidden ones, for a Cortex-M4.
 #![allow(unsafe_code)]
 
 use core::arch::naked_asm;
@@ -6,6 +6,34 @@ use core::arch::naked_asm;
 use super::super::common::Activity;
 use super::super::{Entry, arm};
 use super::locate;
+
+/// Begins sums with biases.
+#[inline(always)]
+pub(crate) fn begin<const W: usize>(biases: &[i32; W], sums: &mut [i32; W]) {
+    // SAFETY: both are W words.
+    unsafe { copy::<W>(biases.as_ptr(), sums.as_mut_ptr()) }
+}
+
+/// Copies words, three in 8 cycles: twice as fast as the compiler's.
+///
+/// # Safety
+/// There must be W words at both ends.
+#[unsafe(naked)]
+unsafe extern "C" fn copy<const W: usize>(from: *const i32, to: *mut i32) {
+    naked_asm!(
+        ".rept {threes}",
+        "ldm r0!, {{r2, r3, r12}}",
+        "stm r1!, {{r2, r3, r12}}",
+        ".endr",
+        ".rept {ones}",
+        "ldr r2, [r0], #4",
+        "str r2, [r1], #4",
+        ".endr",
+        "bx lr",
+        threes = const W / 3,
+        ones = const W % 3,
+    )
+}
 
 /// Turns hidden sums into activations and lists the live units with their rows of W2, as many as
 /// the list has room for.

@@ -17,7 +17,7 @@ mod units;
 mod walks;
 
 pub(crate) use self::fields::{ErrorRow, sum_errors};
-pub(crate) use self::hidden::activate;
+pub(crate) use self::hidden::{activate, begin};
 pub(crate) use self::paired::{list_pixels, place, sum_pixels};
 pub(crate) use self::samples::walk_samples;
 pub(crate) use self::step::step_row;
