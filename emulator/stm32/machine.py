@@ -233,6 +233,7 @@ class Machine:
 
         Returns whether the watchdog reset the chip.
         """
+        self.deliver()
         while self.now() < target:
             until = min(target, self.next_event())
             if self.asleep is not None:

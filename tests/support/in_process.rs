@@ -1,13 +1,16 @@
 //! The firmware's client in this process: the same runner as on a board, over a paced line in
-//! virtual time.
+//! virtual time. It runs when something has woken it, as on a board, and at no other time.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::future::{Future, poll_fn};
+use std::marker::PhantomData;
 use std::pin::Pin;
 use std::rc::Rc;
-use std::task::{Context, Poll, Waker};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll, Wake, Waker};
 
 use embedded_io_async::{ErrorType, Read, Write};
 use gleaner_firmware::keys::Slots;
@@ -28,11 +31,13 @@ const STEP_MICROS: u64 = 5;
 
 /// What the client and its line share.
 #[derive(Default)]
-struct Deployment {
-    now: Micros,
+pub(crate) struct Deployment {
+    pub(crate) now: Micros,
     wake: Option<Micros>,
+    /// Interrupts to come and whom they wake.
+    pub(crate) interrupts: Vec<(Micros, Waker)>,
     to_device: Direction,
-    to_host: Direction,
+    pub(crate) to_host: Direction,
     retained: Option<[u8; RECORD_BYTES]>,
     fed: Micros,
     reboot: bool,
@@ -40,13 +45,13 @@ struct Deployment {
 
 /// One direction of the line: bytes and the moment each has arrived.
 #[derive(Default)]
-struct Direction {
+pub(crate) struct Direction {
     bytes: VecDeque<(Micros, u8)>,
     busy_until_nanos: u64,
 }
 
 impl Direction {
-    fn put(&mut self, now: Micros, bytes: &[u8]) {
+    pub(crate) fn put(&mut self, now: Micros, bytes: &[u8]) {
         self.busy_until_nanos = self.busy_until_nanos.max(now.0 * 1_000);
         for &byte in bytes {
             self.busy_until_nanos += BYTE_NANOS;
@@ -64,16 +69,40 @@ impl Direction {
     fn next_arrival(&self) -> Option<Micros> {
         self.bytes.front().map(|(at, _)| *at)
     }
+
+    /// Returns how many bytes have not left by `now`.
+    pub(crate) fn leaving_after(&self, now: Micros) -> usize {
+        self.bytes.iter().filter(|(at, _)| *at > now).count()
+    }
+
+    /// Returns when the last byte so far has left.
+    pub(crate) fn silent_at(&self) -> Micros {
+        Micros(self.busy_until_nanos.div_ceil(1_000))
+    }
 }
 
-type Shared = Rc<RefCell<Deployment>>;
+pub(crate) type Shared = Rc<RefCell<Deployment>>;
+
+type Program = Pin<Box<dyn Future<Output = ()>>>;
+
+/// Whether the client was woken since it last ran.
+#[derive(Default)]
+struct Woken(AtomicBool);
+
+impl Wake for Woken {
+    fn wake(self: Arc<Self>) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
 
 /// A client without a board.
 pub struct InProcess {
     world: Shared,
     shard: &'static [u8],
     flash: Nor,
-    client: Pin<Box<dyn Future<Output = ()>>>,
+    boot: fn(&Shared, &'static [u8], &Nor) -> Program,
+    client: Program,
+    woken: Arc<Woken>,
 }
 
 impl InProcess {
@@ -87,16 +116,54 @@ impl InProcess {
     /// The same, with this flash for its keys.
     #[must_use]
     pub fn start_on(shard: &[u8], flash: Nor) -> Self {
+        Self::start_with(shard, flash, |world, shard, flash| {
+            boot(world, Tx(world.clone()), shard, flash)
+        })
+    }
+
+    /// The same, started by a function that brings the driver of its port.
+    pub(crate) fn start_with(
+        shard: &[u8],
+        flash: Nor,
+        boot: fn(&Shared, &'static [u8], &Nor) -> Program,
+    ) -> Self {
         let world = Shared::default();
         // A board's flash outlives its program.
         let shard = Box::leak(shard.to_vec().into_boxed_slice());
         let client = boot(&world, shard, &flash);
+        let woken = Arc::new(Woken(AtomicBool::new(true)));
         Self {
             world,
             shard,
             flash,
+            boot,
             client,
+            woken,
         }
+    }
+
+    /// Runs the client if something has woken it.
+    fn run_if_woken(&mut self) {
+        {
+            let mut world = self.world.borrow_mut();
+            let now = world.now;
+            let timer = world.wake.is_some_and(|at| at <= now);
+            let bytes = world.to_device.next_arrival().is_some_and(|at| at <= now);
+            world.interrupts.retain(|(at, waker)| {
+                let due = *at <= now;
+                if due {
+                    waker.wake_by_ref();
+                }
+                !due
+            });
+            let woken = self.woken.0.swap(false, Ordering::Relaxed);
+            if !(timer || bytes || woken) {
+                return;
+            }
+            world.wake = None;
+        }
+        let waker = Waker::from(self.woken.clone());
+        let _ = self.client.as_mut().poll(&mut Context::from_waker(&waker));
     }
 
     /// Returns how long ago the client last fed its watchdog.
@@ -114,10 +181,16 @@ impl InProcess {
     }
 }
 
-fn boot(world: &Shared, shard: &'static [u8], flash: &Nor) -> Pin<Box<dyn Future<Output = ()>>> {
-    let board = Board::<InProcessBoard> {
+/// Starts the firmware's runner with `tx` as the sending half of its port.
+pub(crate) fn boot<T: Write + 'static>(
+    world: &Shared,
+    tx: T,
+    shard: &'static [u8],
+    flash: &Nor,
+) -> Program {
+    let board = Board::<InProcessBoard<T>> {
         rx: Rx(world.clone()),
-        tx: Tx(world.clone()),
+        tx,
         clock: VirtualClock(world.clone()),
         cycles: VirtualCycles(world.clone()),
         watchdog: Watched(world.clone()),
@@ -146,9 +219,7 @@ impl Wire for InProcess {
             world.to_device.put(now, to_device);
         }
         loop {
-            self.world.borrow_mut().wake = None;
-            let mut context = Context::from_waker(Waker::noop());
-            let _ = self.client.as_mut().poll(&mut context);
+            self.run_if_woken();
             if std::mem::take(&mut self.world.borrow_mut().reboot) {
                 self.reset();
             }
@@ -161,7 +232,9 @@ impl Wire for InProcess {
             if !bytes.is_empty() || now >= until {
                 return bytes;
             }
+            let interrupt = world.interrupts.iter().map(|(at, _)| *at).min();
             let next = [
+                interrupt,
                 world.wake,
                 world.to_device.next_arrival(),
                 world.to_host.next_arrival(),
@@ -177,17 +250,19 @@ impl Wire for InProcess {
             let mut world = self.world.borrow_mut();
             world.to_device = Direction::default();
             world.to_host = Direction::default();
+            world.interrupts.clear();
         }
-        self.client = boot(&self.world, self.shard, &self.flash);
+        self.client = (self.boot)(&self.world, self.shard, &self.flash);
+        self.woken.0.store(true, Ordering::Relaxed);
     }
 }
 
 /// The platform of a client in this process.
-struct InProcessBoard;
+struct InProcessBoard<T>(PhantomData<T>);
 
-impl Platform for InProcessBoard {
+impl<T: Write> Platform for InProcessBoard<T> {
     type Rx = Rx;
-    type Tx = Tx;
+    type Tx = T;
     type Clock = VirtualClock;
     type Cycles = VirtualCycles;
     type Watchdog = Watched;
@@ -252,7 +327,7 @@ impl Write for Tx {
     }
 }
 
-struct VirtualClock(Shared);
+pub(crate) struct VirtualClock(pub(crate) Shared);
 
 impl Clock for VirtualClock {
     fn now(&self) -> Micros {

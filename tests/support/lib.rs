@@ -4,6 +4,7 @@
 pub mod attack;
 pub mod client;
 pub mod crowd;
+pub mod driver;
 pub mod emulated;
 pub mod folder;
 pub mod gateway;

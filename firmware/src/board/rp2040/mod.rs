@@ -5,6 +5,7 @@ use cortex_m::peripheral::SCB;
 use embassy_executor::Spawner;
 use embassy_rp::flash::{Blocking, FLASH_BASE, Flash};
 use embassy_rp::gpio::{Level, Output};
+use embassy_rp::interrupt::{self, InterruptExt};
 use embassy_rp::peripherals::{FLASH, UART0, USB};
 use embassy_rp::uart::{self, BufferedInterruptHandler, BufferedUart};
 use embassy_rp::usb::InterruptHandler;
@@ -21,6 +22,7 @@ use super::{BAUD, WATCHDOG_MS};
 use crate::entropy;
 use crate::keys::Slots;
 use crate::platform::{self, Board, Platform, StackUse};
+use crate::sender::Sender;
 
 mod ports;
 mod usb;
@@ -92,7 +94,12 @@ pub fn start(spawner: Spawner) -> Board<Pico> {
 
     Board {
         rx: PortsRx::new(uart_rx, usb_rx),
-        tx: PortsTx::new(uart_tx, usb_tx),
+        tx: PortsTx::new(
+            Sender::new(uart_tx, TX_BUFFER_BYTES, EmbassyClock, || {
+                interrupt::UART0_IRQ.pend();
+            }),
+            usb_tx,
+        ),
         clock: EmbassyClock,
         cycles: SysTickCounter::start(),
         watchdog: FedWatchdog(watchdog),

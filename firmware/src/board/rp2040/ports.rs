@@ -12,6 +12,11 @@ use embassy_time::{Duration, with_timeout};
 use embedded_io_async::{ErrorType, Read, Write};
 
 use super::usb::{PACKET_BYTES, UsbRx, UsbTx};
+use crate::board::clock::EmbassyClock;
+use crate::sender::Sender;
+
+/// UART0's sending half.
+pub(super) type UartTx = Sender<BufferedUartTx, EmbassyClock, fn()>;
 
 /// The port that last brought bytes.
 static HEARD: AtomicU8 = AtomicU8::new(NOBODY);
@@ -79,12 +84,12 @@ async fn read_usb(usb: &mut UsbRx, buffer: &mut [u8]) -> usize {
 
 /// Bytes to the port that last spoke.
 pub struct PortsTx {
-    uart: BufferedUartTx,
+    uart: UartTx,
     usb: UsbTx,
 }
 
 impl PortsTx {
-    pub(super) fn new(uart: BufferedUartTx, usb: UsbTx) -> Self {
+    pub(super) fn new(uart: UartTx, usb: UsbTx) -> Self {
         Self { uart, usb }
     }
 

@@ -4,11 +4,11 @@
 use cortex_m::peripheral::{DWT, Peripherals, SCB};
 use embassy_executor::Spawner;
 use embassy_stm32::gpio::{Level, Output, Speed};
+use embassy_stm32::interrupt::{self, InterruptExt};
 use embassy_stm32::peripherals::{IWDG, LPUART1, RNG};
 use embassy_stm32::rng::{self, Rng};
 use embassy_stm32::usart::{self, BufferedUart, BufferedUartRx, BufferedUartTx};
 use embassy_stm32::wdg::IndependentWatchdog;
-use embassy_stm32::interrupt::{self, InterruptExt};
 use embassy_stm32::{Config, bind_interrupts};
 use gleaner_shared::units::Cycles;
 use gleaner_shared::wire::message::DeviceId;
