@@ -3,9 +3,10 @@ blocks when its time is up or something wants its attention."""
 
 import ctypes
 
-from unicorn import UC_HOOK_BLOCK
+from unicorn import UC_HOOK_BLOCK, UC_HOOK_MEM_READ
 from unicorn.unicorn_py3.unicorn import uclib
 
+from art import FLASH, Art
 from cycles import Block
 from fetch import fetcher, parts
 
@@ -82,6 +83,16 @@ class Meter:
             nonlocal end
             end = 0
             blocks.clear()
+
+        def on_read(_engine, _access, address, _size, _value, _data):
+            nonlocal cycles, waits
+            wait = data.load(address)
+            waits += wait
+            cycles += wait
+
+        if wait_states:
+            data = Art(wait_states)
+            engine.hook_add(UC_HOOK_MEM_READ, on_read, begin=FLASH.start, end=FLASH.stop - 1)
 
         self.cycles = lambda: cycles
         self.instructions = lambda: instructions

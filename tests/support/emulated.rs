@@ -32,21 +32,32 @@ pub fn available<T>(result: Result<T, EmulatorError>) -> Option<T> {
 /// Starts an RP2040 in lockstep with this shard in its flash.
 #[must_use]
 pub fn on_rp2040(program: Program, shard: Option<&[u8]>) -> Option<LockstepWire> {
-    in_lockstep(program, shard, Lockstep::start)
+    in_lockstep(Board::Rp2040, program, shard, Lockstep::start)
 }
 
-/// The same, plugged into USB.
+/// Starts an STM32L4R5 in lockstep with this shard in its flash, whose waits are not counted.
+#[must_use]
+pub fn on_stm32(program: Program, shard: Option<&[u8]>) -> Option<LockstepWire> {
+    in_lockstep(Board::Stm32l4r5, program, shard, Lockstep::start)
+}
+
+/// The same as an RP2040, plugged into USB.
 #[must_use]
 pub fn on_rp2040_usb(shard: Option<&[u8]>) -> Option<LockstepWire> {
-    in_lockstep(Program::Client, shard, Lockstep::start_on_usb)
+    in_lockstep(
+        Board::Rp2040,
+        Program::Client,
+        shard,
+        Lockstep::start_on_usb,
+    )
 }
 
 fn in_lockstep(
+    board: Board,
     program: Program,
     shard: Option<&[u8]>,
     start: fn(Board, &Path, Option<&Path>) -> Result<Lockstep, EmulatorError>,
 ) -> Option<LockstepWire> {
-    let board = Board::Rp2040;
     let image = available(board.ensure(program))?;
     let shard = shard.map(temporary_file);
     let path = shard.as_ref().map(NamedTempFile::path);

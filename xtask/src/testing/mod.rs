@@ -76,8 +76,9 @@ fn cycles() -> Option<Program> {
     }
     let mut python = Command::new("python3");
     python.args(["-m", "unittest", "discover", "-s", "emulator/stm32"]);
+    python.args(["-p", "test_cycles.py"]);
     Some(Program {
-        name: "emulator stm32".to_owned(),
+        name: "emulator cycles".to_owned(),
         command: python,
     })
 }

@@ -62,6 +62,14 @@ impl Line {
         }
     }
 
+    /// Returns what the emulator last said of the chip, where it does.
+    pub(super) const fn stat(&self) -> Option<Stat> {
+        match self {
+            Self::Lockstep(line) => Some(line.stat()),
+            Self::Socket { .. } => None,
+        }
+    }
+
     /// Returns the speed both ends are to expect.
     pub(super) const fn bit_rate(&self) -> u32 {
         match self {

@@ -24,6 +24,9 @@ pub struct Stat {
     /// Instructions it carried out; zero where they are not counted.
     #[serde(default)]
     pub instructions: u64,
+    /// Cycles it waited for flash; zero where they are not counted.
+    #[serde(default)]
+    pub flash_waits: u64,
     /// Resets since power-on, the watchdog's and those after a power cut included.
     pub resets: u32,
     /// Bytes that reached the UART when it could not take them.

@@ -57,10 +57,21 @@ pub struct TrialResult {
     pub about: About,
     /// What it reported.
     pub report: Report,
+    /// What the emulator counted meanwhile, if it counts more than the board can.
+    pub counted: Option<Counted>,
     /// How long the model took to arrive, in the board's time.
     pub download: Micros,
     /// Bytes the stack may take and did take at most.
     pub stack_bytes: (u32, u32),
+}
+
+/// What an emulator counts from an order to its report.
+#[derive(Clone, Copy, Debug)]
+pub struct Counted {
+    /// Instructions.
+    pub instructions: u64,
+    /// Cycles the core waited for flash, which are among those the board reports.
+    pub flash_waits: u64,
 }
 
 /// Has a board carry out one order; `stage` is told what is going on.
@@ -107,6 +118,7 @@ pub fn train(
         model,
         ..task.order
     };
+    let before = talk.line.stat();
     talk.say(HostToDevice::Order(order), "ordering")?;
     let reply = talk.answer("ordering", |message| match message {
         DeviceToHost::OrderReply(reply) => Some(*reply),
@@ -123,6 +135,12 @@ pub fn train(
         DeviceToHost::Report(report) => Some(*report),
         _ => None,
     })?;
+    let counted = (before.zip(talk.line.stat()))
+        .filter(|(_, after)| after.instructions > 0)
+        .map(|(before, after)| Counted {
+            instructions: after.instructions - before.instructions,
+            flash_waits: after.flash_waits - before.flash_waits,
+        });
     talk.say(HostToDevice::Inspect, "inspecting")?;
     let stack_bytes = talk.answer("inspecting", |message| match message {
         DeviceToHost::Stack {
@@ -134,6 +152,7 @@ pub fn train(
     Ok(TrialResult {
         about,
         report,
+        counted,
         download,
         stack_bytes,
     })
