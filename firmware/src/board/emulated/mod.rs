@@ -46,7 +46,7 @@ impl Platform for EmulatedM4 {
     type Flash = RamFlash;
 
     const NAME: &'static str = "emulated-m4";
-    const CYCLES_PER_SAMPLE: u32 = 28_000;
+    const CYCLES_PER_SAMPLE: u32 = 31_000;
 
     fn stack_use() -> StackUse {
         memory::stack_use()

@@ -49,7 +49,7 @@ impl Platform for Nucleo {
     type Flash = NucleoFlash;
 
     const NAME: &'static str = "nucleo-l4r5zi";
-    const CYCLES_PER_SAMPLE: u32 = 28_000;
+    const CYCLES_PER_SAMPLE: u32 = 44_000;
 
     fn stack_use() -> StackUse {
         memory::stack_use()
