@@ -2,8 +2,9 @@
 //!
 //! Rows of W2: SMLABB and SMLABT multiply a scale with the lower or the upper half of a word, one
 //! instruction a weight. Rows of W1 are stored in pairs (`paired`), rows of hidden errors as two
-//! fields a word (`fields`): there one instruction multiplies two numbers. Eight sums stay in
-//! registers while a list is walked, so a row of 50 takes seven walks.
+//! fields a word (`fields`): there one instruction multiplies two numbers. Six or eight sums stay in
+//! registers while a list is walked, so a row of 50 takes seven or eight walks. Cycles are those of
+//! the table in `docs/boards.md`.
 #![allow(unsafe_code)]
 
 use core::arch::naked_asm;
