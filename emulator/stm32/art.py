@@ -7,7 +7,7 @@ the next read in order is begun ahead (prefetch). What the manual leaves open is
 side: a read ahead gains what two instructions take.
 """
 
-# RM0432, table of wait states: 120 MHz in range 1 boost; 80 MHz in range 1 takes 3, with boost off.
+# RM0432, 3.3.3: above 100 MHz in range 1 boost; at 80 MHz it is 3.
 WAIT_STATES = 5
 # Bytes of a read in dual-bank mode, reads of a line, lines of the two caches.
 READ_BYTES = 8

@@ -122,39 +122,3 @@ def waits(instruction, before):
 def refill(branch):
     """Returns the cycles until the first instruction after a branch is there."""
     return REFILL_INDIRECT if branch.offset is None else REFILL_DIRECT
-
-
-class Meter:
-    """Adds up the cycles of blocks as they are entered. `read(address, size)` gives the code, and
-    `art`, if any, adds what flash makes the core wait."""
-
-    def __init__(self, read, art=None):
-        self.read = read
-        self.art = art
-        self.blocks = {}
-        self.forget()
-
-    def forget(self):
-        """Starts from zero with empty caches."""
-        self.cycles = self.waits = 0
-        self.end = self.refund = 0
-        if self.art:
-            self.art.forget()
-
-    def enter(self, address, size):
-        """Counts a block that is about to run."""
-        block = self.blocks.get((address, size))
-        if block is None:
-            block = self.blocks[address, size] = Block(self.read(address, size), address)
-        if address == self.end:
-            # The block before goes on here: the branch at its end, if any, was not taken.
-            self.cycles -= self.refund + block.entry
-        self.cycles += block.cycles
-        self.end, self.refund = block.end, block.refund
-        if self.art:
-            self.waits += self.art.fetch(address, size)
-
-    def load(self, address):
-        """Counts a load of data."""
-        if self.art:
-            self.waits += self.art.load(address)

@@ -3,9 +3,10 @@ blocks when its time is up or something wants its attention."""
 
 import ctypes
 
-from unicorn import UC_HOOK_BLOCK
+from unicorn import UC_HOOK_BLOCK, UC_HOOK_MEM_READ
 from unicorn.unicorn_py3.unicorn import uclib
 
+from art import FLASH, Art
 from cycles import Block
 from fetch import fetcher, parts
 
@@ -35,12 +36,17 @@ class Meter:
             if block is None or block[2] != size:
                 found = Block(bytes(engine.mem_read(address, size)), address)
                 lines = parts(address, size)
-                block = (found.cycles, found.instructions, size, found.end, found.refund, lines)
+                block = (
+                    found.cycles, found.instructions, size, found.end, found.refund, found.entry, lines
+                )
                 blocks[address] = block
-            if address == end:
-                # The branch at the end of the block before was not taken.
+            on = address == end
+            if on:
+                # The block before goes on here: the branch at its end, if any, was not taken.
                 cycles -= refund
-            taken, count, _, end, refund, lines = block
+            taken, count, _, end, refund, entry, lines = block
+            if on:
+                cycles -= entry
             cycles += taken
             instructions += count
             # A block that runs again at once is in the cache, and in no other place of it.
@@ -77,6 +83,16 @@ class Meter:
             nonlocal end
             end = 0
             blocks.clear()
+
+        def on_read(_engine, _access, address, _size, _value, _data):
+            nonlocal cycles, waits
+            wait = data.load(address)
+            waits += wait
+            cycles += wait
+
+        if wait_states:
+            data = Art(wait_states)
+            engine.hook_add(UC_HOOK_MEM_READ, on_read, begin=FLASH.start, end=FLASH.stop - 1)
 
         self.cycles = lambda: cycles
         self.instructions = lambda: instructions

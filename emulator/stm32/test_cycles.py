@@ -1,12 +1,12 @@
-"""The table of cycles, class by class, with bytes of an assembler; the meter; the flash's caches.
+"""The table of cycles, class by class, with bytes of an assembler; the flash's caches.
 
-`python3 -m unittest discover -s emulator/stm32` runs it and needs nothing but Python.
+`python3 -m unittest discover -s emulator/stm32 -p test_cycles.py` runs it and needs nothing but Python.
 """
 
 import unittest
 
 from art import AHEAD, Art, WAIT_STATES
-from cycles import Block, Meter, block_cost
+from cycles import Block, block_cost
 from thumb import decode
 
 # Assembly, its bytes, the cycles of DDI 0439 with the table's choices where it gives a range.
@@ -113,30 +113,20 @@ class Table(unittest.TestCase):
                 decode(first.to_bytes(2, "little") + second.to_bytes(2, "little"), 0)
 
 
-class Metering(unittest.TestCase):
+class Edges(unittest.TestCase):
+    """What a block costs less if the one before goes on into it, or it goes on itself."""
+
     def test_a_branch_that_is_not_taken_costs_no_refill(self):
-        meter = Meter(lambda address, size: LOOP)
-        for _ in range(3):
-            meter.enter(0x0800_0000, 4)
-        self.assertEqual(meter.cycles, 3 * 3)
-        meter.read = lambda address, size: bytes.fromhex("00bf")
-        meter.enter(0x0800_0004, 2)
-        self.assertEqual(meter.cycles, 3 * 3 - 1 + 1)
+        block = Block(LOOP, 0x0800_0000)
+        self.assertEqual((block.cycles, block.refund, block.end), (3, 1, 0x0800_0004))
+        self.assertEqual(Block(bytes.fromhex("00bf00bf"), 0).refund, 0)
+        # bx lr is always taken.
+        self.assertEqual(Block(bytes.fromhex("7047"), 0).refund, 0)
 
     def test_a_branch_to_a_wide_instruction_off_a_word_takes_one_more(self):
-        # b .+6, and what is there: smlad, then nop.
-        for target, cycles in [("21fb0344", 2 + 1 + 1), ("00bf", 2 + 1)]:
-            code = {0x0800_0000: "01e0", 0x0800_0006: target, 0x0800_0006 + len(target) // 2: target}
-            meter = Meter(lambda address, size: bytes.fromhex(code[address]))
-            meter.enter(0x0800_0000, 2)
-            meter.enter(0x0800_0006, len(target) // 2)
-            self.assertEqual(meter.cycles, cycles)
-            # Not if it is reached without a branch.
-            meter.enter(0x0800_0006 + len(target) // 2, len(target) // 2)
-            self.assertEqual(meter.cycles, cycles + 1)
-
-    def test_a_block_that_goes_on_without_a_branch_is_not_refunded(self):
-        self.assertEqual(Block(bytes.fromhex("00bf00bf"), 0).refund, 0)
+        for address, code, entry in [(2, "21fb0344", 1), (0, "21fb0344", 0), (2, "00bf", 0)]:
+            block = Block(bytes.fromhex(code), 0x0800_0000 + address)
+            self.assertEqual((block.cycles, block.entry), (1 + entry, entry))
 
 
 class Flash(unittest.TestCase):

@@ -35,7 +35,7 @@ pub fn on_rp2040(program: Program, shard: Option<&[u8]>) -> Option<LockstepWire>
     in_lockstep(Board::Rp2040, program, shard, Lockstep::start)
 }
 
-/// Starts an STM32 in lockstep with this shard in its flash.
+/// Starts an STM32L4R5 in lockstep with this shard in its flash, whose waits are not counted.
 #[must_use]
 pub fn on_stm32(shard: Option<&[u8]>) -> Option<LockstepWire> {
     in_lockstep(Board::Stm32l4r5, Program::Client, shard, Lockstep::start)
@@ -50,7 +50,7 @@ pub fn on_stm32_without_crystal() -> Option<LockstepWire> {
     in_lockstep(Board::Stm32l4r5, Program::Client, None, start)
 }
 
-/// The same, plugged into USB.
+/// Starts an RP2040 that is plugged into USB.
 #[must_use]
 pub fn on_rp2040_usb(shard: Option<&[u8]>) -> Option<LockstepWire> {
     in_lockstep(

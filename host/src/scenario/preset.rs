@@ -35,7 +35,7 @@ pub const PRESETS: &[Preset] = &[
     },
     Preset {
         name: "stm32l4r5",
-        about: "MNIST on ten Nucleo-L4R5ZIs, with the instructions counted in an emulated Cortex-M4",
+        about: "MNIST on ten Nucleo-L4R5ZIs, with the cycles counted in an emulated one",
         toml: include_str!("presets/stm32l4r5.toml"),
     },
     Preset {

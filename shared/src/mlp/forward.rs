@@ -45,7 +45,7 @@ impl<const HID: usize, const OUT: usize> Pass<HID, OUT> {
         let list = &mut self.list;
         let mut rows = 0;
         let mut pixel = 0;
-        self.units = params.b1;
+        kernel::begin(&params.b1, &mut self.units);
         while pixel < IN {
             list.extend(|entries, length| {
                 let (length, next) =
@@ -64,7 +64,7 @@ impl<const HID: usize, const OUT: usize> Pass<HID, OUT> {
             (total, self.largest) = (activity.total, activity.largest);
             activity.live
         });
-        self.output = params.b2;
+        kernel::begin(&params.b2, &mut self.output);
         if total <= SCALE_LIMIT && HID <= 256 {
             kernel::sum_rows(&params.w2, list.entries(), &mut self.output);
         } else {

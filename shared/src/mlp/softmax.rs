@@ -45,17 +45,16 @@ const fn log2(value: u32) -> u32 {
     } else {
         value << (15 - whole)
     };
-    let mut log = whole << 16;
-    let mut digit = 1 << 15;
-    while digit >= 1 << 4 {
+    let mut log = whole;
+    let mut digits = 0;
+    while digits < 12 {
         mantissa = (mantissa * mantissa) >> 15;
-        if mantissa >= 1 << 16 {
-            mantissa >>= 1;
-            log += digit;
-        }
-        digit >>= 1;
+        let digit = mantissa >> 16;
+        mantissa >>= digit;
+        log = log << 1 | digit;
+        digits += 1;
     }
-    log
+    log << 4
 }
 
 /// Returns (largest - value) log2(e) in units of 2^-16 for sums in units of 2^-22. The distance is
@@ -84,21 +83,16 @@ pub struct Verdict {
 /// Returns the verdict on output `sums` (units of 2^-22) and replaces them by the output error
 /// d2 = softmax(sums) - onehot(label) in units of 2^-12.
 pub fn softmax_error<const OUT: usize>(sums: &mut [i32; OUT], label: usize) -> Verdict {
-    let mut best = 0;
+    let (mut best, mut largest) = (0, sums[0]);
     for (class, &sum) in sums.iter().enumerate() {
-        if sum > sums[best] {
-            best = class;
+        if sum > largest {
+            (best, largest) = (class, sum);
         }
     }
-    let largest = sums[best];
+    let label_distance = distance(largest, sums[label]);
     let mut total = 0u32;
-    let mut label_distance = 0;
-    for (class, sum) in sums.iter_mut().enumerate() {
-        let y = distance(largest, *sum);
-        if class == label {
-            label_distance = y;
-        }
-        let power = exp2_negative(y);
+    for sum in sums.iter_mut() {
+        let power = exp2_negative(distance(largest, *sum));
         total += power;
         *sum = power as i32;
     }

@@ -52,7 +52,7 @@ impl Platform for EmulatedM4 {
     type Partner = Alone;
 
     const NAME: &'static str = "emulated-m4";
-    const CYCLES_PER_SAMPLE: u32 = 28_000;
+    const CYCLES_PER_SAMPLE: u32 = 31_000;
 
     fn stack_use() -> StackUse {
         memory::stack_use()

@@ -54,7 +54,7 @@ impl Platform for Nucleo {
     type Partner = Alone;
 
     const NAME: &'static str = "nucleo-l4r5zi";
-    const CYCLES_PER_SAMPLE: u32 = 28_000;
+    const CYCLES_PER_SAMPLE: u32 = 44_000;
 
     fn stack_use() -> StackUse {
         memory::stack_use()

@@ -67,6 +67,10 @@ struct Figures {
     /// What an emulator counts: cycles, or instructions.
     unit: &'static str,
     per_sample_and_epoch: u64,
+    /// The same without waits for flash, where the emulator models them.
+    per_sample_and_epoch_without_waits: Option<u64>,
+    /// Where cycles are counted by a table of instructions.
+    instructions_per_sample_and_epoch: Option<u64>,
     per_epoch: u64,
     /// How the flash was read through its cache; only where that is modelled.
     flash: Option<FlashFigures>,
@@ -214,6 +218,8 @@ fn figures(
 ) -> Figures {
     let report = &result.report;
     let per_epoch = report.cycles.0 / u64::from(report.epochs.max(1));
+    let steps = u64::from(report.samples.max(1)) * u64::from(report.epochs.max(1));
+    let counted = result.counted;
     let clock_hz = scenario.device.frequency_hz;
     let energy = cost_model(&scenario.device.common())
         .compute
@@ -227,6 +233,9 @@ fn figures(
         epochs: report.epochs,
         unit: emulator.unit(),
         per_sample_and_epoch: per_epoch / u64::from(report.samples.max(1)),
+        per_sample_and_epoch_without_waits: counted
+            .map(|it| report.cycles.0.saturating_sub(it.flash_waits) / steps),
+        instructions_per_sample_and_epoch: counted.map(|it| it.instructions / steps),
         per_epoch,
         flash: result
             .flash
@@ -273,6 +282,12 @@ fn print(figures: &Figures) -> Result<(), OutputError> {
         &format!("{unit} a sample and epoch"),
         figures.per_sample_and_epoch.to_string(),
     )?;
+    if let Some(cycles) = figures.per_sample_and_epoch_without_waits {
+        row("  without waits for flash", cycles.to_string())?;
+    }
+    if let Some(instructions) = figures.instructions_per_sample_and_epoch {
+        row("instructions a sample", instructions.to_string())?;
+    }
     row(&format!("{unit} an epoch"), figures.per_epoch.to_string())?;
     if let Some(flash) = &figures.flash {
         let without = flash

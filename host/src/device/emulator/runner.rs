@@ -28,6 +28,9 @@ pub struct Stat {
     pub wall_cycles: u64,
     /// Instructions it carried out.
     pub instructions: u64,
+    /// Cycles it waited for flash; zero where they are not counted.
+    #[serde(default)]
+    pub flash_waits: u64,
     /// Resets since power-on, the watchdog's and those after a power cut included.
     pub resets: u32,
     /// Times the power was cut.

@@ -60,6 +60,8 @@ pub struct TrialResult {
     pub about: About,
     /// What it reported.
     pub report: Report,
+    /// What the emulator counted meanwhile, if it counts more than the board can.
+    pub counted: Option<Counted>,
     /// How long the model took to arrive, in the board's time.
     pub download: Micros,
     /// Bytes the stack may take and did take at most.
@@ -91,6 +93,15 @@ impl FlashReads {
             wait_cycles: after.xip_wait_cycles - before.xip_wait_cycles,
         }
     }
+}
+
+/// What an emulator counts from an order to its report.
+#[derive(Clone, Copy, Debug)]
+pub struct Counted {
+    /// Instructions.
+    pub instructions: u64,
+    /// Cycles the core waited for flash, which are among those the board reports.
+    pub flash_waits: u64,
 }
 
 /// Has a board carry out one order; `stage` is told what is going on.
@@ -158,8 +169,8 @@ pub fn train(
         }
         _ => None,
     })?;
-    let counted = before.zip(talk.line.stat());
-    let flash = counted.map(|(before, after)| FlashReads::between(&before, &after));
+    let stats = before.zip(talk.line.stat());
+    let flash = stats.map(|(before, after)| FlashReads::between(&before, &after));
     let report = match report {
         Some(report) => report,
         None => talk.answer("evaluating", |message| match message {
@@ -167,6 +178,12 @@ pub fn train(
             _ => None,
         })?,
     };
+    let counted = stats
+        .filter(|(_, after)| after.instructions > 0)
+        .map(|(before, after)| Counted {
+            instructions: after.instructions - before.instructions,
+            flash_waits: after.flash_waits - before.flash_waits,
+        });
     talk.say(HostToDevice::Inspect, "inspecting")?;
     let stack_bytes = talk.answer("inspecting", |message| match message {
         DeviceToHost::Stack {
@@ -178,6 +195,7 @@ pub fn train(
     Ok(TrialResult {
         about,
         report,
+        counted,
         download,
         stack_bytes,
         flash,

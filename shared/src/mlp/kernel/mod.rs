@@ -48,7 +48,7 @@ mod portable;
 mod shift;
 
 pub(crate) use chosen::{
-    ErrorRow, activate, backward, list_block, list_errors, list_pixels, load, locate, place,
+    ErrorRow, activate, backward, begin, list_block, list_errors, list_pixels, load, locate, place,
     round_errors, step_row, store, sum_errors, sum_pixels, sum_rows,
 };
 use shift::Shift;

@@ -21,6 +21,12 @@ pub(crate) fn locate_error<const HID: usize>(_row: &ErrorRow<HID>, index: usize)
     index as u32
 }
 
+/// Begins sums with biases.
+#[inline(always)]
+pub(crate) fn begin<const W: usize>(biases: &[i32; W], sums: &mut [i32; W]) {
+    *sums = *biases;
+}
+
 /// Reads weight `column` of a row.
 #[inline(always)]
 pub(crate) fn load<const W: usize>(row: &[i16; W], column: usize) -> i16 {

@@ -24,7 +24,7 @@ use self::walks::{Walk, walk_pair, walk_pairs};
 use super::arm::eights;
 pub(crate) use super::arm::{activate, list_block, list_pixels, locate, locate_error};
 pub(crate) use super::common::{list_errors, sum_pixels, sum_unit as backward_unit};
-pub(crate) use super::portable::place;
+pub(crate) use super::portable::{begin, place};
 use super::{Entry, arm, portable};
 
 /// Whether rows of this width suit the assembly: whole words, within reach of an offset.

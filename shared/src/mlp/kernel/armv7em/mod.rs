@@ -2,13 +2,15 @@
 //!
 //! Rows of W2: SMLABB and SMLABT multiply a scale with the lower or the upper half of a word, one
 //! instruction a weight. Rows of W1 are stored in pairs (`paired`), rows of hidden errors as two
-//! fields a word (`fields`): there one instruction multiplies two numbers. Eight sums stay in
-//! registers while a list is walked, so a row of 50 takes seven walks.
+//! fields a word (`fields`): there one instruction multiplies two numbers. Six or eight sums stay in
+//! registers while a list is walked, so a row of 50 takes seven or eight walks. Cycles are those of
+//! the table in `docs/boards.md`.
 #![allow(unsafe_code)]
 
 use core::arch::naked_asm;
 
 mod fields;
+mod hidden;
 mod paired;
 mod samples;
 mod step;
@@ -16,12 +18,13 @@ mod units;
 mod walks;
 
 pub(crate) use self::fields::{ErrorRow, sum_errors};
+pub(crate) use self::hidden::{activate, begin};
 pub(crate) use self::paired::{list_pixels, place, sum_pixels};
 pub(crate) use self::samples::walk_samples;
 pub(crate) use self::step::step_row;
 pub(crate) use self::units::{backward, round_errors};
 use self::walks::{add_twos, add_words, first_turn, walk_of_two};
-pub(crate) use super::arm::{activate, list_block, locate, locate_error};
+pub(crate) use super::arm::{list_block, locate, locate_error};
 pub(crate) use super::common::{list_errors, sum_unit as backward_unit};
 pub(crate) use super::portable::{load, pixel_word, store};
 use super::{Entry, arm};
