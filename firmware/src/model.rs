@@ -17,7 +17,7 @@ pub const HIDDEN: usize = 50;
 pub const OUTPUTS: usize = 10;
 
 /// The board this is built for; the build script names it.
-const BOARD: &Board = board::named(env!("GLEANER_BOARD"));
+pub const BOARD: &Board = board::named(env!("GLEANER_BOARD"));
 
 /// Most samples a board trains on: what its RAM has error rows for and its flash holds.
 pub const MAX_SAMPLES: usize = if cfg!(feature = "kernels-in-ram") {

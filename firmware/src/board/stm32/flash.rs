@@ -9,11 +9,12 @@ use embedded_storage::nor_flash::{ErrorType, NorFlash, ReadNorFlash};
 
 use crate::board::memory;
 use crate::keys::Slots;
+use crate::model::BOARD;
 
 /// Where the flash begins.
-const FLASH_BASE: usize = 0x0800_0000;
+const FLASH_BASE: usize = BOARD.flash.start as usize;
 /// A page of a bank of two.
-const PAGE_BYTES: usize = 4_096;
+const PAGE_BYTES: usize = BOARD.sector_bytes as usize;
 
 /// The flash behind its data cache.
 pub struct NucleoFlash(Flash<'static, Blocking>);
@@ -21,13 +22,25 @@ pub struct NucleoFlash(Flash<'static, Blocking>);
 /// Returns the pages of the keys; none on a chip whose option bytes join the banks, for its pages
 /// are twice as long.
 pub(super) fn key_slots(flash: Peri<'static, FLASH>) -> Option<Slots<NucleoFlash>> {
-    /// DBANK, and DB1M as the library checks it (RM0432, section 3.7.8).
-    const TWO_BANKS: u32 = 0b11 << 21;
-    let options = pac::FLASH.optr().read().0;
-    (options & TWO_BANKS == TWO_BANKS).then(|| {
+    has_two_banks().then(|| {
         let offset = memory::keys_address() - FLASH_BASE;
         Slots::new(NucleoFlash(Flash::new_blocking(flash)), offset as u32)
     })
+}
+
+/// Tells how the option bytes divide the flash.
+#[cfg(feature = "board-stm32")]
+fn has_two_banks() -> bool {
+    /// DBANK, and DB1M as the library checks it (RM0432, section 3.7.8).
+    const TWO_BANKS: u32 = 0b11 << 21;
+    pac::FLASH.optr().read().0 & TWO_BANKS == TWO_BANKS
+}
+
+/// The STM32L496 of 1 MB has two banks whatever its option bytes say: DUALBANK is for the smaller
+/// ones (RM0351, section 3.4.1).
+#[cfg(feature = "board-stm32l496")]
+const fn has_two_banks() -> bool {
+    true
 }
 
 /// Forgets what the data cache knows of the flash, which writing does not (RM0432, section 3.3.6).

@@ -1,15 +1,19 @@
-//! Nucleo-L4R5ZI: STM32L4R5 at 120 MHz, the link on LPUART1 (PG7, PG8), which the on-board
-//! ST-Link shows as a serial port; the lamp is LD1 on PC7.
+//! Nucleo-L4R5ZI and Nucleo-L496ZG, one board with either chip (UM2179): STM32L4R5 at 120 MHz or
+//! STM32L496 at 80 MHz, the link on LPUART1 (PG7, PG8), which the on-board ST-Link shows as a serial
+//! port; the lamp is LD1 on PC7.
 
 use cortex_m::peripheral::{DWT, Peripherals, SCB};
 use embassy_executor::Spawner;
 use embassy_stm32::gpio::{Level, Output, Speed};
+#[cfg(feature = "board-stm32")]
+use embassy_stm32::pac;
 use embassy_stm32::peripherals::{IWDG, LPUART1, RNG};
-use embassy_stm32::rcc::{AHBPrescaler, Pll, PllMul, PllPreDiv, PllRDiv, PllSource, Sysclk};
+#[cfg(feature = "board-stm32")]
+use embassy_stm32::rcc::{self, AHBPrescaler, Pll, PllMul, PllPreDiv, PllRDiv, PllSource, Sysclk};
 use embassy_stm32::rng::{self, Rng};
 use embassy_stm32::usart::{self, BufferedUart, BufferedUartRx, BufferedUartTx};
 use embassy_stm32::wdg::IndependentWatchdog;
-use embassy_stm32::{Config, bind_interrupts, pac, rcc};
+use embassy_stm32::{Config, bind_interrupts};
 use gleaner_shared::units::Cycles;
 use gleaner_shared::wire::message::DeviceId;
 use static_cell::StaticCell;
@@ -21,6 +25,8 @@ use crate::entropy;
 use crate::platform::{self, Board, CycleCounter, Platform, StackUse};
 
 mod flash;
+#[cfg(feature = "board-stm32l496")]
+mod l496;
 
 pub use flash::NucleoFlash;
 
@@ -32,7 +38,7 @@ bind_interrupts!(struct Irqs {
 const RX_BUFFER_BYTES: usize = 2_048;
 const TX_BUFFER_BYTES: usize = 256;
 
-/// The Nucleo-L4R5ZI.
+/// The Nucleo.
 pub struct Nucleo;
 
 impl Platform for Nucleo {
@@ -45,7 +51,10 @@ impl Platform for Nucleo {
     type Retained = RetainedRam;
     type Flash = NucleoFlash;
 
+    #[cfg(feature = "board-stm32")]
     const NAME: &'static str = "nucleo-l4r5zi";
+    #[cfg(feature = "board-stm32l496")]
+    const NAME: &'static str = "nucleo-l496zg";
     const CYCLES_PER_SAMPLE: u32 = 28_000;
 
     fn stack_use() -> StackUse {
@@ -62,12 +71,7 @@ pub fn start(_spawner: Spawner) -> Board<Nucleo> {
     static RX: StaticCell<[u8; RX_BUFFER_BYTES]> = StaticCell::new();
     static TX: StaticCell<[u8; TX_BUFFER_BYTES]> = StaticCell::new();
 
-    let mut p = embassy_stm32::init(Config::default());
-    // Above 80 MHz the core needs the boosted voltage range, and one step at half speed on the
-    // way up (RM0432, sections 5.1.8 and 6.2.9). `init` resets PWR, so the climb comes after it.
-    boost_voltage();
-    rcc::reinit(fastest_clock(AHBPrescaler::DIV2), &mut p.RCC);
-    rcc::reinit(fastest_clock(AHBPrescaler::DIV1), &mut p.RCC);
+    let p = start_chip();
 
     let mut config = usart::Config::default();
     config.baudrate = BAUD;
@@ -108,7 +112,28 @@ pub fn start(_spawner: Spawner) -> Board<Nucleo> {
     }
 }
 
+/// Starts the chip at its fastest clock.
+#[cfg(feature = "board-stm32")]
+fn start_chip() -> embassy_stm32::Peripherals {
+    let mut p = embassy_stm32::init(Config::default());
+    // Above 80 MHz the core needs the boosted voltage range, and one step at half speed on the
+    // way up (RM0432, sections 5.1.8 and 6.2.9). `init` resets PWR, so the climb comes after it.
+    boost_voltage();
+    rcc::reinit(fastest_clock(AHBPrescaler::DIV2), &mut p.RCC);
+    rcc::reinit(fastest_clock(AHBPrescaler::DIV1), &mut p.RCC);
+    p
+}
+
+/// Starts the chip at its fastest clock.
+#[cfg(feature = "board-stm32l496")]
+fn start_chip() -> embassy_stm32::Peripherals {
+    let mut config = Config::default();
+    config.rcc = l496::fastest_clock();
+    embassy_stm32::init(config)
+}
+
 /// Clears R1MODE of PWR_CR5, which the register crate does not name for this chip.
+#[cfg(feature = "board-stm32")]
 fn boost_voltage() {
     const CR5_WORDS: usize = 0x80 / 4;
     const R1MODE: u32 = 1 << 8;
@@ -121,6 +146,7 @@ fn boost_voltage() {
 }
 
 /// 4 MHz MSI times 60 over 2: the chip's limit.
+#[cfg(feature = "board-stm32")]
 fn fastest_clock(ahb_pre: AHBPrescaler) -> rcc::Config {
     rcc::Config {
         pll: Some(Pll {

@@ -5,10 +5,9 @@
 //! stays within 2^23 and is the sign-extended lower field of S; the rest is the upper sum.
 #![allow(unsafe_code)]
 
-use core::arch::naked_asm;
-
 use super::super::arm::eights;
 use super::super::{Entry, LIST_LIMIT, SCALE_LIMIT, Shift};
+use super::assembler::naked_asm;
 use super::walks::{Eight, add_walks};
 
 /// The hidden errors of one sample: 8-bit mantissas in words of two fields, and one power of two.

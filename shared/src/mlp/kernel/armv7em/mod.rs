@@ -6,12 +6,12 @@
 //! registers while a list is walked, so a row of 50 takes seven walks.
 #![allow(unsafe_code)]
 
-use core::arch::naked_asm;
-
+mod assembler;
 mod fields;
 mod paired;
 mod walks;
 
+use self::assembler::naked_asm;
 pub(crate) use self::fields::{ErrorRow, sum_errors};
 pub(crate) use self::paired::{list_pixels, place, sum_pixels};
 use self::walks::{Eight, add_walks, walk_of_eight, walk_of_two};

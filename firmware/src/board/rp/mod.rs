@@ -1,45 +1,52 @@
-//! Raspberry Pi Pico: RP2040 at 125 MHz, the link on UART0 (GP0 transmits, GP1 receives) and on
-//! USB CDC-ACM at once, the lamp on GP25.
+//! Raspberry Pi Pico and Pico 2: RP2040 at 125 MHz or RP2350 at 150 MHz, the link on UART0 (GP0
+//! transmits, GP1 receives) and on USB CDC-ACM at once, the lamp on GP25.
 
 use cortex_m::peripheral::SCB;
 use embassy_executor::Spawner;
+use embassy_rp::bind_interrupts;
 use embassy_rp::flash::{Blocking, FLASH_BASE, Flash};
 use embassy_rp::gpio::{Level, Output};
 use embassy_rp::peripherals::{FLASH, UART0, USB};
 use embassy_rp::uart::{self, BufferedInterruptHandler, BufferedUart};
 use embassy_rp::usb::InterruptHandler;
 use embassy_rp::watchdog::Watchdog;
-use embassy_rp::{bind_interrupts, pac};
 use embassy_time::Duration;
-use gleaner_shared::wire::message::DeviceId;
 use static_cell::StaticCell;
 
 use super::clock::EmbassyClock;
 use super::memory::{self, RetainedRam};
 use super::systick::SysTickCounter;
 use super::{BAUD, WATCHDOG_MS};
-use crate::entropy;
 use crate::keys::Slots;
+use crate::model::BOARD;
 use crate::platform::{self, Board, Platform, StackUse};
 
+#[cfg(feature = "board-rp2040")]
+#[path = "rp2040.rs"]
+mod chip;
+#[cfg(feature = "board-rp2350")]
+#[path = "rp2350.rs"]
+mod chip;
 mod ports;
 mod usb;
 
 pub use ports::{PortsRx, PortsTx};
 
 bind_interrupts!(struct Irqs {
+    #[cfg(feature = "board-rp2350")]
+    TRNG_IRQ => embassy_rp::trng::InterruptHandler<embassy_rp::peripherals::TRNG>;
     UART0_IRQ => BufferedInterruptHandler<UART0>;
     USBCTRL_IRQ => InterruptHandler<USB>;
 });
 
 /// The Pico's flash chip.
-const FLASH_BYTES: usize = 2 * 1024 * 1024;
+const FLASH_BYTES: usize = BOARD.flash.bytes as usize;
 
 /// Receives while the core trains: at 921,600 baud a training step of 2 ms brings 184 bytes.
 const RX_BUFFER_BYTES: usize = 2_048;
 const TX_BUFFER_BYTES: usize = 256;
 
-/// The Raspberry Pi Pico.
+/// The Raspberry Pi Pico of either kind.
 pub struct Pico;
 
 impl Platform for Pico {
@@ -52,8 +59,8 @@ impl Platform for Pico {
     type Retained = RetainedRam;
     type Flash = PicoFlash;
 
-    const NAME: &'static str = "rp2040";
-    const CYCLES_PER_SAMPLE: u32 = 80_000;
+    const NAME: &'static str = BOARD.name;
+    const CYCLES_PER_SAMPLE: u32 = chip::CYCLES_PER_SAMPLE;
 
     fn stack_use() -> StackUse {
         memory::stack_use()
@@ -71,7 +78,7 @@ pub fn start(spawner: Spawner) -> Board<Pico> {
 
     let p = embassy_rp::init(Default::default());
     let mut flash = has_boot_rom().then(|| PicoFlash::new_blocking(p.FLASH));
-    let device = device_id(flash.as_mut());
+    let device = chip::device_id(flash.as_mut());
 
     let mut config = uart::Config::default();
     config.baudrate = BAUD;
@@ -89,6 +96,8 @@ pub fn start(spawner: Spawner) -> Board<Pico> {
 
     let mut watchdog = Watchdog::new(p.WATCHDOG);
     watchdog.start(Duration::from_millis(WATCHDOG_MS.into()));
+    #[cfg(feature = "board-rp2350")]
+    chip::let_watchdog_reset_all();
 
     Board {
         rx: PortsRx::new(uart_rx, usb_rx),
@@ -104,7 +113,10 @@ pub fn start(spawner: Spawner) -> Board<Pico> {
             Slots::new(flash, offset as u32)
         }),
         device,
-        entropy: entropy::from_raw_bits(oscillator_bit),
+        #[cfg(feature = "board-rp2040")]
+        entropy: chip::entropy(),
+        #[cfg(feature = "board-rp2350")]
+        entropy: chip::entropy(p.TRNG),
     }
 }
 
@@ -117,32 +129,8 @@ type PicoFlash = Flash<'static, FLASH, Blocking, FLASH_BYTES>;
 fn has_boot_rom() -> bool {
     /// Address of the boot ROM's magic number, which opens its function table.
     const ROM_MAGIC: *const [u8; 2] = 0x10 as *const [u8; 2];
-    // SAFETY: the boot ROM is mapped at address 0 on every RP2040 and is read-only.
+    // SAFETY: the boot ROM is mapped at address 0 on either chip and is read-only.
     unsafe { ROM_MAGIC.read_volatile() == *b"Mu" }
-}
-
-/// Returns the flash chip's unique number, or zeros where it cannot be read.
-fn device_id(flash: Option<&mut PicoFlash>) -> DeviceId {
-    /// Bytes of the chip's number on the Pico's flash.
-    const UNIQUE_BYTES: usize = 8;
-    let mut id = DeviceId::default();
-    if let Some(flash) = flash {
-        // A chip that does not answer keeps the zeros; the shard's client id still tells it apart.
-        let _ = flash.blocking_unique_id(&mut id.0[..UNIQUE_BYTES]);
-    }
-    id
-}
-
-/// Reads a bit of the ring oscillator, which runs beside the crystal that clocks the core.
-///
-/// embassy-rp's `RoscRng` reads as fast as the core can, several times within one period of the
-/// oscillator's 6.5 MHz, and gets the same bit again. Raspberry Pi's SDK (`pico_rand`) and ports
-/// that passed statistical tests leave about ten microseconds, 65 periods whose jitter adds up.
-/// The maker promises no randomness at all (datasheet, 2.17.5), hence the tests and the small
-/// share of a bit assumed in [`entropy`].
-fn oscillator_bit() -> bool {
-    embassy_time::block_for(Duration::from_micros(10));
-    pac::ROSC.randombit().read().randombit()
 }
 
 /// The chip's watchdog.
