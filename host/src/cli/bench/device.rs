@@ -17,6 +17,7 @@ use crate::cli::board::emulated_by_chip;
 use crate::cli::print::OutputError;
 use gleaner_host::device::Board;
 use gleaner_host::device::emulator::Emulator;
+use gleaner_host::device::emulator::figures::{StackDepth, keep};
 use gleaner_host::device::emulator::prepare::prepare;
 use gleaner_host::device::emulator::trial::{self, Task, TrialError, TrialResult};
 use gleaner_host::device::image::Program;
@@ -114,6 +115,12 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         args.epochs
     );
 
+    let (available_bytes, used_bytes) = result.stack_bytes;
+    let depth = StackDepth {
+        available_bytes,
+        used_bytes,
+    };
+    keep(board, "stack", &depth).context("cannot write beside the image")?;
     let figures = figures(emulator, &scenario, &result, model.len());
     if args.json {
         outln!("{}", serde_json::to_string_pretty(&figures)?);
