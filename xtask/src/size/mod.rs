@@ -62,7 +62,9 @@ fn print(rows: &[Row]) {
     println!("\nin its emulator: stack used, and a sealed frame");
     for row in rows {
         println!("{:<10} {}", row.board.name, row.stack);
-        println!("{:<10} {}", "", row.frames);
+        if row.frames != Figure::NotRun {
+            println!("{:<10} {}", "", row.frames);
+        }
     }
 }
 
