@@ -17,12 +17,17 @@ use std::{env, fs};
 #[path = "../shared/src/board/mod.rs"]
 mod board;
 
-use board::{BOARDS, Board, EMULATED};
+use board::{BOARDS, Board, Boot, EMULATED};
 
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");
     println!("cargo:rerun-if-changed=../shared/src/board");
-    let board = BOARDS.into_iter().find(|board| is_chosen(board));
+    let mut chosen = BOARDS.into_iter().filter(|board| is_chosen(board));
+    let board = chosen.next();
+    if let (Some(one), Some(other)) = (board, chosen.next()) {
+        let (one, other) = (one.name, other.name);
+        panic!("choose one board: the features board-{one} and board-{other} exclude each other");
+    }
     println!("cargo:rustc-env=GLEANER_BUILD={}", build_id(board));
     // On the host the client has the memory of the machine that only exists there.
     let name = board.unwrap_or(&EMULATED).name;
@@ -52,13 +57,22 @@ fn place_memory_map(board: &Board) {
         // Chips bring this file with their register crate; this machine names its own handlers.
         write("device.x", "");
     }
-    if board.boot_bytes > 0 {
+    if board.boot == Boot::Loader {
         println!("cargo:rustc-link-arg-bins=-Tlink-rp.x");
     }
     if env::var_os("CARGO_FEATURE_DEFMT").is_some() {
         println!("cargo:rustc-link-arg-bins=-Tdefmt.x");
     }
 }
+
+/// Places the block by which an RP2350 knows its program (datasheet, 5.9.5) behind the vector table,
+/// and the program behind it; `embassy-rp` brings the block.
+const IMAGE_DEFINITION: &str = "
+SECTIONS {
+    .start_block : ALIGN(4) { KEEP(*(.start_block)); } > FLASH
+} INSERT AFTER .vector_table;
+_stext = ADDR(.start_block) + SIZEOF(.start_block);
+";
 
 /// Writes the linker's `MEMORY` block and the symbols by which the program finds its data.
 fn memory_map(board: &Board) -> String {
@@ -90,6 +104,9 @@ fn memory_map(board: &Board) -> String {
     }
     // Nothing in the program refers to it; a reader of the image does.
     map.push_str("EXTERN(GLEANER_MAX_SAMPLES)\n");
+    if board.boot == Boot::ImageDefinition {
+        map.push_str(IMAGE_DEFINITION);
+    }
     map
 }
 

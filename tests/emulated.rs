@@ -9,10 +9,12 @@ use std::net::TcpStream;
 use std::time::Duration;
 
 use gleaner_host::device::Board;
-use gleaner_host::device::emulator::figures::figures;
+use gleaner_host::device::emulator::Emulator;
+use gleaner_host::device::emulator::figures::{FrameCost, StackDepth, figures, keep};
 use gleaner_host::device::emulator::qemu::Qemu;
 use gleaner_host::device::flash::target::Memory;
 use gleaner_host::device::image::Program;
+use gleaner_shared::board;
 use gleaner_shared::mlp::selftest::small_nets;
 use gleaner_shared::units::Micros;
 use gleaner_shared::wire::link::Event;
@@ -34,7 +36,7 @@ use gleaner_tests::wire::{LockstepWire, Wire};
 const CLIENT: u32 = 3;
 const SEED: u64 = 5;
 
-const RP2040_RAM_BYTES: u32 = 264 * 1024;
+const RP2040_RAM_BYTES: u32 = board::RP2040.ram.bytes;
 /// Of the RP2040's RAM, what statics may take.
 const RP2040_STATICS_BYTES: u32 = 248 * 1024;
 /// Most cycles a sample and epoch with a thousand digits: what the images reach, with a little for
@@ -80,8 +82,9 @@ fn cycles_per_sample(report: &Report) -> u64 {
     report.cycles.0 / u64::from(report.samples) / u64::from(report.epochs)
 }
 
-/// Asks how deep the stack went and checks it against its limit; returns what it may take.
-fn stack_within_limit<W: Wire>(station: &mut Station<W>, board: &str) -> u32 {
+/// Asks how deep the stack went, checks it against its limit and keeps it for the size report;
+/// returns what it may take.
+fn stack_within_limit<W: Wire>(station: &mut Station<W>, board: Board) -> u32 {
     station.say(HostToDevice::Inspect);
     let (available, used) = station.expect(|message| match message {
         DeviceToHost::Stack {
@@ -92,6 +95,11 @@ fn stack_within_limit<W: Wire>(station: &mut Station<W>, board: &str) -> u32 {
     });
     println!("{board}: stack {used} of {available} bytes used at most");
     assert!(used > 0 && u64::from(used) * 10 < u64::from(available) * 8);
+    let depth = StackDepth {
+        available_bytes: available,
+        used_bytes: used,
+    };
+    keep(board, "stack", &depth).unwrap();
     available
 }
 
@@ -106,7 +114,7 @@ fn three_epochs_of_the_whole_network_give_the_hosts_bits_on_a_cortex_m4() {
     let about = station.about.clone().unwrap();
     assert_eq!(about.board, "emulated-m4");
     assert!(about.build.ends_with("+emulated"), "{}", about.build);
-    stack_within_limit(&mut station, "emulated-m4");
+    stack_within_limit(&mut station, Board::M4);
 }
 
 #[test]
@@ -120,7 +128,7 @@ fn three_epochs_of_the_whole_network_give_the_hosts_bits_on_an_rp2040() {
     let about = station.about.clone().unwrap();
     assert_eq!(about.board, "rp2040");
     assert!(about.build.ends_with("+rp2040"), "{}", about.build);
-    let stack = stack_within_limit(&mut station, "rp2040");
+    let stack = stack_within_limit(&mut station, Board::Rp2040);
     let statics = RP2040_RAM_BYTES - stack;
     println!("rp2040: statics take {statics} bytes");
     assert!(statics <= RP2040_STATICS_BYTES, "{statics}");
@@ -238,6 +246,9 @@ fn a_thousand_epochs_give_the_hosts_number_and_frames_keep_to_their_cycles() {
         let Some(figures) = available(figures(board, Program::SelfTest)) else {
             continue;
         };
+        let unit = Emulator::of(board).unwrap().unit();
+        let frames = FrameCost::of(unit, &figures).unwrap();
+        keep(board, "frames", &frames).unwrap();
         let of = |what: &str, bytes: usize| {
             let found = figures
                 .iter()

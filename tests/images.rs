@@ -7,6 +7,7 @@ use std::ops::Range;
 
 use gleaner_host::device::Board;
 use gleaner_host::device::image::{Program, is_strict};
+use gleaner_shared::board::Boot;
 use object::{Object, ObjectSection, ObjectSegment, ObjectSymbol};
 
 fn image(board: Board) -> Option<Vec<u8>> {
@@ -94,5 +95,52 @@ fn images_are_linked_for_the_regions_and_samples_of_their_row() {
         let word = section.unwrap().data_range(at, 4).unwrap().unwrap();
         let samples = u32::from_le_bytes(word.try_into().unwrap());
         assert_eq!(samples as usize, board.most_samples(), "{name}");
+    }
+}
+
+/// What an RP2350's boot ROM looks for in the first 4 KB (datasheet, 5.9): a block of one item that
+/// says "executable, secure, ARM, RP2350", closed by its length and a loop back to itself.
+#[test]
+fn an_rp2350_finds_the_block_that_defines_its_image() {
+    const SEARCHED_BYTES: usize = 4_096;
+    const BLOCK: [u32; 5] = [0xFFFF_DED3, 0x1021_0142, 0x0000_01FF, 0, 0xAB12_3579];
+    for board in Board::all().filter(|it| it.row().built.boot == Boot::ImageDefinition) {
+        let Some(bytes) = image(board) else { continue };
+        let elf = object::File::parse(&*bytes).unwrap();
+        let start = u64::from(board.program_flash().start);
+        let mut front = vec![0xFF; SEARCHED_BYTES];
+        for section in elf.sections().filter(|it| it.file_range().is_some()) {
+            let Some(at) = section.address().checked_sub(start) else {
+                continue;
+            };
+            let data = section.data().unwrap();
+            if let Some(room) = front.get_mut(at as usize..) {
+                let length = room.len().min(data.len());
+                room[..length].copy_from_slice(&data[..length]);
+            }
+        }
+        let block: Vec<u8> = BLOCK.iter().flat_map(|word| word.to_le_bytes()).collect();
+        let found = front
+            .chunks(4)
+            .enumerate()
+            .filter(|(_, it)| **it == block[..4]);
+        let places: Vec<usize> = found.map(|(word, _)| 4 * word).collect();
+        assert_eq!(
+            places.len(),
+            1,
+            "{board}: one block begins in {SEARCHED_BYTES} bytes"
+        );
+        assert_eq!(front[places[0]..][..block.len()], block, "{board}");
+    }
+}
+
+/// The client's sums run in the chip's own kernels, not in their portable twin.
+#[test]
+fn images_for_cores_with_dsp_instructions_carry_their_kernels() {
+    for board in Board::all().filter(|it| it.row().core.runs_m4_code) {
+        let Some(bytes) = image(board) else { continue };
+        let elf = object::File::parse(&*bytes).unwrap();
+        let mut names = elf.symbols().filter_map(|it| it.name().ok());
+        assert!(names.any(|name| name.contains("walk_pixels")), "{board}");
     }
 }

@@ -34,8 +34,12 @@ enum Task {
         #[arg(long)]
         only: Option<String>,
     },
-    /// Build every board's image and compare its flash and RAM with the board's limits.
-    Size,
+    /// Build every board's image and say what it takes: flash, RAM, stack, cycles of a sealed frame.
+    Size {
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
 }
 
 fn main() -> ExitCode {
@@ -45,9 +49,9 @@ fn main() -> ExitCode {
         .and_then(|()| match task {
             Task::Setup => setup::run().map(|_| ()),
             Task::Test { only } => suite::run(only.as_deref()),
-            Task::Size => setup::toolchain::prepare().and_then(|toolchain| {
+            Task::Size { json } => setup::toolchain::prepare().and_then(|toolchain| {
                 board::build_all(&toolchain)?;
-                size::report()
+                size::report(json)
             }),
         });
     match result {

@@ -48,8 +48,9 @@ const STEPS: [Step; 11] = [
     ("images with logs", |suite| {
         board::build_all_with_logs(&suite.toolchain)
     }),
-    ("image sizes", |_| size::report()),
     ("tests", |suite| testing::run(&mut suite.count)),
+    // After the tests, which leave what they measured beside the images.
+    ("image sizes", |_| size::report(false)),
     // The tests above compare the same digests in a debug build with probes.
     ("release without probes", |suite| {
         let mut test = process::cargo();

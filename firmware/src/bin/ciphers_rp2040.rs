@@ -3,10 +3,10 @@
 #![no_main]
 
 use embassy_executor::Spawner;
-use gleaner_firmware::board::rp2040;
+use gleaner_firmware::board::rp;
 use gleaner_firmware::selftest;
 
 #[embassy_executor::main]
 async fn main(spawner: Spawner) {
-    selftest::compare(rp2040::start(spawner)).await
+    selftest::compare(rp::start(spawner)).await
 }

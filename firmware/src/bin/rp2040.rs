@@ -3,10 +3,10 @@
 #![no_main]
 
 use embassy_executor::Spawner;
-use gleaner_firmware::board::{client_memory, rp2040};
+use gleaner_firmware::board::{client_memory, rp};
 use gleaner_firmware::runner;
 
 #[embassy_executor::main]
 async fn main(spawner: Spawner) {
-    runner::run(rp2040::start(spawner), client_memory()).await
+    runner::run(rp::start(spawner), client_memory()).await
 }

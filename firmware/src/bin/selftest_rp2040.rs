@@ -4,10 +4,10 @@
 #![no_main]
 
 use embassy_executor::Spawner;
-use gleaner_firmware::board::rp2040;
+use gleaner_firmware::board::rp;
 use gleaner_firmware::selftest;
 
 #[embassy_executor::main]
 async fn main(spawner: Spawner) {
-    selftest::run(rp2040::start(spawner)).await
+    selftest::run(rp::start(spawner)).await
 }

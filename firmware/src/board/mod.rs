@@ -1,22 +1,13 @@
-//! The boards: exactly one is compiled, chosen by its feature.
+//! The boards: exactly one is compiled, chosen by its feature; chips of one family share a folder.
 //!
 //! A board brings clocks, the link's bytes, a cycle counter, a watchdog and a lamp as a
 //! [`Board`](crate::platform::Board); nothing above this module knows which one it is.
 
-#[cfg(any(
-    all(feature = "board-rp2040", feature = "board-stm32"),
-    all(feature = "board-rp2040", feature = "board-emulated"),
-    all(feature = "board-stm32", feature = "board-emulated"),
-))]
-compile_error!(
-    "choose one board: the features board-rp2040, board-stm32 and board-emulated exclude each other"
-);
-
 #[cfg(feature = "board-emulated")]
 pub mod emulated;
-#[cfg(feature = "board-rp2040")]
-pub mod rp2040;
-#[cfg(feature = "board-stm32")]
+#[cfg(feature = "_rp")]
+pub mod rp;
+#[cfg(feature = "_stm32")]
 pub mod stm32;
 
 // Where log records go; linked for its side effect.
@@ -29,9 +20,9 @@ mod clock;
 mod crash;
 #[cfg(feature = "_device")]
 mod memory;
-#[cfg(any(feature = "board-rp2040", feature = "board-stm32"))]
+#[cfg(any(feature = "_rp", feature = "_stm32"))]
 mod shared;
-#[cfg(feature = "board-rp2040")]
+#[cfg(feature = "_rp")]
 mod systick;
 
 /// Speed of every board's UART: the fastest that common USB bridges and ST-Links carry.

@@ -1,4 +1,4 @@
-//! SysTick as a free-running cycle counter, for cores without DWT.
+//! SysTick as a free-running cycle counter, for chips of which not every one has a DWT.
 
 use cortex_m::peripheral::syst::SystClkSource;
 use cortex_m::peripheral::{Peripherals, SYST};

@@ -31,7 +31,7 @@ impl<F: NorFlash> Region<F> {
     /// Takes [`SECTORS`](super::SECTORS) sectors of `flash` from `offset` on, which nothing else
     /// uses.
     pub const fn new(flash: F, offset: u32) -> Self {
-        const { assert!(F::ERASE_SIZE == SECTOR && WORD.is_multiple_of(F::WRITE_SIZE)) };
+        const { assert!(SECTOR.is_multiple_of(F::ERASE_SIZE) && WORD.is_multiple_of(F::WRITE_SIZE)) };
         Self {
             flash,
             offset,

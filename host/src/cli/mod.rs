@@ -74,7 +74,7 @@ enum Command {
     Flash(flash::Args),
     /// Write the list of boards, and rotate their keys.
     Fleet(fleet::Args),
-    /// Write the Pico's program as a file for its boot mode.
+    /// Write a Pico's program as a file for its boot mode.
     Image(image::Args),
     /// Show the log of a board while it runs.
     Logs(logs::Args),

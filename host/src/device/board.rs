@@ -11,15 +11,27 @@ use gleaner_shared::board;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use strum::VariantArray;
 
-use super::row::{CORTEX_M0_PLUS, CORTEX_M4, DebugPort, Emulator, OneEpoch, Row, Uf2Drive, UsbId};
+use super::row::{
+    CORTEX_M0_PLUS, CORTEX_M4, CORTEX_M33, DebugPort, Emulator, OneEpoch, Row, Uf2Drive, UsbId,
+};
+
+/// What an STM32L4R5 takes.
+const STM32L4R5_EPOCH: OneEpoch = OneEpoch {
+    fixed: 1.8e6,
+    per_sample: 35e3,
+};
 
 /// A board that the firmware runs on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, VariantArray)]
 pub enum Board {
     /// Raspberry Pi Pico.
     Rp2040,
+    /// Raspberry Pi Pico 2.
+    Rp2350,
     /// Nucleo-L4R5ZI.
     Stm32l4r5,
+    /// Nucleo-L496ZG.
+    Stm32l496,
     /// QEMU's mps2-an386, which only exists there.
     M4,
 }
@@ -51,7 +63,7 @@ impl Board {
                     id_mask: 0x0FFF_FFFF,
                     id: 0x0000_2927,
                 }),
-                // Our own client, as in `firmware/src/board/rp2040/usb.rs`, and Raspberry Pi's.
+                // Our own client, as in `firmware/src/board/rp/usb.rs`, and Raspberry Pi's.
                 usb: &[
                     UsbId {
                         vendor: 0x1209,
@@ -63,15 +75,49 @@ impl Board {
                     },
                 ],
             },
+            Self::Rp2350 => &Row {
+                built: &board::RP2350,
+                nickname: "pico2",
+                core: CORTEX_M33,
+                preset: "rp2350",
+                // Not measured: what an STM32L4R5 takes, whose kernels run here.
+                one_epoch: STM32L4R5_EPOCH,
+                emulator: None,
+                // Image and drive of ARM code in the secure state (datasheet, 5.5.3).
+                boot_drive: Some(Uf2Drive {
+                    product: "Pico 2",
+                    label: "RP2350",
+                    family: 0xE48B_FF59,
+                }),
+                // SYSINFO_CHIP_ID (datasheet, 12.15.3): revision, part 4, Raspberry Pi.
+                debug_port: Some(DebugPort {
+                    target: "RP235x",
+                    id_register: 0x4000_0000,
+                    id_mask: 0x0FFF_FFFF,
+                    id: 0x0000_4927,
+                }),
+                // Our own client, and Raspberry Pi's boot mode and serial port for this chip.
+                usb: &[
+                    UsbId {
+                        vendor: 0x1209,
+                        product: Some(0x0002),
+                    },
+                    UsbId {
+                        vendor: 0x2E8A,
+                        product: Some(0x000F),
+                    },
+                    UsbId {
+                        vendor: 0x2E8A,
+                        product: Some(0x0009),
+                    },
+                ],
+            },
             Self::Stm32l4r5 => &Row {
                 built: &board::STM32L4R5,
                 nickname: "nucleo",
                 core: CORTEX_M4,
                 preset: "stm32l4r5",
-                one_epoch: OneEpoch {
-                    fixed: 1.8e6,
-                    per_sample: 35e3,
-                },
+                one_epoch: STM32L4R5_EPOCH,
                 emulator: Some(Emulator::Unicorn),
                 boot_drive: None,
                 // DBGMCU_IDCODE (RM0432, 57.6.1); 0x470 is the family of the L4R5.
@@ -87,15 +133,31 @@ impl Board {
                     product: None,
                 }],
             },
+            Self::Stm32l496 => &Row {
+                built: &board::STM32L496,
+                nickname: "nucleo",
+                core: CORTEX_M4,
+                preset: "stm32l496",
+                // Not measured: what an STM32L4R5 takes, whose kernels run here.
+                one_epoch: STM32L4R5_EPOCH,
+                emulator: None,
+                boot_drive: None,
+                // DBGMCU_IDCODE (RM0351, 48.6.1); 0x461 is the family of the L496.
+                debug_port: Some(DebugPort {
+                    target: "STM32L496ZGTx",
+                    id_register: 0xE004_2000,
+                    id_mask: 0xFFF,
+                    id: 0x461,
+                }),
+                // An ST-Link, as on the Nucleo-L4R5ZI: its numbers do not tell the boards apart.
+                usb: &[],
+            },
             Self::M4 => &Row {
                 built: &board::EMULATED,
                 nickname: "m4",
                 core: CORTEX_M4,
                 preset: "stm32l4r5",
-                one_epoch: OneEpoch {
-                    fixed: 1.8e6,
-                    per_sample: 35e3,
-                },
+                one_epoch: STM32L4R5_EPOCH,
                 emulator: Some(Emulator::Qemu {
                     machine: "mps2-an386",
                 }),
@@ -128,10 +190,18 @@ impl Board {
         Self::all().filter(|board| board.row().boot_drive.is_some())
     }
 
-    /// Returns the board that a USB device is, as far as its numbers tell.
+    /// Returns the board that a USB device is, as far as its numbers tell: one that names the
+    /// product comes before one that names its vendor alone.
     #[must_use]
     pub fn of_usb(vendor: u16, product: u16) -> Option<Self> {
-        Self::all().find(|board| board.row().usb.iter().any(|id| id.fits(vendor, product)))
+        let fits = |of_vendor: bool| {
+            let mut boards = Self::all();
+            boards.find(|board| {
+                let mut ids = board.row().usb.iter();
+                ids.any(|id| id.fits(vendor, product) && id.product.is_none() == of_vendor)
+            })
+        };
+        fits(false).or_else(|| fits(true))
     }
 
     /// Returns the name of its image.
@@ -231,6 +301,17 @@ mod tests {
             assert_eq!(rows.count(), 1, "{}", built.name);
         }
         assert_eq!(Board::all().count(), board::BOARDS.len());
+    }
+
+    #[test]
+    fn usb_numbers_tell_the_picos_apart() {
+        let board = |vendor, product| Board::of_usb(vendor, product).map(Board::chip);
+        assert_eq!(board(0x1209, 1), Some("rp2040"));
+        assert_eq!(board(0x1209, 2), Some("rp2350"));
+        assert_eq!(board(0x2E8A, 0x000F), Some("rp2350"));
+        assert_eq!(board(0x2E8A, 0x0003), Some("rp2040"));
+        assert_eq!(board(0x0483, 0x374B), Some("stm32l4r5"));
+        assert_eq!(board(0x1209, 3), None);
     }
 
     #[test]

@@ -101,6 +101,13 @@ pub const CORTEX_M4: Core = Core {
     runs_m4_code: true,
 };
 
+/// The Cortex-M33 with the DSP extension, which has the instructions of a Cortex-M4.
+pub const CORTEX_M33: Core = Core {
+    title: "Cortex-M33",
+    part_number: 0xD21,
+    runs_m4_code: true,
+};
+
 /// A program that emulates a board.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Emulator {

@@ -121,7 +121,12 @@ mod tests {
 
     #[test]
     fn several_epochs_of_a_board_fit_its_round_and_cost_what_one_round_brings_or_more() {
-        for (board, watts) in [("rp2040", 0.0825), ("stm32l4r5", 0.04356)] {
+        for (board, watts) in [
+            ("rp2040", 0.0825),
+            ("rp2350", 0.0825),
+            ("stm32l4r5", 0.04356),
+            ("stm32l496", 0.024_024),
+        ] {
             let scenario = resolve(board, &[]).unwrap();
             let (seconds, joules) = epoch_cost(&scenario.device.common(), 1000);
             assert!((joules / seconds / watts - 1.0).abs() < 1e-3, "{board}");

@@ -34,9 +34,19 @@ pub const PRESETS: &[Preset] = &[
         toml: include_str!("presets/rp2040.toml"),
     },
     Preset {
+        name: "rp2350",
+        about: "MNIST on ten Raspberry Pi Pico 2s, with the cycles of a Cortex-M4: not measured",
+        toml: include_str!("presets/rp2350.toml"),
+    },
+    Preset {
         name: "stm32l4r5",
         about: "MNIST on ten Nucleo-L4R5ZIs, with the cycles counted in an emulated one",
         toml: include_str!("presets/stm32l4r5.toml"),
+    },
+    Preset {
+        name: "stm32l496",
+        about: "MNIST on ten Nucleo-L496ZGs, with the cycles of a Cortex-M4: not measured",
+        toml: include_str!("presets/stm32l496.toml"),
     },
     Preset {
         name: "demo",

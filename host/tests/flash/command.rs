@@ -162,7 +162,12 @@ fn drives_of_another_kind_are_refused() {
         "--drive",
         &place,
     ];
-    refused(&folder, &nucleo, 1, &["stm32l4r5", "only an rp2040"]);
+    refused(
+        &folder,
+        &nucleo,
+        1,
+        &["stm32l4r5", "only an rp2040 or rp2350"],
+    );
 }
 
 /// Puts the payloads of a UF2 file where they say, as the boot loader does.

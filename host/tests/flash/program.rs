@@ -69,15 +69,14 @@ fn a_missing_file_says_what_builds_it() {
 /// The images of this revision, where they were built; under `CI=true` they must have been.
 #[test]
 fn each_image_fits_its_own_chip_and_no_other() {
-    let boards = [Board::Rp2040, Board::Stm32l4r5, Board::M4];
-    for own in boards {
+    for own in Board::all() {
         let path = own.image(Program::Client);
         if !path.is_file() {
             assert!(!is_strict(), "{} is missing", path.display());
             eprintln!("\n*** SKIPPED: {} is not built ***\n", path.display());
             continue;
         }
-        for board in boards {
+        for board in Board::all() {
             let fits = read(&path, board);
             assert_eq!(fits.is_ok(), board == own, "{own} on {board}: {fits:?}");
         }
@@ -86,5 +85,9 @@ fn each_image_fits_its_own_chip_and_no_other() {
     if stm32.is_file() {
         let error = read(&stm32, Board::Rp2040).unwrap_err().to_string();
         assert!(error.contains("Cortex-M0+"), "{error}");
+        let error = read(&stm32, Board::Stm32l496).unwrap_err().to_string();
+        for words in ["another board", "0x081fe000", "0x080ff000", "fw-stm32l496"] {
+            assert!(error.contains(words), "{words} in {error}");
+        }
     }
 }

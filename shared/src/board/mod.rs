@@ -9,8 +9,8 @@
 mod row;
 mod table;
 
-pub use row::{Board, Region};
-pub use table::{BOARDS, EMULATED, RP2040, STM32L4R5};
+pub use row::{Board, Boot, Region};
+pub use table::{BOARDS, EMULATED, RP2040, RP2350, STM32L4R5, STM32L496};
 
 /// Returns the row of a name, as an image's build script hands it to the image.
 ///
@@ -78,13 +78,14 @@ mod tests {
 
     #[test]
     fn what_is_erased_apart_begins_at_a_sector() {
-        const SECTOR_BYTES: u32 = 4_096;
         for board in BOARDS {
+            let sector = board.sector_bytes;
             for region in board.kept() {
                 let name = region.name;
-                assert_eq!(region.start % SECTOR_BYTES, 0, "{} {name}", board.name);
-                assert_eq!(region.bytes % SECTOR_BYTES, 0, "{} {name}", board.name);
+                assert_eq!(region.start % sector, 0, "{} {name}", board.name);
+                assert_eq!(region.bytes % sector, 0, "{} {name}", board.name);
             }
+            assert_eq!(board.key_bytes, 2 * sector, "{}", board.name);
         }
     }
 }

@@ -15,14 +15,16 @@ pub struct Board {
     pub triple: &'static str,
     /// The flash that program, shard, state and keys share.
     pub flash: Region,
-    /// In front of the program, for the loader that the chip's boot ROM starts; mostly nothing.
-    pub boot_bytes: u32,
+    /// How the chip finds the program.
+    pub boot: Boot,
     /// The front of the flash, loader and program; the shard begins behind it.
     pub program_bytes: u32,
     /// In front of the keys, where the board keeps ledger and model over a power cut.
     pub state_bytes: u32,
     /// The end of the flash, where the board keeps keys that came after its shard's.
     pub key_bytes: u32,
+    /// What of the flash is erased at once; keys take two of them.
+    pub sector_bytes: u32,
     /// The RAM of stack and statics.
     pub ram: Region,
     /// The front of the RAM, for the stack: what outgrows it leaves the RAM and faults.
@@ -35,6 +37,28 @@ pub struct Board {
     pub self_test: bool,
     /// Whether there is a build of the client with a log for it.
     pub keeps_log: bool,
+}
+
+/// How a chip finds its program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Boot {
+    /// By the vector table at the beginning of the flash.
+    VectorTable,
+    /// By a loader of 256 bytes in front of it.
+    Loader,
+    /// By a block behind it that says what the program is, within the first 4 KB of the flash.
+    ImageDefinition,
+}
+
+impl Boot {
+    /// Returns the bytes in front of the vector table.
+    #[must_use]
+    pub const fn bytes(self) -> u32 {
+        match self {
+            Self::Loader => 0x100,
+            Self::VectorTable | Self::ImageDefinition => 0,
+        }
+    }
 }
 
 /// A stretch of memory.
@@ -63,13 +87,13 @@ impl Region {
 }
 
 impl Board {
-    /// Returns where the boot ROM looks for its loader; of no length where it starts programs.
+    /// Returns where the loader lies; of no length where there is none.
     #[must_use]
-    pub const fn boot(&self) -> Region {
+    pub const fn loader(&self) -> Region {
         Region {
             name: "BOOT2",
             start: self.flash.start,
-            bytes: self.boot_bytes,
+            bytes: self.boot.bytes(),
         }
     }
 
@@ -78,8 +102,8 @@ impl Board {
     pub const fn program(&self) -> Region {
         Region {
             name: "FLASH",
-            start: self.boot().end(),
-            bytes: self.program_bytes - self.boot_bytes,
+            start: self.loader().end(),
+            bytes: self.program_bytes - self.boot.bytes(),
         }
     }
 
@@ -154,7 +178,7 @@ impl Board {
     #[must_use]
     pub const fn flash_regions(&self) -> [Region; 5] {
         let [shard, state, keys] = self.kept();
-        [self.boot(), self.program(), shard, state, keys]
+        [self.loader(), self.program(), shard, state, keys]
     }
 
     /// Returns every region of the RAM, in order.

@@ -1,12 +1,12 @@
 //! The rows themselves.
 
-use super::row::{Board, Region};
+use super::row::{Board, Boot, Region};
 
 const KB: u32 = 1 << 10;
 const MB: u32 = 1 << 20;
 
 /// Every board.
-pub const BOARDS: [&Board; 3] = [&RP2040, &STM32L4R5, &EMULATED];
+pub const BOARDS: [&Board; 5] = [&RP2040, &RP2350, &STM32L4R5, &STM32L496, &EMULATED];
 
 /// Raspberry Pi Pico: six banks of RAM in one stretch (four striped, two small).
 pub const RP2040: Board = Board {
@@ -15,16 +15,38 @@ pub const RP2040: Board = Board {
     title: "Raspberry Pi Pico",
     triple: "thumbv6m-none-eabi",
     flash: flash(0x1000_0000, 2 * MB),
-    boot_bytes: 0x100,
+    boot: Boot::Loader,
     program_bytes: 384 * KB,
     state_bytes: 176 * KB,
     key_bytes: 8 * KB,
+    sector_bytes: 4 * KB,
     ram: ram(0x2000_0000, 264 * KB),
     stack_bytes: 16 * KB,
     entropy_address: None,
     // What two models leave of the RAM, at 52 bytes for the error row of each sample.
-    most_samples: 1_050,
+    most_samples: 1_000,
     self_test: true,
+    keeps_log: true,
+};
+
+/// Raspberry Pi Pico 2: ten banks of RAM in one stretch (eight striped, two small).
+pub const RP2350: Board = Board {
+    name: "rp2350",
+    chip: "rp2350",
+    title: "Raspberry Pi Pico 2",
+    triple: "thumbv8m.main-none-eabihf",
+    flash: flash(0x1000_0000, 4 * MB),
+    boot: Boot::ImageDefinition,
+    program_bytes: 384 * KB,
+    state_bytes: 176 * KB,
+    key_bytes: 8 * KB,
+    sector_bytes: 4 * KB,
+    ram: ram(0x2000_0000, 520 * KB),
+    stack_bytes: 16 * KB,
+    entropy_address: None,
+    // What two models leave of the RAM, at 104 bytes for the error row of each sample.
+    most_samples: 3_000,
+    self_test: false,
     keeps_log: true,
 };
 
@@ -35,16 +57,38 @@ pub const STM32L4R5: Board = Board {
     title: "Nucleo-L4R5ZI",
     triple: "thumbv7em-none-eabihf",
     flash: flash(0x0800_0000, 2 * MB),
-    boot_bytes: 0,
+    boot: Boot::VectorTable,
     program_bytes: 384 * KB,
     state_bytes: 176 * KB,
     key_bytes: 8 * KB,
+    sector_bytes: 4 * KB,
     ram: ram(0x2000_0000, 640 * KB),
     stack_bytes: 64 * KB,
     entropy_address: None,
     // The flash is the limit.
     most_samples: 1_900,
     self_test: true,
+    keeps_log: true,
+};
+
+/// Nucleo-L496ZG: SRAM1 and SRAM2's alias adjoin (RM0351, section 2.2.1).
+pub const STM32L496: Board = Board {
+    name: "stm32l496",
+    chip: "stm32l496",
+    title: "Nucleo-L496ZG",
+    triple: "thumbv7em-none-eabihf",
+    flash: flash(0x0800_0000, MB),
+    boot: Boot::VectorTable,
+    program_bytes: 192 * KB,
+    state_bytes: 176 * KB,
+    key_bytes: 4 * KB,
+    sector_bytes: 2 * KB,
+    ram: ram(0x2000_0000, 320 * KB),
+    stack_bytes: 32 * KB,
+    entropy_address: None,
+    // The flash is the limit, with room for 850.
+    most_samples: 800,
+    self_test: false,
     keeps_log: true,
 };
 
@@ -56,10 +100,11 @@ pub const EMULATED: Board = Board {
     title: "QEMU's mps2-an386",
     triple: "thumbv7em-none-eabihf",
     flash: flash(0, 2 * MB),
-    boot_bytes: 0,
+    boot: Boot::VectorTable,
     program_bytes: 384 * KB,
     state_bytes: 176 * KB,
     key_bytes: 8 * KB,
+    sector_bytes: 4 * KB,
     ram: ram(0x2000_0000, 640 * KB),
     stack_bytes: 64 * KB,
     entropy_address: Some(0x0020_0000),

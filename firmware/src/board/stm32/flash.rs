@@ -13,12 +13,13 @@ use static_cell::StaticCell;
 use crate::board::memory;
 use crate::board::shared::SharedFlash;
 use crate::keys::Slots;
+use crate::model::BOARD;
 use crate::saved::Region;
 
 /// Where the flash begins.
-const FLASH_BASE: usize = 0x0800_0000;
+const FLASH_BASE: usize = BOARD.flash.start as usize;
 /// A page of a bank of two.
-const PAGE_BYTES: usize = 4_096;
+const PAGE_BYTES: usize = BOARD.sector_bytes as usize;
 
 /// The flash behind its data cache.
 pub struct NucleoFlash(Flash<'static, Blocking>);
@@ -30,10 +31,7 @@ pub type Pages = SharedFlash<NucleoFlash>;
 /// for its pages are twice as long.
 pub(super) fn pages(flash: Peri<'static, FLASH>) -> Option<(Slots<Pages>, Region<Pages>)> {
     static CHIP: StaticCell<RefCell<NucleoFlash>> = StaticCell::new();
-    /// DBANK, and DB1M as the library checks it (RM0432, section 3.7.8).
-    const TWO_BANKS: u32 = 0b11 << 21;
-    let options = pac::FLASH.optr().read().0;
-    (options & TWO_BANKS == TWO_BANKS).then(|| {
+    has_two_banks().then(|| {
         let flash = &*CHIP.init(RefCell::new(NucleoFlash(Flash::new_blocking(flash))));
         let [keys, state] = [memory::keys_address(), memory::state_address()];
         (
@@ -41,6 +39,21 @@ pub(super) fn pages(flash: Peri<'static, FLASH>) -> Option<(Slots<Pages>, Region
             Region::new(SharedFlash::new(flash), (state - FLASH_BASE) as u32),
         )
     })
+}
+
+/// Tells how the option bytes divide the flash.
+#[cfg(feature = "board-stm32")]
+fn has_two_banks() -> bool {
+    /// DBANK, and DB1M as the library checks it (RM0432, section 3.7.8).
+    const TWO_BANKS: u32 = 0b11 << 21;
+    pac::FLASH.optr().read().0 & TWO_BANKS == TWO_BANKS
+}
+
+/// The STM32L496 of 1 MB has two banks whatever its option bytes say: DUALBANK is for the smaller
+/// ones (RM0351, section 3.4.1).
+#[cfg(feature = "board-stm32l496")]
+const fn has_two_banks() -> bool {
+    true
 }
 
 /// Forgets what the data cache knows of the flash, which writing does not (RM0432, section 3.3.6).

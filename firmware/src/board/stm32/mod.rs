@@ -1,5 +1,6 @@
-//! Nucleo-L4R5ZI: STM32L4R5 at 120 MHz, the link on LPUART1 (PG7, PG8), which the on-board
-//! ST-Link shows as a serial port; the lamp is LD1 on PC7.
+//! Nucleo-L4R5ZI and Nucleo-L496ZG, one board with either chip (UM2179): STM32L4R5 at 120 MHz or
+//! STM32L496 at 80 MHz, the link on LPUART1 (PG7, PG8), which the on-board ST-Link shows as a serial
+//! port; the lamp is LD1 on PC7.
 
 use cortex_m::peripheral::{DWT, Peripherals};
 use embassy_executor::Spawner;
@@ -23,8 +24,11 @@ use crate::entropy;
 use crate::platform::{self, Board, CycleCounter, Platform, StackUse};
 use crate::sender::Sender;
 
+#[cfg(feature = "board-stm32")]
 mod clocks;
 mod flash;
+#[cfg(feature = "board-stm32l496")]
+mod l496;
 mod reset;
 
 pub use flash::Pages;
@@ -38,7 +42,7 @@ const RX_BUFFER_BYTES: usize = 2_048;
 /// A whole frame, so that the client goes on while it is sent.
 const TX_BUFFER_BYTES: usize = 1_024;
 
-/// The Nucleo-L4R5ZI.
+/// The Nucleo.
 pub struct Nucleo;
 
 impl Platform for Nucleo {
@@ -53,7 +57,10 @@ impl Platform for Nucleo {
     type Flash = Pages;
     type Partner = Alone;
 
+    #[cfg(feature = "board-stm32")]
     const NAME: &'static str = "nucleo-l4r5zi";
+    #[cfg(feature = "board-stm32l496")]
+    const NAME: &'static str = "nucleo-l496zg";
     const CYCLES_PER_SAMPLE: u32 = 44_000;
 
     fn stack_use() -> StackUse {
@@ -71,9 +78,7 @@ pub fn start(spawner: Spawner) -> Board<Nucleo> {
     static TX: StaticCell<[u8; TX_BUFFER_BYTES]> = StaticCell::new();
 
     let reset = reset::cause();
-    let mut p = embassy_stm32::init(Config::default());
-    clocks::climb(&mut p.RCC);
-    spawner.spawn(clocks::lock_to_crystal().expect("one task locks the clock"));
+    let p = start_chip(spawner);
 
     let mut config = usart::Config::default();
     config.baudrate = BAUD;
@@ -120,6 +125,23 @@ pub fn start(spawner: Spawner) -> Board<Nucleo> {
         helper: None,
         entropy,
     }
+}
+
+/// Starts the chip at its fastest clock.
+#[cfg(feature = "board-stm32")]
+fn start_chip(spawner: Spawner) -> embassy_stm32::Peripherals {
+    let mut p = embassy_stm32::init(Config::default());
+    clocks::climb(&mut p.RCC);
+    spawner.spawn(clocks::lock_to_crystal().expect("one task locks the clock"));
+    p
+}
+
+/// Starts the chip at its fastest clock.
+#[cfg(feature = "board-stm32l496")]
+fn start_chip(_spawner: Spawner) -> embassy_stm32::Peripherals {
+    let mut config = Config::default();
+    config.rcc = l496::fastest_clock();
+    embassy_stm32::init(config)
 }
 
 /// The core's cycle counter.

@@ -3,14 +3,13 @@
 
 use std::process::ExitCode;
 
-use gleaner_shared::mlp::{PaperParams, Width};
-use gleaner_shared::wire::CHUNK_BYTES;
+use anyhow::Context;
 use serde::Serialize;
 
 use crate::cli::board::emulated_by_chip;
 use gleaner_host::device::Board;
 use gleaner_host::device::emulator::Emulator;
-use gleaner_host::device::emulator::figures::{Figure, figures};
+use gleaner_host::device::emulator::figures::{Figure, FrameCost, figures, keep};
 use gleaner_host::device::image::Program;
 
 /// Count what a sealed frame costs a board, in the emulator.
@@ -50,31 +49,21 @@ struct Row {
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let unit = Emulator::of(args.board)?.unit();
     let figures = figures(args.board, Program::Ciphers)?;
-    let table = table(args.board, unit, figures);
+    let frames = FrameCost::of(unit, &figures).context("the image said nothing of frames")?;
+    keep(args.board, "frames", &frames).context("cannot write beside the image")?;
+    let table = Table {
+        board: args.board,
+        unit,
+        rows: figures.into_iter().map(row).collect(),
+        frames_of_a_model: frames.frames_of_a_model,
+        model_each_way: frames.model_each_way,
+    };
     if args.json {
         outln!("{}", serde_json::to_string_pretty(&table)?);
     } else {
         print(&table)?;
     }
     Ok(ExitCode::SUCCESS)
-}
-
-fn table(board: Board, unit: &'static str, figures: Vec<Figure>) -> Table {
-    let frames_of_a_model = Width::Byte
-        .coded_bytes(PaperParams::COUNT)
-        .div_ceil(CHUNK_BYTES);
-    let frame: u64 = figures
-        .iter()
-        .filter(|figure| figure.what.starts_with("frame ") && figure.bytes > CHUNK_BYTES)
-        .map(|figure| figure.number)
-        .sum();
-    Table {
-        board,
-        unit,
-        rows: figures.into_iter().map(row).collect(),
-        frames_of_a_model,
-        model_each_way: frame * frames_of_a_model as u64,
-    }
 }
 
 fn row(figure: Figure) -> Row {
@@ -105,32 +94,4 @@ fn print(table: &Table) -> anyhow::Result<()> {
         table.model_each_way
     );
     Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_model_each_way_is_its_frames_sealed_and_opened() {
-        let figure = |what: &str, bytes, number| Figure {
-            what: what.to_owned(),
-            bytes,
-            number,
-        };
-        let table = table(
-            Board::Rp2040,
-            "cycles",
-            vec![
-                figure("cipher seal", 964, 1_000),
-                figure("frame seal", 964, 20),
-                figure("frame open", 964, 3),
-                figure("frame seal", 64, 500),
-            ],
-        );
-        assert_eq!(table.frames_of_a_model, 42);
-        assert_eq!(table.model_each_way, 42 * 23);
-        assert_eq!(table.rows.len(), 4);
-        assert!((table.rows[0].per_byte - 1_000.0 / 964.0).abs() < 1e-12);
-    }
 }

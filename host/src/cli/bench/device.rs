@@ -18,6 +18,7 @@ use crate::cli::board::emulated_by_chip;
 use crate::cli::print::OutputError;
 use gleaner_host::device::Board;
 use gleaner_host::device::emulator::Emulator;
+use gleaner_host::device::emulator::figures::{StackDepth, keep};
 use gleaner_host::device::emulator::prepare::prepare;
 use gleaner_host::device::emulator::trial::{self, FlashReads, Task, TrialError, TrialResult};
 use gleaner_host::device::image::Program;
@@ -171,6 +172,12 @@ fn checked(
         result.report.epochs,
         args.epochs
     );
+    let (available_bytes, used_bytes) = result.stack_bytes;
+    let depth = StackDepth {
+        available_bytes,
+        used_bytes,
+    };
+    keep(board, "stack", &depth).context("cannot write beside the image")?;
     Ok(result)
 }
 

@@ -1,6 +1,9 @@
 //! What an image of the self-test says in its emulator: lines of `what bytes number`.
 
+use gleaner_shared::mlp::{PaperParams, Width};
 use gleaner_shared::units::Micros;
+use gleaner_shared::wire::CHUNK_BYTES;
+use serde::Serialize;
 
 use super::EmulatorError;
 use super::line::Line;
@@ -19,6 +22,62 @@ pub struct Figure {
     pub bytes: usize,
     /// What was found.
     pub number: u64,
+}
+
+/// What a board pays for a frame with a piece of a model.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct FrameCost {
+    /// What the emulator counts: cycles, or instructions.
+    pub unit: &'static str,
+    /// Sealing, for each byte.
+    pub seal_per_byte: f64,
+    /// Opening, for each byte.
+    pub open_per_byte: f64,
+    /// Frames of a model in 8-bit codes.
+    pub frames_of_a_model: usize,
+    /// What taking in one such model and sending another costs.
+    pub model_each_way: u64,
+}
+
+impl FrameCost {
+    /// Takes it from what an image said; `None` where it said nothing of frames.
+    #[must_use]
+    pub fn of(unit: &'static str, figures: &[Figure]) -> Option<Self> {
+        let piece = |what: &str| {
+            let mut figures = figures.iter();
+            figures.find(|figure| figure.what == what && figure.bytes > CHUNK_BYTES)
+        };
+        let (seal, open) = (piece("frame seal")?, piece("frame open")?);
+        let per_byte = |figure: &Figure| figure.number as f64 / figure.bytes as f64;
+        let model_bytes = Width::Byte.coded_bytes(PaperParams::COUNT);
+        let frames_of_a_model = model_bytes.div_ceil(CHUNK_BYTES);
+        Some(Self {
+            unit,
+            seal_per_byte: per_byte(seal),
+            open_per_byte: per_byte(open),
+            frames_of_a_model,
+            model_each_way: (seal.number + open.number) * frames_of_a_model as u64,
+        })
+    }
+}
+
+/// How deep a board's stack went, by paint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct StackDepth {
+    /// Bytes it may take.
+    pub available_bytes: u32,
+    /// Bytes it took at most.
+    pub used_bytes: u32,
+}
+
+/// Leaves a figure beside the board's image, where `cargo xtask size` finds it.
+///
+/// # Errors
+/// When the file cannot be written.
+pub fn keep(board: Board, kind: &str, figure: &impl Serialize) -> std::io::Result<()> {
+    let path = board.image(Program::Client);
+    let text = serde_json::to_string(figure)?;
+    std::fs::write(path.with_extension(format!("{kind}.json")), text)
 }
 
 /// Runs an image that reports, and returns what it said.
@@ -76,6 +135,25 @@ mod tests {
         assert_eq!(found[0], seal);
         assert_eq!(found[1].number, 7);
         assert_eq!(found.len(), 2);
+    }
+
+    #[test]
+    fn a_model_each_way_is_its_frames_sealed_and_opened() {
+        let figure = |what: &str, bytes, number| Figure {
+            what: what.to_owned(),
+            bytes,
+            number,
+        };
+        let mut figures = vec![
+            figure("cipher seal", 964, 1_000),
+            figure("frame seal", 64, 500),
+            figure("frame seal", 964, 20),
+        ];
+        assert_eq!(FrameCost::of("cycles", &figures), None);
+        figures.push(figure("frame open", 964, 3));
+        let cost = FrameCost::of("cycles", &figures).unwrap();
+        assert_eq!((cost.frames_of_a_model, cost.model_each_way), (42, 42 * 23));
+        assert!((cost.seal_per_byte - 20.0 / 964.0).abs() < 1e-12);
     }
 
     #[test]

@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use object::elf::{EM_ARM, FileHeader32, PT_LOAD};
-use object::read::elf::{FileHeader, ProgramHeader, SectionHeader};
+use object::elf::{EM_ARM, FileHeader32, PT_LOAD, Sym32};
+use object::read::elf::{FileHeader, ProgramHeader, SectionHeader, Sym};
 use object::{LittleEndian, elf};
 
 use super::target::Part;
@@ -55,6 +55,23 @@ pub enum ProgramError {
         start: u32,
         /// The address after its last.
         end: u64,
+        /// What builds a right one.
+        alias: String,
+    },
+    /// It was linked for a board of the same addresses with another flash.
+    #[error(
+        "{}: built for another board: it keeps keys at {keys:#010x}, an {board} at {}; `cargo {alias}` \
+         builds the client for it",
+        path.display(),
+        Hex(board.row().built.keys().start)
+    )]
+    OtherBoard {
+        /// The program's file.
+        path: PathBuf,
+        /// The board it should fit.
+        board: Board,
+        /// Where it keeps its keys.
+        keys: u32,
         /// What builds a right one.
         alias: String,
     },
@@ -114,6 +131,16 @@ pub fn read(path: &Path, board: Board) -> Result<Part, ProgramError> {
             alias,
         });
     }
+    if let Some(keys) = content.keys
+        && keys != board.row().built.keys().start
+    {
+        return Err(ProgramError::OtherBoard {
+            path,
+            board,
+            keys,
+            alias,
+        });
+    }
     Ok(Part {
         what: "firmware",
         address: start,
@@ -126,6 +153,8 @@ struct Content<'a> {
     address: u32,
     segments: Vec<(u32, &'a [u8])>,
     needs_m4: bool,
+    /// Where our client keeps its keys, if it is our client.
+    keys: Option<u32>,
 }
 
 impl Content<'_> {
@@ -169,7 +198,17 @@ fn content(file: &[u8]) -> Result<Content<'_>, &'static str> {
         address: address.ok_or("nothing to flash in it")?,
         segments,
         needs_m4: architecture(header, file).is_some_and(|number| number >= ARMV7E_M),
+        keys: symbol(header, file, b"_keys_start"),
     })
+}
+
+/// Returns the address of a symbol, if the linker left it.
+fn symbol(header: &FileHeader32<LittleEndian>, file: &[u8], name: &[u8]) -> Option<u32> {
+    let sections = header.sections(LittleEndian, file).ok()?;
+    let symbols = sections.symbols(LittleEndian, file, elf::SHT_SYMTAB).ok()?;
+    let is_it = |it: &&Sym32<LittleEndian>| symbols.symbol_name(LittleEndian, *it) == Ok(name);
+    let found = symbols.iter().find(is_it)?;
+    Some(found.st_value(LittleEndian))
 }
 
 /// Returns the architecture the compiler noted, if it did.

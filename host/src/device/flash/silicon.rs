@@ -101,6 +101,9 @@ mod tests {
         let m4 = (CPUID, 0x410F_C241);
         assert_eq!(says(&[m0, (RP2040_CHIP_ID, 0x2000_2927)]), "rp2040");
         assert_eq!(says(&[m4, (STM32_IDCODE, 0x1001_6470)]), "stm32l4r5");
+        assert_eq!(says(&[m4, (STM32_IDCODE, 0x2000_6461)]), "stm32l496");
+        let m33 = (CPUID, 0x411F_D210);
+        assert_eq!(says(&[m33, (RP2040_CHIP_ID, 0x2000_4927)]), "rp2350");
         assert_eq!(
             says(&[m4, (STM32_IDCODE, 0x2003_6415)]),
             "an unknown Cortex-M4 (chip 0x20036415)"

@@ -5,10 +5,10 @@
 //! stays within 2^23 and is the sign-extended lower field of S; the rest is the upper sum.
 #![allow(unsafe_code)]
 
-use core::arch::naked_asm;
 use core::mem::MaybeUninit;
 
 use super::super::{Entry, LIST_LIMIT, SCALE_LIMIT, Shift, common};
+use super::assembler::naked_asm;
 use super::walks::{add_twos, first_turn};
 
 /// The hidden errors of one sample: 8-bit mantissas in words of two fields, and one power of two.

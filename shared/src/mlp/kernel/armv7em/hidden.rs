@@ -1,10 +1,9 @@
 //! Where the sums of a layer begin, and what becomes of hidden ones, for a Cortex-M4.
 #![allow(unsafe_code)]
 
-use core::arch::naked_asm;
-
 use super::super::common::Activity;
 use super::super::{Entry, arm};
+use super::assembler::naked_asm;
 use super::locate;
 
 /// Begins sums with biases.

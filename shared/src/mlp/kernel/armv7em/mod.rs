@@ -7,8 +7,7 @@
 //! the table in `docs/boards.md`.
 #![allow(unsafe_code)]
 
-use core::arch::naked_asm;
-
+mod assembler;
 mod fields;
 mod hidden;
 mod paired;
@@ -17,6 +16,7 @@ mod step;
 mod units;
 mod walks;
 
+use self::assembler::naked_asm;
 pub(crate) use self::fields::{ErrorRow, sum_errors};
 pub(crate) use self::hidden::{activate, begin};
 pub(crate) use self::paired::{list_pixels, place, sum_pixels};

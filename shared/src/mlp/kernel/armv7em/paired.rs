@@ -2,10 +2,9 @@
 //! both products of a hidden unit.
 #![allow(unsafe_code)]
 
-use core::arch::naked_asm;
-
 use super::super::arm::{Cursor, list_by};
 use super::super::{Entry, arm, common};
+use super::assembler::naked_asm;
 use super::walks::{add_twos, add_words, first_turn, walk_of_two};
 use super::{locate, pixel_word};
 

@@ -1,9 +1,8 @@
 //! The walk over samples that lists error rows under the pixels of a block, for a Cortex-M4.
 #![allow(unsafe_code)]
 
-use core::arch::naked_asm;
-
 use super::super::arm::Stretch;
+use super::assembler::naked_asm;
 
 /// Lists the live rows of samples under each of four pixels that is not zero. Two
 /// words are loaded at a time, after one if their number is odd: a word of zeros takes 6 cycles, any

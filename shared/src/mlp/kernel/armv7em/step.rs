@@ -1,11 +1,10 @@
 //! The step of a row of W1 for a Cortex-M4: two weights and the random word they share at once.
 #![allow(unsafe_code)]
 
-use core::arch::naked_asm;
-
 use super::super::super::descent::RowFactor;
 use super::super::super::params::Tensor;
 use super::super::common;
+use super::assembler::naked_asm;
 use super::paired::paired;
 use super::place;
 use crate::rng::Rng;

@@ -1,9 +1,10 @@
-//! Raspberry Pi Pico: RP2040 at 125 MHz, the link on UART0 (GP0 transmits, GP1 receives) and on
-//! USB CDC-ACM at once, the lamp on GP25, both cores for training.
+//! Raspberry Pi Pico and Pico 2: RP2040 at 125 MHz or RP2350 at 150 MHz, the link on UART0 (GP0
+//! transmits, GP1 receives) and on USB CDC-ACM at once, the lamp on GP25. A Pico trains on both cores.
 
 use core::cell::RefCell;
 
 use embassy_executor::Spawner;
+use embassy_rp::bind_interrupts;
 use embassy_rp::flash::{Blocking, FLASH_BASE, Flash};
 use embassy_rp::gpio::{Level, Output};
 use embassy_rp::interrupt::{self, InterruptExt};
@@ -11,9 +12,8 @@ use embassy_rp::peripherals::{FLASH, UART0, USB};
 use embassy_rp::uart::{self, BufferedInterruptHandler, BufferedUart};
 use embassy_rp::usb::InterruptHandler;
 use embassy_rp::watchdog::Watchdog;
-use embassy_rp::{bind_interrupts, pac, rom_data};
+use embassy_rp::{pac, rom_data};
 use embassy_time::Duration;
-use gleaner_shared::wire::message::DeviceId;
 use static_cell::StaticCell;
 
 use super::clock::EmbassyClock;
@@ -22,32 +22,40 @@ use super::memory::{self, RetainedRam};
 use super::shared::SharedFlash;
 use super::systick::SysTickCounter;
 use super::{BAUD, WATCHDOG_MS};
-use crate::entropy;
 use crate::keys::Slots;
+use crate::model::BOARD;
 use crate::platform::{self, Board, Platform, StackUse};
 use crate::saved::Region;
 use crate::sender::Sender;
 
+#[cfg(feature = "board-rp2040")]
+#[path = "rp2040.rs"]
+mod chip;
+#[cfg(feature = "board-rp2350")]
+#[path = "rp2350.rs"]
+mod chip;
+#[cfg(feature = "board-rp2040")]
 mod core1;
 mod ports;
-mod reset;
 mod usb;
 
 pub use ports::{PortsRx, PortsTx};
 
 bind_interrupts!(struct Irqs {
+    #[cfg(feature = "board-rp2350")]
+    TRNG_IRQ => embassy_rp::trng::InterruptHandler<embassy_rp::peripherals::TRNG>;
     UART0_IRQ => BufferedInterruptHandler<UART0>;
     USBCTRL_IRQ => InterruptHandler<USB>;
 });
 
 /// The Pico's flash chip.
-const FLASH_BYTES: usize = 2 * 1024 * 1024;
+const FLASH_BYTES: usize = BOARD.flash.bytes as usize;
 
 /// Receives while the core trains: at 921,600 baud a training step of 2 ms brings 184 bytes.
 const RX_BUFFER_BYTES: usize = 2_048;
 const TX_BUFFER_BYTES: usize = 256;
 
-/// The Raspberry Pi Pico.
+/// The Raspberry Pi Pico of either kind.
 pub struct Pico;
 
 impl Platform for Pico {
@@ -60,16 +68,20 @@ impl Platform for Pico {
     type Retained = RetainedRam;
     type Crashes = CrashRam;
     type Flash = SharedFlash<PicoFlash>;
-    type Partner = core1::Core1;
+    type Partner = chip::SecondCore;
 
-    const NAME: &'static str = "rp2040";
-    const CYCLES_PER_SAMPLE: u32 = 105_000;
+    const NAME: &'static str = BOARD.name;
+    const CYCLES_PER_SAMPLE: u32 = chip::CYCLES_PER_SAMPLE;
 
     fn stack_use() -> StackUse {
-        memory::stack_use().or_fuller(core1::stack_use())
+        #[cfg(feature = "board-rp2040")]
+        return memory::stack_use().or_fuller(core1::stack_use());
+        #[cfg(feature = "board-rp2350")]
+        memory::stack_use()
     }
 
     fn reset() -> ! {
+        #[cfg(feature = "board-rp2040")]
         core1::hold();
         crash::restart()
     }
@@ -95,10 +107,10 @@ pub fn start(spawner: Spawner) -> Board<Pico> {
     static TX: StaticCell<[u8; TX_BUFFER_BYTES]> = StaticCell::new();
     static CHIP: StaticCell<RefCell<PicoFlash>> = StaticCell::new();
 
-    let reset = reset::cause();
+    let reset = chip::reset_cause();
     let p = embassy_rp::init(Default::default());
     let mut flash = has_boot_rom().then(|| PicoFlash::new_blocking(p.FLASH));
-    let device = device_id(flash.as_mut());
+    let device = chip::device_id(flash.as_mut());
     let flash = flash.map(|flash| &*CHIP.init(RefCell::new(flash)));
 
     let mut config = uart::Config::default();
@@ -120,6 +132,8 @@ pub fn start(spawner: Spawner) -> Board<Pico> {
     // Whoever looks at the program with a debugger has more than two seconds.
     watchdog.pause_on_debug(true);
     watchdog.start(Duration::from_millis(WATCHDOG_MS.into()));
+    #[cfg(feature = "board-rp2350")]
+    chip::let_watchdog_reset_all();
 
     Board {
         rx: PortsRx::new(uart_rx, usb_rx),
@@ -146,8 +160,14 @@ pub fn start(spawner: Spawner) -> Board<Pico> {
             Region::new(SharedFlash::new(flash), offset as u32)
         }),
         device,
+        #[cfg(feature = "board-rp2040")]
         helper: core1::start(p.CORE1),
-        entropy: entropy::from_raw_bits(oscillator_bit),
+        #[cfg(feature = "board-rp2350")]
+        helper: None,
+        #[cfg(feature = "board-rp2040")]
+        entropy: chip::entropy(),
+        #[cfg(feature = "board-rp2350")]
+        entropy: chip::entropy(p.TRNG),
     }
 }
 
@@ -170,32 +190,8 @@ fn calm_receiver() {
 fn has_boot_rom() -> bool {
     /// Address of the boot ROM's magic number, which opens its function table.
     const ROM_MAGIC: *const [u8; 2] = 0x10 as *const [u8; 2];
-    // SAFETY: the boot ROM is mapped at address 0 on every RP2040 and is read-only.
+    // SAFETY: the boot ROM is mapped at address 0 on either chip and is read-only.
     unsafe { ROM_MAGIC.read_volatile() == *b"Mu" }
-}
-
-/// Returns the flash chip's unique number, or zeros where it cannot be read.
-fn device_id(flash: Option<&mut PicoFlash>) -> DeviceId {
-    /// Bytes of the chip's number on the Pico's flash.
-    const UNIQUE_BYTES: usize = 8;
-    let mut id = DeviceId::default();
-    if let Some(flash) = flash {
-        // A chip that does not answer keeps the zeros; the shard's client id still tells it apart.
-        let _ = flash.blocking_unique_id(&mut id.0[..UNIQUE_BYTES]);
-    }
-    id
-}
-
-/// Reads a bit of the ring oscillator, which runs beside the crystal that clocks the core.
-///
-/// embassy-rp's `RoscRng` reads as fast as the core can, several times within one period of the
-/// oscillator's 6.5 MHz, and gets the same bit again. Raspberry Pi's SDK (`pico_rand`) and ports
-/// that passed statistical tests leave about ten microseconds, 65 periods whose jitter adds up.
-/// The maker promises no randomness at all (datasheet, 2.17.5), hence the tests and the small
-/// share of a bit assumed in [`entropy`].
-fn oscillator_bit() -> bool {
-    embassy_time::block_for(Duration::from_micros(10));
-    pac::ROSC.randombit().read().randombit()
 }
 
 /// The chip's watchdog.

@@ -16,7 +16,11 @@ pub const PACKET_BYTES: usize = 64;
 
 /// Identifiers of the pid.codes test range: for benches, not for sale.
 const VENDOR_ID: u16 = 0x1209;
-const PRODUCT_ID: u16 = 0x0001;
+const PRODUCT_ID: u16 = if cfg!(feature = "board-rp2350") {
+    0x0002
+} else {
+    0x0001
+};
 
 /// The port's sending half.
 pub type UsbTx = Sender<'static, Driver<'static, USB>>;

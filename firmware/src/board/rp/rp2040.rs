@@ -1,0 +1,64 @@
+//! What is the RP2040's own: its number, its noise and what it says it was reset by.
+
+use embassy_rp::pac;
+use embassy_time::Duration;
+use gleaner_shared::wire::message::{DeviceId, ResetCause};
+
+use super::PicoFlash;
+use crate::entropy;
+
+/// As rp2040js counts them.
+pub(super) const CYCLES_PER_SAMPLE: u32 = 105_000;
+
+/// Who shares an epoch.
+pub(super) type SecondCore = super::core1::Core1;
+
+/// Returns the flash chip's unique number, or zeros where it cannot be read.
+pub(super) fn device_id(flash: Option<&mut PicoFlash>) -> DeviceId {
+    /// Bytes of the chip's number on the Pico's flash.
+    const UNIQUE_BYTES: usize = 8;
+    let mut id = DeviceId::default();
+    if let Some(flash) = flash {
+        // A chip that does not answer keeps the zeros; the shard's client id still tells it apart.
+        let _ = flash.blocking_unique_id(&mut id.0[..UNIQUE_BYTES]);
+    }
+    id
+}
+
+/// Gathers what the ring oscillator has of noise.
+pub(super) fn entropy() -> Option<[u8; 32]> {
+    entropy::from_raw_bits(oscillator_bit)
+}
+
+/// Reads a bit of the ring oscillator, which runs beside the crystal that clocks the core.
+///
+/// embassy-rp's `RoscRng` reads as fast as the core can, several times within one period of the
+/// oscillator's 6.5 MHz, and gets the same bit again. Raspberry Pi's SDK (`pico_rand`) and ports
+/// that passed statistical tests leave about ten microseconds, 65 periods whose jitter adds up.
+/// The maker promises no randomness at all (datasheet, 2.17.5), hence the tests and the small
+/// share of a bit assumed in [`entropy`].
+fn oscillator_bit() -> bool {
+    embassy_time::block_for(Duration::from_micros(10));
+    pac::ROSC.randombit().read().randombit()
+}
+
+/// Reads the chip's registers. REASON of the watchdog is cleared by a reset of the whole chip
+/// (datasheet, 4.7.6), so where it says something that was the later event; CHIP_RESET keeps the
+/// last reset of the whole chip (2.10.6), and has one bit for power that comes and brown-outs. A
+/// reset by the core itself leaves both alone: the program's last words tell it.
+pub(super) fn reset_cause() -> ResetCause {
+    let reason = pac::WATCHDOG.reason().read();
+    let chip = pac::VREG_AND_CHIP_RESET.chip_reset().read();
+    if reason.timer() {
+        ResetCause::Watchdog
+    } else if reason.force() {
+        // A program asked the watchdog for it, as the boot ROM does after flashing.
+        ResetCause::Software
+    } else if chip.had_psm_restart() {
+        ResetCause::Debugger
+    } else if chip.had_run() {
+        ResetCause::Pin
+    } else {
+        ResetCause::PowerOn
+    }
+}
