@@ -97,7 +97,6 @@ export class Cores {
     const cycles = first.debt === 0 ? second.debt : soonest(first.debt, second.debt);
     if (first.debt > 0) first.debt -= cycles;
     if (second.debt > 0) second.debt -= cycles;
-    this.xip.now += cycles;
     return cycles;
   }
 }

@@ -4,12 +4,14 @@
 import { RP2040 } from 'rp2040js';
 import { ChipReset, HAD_POWER_ON, HAD_RUN_PIN } from './chip_reset.js';
 import { Cores } from './cores.js';
+import { paceDma } from './dma.js';
 import { scramble } from './noise.js';
 import { FLASH_START, NorFlash } from './nor.js';
 import { Pl011 } from './pl011.js';
 import { BootRom } from './rom.js';
 import { Rosc } from './rosc.js';
 import { watchSetUp } from './ssi.js';
+import { Stream, StreamPort } from './stream.js';
 import { UsbHost } from './usb.js';
 import { MISS_CYCLES, Xip } from './xip.js';
 import { XipControl } from './xip_control.js';
@@ -23,6 +25,7 @@ const SLOT = {
   WATCHDOG: 0x40058,
   ROSC: 0x40060,
   CHIP_RESET: 0x40064,
+  XIP_AUX: 0x50400,
 };
 const WATCHDOG_TIMER = 1;
 const SILENT = { debug() {}, info() {}, warn() {}, error() {} };
@@ -61,15 +64,19 @@ export class Machine {
     rp2040.logger = SILENT;
     rp2040.flash = this.flash.bytes;
     rp2040.flashView = this.flash.view;
-    this.flash.readable = true;
+    this.flash.start();
     if (retainedRam) rp2040.sram.set(retainedRam);
     this.interrupted = null;
     this.bootsel = false;
 
-    const xip = new Xip(this.flash, this.missCycles);
+    const now = () => Math.round((rp2040.clock.nanos * rp2040.clkSys) / 1e9);
+    const xip = new Xip(this.flash, this.missCycles, now);
     const rom = new BootRom(rp2040, this.flash, xip, () => this.becomeDrive());
     this.cores = new Cores(rp2040, xip, rom);
-    rp2040.peripherals[SLOT.XIP_CTRL] = new XipControl(rp2040, xip);
+    const stream = new Stream(rp2040, xip);
+    rp2040.peripherals[SLOT.XIP_CTRL] = new XipControl(rp2040, xip, stream);
+    rp2040.peripherals[SLOT.XIP_AUX] = new StreamPort(rp2040, stream);
+    paceDma(rp2040, xip);
     watchSetUp(rp2040.peripherals[SLOT.SSI], this.flash);
 
     const usb = this.link === 'usb';
@@ -82,7 +89,7 @@ export class Machine {
     const watchdog = rp2040.peripherals[SLOT.WATCHDOG];
     watchdog.reason = watchdogReason;
     watchdog.onWatchdogTrigger = () => {
-      this.interrupted ??= INTERRUPTED.WATCHDOG;
+      if (!this.bootsel) this.interrupted ??= INTERRUPTED.WATCHDOG;
       // The model would fire it again at the same moment, and for ever.
       watchdog.alarm.enable = false;
     };
@@ -191,7 +198,6 @@ export class Machine {
   recover() {
     const { interrupted } = this;
     if (interrupted === INTERRUPTED.POWER) this.cutPower();
-    else if (this.bootsel) this.interrupted = null;
     else this.restart(this.rp2040.peripherals[SLOT.CHIP_RESET].cause, WATCHDOG_TIMER);
     return interrupted;
   }

@@ -24,7 +24,12 @@ export class NorFlash {
     this.cutIn = 0;
     /** Called when an operation was torn: the power is gone. */
     this.onCut = () => {};
-    /** Whether reads reach the chip, as the second-stage boot loader leaves it. */
+    this.start();
+  }
+
+  /** The power is there, and the second-stage boot loader has set the chip up to be read. */
+  start() {
+    this.powered = true;
     this.readable = true;
   }
 
@@ -40,6 +45,7 @@ export class NorFlash {
 
   /** Erases the sector that starts at `offset`; returns how long it takes. */
   erase(offset) {
+    if (!this.powered) return 0;
     this.erases += 1;
     const sector = this.bytes.subarray(offset, offset + SECTOR_BYTES);
     return this.operate(ERASE_NANOS, (noise) => {
@@ -49,6 +55,7 @@ export class NorFlash {
 
   /** Programs one page or less; returns how long it takes. */
   program(offset, bytes) {
+    if (!this.powered) return 0;
     this.programs += 1;
     const page = this.bytes.subarray(offset, offset + bytes.length);
     return this.operate(PROGRAM_NANOS, (noise) => {
@@ -64,6 +71,7 @@ export class NorFlash {
       return nanos;
     }
     change(words(this.erases + (this.programs << 8)));
+    this.powered = false;
     this.onCut();
     return nanos / 2;
   }

@@ -28,16 +28,17 @@ export class Xip {
   /**
    * @param {import('./nor.js').NorFlash} flash what is behind it
    * @param {number} missCycles what a miss costs; 0 for a flash that answers at once
+   * @param {() => number} now cycles since the chip's reset
    */
-  constructor(flash, missCycles) {
+  constructor(flash, missCycles, now) {
     this.flash = flash;
     this.missCycles = missCycles;
+    this.now = now;
     this.enabled = true;
     this.lines = new Int32Array(SETS << WAY_BITS);
     this.halves = new Uint8Array(SETS << WAY_BITS);
     this.recent = new Uint8Array(SETS);
-    /** Cycles since the chip's reset, and when the flash is free again. */
-    this.now = 0;
+    /** When the flash is free again. */
     this.freeAt = 0;
     this.counts = { reads: 0, misses: 0, codeMisses: 0, waitCycles: 0 };
     this.flush();
@@ -71,11 +72,16 @@ export class Xip {
     if (!this.flash.readable) return this.lost();
     this.counts.misses += 1;
     if (isCode) this.counts.codeMisses += 1;
-    const asked = this.now + waited;
-    this.freeAt = Math.max(asked, this.freeAt) + this.missCycles;
-    const wait = this.freeAt - asked;
+    const wait = this.fetch(waited);
     this.counts.waitCycles += wait;
     return wait;
+  }
+
+  /** Has the flash deliver a word after what it was asked for before; returns the cycles until. */
+  fetch(waited) {
+    const asked = this.now() + waited;
+    this.freeAt = Math.max(asked, this.freeAt) + this.missCycles;
+    return this.freeAt - asked;
   }
 
   lost() {

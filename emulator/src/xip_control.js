@@ -1,5 +1,5 @@
-// The registers of the cache: enable, flush and the counters of reads and hits that a program can
-// measure itself with (datasheet, 2.6.3.6). Streams are not modelled: a program finds none running.
+// The registers of the cache: enable, flush, streams, and the counters of reads and hits that a
+// program can measure itself with (datasheet, 2.6.3.6).
 
 import { BasePeripheral } from 'rp2040js';
 
@@ -8,17 +8,22 @@ const FLUSH = 0x04;
 const STAT = 0x08;
 const CTR_HIT = 0x0c;
 const CTR_ACC = 0x10;
+const STREAM_ADDR = 0x14;
+const STREAM_CTR = 0x18;
+const STREAM_FIFO = 0x1c;
 const ENABLE = 1;
-const FLUSH_READY_FIFO_EMPTY = 3;
+const FLUSH_READY = 1;
 
 export class XipControl extends BasePeripheral {
   /**
    * @param {import('rp2040js').RP2040} chip the chip
    * @param {import('./xip.js').Xip} xip the cache
+   * @param {import('./stream.js').Stream} stream what reads past it
    */
-  constructor(chip, xip) {
+  constructor(chip, xip, stream) {
     super(chip, 'XIP_CTRL');
     this.xip = xip;
+    this.stream = stream;
     this.control = 3;
     this.cleared = { [CTR_HIT]: 0, [CTR_ACC]: 0 };
   }
@@ -33,10 +38,16 @@ export class XipControl extends BasePeripheral {
       case CTRL:
         return this.control;
       case STAT:
-        return FLUSH_READY_FIFO_EMPTY;
+        return FLUSH_READY | this.stream.flags;
       case CTR_HIT:
       case CTR_ACC:
         return Math.min(this.count(offset) - this.cleared[offset], 0xffffffff);
+      case STREAM_ADDR:
+        return this.stream.address;
+      case STREAM_CTR:
+        return this.stream.left;
+      case STREAM_FIFO:
+        return this.stream.pop();
       default:
         return 0;
     }
@@ -47,6 +58,8 @@ export class XipControl extends BasePeripheral {
       this.control = value & 0xb;
       this.xip.enabled = (value & ENABLE) !== 0;
     } else if (offset === FLUSH) this.xip.flush();
+    else if (offset === STREAM_ADDR) this.stream.address = value >>> 0;
+    else if (offset === STREAM_CTR) this.stream.start(value);
     else if (offset in this.cleared) this.cleared[offset] = this.count(offset);
   }
 }

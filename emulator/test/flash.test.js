@@ -112,6 +112,17 @@ test('the operation at which the power is cut is half done, and no other', () =>
   assert.deepEqual(machine.read(AT_SECTOR, 256), page(0xff));
 });
 
+test('a call that the power cut broke off does nothing more', () => {
+  const machine = chip();
+  machine.write(RAM, new Uint8Array(768));
+  machine.flash.cutIn = 2;
+  assert.equal(rom(machine, 'RP', SECTOR, RAM, 768), INTERRUPTED.POWER);
+  assert.deepEqual(machine.read(AT_SECTOR, 256), page(0));
+  assert.notDeepEqual(machine.read(AT_SECTOR + 256, 256), page(0));
+  assert.deepEqual(machine.read(AT_SECTOR + 512, 256), page(0xff));
+  assert.equal(machine.flash.programs, 2);
+});
+
 test('whoever runs from flash while it is spoken to in commands is lost', () => {
   const machine = chip();
   rom(machine, 'EX');

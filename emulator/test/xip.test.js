@@ -15,10 +15,11 @@ const [FLUSH, STAT, CTR_HIT, CTR_ACC] = [0x04, 0x08, 0x0c, 0x10].map((offset) =>
 
 /** A cache and how it sees reads: `+` for a hit, `-` for a miss. */
 function cache() {
-  const xip = new Xip(new NorFlash(), 50);
+  const time = { cycles: 0 };
+  const xip = new Xip(new NorFlash(), 50, () => time.cycles);
   const see = (...offsets) =>
     offsets.map((offset) => (xip.read(FLASH + offset, false, 0) === 0 ? '+' : '-')).join('');
-  return { xip, see };
+  return { xip, see, time };
 }
 
 test('a miss fetches half a line', () => {
@@ -64,11 +65,47 @@ test('a flush, a write and a switched-off cache make misses', () => {
 });
 
 test('misses of both cores wait for each other', () => {
-  const { xip } = cache();
+  const { xip, time } = cache();
   assert.deepEqual([xip.read(FLASH, true, 0), xip.read(FLASH + 64, true, 0)], [50, 100]);
-  xip.now += 100;
+  time.cycles += 100;
   assert.equal(xip.read(FLASH + 128, true, 0), 50);
   assert.equal(xip.counts.waitCycles, 200);
+});
+
+const RAM = 0x20000000;
+const DMA = 0x50000000;
+const [STREAM_ADDR, STREAM_CTR] = [XIP_CTRL + 0x14, XIP_CTRL + 0x18];
+const XIP_AUX = 0x50400000;
+
+/** A chip that spins while a DMA channel moves 64 words of flash into RAM. */
+function moved(from, control, micros) {
+  const shard = { address: FLASH + 0x60000, bytes: Uint8Array.from({ length: 256 }, (_, at) => at) };
+  const segments = [...image([[HALT]]).flash, shard];
+  const machine = new Machine(segments, 'uart', repeatable(), () => {});
+  machine.runUntil(1000, () => false);
+  const before = machine.xipCounts.misses;
+  const [core] = machine.cores.all;
+  core.writeUint32(STREAM_ADDR, shard.address);
+  if (from === XIP_AUX) core.writeUint32(STREAM_CTR, 64);
+  [from, RAM, 64, control].forEach((value, at) => core.writeUint32(DMA + 4 * at, value));
+  machine.runUntil(machine.nanos + 1000 * micros, () => false);
+  const complete = machine.read(RAM, 256).every((byte, at) => byte === at);
+  return { complete, misses: machine.xipCounts.misses - before };
+}
+
+const [ENABLED, WORDS, READ_ON, WRITE_ON] = [1, 2 << 2, 1 << 4, 1 << 5];
+const AT_ONCE = ENABLED | WORDS | READ_ON | WRITE_ON | (0x3f << 15);
+const AS_STREAMED = ENABLED | WORDS | WRITE_ON | (37 << 15);
+
+test('the DMA waits for the flash as a core does', () => {
+  // 64 words at 51 cycles of 8 ns are 26 us.
+  assert.deepEqual([20, 28].map((micros) => moved(FLASH + 0x60000, AT_ONCE, micros).complete), [false, true]);
+  assert.equal(moved(FLASH + 0x60000, AT_ONCE, 28).misses, 64);
+});
+
+test('a stream passes the cache by', () => {
+  assert.deepEqual([20, 28].map((micros) => moved(XIP_AUX, AS_STREAMED, micros).complete), [false, true]);
+  assert.equal(moved(XIP_AUX, AS_STREAMED, 28).misses, 0);
 });
 
 /** Reads a word of flash 30 times in a loop of four instructions, the last of them far away. */

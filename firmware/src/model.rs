@@ -14,12 +14,10 @@ pub const HIDDEN: usize = 50;
 /// Classes.
 pub const OUTPUTS: usize = 10;
 
-/// RAM for the error rows, one a sample: what an RP2040 has left beside two models.
-#[cfg(all(feature = "board-rp2040", not(feature = "kernels-in-ram")))]
+/// RAM for the error rows, one a sample: what an RP2040 has left beside two models and the row sums'
+/// program.
+#[cfg(feature = "board-rp2040")]
 const ROWS_BYTES: usize = 57_200;
-/// RAM for the error rows, one a sample: a thousand of them beside the row sums' program.
-#[cfg(all(feature = "board-rp2040", feature = "kernels-in-ram"))]
-const ROWS_BYTES: usize = 52_000;
 /// RAM for the error rows, one a sample: two thousand of them, or a 16-bit update.
 #[cfg(not(feature = "board-rp2040"))]
 const ROWS_BYTES: usize = 208_000;

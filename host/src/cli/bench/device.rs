@@ -1,6 +1,7 @@
 //! `gleaner bench device`: has a firmware image train in its emulator and says what an epoch costs.
 
 use std::io::{IsTerminal, Write};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -8,7 +9,7 @@ use anyhow::Context;
 use gleaner_shared::energy::Ledger;
 use gleaner_shared::mlp::{LearningRate, PaperParams};
 use gleaner_shared::units::{Cycles, Micros, NanoWatts, PicoJoules};
-use gleaner_shared::wire::message::{DeclineReason, ModelHash, Order, Provision, RunId};
+use gleaner_shared::wire::message::{DeclineReason, ModelHash, Order, Provision, Report, RunId};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 use tempfile::NamedTempFile;
@@ -18,7 +19,7 @@ use crate::cli::print::OutputError;
 use gleaner_host::device::Board;
 use gleaner_host::device::emulator::Emulator;
 use gleaner_host::device::emulator::prepare::prepare;
-use gleaner_host::device::emulator::trial::{self, Task, TrialError, TrialResult};
+use gleaner_host::device::emulator::trial::{self, FlashReads, Task, TrialError, TrialResult};
 use gleaner_host::device::image::Program;
 use gleaner_host::device::shard::{ClientSamples, image};
 use gleaner_host::round::settings::cost_model;
@@ -35,6 +36,9 @@ pub struct Args {
     /// The board: an RP2040 in rp2040js, or a Cortex-M4 in QEMU.
     #[arg(long, value_parser = emulated_by_chip(), default_value = Board::Rp2040.row().chip)]
     board: Board,
+    /// An image to count instead of the one that is built.
+    #[arg(long, value_name = "IMAGE")]
+    firmware: Option<PathBuf>,
     /// Digits in the board's shard, the first of the MNIST subset.
     #[arg(long, value_name = "N", default_value_t = 1000)]
     samples: usize,
@@ -44,6 +48,10 @@ pub struct Args {
     /// The learning rate.
     #[arg(long, value_name = "RATE", default_value_t = 0.5)]
     rate: f64,
+    /// Cycles a miss of the RP2040's flash cache costs; 0 leaves the cache out. Without it the
+    /// emulator's own figure is taken, and the epoch is counted a second time without the cache.
+    #[arg(long, value_name = "CYCLES")]
+    xip_miss_cycles: Option<u32>,
     /// Print JSON.
     #[arg(long)]
     json: bool,
@@ -60,6 +68,8 @@ struct Figures {
     unit: &'static str,
     per_sample_and_epoch: u64,
     per_epoch: u64,
+    /// How the flash was read through its cache; only where that is modelled.
+    flash: Option<FlashFigures>,
     clock_hz: f64,
     /// At that clock, a cycle an instruction where instructions are counted.
     epoch_s: f64,
@@ -73,6 +83,18 @@ struct Figures {
     stack_used_bytes: u32,
 }
 
+/// What the flash's cache does to an epoch.
+#[derive(Debug, Serialize)]
+struct FlashFigures {
+    /// Words read, and those the cache did not hold, from the order to the end of the last epoch.
+    reads_per_sample_and_epoch: u64,
+    misses_per_sample_and_epoch: u64,
+    code_misses_per_sample_and_epoch: u64,
+    wait_cycles_per_sample_and_epoch: u64,
+    /// Counted in a run of its own, with a flash that answers at once.
+    without_cache_per_sample_and_epoch: Option<u64>,
+}
+
 /// Measures and prints.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let scenario = resolve(args.board.row().preset, &[])?;
@@ -83,10 +105,11 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         global.write_exact(&mut model),
         "the model does not fit its buffer"
     );
-    let task = Task {
+    let task = |miss_cycles| Task {
         provision: provision(&scenario),
         model: &model,
         order: order(args),
+        miss_cycles,
     };
 
     let board = args.board;
@@ -94,12 +117,43 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     prepare(&[board])?;
     let spinner = spinner();
     spinner.set_message("building the image");
-    let program = board.ensure(Program::Client)?;
+    let program = match &args.firmware {
+        Some(image) => image.clone(),
+        None => board.ensure(Program::Client)?,
+    };
     let shard = shard_file(args.samples)?;
-    let result = trial::train(board, &program, shard.path(), &task, |stage| {
-        spinner.set_message(format!("{board}: {stage}"));
-    });
+    let train = |miss_cycles| {
+        let task = task(miss_cycles);
+        let result = trial::train(board, &program, shard.path(), &task, |stage| {
+            spinner.set_message(format!("{board}: {stage}"));
+        });
+        checked(board, args, result)
+    };
+    let result = train(args.xip_miss_cycles);
+    let ideal = match &result {
+        Ok(result) if result.flash.is_some() && args.xip_miss_cycles.is_none() => {
+            Some(train(Some(0)))
+        }
+        _ => None,
+    };
     spinner.finish_and_clear();
+    let (result, ideal) = (result?, ideal.transpose()?);
+
+    let figures = figures(emulator, &scenario, &result, ideal.as_ref(), model.len());
+    if args.json {
+        outln!("{}", serde_json::to_string_pretty(&figures)?);
+    } else {
+        print(&figures)?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Says what went wrong in the words of this command.
+fn checked(
+    board: Board,
+    args: &Args,
+    result: Result<TrialResult, TrialError>,
+) -> anyhow::Result<TrialResult> {
     let result = result.map_err(|error| match error {
         TrialError::Declined(DeclineReason::Shard(_)) => anyhow::anyhow!(
             "{board} has no room for {} samples; give it fewer with --samples",
@@ -113,14 +167,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         result.report.epochs,
         args.epochs
     );
-
-    let figures = figures(emulator, &scenario, &result, model.len());
-    if args.json {
-        outln!("{}", serde_json::to_string_pretty(&figures)?);
-    } else {
-        print(&figures)?;
-    }
-    Ok(ExitCode::SUCCESS)
+    Ok(result)
 }
 
 /// Seed of the initial model and of the order.
@@ -162,6 +209,7 @@ fn figures(
     emulator: Emulator,
     scenario: &Scenario,
     result: &TrialResult,
+    ideal: Option<&TrialResult>,
     model_bytes: usize,
 ) -> Figures {
     let report = &result.report;
@@ -180,6 +228,10 @@ fn figures(
         unit: emulator.unit(),
         per_sample_and_epoch: per_epoch / u64::from(report.samples.max(1)),
         per_epoch,
+        flash: result
+            .flash
+            .filter(|flash| flash.reads > 0)
+            .map(|flash| flash_figures(report, flash, ideal)),
         clock_hz,
         epoch_s: per_epoch as f64 / clock_hz,
         epoch_j: energy.as_joules(),
@@ -190,6 +242,17 @@ fn figures(
             .then(|| result.download.0 as f64 * 1e-6 / floor_s),
         stack_bytes,
         stack_used_bytes,
+    }
+}
+
+fn flash_figures(report: &Report, flash: FlashReads, ideal: Option<&TrialResult>) -> FlashFigures {
+    let each = |count: u64| count / (u64::from(report.samples) * u64::from(report.epochs)).max(1);
+    FlashFigures {
+        reads_per_sample_and_epoch: each(flash.reads),
+        misses_per_sample_and_epoch: each(flash.misses),
+        code_misses_per_sample_and_epoch: each(flash.code_misses),
+        wait_cycles_per_sample_and_epoch: each(flash.wait_cycles),
+        without_cache_per_sample_and_epoch: ideal.map(|ideal| each(ideal.report.cycles.0)),
     }
 }
 
@@ -211,6 +274,23 @@ fn print(figures: &Figures) -> Result<(), OutputError> {
         figures.per_sample_and_epoch.to_string(),
     )?;
     row(&format!("{unit} an epoch"), figures.per_epoch.to_string())?;
+    if let Some(flash) = &figures.flash {
+        let without = flash
+            .without_cache_per_sample_and_epoch
+            .map_or_else(String::new, |cycles| {
+                format!("; without the cache {cycles}")
+            });
+        row(
+            "flash, a sample and epoch",
+            format!(
+                "{} reads, {} misses ({} of code), {} cycles waited{without}",
+                flash.reads_per_sample_and_epoch,
+                flash.misses_per_sample_and_epoch,
+                flash.code_misses_per_sample_and_epoch,
+                flash.wait_cycles_per_sample_and_epoch,
+            ),
+        )?;
+    }
     row(
         "time of an epoch",
         format!(

@@ -27,7 +27,7 @@ pub struct Figure {
 /// Names what is missing and how to install it, or what was said instead of a report.
 pub fn figures(board: Board, program: Program) -> Result<Vec<Figure>, EmulatorError> {
     let image = board.ensure(program)?;
-    let mut line = Line::open(board, &image, None)?;
+    let mut line = Line::open(board, &image, None, None)?;
     let mut heard = Vec::new();
     while line.now() < PATIENCE {
         heard.extend(line.exchange(&[], PATIENCE)?);

@@ -1,6 +1,6 @@
 //! The emulators there are, and what each of them can tell.
 
-use super::{EmulatorError, qemu, rp2040};
+use super::{EmulatorError, qemu, runner};
 use crate::device::Board;
 pub use crate::device::row::Emulator;
 
@@ -35,7 +35,7 @@ impl Emulator {
     /// [`EmulatorError::Missing`] with what to install.
     pub fn ensure_installed(self) -> Result<(), EmulatorError> {
         match self {
-            Self::Rp2040js => rp2040::ensure_installed(),
+            Self::Rp2040js => runner::ensure_installed(),
             Self::Qemu { .. } => qemu::ensure_installed(),
         }
     }

@@ -32,15 +32,20 @@ pub(super) enum Line {
 }
 
 impl Line {
-    /// Starts a board, if given with a shard in its flash.
+    /// Starts a board, if given with a shard in its flash and with another cost of a miss of the
+    /// flash's cache where one is modelled.
     pub(super) fn open(
         board: Board,
         image: &Path,
         shard: Option<&Path>,
+        miss_cycles: Option<u32>,
     ) -> Result<Self, EmulatorError> {
         match Emulator::of(board)? {
             Emulator::Rp2040js => {
-                let board = Lockstep::start(board, image, shard)?;
+                let board = match miss_cycles {
+                    Some(cycles) => Lockstep::start_with_misses(board, image, shard, cycles)?,
+                    None => Lockstep::start(board, image, shard)?,
+                };
                 Ok(Self::Lockstep(LockstepLine::new(board)))
             }
             Emulator::Qemu { .. } => {
@@ -58,6 +63,14 @@ impl Line {
         match self {
             Self::Lockstep(line) => line.now(),
             Self::Socket { line, .. } => line.now(),
+        }
+    }
+
+    /// Returns what the emulator last said of the chip, if it counts.
+    pub(super) const fn stat(&self) -> Option<Stat> {
+        match self {
+            Self::Lockstep(line) => Some(line.stat()),
+            Self::Socket { .. } => None,
         }
     }
 

@@ -11,6 +11,7 @@ pub mod machine;
 pub mod prepare;
 pub mod qemu;
 pub mod rp2040;
+mod runner;
 pub mod trial;
 
 use std::process::{Command, Stdio};

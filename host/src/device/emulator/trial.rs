@@ -12,6 +12,7 @@ use gleaner_shared::wire::{FrameBuffer, Insecure, MAX_TRANSFER};
 
 use super::EmulatorError;
 use super::line::Line;
+use super::rp2040::Stat;
 use crate::device::Board;
 
 /// Why a trial came to nothing.
@@ -48,6 +49,8 @@ pub struct Task<'a> {
     pub model: &'a [u8],
     /// The order; the hash of the model is filled in.
     pub order: Order,
+    /// Another cost of a miss of the flash's cache than the emulator's own; 0 leaves it out.
+    pub miss_cycles: Option<u32>,
 }
 
 /// What a board did.
@@ -61,6 +64,33 @@ pub struct TrialResult {
     pub download: Micros,
     /// Bytes the stack may take and did take at most.
     pub stack_bytes: (u32, u32),
+    /// How the flash was read from the order to the end of the last epoch, where its cache is
+    /// modelled.
+    pub flash: Option<FlashReads>,
+}
+
+/// How both cores read the flash.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FlashReads {
+    /// Words read.
+    pub reads: u64,
+    /// Words that the cache did not hold.
+    pub misses: u64,
+    /// Misses that fetched instructions.
+    pub code_misses: u64,
+    /// Cycles the cores waited.
+    pub wait_cycles: u64,
+}
+
+impl FlashReads {
+    const fn between(before: &Stat, after: &Stat) -> Self {
+        Self {
+            reads: after.xip_reads - before.xip_reads,
+            misses: after.xip_misses - before.xip_misses,
+            code_misses: after.xip_code_misses - before.xip_code_misses,
+            wait_cycles: after.xip_wait_cycles - before.xip_wait_cycles,
+        }
+    }
 }
 
 /// Has a board carry out one order; `stage` is told what is going on.
@@ -74,7 +104,7 @@ pub fn train(
     task: &Task<'_>,
     mut stage: impl FnMut(&str),
 ) -> Result<TrialResult, TrialError> {
-    let line = Line::open(board, image, Some(shard))?;
+    let line = Line::open(board, image, Some(shard), task.miss_cycles)?;
     let timing = Timing::for_bit_rate(line.bit_rate());
     let mut talk = Conversation {
         line,
@@ -107,6 +137,7 @@ pub fn train(
         model,
         ..task.order
     };
+    let before = talk.line.stat();
     talk.say(HostToDevice::Order(order), "ordering")?;
     let reply = talk.answer("ordering", |message| match message {
         DeviceToHost::OrderReply(reply) => Some(*reply),
@@ -115,14 +146,27 @@ pub fn train(
     if let Some(reason) = reply.declined {
         return Err(TrialError::Declined(reason));
     }
-    let report = talk.answer("training", |message| match message {
+    let mut report = None;
+    talk.answer("training", |message| match message {
         DeviceToHost::Progress(progress) => {
             stage(&format!("epoch {} of {}", progress.epoch, order.epochs));
-            None
+            (progress.epoch >= order.epochs).then_some(())
         }
-        DeviceToHost::Report(report) => Some(*report),
+        DeviceToHost::Report(early) => {
+            report = Some(*early);
+            Some(())
+        }
         _ => None,
     })?;
+    let counted = before.zip(talk.line.stat());
+    let flash = counted.map(|(before, after)| FlashReads::between(&before, &after));
+    let report = match report {
+        Some(report) => report,
+        None => talk.answer("evaluating", |message| match message {
+            DeviceToHost::Report(report) => Some(*report),
+            _ => None,
+        })?,
+    };
     talk.say(HostToDevice::Inspect, "inspecting")?;
     let stack_bytes = talk.answer("inspecting", |message| match message {
         DeviceToHost::Stack {
@@ -136,6 +180,7 @@ pub fn train(
         report,
         download,
         stack_bytes,
+        flash,
     })
 }
 
