@@ -35,6 +35,14 @@ pub fn on_rp2040(program: Program, shard: Option<&[u8]>) -> Option<LockstepWire>
     in_lockstep(program, shard, Lockstep::start)
 }
 
+/// Starts an RP2040 in lockstep whose flash answers at once.
+#[must_use]
+pub fn on_rp2040_at_once(shard: &[u8]) -> Option<LockstepWire> {
+    in_lockstep(Program::Client, Some(shard), |board, image, shard| {
+        Lockstep::start_with_misses(board, image, shard, 0)
+    })
+}
+
 /// The same, plugged into USB.
 #[must_use]
 pub fn on_rp2040_usb(shard: Option<&[u8]>) -> Option<LockstepWire> {

@@ -38,6 +38,11 @@ impl LockstepWire {
         Self(LockstepLine::new(board))
     }
 
+    /// Returns the chip's memory, as a debug probe sees it.
+    pub const fn chip(&mut self) -> &mut Lockstep {
+        self.0.board()
+    }
+
     /// Returns what the emulator last said of the chip.
     #[must_use]
     pub const fn stat(&self) -> Stat {

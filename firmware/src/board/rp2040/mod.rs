@@ -55,7 +55,7 @@ impl Platform for Pico {
     type Partner = core1::Core1;
 
     const NAME: &'static str = "rp2040";
-    const CYCLES_PER_SAMPLE: u32 = 80_000;
+    const CYCLES_PER_SAMPLE: u32 = 66_000;
 
     fn stack_use() -> StackUse {
         memory::stack_use().or_fuller(core1::stack_use())
@@ -107,7 +107,9 @@ pub fn start(spawner: Spawner) -> Board<Pico> {
             Slots::new(flash, offset as u32)
         }),
         device,
-        helper: core1::start(p.CORE1),
+        helper: (!cfg!(feature = "one-core"))
+            .then(|| core1::start(p.CORE1))
+            .flatten(),
         entropy: entropy::from_raw_bits(oscillator_bit),
     }
 }
