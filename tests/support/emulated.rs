@@ -35,6 +35,17 @@ pub fn on_rp2040(program: Program, shard: Option<&[u8]>) -> Option<LockstepWire>
     in_lockstep(Board::Rp2040, program, shard, Lockstep::start)
 }
 
+/// Starts an RP2040 in lockstep whose flash answers at once.
+#[must_use]
+pub fn on_rp2040_at_once(shard: &[u8]) -> Option<LockstepWire> {
+    in_lockstep(
+        Board::Rp2040,
+        Program::Client,
+        Some(shard),
+        |board, image, shard| Lockstep::start_with_misses(board, image, shard, 0),
+    )
+}
+
 /// Starts an STM32L4R5 in lockstep with this shard in its flash, whose waits are not counted.
 #[must_use]
 pub fn on_stm32(shard: Option<&[u8]>) -> Option<LockstepWire> {

@@ -1,7 +1,7 @@
 //! The forward pass of one sample.
 
 use super::kernel::{self, SCALE_LIMIT};
-use super::list::List;
+use super::list::{Entries, List, NO_ENTRIES};
 use super::params::Params;
 
 /// The largest hidden activation, in units of 2^-10.
@@ -13,7 +13,8 @@ pub(super) const SUM_MAX: i32 = HIDDEN_MAX as i32 * 4080;
 /// What the forward pass of one sample needs and leaves behind.
 #[derive(Clone, Debug)]
 pub struct Pass<const HID: usize, const OUT: usize> {
-    pub(super) list: List<256>,
+    /// Free between two samples.
+    pub(super) entries: Entries,
     /// Hidden sums, which become activations and, in training, errors.
     pub(super) units: [i32; HID],
     /// The largest activation.
@@ -27,7 +28,7 @@ impl<const HID: usize, const OUT: usize> Pass<HID, OUT> {
     #[must_use]
     pub const fn new() -> Self {
         Self {
-            list: List::EMPTY,
+            entries: NO_ENTRIES,
             units: [0; HID],
             largest: 0,
             output: [0; OUT],
@@ -42,7 +43,10 @@ impl<const HID: usize, const OUT: usize> Pass<HID, OUT> {
         params: &Params<IN, HID, OUT>,
         pixels: &[u8; IN],
     ) -> u32 {
-        let list = &mut self.list;
+        let Some(entries) = self.entries.first_chunk_mut() else {
+            unreachable!("256 entries of 512")
+        };
+        let mut list = List::<256>::new(entries);
         let mut rows = 0;
         let mut pixel = 0;
         kernel::begin(&params.b1, &mut self.units);
@@ -70,15 +74,16 @@ impl<const HID: usize, const OUT: usize> Pass<HID, OUT> {
         } else {
             self.sum_in_parts(&params.w2);
         }
-        self.list.clear();
         rows
     }
 
     /// Adds h W2 of more units, or larger activations, than one sum is exact for.
     #[cold]
     fn sum_in_parts(&mut self, w2: &[[i16; OUT]; HID]) {
-        let list = &mut self.list;
-        list.clear();
+        let Some(entries) = self.entries.first_chunk_mut() else {
+            unreachable!("256 entries of 512")
+        };
+        let mut list = List::<256>::new(entries);
         let mut scales = 0;
         for (unit, &hidden) in self.units.iter().enumerate() {
             let hidden = hidden as u32;

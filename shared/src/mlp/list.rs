@@ -1,24 +1,28 @@
-//! The sparse list of a row sum.
+//! The sparse list of a row sum, and the memory of lists, which both passes of an epoch use.
 
 use super::kernel::Entry;
 
+/// Memory of lists: one of 256 entries in the first pass, four of 128 in the second.
+pub(super) type Entries = [Entry; 512];
+
+/// Cleared memory of lists.
+pub(super) const NO_ENTRIES: Entries = [Entry { scale: 0, at: 0 }; 512];
+
 /// A list of scaled rows with room for `ROOM` of them, a power of two of at most 256: as many
 /// pixels as that add up to less than [`super::kernel::SCALE_LIMIT`].
-#[derive(Clone, Debug)]
-pub(super) struct List<const ROOM: usize> {
-    entries: [Entry; ROOM],
+#[derive(Debug)]
+pub(super) struct List<'a, const ROOM: usize> {
+    entries: &'a mut [Entry; ROOM],
     length: usize,
 }
 
-impl<const ROOM: usize> List<ROOM> {
-    /// A list without entries.
-    pub(super) const EMPTY: Self = {
-        assert!(ROOM.is_power_of_two() && ROOM <= 256);
-        Self {
-            entries: [Entry { scale: 0, at: 0 }; ROOM],
-            length: 0,
-        }
-    };
+impl<'a, const ROOM: usize> List<'a, ROOM> {
+    /// Returns a list without entries.
+    #[inline(always)]
+    pub(super) const fn new(entries: &'a mut [Entry; ROOM]) -> Self {
+        const { assert!(ROOM.is_power_of_two() && ROOM <= 256) };
+        Self { entries, length: 0 }
+    }
 
     /// Returns what is listed.
     #[inline(always)]
@@ -65,6 +69,6 @@ impl<const ROOM: usize> List<ROOM> {
     /// returns how many are then.
     #[inline(always)]
     pub(super) fn extend(&mut self, append: impl FnOnce(&mut [Entry; ROOM], usize) -> usize) {
-        self.length = append(&mut self.entries, self.length).min(ROOM);
+        self.length = append(self.entries, self.length).min(ROOM);
     }
 }

@@ -23,10 +23,10 @@
 //! |---|---|---|
 //! | [`Params`] being trained | 79,640 | 79,640 |
 //! | [`Scratch`]: one row of hidden errors a sample | 52 N | 104 N |
-//! | [`Work`] | 11,480 | 11,480 |
-//! | training alone, N = 1000 | about 143,000 | about 195,000 |
+//! | [`Work`], once a core | 9,424 | 9,424 |
+//! | training alone, one core, N = 1000 | about 141,000 | about 193,000 |
 //! | [`Params`] of the base, to code the difference to | 79,640 | 79,640 |
-//! | all, N = 1000 | about 223,000 | about 275,000 |
+//! | all, N = 1000 | about 221,000 | about 273,000 |
 //!
 //! The scratch memory is free outside an epoch and then holds a coded model of 39,776 bytes on
 //! its way in or out ([`Scratch::bytes`]). A Cortex-M0+ keeps four 8-bit mantissas of hidden errors
@@ -34,8 +34,9 @@
 //! product: the same numbers.
 //!
 //! One epoch of 784-50-10 over 1000 images of MNIST, rate 0.5, the update included, takes about
-//! 79,000 cycles a sample on a Cortex-M0+ (rp2040js) and 27,000 instructions on a Cortex-M4 (QEMU):
-//! `tests/emulated.rs` measures both in the firmware's images.
+//! 78,000 cycles a sample on a Cortex-M0+ and 45,300 on two of them (rp2040js, flash that answers at
+//! once), and 27,000 instructions on a Cortex-M4 (QEMU): `tests/emulated.rs` measures the latter two in
+//! the firmware's images.
 //!
 //! A unit whose activation rounds to zero counts as dead. Sums over a sample's pixels, its hidden
 //! units and a pixel's samples are exact in 32 bits up to a stated number of entries and

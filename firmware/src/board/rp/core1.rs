@@ -29,7 +29,7 @@ const PATIENCE: u32 = 100_000;
 #[repr(C, align(32))]
 struct Stack([u32; STACK_WORDS]);
 
-static mut STACK: Stack = Stack([0; STACK_WORDS]);
+static mut STACK: Stack = Stack([PAINT; STACK_WORDS]);
 static JOB: Job = Job {
     run: AtomicPtr::new(ptr::null_mut()),
     context: AtomicPtr::new(ptr::null_mut()),
@@ -53,14 +53,8 @@ pub fn start(_core: Peri<'static, CORE1>) -> Option<Helper<'static, Core1, HIDDE
     static CORE: ConstStaticCell<Core1> = ConstStaticCell::new(Core1(()));
     hold();
     JOB.run.store(ptr::null_mut(), Ordering::Relaxed);
-    // SAFETY: the core is held, so that nobody uses its stack.
-    let top = unsafe {
-        let stack = (&raw mut STACK.0).cast::<u32>();
-        for word in 0..STACK_WORDS {
-            stack.add(word).write_volatile(PAINT);
-        }
-        stack.add(STACK_WORDS)
-    };
+    // Only the address is taken; the core alone uses its stack.
+    let top = (&raw const STACK).addr() + size_of::<Stack>();
     pac::PSM.frce_off().modify(|w| w.set_proc1(false));
     // SAFETY: read-only; core 1 takes its exceptions from the table of core 0.
     let vectors = unsafe { (*cortex_m::peripheral::SCB::PTR).vtor.read() };

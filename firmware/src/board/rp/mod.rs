@@ -161,7 +161,9 @@ pub fn start(spawner: Spawner) -> Board<Pico> {
         }),
         device,
         #[cfg(feature = "board-rp2040")]
-        helper: core1::start(p.CORE1),
+        helper: (!cfg!(feature = "one-core"))
+            .then(|| core1::start(p.CORE1))
+            .flatten(),
         #[cfg(feature = "board-rp2350")]
         helper: None,
         #[cfg(feature = "board-rp2040")]

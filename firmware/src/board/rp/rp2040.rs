@@ -8,7 +8,7 @@ use super::PicoFlash;
 use crate::entropy;
 
 /// As rp2040js counts them.
-pub(super) const CYCLES_PER_SAMPLE: u32 = 105_000;
+pub(super) const CYCLES_PER_SAMPLE: u32 = 66_000;
 
 /// Who shares an epoch.
 pub(super) type SecondCore = super::core1::Core1;

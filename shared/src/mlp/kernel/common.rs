@@ -58,7 +58,7 @@ pub(crate) fn list_errors<const IN: usize, const HID: usize, const ROOM: usize>(
     first: usize,
     row: &ErrorRow<HID>,
     index: usize,
-    lists: &mut [List<ROOM>; 4],
+    lists: &mut [List<'_, ROOM>; 4],
 ) {
     if row.shift.is_live() {
         let word = pixel_word(pixels, first);
@@ -87,7 +87,7 @@ pub(crate) fn list_block<
     first: usize,
     rows: &[ErrorRow<HID>],
     mut start: usize,
-    lists: &mut [List<ROOM>; 4],
+    lists: &mut [List<'_, ROOM>; 4],
 ) -> usize {
     while start < rows.len() && !lists.iter().any(|list| list.lacks_room(STRETCH)) {
         let end = rows.len().min(start + STRETCH);

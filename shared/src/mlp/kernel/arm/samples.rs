@@ -23,7 +23,7 @@ pub(crate) fn list_block<
     first: usize,
     rows: &[ErrorRow<HID>],
     start: usize,
-    lists: &mut [List<ROOM>; 4],
+    lists: &mut [List<'_, ROOM>; 4],
 ) -> usize {
     let count = images.len().min(rows.len());
     let aligned = IN.is_multiple_of(4) && images.as_ptr().addr().is_multiple_of(4);

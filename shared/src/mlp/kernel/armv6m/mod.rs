@@ -8,7 +8,7 @@
 //! topmost are stored flipped: with A_k = sum x (w >> 8 k),
 //! sum x b_k = A_k - 2^8 A_(k+1) - 2^7 sum x.
 //!
-//! Eight sums stay in registers while the list is walked, so a row of 50 takes seven walks: 31
+//! Eight sums stay in registers while the list is walked, so a row of 50 takes seven walks: 30
 //! cycles a walk and entry with weights, 29 with errors, 11 in the last one.
 #![allow(unsafe_code)]
 

@@ -79,21 +79,29 @@ macro_rules! walk_of_eight {
     };
 }
 
-macro_rules! pair {
-    ($offset:literal, $low:literal, $high:literal) => {
+/// Loads two pairs of weights at once and adds their products.
+macro_rules! two_pairs {
+    ($low0:literal, $high0:literal, $low1:literal, $high1:literal) => {
         concat!(
-            "ldr r3, [r2, #{at}+",
-            $offset,
-            "]\n",
-            "asrs r4, r3, #16\n",
+            "ldm r2!, {{r3, r4}}\n",
+            "asrs r5, r3, #16\n",
             "muls r3, r1, r3\n",
-            "muls r4, r1, r4\n",
+            "muls r5, r1, r5\n",
             "add ",
-            $low,
+            $low0,
             ", r3\n",
             "add ",
-            $high,
+            $high0,
+            ", r5\n",
+            "asrs r5, r4, #16\n",
+            "muls r4, r1, r4\n",
+            "muls r5, r1, r5\n",
+            "add ",
+            $low1,
             ", r4\n",
+            "add ",
+            $high1,
+            ", r5\n",
         )
     };
 }
@@ -118,23 +126,76 @@ macro_rules! finish_pair {
     };
 }
 
-walk_of_eight!(
-    /// Adds the sums of the four pairs of weights from byte `AT` on.
-    walk_pairs,
-    concat!(
-        "ldm r0!, {{r1, r2}}\n",
-        pair!("0", "r5", "r6"),
-        pair!("4", "r7", "r8"),
-        pair!("8", "r9", "r10"),
-        pair!("12", "r11", "r12"),
-    ),
-    concat!(
-        finish_pair!("r5", "r6"),
-        finish_pair!("r7", "r8"),
-        finish_pair!("r9", "r10"),
-        finish_pair!("r11", "r12"),
+/// Adds the sums of the four pairs of weights from byte `AT` on, as the walks below; words that are
+/// loaded by twos take a register more, for which the end of the list waits on the stack.
+///
+/// # Safety
+/// As those of [`walk_words`].
+#[unsafe(naked)]
+#[cfg_attr(
+    feature = "kernels-in-ram",
+    unsafe(link_section = ".data.gleaner_kernel")
+)]
+pub(super) unsafe extern "C" fn walk_pairs<const AT: usize>(
+    list: *const Entry,
+    end: *const Entry,
+    out: &mut [i32; 8],
+    bias: u32,
+) {
+    naked_asm!(
+        "push {{r2, r3, r4, r5, r6, r7, lr}}",
+        "mov r4, r8",
+        "mov r5, r9",
+        "mov r6, r10",
+        "mov r7, r11",
+        "push {{r4, r5, r6, r7}}",
+        "push {{r1}}",
+        "subs r3, r0, r1",
+        "lsrs r3, r3, #3",
+        "movs r4, #7",
+        "ands r3, r4",
+        "movs r4, #{body}",
+        "muls r3, r4, r3",
+        "movs r6, #0",
+        "movs r7, #0",
+        "mov r8, r6",
+        "mov r9, r6",
+        "mov r10, r6",
+        "mov r11, r6",
+        "mov r12, r6",
+        "mov lr, r6",
+        "add pc, r3",
+        "nop",
+        "2:",
+        ".rept 8",
+        "ldm r0!, {{r1, r2}}",
+        ".if {at}",
+        "adds r2, #{at}",
+        ".endif",
+        two_pairs!("r6", "r7", "r8", "r9"),
+        two_pairs!("r10", "r11", "r12", "lr"),
+        ".endr",
+        "ldr r1, [sp]",
+        "cmp r0, r1",
+        "beq 4f",
+        "b 2b",
+        "4:",
+        "ldr r0, [sp, #20]",
+        "ldr r1, [sp, #24]",
+        finish_pair!("r6", "r7"),
+        finish_pair!("r8", "r9"),
+        finish_pair!("r10", "r11"),
+        finish_pair!("r12", "lr"),
+        "pop {{r3, r4, r5, r6, r7}}",
+        "mov r8, r4",
+        "mov r9, r5",
+        "mov r10, r6",
+        "mov r11, r7",
+        "pop {{r2, r3, r4, r5, r6, r7, pc}}",
+        at = const AT,
+        body = const if AT == 0 { 46 } else { 48 },
     )
-);
+}
 
 macro_rules! word {
     ($offset:literal, $b0:literal, $b1:literal, $b2:literal, $b3:literal) => {
