@@ -20,6 +20,8 @@ pub struct Board {
     pub selftest: Option<&'static str>,
     /// Whether a test reads its log out of an emulator.
     pub log_is_read: bool,
+    /// Whether a test runs its example application; that of others is built with the log.
+    pub app_is_run: bool,
 }
 
 /// Every board; adding one here puts it into CI.
@@ -30,6 +32,7 @@ pub const BOARDS: [Board; 3] = [
         title: "Raspberry Pi Pico (RP2040)",
         selftest: Some("selftest-rp2040"),
         log_is_read: true,
+        app_is_run: false,
     },
     Board {
         name: "stm32",
@@ -37,6 +40,7 @@ pub const BOARDS: [Board; 3] = [
         title: "Nucleo-L4R5ZI (STM32)",
         selftest: None,
         log_is_read: false,
+        app_is_run: false,
     },
     Board {
         name: "emulated",
@@ -44,6 +48,7 @@ pub const BOARDS: [Board; 3] = [
         title: "QEMU mps2-an386 (Cortex-M4)",
         selftest: Some("selftest-emulated"),
         log_is_read: false,
+        app_is_run: true,
     },
 ];
 
@@ -58,11 +63,19 @@ impl Board {
         format!("firmware/memory/{}.x", self.name)
     }
 
+    /// The binary of its example application.
+    fn app(&self) -> String {
+        format!("app-{}", self.name)
+    }
+
     fn build(&self, toolchain: &DeviceToolchain) -> Result<()> {
         let mut cargo = toolchain.cargo("build", self.triple);
         self.choose(&mut cargo, "firmware", "");
         if let Some(selftest) = self.selftest {
             cargo.args(["--bin", selftest]);
+        }
+        if self.app_is_run {
+            cargo.args(["--bin", &self.app()]);
         }
         process::run(&mut cargo)
     }
@@ -72,6 +85,9 @@ impl Board {
         let subcommand = if self.log_is_read { "build" } else { "check" };
         let mut cargo = toolchain.cargo(subcommand, self.triple);
         self.choose(&mut cargo, "firmware-logs", ",defmt");
+        if !self.app_is_run {
+            cargo.args(["--bin", &self.app()]);
+        }
         process::run(&mut cargo)
     }
 

@@ -23,7 +23,7 @@ use crate::keys::Slots;
 use crate::platform::{self, Board, Platform, StackUse};
 
 mod ports;
-mod reset;
+pub(super) mod reset;
 mod usb;
 
 pub use ports::{PortsRx, PortsTx};
