@@ -10,7 +10,10 @@ use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
 use embedded_io_async::{ErrorType, Read, Write};
-use gleaner_firmware::crash::{CRASH_BYTES, CrashMemory};
+use gleaner_firmware::app::replay::Replay;
+use gleaner_firmware::app::window::Window;
+use gleaner_firmware::crash::{CRASH_BYTES, CrashMemory, leave_fault};
+use gleaner_firmware::gather::Ring;
 use gleaner_firmware::keys::Slots;
 use gleaner_firmware::model::Memory;
 use gleaner_firmware::platform::{Board, Clock, CycleCounter, Lamp, Platform, StackUse, Watchdog};
@@ -75,6 +78,7 @@ pub struct InProcess {
     world: Shared,
     shard: &'static [u8],
     flash: Nor,
+    app: bool,
     client: Pin<Box<dyn Future<Output = ()>>>,
 }
 
@@ -89,14 +93,31 @@ impl InProcess {
     /// The same, with this flash for its keys.
     #[must_use]
     pub fn start_on(shard: &[u8], flash: Nor) -> Self {
+        Self::power_up(shard, flash, false)
+    }
+
+    /// The same with the example application of the emulated board beside the client.
+    #[must_use]
+    pub fn start_with_app(shard: &[u8]) -> Self {
+        Self::power_up(shard, Nor::new(2, 0), true)
+    }
+
+    /// Lets the program die of a fault at these addresses: it leaves its last words and starts again.
+    pub fn fault(&mut self, pc: u32, lr: u32) {
+        leave_fault(&mut LastWords(self.world.clone()), pc, lr);
+        self.reset();
+    }
+
+    fn power_up(shard: &[u8], flash: Nor, app: bool) -> Self {
         let world = Shared::default();
         // A board's flash outlives its program.
         let shard = Box::leak(shard.to_vec().into_boxed_slice());
-        let client = boot(&world, shard, &flash);
+        let client = boot(&world, shard, &flash, app);
         Self {
             world,
             shard,
             flash,
+            app,
             client,
         }
     }
@@ -117,7 +138,12 @@ impl InProcess {
     }
 }
 
-fn boot(world: &Shared, shard: &'static [u8], flash: &Nor) -> Pin<Box<dyn Future<Output = ()>>> {
+fn boot(
+    world: &Shared,
+    shard: &'static [u8],
+    flash: &Nor,
+    app: bool,
+) -> Pin<Box<dyn Future<Output = ()>>> {
     let board = Board::<InProcessBoard> {
         rx: Rx(world.clone()),
         tx: Tx(world.clone()),
@@ -135,6 +161,12 @@ fn boot(world: &Shared, shard: &'static [u8], flash: &Nor) -> Pin<Box<dyn Future
     };
     Box::pin(async move {
         let mut memory = Box::new(Memory::new());
+        if app {
+            let ring = Box::leak(Box::new(Ring::<16>::new()));
+            let replay = Replay::new(board.shard);
+            let mut app: Window<_, 16, true> = Window::new(replay, ring, Micros(10_000));
+            runner::run_with(board, &mut memory, &mut app).await
+        }
         runner::run(board, &mut memory).await
     })
 }
@@ -183,7 +215,7 @@ impl Wire for InProcess {
             world.to_device = Direction::default();
             world.to_host = Direction::default();
         }
-        self.client = boot(&self.world, self.shard, &self.flash);
+        self.client = boot(&self.world, self.shard, &self.flash, self.app);
     }
 }
 
