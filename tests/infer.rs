@@ -190,27 +190,36 @@ fn gathers_and_learns<W: Wire>(station: &mut Station<W>, digits: &Digits) {
     let global = initial(SEED);
     let model = station.deliver(Payload::Model, &exact(&global)).hash;
     let gathered = SamplePlace::Gathered;
-    // The first window is the shard's first sample: the sensor replays it.
-    let found = loop {
-        if let Ok(found) = ask(station, gathered, 0) {
-            break found;
+    // Windows are the shard's samples in their order: the sensor replays it.
+    let newest = |refused: InferRefusal| match refused {
+        InferRefusal::NoSample { first, count, .. } if count > 0 => Some(first + count - 1),
+        _ => None,
+    };
+    let (number, found) = loop {
+        let refused = ask(station, gathered, u32::MAX).unwrap_err();
+        if let Some(number) = newest(refused)
+            && let Ok(found) = ask(station, gathered, number)
+        {
+            break (number, found);
         }
     };
-    assert_eq!(found.sample, ModelHash::of(&digits.pixels[0]));
-    assert_eq!(found.class, by_host(&global, &digits.pixels[0]).class);
+    let at = number as usize % digits.pixels.len();
+    assert_eq!(found.sample, ModelHash::of(&digits.pixels[at]));
+    assert_eq!(found.class, by_host(&global, &digits.pixels[at]).class);
     assert_eq!(found.label, None);
-    let label = 9 - digits.labels[0];
-    station.say(HostToDevice::Label { number: 0, label });
-    station.expect(|message| match message {
-        DeviceToHost::Labelled { number: 0, label } => Some(*label),
+    let label = 9 - digits.labels[at];
+    station.say(HostToDevice::Label { number, label });
+    let taken = station.expect(|message| match message {
+        DeviceToHost::Labelled { number, label } => Some((*number, *label)),
         _ => None,
     });
+    assert_eq!(taken, (number, label));
     let order = training_order(1, 1, model);
     assert_eq!(station.order(order).declined, None);
     let report = station.report(1);
     assert_eq!(report.samples as usize, digits.pixels.len() + 1);
     let mut joined = digits.clone();
-    joined.pixels.push(digits.pixels[0]);
+    joined.pixels.push(digits.pixels[at]);
     joined.labels.push(label);
     let local = trained(&global, &joined, CLIENT, &order);
     assert_eq!(station.update(1), coded(&local, &global, CLIENT, &order));

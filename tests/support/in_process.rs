@@ -164,7 +164,7 @@ fn boot(
         if app {
             let ring = Box::leak(Box::new(Ring::<16>::new()));
             let replay = Replay::new(board.shard);
-            let mut app: Window<_, 16, true> = Window::new(replay, ring, Micros(10_000));
+            let mut app: Window<_, 16, true> = Window::new(replay, ring, Micros(100_000));
             runner::run_with(board, &mut memory, &mut app).await
         }
         runner::run(board, &mut memory).await
