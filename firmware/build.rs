@@ -59,6 +59,9 @@ fn place_memory_map(board: &Board) {
     }
     if board.boot == Boot::Loader {
         println!("cargo:rustc-link-arg-bins=-Tlink-rp.x");
+        for bin in ["selftest-rp2040", "ciphers-rp2040"] {
+            println!("cargo:rustc-link-arg-bin={bin}=--defsym=_deep_stack=1");
+        }
     }
     if env::var_os("CARGO_FEATURE_DEFMT").is_some() {
         println!("cargo:rustc-link-arg-bins=-Tdefmt.x");
@@ -95,8 +98,8 @@ fn memory_map(board: &Board) -> String {
         let _ = writeln!(map, "_{lower}_end = ORIGIN({upper}) + LENGTH({upper});");
     }
     map.push_str(
-        "_stack_start = ORIGIN(STACK_RAM) + LENGTH(STACK_RAM);\n\
-         _stack_end = ORIGIN(STACK_RAM);\n\
+        "_stack_start = DEFINED(_deep_stack) ? ORIGIN(RAM) + LENGTH(RAM) : ORIGIN(STACK_RAM) + LENGTH(STACK_RAM);\n\
+         _stack_end = DEFINED(_deep_stack) ? ORIGIN(RAM) + LENGTH(RAM) - 64K : ORIGIN(STACK_RAM);\n\
          SECTIONS { .kept (NOLOAD) : ALIGN(4) { *(.kept .kept.*); } > KEPT_RAM } INSERT AFTER .uninit;\n",
     );
     if let Some(address) = board.entropy_address {

@@ -91,8 +91,7 @@ impl<P: Platform> Runner<P> {
         if due? > now {
             return due;
         }
-        let (model, shard) = (self.client.model(), self.client.data());
-        let mut desk = Desk::new(now, memory, model, shard);
+        let mut desk = Desk::new(now, memory, self.client.model());
         let (next, cycles) = self.metered(|| app.tick(&mut desk));
         self.client.store().pay_compute(cycles, 0);
         next

@@ -16,8 +16,10 @@ pub fn die(byte: u8) {
         b'o' => drop(black_box(deeper(0))),
         #[cfg(feature = "_device")]
         b'f' => cortex_m::asm::udf(),
+        // Asleep, which costs an emulator nothing.
+        #[cfg(feature = "_device")]
         b'w' => loop {
-            core::hint::spin_loop();
+            cortex_m::asm::wfi();
         },
         _ => {}
     }

@@ -7,7 +7,7 @@ use std::task::Poll;
 use embedded_io_async::{ErrorKind, ErrorType, Write};
 use gleaner_firmware::sender::Sender;
 
-use crate::in_process::{InProcess, Shared, VirtualClock, boot};
+use crate::in_process::{InProcess, Shared, VirtualClock, boot, run_client};
 use crate::nor::Nor;
 
 /// Bytes of either driver's ring: a frame of a model is four times as long.
@@ -17,7 +17,13 @@ const RING_BYTES: usize = 256;
 #[must_use]
 pub fn on_bare_stm32(shard: &[u8]) -> InProcess {
     InProcess::start_with(shard, Nor::new(2, 0), |world, shard, flash| {
-        boot(world, Stm32Uart(Ring(world.clone())), shard, flash)
+        boot(
+            world,
+            Stm32Uart(Ring(world.clone())),
+            shard,
+            flash,
+            run_client,
+        )
     })
 }
 
@@ -27,7 +33,7 @@ pub fn on_stm32(shard: &[u8]) -> InProcess {
     InProcess::start_with(shard, Nor::new(2, 0), |world, shard, flash| {
         let clock = VirtualClock(world.clone());
         let sender = Sender::new(Stm32Uart(Ring(world.clone())), RING_BYTES, clock, || {});
-        boot(world, sender, shard, flash)
+        boot(world, sender, shard, flash, run_client)
     })
 }
 
@@ -35,7 +41,7 @@ pub fn on_stm32(shard: &[u8]) -> InProcess {
 #[must_use]
 pub fn on_bare_rp2040(shard: &[u8]) -> InProcess {
     InProcess::start_with(shard, Nor::new(2, 0), |world, shard, flash| {
-        boot(world, RpUart(Ring(world.clone())), shard, flash)
+        boot(world, RpUart(Ring(world.clone())), shard, flash, run_client)
     })
 }
 
@@ -45,7 +51,7 @@ pub fn on_rp2040(shard: &[u8]) -> InProcess {
     InProcess::start_with(shard, Nor::new(2, 0), |world, shard, flash| {
         let clock = VirtualClock(world.clone());
         let sender = Sender::new(RpUart(Ring(world.clone())), RING_BYTES, clock, || {});
-        boot(world, sender, shard, flash)
+        boot(world, sender, shard, flash, run_client)
     })
 }
 

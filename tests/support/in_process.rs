@@ -13,7 +13,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
 
 use embedded_io_async::{ErrorType, Read, Write};
-use gleaner_firmware::crash::{CRASH_BYTES, CrashMemory};
+use gleaner_firmware::app::replay::Replay;
+use gleaner_firmware::app::window::Window;
+use gleaner_firmware::crash::{CRASH_BYTES, CrashMemory, leave_fault};
+use gleaner_firmware::gather::Ring;
 use gleaner_firmware::keys::Slots;
 use gleaner_firmware::model::Memory;
 use gleaner_firmware::platform::{Board, Clock, CycleCounter, Lamp, Platform, StackUse, Watchdog};
@@ -129,8 +132,22 @@ impl InProcess {
     #[must_use]
     pub fn start_on(shard: &[u8], flash: Nor) -> Self {
         Self::start_with(shard, flash, |world, shard, flash| {
-            boot(world, Tx(world.clone()), shard, flash)
+            boot(world, Tx(world.clone()), shard, flash, run_client)
         })
+    }
+
+    /// The same with the example application of the emulated board beside the client.
+    #[must_use]
+    pub fn start_with_app(shard: &[u8]) -> Self {
+        Self::start_with(shard, flash(0), |world, shard, flash| {
+            boot(world, Tx(world.clone()), shard, flash, run_app)
+        })
+    }
+
+    /// Lets the program die of a fault at these addresses: it leaves its last words and starts again.
+    pub fn fault(&mut self, pc: u32, lr: u32) {
+        leave_fault(&mut LastWords(self.world.clone()), pc, lr);
+        self.reset();
     }
 
     /// The same, started by a function that brings the driver of its port.
@@ -200,6 +217,7 @@ pub(crate) fn boot<T: Write + 'static>(
     tx: T,
     shard: &'static [u8],
     flash: &Nor,
+    run: fn(Board<InProcessBoard<T>>) -> Program,
 ) -> Program {
     let board = Board::<InProcessBoard<T>> {
         rx: Rx(world.clone()),
@@ -218,9 +236,25 @@ pub(crate) fn boot<T: Write + 'static>(
         helper: None,
         entropy: Some([9; 32]),
     };
+    run(board)
+}
+
+/// The client alone.
+pub(crate) fn run_client<T: Write + 'static>(board: Board<InProcessBoard<T>>) -> Program {
     Box::pin(async move {
         let mut memory = Box::new(Memory::new());
         runner::run(board, &mut memory).await
+    })
+}
+
+/// The example application of the emulated board beside it.
+fn run_app<T: Write + 'static>(board: Board<InProcessBoard<T>>) -> Program {
+    Box::pin(async move {
+        let mut memory = Box::new(Memory::new());
+        let ring = Box::leak(Box::new(Ring::<16>::new()));
+        let replay = Replay::new(board.shard);
+        let mut app: Window<_, 16, true> = Window::new(replay, ring, Micros(100_000));
+        runner::run_with(board, &mut memory, &mut app).await
     })
 }
 
@@ -278,7 +312,7 @@ impl Wire for InProcess {
 }
 
 /// The platform of a client in this process.
-struct InProcessBoard<T>(PhantomData<T>);
+pub(crate) struct InProcessBoard<T>(PhantomData<T>);
 
 impl<T: Write> Platform for InProcessBoard<T> {
     type Rx = Rx;

@@ -3,6 +3,7 @@
 use std::process::Command;
 
 use anyhow::Result;
+use gleaner_shared::board::RP2040;
 pub use gleaner_shared::board::{BOARDS, Board};
 
 use crate::process;
@@ -21,6 +22,9 @@ pub fn build_all(toolchain: &DeviceToolchain) -> Result<()> {
         if board.self_test {
             cargo.args(["--bin", &format!("selftest-{}", board.name)]);
         }
+        if runs_app(board) {
+            cargo.args(["--bin", &app(board)]);
+        }
         process::run(&mut cargo)
     })
 }
@@ -29,18 +33,36 @@ pub fn build_all(toolchain: &DeviceToolchain) -> Result<()> {
 /// other target compiles: boards of one target differ in nothing that logs.
 pub fn build_all_with_logs(toolchain: &DeviceToolchain) -> Result<()> {
     logging().into_iter().try_for_each(|board| {
-        let subcommand = if board.self_test { "build" } else { "check" };
+        let subcommand = if reads_log(board) { "build" } else { "check" };
         let mut cargo = toolchain.cargo(subcommand, board.triple);
         choose(board, &mut cargo, "firmware-logs", ",defmt");
+        if board.app && !runs_app(board) {
+            cargo.args(["--bin", &app(board)]);
+        }
         process::run(&mut cargo)
     })
+}
+
+/// Whether a test reads the board's log out of an emulator.
+fn reads_log(board: &Board) -> bool {
+    board == &RP2040
+}
+
+/// Whether a test runs the board's example application; that of others is compiled with the log.
+fn runs_app(board: &Board) -> bool {
+    board.app && !board.keeps_log
+}
+
+/// The binary of a board's example application.
+fn app(board: &Board) -> String {
+    format!("app-{}", board.name)
 }
 
 /// The first board of every target that keeps a log.
 fn logging() -> Vec<&'static Board> {
     let mut first: Vec<&Board> = Vec::new();
     for board in BOARDS.into_iter().filter(|board| board.keeps_log) {
-        if board.self_test || first.iter().all(|other| other.triple != board.triple) {
+        if first.iter().all(|other| other.triple != board.triple) {
             first.push(board);
         }
     }

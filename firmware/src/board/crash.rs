@@ -39,6 +39,13 @@ impl CrashMemory for CrashRam {
 pub fn restart() -> ! {
     cortex_m::interrupt::disable();
     crash::leave_restart(&mut CrashRam::new());
+    reset()
+}
+
+/// Resets the chip in the way that resets most of it.
+fn reset() -> ! {
+    #[cfg(feature = "board-rp2040")]
+    super::rp::reset_now();
     SCB::sys_reset()
 }
 
@@ -50,7 +57,7 @@ fn panic(info: &PanicInfo) -> ! {
     defmt::error!("{}", defmt::Display2Format(info));
     #[cfg(feature = "board-emulated")]
     cortex_m_semihosting::hprintln!("{}", info);
-    SCB::sys_reset()
+    reset()
 }
 
 /// What a fault ends in: finds where it happened, and goes on with a fresh stack, for the old one may
@@ -94,5 +101,5 @@ unsafe extern "C" fn HardFault() -> ! {
 
 extern "C" fn faulted(pc: u32, lr: u32) -> ! {
     crash::leave_fault(&mut CrashRam::new(), pc, lr);
-    SCB::sys_reset()
+    reset()
 }

@@ -21,6 +21,7 @@ mod flash;
 mod fleet;
 mod gather;
 mod image;
+mod infer;
 mod listen;
 mod logs;
 mod partition;
@@ -76,6 +77,8 @@ enum Command {
     Fleet(fleet::Args),
     /// Write a Pico's program as a file for its boot mode.
     Image(image::Args),
+    /// Ask a board what a picture shows.
+    Infer(infer::Args),
     /// Show the log of a board while it runs.
     Logs(logs::Args),
     /// Show which client owns which samples.
@@ -118,6 +121,7 @@ impl Cli {
             Command::Flash(args) => flash::run(&args),
             Command::Fleet(args) => fleet::run(&args),
             Command::Image(args) => image::run(&args),
+            Command::Infer(args) => infer::run(&args),
             Command::Logs(args) => logs::run(&args),
             Command::Partition(args) => partition::run(&args),
             Command::Selftest(args) => selftest::run(&args),

@@ -17,6 +17,8 @@ pub enum Program {
     SelfTest,
     /// What frames cost with this cipher and with others.
     Ciphers,
+    /// The client with its example application.
+    App,
 }
 
 impl Board {
@@ -27,6 +29,7 @@ impl Board {
             Program::LoggingClient => format!("fw-{}-logs", self.name()),
             Program::Client | Program::SelfTest => format!("fw-{}", self.name()),
             Program::Ciphers => format!("fw-{}-ciphers", self.name()),
+            Program::App => format!("fw-{}-app", self.name()),
         }
     }
 
@@ -38,6 +41,7 @@ impl Board {
             Program::LoggingClient => ("firmware-logs", self.name().to_owned()),
             Program::SelfTest => ("firmware", format!("selftest-{}", self.name())),
             Program::Ciphers => ("firmware", format!("ciphers-{}", self.name())),
+            Program::App => ("firmware", format!("app-{}", self.name())),
         };
         target_directory()
             .join(self.row().built.triple)

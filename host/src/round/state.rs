@@ -80,7 +80,9 @@ impl State {
         self.introduced
     }
 
-    pub(super) fn fleet(&self) -> &[u8] {
+    /// Returns what the fleet kept for itself.
+    #[must_use]
+    pub fn fleet(&self) -> &[u8] {
         &self.fleet
     }
 

@@ -38,5 +38,5 @@ pub use execute::{
 pub use identity::{new_id, run_id};
 pub use log::{LogError, each_client, each_round, read_rounds};
 pub use record::record_channel;
-pub use safetensors::encode_model;
+pub use safetensors::{ModelFileError, decode_model, encode_model};
 pub use summary::{Summary, Tally};

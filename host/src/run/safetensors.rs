@@ -34,6 +34,39 @@ pub fn encode_model(model: &[f32], tensors: &[Tensor], metadata: &[(&str, String
     bytes
 }
 
+/// Why bytes are no model file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("its header or its length is not what `encode_model` writes")]
+pub struct ModelFileError;
+
+/// Returns the values that [`encode_model`] wrote, in their order.
+///
+/// # Errors
+/// When the bytes are not such a file.
+pub fn decode_model(bytes: &[u8]) -> Result<Vec<f32>, ModelFileError> {
+    let (length, rest) = bytes.split_first_chunk().ok_or(ModelFileError)?;
+    let length = usize::try_from(u64::from_le_bytes(*length)).map_err(|_| ModelFileError)?;
+    let (header, values) = rest.split_at_checked(length).ok_or(ModelFileError)?;
+    let header: serde_json::Map<String, serde_json::Value> =
+        serde_json::from_slice(header).map_err(|_| ModelFileError)?;
+    let tensors = header.iter().filter(|(name, _)| *name != "__metadata__");
+    let ends = tensors.map(|(_, tensor)| match tensor["dtype"] == "F32" {
+        true => tensor["data_offsets"][1].as_u64(),
+        false => None,
+    });
+    let end = ends.collect::<Option<Vec<u64>>>().ok_or(ModelFileError)?;
+    let (values, odd) = values.as_chunks::<4>();
+    let all = end.into_iter().max() == Some(4 * values.len() as u64);
+    (all && odd.is_empty())
+        .then(|| {
+            values
+                .iter()
+                .map(|value| f32::from_le_bytes(*value))
+                .collect()
+        })
+        .ok_or(ModelFileError)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -48,5 +81,9 @@ mod tests {
         assert_eq!(header["b"]["data_offsets"], serde_json::json!([8, 12]));
         assert_eq!(header["__metadata__"]["seed"], "7");
         assert_eq!(bytes[8 + length..][8..], (-3.0f32).to_le_bytes());
+        assert_eq!(decode_model(&bytes), Ok(vec![1.0, 2.0, -3.0]));
+        for cut in 0..bytes.len() {
+            assert_eq!(decode_model(&bytes[..cut]), Err(ModelFileError), "{cut}");
+        }
     }
 }

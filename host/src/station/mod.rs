@@ -23,6 +23,7 @@ pub mod door;
 pub mod event;
 pub mod execute;
 pub mod fleet;
+pub mod infer;
 pub mod kept;
 pub mod ledgers;
 pub mod link;

@@ -35,6 +35,8 @@ pub struct Board {
     pub most_samples: usize,
     /// Whether there is a self-test for it, which an emulator runs.
     pub self_test: bool,
+    /// Whether there is an example application for it, `app-<name>`.
+    pub app: bool,
     /// Whether there is a build of the client with a log for it.
     pub keeps_log: bool,
 }
@@ -153,7 +155,7 @@ impl Board {
         Region {
             name: "KEPT_RAM",
             start: self.stack().end(),
-            bytes: 1 << 10,
+            bytes: 512,
         }
     }
 

@@ -26,6 +26,7 @@ pub const RP2040: Board = Board {
     // What two models leave of the RAM, at 52 bytes for the error row of each sample.
     most_samples: 1_000,
     self_test: true,
+    app: true,
     keeps_log: true,
 };
 
@@ -47,6 +48,7 @@ pub const RP2350: Board = Board {
     // What two models leave of the RAM, at 104 bytes for the error row of each sample.
     most_samples: 3_000,
     self_test: false,
+    app: false,
     keeps_log: true,
 };
 
@@ -68,6 +70,7 @@ pub const STM32L4R5: Board = Board {
     // The flash is the limit.
     most_samples: 1_900,
     self_test: true,
+    app: true,
     keeps_log: true,
 };
 
@@ -89,6 +92,7 @@ pub const STM32L496: Board = Board {
     // The flash is the limit, with room for 850.
     most_samples: 800,
     self_test: false,
+    app: false,
     keeps_log: true,
 };
 
@@ -110,6 +114,7 @@ pub const EMULATED: Board = Board {
     entropy_address: Some(0x0020_0000),
     most_samples: 1_900,
     self_test: true,
+    app: true,
     keeps_log: false,
 };
 

@@ -39,6 +39,8 @@ mod core1;
 mod ports;
 mod usb;
 
+#[cfg(feature = "board-rp2040")]
+pub(super) use chip::reset_now;
 pub use ports::{PortsRx, PortsTx};
 
 bind_interrupts!(struct Irqs {

@@ -62,3 +62,21 @@ pub(super) fn reset_cause() -> ResetCause {
         ResetCause::PowerOn
     }
 }
+
+/// Asks the watchdog for a reset of everything but the oscillators, as Raspberry Pi's SDK does: a
+/// reset by the core would leave the peripherals as they are.
+pub(in crate::board) fn reset_now() {
+    /// Every part of the power-on state machine but ROSC and XOSC (datasheet, 2.13.5).
+    const ALL_BUT_OSCILLATORS: u32 = 0x0001_FFFC;
+    pac::PSM
+        .wdsel()
+        .write_value(pac::psm::regs::Wdsel(ALL_BUT_OSCILLATORS));
+    pac::WATCHDOG.ctrl().modify(|ctrl| {
+        // A watchdog that a debugger stopped would not fire.
+        ctrl.set_pause_dbg0(false);
+        ctrl.set_pause_dbg1(false);
+        ctrl.set_pause_jtag(false);
+        ctrl.set_enable(true);
+        ctrl.set_trigger(true);
+    });
+}

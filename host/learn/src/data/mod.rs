@@ -2,6 +2,7 @@
 //!
 //! - [`embedded`]: the MNIST subset every build carries.
 //! - `idx`, `cifar`: the standard files, read as they are.
+//! - [`picture`]: one image from a file.
 //! - [`catalogue`]: the sets by name, and which files make up which set, with their digests.
 //! - [`cache`], [`fetch`]: where fetched sets live and how they get there.
 //!
@@ -17,6 +18,7 @@ pub mod embedded;
 mod error;
 pub mod fetch;
 mod idx;
+pub mod picture;
 
 pub use catalogue::DatasetKind;
 pub use error::DataError;

@@ -142,11 +142,6 @@ impl LockstepLine {
         Ok(())
     }
 
-    /// Returns the board, whose memory a probe could read and change.
-    pub const fn board(&mut self) -> &mut Lockstep {
-        &mut self.board
-    }
-
     /// Puts bytes on the line and lets time run until `until`, or until something came back.
     ///
     /// # Errors

@@ -5,11 +5,13 @@
 //! `src/bin/app_*.rs` has one for every board. The client goes on as without: the link is served,
 //! orders are carried out.
 
-use gleaner_shared::mlp::{self, Guess, Samples as _};
+pub mod replay;
+pub mod window;
+
+use gleaner_shared::mlp::{self, Guess};
 use gleaner_shared::units::Micros;
 use gleaner_shared::wire::message::ModelHash;
 
-use crate::data::LocalData;
 use crate::gather::Gathered;
 use crate::model::{INPUTS, Memory};
 
@@ -32,22 +34,11 @@ pub struct Desk<'a> {
     now: Micros,
     memory: &'a mut Memory,
     model: Option<ModelHash>,
-    shard: Option<LocalData<'a>>,
 }
 
 impl<'a> Desk<'a> {
-    pub(crate) const fn new(
-        now: Micros,
-        memory: &'a mut Memory,
-        model: Option<ModelHash>,
-        shard: Option<LocalData<'a>>,
-    ) -> Self {
-        Self {
-            now,
-            memory,
-            model,
-            shard,
-        }
+    pub(crate) const fn new(now: Micros, memory: &'a mut Memory, model: Option<ModelHash>) -> Self {
+        Self { now, memory, model }
     }
 
     /// Returns the time since start.
@@ -66,12 +57,6 @@ impl<'a> Desk<'a> {
     pub fn classify(&mut self, sample: &[u8; INPUTS]) -> Option<Guess> {
         self.model?;
         Some(classify(self.memory, sample))
-    }
-
-    /// Returns the samples of the shard, if there is a good one.
-    #[must_use]
-    pub fn shard(&self) -> Option<LocalData<'a>> {
-        self.shard.filter(|shard| !shard.is_empty())
     }
 }
 

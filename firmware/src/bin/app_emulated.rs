@@ -1,0 +1,30 @@
+//! An example application on the emulated Cortex-M4: it sees its own shard window by window, and
+//! learns what the base station says of them.
+#![no_std]
+#![no_main]
+
+use gleaner_firmware::app::replay::Replay;
+use gleaner_firmware::app::window::Window;
+use gleaner_firmware::board::{client_memory, emulated};
+use gleaner_firmware::gather::Ring;
+use gleaner_firmware::runner;
+use gleaner_shared::units::Micros;
+use static_cell::ConstStaticCell;
+
+/// The last windows: 12.6 KB.
+static RING: ConstStaticCell<Ring<16>> = ConstStaticCell::new(Ring::new());
+/// A window takes seven goes: 0.7 s.
+const EVERY: Micros = Micros(100_000);
+
+#[cortex_m_rt::entry]
+fn main() -> ! {
+    emulated::executor::run(|spawner| spawner.spawn(client().expect("one client")))
+}
+
+#[embassy_executor::task]
+async fn client() {
+    let board = emulated::start();
+    let sensor = Replay::new(board.shard);
+    let mut app: Window<_, 16, true> = Window::new(sensor, RING.take(), EVERY);
+    runner::run_with(board, client_memory(), &mut app).await
+}

@@ -1,0 +1,81 @@
+//! An example application on a Raspberry Pi Pico: windows of what is on GP26 (0 to 3.3 V), labelled
+//! by a binary number on GP2 to GP5 while the button between GP6 and ground is held.
+#![no_std]
+#![no_main]
+
+use embassy_executor::Spawner;
+use embassy_rp::adc::{Adc, Blocking, Channel, Config};
+use embassy_rp::gpio::{Input, Pull};
+use embassy_rp::peripherals;
+use gleaner_firmware::app::window::{Sensor, Window};
+use gleaner_firmware::board::{client_memory, rp};
+use gleaner_firmware::gather::Ring;
+use gleaner_firmware::runner;
+use gleaner_shared::units::Micros;
+use static_cell::ConstStaticCell;
+
+/// The last windows: 6.3 KB, half of what RAM is left beside 1,100 samples' error rows.
+static RING: ConstStaticCell<Ring<8>> = ConstStaticCell::new(Ring::new());
+/// A window takes seven goes: 0.7 s.
+const EVERY: Micros = Micros(100_000);
+
+/// The converter and the pins of the label.
+struct Bench {
+    adc: Adc<'static, Blocking>,
+    input: Channel<'static>,
+    button: Input<'static>,
+    digits: [Input<'static>; 4],
+}
+
+impl Bench {
+    fn start() -> Self {
+        // SAFETY: `rp::start` uses UART0 on pins 0 and 1, USB, flash, watchdog and pin 25; these
+        // pins and the converter are ours, and this is called once, after it.
+        let (adc, pins) = unsafe {
+            (
+                peripherals::ADC::steal(),
+                (
+                    peripherals::PIN_26::steal(),
+                    peripherals::PIN_6::steal(),
+                    peripherals::PIN_2::steal(),
+                    peripherals::PIN_3::steal(),
+                    peripherals::PIN_4::steal(),
+                    peripherals::PIN_5::steal(),
+                ),
+            )
+        };
+        let (input, button, one, two, four, eight) = pins;
+        Self {
+            adc: Adc::new_blocking(adc, Config::default()),
+            input: Channel::new_pin(input, Pull::None),
+            button: Input::new(button, Pull::Up),
+            digits: [
+                Input::new(one, Pull::Down),
+                Input::new(two, Pull::Down),
+                Input::new(four, Pull::Down),
+                Input::new(eight, Pull::Down),
+            ],
+        }
+    }
+}
+
+impl Sensor for Bench {
+    fn read(&mut self) -> u8 {
+        // Twelve bits, of which the upper eight are a pixel; a conversion that failed is dark.
+        let reading = self.adc.blocking_read(&mut self.input);
+        (reading.unwrap_or_default() >> 4) as u8
+    }
+
+    fn label(&mut self) -> Option<u8> {
+        let digit = |(place, pin): (usize, &Input<'_>)| u8::from(pin.is_high()) << place;
+        let held = self.button.is_low();
+        held.then(|| self.digits.iter().enumerate().map(digit).sum())
+    }
+}
+
+#[embassy_executor::main]
+async fn main(spawner: Spawner) {
+    let board = rp::start(spawner);
+    let mut app: Window<_, 8, true> = Window::new(Bench::start(), RING.take(), EVERY);
+    runner::run_with(board, client_memory(), &mut app).await
+}

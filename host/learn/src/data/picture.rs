@@ -1,0 +1,98 @@
+//! One picture from a file: a grey PNG, or its bytes as they are.
+
+use std::fs;
+use std::path::Path;
+
+use png::{BitDepth, ColorType, Decoder, Transformations};
+
+use super::Shape;
+use super::error::DataError;
+use crate::file;
+
+/// What a PNG file begins with.
+const PNG: &[u8; 8] = b"\x89PNG\r\n\x1a\n";
+
+/// Reads a picture of `shape`, one byte a pixel, bright ink on a dark ground as in MNIST.
+///
+/// # Errors
+/// Names the file, and the size or colour that does not fit.
+pub fn read(path: &Path, shape: Shape) -> Result<Vec<u8>, DataError> {
+    let bytes = fs::read(path).map_err(file::at(path))?;
+    let (width, height) = (shape.width, shape.height);
+    let unfit = |found: String| DataError::Malformed {
+        path: path.to_owned(),
+        offset: 0,
+        expected: format!(
+            "a PNG of {width} x {height} grey pixels, or {} bytes",
+            shape.bytes()
+        ),
+        found,
+    };
+    if !bytes.starts_with(PNG) {
+        return match bytes.len() == shape.bytes() {
+            true => Ok(bytes),
+            false => Err(unfit(format!("{} bytes", bytes.len()))),
+        };
+    }
+    let broken = |error: png::DecodingError| unfit(format!("a PNG that is broken: {error}"));
+    let mut decoder = Decoder::new(std::io::Cursor::new(&bytes));
+    decoder.set_transformations(Transformations::EXPAND | Transformations::STRIP_16);
+    let mut reader = decoder.read_info().map_err(broken)?;
+    let (found, colour) = (reader.info().size(), reader.output_color_type());
+    if (found.0 as usize, found.1 as usize) != (width, height) {
+        return Err(unfit(format!("{} x {} pixels", found.0, found.1)));
+    }
+    if colour != (ColorType::Grayscale, BitDepth::Eight) || shape.channels != 1 {
+        return Err(unfit(format!("{:?} pixels", colour.0)));
+    }
+    let mut pixels = vec![0; shape.bytes()];
+    reader.next_frame(&mut pixels).map_err(broken)?;
+    Ok(pixels)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn png(side: u32, colour: ColorType, pixels: &[u8]) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        let mut encoder = png::Encoder::new(&mut bytes, side, side);
+        encoder.set_color(colour);
+        encoder.set_depth(BitDepth::Eight);
+        let mut writer = encoder.write_header().unwrap();
+        writer.write_image_data(pixels).unwrap();
+        drop(writer);
+        bytes
+    }
+
+    #[test]
+    fn a_grey_png_and_its_bytes_are_the_same_picture() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("seven");
+        let pixels: Vec<u8> = (0..784u32).map(|at| (at * 7) as u8).collect();
+        for bytes in [png(28, ColorType::Grayscale, &pixels), pixels.clone()] {
+            fs::write(&path, bytes).unwrap();
+            assert_eq!(read(&path, Shape::MNIST).unwrap(), pixels);
+        }
+    }
+
+    #[test]
+    fn what_does_not_fit_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("seven");
+        let mut cut = png(28, ColorType::Grayscale, &[9; 784]);
+        cut.truncate(60);
+        for (bytes, words) in [
+            (png(32, ColorType::Grayscale, &[9; 1024]), "32 x 32 pixels"),
+            (png(28, ColorType::Rgb, &[9; 2352]), "Rgb pixels"),
+            (vec![9; 783], "783 bytes"),
+            (Vec::new(), "0 bytes"),
+            (cut, "broken"),
+        ] {
+            fs::write(&path, bytes).unwrap();
+            let error = read(&path, Shape::MNIST).unwrap_err().to_string();
+            assert!(error.contains(words), "{error}");
+            assert!(error.contains("28 x 28") && error.contains("784 bytes"));
+        }
+    }
+}

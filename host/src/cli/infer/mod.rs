@@ -1,0 +1,219 @@
+//! `gleaner infer`: asks a board what a picture shows.
+
+mod models;
+mod table;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::str::FromStr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context;
+
+use super::fleet::FleetArgs;
+use super::scenario::ScenarioArgs;
+use gleaner_host::device::Board;
+use gleaner_host::fleet::file::{Entry, FleetFile, LinkKind, Place};
+use gleaner_host::fleet::load_data;
+use gleaner_host::station::infer::{Answer, Question, infer};
+use gleaner_host::station::link::Endpoint;
+use gleaner_host::station::setup::{overrides, shards, start_machine};
+use gleaner_host::station::text::printable;
+use gleaner_learn::data::{Dataset, Shape, picture};
+use gleaner_shared::wire::message::SamplePlace;
+use models::Known;
+use table::Row;
+
+/// Which board, and what to ask it.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+The board answers by the global model it holds: the one of its last round, or the one that --deliver
+sends. Run this while no `gleaner run` uses the board. An emulated board of the fleet is started for
+the question and starts without a model; give it one with --run DIR --deliver.")]
+pub struct Args {
+    /// The board, by its name in the fleet.
+    #[arg(long, value_name = "NAME")]
+    board: String,
+    #[command(flatten)]
+    fleet: FleetArgs,
+    #[command(flatten)]
+    scenario: ScenarioArgs,
+    /// A picture: a PNG of 28 x 28 grey pixels, a file of 784 bytes, or `test:17`, the 17th test image
+    /// of the scenario's data, counted from 0; may be given again.
+    #[arg(long, value_name = "FILE|test:N")]
+    image: Vec<String>,
+    /// A sample of the board's shard, by number; may be given again.
+    #[arg(long, value_name = "N")]
+    flashed: Vec<u32>,
+    /// A sample the board gathered itself, by number; may be given again.
+    #[arg(long, value_name = "N")]
+    gathered: Vec<u32>,
+    /// Tell the board what a gathered sample is; may be given again.
+    #[arg(long, value_name = "N=CLASS")]
+    label: Vec<Label>,
+    /// A run's directory: its models are asked here, too.
+    #[arg(long, value_name = "DIR")]
+    run: Option<PathBuf>,
+    /// Send the board the final model of --run first.
+    #[arg(long, requires = "run")]
+    deliver: bool,
+    /// Wall seconds the board has for everything.
+    #[arg(long, value_name = "SECONDS", default_value_t = 60)]
+    patience_s: u64,
+    /// Print the answers as JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+/// A label for a gathered sample.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Label(u32, u8);
+
+impl FromStr for Label {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let parse = || {
+            let (number, class) = text.split_once('=')?;
+            Some(Self(
+                number.trim().parse().ok()?,
+                class.trim().parse().ok()?,
+            ))
+        };
+        parse().ok_or_else(|| format!("\"{text}\" is no label; write for example 12=7"))
+    }
+}
+
+/// Runs `gleaner infer`; exit code 1 means that a question has no answer.
+pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    let fleet = FleetFile::read(&args.fleet.to_read())?;
+    let entry = fleet.named(&args.board)?;
+    let scenario = args.scenario.resolve_with(&overrides(&fleet))?;
+    let wants_data =
+        entry.link == LinkKind::Emulated || args.image.iter().any(|it| it.starts_with(TEST));
+    let data = wants_data.then(|| load_data(&scenario)).transpose()?;
+    let asked = questions(args, data.as_deref())?;
+    anyhow::ensure!(
+        !asked.is_empty(),
+        "there is nothing to ask: give --image, --flashed, --gathered or --label"
+    );
+    let known = args.run.as_deref().map(models::of_run).transpose()?;
+    let known: Vec<Known> = known.unwrap_or_default();
+    let model = match (args.deliver, known.first()) {
+        (true, Some(known)) => Some(Arc::from(known.bytes())),
+        _ => None,
+    };
+
+    // For the shard of an emulated board.
+    let folder = tempfile::tempdir().context("no folder for temporary files")?;
+    let mut machine = None;
+    let place = match (entry.place(), &data) {
+        (Some(place), _) => place,
+        (None, Some(data)) if entry.link == LinkKind::Emulated => {
+            let shards = shards(&scenario, data, |client| fleet.key_of(client))?;
+            let shard = shards
+                .get(entry.id as usize)
+                .context("the scenario has no such client")?;
+            let started = start_machine(entry, shard, folder.path())?;
+            let started = started.context("nothing emulates this board")?;
+            let address = started.link().to_string();
+            machine = Some(started);
+            Place::Tcp(address)
+        }
+        _ => anyhow::bail!(
+            "\"{}\" is on no line that could be opened: it is simulated, or calls in by itself",
+            entry.name
+        ),
+    };
+    let runtime = tokio::runtime::Runtime::new()?;
+    let mut watch = |death: gleaner_host::station::event::EventKind| {
+        eprintln!("{}: {}", entry.name, printable(&death.words()));
+    };
+    let questions = asked.iter().map(|(_, question)| question.clone()).collect();
+    let patience = Duration::from_secs(args.patience_s);
+    let endpoint = Endpoint::new(place);
+    let interview = infer(entry, &endpoint, model, questions, patience, &mut watch);
+    let answers = runtime.block_on(interview)?;
+    drop(machine);
+
+    let clock_hz = clock_hz(entry)?;
+    let rows: Vec<Row> = asked
+        .iter()
+        .zip(&answers)
+        .map(|((name, question), answer)| Row::new(name, question, answer, &known, clock_hz))
+        .collect();
+    match args.json {
+        true => outln!("{}", serde_json::to_string_pretty(&rows)?),
+        false => table::print(&rows)?,
+    }
+    let refused = |answer: &Answer| matches!(answer, Answer::Refused(_));
+    Ok(match answers.iter().any(refused) {
+        true => ExitCode::FAILURE,
+        false => ExitCode::SUCCESS,
+    })
+}
+
+/// What names a test image.
+const TEST: &str = "test:";
+
+/// Everything that is asked, by name; labels go first, so that what follows shows them.
+fn questions(args: &Args, data: Option<&Dataset>) -> anyhow::Result<Vec<(String, Question)>> {
+    let mut asked = Vec::new();
+    for &Label(number, class) in &args.label {
+        asked.push((format!("label {number}"), Question::Label(number, class)));
+    }
+    for image in &args.image {
+        let pixels = match image.strip_prefix(TEST) {
+            Some(number) => test_image(number, data)?,
+            None => picture::read(image.as_ref(), Shape::MNIST)?,
+        };
+        asked.push((image.clone(), Question::Pixels(pixels.into())));
+    }
+    for (place, numbers) in [
+        (SamplePlace::Flashed, &args.flashed),
+        (SamplePlace::Gathered, &args.gathered),
+    ] {
+        for &number in numbers {
+            asked.push((format!("{place} {number}"), Question::Stored(place, number)));
+        }
+    }
+    Ok(asked)
+}
+
+fn test_image(number: &str, data: Option<&Dataset>) -> anyhow::Result<Vec<u8>> {
+    let data = data.context("no data were loaded")?;
+    let (bytes, count) = (data.shape.bytes(), data.test.len());
+    let at: usize = number.parse().with_context(|| {
+        format!("\"{TEST}{number}\" is no test image; write for example test:17")
+    })?;
+    let image = data.test.images.chunks_exact(bytes).nth(at);
+    let image = image.with_context(|| {
+        format!(
+            "there is no test image {at}: {} has {count}, counted from 0",
+            data.name
+        )
+    })?;
+    Ok(image.to_vec())
+}
+
+/// Returns the clock that the preset of the board's kind states, if its kind is known.
+fn clock_hz(entry: &Entry) -> anyhow::Result<Option<f64>> {
+    let preset = |board: Board| gleaner_host::scenario::resolve(board.row().preset, &[]);
+    let scenario = entry.board.map(preset).transpose()?;
+    Ok(scenario.map(|scenario| scenario.device.frequency_hz))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_label_is_a_number_and_a_class() {
+        assert_eq!("12=7".parse(), Ok(Label(12, 7)));
+        for wrong in ["12", "12=", "=7", "12=256", "-1=7", ""] {
+            let error = wrong.parse::<Label>().unwrap_err();
+            assert!(error.contains("12=7"), "{error}");
+        }
+    }
+}
