@@ -199,6 +199,15 @@ impl Lockstep {
         self.runner.ask(&json!({"cmd": "reset"}), "reset")
     }
 
+    /// Puts bytes on the wire to UART0, whichever port the link is on.
+    ///
+    /// # Errors
+    /// When the runner ended.
+    pub fn noise(&mut self, bytes: &[u8]) -> Result<Stat, EmulatorError> {
+        let command = json!({"cmd": "noise", "bytes": hexadecimal(bytes)});
+        self.runner.ask(&command, "noise")
+    }
+
     /// Cuts the power and gives it back: RAM is noise, the flash is as it was.
     ///
     /// # Errors
