@@ -40,8 +40,9 @@ pub struct Stat {
     pub flash_programs: u64,
     /// Reads of the flash while it could not answer, which is a fault of the program.
     pub flash_lost_reads: u64,
-    /// Reads of the flash by both cores, and those its cache did not hold.
+    /// Reads of the flash by both cores.
     pub xip_reads: u64,
+    /// Those that its cache did not hold.
     pub xip_misses: u64,
     /// Misses that fetched instructions.
     pub xip_code_misses: u64,

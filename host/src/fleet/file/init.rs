@@ -135,4 +135,17 @@ mod tests {
     fn the_template_is_a_good_fleet() {
         assert!(FleetFile::parse(&template().to_toml(), "new").is_ok());
     }
+
+    #[test]
+    fn boards_in_boot_mode_are_listed_behind_the_ports_with_keys_of_their_own() {
+        let ports = [port("/dev/a", RASPBERRY_PI, Some("N"))];
+        let fleet = from_ports(&ports, &[Board::Rp2040, Board::Rp2040]).unwrap();
+        let names: Vec<&str> = fleet.clients.iter().map(|it| it.name.as_str()).collect();
+        assert_eq!(names, ["pico-0", "pico-1", "pico-2"]);
+        let fresh: Vec<bool> = fleet.clients.iter().map(Entry::is_fresh).collect();
+        assert_eq!(fresh, [false, true, true]);
+        assert_ne!(fleet.clients[1].key, fleet.clients[2].key);
+        let again = FleetFile::parse(&fleet.to_toml(), "fleet.toml").unwrap();
+        assert_eq!(again, fleet);
+    }
 }

@@ -359,4 +359,23 @@ mod tests {
         let refused = KeyBook::open(&folder.path().join("fleet.toml")).unwrap_err();
         assert!(refused.to_string().contains("another"), "{refused}");
     }
+
+    #[test]
+    fn the_number_of_a_fresh_board_is_added_and_comments_stay() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("fleet.toml");
+        let key = "09".repeat(32);
+        let list = format!(
+            "# The lab.\n[[client]]\nname = \"pico\" # new\nid = 0\nlink = \"serial\"\nchip = \
+             \"rp2040\"\nkey = \"{key}\"\n"
+        );
+        std::fs::write(&path, &list).unwrap();
+        let book = KeyBook::open(&path).unwrap();
+        book.name_port("pico", "E661 \"x\"").unwrap();
+        let text = std::fs::read_to_string(&path).unwrap();
+        assert!(text.starts_with(&list), "{text}");
+        let entry = &book.read().unwrap().clients[0];
+        assert_eq!(entry.usb_serial.as_deref(), Some("E661 \"x\""));
+        assert!(!entry.is_fresh());
+    }
 }
