@@ -57,7 +57,8 @@ pub fn run(args: &Args) -> bool {
         threads: 0,
     };
     let directory = boards.run();
-    let audience = Audience::of(&mut Silent);
+    let mut observer = Silent;
+    let audience = Audience::of(&mut observer);
     let finished = execute::run(&scenario, &fleet, &data, &directory, &options, audience);
     let outcome = finished.expect("a run with emulated boards").outcome;
 
