@@ -43,7 +43,7 @@ impl Board {
                 preset: "rp2040",
                 one_epoch: OneEpoch {
                     fixed: 3.6e6,
-                    per_sample: 101e3,
+                    per_sample: 160e3,
                 },
                 keeps_log: true,
                 emulator: Some(Emulator::Rp2040js),

@@ -42,7 +42,7 @@ pub struct Row {
 }
 
 /// The cycles of an order of one epoch of the digits, the evaluation that ends it included, as a line
-/// through what emulated boards counted with 50 to 200 samples, without flash waits; `cargo figures demo`
+/// through what emulated boards counted with 50 to 200 samples, the flash cache of a Pico included; `cargo figures demo`
 /// counts them again.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct OneEpoch {
