@@ -23,6 +23,10 @@ export function control(machine, tell, status) {
         machine.flash.cutIn = command.count;
         tell({ event: 'cut_at_flash_op', ...status(machine) });
         break;
+      case 'noise':
+        machine.uart.feed(bytes(command.bytes));
+        tell({ event: 'noise', ...status(machine) });
+        break;
       case 'stat':
         tell({ event: 'stat', ...status(machine) });
         break;

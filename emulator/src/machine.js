@@ -82,6 +82,7 @@ export class Machine {
     const usb = this.link === 'usb';
     const uart = new Pl011(rp2040, 'UART0', UART0_IRQ, usb ? () => {} : this.onByte);
     rp2040.uart[0] = uart;
+    this.uart = uart;
     rp2040.peripherals[SLOT.UART0] = uart;
     rp2040.peripherals[SLOT.ROSC] = new Rosc(rp2040, this.randomBit);
     rp2040.peripherals[SLOT.CHIP_RESET] = new ChipReset(rp2040, cause);
@@ -163,7 +164,8 @@ export class Machine {
 
   /** Whether nothing happens before the next alarm: the cores sleep and the wire is silent. */
   get idle() {
-    return (this.bootsel || this.cores.asleep) && !this.port.moving;
+    const silent = !this.port.moving && !this.uart.moving;
+    return (this.bootsel || this.cores.asleep) && silent;
   }
 
   /**

@@ -16,6 +16,7 @@
 //   {"cmd":"power_cut"}                  -> {"event":"power_cut", ...}: RAM is noise, flash is kept
 //   {"cmd":"cut_at_flash_op","count":N}  -> {"event":"cut_at_flash_op", ...}: the N-th erase or
 //       program from here is torn and the power cut, which is told as {"event":"power_lost", ...}
+//   {"cmd":"noise","bytes":"hex"}        -> {"event":"noise", ...}: bytes for UART0, whatever the link
 //   {"cmd":"read","address":A,"length":N} -> {"event":"read","bytes":"hex"}
 //   {"cmd":"write","address":A,"bytes":"hex"} -> {"event":"write"}
 //   {"cmd":"run","micros":N,"rx":"hex","stop_at":B} (lockstep) -> {"event":"ran","tx":"hex", ...}

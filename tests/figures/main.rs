@@ -5,6 +5,7 @@ mod aborts;
 mod attacks;
 mod crashes;
 mod damage;
+mod demo;
 mod federated;
 mod fixed;
 mod float;
@@ -41,6 +42,8 @@ enum Figure {
     Crashes(crashes::Args),
     /// Damaged frames against the decoder.
     Damage(damage::Args),
+    /// The demonstration of `gleaner emulate --run`, on emulated boards.
+    Demo(demo::Args),
     /// Mutated inputs against decoders, parsers and state machines.
     Fuzz(fuzz::Args),
     /// Ten clients' average over 8-bit models against the same in f32.
@@ -73,6 +76,7 @@ fn main() -> ExitCode {
         Figure::Attacks(args) => attacks::run(&args),
         Figure::Crashes(args) => crashes::run(&args),
         Figure::Damage(args) => damage::run(&args),
+        Figure::Demo(args) => demo::run(&args),
         Figure::Fuzz(args) => fuzz::run(&args),
         Figure::Federated(args) => federated::run(&args),
         Figure::Fixed(args) => fixed::run(&args),

@@ -338,7 +338,7 @@ impl<T: Write> Platform for InProcessBoard<T> {
     }
 }
 
-struct Rx(Shared);
+pub(crate) struct Rx(Shared);
 
 impl ErrorType for Rx {
     type Error = Infallible;
@@ -404,7 +404,7 @@ impl Clock for VirtualClock {
 }
 
 /// Every reading takes a little time, so that training takes some.
-struct VirtualCycles(Shared);
+pub(crate) struct VirtualCycles(Shared);
 
 impl CycleCounter for VirtualCycles {
     fn read(&self) -> u32 {
@@ -418,7 +418,7 @@ impl CycleCounter for VirtualCycles {
     }
 }
 
-struct Watched(Shared);
+pub(crate) struct Watched(Shared);
 
 impl Watchdog for Watched {
     fn feed(&mut self) {
@@ -427,13 +427,13 @@ impl Watchdog for Watched {
     }
 }
 
-struct Dark;
+pub(crate) struct Dark;
 
 impl Lamp for Dark {
     fn set(&mut self, _lit: bool) {}
 }
 
-struct Kept(Shared);
+pub(crate) struct Kept(Shared);
 
 impl Retained for Kept {
     fn read(&self) -> [u8; RECORD_BYTES] {
@@ -445,7 +445,7 @@ impl Retained for Kept {
     }
 }
 
-struct LastWords(Shared);
+pub(crate) struct LastWords(Shared);
 
 impl CrashMemory for LastWords {
     fn read(&self) -> [u8; CRASH_BYTES] {

@@ -1,14 +1,17 @@
-//! `gleaner image`: a Pico's program as a file for its boot mode.
+//! `gleaner image`: a board's program, if wanted with its samples, as one file for its boot mode.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::{Context, ensure};
+use anyhow::{Context, bail, ensure};
+use gleaner_shared::shard::Shard;
 
 use super::board::with_boot_drive_by_name;
-use gleaner_host::device::Board;
-use gleaner_host::device::flash::{program, uf2};
+use gleaner_host::device::board::{self, Board};
+use gleaner_host::device::flash::target::Part;
+use gleaner_host::device::flash::{program, shard_part, uf2};
 use gleaner_host::device::image::Program;
+use gleaner_host::fleet::file::write_private;
 
 /// Which program, into which file.
 #[derive(Debug, clap::Args)]
@@ -19,6 +22,9 @@ pub struct Args {
     /// An ELF file to convert; by default the client is built with `cargo fw-BOARD`.
     #[arg(long, value_name = "ELF")]
     firmware: Option<PathBuf>,
+    /// The samples to put beside it: a `.bin` of `gleaner shard`.
+    #[arg(long, value_name = "SHARD.bin")]
+    shard: Option<PathBuf>,
     /// Where to write.
     #[arg(long, value_name = "FILE.uf2", default_value = "client.uf2")]
     out: PathBuf,
@@ -30,24 +36,47 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         args.out
             .extension()
             .is_some_and(|extension| extension == "uf2"),
-        "--out {}: must end in .uf2, or the Pico's drive ignores the file",
+        "--out {}: must end in .uf2, or the board's drive ignores the file",
         args.out.display()
     );
+    let drive = args.board.row().boot_drive.with_context(|| {
+        let takers = board::list(Board::with_boot_drive(), "or");
+        format!(
+            "--board {}: it takes no files; an {takers} does",
+            args.board.name()
+        )
+    })?;
     let path = match &args.firmware {
         Some(path) => path.clone(),
         None => args.board.ensure(Program::Client)?,
     };
-    let part = program::read(&path, args.board)?;
-    let drive = args.board.row().boot_drive;
-    let drive = drive.context("the board takes no files")?;
-    let file = uf2::file(drive.family, &[(part.address, &part.bytes)]);
-    std::fs::write(&args.out, file)
+    let mut parts = vec![program::read(&path, args.board)?];
+    if let Some(shard) = &args.shard {
+        parts.push(read_shard(shard, args.board)?);
+    }
+    let stretches: Vec<(u32, &[u8])> = parts.iter().map(|it| (it.address, &*it.bytes)).collect();
+    // A shard may hold a key.
+    write_private(&args.out, uf2::file(drive.family, &stretches))
         .with_context(|| format!("cannot write {}", args.out.display()))?;
+    let out = args.out.display();
+    for part in &parts {
+        outln!("{out}: {part}");
+    }
     outln!(
-        "{}: {part}; hold BOOTSEL while plugging the {} in and copy the file to its drive {}",
-        args.out.display(),
+        "{out}: hold BOOTSEL while plugging the {} in and copy the file to its drive {}",
         drive.product,
-        drive.label,
+        drive.label
     );
     Ok(ExitCode::SUCCESS)
+}
+
+fn read_shard(path: &Path, board: Board) -> anyhow::Result<Part> {
+    let bytes = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
+    if let Err(error) = Shard::open(&bytes) {
+        bail!(
+            "{}: {error}; `gleaner shard --out FILE.bin` makes one",
+            path.display()
+        );
+    }
+    Ok(shard_part(board, bytes)?)
 }

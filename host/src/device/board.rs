@@ -48,7 +48,7 @@ impl Board {
                 preset: "rp2040",
                 one_epoch: OneEpoch {
                     fixed: 3.6e6,
-                    per_sample: 101e3,
+                    per_sample: 160e3,
                 },
                 emulator: Some(Emulator::Rp2040js),
                 boot_drive: Some(Uf2Drive {

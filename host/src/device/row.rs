@@ -26,7 +26,8 @@ pub struct Row {
 }
 
 /// The cycles of an order of one epoch of the digits, the evaluation that ends it included, as a line
-/// through what boards counted with 50 to 200 samples; `cargo figures demo` counts them again.
+/// through what emulated boards counted with 50 to 200 samples, the flash cache of a Pico included; `cargo figures demo`
+/// counts them again.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct OneEpoch {
     /// Whatever the samples.

@@ -15,6 +15,7 @@
 //!   diagnosis.
 
 pub mod board;
+pub mod bootsel;
 mod bucket;
 mod budget;
 pub mod bus;

@@ -170,6 +170,172 @@ fn drives_of_another_kind_are_refused() {
     );
 }
 
+/// A folder that looks like the drive of a Pico in boot mode.
+fn drive(name: &str) -> Folder {
+    let drive = Folder::new(name);
+    let info = "Model: Raspberry Pi RP2\r\nBoard-ID: RPI-RP2\r\n";
+    drive.file("INFO_UF2.TXT", info);
+    drive
+}
+
+fn gleaner(arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_gleaner"));
+    command.args(arguments).output().expect("the binary runs")
+}
+
+#[test]
+fn a_fresh_pico_in_boot_mode_is_listed_written_and_asked_for_its_number() {
+    let (folder, drive) = (Folder::new("fresh"), drive("fresh-mounted"));
+    let image = firmware(&folder, "pico.elf", 0x1000_0000);
+    let fleet = folder.path().join("fresh.toml");
+    let (fleet, place) = (fleet.to_string_lossy(), drive.path().to_string_lossy());
+    let output = gleaner(&["fleet", "init", "--out", &fleet, "--drive", &place]);
+    assert!(output.status.success(), "{output:?}");
+    let listed = std::fs::read_to_string(&*fleet).unwrap();
+    // Whatever else is plugged into the machine of the test comes before it.
+    let (_, entry) = listed.rsplit_once("[[client]]").unwrap();
+    for words in ["chip = \"rp2040\"", "link = \"serial\"", "key = "] {
+        assert!(entry.contains(words), "{words} in {entry}");
+    }
+    assert!(
+        !entry.contains("usb_serial") && !entry.contains("path"),
+        "{entry}"
+    );
+    let name = entry.lines().find_map(|line| line.strip_prefix("name = "));
+    let name = name.unwrap().trim_matches('"');
+
+    // No board comes back from a folder: that is said, with what to do.
+    let output = gleaner(&[
+        "flash",
+        "--set",
+        "partition.mean_samples=20",
+        "--set",
+        "partition.std_samples=2",
+        "--fleet",
+        &fleet,
+        "--board",
+        name,
+        "--firmware",
+        &image,
+        "--drive",
+        &place,
+        "--wait-s",
+        "0",
+    ]);
+    let message = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{message}");
+    assert!(
+        message.contains("it was written, but no new port"),
+        "{message}"
+    );
+    let flashed = flash_content(&drive.path().join("gleaner.uf2"));
+    assert_eq!(flashed[..5_000], [7; 5_000]);
+    assert!(gleaner_shared::shard::Shard::open(&flashed[0x6_0000..]).is_ok());
+}
+
+#[test]
+fn a_board_that_is_not_there_or_has_no_key_is_not_sent_into_boot_mode() {
+    let folder = Folder::new("bootsel");
+    let fleet = folder.file("fleet.toml", FLEET);
+    let fleet = fleet.to_string_lossy();
+    let refused = |more: &[&str], code: i32, words: &str| {
+        let arguments = [
+            &["fleet", "bootsel", "--fleet", &fleet, "--patience-s", "0"],
+            more,
+        ];
+        let output = gleaner(&arguments.concat());
+        let message = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(code), "{message}");
+        assert!(message.contains(words), "{words} in {message}");
+    };
+    refused(&[], 2, "--all");
+    refused(&["--board", "pico", "--all"], 2, "--all");
+    refused(&["--all"], 1, "pico: error: no answer within 0 s");
+    refused(&["--board", "nameless"], 1, "it has no key");
+    refused(&["--board", "nobody"], 1, "simulated");
+}
+
+#[test]
+fn firmware_and_shard_are_one_file_for_the_drive() {
+    let folder = Folder::new("one-file");
+    let image = firmware(&folder, "pico.elf", 0x1000_0000);
+    let [shard, out, bin] = ["shard.bin", "client.uf2", "client.bin"]
+        .map(|name| folder.path().join(name).to_string_lossy().into_owned());
+    let samples = [
+        "--set",
+        "partition.mean_samples=20",
+        "--set",
+        "partition.std_samples=2",
+    ];
+    let output = gleaner(&[&["shard", "--client", "1", "--out", &shard], &samples[..]].concat());
+    assert!(output.status.success(), "{output:?}");
+    let made = [
+        "image",
+        "--firmware",
+        &image,
+        "--shard",
+        &shard,
+        "--out",
+        &out,
+    ];
+    let output = gleaner(&made);
+    assert!(output.status.success(), "{output:?}");
+
+    let file = std::fs::read(&out).unwrap();
+    let blocks = u32::try_from(file.len() / 512).unwrap();
+    for (number, block) in (0..).zip(file.chunks(512)) {
+        let word = |at: usize| u32::from_le_bytes(block[at..at + 4].try_into().unwrap());
+        assert_eq!(
+            [word(20), word(24)],
+            [number, blocks],
+            "numbered through both"
+        );
+        assert_eq!(word(28), 0xE48B_FF56, "for an RP2040");
+    }
+    let flashed = flash_content(Path::new(&out));
+    assert_eq!(flashed[..5_000], [7; 5_000]);
+    let bytes = std::fs::read(&shard).unwrap();
+    assert_eq!(flashed[0x6_0000..][..bytes.len()], bytes);
+
+    for (arguments, words) in [
+        (
+            [
+                "image",
+                "--firmware",
+                &image,
+                "--shard",
+                &image,
+                "--out",
+                &out,
+            ],
+            "gleaner shard",
+        ),
+        (
+            [
+                "image",
+                "--firmware",
+                &image,
+                "--shard",
+                &shard,
+                "--out",
+                &bin,
+            ],
+            ".uf2",
+        ),
+        (
+            [
+                "image", "--board", "stm32", "--shard", &shard, "--out", &out,
+            ],
+            "rp2040",
+        ),
+    ] {
+        let output = gleaner(&arguments);
+        let message = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{message}");
+        assert!(message.contains(words), "{words} in {message}");
+    }
+}
+
 /// Puts the payloads of a UF2 file where they say, as the boot loader does.
 fn flash_content(path: &Path) -> Vec<u8> {
     let file = std::fs::read(path).expect("the file was copied");

@@ -1,11 +1,13 @@
 //! `gleaner flash`: firmware and samples into the boards of a fleet.
 
+mod boot;
 #[cfg(feature = "probe")]
 mod watch;
 
 use std::collections::{HashMap, hash_map};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::Duration;
 
 use anyhow::{Context, bail, ensure};
 
@@ -42,6 +44,9 @@ pub struct Args {
     /// Where the drive of a Pico in boot mode is mounted; by default it is looked for.
     #[arg(long, value_name = "FOLDER", conflicts_with = "all")]
     drive: Option<PathBuf>,
+    /// Wall seconds to wait for a board that restarts.
+    #[arg(long, value_name = "SECONDS", default_value_t = 20)]
+    wait_s: u64,
     #[command(flatten)]
     scenario: ScenarioArgs,
 }
@@ -61,7 +66,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let tasks = prepare(args, &fleet, &chosen)?;
     let mut code = ExitCode::SUCCESS;
     for task in &tasks {
-        if let Err(error) = flash(args, task, &tasks) {
+        if let Err(error) = flash(args, &file, task, &tasks) {
             errln!("{}: error: {error:#}", task.entry.name);
             code = ExitCode::FAILURE;
         }
@@ -160,10 +165,26 @@ impl FlashTask<'_> {
         let drive = self.board.row().boot_drive;
         drive.filter(|_| self.entry.probe.is_none())
     }
+
+    /// Tells whether it goes into boot mode when it is told to: it is on a line, under a key.
+    fn goes_by_itself(&self) -> bool {
+        let on_a_line = self.entry.place().is_some() && !self.entry.is_fresh();
+        on_a_line && self.entry.key.is_some()
+    }
 }
 
 /// Flashes one board of several.
-fn flash(args: &Args, task: &FlashTask<'_>, all: &[FlashTask<'_>]) -> anyhow::Result<()> {
+fn flash(
+    args: &Args,
+    file: &Path,
+    task: &FlashTask<'_>,
+    all: &[FlashTask<'_>],
+) -> anyhow::Result<()> {
+    let wait = Duration::from_secs(args.wait_s);
+    let write = |drive: &BootDrive, kind| match task.entry.is_fresh() {
+        true => boot::fresh(task, (drive, kind), file, wait),
+        false => copy(drive, kind, task),
+    };
     if let Some(path) = &args.drive {
         let kind = task.board.row().boot_drive.with_context(|| {
             let others = board::list(Board::with_boot_drive(), "or");
@@ -172,20 +193,21 @@ fn flash(args: &Args, task: &FlashTask<'_>, all: &[FlashTask<'_>]) -> anyhow::Re
                 task.board
             )
         })?;
-        return copy(&BootDrive::open(path, kind)?, kind, task);
+        return write(&BootDrive::open(path, kind)?, kind);
     }
     let Some(kind) = task.drive() else {
         return through_probe(task);
     };
     let candidates = all.iter().filter(|task| task.drive() == Some(kind)).count();
     match BootDrive::find(kind) {
-        Ok(drive) if candidates == 1 => copy(&drive, kind, task),
+        Ok(drive) if candidates == 1 => write(&drive, kind),
         Ok(drive) => bail!(
             "a {} is in boot mode at {}, but {candidates} of the fleet could be the one; flash \
              them one by one with --board",
             kind.product,
             drive.path().display()
         ),
+        Err(DriveError::None(_)) if task.goes_by_itself() => boot::over_its_line(task, kind, wait),
         Err(none @ DriveError::None(_)) => {
             through_probe(task).with_context(|| format!("{none}; through a probe"))
         }

@@ -5,6 +5,8 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 
+use gleaner_host::device::Board;
+use gleaner_host::device::flash::drive::BootDrive;
 use gleaner_host::fleet::file::{FILE_NAME, from_ports, template, write_private};
 use gleaner_host::station::link::serial;
 
@@ -14,6 +16,31 @@ pub struct Args {
     /// The file to write; an existing one is left alone.
     #[arg(long, value_name = "FILE", default_value = FILE_NAME)]
     out: PathBuf,
+    /// Where the drive of a board in boot mode is mounted; may be given again, by default they are
+    /// looked for.
+    #[arg(long, value_name = "FOLDER")]
+    drive: Vec<PathBuf>,
+}
+
+impl Args {
+    /// Returns the boards in boot mode.
+    fn drives(&self) -> anyhow::Result<Vec<Board>> {
+        let mut boards = Vec::new();
+        for board in Board::with_boot_drive() {
+            let Some(kind) = board.row().boot_drive else {
+                continue;
+            };
+            let found = match self.drive.is_empty() {
+                true => BootDrive::all(kind),
+                false => {
+                    let named = self.drive.iter().map(|path| BootDrive::open(path, kind));
+                    named.collect::<Result<_, _>>()?
+                }
+            };
+            boards.extend(found.iter().map(|_| board));
+        }
+        Ok(boards)
+    }
 }
 
 /// Runs `gleaner fleet init`.
@@ -23,7 +50,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         !args.out.exists(),
         "{file} exists; move it away or use --out"
     );
-    let found = from_ports(&serial::found()?)?;
+    let found = from_ports(&serial::found()?, &args.drives()?)?;
     let found_nothing = found.clients.is_empty();
     let (fleet, head) = if found_nothing {
         let head = "# Nothing is plugged in: two emulated boards and a simulated client, to start \
@@ -41,6 +68,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         .with_context(|| format!("cannot write {file}"))?;
     for entry in &fleet.clients {
         let place = match entry.place() {
+            Some(_) if entry.is_fresh() => "in boot mode: `gleaner flash` writes it".to_owned(),
             Some(place) => place.to_string(),
             None => entry.link.word().to_owned(),
         };

@@ -1,6 +1,7 @@
 //! `gleaner fleet`: the list of boards, and the option by which other commands find it.
 
 mod args;
+pub mod bootsel;
 pub mod init;
 pub mod rekey;
 
@@ -10,7 +11,7 @@ use clap::Subcommand;
 
 pub use args::FleetArgs;
 
-/// Write the list of boards, and rotate their keys.
+/// Write the list of boards, rotate their keys, send them into boot mode.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(subcommand)]
@@ -23,6 +24,8 @@ enum Action {
     Init(init::Args),
     /// Give boards new keys over their lines; safe to interrupt and to run again.
     Rekey(rekey::Args),
+    /// Send boards into boot mode over their lines.
+    Bootsel(bootsel::Args),
 }
 
 /// Runs `gleaner fleet`.
@@ -30,6 +33,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     match &args.action {
         Action::Init(args) => init::run(args),
         Action::Rekey(args) => rekey::run(args),
+        Action::Bootsel(args) => bootsel::run(args),
     }
 }
 

@@ -12,6 +12,8 @@ use crate::device::image::Program;
 
 /// How long a board may take for its report, in the time it lives in.
 const PATIENCE: Micros = Micros(120_000_000);
+/// How long a board must live without being reset, its watchdog's patience twice over.
+const LIFE: Micros = Micros(5_000_000);
 
 /// One thing an image found.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -91,7 +93,13 @@ pub fn figures(board: Board, program: Program) -> Result<Vec<Figure>, EmulatorEr
     while line.now() < PATIENCE {
         heard.extend(line.exchange(&[], PATIENCE)?);
         if let Some(report) = report(&String::from_utf8_lossy(&heard)) {
-            return Ok(report);
+            return match line.resets_until(LIFE)? {
+                0 => Ok(report),
+                resets => Err(EmulatorError::Protocol {
+                    emulator: "the self-test",
+                    answer: format!("{resets} resets by its watchdog within {LIFE}"),
+                }),
+            };
         }
     }
     Err(EmulatorError::Protocol {

@@ -94,6 +94,18 @@ impl Line {
             Self::Socket { line, .. } => line.exchange(to_device, until),
         }
     }
+
+    /// Lets time run until `until` and returns how often the board was reset; of one whose time is
+    /// the wall's nobody knows.
+    pub(super) fn resets_until(&mut self, until: Micros) -> Result<u32, EmulatorError> {
+        let Self::Lockstep(line) = self else {
+            return Ok(0);
+        };
+        while line.now() < until {
+            line.exchange(&[], until)?;
+        }
+        Ok(line.stat().resets)
+    }
 }
 
 /// The line of a board in lockstep: time is emulated, so what is measured is repeatable.
@@ -151,6 +163,15 @@ impl LockstepLine {
         let ran = self.board.run(wait, to_device, Some(DELIMITER))?;
         self.stat = ran.stat;
         Ok(ran.tx)
+    }
+
+    /// Puts bytes on the wire to UART0, whichever port this line is.
+    ///
+    /// # Errors
+    /// When the emulator ended.
+    pub fn noise(&mut self, bytes: &[u8]) -> Result<(), EmulatorError> {
+        self.stat = self.board.noise(bytes)?;
+        Ok(())
     }
 
     /// Presses the reset button; RAM keeps its content.

@@ -257,6 +257,15 @@ impl Lockstep {
         self.runner.ask(&json!({"cmd": "stat"}), "stat")
     }
 
+    /// Puts bytes on the wire to the UART, whichever port the link is on.
+    ///
+    /// # Errors
+    /// When the runner ended or has no other port.
+    pub fn noise(&mut self, bytes: &[u8]) -> Result<Stat, EmulatorError> {
+        let command = json!({"cmd": "noise", "bytes": hexadecimal(bytes)});
+        self.runner.ask(&command, "noise")
+    }
+
     /// Says how the chip was clocked.
     ///
     /// # Errors

@@ -103,11 +103,19 @@ impl BootDrive {
         Self::among(&mounted(), kind)
     }
 
+    /// Returns every drive of that kind which is mounted.
+    #[must_use]
+    pub fn all(kind: Uf2Drive) -> Vec<Self> {
+        Self::all_among(&mounted(), kind)
+    }
+
+    fn all_among(folders: &[PathBuf], kind: Uf2Drive) -> Vec<Self> {
+        let drives = folders.iter().map(|folder| Self::open(folder, kind));
+        drives.filter_map(Result::ok).collect()
+    }
+
     fn among(folders: &[PathBuf], kind: Uf2Drive) -> Result<Self, DriveError> {
-        let mut found: Vec<Self> = folders
-            .iter()
-            .filter_map(|folder| Self::open(folder, kind).ok())
-            .collect();
+        let mut found = Self::all_among(folders, kind);
         match found.len() {
             0 => Err(DriveError::None(kind)),
             1 => Ok(found.remove(0)),
@@ -139,7 +147,7 @@ impl BootDrive {
             out.write_all(&file)?;
             let synced = out.sync_all();
             // The board restarts with the last block, and takes its drive away.
-            if self.is_gone() { Ok(()) } else { synced }
+            if self.is_there() { synced } else { Ok(()) }
         });
         let product = self.kind.product;
         copied.map_err(|source| DriveError::Copy {
@@ -149,8 +157,10 @@ impl BootDrive {
         })
     }
 
-    fn is_gone(&self) -> bool {
-        !self.path.join(INFO).exists()
+    /// Tells whether the board still shows it.
+    #[must_use]
+    pub fn is_there(&self) -> bool {
+        self.path.join(INFO).exists()
     }
 }
 

@@ -256,7 +256,17 @@ impl Entry {
     }
 
     pub(super) fn place_text(&self) -> Option<String> {
-        self.place().map(|place| place.to_string())
+        let place = self.place().filter(|_| !self.is_fresh());
+        place.map(|place| place.to_string())
+    }
+
+    /// Says whether nobody knows its port yet: `gleaner flash` finds it in boot mode, writes it, and
+    /// learns its number.
+    #[must_use]
+    pub fn is_fresh(&self) -> bool {
+        let has_drive = self.board.is_some_and(|it| it.row().boot_drive.is_some());
+        let placed = self.usb_serial.is_some() || self.path.is_some();
+        self.link == LinkKind::Serial && has_drive && !placed
     }
 
     fn has_port(&self) -> bool {
@@ -270,7 +280,7 @@ impl Entry {
     pub(super) fn check(&self) -> Result<(), String> {
         let serial = self.usb_serial.is_some() || self.path.is_some();
         match self.link {
-            LinkKind::Serial if !serial => {
+            LinkKind::Serial if !serial && !self.is_fresh() => {
                 return Err("link = \"serial\" needs usb_serial or path".to_owned());
             }
             LinkKind::Tcp if self.address.is_none() => {

@@ -1,7 +1,8 @@
 //! A first `fleet.toml`, from what is plugged in.
 
 use super::FleetFile;
-use super::entry::{Entry, LinkKind, SecretKey};
+use super::entry::{Entry, LinkKind};
+use super::keys::fresh_key;
 use crate::device::Board;
 
 /// A serial port of this machine.
@@ -24,11 +25,12 @@ pub struct UsbDevice {
     pub serial_number: Option<String>,
 }
 
-/// Lists every USB serial port as a client, with a fresh key each.
+/// Lists every USB serial port as a client, and every board in boot mode, with a fresh key each.
+/// The ports of the latter are not known before they are written.
 ///
 /// # Errors
 /// When the system has no randomness for keys.
-pub fn from_ports(ports: &[FoundPort]) -> Result<FleetFile, getrandom::Error> {
+pub fn from_ports(ports: &[FoundPort], drives: &[Board]) -> Result<FleetFile, getrandom::Error> {
     let mut fleet = FleetFile::default();
     let usb_ports = ports
         .iter()
@@ -36,8 +38,6 @@ pub fn from_ports(ports: &[FoundPort]) -> Result<FleetFile, getrandom::Error> {
     for (id, (port, usb)) in (0..).zip(usb_ports.clone()) {
         let board = Board::of_usb(usb.vendor, usb.product);
         let stem = board.map_or("board", |board| board.row().nickname);
-        let mut key = [0; 32];
-        getrandom::fill(&mut key)?;
         let mut entry = Entry::new(format!("{stem}-{id}"), id, LinkKind::Serial, board);
         entry.usb_serial.clone_from(&usb.serial_number);
         let of_one_number = usb_ports
@@ -46,7 +46,14 @@ pub fn from_ports(ports: &[FoundPort]) -> Result<FleetFile, getrandom::Error> {
         if usb.serial_number.is_none() || of_one_number.count() > 1 {
             entry.path = Some(port.path.clone().into());
         }
-        entry.key = Some(SecretKey(key));
+        entry.key = Some(fresh_key()?);
+        fleet.clients.push(entry);
+    }
+    for (id, &board) in (fleet.clients.len()..).zip(drives) {
+        let name = format!("{}-{id}", board.row().nickname);
+        let id = u32::try_from(id).unwrap_or(u32::MAX);
+        let mut entry = Entry::new(name, id, LinkKind::Serial, Some(board));
+        entry.key = Some(fresh_key()?);
         fleet.clients.push(entry);
     }
     Ok(fleet)
@@ -99,7 +106,7 @@ mod tests {
                 usb: None,
             },
         ];
-        let fleet = from_ports(&ports).unwrap();
+        let fleet = from_ports(&ports, &[]).unwrap();
         let names: Vec<&str> = fleet
             .clients
             .iter()
@@ -119,7 +126,7 @@ mod tests {
     #[test]
     fn two_ports_of_one_device_keep_their_paths() {
         let ports = [port("/dev/a", ST, Some("A")), port("/dev/b", ST, Some("A"))];
-        let fleet = from_ports(&ports).unwrap();
+        let fleet = from_ports(&ports, &[]).unwrap();
         assert!(fleet.clients.iter().all(|entry| entry.path.is_some()));
         assert_eq!(FleetFile::parse(&fleet.to_toml(), "new").unwrap(), fleet);
     }
@@ -127,5 +134,18 @@ mod tests {
     #[test]
     fn the_template_is_a_good_fleet() {
         assert!(FleetFile::parse(&template().to_toml(), "new").is_ok());
+    }
+
+    #[test]
+    fn boards_in_boot_mode_are_listed_behind_the_ports_with_keys_of_their_own() {
+        let ports = [port("/dev/a", RASPBERRY_PI, Some("N"))];
+        let fleet = from_ports(&ports, &[Board::Rp2040, Board::Rp2040]).unwrap();
+        let names: Vec<&str> = fleet.clients.iter().map(|it| it.name.as_str()).collect();
+        assert_eq!(names, ["pico-0", "pico-1", "pico-2"]);
+        let fresh: Vec<bool> = fleet.clients.iter().map(Entry::is_fresh).collect();
+        assert_eq!(fresh, [false, true, true]);
+        assert_ne!(fleet.clients[1].key, fleet.clients[2].key);
+        let again = FleetFile::parse(&fleet.to_toml(), "fleet.toml").unwrap();
+        assert_eq!(again, fleet);
     }
 }

@@ -126,6 +126,15 @@ impl KeyBook {
         .map(drop)
     }
 
+    /// Takes note of the USB serial number of a board whose port nobody knew.
+    ///
+    /// # Errors
+    /// When the list cannot be read or written.
+    pub fn name_port(&self, name: &str, usb_serial: &str) -> Result<(), KeyBookError> {
+        self.change(name, |entry| entry.usb_serial = Some(usb_serial.to_owned()))
+            .map(drop)
+    }
+
     /// Changes one client's keys on the disk; what did not change is not written.
     fn change(&self, name: &str, change: impl FnOnce(&mut Entry)) -> Result<Entry, KeyBookError> {
         let file = self.path.display().to_string();
@@ -155,7 +164,8 @@ impl KeyBook {
     }
 }
 
-fn fresh_key() -> Result<SecretKey, getrandom::Error> {
+/// Draws a key.
+pub(super) fn fresh_key() -> Result<SecretKey, getrandom::Error> {
     let mut key = [0; 32];
     getrandom::fill(&mut key)?;
     Ok(SecretKey(key))
@@ -170,6 +180,7 @@ struct Listed {
 #[derive(Deserialize)]
 struct Places {
     name: String,
+    usb_serial: Option<String>,
     key: Option<Spanned<String>>,
     key_generation: Option<Spanned<u32>>,
     next_key: Option<Spanned<String>>,
@@ -199,6 +210,12 @@ fn with_keys(text: &str, entry: &Entry) -> Option<String> {
     }
     if let Some(next) = entry.next_key {
         lines += &format!("{indent}next_key = \"{}\"\n", digits(next));
+    }
+    if let (None, Some(number)) = (&places.usb_serial, &entry.usb_serial) {
+        lines += &format!(
+            "{indent}usb_serial = {}\n",
+            toml::Value::from(number.as_str())
+        );
     }
     let mut edits = vec![(key, lines)];
     for (field, span) in old {
@@ -341,5 +358,24 @@ mod tests {
         let (folder, _book) = book(LIST);
         let refused = KeyBook::open(&folder.path().join("fleet.toml")).unwrap_err();
         assert!(refused.to_string().contains("another"), "{refused}");
+    }
+
+    #[test]
+    fn the_number_of_a_fresh_board_is_added_and_comments_stay() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("fleet.toml");
+        let key = "09".repeat(32);
+        let list = format!(
+            "# The lab.\n[[client]]\nname = \"pico\" # new\nid = 0\nlink = \"serial\"\nchip = \
+             \"rp2040\"\nkey = \"{key}\"\n"
+        );
+        std::fs::write(&path, &list).unwrap();
+        let book = KeyBook::open(&path).unwrap();
+        book.name_port("pico", "E661 \"x\"").unwrap();
+        let text = std::fs::read_to_string(&path).unwrap();
+        assert!(text.starts_with(&list), "{text}");
+        let entry = &book.read().unwrap().clients[0];
+        assert_eq!(entry.usb_serial.as_deref(), Some("E661 \"x\""));
+        assert!(!entry.is_fresh());
     }
 }

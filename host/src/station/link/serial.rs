@@ -2,7 +2,7 @@
 //! were unplugged.
 
 use tokio_serial::{
-    SerialPortBuilderExt, SerialPortInfo, SerialPortType, SerialStream, UsbPortInfo,
+    SerialPort, SerialPortBuilderExt, SerialPortInfo, SerialPortType, SerialStream, UsbPortInfo,
 };
 
 use crate::fleet::file::{FoundPort, SerialAddress, UsbDevice};
@@ -12,7 +12,7 @@ use crate::fleet::file::{FoundPort, SerialAddress, UsbDevice};
 #[non_exhaustive]
 pub enum SerialError {
     /// Neither a number nor a path.
-    #[error("neither usb_serial nor path is given")]
+    #[error("neither usb_serial nor path is known; `gleaner flash` finds a fresh board")]
     NoAddress,
     /// Nothing with this number is plugged in.
     #[error("no port with usb_serial = \"{wanted}\"; plugged in: {present}")]
@@ -61,9 +61,11 @@ impl SerialAddress {
     /// Names what is missing, in the way or ambiguous.
     pub fn open(&self) -> Result<SerialStream, SerialError> {
         let path = self.find()?;
-        tokio_serial::new(&path, self.baud)
+        let mut port = tokio_serial::new(&path, self.baud)
             .open_native_async()
-            .map_err(|source| SerialError::Open { path, source })
+            .map_err(|source| SerialError::Open { path, source })?;
+        raise_lines(&mut port);
+        Ok(port)
     }
 
     /// Returns the path of the port as it is now.
@@ -81,6 +83,14 @@ impl SerialAddress {
             }
         }
     }
+}
+
+/// Tells the board that somebody listens. A Pico on USB says nothing before DTR is up; Linux and
+/// macOS raise it when a port is opened, Windows does not. A port without such lines, as a
+/// pseudo-terminal or a UART of three wires, needs none.
+fn raise_lines(port: &mut impl SerialPort) {
+    let _ = port.write_data_terminal_ready(true);
+    let _ = port.write_request_to_send(true);
 }
 
 /// Returns the ports of this machine, whatever is plugged into them.

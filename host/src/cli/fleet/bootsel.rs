@@ -1,0 +1,71 @@
+//! `gleaner fleet bootsel`: boards into boot mode, over their lines and without their buttons.
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use super::FleetArgs;
+use gleaner_host::device::board::{self, Board};
+use gleaner_host::fleet::file::{Entry, FleetFile};
+use gleaner_host::station::bootsel::bootsel;
+use gleaner_host::station::link::Endpoint;
+
+/// Which boards.
+#[derive(Debug, clap::Args)]
+#[command(
+    group = clap::ArgGroup::new("which").required(true),
+    after_help = "\
+A board in boot mode shows its drive and takes any program; it is back when it was written or
+plugged in anew. It goes there for whoever holds its key alone; one without a key refuses. `gleaner
+flash` sends boards there by itself. Run it while no `gleaner run` uses the boards."
+)]
+pub struct Args {
+    #[command(flatten)]
+    fleet: FleetArgs,
+    /// A board, by its name in the fleet; may be given again.
+    #[arg(long, value_name = "NAME", group = "which")]
+    board: Vec<String>,
+    /// Every board of the fleet that has a boot drive.
+    #[arg(long, group = "which")]
+    all: bool,
+    /// Wall seconds to wait for a session.
+    #[arg(long, value_name = "SECONDS", default_value_t = 20)]
+    patience_s: u64,
+}
+
+/// Runs `gleaner fleet bootsel`; exit code 1 means that a board is not in boot mode.
+pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    let fleet = FleetFile::read(&args.fleet.to_read())?;
+    let has_drive = |entry: &&Entry| entry.board.is_some_and(|it| it.row().boot_drive.is_some());
+    let chosen: Vec<&Entry> = match args.all {
+        true => fleet.clients.iter().filter(has_drive).collect(),
+        false => {
+            let named = args.board.iter().map(|name| fleet.named(name));
+            named.collect::<Result<_, _>>()?
+        }
+    };
+    anyhow::ensure!(
+        !chosen.is_empty(),
+        "no board of this fleet has a boot drive; an {} has",
+        board::list(Board::with_boot_drive(), "or")
+    );
+    let mut code = ExitCode::SUCCESS;
+    for entry in chosen {
+        match send(entry, Duration::from_secs(args.patience_s)) {
+            Ok(()) => outln!("{}: in boot mode", entry.name),
+            Err(error) => {
+                errln!("{}: error: {error:#}", entry.name);
+                code = ExitCode::FAILURE;
+            }
+        }
+    }
+    Ok(code)
+}
+
+/// Sends one board into boot mode.
+pub fn send(entry: &Entry, patience: Duration) -> anyhow::Result<()> {
+    let Some(place) = entry.place() else {
+        anyhow::bail!("link = \"{}\" is no line to say it on", entry.link.word());
+    };
+    let runtime = tokio::runtime::Runtime::new()?;
+    Ok(runtime.block_on(bootsel(entry, &Endpoint::new(place), patience))?)
+}
