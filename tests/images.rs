@@ -1,5 +1,4 @@
-//! Every board's image as a file: vector table, memory regions and the place of the shard. This
-//! is all that can be checked of the STM32 image without the board.
+//! Every board's image as a file: vector table, memory regions and the place of the shard.
 //!
 //! Under `CI=true` a missing image is a failure; elsewhere the test says how to build it.
 

@@ -1,0 +1,105 @@
+//! The STM32's image: parity, clock, watchdog and resets.
+
+use gleaner_host::device::flash::target::Memory;
+use gleaner_shared::units::Micros;
+use gleaner_tests::emulated::{on_stm32, on_stm32_without_crystal};
+use gleaner_tests::rehearsal::{self, Moment, reset_at};
+use gleaner_tests::shard::Digits;
+use gleaner_tests::station::Station;
+use gleaner_tests::wire::LockstepWire;
+
+use super::{CLIENT, stack_within_limit, train};
+
+#[test]
+fn three_epochs_of_the_whole_network_give_the_hosts_bits_on_an_stm32() {
+    let digits = Digits::take(0, 100);
+    let Some(wire) = on_stm32(Some(&digits.shard(CLIENT, None))) else {
+        return;
+    };
+    let mut station = Station::new(wire);
+    train(&mut station, &digits, 3);
+    let about = station.about.clone().unwrap();
+    assert_eq!(about.board, "nucleo-l4r5zi");
+    assert!(about.build.ends_with("+stm32"), "{}", about.build);
+    stack_within_limit(&mut station, "nucleo-l4r5zi");
+    let stat = station.wire.stat();
+    println!("stm32: {stat:?}");
+    assert!(stat.cycles > stat.instructions, "a cycle is no instruction");
+}
+
+/// Registers of the STM32L4R5 and what they must say (RM0432).
+const FLASH_ACR: u32 = 0x4002_2000;
+const PWR_CR5: u32 = 0x4000_7080;
+const RCC_CR: u32 = 0x4002_1000;
+const RCC_CFGR: u32 = 0x4002_1008;
+const RCC_PLLCFGR: u32 = 0x4002_100C;
+const RCC_CSR: u32 = 0x4002_1094;
+const TIM5_CR1: u32 = 0x4000_0C00;
+
+fn register(wire: &mut LockstepWire, address: u32) -> u32 {
+    let mut bytes = [0; 4];
+    wire.board().read(address, &mut bytes).unwrap();
+    u32::from_le_bytes(bytes)
+}
+
+/// The emulator knows the manual's rules for clock, voltage and wait states, and names whoever
+/// breaks one on the way.
+#[test]
+fn an_stm32_climbs_to_120_mhz_by_the_manual_and_locks_to_its_crystal_if_there_is_one() {
+    for (wire, locked) in [(on_stm32(None), true), (on_stm32_without_crystal(), false)] {
+        let Some(mut wire) = wire else {
+            return;
+        };
+        // The crystal takes 2 s, and the board greets long before.
+        let ran = wire.board().run(1_000_000, &[], None).unwrap();
+        assert!(!ran.tx.is_empty(), "no greeting");
+        assert_eq!(register(&mut wire, RCC_CR) >> 2 & 1, 0);
+        wire.board().run(6_000_000, &[], None).unwrap();
+        assert_eq!(register(&mut wire, FLASH_ACR) & 0xF, 5, "wait states");
+        assert_eq!(register(&mut wire, PWR_CR5) >> 8 & 1, 0, "R1MODE");
+        // MSI over 1 times 60 over 2, and the AHB at the speed of the PLL.
+        let pll = register(&mut wire, RCC_PLLCFGR);
+        let (source, divided, times, over) = (pll & 3, pll >> 4 & 15, pll >> 8 & 0x7F, pll >> 25);
+        assert_eq!((source, divided, times, over & 3), (1, 0, 60, 0));
+        assert_eq!(
+            register(&mut wire, RCC_CFGR) & 0xFF,
+            0b1111,
+            "PLL, undivided"
+        );
+        let lock = register(&mut wire, RCC_CR) >> 2 & 1;
+        assert_eq!(lock == 1, locked, "MSIPLLEN");
+        let clocking = wire.board().clocking().unwrap();
+        assert_eq!(clocking.hertz, 120e6);
+        assert_eq!(clocking.violations, [""; 0]);
+        let ran = wire.board().run(1, &[], None).unwrap();
+        assert_eq!((ran.stat.resets, ran.stat.lost_bytes), (0, 0));
+    }
+}
+
+#[test]
+fn an_stm32_whose_time_stops_is_reset_by_its_watchdog_and_greets_again() {
+    let Some(mut wire) = on_stm32(None) else {
+        return;
+    };
+    // One that nobody talks to is left alone.
+    let ran = wire.board().run(5_000_000, &[], None).unwrap();
+    assert!(!ran.watchdog && ran.stat.resets == 0);
+    wire.board().write(TIM5_CR1, &[0; 4]).unwrap();
+    let ran = wire.board().run(3_000_000, &[], None).unwrap();
+    assert!(ran.watchdog && ran.stat.resets == 1, "{ran:?}");
+    assert!(!ran.tx.is_empty(), "it does not greet again");
+    // IWDGRSTF.
+    assert_eq!(register(&mut wire, RCC_CSR) >> 29 & 1, 1);
+}
+
+#[test]
+fn an_stm32_is_back_in_step_within_two_seconds_of_a_reset_at_work() {
+    for moment in [Moment::Downloading, Moment::Training, Moment::Uploading] {
+        let Some(wire) = on_stm32(Some(&rehearsal::shard())) else {
+            return;
+        };
+        let recovery = reset_at(&mut Station::new(wire), moment);
+        println!("stm32: reset when {moment:?}, in step after {recovery}");
+        assert!(recovery <= Micros(2_000_000), "{moment:?}: {recovery}");
+    }
+}
