@@ -57,8 +57,8 @@ const M4_INSTRUCTIONS: u64 = 31_000;
 const M0_FRAMES: [(&str, f64); 4] = [
     ("cipher seal", 173.0),
     ("cipher open", 161.0),
-    ("frame seal", 192.0),
-    ("frame open", 209.0),
+    ("frame seal", 202.0),
+    ("frame open", 224.0),
 ];
 /// The same in instructions of the M4.
 const M4_FRAMES: [(&str, f64); 4] = [
