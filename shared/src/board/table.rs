@@ -21,7 +21,7 @@ pub const RP2040: Board = Board {
     key_bytes: 8 * KB,
     sector_bytes: 4 * KB,
     ram: ram(0x2000_0000, 264 * KB),
-    stack_bytes: 16 * KB,
+    stack_bytes: 14 * KB,
     entropy_address: None,
     // What two models leave of the RAM, at 52 bytes for the error row of each sample.
     most_samples: 1_000,

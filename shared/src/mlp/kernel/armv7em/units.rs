@@ -1,7 +1,7 @@
 //! The backward pass through the hidden units of a sample, for a Cortex-M4.
 #![allow(unsafe_code)]
 
-use core::arch::naked_asm;
+use super::assembler::naked_asm;
 use core::mem::MaybeUninit;
 
 use super::super::{Shift, common};
