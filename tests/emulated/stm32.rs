@@ -1,5 +1,6 @@
 //! The STM32's image: parity, clock, watchdog and resets.
 
+use gleaner_host::device::Board;
 use gleaner_host::device::flash::target::Memory;
 use gleaner_shared::units::Micros;
 use gleaner_tests::emulated::{on_stm32, on_stm32_without_crystal};
@@ -21,7 +22,7 @@ fn three_epochs_of_the_whole_network_give_the_hosts_bits_on_an_stm32() {
     let about = station.about.clone().unwrap();
     assert_eq!(about.board, "nucleo-l4r5zi");
     assert!(about.build.ends_with("+stm32"), "{}", about.build);
-    stack_within_limit(&mut station, "nucleo-l4r5zi");
+    stack_within_limit(&mut station, Board::Stm32l4r5);
     let stat = station.wire.stat();
     println!("stm32: {stat:?}");
     assert!(stat.cycles > stat.instructions, "a cycle is no instruction");

@@ -19,14 +19,26 @@ pub fn build_all(toolchain: &DeviceToolchain) -> Result<()> {
     BOARDS.iter().try_for_each(|board| {
         let mut cargo = toolchain.cargo("build", board.triple);
         choose(board, &mut cargo, "firmware", "");
+        cargo.args(["--bin", board.name]);
         if board.self_test {
             cargo.args(["--bin", &format!("selftest-{}", board.name)]);
         }
-        if runs_app(board) {
-            cargo.args(["--bin", &app(board)]);
+        process::run(&mut cargo)?;
+        if board.app {
+            build_app(board, toolchain)
+        } else {
+            Ok(())
         }
-        process::run(&mut cargo)
     })
+}
+
+/// Builds a board's example application, which gathers samples where a second core would work.
+fn build_app(board: &Board, toolchain: &DeviceToolchain) -> Result<()> {
+    let mut cargo = toolchain.cargo("build", board.triple);
+    let features = if board == &RP2040 { ",one-core" } else { "" };
+    choose(board, &mut cargo, "firmware", features);
+    cargo.args(["--bin", &format!("app-{}", board.name)]);
+    process::run(&mut cargo)
 }
 
 /// Builds the images with logs that a test reads out of an emulator, and checks that one of every
@@ -36,9 +48,7 @@ pub fn build_all_with_logs(toolchain: &DeviceToolchain) -> Result<()> {
         let subcommand = if reads_log(board) { "build" } else { "check" };
         let mut cargo = toolchain.cargo(subcommand, board.triple);
         choose(board, &mut cargo, "firmware-logs", ",defmt");
-        if board.app && !runs_app(board) {
-            cargo.args(["--bin", &app(board)]);
-        }
+        cargo.args(["--bin", board.name]);
         process::run(&mut cargo)
     })
 }
@@ -46,16 +56,6 @@ pub fn build_all_with_logs(toolchain: &DeviceToolchain) -> Result<()> {
 /// Whether a test reads the board's log out of an emulator.
 fn reads_log(board: &Board) -> bool {
     board == &RP2040
-}
-
-/// Whether a test runs the board's example application; that of others is compiled with the log.
-fn runs_app(board: &Board) -> bool {
-    board.app && !board.keeps_log
-}
-
-/// The binary of a board's example application.
-fn app(board: &Board) -> String {
-    format!("app-{}", board.name)
 }
 
 /// The first board of every target that keeps a log.
@@ -73,7 +73,7 @@ fn choose(board: &Board, cargo: &mut Command, profile: &str, more_features: &str
     cargo.args(["--locked", "--package", "gleaner-firmware"]);
     cargo.args(["--profile", profile, "--no-default-features"]);
     let features = format!("board-{}{more_features}", board.name);
-    cargo.args(["--features", &features, "--bin", board.name]);
+    cargo.args(["--features", &features]);
 }
 
 #[cfg(test)]

@@ -6,17 +6,8 @@ use gleaner_host::device::Board;
 
 /// Parses the name of a board's image.
 pub fn by_name() -> impl TypedValueParser<Value = Board> {
-    among(Board::all())
-}
-
-/// Parses the name of the image of a board that shows a drive in boot mode.
-pub fn with_boot_drive_by_name() -> impl TypedValueParser<Value = Board> {
-    among(Board::with_boot_drive())
-}
-
-fn among(boards: impl Iterator<Item = Board>) -> impl TypedValueParser<Value = Board> {
     let value = |board: Board| PossibleValue::new(board.name()).help(board.row().built.title);
-    PossibleValuesParser::new(boards.map(value))
+    PossibleValuesParser::new(Board::all().map(value))
         .try_map(|name| find(Board::all().find(|board| board.name() == name), &name))
 }
 

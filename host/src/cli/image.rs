@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use anyhow::{Context, bail, ensure};
 use gleaner_shared::shard::Shard;
 
-use super::board::with_boot_drive_by_name;
+use super::board::by_name;
 use gleaner_host::device::board::{self, Board};
 use gleaner_host::device::flash::target::Part;
 use gleaner_host::device::flash::{program, shard_part, uf2};
@@ -17,7 +17,7 @@ use gleaner_host::fleet::file::write_private;
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The board whose program it is.
-    #[arg(long, value_parser = with_boot_drive_by_name(), default_value = Board::Rp2040.name())]
+    #[arg(long, value_parser = by_name(), default_value = Board::Rp2040.name())]
     board: Board,
     /// An ELF file to convert; by default the client is built with `cargo fw-BOARD`.
     #[arg(long, value_name = "ELF")]

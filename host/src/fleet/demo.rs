@@ -95,7 +95,7 @@ mod tests {
         let mut fleet = fleet();
         fleet.clients.truncate(clients);
         let count = Override::new("clients.count", clients as i64);
-        let common = resolve(PRESET, &[&[count.clone()], &sets[..]].concat()).unwrap();
+        let common = resolve(PRESET, &[std::slice::from_ref(&count), &sets[..]].concat()).unwrap();
         let classes = classes(&fleet, &common, &sets).unwrap();
         resolve(PRESET, &[&[count, classes], &sets[..]].concat()).unwrap()
     }

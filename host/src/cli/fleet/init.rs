@@ -1,12 +1,13 @@
 //! `gleaner fleet init`: writes a fleet.toml from what is plugged in.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Context;
 
 use gleaner_host::device::Board;
 use gleaner_host::device::flash::drive::BootDrive;
+use gleaner_host::device::row::Uf2Drive;
 use gleaner_host::fleet::file::{FILE_NAME, from_ports, template, write_private};
 use gleaner_host::station::link::serial;
 
@@ -25,22 +26,31 @@ pub struct Args {
 impl Args {
     /// Returns the boards in boot mode.
     fn drives(&self) -> anyhow::Result<Vec<Board>> {
-        let mut boards = Vec::new();
-        for board in Board::with_boot_drive() {
-            let Some(kind) = board.row().boot_drive else {
-                continue;
-            };
-            let found = match self.drive.is_empty() {
-                true => BootDrive::all(kind),
-                false => {
-                    let named = self.drive.iter().map(|path| BootDrive::open(path, kind));
-                    named.collect::<Result<_, _>>()?
-                }
-            };
-            boards.extend(found.iter().map(|_| board));
+        let kinds: Vec<(Board, Uf2Drive)> = Board::with_boot_drive()
+            .filter_map(|board| Some((board, board.row().boot_drive?)))
+            .collect();
+        if self.drive.is_empty() {
+            let found = |&(board, kind)| BootDrive::all(kind).into_iter().map(move |_| board);
+            return Ok(kinds.iter().flat_map(found).collect());
         }
-        Ok(boards)
+        self.drive
+            .iter()
+            .map(|path| of_drive(path, &kinds))
+            .collect()
     }
+}
+
+/// Returns the board whose drive is mounted there.
+fn of_drive(path: &Path, kinds: &[(Board, Uf2Drive)]) -> anyhow::Result<Board> {
+    let mut refused = None;
+    for &(board, kind) in kinds {
+        match BootDrive::open(path, kind) {
+            Ok(_) => return Ok(board),
+            Err(error) => refused = refused.or(Some(error)),
+        }
+    }
+    let refused = refused.context("no board shows a drive")?;
+    Err(refused.into())
 }
 
 /// Runs `gleaner fleet init`.
