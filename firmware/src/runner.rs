@@ -1,5 +1,7 @@
 //! The loop around the client: bytes and time in, frames out, work in between.
 
+use core::mem::MaybeUninit;
+
 use core::task::Poll;
 
 use embassy_futures::poll_once;
@@ -10,7 +12,7 @@ use gleaner_shared::units::Micros;
 use gleaner_shared::wire::FrameBuffer;
 use gleaner_shared::wire::link::{DeviceLink, Timing};
 
-use crate::app::{App, NoApp};
+use crate::app::App;
 use crate::board::BAUD;
 use crate::client::{Client, Work};
 use crate::crash::CrashLog;
@@ -30,37 +32,6 @@ const QUIET: Micros = Micros(2_000);
 /// Bytes taken from the line at once.
 const INPUT_BYTES: usize = 256;
 
-/// Runs the client for ever.
-pub async fn run<P: Platform>(board: Board<P>, memory: &mut Memory) -> ! {
-    run_with(board, memory, &mut NoApp).await
-}
-
-/// Runs the client and an application beside it for ever.
-pub async fn run_with<P: Platform, A: App>(board: Board<P>, memory: &mut Memory, app: &mut A) -> ! {
-    let mut runner = Runner::new(board, Timing::for_bit_rate(BAUD));
-    if A::LEARNS {
-        runner.client.learns_more();
-    }
-    let mut due = Some(Micros::ZERO);
-    runner.client.recall(memory);
-    loop {
-        match runner.client.work() {
-            Work::Wait => {
-                due = runner.tick(due, memory, app);
-                runner.wait(memory, due).await;
-            }
-            Work::Answer(question) => runner.answer(question, memory, app),
-            Work::Train(order) => {
-                runner.parts.lamp.set(true);
-                runner.train(&order, memory, app).await;
-                runner.parts.lamp.set(false);
-            }
-            Work::Reboot => P::reset(),
-            Work::BecomeDrive => P::become_drive(),
-        }
-    }
-}
-
 /// The parts of a board the loop works with.
 pub(crate) struct Parts<P: Platform> {
     rx: P::Rx,
@@ -73,8 +44,18 @@ pub(crate) struct Parts<P: Platform> {
     lamp: P::Lamp,
 }
 
+/// Makes a value and puts it there, with a stack of its own for both.
+///
+/// # Safety
+/// `slot` must be valid for writing.
+#[inline(never)]
+unsafe fn write<T>(slot: *mut T, make: impl FnOnce() -> T) {
+    // SAFETY: the caller's.
+    unsafe { slot.write(make()) }
+}
+
 /// A client on its board.
-pub(crate) struct Runner<P: Platform> {
+pub struct Runner<P: Platform> {
     pub(crate) parts: Parts<P>,
     pub(crate) client: Client<'static, P>,
     pub(crate) link: DeviceLink,
@@ -85,25 +66,31 @@ pub(crate) struct Runner<P: Platform> {
 }
 
 impl<P: Platform> Runner<P> {
-    fn new(board: Board<P>, timing: Timing) -> Self {
-        let flashed = Flashed::read(board.shard);
+    /// Makes a client of what a board brings, part by part where it is to stay: a runner takes 10 KB,
+    /// and a stack of a few would have to hold every copy of it.
+    pub fn place(place: &mut MaybeUninit<Self>, board: Board<P>) -> &mut Self {
         info!("{} on {}", identity::BUILD, P::NAME);
-        let crashes = CrashLog::open(board.crashes, board.reset);
-        let mut client = Client::new(
-            flashed,
-            board.retained,
-            board.key_slots,
-            board.state,
-            crashes,
-        );
-        let keys = client.keys();
-        let entropy = identity::entropy(
-            board.entropy.as_ref(),
-            &board.device,
-            client.store().boots(),
-        );
-        Self {
-            parts: Parts {
+        let runner = place.as_mut_ptr();
+        // SAFETY: `place` is borrowed exclusively and has room for every field; each is written once
+        // before the whole is taken as initialised, and none is read before it was written.
+        unsafe {
+            write(&raw mut (*runner).client, || {
+                Client::new(
+                    Flashed::read(board.shard),
+                    board.retained,
+                    board.key_slots,
+                    board.state,
+                    CrashLog::open(board.crashes, board.reset),
+                )
+            });
+            let client = &mut (*runner).client;
+            let boots = client.store().boots();
+            let entropy = identity::entropy(board.entropy.as_ref(), &board.device, boots);
+            write(&raw mut (*runner).link, || {
+                let timing = Timing::for_bit_rate(BAUD);
+                DeviceLink::new(client.keys(), entropy, board.device, timing)
+            });
+            write(&raw mut (*runner).parts, || Parts {
                 rx: board.rx,
                 tx: board.tx,
                 clock: board.clock,
@@ -111,12 +98,36 @@ impl<P: Platform> Runner<P> {
                 watchdog: board.watchdog,
                 helper: board.helper,
                 lamp: board.lamp,
-            },
-            client,
-            link: DeviceLink::new(keys, entropy, board.device, timing),
-            frame: FrameBuffer::new(),
-            input: [0; INPUT_BYTES],
-            heard: Micros::ZERO,
+            });
+            write(&raw mut (*runner).frame, FrameBuffer::new);
+            write(&raw mut (*runner).input, || [0; INPUT_BYTES]);
+            write(&raw mut (*runner).heard, || Micros::ZERO);
+            place.assume_init_mut()
+        }
+    }
+
+    /// Runs the client and an application beside it for ever; [`NoApp`](crate::app::NoApp) is none.
+    pub async fn run<A: App>(&mut self, memory: &mut Memory, app: &mut A) -> ! {
+        if A::LEARNS {
+            self.client.learns_more();
+        }
+        let mut due = Some(Micros::ZERO);
+        self.client.recall(memory);
+        loop {
+            match self.client.work() {
+                Work::Wait => {
+                    due = self.tick(due, memory, app);
+                    self.wait(memory, due).await;
+                }
+                Work::Answer(question) => self.answer(question, memory, app),
+                Work::Train(order) => {
+                    self.parts.lamp.set(true);
+                    self.train(&order, memory, app).await;
+                    self.parts.lamp.set(false);
+                }
+                Work::Reboot => P::reset(),
+                Work::BecomeDrive => P::become_drive(),
+            }
         }
     }
 

@@ -6,6 +6,7 @@ use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::future::{Future, poll_fn};
 use std::marker::PhantomData;
+use std::mem::MaybeUninit;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -13,6 +14,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
 
 use embedded_io_async::{ErrorType, Read, Write};
+use gleaner_firmware::app::NoApp;
 use gleaner_firmware::app::replay::Replay;
 use gleaner_firmware::app::window::Window;
 use gleaner_firmware::crash::{CRASH_BYTES, CrashMemory, leave_fault};
@@ -21,7 +23,7 @@ use gleaner_firmware::keys::Slots;
 use gleaner_firmware::model::Memory;
 use gleaner_firmware::platform::{Board, Clock, CycleCounter, Lamp, Platform, StackUse, Watchdog};
 use gleaner_firmware::retained::{RECORD_BYTES, Retained};
-use gleaner_firmware::runner;
+use gleaner_firmware::runner::Runner;
 use gleaner_firmware::saved::{Region, SECTORS};
 use gleaner_shared::mlp::Alone;
 use gleaner_shared::units::{Cycles, Micros};
@@ -243,7 +245,9 @@ pub(crate) fn boot<T: Write + 'static>(
 pub(crate) fn run_client<T: Write + 'static>(board: Board<InProcessBoard<T>>) -> Program {
     Box::pin(async move {
         let mut memory = Box::new(Memory::new());
-        runner::run(board, &mut memory).await
+        Runner::place(&mut MaybeUninit::uninit(), board)
+            .run(&mut memory, &mut NoApp)
+            .await
     })
 }
 
@@ -254,7 +258,9 @@ fn run_app<T: Write + 'static>(board: Board<InProcessBoard<T>>) -> Program {
         let ring = Box::leak(Box::new(Ring::<16>::new()));
         let replay = Replay::new(board.shard);
         let mut app: Window<_, 16, true> = Window::new(replay, ring, Micros(100_000));
-        runner::run_with(board, &mut memory, &mut app).await
+        Runner::place(&mut MaybeUninit::uninit(), board)
+            .run(&mut memory, &mut app)
+            .await
     })
 }
 

@@ -1,7 +1,7 @@
 //! A user's application beside the client: it looks at the world now and then, asks the model, and
 //! gathers samples.
 //!
-//! An image is a `main` that hands [`run_with`](crate::runner::run_with) a board and an [`App`];
+//! An image is a `main` that hands [`Runner::run`](crate::runner::Runner::run) an [`App`];
 //! `src/bin/app_*.rs` has one for every board. The client goes on as without: the link is served,
 //! orders are carried out.
 

@@ -7,11 +7,12 @@ use gleaner_firmware::app::replay::Replay;
 use gleaner_firmware::app::window::Window;
 use gleaner_firmware::board::{client_memory, emulated};
 use gleaner_firmware::gather::Ring;
-use gleaner_firmware::runner;
+use gleaner_firmware::runner::Runner;
 use gleaner_shared::units::Micros;
-use static_cell::ConstStaticCell;
+use static_cell::{ConstStaticCell, StaticCell};
 
 /// The last windows: 12.6 KB.
+static RUNNER: StaticCell<Runner<emulated::EmulatedM4>> = StaticCell::new();
 static RING: ConstStaticCell<Ring<16>> = ConstStaticCell::new(Ring::new());
 /// A window takes seven goes: 0.7 s.
 const EVERY: Micros = Micros(100_000);
@@ -26,5 +27,6 @@ async fn client() {
     let board = emulated::start();
     let sensor = Replay::new(board.shard);
     let mut app: Window<_, 16, true> = Window::new(sensor, RING.take(), EVERY);
-    runner::run_with(board, client_memory(), &mut app).await
+    let runner = Runner::place(RUNNER.uninit(), board);
+    runner.run(client_memory(), &mut app).await
 }

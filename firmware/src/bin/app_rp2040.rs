@@ -10,11 +10,12 @@ use embassy_rp::peripherals;
 use gleaner_firmware::app::window::{Sensor, Window};
 use gleaner_firmware::board::{client_memory, rp};
 use gleaner_firmware::gather::Ring;
-use gleaner_firmware::runner;
+use gleaner_firmware::runner::Runner;
 use gleaner_shared::units::Micros;
-use static_cell::ConstStaticCell;
+use static_cell::{ConstStaticCell, StaticCell};
 
 /// The last windows: 6.3 KB, half of what RAM is left beside 1,100 samples' error rows.
+static RUNNER: StaticCell<Runner<rp::Pico>> = StaticCell::new();
 static RING: ConstStaticCell<Ring<8>> = ConstStaticCell::new(Ring::new());
 /// A window takes seven goes: 0.7 s.
 const EVERY: Micros = Micros(100_000);
@@ -77,5 +78,6 @@ impl Sensor for Bench {
 async fn main(spawner: Spawner) {
     let board = rp::start(spawner);
     let mut app: Window<_, 8, true> = Window::new(Bench::start(), RING.take(), EVERY);
-    runner::run_with(board, client_memory(), &mut app).await
+    let runner = Runner::place(RUNNER.uninit(), board);
+    runner.run(client_memory(), &mut app).await
 }

@@ -10,11 +10,12 @@ use embassy_stm32::{Peri, peripherals};
 use gleaner_firmware::app::window::{Sensor, Window};
 use gleaner_firmware::board::{client_memory, stm32};
 use gleaner_firmware::gather::Ring;
-use gleaner_firmware::runner;
+use gleaner_firmware::runner::Runner;
 use gleaner_shared::units::Micros;
-use static_cell::ConstStaticCell;
+use static_cell::{ConstStaticCell, StaticCell};
 
 /// The last windows: 50 KB.
+static RUNNER: StaticCell<Runner<stm32::Nucleo>> = StaticCell::new();
 static RING: ConstStaticCell<Ring<64>> = ConstStaticCell::new(Ring::new());
 /// A window takes seven goes: 0.7 s.
 const EVERY: Micros = Micros(100_000);
@@ -80,5 +81,6 @@ impl Sensor for Bench {
 async fn main(spawner: Spawner) {
     let board = stm32::start(spawner);
     let mut app: Window<_, 64, true> = Window::new(Bench::start(), RING.take(), EVERY);
-    runner::run_with(board, client_memory(), &mut app).await
+    let runner = Runner::place(RUNNER.uninit(), board);
+    runner.run(client_memory(), &mut app).await
 }

@@ -2,8 +2,12 @@
 #![no_std]
 #![no_main]
 
+use gleaner_firmware::app::NoApp;
 use gleaner_firmware::board::{client_memory, emulated};
-use gleaner_firmware::runner;
+use gleaner_firmware::runner::Runner;
+use static_cell::StaticCell;
+
+static RUNNER: StaticCell<Runner<emulated::EmulatedM4>> = StaticCell::new();
 
 #[cortex_m_rt::entry]
 fn main() -> ! {
@@ -12,5 +16,6 @@ fn main() -> ! {
 
 #[embassy_executor::task]
 async fn client() {
-    runner::run(emulated::start(), client_memory()).await
+    let runner = Runner::place(RUNNER.uninit(), emulated::start());
+    runner.run(client_memory(), &mut NoApp).await
 }

@@ -120,7 +120,7 @@ mod tests {
     #[test]
     fn the_board_that_came_is_known_and_others_are_not_taken_for_it() {
         let (old, new, link) = (port(0x1209, "OLD"), port(0x1209, "NEW"), port(0x0483, "ST"));
-        let seen = |now: &[FoundPort]| newcomer(&[old.clone()], now, Board::Rp2040);
+        let seen = |now: &[FoundPort]| newcomer(std::slice::from_ref(&old), now, Board::Rp2040);
         assert_eq!(seen(&[]), None, "it is not back yet");
         assert_eq!(seen(&[old.clone(), link.clone()]), None);
         let now = [link, old.clone(), new.clone()];
