@@ -22,11 +22,11 @@ pub async fn run<P: Platform>(mut board: Board<P>) -> ! {
         report.repeat(board).await
     }
     cost::frames(&board.cycles, &mut report, || board.watchdog.feed());
-    let mut byte = [0];
+    let mut bytes = [0; 8];
     let fingerprint = small_nets(|| {
         board.watchdog.feed();
-        if let Poll::Ready(Ok(1)) = poll_once(board.rx.read(&mut byte)) {
-            mortal::die(byte[0]);
+        if let Poll::Ready(Ok(count @ 1..)) = poll_once(board.rx.read(&mut bytes)) {
+            mortal::die(bytes[count - 1]);
         }
     });
     report.say("fingerprint", 8, fingerprint);

@@ -9,7 +9,8 @@ use crate::station::log::{EVENTS, EventLogError, each_line};
 use crate::station::wear::Wear;
 
 /// What stands above the table of the ledgers.
-pub const LEDGERS: &str = "ledgers of the boards, mJ; income and upload as modelled unless said";
+pub const LEDGERS: &str =
+    "ledgers of the boards, mJ and cycles a sample; income and upload as modelled unless said";
 
 /// Reads the ledgers of a run from its event log; none of a run without boards.
 ///
@@ -59,7 +60,7 @@ fn table(ledgers: &Ledgers, name: impl Fn(u32) -> String) -> Table {
         "computing",
         "modelled",
         "off by",
-        "cycles a sample",
+        "cycles",
         "erases",
     ]);
     for (&client, ledger) in &ledgers.boards {
@@ -116,7 +117,7 @@ mod tests {
             table(&ledgers, |client| format!("pico-{client}")).to_text()
         };
         let equal = text(0.25);
-        for words in ["pico-2", " 250 ", "500       750  -33.3 %", "   2\n"] {
+        for words in ["pico-2", " 250 ", "500       750  -33.3 %", "     2  "] {
             assert!(equal.contains(words), "{words} in\n{equal}");
         }
         assert!(text(0.5).contains("500 NOT 250"), "{}", text(0.5));

@@ -310,7 +310,7 @@ mod tests {
         let refused = start_machine(&entry, &shard, nowhere).unwrap_err();
         let words = refused.to_string();
         assert!(
-            words.contains("\"pico\"") && words.contains("at most 1100"),
+            words.contains("\"pico\"") && words.contains("at most 1000"),
             "{words}"
         );
     }

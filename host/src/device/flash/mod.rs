@@ -79,7 +79,7 @@ mod tests {
         let shard = image(&samples).unwrap();
         let error = shard_part(Board::Rp2040, shard.clone()).unwrap_err();
         let message = error.to_string();
-        for words in ["client 2", "1101 samples", "at most 1100", "mean_samples"] {
+        for words in ["client 2", "1101 samples", "at most 1000", "mean_samples"] {
             assert!(message.contains(words), "{words} in {message}");
         }
         assert_eq!(

@@ -254,7 +254,7 @@ mod tests {
             ),
             (entry("link = \"emulated\""), "chip"),
             (
-                entry("link = \"emulated\"\nchip = \"stm32l4r5\""),
+                entry("link = \"emulated\"\nchip = \"stm32l496\""),
                 "rp2040, stm32l4r5 or m4",
             ),
             (entry("link = \"simulated\"\npath = \"/dev/x\""), "path"),
