@@ -15,10 +15,10 @@ use super::row::{
     CORTEX_M0_PLUS, CORTEX_M4, CORTEX_M33, DebugPort, Emulator, OneEpoch, Row, Uf2Drive, UsbId,
 };
 
-/// What an STM32L4R5 takes.
+/// What an STM32L4R5 takes, waits for flash left out as in its emulator.
 const STM32L4R5_EPOCH: OneEpoch = OneEpoch {
-    fixed: 1.8e6,
-    per_sample: 35e3,
+    fixed: 2.0e6,
+    per_sample: 43.4e3,
 };
 
 /// A board that the firmware runs on.
@@ -47,8 +47,8 @@ impl Board {
                 core: CORTEX_M0_PLUS,
                 preset: "rp2040",
                 one_epoch: OneEpoch {
-                    fixed: 3.6e6,
-                    per_sample: 160e3,
+                    fixed: 1.8e6,
+                    per_sample: 86e3,
                 },
                 emulator: Some(Emulator::Rp2040js),
                 boot_drive: Some(Uf2Drive {
@@ -157,7 +157,11 @@ impl Board {
                 nickname: "m4",
                 core: CORTEX_M4,
                 preset: "stm32l4r5",
-                one_epoch: STM32L4R5_EPOCH,
+                // Instructions.
+                one_epoch: OneEpoch {
+                    fixed: 1.8e6,
+                    per_sample: 34e3,
+                },
                 emulator: Some(Emulator::Qemu {
                     machine: "mps2-an386",
                 }),

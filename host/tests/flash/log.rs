@@ -35,7 +35,7 @@ fn an_rp2040_says_which_build_it_runs() {
     assert_eq!(channel.take(&mut chip).unwrap(), b"", "before start-up");
     let mut stream = dictionary.lines();
     for boot in 0..2 {
-        chip.run(50_000, &[], None).unwrap();
+        chip.run(150_000, &[], None).unwrap();
         let lines = stream.push(&channel.take(&mut chip).unwrap());
         let said = lines
             .iter()
@@ -63,7 +63,7 @@ fn bytes_that_were_overwritten_cost_their_lines_and_no_more() {
         return;
     };
     let dictionary = Dictionary::read(&image).unwrap();
-    chip.run(50_000, &[], None).unwrap();
+    chip.run(150_000, &[], None).unwrap();
     let bytes = UpChannel::at(dictionary.block()).take(&mut chip).unwrap();
     let mut stream = dictionary.lines();
     let garbage = [0x5A, 0xA5, 0x31, 0x77, 0];
