@@ -44,11 +44,16 @@ impl Report {
             .and_then(|()| self.0.write_char('\n'));
     }
 
-    /// Says it once a second, for ever.
-    pub async fn repeat<P: Platform>(mut self, mut board: Board<P>) -> ! {
+    /// Says it once a second, for ever; `between` has its turn with the board each time.
+    pub async fn repeat<P: Platform>(
+        mut self,
+        mut board: Board<P>,
+        mut between: impl FnMut(&mut Board<P>),
+    ) -> ! {
         self.line(format_args!("end"));
         loop {
             board.watchdog.feed();
+            between(&mut board);
             // Nobody may be listening yet: it is said again.
             let _ = board.tx.write_all(self.0.as_bytes()).await;
             let later = board.clock.now().saturating_add(Micros(1_000_000));

@@ -19,18 +19,23 @@ pub async fn run<P: Platform>(mut board: Board<P>) -> ! {
     let crashes = CrashLog::open(&mut board.crashes, board.reset);
     if let Some(crash) = crashes.untold() {
         mortal::say(crash, &mut report);
-        report.repeat(board).await
+        report.repeat(board, |_| {}).await
     }
     cost::frames(&board.cycles, &mut report, || board.watchdog.feed());
-    let mut bytes = [0; 8];
     let fingerprint = small_nets(|| {
         board.watchdog.feed();
-        if let Poll::Ready(Ok(count @ 1..)) = poll_once(board.rx.read(&mut bytes)) {
-            mortal::die(bytes[count - 1]);
-        }
+        obey(&mut board);
     });
     report.say("fingerprint", 8, fingerprint);
-    report.repeat(board).await
+    report.repeat(board, obey).await
+}
+
+/// Dies if it was told to.
+fn obey<P: Platform>(board: &mut Board<P>) {
+    let mut bytes = [0; 8];
+    if let Poll::Ready(Ok(count @ 1..)) = poll_once(board.rx.read(&mut bytes)) {
+        mortal::die(bytes[count - 1]);
+    }
 }
 
 /// Says what frames cost, beside what they would cost with other ciphers.
@@ -39,5 +44,5 @@ pub async fn compare<P: Platform>(mut board: Board<P>) -> ! {
     let mut report = Report::new();
     cost::frames(&board.cycles, &mut report, || board.watchdog.feed());
     cost::rivals(&board.cycles, &mut report, || board.watchdog.feed());
-    report.repeat(board).await
+    report.repeat(board, |_| {}).await
 }
