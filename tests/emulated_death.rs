@@ -30,8 +30,11 @@ fn last_words<W: Wire>(mut line: W, byte: u8) -> (String, u32, u32) {
         let later = line.now().saturating_add(Micros(20_000));
         heard.extend(line.exchange(&[byte], later));
         let text = String::from_utf8_lossy(&heard);
-        let said = text.lines().find(|line| line.starts_with("died "));
-        if let Some(said) = said.filter(|_| text.contains("end\n")) {
+        // It may have ended its first report before it heard: what counts comes behind.
+        let said = text.find("died ").map(|at| &text[at..]);
+        if let Some(said) = said.filter(|said| said.contains("end\n"))
+            && let Some(said) = said.lines().next()
+        {
             let mut parts = said.rsplitn(3, ' ');
             let mut number = || parts.next()?.parse().ok();
             let (pc, boots) = (number().unwrap(), number().unwrap());
