@@ -170,7 +170,9 @@ pub fn train(
         _ => None,
     })?;
     let stats = before.zip(talk.line.stat());
-    let flash = stats.map(|(before, after)| FlashReads::between(&before, &after));
+    let flash = stats
+        .filter(|(_, after)| after.xip_reads > 0)
+        .map(|(before, after)| FlashReads::between(&before, &after));
     let report = match report {
         Some(report) => report,
         None => talk.answer("evaluating", |message| match message {
