@@ -11,8 +11,10 @@
 
 mod ledger;
 mod model;
+mod phase;
 mod queue;
 
 pub use ledger::{Ledger, Payment, RoundRecord, Shortfall, Snapshot, Use};
 pub use model::{ComputeModel, CostModel, RadioModel};
+pub use phase::Phase;
 pub use queue::EnergyQueue;

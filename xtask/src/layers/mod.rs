@@ -31,9 +31,19 @@ const OF_THE_PROGRAM: [&str; 2] = ["clap", "ratatui"];
 const MOST_MODULES: usize = 9;
 
 /// Folders of crates that stand on their own, each with the crates its code may not name.
-const APART: [(&str, [&str; 2]); 2] = [
-    ("host/cre", ["gleaner_learn", "gleaner_host"]),
-    ("host/learn", ["gleaner_cre", "gleaner_host"]),
+const APART: [(&str, [&str; 3]); 3] = [
+    (
+        "host/cre",
+        ["gleaner_energy", "gleaner_learn", "gleaner_host"],
+    ),
+    (
+        "host/energy",
+        ["gleaner_cre", "gleaner_learn", "gleaner_host"],
+    ),
+    (
+        "host/learn",
+        ["gleaner_cre", "gleaner_energy", "gleaner_host"],
+    ),
 ];
 
 /// The library's name in the program.

@@ -1,0 +1,7 @@
+//! Energy outside the paper's equations: what a device harvests, and what a meter saw it spend.
+//!
+//! - [`trace`]: what a current meter recorded, block by block.
+//! - [`mark`]: what the board says it did meanwhile.
+
+pub mod mark;
+pub mod trace;
