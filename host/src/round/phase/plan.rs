@@ -57,7 +57,7 @@ impl Engine<'_> {
         let one = self.booking(client, 1, 0.0, 0.0);
         Purse {
             spendable_j: account.balance_j() + one.harvested.as_joules(),
-            epoch_j: one.compute.as_joules(),
+            epoch_j: one.spent.compute().as_joules(),
         }
     }
 
