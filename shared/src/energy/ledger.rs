@@ -286,6 +286,24 @@ impl Ledger {
         }
     }
 
+    /// Takes what each phase needs out of the store, in the order a round has them: where it runs
+    /// dry, waiting goes unpaid first.
+    pub const fn pay(&mut self, due: &Spent) -> Payment {
+        let mut total = Payment {
+            paid: PicoJoules::ZERO,
+            unpaid: PicoJoules::ZERO,
+        };
+        let mut at = 0;
+        while at < Phase::COUNT {
+            let phase = Phase::IN_TIME[at];
+            let payment = self.spend(phase, due.of(phase));
+            total.paid = total.paid.saturating_add(payment.paid);
+            total.unpaid = total.unpaid.saturating_add(payment.unpaid);
+            at += 1;
+        }
+        total
+    }
+
     /// Ends the running order: what it did not need is available again.
     pub const fn settle(&mut self) {
         self.reserved = PicoJoules::ZERO;
@@ -341,6 +359,22 @@ mod tests {
         assert_eq!(record.harvested, PicoJoules(250));
         assert_eq!(record.overflow, PicoJoules(150));
         assert_eq!(ledger.snapshot().stored, PicoJoules(300));
+        assert!(ledger.snapshot().is_consistent());
+    }
+
+    #[test]
+    fn a_store_that_runs_dry_leaves_waiting_unpaid_first() {
+        let mut ledger = Ledger::new(PicoJoules(25), store(100));
+        let mut due = Spent::ZERO;
+        (due[Phase::Train], due[Phase::Idle]) = (PicoJoules(20), PicoJoules(7));
+        due[Phase::Sleep] = PicoJoules(3);
+        let payment = ledger.pay(&due);
+        assert_eq!(payment.paid, PicoJoules(25));
+        assert_eq!(payment.unpaid, PicoJoules(5));
+        let spent = ledger.snapshot().spent;
+        assert_eq!(spent.of(Phase::Train), PicoJoules(20));
+        assert_eq!(spent.of(Phase::Idle), PicoJoules(5));
+        assert_eq!(spent.of(Phase::Sleep), PicoJoules::ZERO);
         assert!(ledger.snapshot().is_consistent());
     }
 

@@ -2,7 +2,7 @@
 //!
 //! - [`Phase`] is what a device does at a moment, and [`Spent`] energy by phase.
 //! - [`CostModel`] turns what a device does in a round, its [`Activity`], into picojoules, with the
-//!   paper's model or a measured profile.
+//!   paper's model or a measured profile; [`Pace`] is what it expects of itself beforehand.
 //! - [`Ledger`] holds the store, a [`Reservoir`] that fills, leaks and overflows: an order is
 //!   reserved before any of it is spent, and every picojoule is accounted for in the identity of
 //!   [`Snapshot`].
@@ -11,14 +11,16 @@
 //!
 //! Everything is an integer, so device and host agree to the picojoule.
 
+mod activity;
 mod ledger;
 mod model;
 mod phase;
 mod queue;
 mod reservoir;
 
+pub use activity::{Activity, Pace};
 pub use ledger::{Ledger, Payment, RoundRecord, Shortfall, Snapshot};
-pub use model::{Activity, ComputeModel, CostModel, RadioModel};
+pub use model::{ComputeModel, CostModel, RadioModel};
 pub use phase::{Phase, Spent};
 pub use queue::EnergyQueue;
 pub use reservoir::{Capacitor, Reservoir};

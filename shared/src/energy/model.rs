@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Phase, Spent};
+use super::{Activity, Phase, Spent};
 use crate::units::{Cycles, HertzInt, Micros, NanoWatts, PicoJoules};
 
 const FEMTO_PER_PICO: u64 = 1_000;
@@ -103,59 +103,6 @@ impl RadioModel {
 impl Default for RadioModel {
     fn default() -> Self {
         Self::PAPER
-    }
-}
-
-/// What a client does in one round, in modelled time.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Activity {
-    /// Length of the broadcast.
-    pub listening: Micros,
-    /// Cycles of bringing the model up to date.
-    pub apply: Cycles,
-    /// Cycles of all epochs.
-    pub train: Cycles,
-    /// How many epochs.
-    pub epochs: u32,
-    /// Cycles of finding the loss of the trained model.
-    pub evaluate: Cycles,
-    /// Cycles of coding the update.
-    pub encode: Cycles,
-    /// Radiated power of the upload.
-    pub power: NanoWatts,
-    /// Length of the upload; zero if there is none.
-    pub airtime: Micros,
-    /// How long it stays awake, from the start of the round.
-    pub window: Micros,
-    /// When the next round begins, from the start of this one.
-    pub period: Micros,
-}
-
-impl Activity {
-    /// A round without an order: it hears the broadcast and sleeps.
-    #[must_use]
-    pub const fn resting(listening: Micros, period: Micros) -> Self {
-        Self {
-            listening,
-            apply: Cycles::ZERO,
-            train: Cycles::ZERO,
-            epochs: 0,
-            evaluate: Cycles::ZERO,
-            encode: Cycles::ZERO,
-            power: NanoWatts::ZERO,
-            airtime: Micros::ZERO,
-            window: listening,
-            period,
-        }
-    }
-
-    /// Returns all its cycles.
-    #[must_use]
-    pub const fn cycles(&self) -> Cycles {
-        self.apply
-            .saturating_add(self.train)
-            .saturating_add(self.evaluate)
-            .saturating_add(self.encode)
     }
 }
 

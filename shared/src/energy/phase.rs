@@ -58,6 +58,18 @@ impl Phase {
         Self::Transmit,
     ];
 
+    /// All phases, in the order in which a round pays for them: waiting comes last.
+    pub const IN_TIME: [Self; Self::COUNT] = [
+        Self::Receive,
+        Self::Apply,
+        Self::Train,
+        Self::Evaluate,
+        Self::Encode,
+        Self::Transmit,
+        Self::Idle,
+        Self::Sleep,
+    ];
+
     /// Returns the three bits that stand for it.
     #[must_use]
     pub const fn code(self) -> u8 {
@@ -202,6 +214,13 @@ mod tests {
             assert_eq!(Phase::from_code(phase.code()), Some(phase));
         }
         assert_eq!(Phase::from_code(8), None);
+    }
+
+    #[test]
+    fn a_round_pays_for_every_phase_once() {
+        let mut paid = Phase::IN_TIME;
+        paid.sort();
+        assert_eq!(paid, Phase::ALL);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use super::common::{
     LinkMessage, ModelHash, OrderHash, Refusal, RoundMark, RunId, SamplePlace, Version, WorkMark,
 };
-use crate::energy::{CostModel, Reservoir, Snapshot};
+use crate::energy::{Activity, CostModel, Reservoir, Snapshot};
 use crate::units::{Micros, NanoWatts, PicoJoules};
 use crate::wire::auth::{Key, Nonce};
 use crate::{wire_enum, wire_struct};
@@ -85,6 +85,18 @@ wire_struct! {
 }
 
 impl Order {
+    /// Returns what it asks for, its computing left out.
+    #[must_use]
+    pub fn activity(&self) -> Activity {
+        Activity {
+            epochs: self.epochs.into(),
+            power: self.power,
+            airtime: self.airtime,
+            window: self.deadline,
+            ..Activity::resting(self.listening, self.period)
+        }
+    }
+
     /// Returns what tells this order from any other of any run.
     #[must_use]
     pub fn mark(&self) -> WorkMark {
