@@ -41,6 +41,8 @@ pub enum Purpose {
     Bootstrap = 15,
     /// Which clients have which class of device.
     Devices = 16,
+    /// Energy that comes by chance.
+    Harvest = 17,
 }
 
 /// A xoshiro128++ generator.
