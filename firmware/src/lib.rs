@@ -6,8 +6,8 @@
 //! - [`board`]: one board's implementation of them, chosen by a `board-…` feature.
 //! - [`sender`]: a board's serial driver, made to send whatever it is given.
 //! - [`model`]: the network's sizes and all memory it needs.
-//! - [`data`], [`retained`], [`store`]: samples in flash, the record that survives a reset, and
-//!   the energy ledger on top of it.
+//! - [`data`], [`books`], [`retained`], [`store`]: samples in flash, what a round costs, the record
+//!   that survives a reset, and the energy ledger on top of both.
 //! - [`crash`]: how the board came to start, for whoever asks why.
 //! - [`keys`]: the keys that came after the shard's, in flash.
 //! - [`saved`]: what survives a power cut, in flash: closed rounds and the global model.
@@ -18,6 +18,7 @@
 
 pub mod app;
 pub mod board;
+pub mod books;
 pub mod client;
 pub mod cost;
 pub mod crash;

@@ -10,7 +10,7 @@ use embedded_io_async::{Read, Write};
 use gleaner_shared::mlp::Helper;
 use gleaner_shared::units::Micros;
 use gleaner_shared::wire::FrameBuffer;
-use gleaner_shared::wire::link::{DeviceLink, Timing};
+use gleaner_shared::wire::link::{DeviceLink, Event, Timing};
 
 use crate::app::App;
 use crate::board::BAUD;
@@ -20,7 +20,7 @@ use crate::data::Flashed;
 use crate::fmt::info;
 use crate::identity;
 use crate::model::{HIDDEN, Memory, OUTPUTS};
-use crate::platform::{Board, Clock, Lamp, Platform, Watchdog};
+use crate::platform::{Board, Clock, CycleCounter, Lamp, Platform, Watchdog};
 
 /// An idle loop turns at least this often, well within the watchdog's patience.
 const IDLE: Micros = Micros(500_000);
@@ -197,8 +197,17 @@ impl<P: Platform> Runner<P> {
                 None => &mut [],
             };
             if let Some(event) = self.link.receive(now, &mut bytes, store) {
+                let applies = match &event {
+                    Event::Received(offer) => offer.payload.is_model(),
+                    _ => false,
+                };
+                let start = applies.then(|| self.parts.cycles.read());
                 self.client
                     .handle(&mut self.link, event, memory.as_deref_mut());
+                if let Some(start) = start {
+                    let end = self.parts.cycles.read();
+                    self.client.applied(self.parts.cycles.between(start, end));
+                }
             }
         }
         if self.link.whole_frames() != frames {

@@ -1,11 +1,12 @@
 //! One order carried out: epochs in small steps, the link attended between them, every cycle
 //! paid for.
 
+use gleaner_shared::energy::Spent;
 use gleaner_shared::mlp::{
     self, Helper, LearningRate, Samples, Step, Trainer, code, evaluate_with,
 };
 use gleaner_shared::rng::{Purpose, Rng};
-use gleaner_shared::units::{Cycles, PicoJoules};
+use gleaner_shared::units::Cycles;
 use gleaner_shared::wire::message::{DeviceToHost, Order, Progress, Report};
 
 use crate::app::App;
@@ -45,12 +46,18 @@ impl<P: Platform> Runner<P> {
                 return;
             }
             if outcome == Outcome::Trained {
-                length = self.code_update(order, memory);
-                report.trained = length > 0;
-                let (radio, _) = self.client.store().pay_radio(order.power, order.airtime);
-                report.radio = radio;
+                let number = self.client.number();
+                let (coded, cycles) = self.metered(|| code_update(order, number, memory));
+                (length, report.trained) = (coded, coded > 0);
+                self.client.coded(cycles);
+                self.client.store().count(|done| {
+                    done.encode = cycles;
+                    (done.power, done.airtime) = (order.power, order.airtime);
+                });
             }
         }
+        self.client.store().finish();
+        report.spent = self.client.store().spent();
         report.elapsed = self.parts.clock.now().saturating_sub(begin);
         report.ledger = self.client.store().snapshot().unwrap_or_default();
         self.client.finish_training(report, length);
@@ -88,6 +95,8 @@ impl<P: Platform> Runner<P> {
             let result = loop {
                 let (step, cycles) = self.metered(|| trainer.step(STEP_ROWS));
                 spent = spent.saturating_add(cycles);
+                let store = self.client.store();
+                store.count(|done| done.train = done.train.saturating_add(cycles));
                 self.attend().await;
                 if self.client.work() != Work::Train(*order) {
                     return Some(Outcome::Cancelled);
@@ -101,7 +110,8 @@ impl<P: Platform> Runner<P> {
             }
             report.epochs = epoch;
             report.cycles = report.cycles.saturating_add(spent);
-            if !self.pay(spent, 1, report) {
+            self.client.store().count(|done| done.epochs += 1);
+            if !self.client.store().charge() {
                 return Some(Outcome::Exhausted);
             }
             info!("epoch {}: {} cycles", epoch, spent.0);
@@ -112,7 +122,6 @@ impl<P: Platform> Runner<P> {
             }));
         }
 
-        let mut spent = Cycles::ZERO;
         let mut result = mlp::EpochResult::default();
         let samples = STEP_SAMPLES * if helper.is_some() { 2 } else { 1 };
         for start in (0..data.len()).step_by(samples) {
@@ -123,33 +132,18 @@ impl<P: Platform> Runner<P> {
             );
             let (part, cycles) = self.metered(|| evaluate_with(helper, local, data, range, pass));
             result.add(&part);
-            spent = spent.saturating_add(cycles);
+            let store = self.client.store();
+            store.count(|done| done.evaluate = done.evaluate.saturating_add(cycles));
             self.attend().await;
             if self.client.work() != Work::Train(*order) {
                 return Some(Outcome::Cancelled);
             }
         }
         report.loss_after_q16 = result.mean_loss();
-        let paid = self.pay(spent, 0, report);
-        Some(if paid {
+        Some(if self.client.store().charge() {
             Outcome::Trained
         } else {
             Outcome::Exhausted
-        })
-    }
-
-    /// Codes the difference to the global model; returns its bytes, zero if there is no room.
-    fn code_update(&mut self, order: &Order, memory: &mut Memory) -> usize {
-        let client = self.client.number();
-        let mut rng = Rng::stream(order.seed, Purpose::Uplink, client, order.round);
-        upload_width(order.uplink_bits).map_or(0, |width| {
-            let Memory {
-                local,
-                global,
-                rows,
-                ..
-            } = memory;
-            code::encode(local.params(), global, width, &mut rng, rows.bytes()).unwrap_or(0)
         })
     }
 
@@ -159,13 +153,6 @@ impl<P: Platform> Runner<P> {
         let result = work();
         let end = self.parts.cycles.read();
         (result, self.parts.cycles.between(start, end))
-    }
-
-    /// Pays for cycles; false if the store could not.
-    fn pay(&mut self, cycles: Cycles, epochs: u32, report: &mut Report) -> bool {
-        let (paid, held) = self.client.store().pay_compute(cycles, epochs);
-        report.compute = report.compute.saturating_add(paid);
-        held
     }
 
     fn blank_report(&mut self, order: &Order) -> Report {
@@ -179,12 +166,25 @@ impl<P: Platform> Runner<P> {
             epochs: 0,
             cycles: Cycles::ZERO,
             elapsed: Default::default(),
-            compute: PicoJoules::ZERO,
-            radio: PicoJoules::ZERO,
-            harvested: store.income(),
+            spent: Spent::ZERO,
+            harvested: order.income,
             ledger: store.snapshot().unwrap_or_default(),
         }
     }
+}
+
+/// Codes the difference to the global model; returns its bytes, zero if there is no room.
+fn code_update(order: &Order, client: u32, memory: &mut Memory) -> usize {
+    let mut rng = Rng::stream(order.seed, Purpose::Uplink, client, order.round);
+    upload_width(order.uplink_bits).map_or(0, |width| {
+        let Memory {
+            local,
+            global,
+            rows,
+            ..
+        } = memory;
+        code::encode(local.params(), global, width, &mut rng, rows.bytes()).unwrap_or(0)
+    })
 }
 
 /// How the epochs ended.
