@@ -1,7 +1,9 @@
 //! Energy outside the paper's equations: what a device harvests, and what a meter saw it spend.
 //!
+//! - [`harvest`]: what comes in, round by round: constant, recorded, from the weather, by chance.
 //! - [`trace`]: what a current meter recorded, block by block.
 //! - [`mark`]: what the board says it did meanwhile.
 
+pub mod harvest;
 pub mod mark;
 pub mod trace;
