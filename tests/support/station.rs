@@ -1,6 +1,6 @@
 //! A base station with one client: the host's link, driven over any [`Wire`].
 
-use gleaner_shared::energy::{CostModel, Ledger, Snapshot};
+use gleaner_shared::energy::{CostModel, Ledger, Reservoir, Snapshot};
 use gleaner_shared::units::{Micros, NanoWatts, PicoJoules};
 use gleaner_shared::wire::link::{Event, HostEnd, HostLink, Timing};
 use gleaner_shared::wire::message::{
@@ -13,6 +13,9 @@ use crate::wire::Wire;
 
 /// The run of the tests.
 pub const RUN: RunId = RunId([0x52; 16]);
+
+/// The income of every round.
+pub const INCOME: PicoJoules = PicoJoules(500_000_000_000);
 
 /// The host's end of one link.
 pub struct Station<W, K = Insecure> {
@@ -263,15 +266,19 @@ impl<W: Wire, K: Keyring> Station<W, K> {
 /// A provision with energy for anything.
 #[must_use]
 pub fn generous(client: u32, seed: u64) -> Provision {
-    let capacity = PicoJoules::from_joules(1_000.0);
+    let store = Reservoir::lossless(PicoJoules::from_joules(1_000.0));
     Provision {
         run: RUN,
         client,
         seed,
-        storage_cap: capacity,
-        harvest_per_round: PicoJoules::from_joules(0.5),
-        cost: CostModel::paper(4.2e-26, 125e6),
-        ledger: Ledger::new(PicoJoules::from_joules(100.0), capacity).snapshot(),
+        store,
+        cost: CostModel {
+            receive: NanoWatts(60_000_000),
+            idle: NanoWatts(30_000_000),
+            sleep: NanoWatts(4_000_000),
+            ..CostModel::paper(4.2e-26, 125e6)
+        },
+        ledger: Ledger::new(PicoJoules::from_joules(100.0), store).snapshot(),
         last_round: None,
     }
 }
@@ -292,5 +299,8 @@ pub fn training_order(round: u32, epochs: u16, model: ModelHash) -> Order {
         seed: 0x5EED,
         model,
         deadline: Micros(10_000_000),
+        period: Micros(60_000_000),
+        listening: Micros(200_000),
+        income: INCOME,
     }
 }

@@ -95,8 +95,12 @@ impl<P: Platform> Client<'_, P> {
 
     /// Stops the work of an order; its waiting is charged, though it came to nothing.
     pub(super) fn cancel(&mut self, work: WorkMark) {
-        self.drop_work();
-        self.store.finish();
+        if self.work_mark() == Some(work) {
+            self.drop_work();
+        }
+        if self.job.is_none() {
+            self.store.finish();
+        }
         if let Some(ledger) = self.store.snapshot() {
             self.answer(DeviceToHost::Cancelled { work, ledger });
         }
