@@ -1,6 +1,7 @@
 //! The client's state machine: what the base station says goes in, answers and work come out;
 //! no waiting inside.
 
+mod measuring;
 mod orders;
 mod question;
 mod transfers;
@@ -13,8 +14,8 @@ use gleaner_shared::mlp::Samples;
 use gleaner_shared::units::{Cycles, Micros, PicoJoules};
 use gleaner_shared::wire::link::{DeviceEnd, DeviceLink, Event};
 use gleaner_shared::wire::message::{
-    BootselRefusal, DeviceToHost, HostToDevice, ModelHash, Order, Payload, Report, RunId, Supply,
-    WorkMark,
+    BootselRefusal, DeviceToHost, HostToDevice, MeasureStep, ModelHash, Order, Payload, Report,
+    RunId, Supply, WorkMark,
 };
 use gleaner_shared::wire::{DeviceKeys, Generation};
 use heapless::Deque;
@@ -45,6 +46,8 @@ pub enum Work {
     Train(Order),
     /// Answer a question about a sample.
     Answer(Question),
+    /// Take a step of a measurement, by its number.
+    Measure(u32, MeasureStep),
     /// Restart the board.
     Reboot,
     /// Restart it as the drive of its boot loader.
@@ -103,6 +106,12 @@ pub struct Client<'a, P: Platform> {
     phase: Phase,
     /// What is to be answered of a sample.
     question: Option<Question>,
+    /// The step of a measurement that is to be taken.
+    step: Option<(u32, MeasureStep)>,
+    /// Whether a transfer is coming.
+    receiving: bool,
+    /// The supply's voltage, when it was last looked at.
+    millivolts: Option<u16>,
     /// What it expects of itself: as measured, once it was.
     pace: Pace,
     answers: Deque<DeviceToHost, ANSWERS>,
@@ -137,6 +146,9 @@ impl<'a, P: Platform> Client<'a, P> {
             model: None,
             phase: Phase::Idle,
             question: None,
+            step: None,
+            receiving: false,
+            millivolts: None,
             pace: Pace {
                 epoch: Cycles(samples * u64::from(P::CYCLES_PER_SAMPLE)),
                 apply: Cycles::ZERO,
@@ -204,6 +216,7 @@ impl<'a, P: Platform> Client<'a, P> {
             // Before training, which takes the memory that samples are received into.
             _ if let Some(question) = self.question => Work::Answer(question),
             _ if self.drive => Work::BecomeDrive,
+            _ if let Some((number, step)) = self.step => Work::Measure(number, step),
             Phase::Training(order) => Work::Train(order),
             _ => Work::Wait,
         }
@@ -237,6 +250,7 @@ impl<'a, P: Platform> Client<'a, P> {
             Event::Message(message) => self.hear(link, &message),
             Event::Offered(offer) => self.answer_offer(link, &offer, memory),
             Event::Received(offer) => {
+                self.receiving = false;
                 if let Some(memory) = memory {
                     self.receive(&offer, memory);
                 }
@@ -302,6 +316,8 @@ impl<'a, P: Platform> Client<'a, P> {
     fn start_session(&mut self) {
         self.answers.clear();
         self.question = None;
+        self.step = None;
+        self.receiving = false;
         self.crash_told_in = None;
         self.run = None;
         if let Some(job) = &mut self.job {
@@ -393,7 +409,7 @@ impl<'a, P: Platform> Client<'a, P> {
                 });
                 self.tell_flash_use();
                 self.answer(DeviceToHost::Supply(Supply {
-                    millivolts: None,
+                    millivolts: self.millivolts,
                     brownouts: self.store.brownouts(),
                 }));
             }
@@ -413,10 +429,7 @@ impl<'a, P: Platform> Client<'a, P> {
                 });
             }
             HostToDevice::Infer { .. } | HostToDevice::Label { .. } => self.ask(message),
-            HostToDevice::Measure { number, .. } => self.answer(DeviceToHost::Measured {
-                number: *number,
-                refused: Some(gleaner_shared::wire::message::MeasureRefusal::NotBegun),
-            }),
+            HostToDevice::Measure { number, step } => self.take_step(*number, *step),
             // The link handles these.
             HostToDevice::Link(_)
             | HostToDevice::Connect(_)

@@ -13,6 +13,7 @@
 //! - [`saved`]: what survives a power cut, in flash: closed rounds and the global model.
 //! - [`client`]: the state machine, no waiting inside.
 //! - [`gather`] and [`app`]: samples the board gathers itself, and the application that does.
+//! - [`marks`] and `measure`: what a measured board did, and the steps it is told to take.
 //! - [`runner`], `training` and `inference`: the loop around it, the same on a board and in a test.
 #![cfg_attr(not(test), no_std)]
 
@@ -32,6 +33,8 @@ pub mod identity;
 mod inference;
 pub mod keys;
 mod local;
+pub mod marks;
+mod measure;
 pub mod model;
 pub mod mortal;
 pub mod platform;

@@ -195,9 +195,10 @@ impl<M: Retained> Store<M> {
         }
     }
 
-    /// Charges what was counted; false if the store could not pay for all of it.
+    /// Charges what was counted; false if the store could not pay for all of it. Work that nobody
+    /// pays for, such as a measurement's, is free.
     pub fn charge(&mut self) -> bool {
-        let held = self.open.as_mut().is_some_and(Open::charge);
+        let held = self.open.as_mut().is_none_or(Open::charge);
         self.record.brownouts = self.record.brownouts.saturating_add(u32::from(!held));
         self.keep();
         held

@@ -34,8 +34,10 @@ impl<P: Platform> Client<'_, P> {
             }
             Some(memory) => {
                 let accepted = link.accept(memory.local.bytes());
+                self.receiving = accepted.is_ok();
                 // What is here already does not come again; a change is applied once.
                 if accepted == Ok(Accepted::Complete) && offer.payload != Payload::Update {
+                    self.receiving = false;
                     self.receive(offer, memory);
                 }
                 accepted.map(drop)
