@@ -39,6 +39,9 @@ const BYTE_NANOS: u64 = 10_851;
 /// Modelled time of one look at the clock during training.
 const STEP_MICROS: u64 = 5;
 
+/// Cycles an epoch takes per sample, before one was measured.
+pub const CYCLES_PER_SAMPLE: u32 = 80_000;
+
 /// Where the state begins, behind two keys.
 pub const STATE: usize = 2 * SECTOR;
 
@@ -337,7 +340,7 @@ impl<T: Write> Platform for InProcessBoard<T> {
     type Gauge = VirtualGauge;
 
     const NAME: &'static str = "in-process";
-    const CYCLES_PER_SAMPLE: u32 = 80_000;
+    const CYCLES_PER_SAMPLE: u32 = CYCLES_PER_SAMPLE;
 
     fn stack_use() -> StackUse {
         StackUse::default()

@@ -4,8 +4,8 @@ use gleaner_shared::energy::{CostModel, Ledger, Reservoir, Snapshot};
 use gleaner_shared::units::{Micros, NanoWatts, PicoJoules};
 use gleaner_shared::wire::link::{Event, HostEnd, HostLink, Timing};
 use gleaner_shared::wire::message::{
-    About, DeviceToHost, HostToDevice, ModelHash, Offer, Order, OrderReply, Payload, Provision,
-    RejectReason, Report, RoundMark, RunId,
+    About, DeviceToHost, HostToDevice, Mark, MeasureRefusal, MeasureStep, ModelHash, Offer, Order,
+    OrderReply, Payload, Provision, RejectReason, Report, RoundMark, RunId,
 };
 use gleaner_shared::wire::{FrameBuffer, Insecure, Keyring, MAX_TRANSFER};
 
@@ -31,6 +31,8 @@ pub struct Station<W, K = Insecure> {
     pub about: Option<About>,
     /// Updates that arrived whole, by round.
     pub updates: Vec<(u32, Vec<u8>)>,
+    /// What a measured client did.
+    pub marks: Vec<Mark>,
     frame: FrameBuffer,
     input: Vec<u8>,
 }
@@ -53,6 +55,7 @@ impl<W: Wire, K: Keyring> Station<W, K> {
             source: Vec::new(),
             about: None,
             updates: Vec::new(),
+            marks: Vec::new(),
             frame: FrameBuffer::new(),
             input: Vec::new(),
         }
@@ -102,6 +105,7 @@ impl<W: Wire, K: Keyring> Station<W, K> {
     fn note(&mut self, event: &Event<HostEnd>) {
         match event {
             Event::Connected(greeting) => self.about = Some(greeting.about.clone()),
+            Event::Message(DeviceToHost::Mark(mark)) => self.marks.push(*mark),
             Event::Offered(_) => {
                 let _ = self.link.accept(&self.store);
             }
@@ -161,6 +165,19 @@ impl<W: Wire, K: Keyring> Station<W, K> {
         self.say(HostToDevice::Provision(provision));
         self.expect(|message| match message {
             DeviceToHost::Provisioned { ledger, .. } => Some(*ledger),
+            _ => None,
+        })
+    }
+
+    /// Tells a client to take a step of a measurement and returns why it does not.
+    #[track_caller]
+    pub fn measure(&mut self, number: u32, step: MeasureStep) -> Option<MeasureRefusal> {
+        self.say(HostToDevice::Measure { number, step });
+        self.expect(|message| match *message {
+            DeviceToHost::Measured {
+                number: found,
+                refused,
+            } if found == number => Some(refused),
             _ => None,
         })
     }

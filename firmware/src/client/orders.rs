@@ -163,8 +163,10 @@ impl<P: Platform> Client<'_, P> {
             return Err(DeclineReason::Invalid);
         }
         let reserved = self.store.reserve(order, &self.pace);
+        let reserved = reserved.map_err(DeclineReason::Energy)?;
+        // Paid for; what a declined order leaves unpaid, the next one pays.
         self.pace.apply = Cycles::ZERO;
-        reserved.map_err(DeclineReason::Energy)
+        Ok(reserved)
     }
 
     /// Returns what is being worked on.
