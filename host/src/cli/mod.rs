@@ -17,6 +17,7 @@ mod config;
 mod data;
 mod doctor;
 mod emulate;
+mod energy;
 mod flash;
 mod fleet;
 mod gather;
@@ -71,6 +72,8 @@ enum Command {
     Doctor(doctor::Args),
     /// Start emulated boards, and run rounds with them.
     Emulate(emulate::Args),
+    /// Read what a current meter recorded of a board, and make such traces without one.
+    Energy(energy::Args),
     /// Write firmware and samples into boards.
     Flash(flash::Args),
     /// Write the list of boards, and rotate their keys.
@@ -118,6 +121,7 @@ impl Cli {
             Command::Data(args) => data::run(&args),
             Command::Doctor(args) => doctor::run(&args),
             Command::Emulate(args) => emulate::run(&args),
+            Command::Energy(args) => energy::run(&args),
             Command::Flash(args) => flash::run(&args),
             Command::Fleet(args) => fleet::run(&args),
             Command::Image(args) => image::run(&args),
