@@ -136,7 +136,7 @@ impl Log {
             number += 1;
             line(&mut source).map_err(|trouble| (number, trouble))
         };
-        let log = || -> Result<Self, (u64, Trouble)> {
+        let mut log = || -> Result<Self, (u64, Trouble)> {
             let Some(first) = read()? else {
                 return Err((1, Trouble::Empty));
             };
@@ -153,7 +153,6 @@ impl Log {
             }
             Ok(Self { header, marks })
         };
-        let mut log = log;
         log().map_err(|(line, trouble)| MarkError {
             file: file.to_owned(),
             line,
