@@ -27,7 +27,7 @@ pub struct Header {
     pub firmware: String,
     /// What the board was supplied with, if it is known.
     pub voltage_v: Option<f64>,
-    /// Whether the marks come from an emulated board, or from none at all.
+    /// Whether board or trace is emulated or made up: then nothing of it is a measurement.
     pub emulated: bool,
 }
 
