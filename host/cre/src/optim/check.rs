@@ -158,20 +158,24 @@ pub(super) fn check_upload(
     Ok(())
 }
 
-/// Would a thousandth more power save energy?
+/// Would a hundredth more power save energy?
 fn is_wasteful(instance: &Instance, upload: &Upload) -> bool {
     let louder = Upload {
-        power_w: 1.001 * upload.power_w,
+        power_w: 1.01 * upload.power_w,
         ..*upload
     };
     instance.costs[upload.client].radio.circuit_w > 0.0
-        && upload_j(instance, &louder) < (1.0 - 1e-5) * upload_j(instance, upload)
+        && airtime_j(instance, &louder) < (1.0 - 1e-5) * airtime_j(instance, upload)
 }
 
 pub(super) fn upload_j(instance: &Instance, upload: &Upload) -> f64 {
+    airtime_j(instance, upload) + instance.costs[upload.client].radio.per_upload_j
+}
+
+fn airtime_j(instance: &Instance, upload: &Upload) -> f64 {
     let radio = instance.costs[upload.client].radio;
     let drawn_w = upload.power_w / radio.efficiency + radio.circuit_w;
-    drawn_w * upload_s(instance, upload) + radio.per_upload_j
+    drawn_w * upload_s(instance, upload)
 }
 
 pub(super) fn upload_s(instance: &Instance, upload: &Upload) -> f64 {

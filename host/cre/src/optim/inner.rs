@@ -46,8 +46,9 @@ pub fn plan_at(instance: &Instance, pairs: &[Pair], epochs: u32) -> Plan {
 /// Solves P3.2 for an assignment: the best whole tau >= 1 with its powers.
 ///
 /// g(tau) = min over p of J(tau, p) is convex: J is jointly convex in tau and the upload
-/// energies, and the least energy that meets the deadline is convex in tau. So the least
-/// tau at which g does not fall any more is best. `None` if no epoch fits.
+/// energies, and the least energy that meets the deadline is convex in tau, with circuit power too
+/// (docs/solvers.md). So the least tau at which g does not fall any more is best. `None` if no
+/// epoch fits.
 #[must_use]
 pub fn solve(instance: &Instance, pairs: &[Pair]) -> Option<Plan> {
     let limit = most_epochs(instance, pairs);

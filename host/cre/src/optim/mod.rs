@@ -7,6 +7,8 @@
 
 mod anneal;
 mod assignment;
+#[cfg(test)]
+mod books;
 pub mod check;
 pub mod epochs;
 mod exact;
@@ -29,5 +31,5 @@ pub use assignment::heaviest_assignment;
 pub use instance::{Instance, InstanceError};
 pub use objective::{Evaluation, evaluate, nobody_objective, slope_by_epochs};
 pub use plan::{Plan, Solution, Upload};
-pub use random::random_instance;
+pub use random::{draw_costs, random_instance};
 pub use solver::{SolveError, Solver};

@@ -4,7 +4,8 @@
 //! 0 whether it fits or not, the neighbourhood that checks C3 but not C2, and the sign of the
 //! acceptance, under which every worse assignment is taken. Filled in where the text says
 //! nothing: T = 1, decay 0.995, 1000 steps; thresholds 1e-9 of the values; 100 alternations at
-//! most; an assignment that breaks a constraint has J = +inf; nobody if none was feasible.
+//! most; an assignment that breaks a constraint has J = +inf; nobody if none was feasible. Costs the
+//! paper does not have enter J and its slope, and the three cases of Eq. (39) are those of `power`.
 
 use gleaner_shared::rng::{Purpose, Rng};
 

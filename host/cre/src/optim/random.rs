@@ -5,6 +5,7 @@ use gleaner_shared::rng::{Purpose, Rng};
 use super::Instance;
 use crate::bound::LossBound;
 use crate::channel::{Emulation, epoch_energy, epoch_latency, gaussian_pair};
+use crate::costs::{Costs, RadioCost};
 use crate::system::System;
 
 /// Draws a round of a system with any number of clients and channels.
@@ -77,4 +78,33 @@ pub fn random_instance(system: &System, clients: u32, channels: usize, seed: u64
     instance.bound.beta = 5.0 + 10.0 * rng.uniform();
     instance.bound.gap = 0.3 + 2.0 * rng.uniform();
     instance
+}
+
+/// Gives every client of a round random costs of its own: amplifiers from bad to perfect, circuits
+/// from nothing to a hundred times the power limit, orders that take up to a third of the round, and
+/// standing costs up to three times the income. A few keep the paper's.
+pub fn draw_costs(instance: &mut Instance, seed: u64) {
+    let income_j = instance.income_j.iter().copied().fold(0.0, f64::max);
+    for (client, costs) in (0..).zip(&mut instance.costs) {
+        let mut rng = Rng::stream(seed, Purpose::Synthetic, client, 4);
+        let mut some = |part: f64, of: f64| match rng.uniform() < part {
+            true => of * rng.uniform(),
+            false => 0.0,
+        };
+        let decades = some(0.8, 5.0);
+        let circuit_w = match decades > 0.0 {
+            true => instance.power_max_w * libm::pow(10.0, decades - 3.0),
+            false => 0.0,
+        };
+        *costs = Costs {
+            radio: RadioCost {
+                efficiency: 1.0 - some(0.7, 0.95),
+                circuit_w,
+                per_upload_j: some(0.5, 0.5 * income_j),
+            },
+            order_s: some(0.5, instance.deadline_s / 3.0),
+            order_j: some(0.5, income_j),
+            standing_j: some(0.5, 3.0 * income_j),
+        };
+    }
 }

@@ -5,7 +5,9 @@ use crate::policy::{Attendance, Purse};
 use gleaner_cre::bound::LossBound;
 use gleaner_cre::costs::Costs;
 use gleaner_cre::optim::Instance;
+use gleaner_shared::energy::{CostModel, RadioModel};
 use gleaner_shared::rng::{Purpose, Rng};
+use gleaner_shared::units::{Cycles, Micros, NanoWatts, PicoJoules};
 
 const GLEAN: Glean = Glean {
     lambda: 1.0,
@@ -305,4 +307,101 @@ fn draws_are_of_seed_and_round_and_pay_like_everybody() {
         clients.iter().for_each(|&client| seen[client] = true);
     }
     assert_eq!(seen, [true, true, true, false, true, true, true, true]);
+}
+
+/// A radio that wastes three quarters and draws 40 mW while it sends.
+const BOARD: RadioModel = RadioModel {
+    efficiency_permille: 250,
+    circuit: NanoWatts(40_000_000),
+    per_upload: PicoJoules(1_234_567),
+};
+
+#[test]
+fn with_circuit_power_the_order_is_the_cheapest_and_no_power_of_the_grid_is_cheaper() {
+    let mut faster = 0;
+    for circuit_w in [0.0, 1e-3, 40e-3, 1.0, 1e3] {
+        let mut round = Round::first(1, 1);
+        round.instance.gain = vec![vec![5e-2]];
+        round.instance.deadline_s = 0.03;
+        let radio = RadioCost {
+            circuit_w,
+            ..BOARD.into()
+        };
+        round.instance.costs[0].radio = radio;
+        round.purses[0].spendable_j = f64::MAX;
+        let order = round.orders(GLEAN)[0];
+        let energy_j = |power_w| radio.energy_j(power_w, round.instance.upload_s(0, 0, power_w));
+        let slack_s = round.instance.slack_s(0, 1.0);
+        let least_w = least_power(&round.instance, 0, 0, slack_s);
+        assert!(order.power_w >= least_w && order.power_w <= round.instance.power_max_w);
+        for step in 0..=1000 {
+            let power_w = least_w + f64::from(step) / 1000.0 * (0.2 - least_w);
+            assert!(energy_j(order.power_w) <= energy_j(power_w) * (1.0 + 1e-12));
+        }
+        faster += usize::from(order.power_w > least_w);
+    }
+    assert!(faster >= 2, "{faster}");
+}
+
+#[test]
+fn what_is_ordered_can_be_paid_by_the_books_of_any_radio() {
+    let mut rng = Rng::stream(11, Purpose::Synthetic, 0, 0);
+    let mut ordered = 0;
+    for _ in 0..2_000 {
+        let model = RadioModel {
+            efficiency_permille: 1 + rng.below(1000) as u16,
+            circuit: NanoWatts(u64::from(rng.below(3) * rng.below(50_000_000))),
+            per_upload: PicoJoules(u64::from(rng.below(2) * rng.below(9_999_999))),
+        };
+        let costs = CostModel {
+            radio: model,
+            ..CostModel::paper(1e-26, 5e8)
+        };
+        let mut round = Round::first(1, 1);
+        round.instance.gain = vec![vec![1e-2 * (0.5 + 10.0 * rng.uniform())]];
+        round.instance.costs[0].radio = model.into();
+        let order_pj = u64::from(rng.below(1_000_000));
+        round.purses[0] = Purse {
+            spendable_j: f64::MAX,
+            epoch_j: 2.5e-4,
+            order_j: PicoJoules(order_pj).as_joules(),
+        };
+        let Some(offer) = GLEAN.offer(&round.view(), 0, 0) else {
+            continue;
+        };
+        // The least purse with which it is still ordered, within a picojoule.
+        let (mut refused_j, mut paid_j) = (0.0, 2.0 * offer.bill_j);
+        while paid_j - refused_j > 1e-12 {
+            let middle_j = 0.5 * (refused_j + paid_j);
+            round.purses[0].spendable_j = middle_j;
+            match GLEAN.offer(&round.view(), 0, 0) {
+                Some(_) => paid_j = middle_j,
+                None => refused_j = middle_j,
+            }
+        }
+        ordered += 1;
+        let airtime_s = round.instance.upload_s(0, 0, offer.power_w);
+        let booked = costs.order(
+            1,
+            Cycles(100_000),
+            NanoWatts((offer.power_w * 1e9).round() as u64),
+            Micros((airtime_s * 1e6).round() as u64),
+        );
+        let booked_j = booked.as_joules() + PicoJoules(order_pj).as_joules();
+        assert!(booked_j <= paid_j, "{model:?}: {booked_j} of {paid_j}");
+        // And it asks for no more than rounding can come to.
+        assert!(paid_j - booked_j < 2e-3 * booked_j + 1e-11, "{model:?}");
+    }
+    assert!(ordered > 1_000, "{ordered}");
+}
+
+#[test]
+fn the_costs_of_an_order_are_part_of_the_bill() {
+    let mut round = Round::first(2, 1);
+    round.purses[0].order_j = 1e-3;
+    assert_eq!(round.clients(GLEAN), [1], "the other bill is dearer");
+    round.purses[1].order_j = 2.0;
+    assert_eq!(round.clients(GLEAN), [0], "it cannot pay");
+    round.instance.costs[0].order_s = 0.0089;
+    assert_eq!(round.orders(GLEAN), [], "no time is left to send");
 }

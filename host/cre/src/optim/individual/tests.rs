@@ -6,10 +6,11 @@ use super::*;
 use crate::optim::check::Violation;
 use crate::optim::inner::{Pair, most_epochs};
 use crate::optim::power::best_power;
-use crate::optim::{Solver, random_instance};
+use crate::optim::{Solver, draw_costs, random_instance};
 use crate::system::fixture;
 
-/// A small round with room for a few epochs, its devices unlike with every other seed.
+/// A small round with room for a few epochs, its devices unlike with every other seed and with more
+/// than the paper's costs with every third.
 fn round(seed: u64) -> Instance {
     let mut rng = Rng::stream(seed, Purpose::Synthetic, 0, 79);
     let system = if seed.is_multiple_of(3) {
@@ -32,6 +33,9 @@ fn round(seed: u64) -> Instance {
     }
     // Room for uploads beside such epochs.
     instance.deadline_s *= 3.0;
+    if seed % 3 == 2 {
+        draw_costs(&mut instance, seed);
+    }
     instance
 }
 
