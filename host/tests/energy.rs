@@ -66,7 +66,10 @@ fn a_synthetic_trace_comes_back_with_the_energy_it_was_made_of() {
 #[test]
 fn lost_samples_are_told_with_their_places_and_nothing_is_written() {
     let folder = tempfile::tempdir().unwrap();
-    json("synth --out a --rounds 1 --gaps 3 --csv --raw --json", folder.path());
+    json(
+        "synth --out a --rounds 1 --gaps 3 --csv --raw --json",
+        folder.path(),
+    );
     for source in ["trace.ppk2", "trace.csv", "trace.raw --format ppk2-raw"] {
         let words = format!("import a/{source} --voltage 3.3 --out out.ppk2");
         let message = refused(&words, folder.path());
@@ -87,7 +90,10 @@ fn traces_are_never_overwritten_and_bad_input_is_named() {
     assert!(out.contains("is not overwritten"), "{out}");
     fs::write(folder.path().join("bad.toml"), "voltage_v = 3.3").unwrap();
     let profile = refused("synth --out b --profile bad.toml", folder.path());
-    assert!(profile.contains("bad.toml") && profile.contains("power_w"), "{profile}");
+    assert!(
+        profile.contains("bad.toml") && profile.contains("power_w"),
+        "{profile}"
+    );
     let noise = refused("synth --out b --noise 7", folder.path());
     assert!(noise.contains("noise = 7"), "{noise}");
     let marks = refused("synth --out b --marks a/truth.toml", folder.path());
