@@ -132,6 +132,12 @@ impl Recipe {
             return Err("no marks; a trace is made from what a board did".to_owned());
         }
         for pair in self.marks.windows(2) {
+            if pair[1].t_us < pair[0].t_us {
+                return Err(format!(
+                    "mark {} begins before mark {}",
+                    pair[1].seq, pair[0].seq
+                ));
+            }
             if pair[1].t_us <= pair[0].t_us && self.truth.work_j(&pair[0]) > 0.0 {
                 return Err(format!(
                     "mark {} lasts no time and yet did work; a meter would not see it",

@@ -121,6 +121,11 @@ fn recipes_that_cannot_be_are_refused_by_name() {
     assert!(refused(|r| r.drift_ppm = 1e9).starts_with("drift_ppm"));
     assert!(refused(|r| r.marks.clear()).starts_with("no marks"));
     assert!(refused(|r| r.gaps = u32::MAX).contains("have room for"));
+    let swapped = refused(|r| r.marks.swap(3, 4));
+    assert!(
+        swapped.starts_with("mark 3 begins before mark 4"),
+        "{swapped}"
+    );
     let timeless = refused(|r| r.marks[5].t_us = r.marks[4].t_us);
     assert!(timeless.starts_with("mark 4 lasts no time"), "{timeless}");
 }

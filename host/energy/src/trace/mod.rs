@@ -2,17 +2,21 @@
 //!
 //! [`open`] recognises a file and reads it as a [`Trace`]; [`copy`] writes one through a [`Sink`].
 
+mod columns;
 mod csv;
 mod error;
 mod open;
+mod options;
 pub mod ppk2;
 mod sink;
 mod summary;
 mod watch;
 
-pub use csv::{Columns, CsvReader, CsvWriter};
+pub use columns::Columns;
+pub use csv::{CsvReader, CsvWriter};
 pub use error::{Kind, Missing, Place, TraceError};
-pub use open::{AnyTrace, Format, Options, digest, open};
+pub use open::{AnyTrace, digest, open};
+pub use options::{Format, Options};
 pub use sink::{CopyError, Losses, Sink, copy};
 pub use summary::Summary;
 

@@ -2,10 +2,11 @@
 
 use std::fs::File;
 use std::io::{self, Read};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use super::csv::{Columns, CsvReader};
+use super::csv::CsvReader;
 use super::error::{Kind, TraceError};
+use super::options::{Format, Options};
 use super::ppk2::{Calibration, RawReader, Reader};
 use super::{About, Block, Trace};
 
@@ -17,30 +18,6 @@ const JLS: &[u8] = b"jlsfmt\r\n";
 
 /// A calibration is this long at the most.
 const CALIBRATION: u64 = 64 << 10;
-
-/// What a file cannot say of itself.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Options {
-    /// What the board was supplied with.
-    pub voltage_v: Option<f64>,
-    /// Samples a second, of a table without time.
-    pub rate_hz: Option<f64>,
-    /// The columns of a table that is none of a known meter's.
-    pub columns: Option<Columns>,
-    /// The kind of file, where its content does not tell.
-    pub format: Option<Format>,
-    /// What a PPK2 says of itself, for the bytes of its serial line.
-    pub calibration: Option<PathBuf>,
-    /// Whether currents are believed that no board draws and no meter resolves.
-    pub trust_units: bool,
-}
-
-/// Kinds of files whose content does not tell.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Format {
-    /// The bytes of a PPK2's serial line.
-    Ppk2Raw,
-}
 
 /// A trace of any kind.
 pub enum AnyTrace {

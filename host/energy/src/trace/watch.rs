@@ -43,9 +43,8 @@ impl Watch {
     ) -> Result<(), (usize, Kind)> {
         let (mut sum, mut sizes, mut count) = (0.0, 0.0, 0);
         for (index, current_a) in currents_a.into_iter().enumerate() {
-            // Not a number compares as false, so that one comparison finds both.
             let size = current_a.abs();
-            if !(size <= MOST_A) {
+            if size > MOST_A || size.is_nan() {
                 self.strange(current_a).map_err(|kind| (index, kind))?;
             }
             sum += current_a;

@@ -8,27 +8,25 @@
 //! `downsample_logging.py` and of its statistics, in SI units.
 
 mod clock;
-mod columns;
 mod lines;
 mod number;
 mod row;
 mod suspect;
 mod writer;
 
-pub use columns::Columns;
 pub use writer::CsvWriter;
 
 use std::collections::VecDeque;
 use std::fs::File;
 use std::path::Path;
 
+use super::columns::{Author, Layout};
 use super::error::{Kind, Place, TraceError};
-use super::open::Options;
+use super::options::Options;
 use super::watch::{self, Watch};
 use super::{About, Block, Trace};
 
 use clock::Clock;
-use columns::{Author, Layout};
 use lines::Lines;
 use row::Row;
 use suspect::Suspect;
@@ -111,6 +109,7 @@ impl CsvReader {
         if let Some((number, line)) = first {
             let row = Row::parse(line.as_bytes(), &reader.layout, 0);
             let row = row.map_err(|kind| (number, kind))?;
+            reader.pins = row.pins;
             reader.ahead.push_back((number, row));
         }
         reader.look_ahead()?;
@@ -125,7 +124,6 @@ impl CsvReader {
             };
             self.ahead.push_back((self.lines.number(), row));
         }
-        self.pins = 0;
         self.first_v = self.ahead.front().map(|(_, row)| row.voltage_v);
         if !self.layout.has_time() {
             let missing = self.about.rate_hz == 0.0;

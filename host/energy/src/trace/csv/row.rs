@@ -1,7 +1,7 @@
 //! One row of a table.
 
+use super::super::columns::{Layout, Role};
 use super::super::error::Kind;
-use super::columns::{Layout, Role};
 use super::number;
 
 /// What a row says; what its table has no column for is zero.

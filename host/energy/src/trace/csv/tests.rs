@@ -144,6 +144,16 @@ fn gaps_one_behind_the_other_are_all_told() {
 }
 
 #[test]
+fn an_input_that_is_not_known_keeps_its_level_through_the_whole_table() {
+    let mut text = String::from("Timestamp(ms),Current(uA),D0-D7\n0,500,10000000\n");
+    for at in 1..9000 {
+        text += &format!("{at},500,X0000000\n");
+    }
+    let (_, block) = read(&text, &volts(1.0)).unwrap();
+    assert!(block.pins.len() == 9000 && block.pins.iter().all(|pins| *pins == 1));
+}
+
+#[test]
 fn lost_samples_that_the_application_shows_as_fractions_of_a_microampere_are_found() {
     let text = |around: &str| {
         format!(

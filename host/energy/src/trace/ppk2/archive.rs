@@ -12,7 +12,7 @@ use super::super::error::Kind;
 use super::{METADATA, Metadata, SESSION};
 
 /// Bytes that finding the entries may take: an archive of the application has three.
-const DIRECTORY: u64 = 16 << 20;
+const DIRECTORY: u64 = 1 << 20;
 
 /// Bytes of `metadata.json`.
 const SMALL: u64 = 64 << 10;
@@ -202,10 +202,9 @@ struct Budget {
 impl Read for Budget {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let read = self.file.read(buffer)?;
-        self.left = self
-            .left
-            .checked_sub(read as u64)
-            .ok_or_else(|| io::Error::other("its directory is larger than a recording's"))?;
+        self.left = self.left.checked_sub(read as u64).ok_or_else(|| {
+            io::Error::other("it has no directory of a recording's size at its end")
+        })?;
         Ok(read)
     }
 }

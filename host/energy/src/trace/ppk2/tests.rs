@@ -290,6 +290,28 @@ fn archives_that_lie_are_refused_by_what_they_lie_about() {
 }
 
 #[test]
+fn a_directory_of_countless_files_takes_no_memory() {
+    let frames = session(&[(500.0, 0x5555); 10]);
+    let entries = [("metadata.json", GOOD.as_bytes()), ("session.raw", &frames)];
+    let good = zipped(&entries, CompressionMethod::Stored);
+    let (first, end) = (
+        good.windows(4).position(|w| w == b"PK\x01\x02").unwrap(),
+        good.windows(4).rposition(|w| w == b"PK\x05\x06").unwrap(),
+    );
+    let record = &good[first..end];
+    let repeated = record.repeat(20_000);
+    let mut bad = [&good[..first], &repeated, &good[end..]].concat();
+    let tail = first + repeated.len();
+    bad[tail + 8..tail + 12].copy_from_slice(&[0x40, 0x9C, 0x40, 0x9C]);
+    bad[tail + 12..tail + 16].copy_from_slice(&(repeated.len() as u32).to_le_bytes());
+    let refused = refused(&bad);
+    assert!(
+        refused.contains("directory of a recording's size"),
+        "{refused}"
+    );
+}
+
+#[test]
 fn what_is_no_trace_is_refused_with_the_way_out() {
     assert!(refused(b"jlsfmt\r\n \n \x1a  \xb2\x1c").contains("pyjls export"));
     assert!(refused(b"").contains("no sample"));

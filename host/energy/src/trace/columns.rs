@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use super::super::error::Kind;
+use super::error::Kind;
 
 /// What a column holds, with what its numbers are multiplied by.
 #[derive(Clone, Copy, Debug, PartialEq)]
