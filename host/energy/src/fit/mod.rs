@@ -1,0 +1,3 @@
+//! tmp
+pub mod matrix;
+pub mod student;
