@@ -27,6 +27,11 @@ pub struct Form {
 /// The fewest clocks whose costs can contradict a power law.
 pub const FEWEST_CLOCKS: usize = 3;
 
+/// What [`Form::of`] is about.
+pub const ABOVE_IDLING: &str = "the energy of a cycle above idling";
+/// What [`Form::of_total`] is about.
+pub const IN_ALL: &str = "all that is drawn for a cycle, idling included,";
+
 impl Form {
     /// Tests the cost of a cycle above idling.
     ///
@@ -121,9 +126,9 @@ impl Form {
         !(self.low..=self.high).contains(&2.0)
     }
 
-    /// Says so in words.
+    /// Says so in words, of [`ABOVE_IDLING`] or [`IN_ALL`].
     #[must_use]
-    pub fn sentence(&self) -> String {
+    pub fn sentence(&self, what: &str) -> String {
         let Self {
             clocks,
             exponent,
@@ -132,8 +137,7 @@ impl Form {
             ..
         } = self;
         let seen = format!(
-            "over {clocks} clocks the energy of a cycle above idling grows as f^{exponent:.3} (95 % interval \
-             {low:.3} to {high:.3})"
+            "over {clocks} clocks {what} grows as f^{exponent:.3} (95 % interval {low:.3} to {high:.3})"
         );
         if self.rejects_square() {
             format!("The paper's alpha f^2 is rejected at 5 %: {seen}.")

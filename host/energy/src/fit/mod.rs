@@ -25,7 +25,7 @@ use std::collections::BTreeMap;
 
 use gleaner_shared::energy::Phase;
 
-pub use form::{FEWEST_CLOCKS, Form};
+pub use form::{ABOVE_IDLING, FEWEST_CLOCKS, Form, IN_ALL};
 pub use integrate::{Measured, integrate};
 use least::{Estimate, dot, squares};
 use matrix::Square;

@@ -60,14 +60,14 @@ fn total_cost_that_grows_as_the_square_is_not_rejected_and_a_linear_one_is() {
     let total = square.total_form.unwrap();
     assert!(!total.rejects_square(), "{total:?}");
     assert!((total.alpha / 4.2e-26 - 1.0).abs() < 1e-2);
-    assert!(total.sentence().contains("not rejected"));
+    assert!(total.sentence(IN_ALL).contains("not rejected"));
     let straight = Scene {
         power_w: linear,
         ..Scene::rounds(15, 51)
     };
     let total = fit(&measure(&straight), FEWEST_CLOCKS).unwrap().total_form.unwrap();
     assert!(total.rejects_square() && total.low < 1.0 && total.high > 1.0, "{total:?}");
-    assert!(total.sentence().contains("is rejected"));
+    assert!(total.sentence(IN_ALL).contains("is rejected"));
 }
 
 #[test]
@@ -171,4 +171,18 @@ fn unequal_intervals_widen_what_is_claimed() {
     assert!(found.misfit > 0.001 && found.chi_square > 2.0, "{found:?}");
     let (low, high) = found.coefficients.interval(0);
     assert!(low < 1.26e-3 && high > 1.26e-3, "{low} {high}");
+}
+
+#[test]
+fn a_coefficient_that_never_varies_alone_is_named() {
+    let measured = measure(&Scene::rounds(3, 31));
+    let parts: Vec<Part> = measured.iter().map(Measured::inner).collect();
+    let energies: Vec<f64> = measured.iter().map(|it| it.inner_j).collect();
+    let twice = [Term::any(Kind::Sleep), Term::at(Kind::Sleep, 48_000_000)];
+    let here: Vec<usize> = (0..parts.len())
+        .filter(|&at| twice[1].amount(&parts[at]) > 0.0)
+        .collect();
+    let found = estimate(&twice, &parts, &energies, &variances(&measured), &here);
+    let said = found.unwrap_err().to_string();
+    assert!(said.contains("sleep at 48 MHz cannot be told"), "{said}");
 }
