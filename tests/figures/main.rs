@@ -6,6 +6,7 @@ mod attacks;
 mod crashes;
 mod damage;
 mod demo;
+mod energy_fit;
 mod federated;
 mod fixed;
 mod float;
@@ -44,6 +45,8 @@ enum Figure {
     Damage(damage::Args),
     /// The demonstration of `gleaner emulate --run`, on emulated boards.
     Demo(demo::Args),
+    /// From synthetic traces of a meter back to the profile that made them.
+    EnergyFit(energy_fit::Args),
     /// Mutated inputs against decoders, parsers and state machines.
     Fuzz(fuzz::Args),
     /// Ten clients' average over 8-bit models against the same in f32.
@@ -77,6 +80,7 @@ fn main() -> ExitCode {
         Figure::Crashes(args) => crashes::run(&args),
         Figure::Damage(args) => damage::run(&args),
         Figure::Demo(args) => demo::run(&args),
+        Figure::EnergyFit(args) => energy_fit::run(&args),
         Figure::Fuzz(args) => fuzz::run(&args),
         Figure::Federated(args) => federated::run(&args),
         Figure::Fixed(args) => fixed::run(&args),

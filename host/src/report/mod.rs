@@ -7,6 +7,7 @@
 mod charts;
 mod classes;
 mod data;
+pub mod energy;
 mod html;
 mod ledgers;
 pub(crate) mod plot;

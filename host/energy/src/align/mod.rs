@@ -6,6 +6,7 @@
 
 mod clock;
 mod edges;
+mod envelope;
 mod matching;
 mod power;
 mod power_search;
@@ -19,6 +20,7 @@ use std::ops::Range;
 pub use clock::Clock;
 pub(crate) use clock::median;
 pub use edges::{Level, Levels};
+pub use envelope::{Column, envelopes};
 
 use crate::mark::Mark;
 use crate::trace::Trace;

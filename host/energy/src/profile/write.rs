@@ -35,7 +35,7 @@ impl Profile {
         }
         writeln!(out, "rate_hz = {:?}", conditions.rate_hz)?;
 
-        writeln!(out, "\n# SHA-256 of the files, and what the board says it runs.")?;
+        writeln!(out, "\n# BLAKE3 of the files, and what the board says it runs.")?;
         writeln!(out, "[source]")?;
         writeln!(out, "firmware = {}", quoted(&self.source.firmware))?;
         writeln!(out, "trace = {}", quoted(&self.source.trace))?;

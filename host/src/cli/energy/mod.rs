@@ -4,7 +4,11 @@ use std::process::ExitCode;
 
 use clap::Subcommand;
 
+mod align;
+mod fit;
 mod import;
+mod measurement;
+mod report;
 mod synth;
 
 /// Read what a current meter recorded, and make such recordings without one.
@@ -16,8 +20,14 @@ pub struct Args {
 
 #[derive(Debug, Subcommand)]
 enum Step {
+    /// Find the board's marks in a trace.
+    Align(align::Args),
+    /// Find what explains a trace, and write it as a profile.
+    Fit(Box<fit::Args>),
     /// Check a current trace, sum it up, and write it as a `.ppk2` archive.
     Import(import::Args),
+    /// Show a measurement as one page.
+    Report(Box<report::Args>),
     /// Make a trace and its marks from a known profile, for trying without a meter.
     Synth(synth::Args),
 }
@@ -25,7 +35,10 @@ enum Step {
 /// Runs the chosen step.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     match &args.step {
+        Step::Align(args) => align::run(args),
+        Step::Fit(args) => fit::run(args),
         Step::Import(args) => import::run(args),
+        Step::Report(args) => report::run(args),
         Step::Synth(args) => synth::run(args),
     }
 }
