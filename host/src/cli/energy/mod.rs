@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use clap::Subcommand;
 
+mod harvest;
 mod import;
 mod synth;
 
@@ -16,6 +17,8 @@ pub struct Args {
 
 #[derive(Debug, Subcommand)]
 enum Step {
+    /// Show what a recorded or solar source of income brings, round by round.
+    Harvest(harvest::Args),
     /// Check a current trace, sum it up, and write it as a `.ppk2` archive.
     Import(import::Args),
     /// Make a trace and its marks from a known profile, for trying without a meter.
@@ -25,6 +28,7 @@ enum Step {
 /// Runs the chosen step.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     match &args.step {
+        Step::Harvest(args) => harvest::run(args),
         Step::Import(args) => import::run(args),
         Step::Synth(args) => synth::run(args),
     }
