@@ -41,6 +41,10 @@ pub enum Purpose {
     Bootstrap = 15,
     /// Which clients have which class of device.
     Devices = 16,
+    /// What a client harvests, where that is drawn.
+    Harvest = 17,
+    /// Noise, gaps and drift of a synthetic measurement.
+    Measurement = 18,
 }
 
 /// A xoshiro128++ generator.

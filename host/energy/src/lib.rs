@@ -1,5 +1,6 @@
 //! Energy outside the paper's equations: what a device harvests, and what a meter saw it spend.
 //!
+//! - [`harvest`]: what comes in, round by round: constant, recorded, from the weather, by chance.
 //! - [`trace`]: what a current meter recorded, block by block.
 //! - [`mark`]: what the board says it did meanwhile.
 //! - [`synth`]: both, without meter and board, from a known profile.
@@ -9,6 +10,7 @@
 
 pub mod align;
 pub mod fit;
+pub mod harvest;
 pub mod mark;
 pub mod profile;
 pub mod synth;

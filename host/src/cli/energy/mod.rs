@@ -6,6 +6,7 @@ use clap::Subcommand;
 
 mod align;
 mod fit;
+mod harvest;
 mod import;
 mod measurement;
 mod report;
@@ -24,6 +25,8 @@ enum Step {
     Align(align::Args),
     /// Find what explains a trace, and write it as a profile.
     Fit(Box<fit::Args>),
+    /// Show what a recorded or solar source of income brings, round by round.
+    Harvest(harvest::Args),
     /// Check a current trace, sum it up, and write it as a `.ppk2` archive.
     Import(import::Args),
     /// Show a measurement as one page.
@@ -37,6 +40,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     match &args.step {
         Step::Align(args) => align::run(args),
         Step::Fit(args) => fit::run(args),
+        Step::Harvest(args) => harvest::run(args),
         Step::Import(args) => import::run(args),
         Step::Report(args) => report::run(args),
         Step::Synth(args) => synth::run(args),
