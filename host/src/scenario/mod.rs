@@ -11,6 +11,7 @@ mod emit;
 mod error;
 pub mod keys;
 mod preset;
+mod profile;
 pub mod range;
 mod renamed;
 mod resolve;
@@ -32,6 +33,7 @@ pub use class::DeviceClass;
 pub use devices::ClientDevice;
 pub use error::ScenarioError;
 pub use preset::{PRESETS, Preset};
+pub use profile::{profile_overrides, read_profile};
 pub use resolve::{Override, resolve, resolve_text};
 pub use sections::{
     Aggregation, Baselines, Channel, Clients, Cre, Data, Device, Faults, Glean, Hostile, Learning,

@@ -9,6 +9,7 @@ mod fit;
 mod harvest;
 mod import;
 mod measurement;
+mod predict;
 mod report;
 mod synth;
 
@@ -29,6 +30,8 @@ enum Step {
     Harvest(harvest::Args),
     /// Check a current trace, sum it up, and write it as a `.ppk2` archive.
     Import(import::Args),
+    /// Say how many rounds a day a store, a source and a profile carry.
+    Predict(Box<predict::Args>),
     /// Show a measurement as one page.
     Report(Box<report::Args>),
     /// Make a trace and its marks from a known profile, for trying without a meter.
@@ -42,6 +45,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         Step::Fit(args) => fit::run(args),
         Step::Harvest(args) => harvest::run(args),
         Step::Import(args) => import::run(args),
+        Step::Predict(args) => predict::run(args),
         Step::Report(args) => report::run(args),
         Step::Synth(args) => synth::run(args),
     }

@@ -174,6 +174,10 @@ pub struct Entry {
     /// The clock at which that power was measured, in hertz.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clock_hz: Option<f64>,
+    /// A measured profile to take that power from; kept as the power alone, so that a copy of the
+    /// list needs no other file.
+    #[serde(default, skip_serializing)]
+    pub profile: Option<PathBuf>,
 }
 
 impl Entry {
@@ -199,6 +203,7 @@ impl Entry {
             preset: None,
             active_w: None,
             clock_hz: None,
+            profile: None,
         }
     }
 
