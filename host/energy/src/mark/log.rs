@@ -27,7 +27,7 @@ pub struct Header {
     pub firmware: String,
     /// What the board was supplied with, if it is known.
     pub voltage_v: Option<f64>,
-    /// Whether the marks come from an emulated board, or from none at all.
+    /// Whether board or trace is emulated or made up: then nothing of it is a measurement.
     pub emulated: bool,
 }
 
@@ -136,7 +136,7 @@ impl Log {
             number += 1;
             line(&mut source).map_err(|trouble| (number, trouble))
         };
-        let log = || -> Result<Self, (u64, Trouble)> {
+        let mut log = || -> Result<Self, (u64, Trouble)> {
             let Some(first) = read()? else {
                 return Err((1, Trouble::Empty));
             };
@@ -153,7 +153,6 @@ impl Log {
             }
             Ok(Self { header, marks })
         };
-        let mut log = log;
         log().map_err(|(line, trouble)| MarkError {
             file: file.to_owned(),
             line,

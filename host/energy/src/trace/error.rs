@@ -86,7 +86,7 @@ pub enum Kind {
     },
     /// The samples are not equally far apart.
     #[error(
-        "{step} s after the row before it, where samples are {period} s apart; irregular rows are \
+        "{step:.4e} s after the row before it, where samples are {period:.4e} s apart; irregular rows are \
          refused: export the recording at a fixed rate"
     )]
     Irregular {

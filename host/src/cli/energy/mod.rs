@@ -11,7 +11,9 @@ mod import;
 mod measurement;
 mod predict;
 mod report;
+mod source;
 mod synth;
+mod target;
 
 /// Read what a current meter recorded, and make such recordings without one.
 #[derive(Debug, clap::Args)]

@@ -86,21 +86,18 @@ impl Clock {
     }
 }
 
-/// Returns the period of some stamps: their median step, made exact over all that have it.
-pub(super) fn period(stamps_s: &[f64]) -> Option<f64> {
+/// Returns the rate of some stamps: that of their median step, made exact over all that have it.
+pub(super) fn rate(stamps_s: &[f64]) -> Option<f64> {
     let mut steps: Vec<f64> = stamps_s.windows(2).map(|pair| pair[1] - pair[0]).collect();
     steps.retain(|step| step.is_finite() && *step > 0.0);
     steps.sort_by(f64::total_cmp);
     let median = *steps.get(steps.len() / 2)?;
     steps.retain(|step| (step / median - 1.0).abs() <= SLACK);
-    let mean = steps.iter().sum::<f64>() / steps.len() as f64;
-    let rate = (1.0 / mean).round();
+    let rate = steps.len() as f64 / steps.iter().sum::<f64>();
     // Rates are whole numbers of hertz unless the stamps say otherwise.
-    Some(if rate >= 1.0 && (rate * mean - 1.0).abs() < 1e-5 {
-        1.0 / rate
-    } else {
-        mean
-    })
+    let whole = rate.round();
+    let is_whole = whole >= 1.0 && (rate / whole - 1.0).abs() < 1e-5;
+    Some(if is_whole { whole } else { rate })
 }
 
 #[cfg(test)]
@@ -112,18 +109,20 @@ mod tests {
     }
 
     #[test]
-    fn periods_are_found_through_rounding_and_gaps() {
-        assert_eq!(period(&stamps(1000, 1e-5)), Some(1e-5));
+    fn rates_are_found_through_rounding_and_gaps() {
+        assert_eq!(rate(&stamps(1000, 1e-5)), Some(1e5));
         let rounded: Vec<f64> = stamps(4096, 1.0 / 3000.0)
             .iter()
             .map(|t| (t * 1e6).round() * 1e-6)
             .collect();
-        assert_eq!(period(&rounded), Some(1.0 / 3000.0));
+        assert_eq!(rate(&rounded), Some(3000.0));
         let mut holed = stamps(1000, 1e-3);
         holed.drain(300..340);
-        assert_eq!(period(&holed), Some(1e-3));
-        assert_eq!(period(&[1.0]), None);
-        assert_eq!(period(&[1.0, 1.0, 1.0]), None);
+        assert_eq!(rate(&holed), Some(1000.0));
+        let slow = rate(&stamps(50, 60.06)).unwrap();
+        assert!((slow * 60.06 - 1.0).abs() < 1e-9);
+        assert_eq!(rate(&[1.0]), None);
+        assert_eq!(rate(&[1.0, 1.0, 1.0]), None);
     }
 
     #[test]

@@ -137,12 +137,12 @@ impl CsvReader {
         }
         if self.about.rate_hz == 0.0 {
             let stamps: Vec<f64> = self.ahead.iter().map(|(_, row)| row.time_s).collect();
-            let period = clock::period(&stamps).ok_or_else(|| {
+            let rate_hz = clock::rate(&stamps).ok_or_else(|| {
                 let stuck = stamps.len() > 1;
                 let kind = if stuck { Kind::Rate(0.0) } else { Kind::Empty };
                 (0, kind)
             })?;
-            self.about.rate_hz = watch::rate(1.0 / period).map_err(|kind| (0, kind))?;
+            self.about.rate_hz = watch::rate(rate_hz).map_err(|kind| (0, kind))?;
         }
         self.clock = Some(Clock::new(1.0 / self.about.rate_hz));
         Ok(())

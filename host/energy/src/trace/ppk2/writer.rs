@@ -10,7 +10,7 @@ use super::super::{About, Block};
 use super::minimap::Minimap;
 use super::{
     ALL_LOW, Addition, FORMAT, FRAME, LOST_UA, METADATA, MINIMAP, Metadata, Recording, SESSION,
-    pairs, shown,
+    is_lost, pairs, shown,
 };
 
 /// From here on a ZIP needs its later form.
@@ -81,7 +81,7 @@ impl<W: Write + Seek> Sink for Writer<W> {
         for (at, &watts) in block.power_w.iter().enumerate() {
             let levels = block.pins.get(at).copied().unwrap_or(0);
             let bits = if self.has_pins { pairs(levels) } else { 0 };
-            let current_ua = stored(watts, self.volts, levels);
+            let current_ua = stored(watts, self.volts, levels, bits);
             self.frame(current_ua, bits);
         }
         self.flush()
@@ -110,11 +110,11 @@ fn options(packed: bool) -> SimpleFileOptions {
 }
 
 /// The current that gives this very power back when it is read, if there is one.
-fn stored(watts: f32, volts: f64, levels: u8) -> f32 {
+fn stored(watts: f32, volts: f64, levels: u8, bits: u16) -> f32 {
     let nearest = shown(f64::from(watts) / volts * 1e6, levels);
     let read = |current_ua: f32| (f64::from(current_ua) * (volts * 1e-6)) as f32;
     [nearest, nearest.next_up(), nearest.next_down()]
         .into_iter()
-        .find(|&current_ua| read(current_ua) == watts)
+        .find(|&current_ua| read(current_ua) == watts && !is_lost(current_ua, bits))
         .unwrap_or(nearest)
 }
