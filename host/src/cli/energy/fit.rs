@@ -1,6 +1,6 @@
 //! `gleaner energy fit` and what it shares with `report`: from a trace to a profile.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Context;
@@ -47,7 +47,7 @@ pub struct FitArgs {
     /// When it was measured, for the profile.
     #[arg(long, value_name = "TEXT")]
     date: Option<String>,
-    /// The trace is made up (`gleaner energy synth`); the profile says so.
+    /// The trace is made up; the profile says so, as it does of what `gleaner energy synth` left.
     #[arg(long)]
     synthetic: bool,
 }
@@ -76,8 +76,8 @@ impl FitArgs {
         let measured = integrate(&mut trace, &log.marks, &alignment)?;
         let fewest = if self.no_exponent { 1 } else { FEWEST_CLOCKS };
         let found = fit(&measured, fewest)
-            .with_context(|| format!("{} cannot be fitted", files.trace.display()))?;
-        let hashed = |path: &PathBuf| digest(path).with_context(|| format!("{}", path.display()));
+            .with_context(|| format!("{} cannot be fitted", files.trace().display()))?;
+        let hashed = |path: &Path| digest(path).with_context(|| format!("{}", path.display()));
         let conditions = Conditions {
             board: log.header.board.clone(),
             voltage_v: trace.voltage_v().or(log.header.voltage_v),
@@ -87,12 +87,12 @@ impl FitArgs {
         };
         let source = Source {
             firmware: log.header.firmware.clone(),
-            trace: hashed(&files.trace)?,
+            trace: hashed(files.trace())?,
             marks: hashed(&files.marks)?,
         };
         let labels = Labels {
             emulated: log.header.emulated,
-            synthetic: self.synthetic,
+            synthetic: self.synthetic || files.is_made_up(&log),
         };
         let profile = Profile::new(&found, conditions, source, labels);
         Ok(Fitted {

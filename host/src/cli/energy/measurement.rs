@@ -6,15 +6,16 @@ use anyhow::{Context, bail};
 use clap::ValueEnum;
 use gleaner_energy::align::{self, Alignment, Options as Edges};
 use gleaner_energy::mark::Log;
-use gleaner_energy::trace::{About, AnyTrace, Block, Columns, Options, Trace, TraceError, open};
-use indicatif::{ProgressBar, ProgressStyle};
+use gleaner_energy::trace::{About, AnyTrace, Block, Trace, TraceError};
+use indicatif::ProgressBar;
+
+use super::source::Source;
 
 /// A trace of a meter and the log of the board's marks.
 #[derive(Debug, clap::Args)]
 pub struct Files {
-    /// What the meter recorded: a PPK2's archive, or a table of a PPK2, Joulescope or other meter.
-    #[arg(value_name = "TRACE")]
-    pub trace: PathBuf,
+    #[command(flatten)]
+    source: Source,
     /// What the board said meanwhile, as `gleaner measure` logged it.
     #[arg(value_name = "MARKS")]
     pub marks: PathBuf,
@@ -27,15 +28,6 @@ pub struct Files {
     /// Samples a code must stay on the pins to count; shorter ones are glitches.
     #[arg(long, value_name = "SAMPLES", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub hold: u32,
-    /// What the board was supplied with, where neither trace nor marks say it.
-    #[arg(long, value_name = "VOLTS")]
-    pub voltage: Option<f64>,
-    /// Samples a second, of a table without time.
-    #[arg(long, value_name = "HZ")]
-    pub rate: Option<f64>,
-    /// Columns of a table of another meter; see `gleaner energy import --help`.
-    #[arg(long, value_name = "COLUMNS")]
-    pub columns: Option<Columns>,
 }
 
 /// What edges are matched by.
@@ -50,21 +42,29 @@ pub enum By {
 }
 
 impl Files {
+    /// Returns the trace's file.
+    pub fn trace(&self) -> &Path {
+        &self.source.trace
+    }
+
     /// Reads the marks.
     pub fn log(&self) -> anyhow::Result<Log> {
         Ok(Log::open(&self.marks)?)
     }
 
+    /// Tells whether the files are those of `gleaner energy synth`: it leaves its truth beside them.
+    pub fn is_made_up(&self, log: &Log) -> bool {
+        log.header.board == "synthetic" || self.trace().with_file_name("truth.toml").is_file()
+    }
+
     /// Opens the trace from its start; each look at it is a pass of its own.
     pub fn open(&self, log: &Log, doing: &str) -> anyhow::Result<Shown> {
-        let options = Options {
-            voltage_v: self.voltage.or(log.header.voltage_v),
-            rate_hz: self.rate,
-            columns: self.columns.clone(),
-            ..Options::default()
-        };
-        let trace = open(&self.trace, &options)?;
-        Ok(Shown::new(trace, doing))
+        let trace = self.source.open_at(log.header.voltage_v)?;
+        let bar = self.source.bar(&trace);
+        Ok(Shown {
+            trace,
+            bar: bar.with_message(doing.to_owned()),
+        })
     }
 
     /// Aligns trace and marks.
@@ -85,7 +85,7 @@ impl Files {
             align::by_power(&mut trace, &log.marks)
         };
         found.with_context(|| {
-            let (trace, marks) = (self.trace.display(), self.marks.display());
+            let (trace, marks) = (self.trace().display(), self.marks.display());
             format!("{trace} and {marks} cannot be aligned")
         })
     }
@@ -98,20 +98,6 @@ pub struct Shown {
 }
 
 impl Shown {
-    fn new(trace: AnyTrace, doing: &str) -> Self {
-        let template = "{msg} {bar:32.cyan/dim} {human_pos}/{human_len} samples  ETA {eta}";
-        let style =
-            ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
-        let bar = match trace.about().samples {
-            Some(samples) => ProgressBar::new(samples).with_style(style),
-            None => ProgressBar::new_spinner(),
-        };
-        Self {
-            trace,
-            bar: bar.with_message(doing.to_owned()),
-        }
-    }
-
     /// Returns the voltage that currents were multiplied by.
     pub fn voltage_v(&self) -> Option<f64> {
         self.trace.voltage_v()
@@ -133,7 +119,10 @@ impl Trace for Shown {
 
     fn read(&mut self, block: &mut Block) -> Result<bool, TraceError> {
         let more = self.trace.read(block)?;
-        self.bar.inc(block.power_w.len() as u64);
+        match self.trace.bytes() {
+            Some(bytes) => self.bar.set_position(bytes),
+            None => self.bar.inc(block.power_w.len() as u64),
+        }
         Ok(more)
     }
 }
@@ -144,7 +133,7 @@ pub fn apart(out: &Path, files: &Files) -> anyhow::Result<()> {
         (Ok(out), Ok(file)) => out == file,
         _ => false,
     };
-    if same(&files.trace) || same(&files.marks) {
+    if same(files.trace()) || same(&files.marks) {
         bail!("{} is read here; write the result to another file", out.display());
     }
     Ok(())
