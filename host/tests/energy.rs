@@ -1,0 +1,117 @@
+//! `gleaner energy` as a user types it: traces without a meter go out and come back, and what is
+//! wrong with one is said with exit code 1.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+fn energy(words: &str, folder: &Path) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_gleaner"))
+        .arg("energy")
+        .args(words.split_whitespace())
+        .current_dir(folder)
+        .output()
+        .unwrap()
+}
+
+fn json(words: &str, folder: &Path) -> Value {
+    let output = energy(words, folder);
+    assert!(output.status.success(), "{words}: {}", said(&output));
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+fn refused(words: &str, folder: &Path) -> String {
+    let output = energy(words, folder);
+    let message = said(&output);
+    assert_eq!(output.status.code(), Some(1), "{words}: {message}");
+    assert!(!message.contains("panicked"), "{message}");
+    message
+}
+
+#[test]
+fn a_synthetic_trace_comes_back_with_the_energy_it_was_made_of() {
+    let folder = tempfile::tempdir().unwrap();
+    let made = json("synth --out a --rounds 1 --csv --raw --json", folder.path());
+    let energy_j = made["energy_j"].as_f64().unwrap();
+    for source in [
+        "a/trace.ppk2 --out b.ppk2 --pack",
+        "a/trace.csv --voltage 3.3 --out c.ppk2",
+        "a/trace.raw --format ppk2-raw --voltage 3.3",
+        "b.ppk2",
+        "c.ppk2",
+    ] {
+        let found = json(&format!("import {source} --json"), folder.path());
+        assert_eq!(found["samples"], made["samples"], "{source}");
+        assert_eq!(found["pins_moved"], 7, "{source}");
+        let off = found["energy_j"].as_f64().unwrap() / energy_j - 1.0;
+        assert!(off.abs() < 1e-3, "{source}: {off:e}");
+        let charge_c = found["charge_c"].as_f64().unwrap();
+        assert!((charge_c * 3.3 / energy_j - 1.0).abs() < 1e-3, "{source}");
+    }
+    // The truth and the marks that were written make the same trace again.
+    let again = "synth --out again --profile a/truth.toml --marks a/marks.jsonl --json";
+    json(again, folder.path());
+    for name in ["trace.ppk2", "marks.jsonl", "truth.toml"] {
+        let file = |run: &str| fs::read(folder.path().join(run).join(name)).unwrap();
+        assert!(file("a") == file("again"), "{name}");
+    }
+}
+
+#[test]
+fn lost_samples_are_told_with_their_places_and_nothing_is_written() {
+    let folder = tempfile::tempdir().unwrap();
+    json("synth --out a --rounds 1 --gaps 3 --csv --raw --json", folder.path());
+    for source in ["trace.ppk2", "trace.csv", "trace.raw --format ppk2-raw"] {
+        let words = format!("import a/{source} --voltage 3.3 --out out.ppk2");
+        let message = refused(&words, folder.path());
+        assert_eq!(message.matches("missing").count(), 4, "{message}");
+        assert!(message.contains("3 gaps"), "{message}");
+    }
+    let left: Vec<_> = fs::read_dir(folder.path()).unwrap().collect();
+    assert_eq!(left.len(), 1, "{left:?}");
+}
+
+#[test]
+fn traces_are_never_overwritten_and_bad_input_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    json("synth --out a --rounds 1 --json", folder.path());
+    let again = refused("synth --out a --rounds 1", folder.path());
+    assert!(again.contains("truth.toml exists"), "{again}");
+    let out = refused("import a/trace.ppk2 --out a/trace.ppk2", folder.path());
+    assert!(out.contains("is not overwritten"), "{out}");
+    fs::write(folder.path().join("bad.toml"), "voltage_v = 3.3").unwrap();
+    let profile = refused("synth --out b --profile bad.toml", folder.path());
+    assert!(profile.contains("bad.toml") && profile.contains("power_w"), "{profile}");
+    let noise = refused("synth --out b --noise 7", folder.path());
+    assert!(noise.contains("noise = 7"), "{noise}");
+    let marks = refused("synth --out b --marks a/truth.toml", folder.path());
+    assert!(marks.contains("a/truth.toml, line 1"), "{marks}");
+    assert!(!folder.path().join("b").exists());
+    let nowhere = refused("import none.ppk2", folder.path());
+    assert!(nowhere.contains("none.ppk2"), "{nowhere}");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_leaves_no_half_of_a_trace() {
+    let folder = tempfile::tempdir().unwrap();
+    json("synth --out a --rounds 1 --json", folder.path());
+    let output = Command::new("sh")
+        .arg("-c")
+        // A file that may not grow is an error then, not the end of the process.
+        .arg("trap '' XFSZ; ulimit -f 200; exec \"$0\" energy import a/trace.ppk2 --out b.ppk2")
+        .arg(env!("CARGO_BIN_EXE_gleaner"))
+        .current_dir(folder.path())
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(1), "{}", said(&output));
+    assert!(said(&output).contains("b.ppk2"), "{}", said(&output));
+    let left: Vec<_> = fs::read_dir(folder.path()).unwrap().collect();
+    assert_eq!(left.len(), 1, "{left:?}");
+}
