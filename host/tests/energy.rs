@@ -121,3 +121,80 @@ fn a_full_disk_leaves_no_half_of_a_trace() {
     let left: Vec<_> = fs::read_dir(folder.path()).unwrap().collect();
     assert_eq!(left.len(), 1, "{left:?}");
 }
+
+/// Makes a measurement in `folder/a` and returns the words that name it.
+fn measurement(folder: &Path, more: &str) -> &'static str {
+    json(&format!("synth --out a --rounds 4 --json {more}"), folder);
+    "a/trace.ppk2 a/marks.jsonl"
+}
+
+#[test]
+fn a_synthetic_trace_gives_its_profile_back_and_a_page() {
+    let folder = tempfile::tempdir().unwrap();
+    let files = measurement(folder.path(), "");
+    let aligned = json(&format!("align {files} --out a.csv --json"), folder.path());
+    assert_eq!(aligned["method"], "pins");
+    assert!((aligned["drift_ppm"].as_f64().unwrap() - 50.0).abs() < 5.0);
+    let lines = fs::read_to_string(folder.path().join("a.csv")).unwrap();
+    assert_eq!(lines.lines().count(), 1 + 3 * 4 * 8 + 1);
+
+    let fitted = json(&format!("fit {files} --json"), folder.path());
+    let sleep = &fitted["coefficients"][0];
+    assert_eq!(sleep["name"], "sleep");
+    assert!((sleep["value"].as_f64().unwrap() / 1e-3 - 1.0).abs() < 0.01);
+    assert_eq!(fitted["exponent"]["square_rejected"], false);
+    let profile = fs::read_to_string(folder.path().join("profile.toml")).unwrap();
+    assert!(profile.contains("synthetic = true") && profile.contains("emulated = true"));
+
+    let shown = energy(&format!("report {files} --out page.html"), folder.path());
+    assert!(shown.status.success(), "{}", said(&shown));
+    let page = fs::read_to_string(folder.path().join("page.html")).unwrap();
+    for words in ["is not rejected at 5 %", "Energy by phase", "cycle at 133 MHz", "synthetic trace"] {
+        assert!(page.contains(words), "{words}");
+    }
+    assert!(!page.contains("NaN"));
+}
+
+#[test]
+fn rounds_a_day_follow_from_profile_income_and_store() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::copy(
+        concat!(env!("CARGO_MANIFEST_DIR"), "/tests/profile.toml"),
+        folder.path().join("p.toml"),
+    )
+    .unwrap();
+    let predict = "predict --profile p.toml --samples 100 --store-j 20";
+    let few = json(&format!("{predict} --harvest-mw 2 --json"), folder.path());
+    let many = json(&format!("{predict} --harvest-mw 9 --json --out c"), folder.path());
+    let rounds = |found: &Value| found["rounds_a_day"].as_f64().unwrap();
+    assert!(rounds(&few) > 0.0 && rounds(&many) > 3.0 * rounds(&few));
+    assert!(many["low"].as_f64() <= many["rounds_a_day"].as_f64());
+    let curve = fs::read_to_string(folder.path().join("c.csv")).unwrap();
+    assert_eq!(curve.lines().count(), 26);
+    assert!(folder.path().join("c.svg").is_file());
+    let none = json(&format!("{predict} --harvest-mw 0.1 --json"), folder.path());
+    assert!(rounds(&none) == 0.0);
+    for (words, reason) in [
+        ("--harvest-mw=-1", "--harvest-mw -1"),
+        ("--harvest-mw 1 --clock-mhz 500", "outside what the profile measured"),
+        ("--harvest-mw 1 --charge-efficiency 2", "--charge-efficiency 2"),
+        ("--trace none.csv", "none.csv"),
+    ] {
+        let message = refused(&format!("{predict} {words}"), folder.path());
+        assert!(message.contains(reason), "{message}");
+    }
+}
+
+#[test]
+fn what_cannot_be_aligned_or_fitted_is_refused_and_nothing_is_overwritten() {
+    let folder = tempfile::tempdir().unwrap();
+    let files = measurement(folder.path(), "--no-pins");
+    let message = refused(&format!("align {files} --by pins"), folder.path());
+    assert!(message.contains("no logic channels"), "{message}");
+    let aligned = json(&format!("align {files} --json"), folder.path());
+    assert_eq!(aligned["method"], "power");
+    let message = refused(&format!("fit {files} --out a/marks.jsonl"), folder.path());
+    assert!(message.contains("another file"), "{message}");
+    let message = refused(&format!("report {files} --out a/trace.ppk2"), folder.path());
+    assert!(message.contains("another file"), "{message}");
+}

@@ -7,6 +7,7 @@ mod books;
 mod crashes;
 mod damage;
 mod demo;
+mod energy_fit;
 mod federated;
 mod fixed;
 mod float;
@@ -47,6 +48,8 @@ enum Figure {
     Damage(damage::Args),
     /// The demonstration of `gleaner emulate --run`, on emulated boards.
     Demo(demo::Args),
+    /// From synthetic traces of a meter back to the profile that made them.
+    EnergyFit(energy_fit::Args),
     /// Mutated inputs against decoders, parsers and state machines.
     Fuzz(fuzz::Args),
     /// Ten clients' average over 8-bit models against the same in f32.
@@ -81,6 +84,7 @@ fn main() -> ExitCode {
         Figure::Crashes(args) => crashes::run(&args),
         Figure::Damage(args) => damage::run(&args),
         Figure::Demo(args) => demo::run(&args),
+        Figure::EnergyFit(args) => energy_fit::run(&args),
         Figure::Fuzz(args) => fuzz::run(&args),
         Figure::Federated(args) => federated::run(&args),
         Figure::Fixed(args) => fixed::run(&args),

@@ -12,6 +12,7 @@ use super::simulate::numbered;
 use super::threads;
 use super::track::{self, Common, TrackArgs};
 use gleaner_host::policy::{BaselinePower, Scheduler};
+use gleaner_host::report::write_run;
 use gleaner_host::run::{RunDirectory, RunError};
 use gleaner_host::study::compare::{Row, Variant, plan, table, write};
 use gleaner_host::study::{PlannedRun, run_all};
@@ -104,6 +105,11 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
             row.seeds.push(run.scenario.run.seed);
             row.summaries.push(outcome.summary);
             row.runs.push(run.directory.clone());
+        }
+    }
+    for run in &runs {
+        if args.scenario.keep_profile(&run.directory)? {
+            write_run(&run.directory)?;
         }
     }
     write(&directory, &runs[0].scenario, &rows)?;

@@ -119,7 +119,11 @@ pub(super) fn on_fleet(fleet: &FleetFile, args: &RoundArgs) -> anyhow::Result<Ex
         directory.path().display()
     );
     args.record.write(&scenario, &directory)?;
-    carry_out(fleet, &scenario, &directory, args.line, args.output)
+    let code = carry_out(fleet, &scenario, &directory, args.line, args.output)?;
+    if args.scenario.keep_profile(&directory)? {
+        write_run(&directory)?;
+    }
+    Ok(code)
 }
 
 impl RoundArgs {

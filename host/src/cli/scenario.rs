@@ -1,6 +1,12 @@
 //! Options that choose and change a scenario, common to several subcommands.
 
-use gleaner_host::scenario::{Override, Scenario, ScenarioError, resolve};
+use std::path::PathBuf;
+
+use gleaner_host::run::RunDirectory;
+use gleaner_host::scenario::{
+    Override, Scenario, ScenarioError, profile_overrides, read_profile, resolve,
+};
+use gleaner_learn::file::{self, FileError, write_atomically};
 
 /// Which scenario, and what to change in it.
 #[derive(Clone, Debug, clap::Args)]
@@ -18,6 +24,10 @@ pub struct ScenarioArgs {
     /// Change one key, e.g. `--set cre.v=0.01`; may be repeated.
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub overrides: Vec<Override>,
+    /// Costs of a measured board in place of the scenario's, as `gleaner energy fit` wrote them; keys
+    /// given with `--set` win.
+    #[arg(long, value_name = "FILE")]
+    pub profile: Option<PathBuf>,
 }
 
 impl ScenarioArgs {
@@ -42,6 +52,25 @@ impl ScenarioArgs {
             }
         }
         all.extend_from_slice(more);
-        resolve(&self.preset, &all)
+        let scenario = resolve(&self.preset, &all)?;
+        let Some(path) = &self.profile else {
+            return Ok(scenario);
+        };
+        let mut measured = profile_overrides(&scenario, &read_profile(path)?)?;
+        measured.append(&mut all);
+        resolve(&self.preset, &measured)
+    }
+
+    /// Puts a copy of the profile into the directory of a finished run, where its report finds it.
+    ///
+    /// # Errors
+    /// Names the file that cannot be read or written.
+    pub fn keep_profile(&self, directory: &RunDirectory) -> Result<bool, FileError> {
+        let Some(path) = &self.profile else {
+            return Ok(false);
+        };
+        let bytes = std::fs::read(path).map_err(file::at(path))?;
+        write_atomically(&directory.file(RunDirectory::PROFILE), &bytes)?;
+        Ok(true)
     }
 }

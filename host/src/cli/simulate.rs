@@ -65,6 +65,9 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     };
     args.record.write(&scenario, &directory)?;
     let outcome = carry_out(execute, &scenario, &directory, args.output)?;
+    if args.scenario.keep_profile(&directory)? {
+        write_run(&directory)?;
+    }
     show(&scenario, &directory, &outcome, args.output)?;
     Ok(ExitCode::SUCCESS)
 }

@@ -2,7 +2,8 @@
 
 use crate::round::{ClientRow, ClientState, RoundRow};
 use crate::run::{RunDirectory, RunError, Tally, each_client, each_round, scenario_of};
-use crate::scenario::Scenario;
+use crate::scenario::{Scenario, read_profile};
+use gleaner_energy::profile::Profile;
 
 /// The scenario and the logs of a run.
 #[derive(Clone, Debug)]
@@ -13,6 +14,8 @@ pub(super) struct RunData {
     pub(super) clients: Vec<ClientRow>,
     /// What the rows add up to.
     pub(super) tally: Tally,
+    /// The measured profile its costs are from, if they are and it can be read.
+    pub(super) profile: Option<Profile>,
 }
 
 impl RunData {
@@ -26,6 +29,7 @@ impl RunData {
             rounds: Vec::new(),
             clients: Vec::new(),
             tally: Tally::default(),
+            profile: read_profile(&directory.file(RunDirectory::PROFILE)).ok(),
         };
         for row in each_round(&directory.file(RunDirectory::ROUNDS))? {
             let row = row?;

@@ -2,14 +2,15 @@
 //!
 //! A report reads the files of a run and nothing else, so it can be made again at any time
 //! (`gleaner report DIR`) and never recomputes what it shows. [`write_run`] makes it; [`table`],
-//! `plot` and `html` are what it is made of, and what the studies make theirs of.
+//! [`plot`] and `html` are what it is made of, and what the studies make theirs of.
 
 mod charts;
 mod classes;
 mod data;
+pub mod energy;
 mod html;
 mod ledgers;
-pub(crate) mod plot;
+pub mod plot;
 mod run;
 pub mod table;
 mod text;

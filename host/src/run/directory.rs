@@ -83,4 +83,6 @@ impl RunDirectory {
     pub const REPORT: &str = "report.html";
     /// The folder of the plots.
     pub const PLOTS: &str = "plots";
+    /// The measured profile its costs are from, if they are.
+    pub const PROFILE: &str = "profile.toml";
 }

@@ -52,4 +52,10 @@ pub enum ScenarioError {
         /// What it must be instead.
         fix: String,
     },
+    /// A measured profile that cannot be used.
+    #[error("--profile: {message}")]
+    Profile {
+        /// What is wrong, with file and line where known.
+        message: String,
+    },
 }

@@ -12,6 +12,7 @@ mod error;
 mod harvest;
 pub mod keys;
 mod preset;
+mod profile;
 pub mod range;
 mod renamed;
 mod resolve;
@@ -34,6 +35,7 @@ pub use devices::{ClientDevice, Overheads};
 pub use error::ScenarioError;
 pub use harvest::Harvest;
 pub use preset::{PRESETS, Preset};
+pub use profile::{profile_overrides, read_profile};
 pub use resolve::{Override, resolve, resolve_text};
 pub use sections::{
     Aggregation, Baselines, Channel, Clients, Cre, Data, Device, Faults, Glean, Hostile, Learning,

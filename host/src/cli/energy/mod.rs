@@ -4,7 +4,13 @@ use std::process::ExitCode;
 
 use clap::Subcommand;
 
+mod align;
+mod fit;
+mod harvest;
 mod import;
+mod measurement;
+mod predict;
+mod report;
 mod source;
 mod synth;
 mod target;
@@ -18,8 +24,18 @@ pub struct Args {
 
 #[derive(Debug, Subcommand)]
 enum Step {
+    /// Find the board's marks in a trace.
+    Align(align::Args),
+    /// Find what explains a trace, and write it as a profile.
+    Fit(Box<fit::Args>),
+    /// Show what a recorded or solar source of income brings, round by round.
+    Harvest(harvest::Args),
     /// Check a current trace, sum it up, and write it as a `.ppk2` archive.
     Import(import::Args),
+    /// Say how many rounds a day a store, a source and a profile carry.
+    Predict(Box<predict::Args>),
+    /// Show a measurement as one page.
+    Report(Box<report::Args>),
     /// Make a trace and its marks from a known profile, for trying without a meter.
     Synth(synth::Args),
 }
@@ -27,7 +43,12 @@ enum Step {
 /// Runs the chosen step.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     match &args.step {
+        Step::Align(args) => align::run(args),
+        Step::Fit(args) => fit::run(args),
+        Step::Harvest(args) => harvest::run(args),
         Step::Import(args) => import::run(args),
+        Step::Predict(args) => predict::run(args),
+        Step::Report(args) => report::run(args),
         Step::Synth(args) => synth::run(args),
     }
 }

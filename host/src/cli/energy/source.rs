@@ -49,8 +49,16 @@ impl Source {
     /// # Errors
     /// What is wrong with it, or what is missing to read it.
     pub fn open(&self) -> Result<AnyTrace, TraceError> {
+        self.open_at(None)
+    }
+
+    /// Opens the trace of a board whose supply is known from elsewhere, unless the options say it.
+    ///
+    /// # Errors
+    /// What is wrong with it, or what is missing to read it.
+    pub fn open_at(&self, voltage_v: Option<f64>) -> Result<AnyTrace, TraceError> {
         let options = Options {
-            voltage_v: self.voltage,
+            voltage_v: self.voltage.or(voltage_v),
             rate_hz: self.rate,
             columns: self.columns.clone(),
             format: self.format.map(|Kind::Ppk2Raw| Format::Ppk2Raw),

@@ -176,6 +176,10 @@ pub struct Entry {
     /// The clock at which that power was measured, in hertz.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clock_hz: Option<f64>,
+    /// A measured profile to take that power from; kept as the power alone, so that a copy of the
+    /// list needs no other file.
+    #[serde(default, skip_serializing)]
+    pub profile: Option<PathBuf>,
 }
 
 impl Entry {
@@ -201,6 +205,7 @@ impl Entry {
             preset: None,
             active_w: None,
             clock_hz: None,
+            profile: None,
         }
     }
 

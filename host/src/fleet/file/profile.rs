@@ -1,11 +1,13 @@
 //! What a client's work costs, where the list of a fleet knows better than the scenario.
 
+use std::path::Path;
+
 use gleaner_shared::energy::{ComputeModel, CostModel};
 use gleaner_shared::units::{HertzInt, NanoWatts};
 
 use super::Entry;
 use crate::round::settings::cost_model;
-use crate::scenario::{PRESETS, Scenario, resolve};
+use crate::scenario::{PRESETS, Scenario, read_profile, resolve};
 
 impl Entry {
     /// Returns what its work costs: by its own power and clock, by its preset, or else as the
@@ -25,6 +27,24 @@ impl Entry {
             _ => common.compute,
         };
         CostModel { compute, ..common }
+    }
+
+    /// Takes the power of computing from its measured profile, at its clock, if it has one; a
+    /// relative path starts in `folder`.
+    pub(super) fn take_profile(&mut self, folder: &Path) -> Result<(), String> {
+        let Some(path) = self.profile.take() else {
+            return Ok(());
+        };
+        if self.active_w.is_some() || self.preset.is_some() {
+            return Err("profile and active_w or preset both say what computing costs; keep one".to_owned());
+        }
+        let Some(clock_hz) = self.clock_hz else {
+            return Err("profile needs clock_hz beside it".to_owned());
+        };
+        let profile = read_profile(&folder.join(path)).map_err(|error| error.to_string())?;
+        let costs = profile.costs(clock_hz).map_err(|error| error.to_string())?;
+        self.active_w = Some(costs.cycle_j * clock_hz);
+        Ok(())
     }
 
     pub(super) fn check_profile(&self) -> Result<(), String> {
@@ -107,5 +127,31 @@ mod tests {
             },
             "keep one",
         );
+    }
+
+    #[test]
+    fn a_measured_profile_becomes_the_power_at_the_clock() {
+        let list = |keys: &str| {
+            let text = format!(
+                "[[client]]\nname = \"a\"\nid = 0\nlink = \"simulated\"\nprofile = \"profile.toml\"\n{keys}"
+            );
+            let file = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fleet.toml");
+            crate::fleet::file::FleetFile::parse(&text, file)
+        };
+        let fleet = list("clock_hz = 90e6").unwrap();
+        let scenario = resolve("rp2040", &[]).unwrap();
+        let profile = read_profile(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/profile.toml"));
+        let cost = fleet.clients[0].cost_model(&scenario);
+        assert_eq!(cost.compute, profile.unwrap().costs(90e6).unwrap().compute());
+        assert!(!fleet.to_toml().contains("profile"));
+        for (keys, words) in [
+            ("", "needs clock_hz"),
+            ("clock_hz = 5e9", "outside what the profile measured"),
+            ("clock_hz = 90e6\nactive_w = 0.1", "keep one"),
+            ("clock_hz = 90e6\npreset = \"rp2040\"", "keep one"),
+        ] {
+            let said = list(keys).unwrap_err().to_string();
+            assert!(said.contains(words) && said.contains("line 1"), "{said}");
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! The plots of one run: round by round, and client by client.
 
+mod bands;
 mod clients;
 mod rounds;
 

@@ -1,5 +1,6 @@
 //! What happened round by round.
 
+use super::bands::Factors;
 use super::{Chart, per_round};
 use crate::report::data::RunData;
 use crate::report::plot::{Mark, Series};
@@ -50,9 +51,19 @@ pub(super) fn energy(run: &RunData) -> Chart {
         }
         line
     };
+    let factors = Factors::of(run);
+    let band = factors.map_or_else(Vec::new, |factors| factors.band(&run.rounds));
+    let mut caption = "What all clients together harvested and spent since the start.".to_owned();
+    if let Some(profile) = &run.profile {
+        caption.push_str(&format!(
+            " Costs are a profile's ({}). The band holds 95 % of 200 profiles drawn from its covariance, for \
+             the same orders: who trains how long was decided by the profile itself.",
+            profile.label()
+        ));
+    }
     let series = vec![
         Series::line("harvested", 6, running(|row| row.harvest_j)).with_mark(Mark::Dashed),
-        Series::line("spent", 0, running(|row| row.compute_j + row.radio_j)),
+        Series::line("spent", 0, running(|row| row.compute_j + row.radio_j)).with_band(band),
         Series::line("of it computing", 2, running(|row| row.compute_j)),
         Series::line("of it sending", 1, running(|row| row.radio_j)),
     ];
@@ -65,7 +76,7 @@ pub(super) fn energy(run: &RunData) -> Chart {
     Chart {
         name: "energy",
         svg: chart.render(),
-        caption: "EventKind all clients together harvested and spent since the start.".to_owned(),
+        caption,
     }
 }
 

@@ -7,6 +7,7 @@ mod axis;
 mod bars;
 mod heat;
 mod line;
+mod strip;
 mod svg;
 mod theme;
 
@@ -14,3 +15,4 @@ pub use axis::number;
 pub use bars::{BarChart, BarGroup};
 pub use heat::HeatMap;
 pub use line::{LineChart, Mark, Series};
+pub use strip::{StripChart, StripColumn};
