@@ -10,7 +10,7 @@ use gleaner_cre::optim::inner::{Pair, alternate, at_full_power, most_epochs, pla
 use gleaner_cre::optim::power::{best_power, power_for_energy};
 use gleaner_cre::optim::{Instance, Solver, Upload, evaluate, random_instance, slope_by_epochs};
 use gleaner_cre::units::{Bits, Gain, Hertz, Joules, Watts, WattsPerHertz};
-use gleaner_shared::energy::{EnergyQueue, RoundRecord};
+use gleaner_shared::energy::{EnergyQueue, Phase, RoundRecord};
 use gleaner_shared::rng::{Purpose, Rng};
 use gleaner_shared::units::PicoJoules;
 
@@ -105,11 +105,12 @@ fn erratum_5_the_drift_bound_drops_a_half() {
     // L' - L <= (q^2 - 2 Z q) / 2 with L = Z^2 / 2; the paper bounds by twice that.
     for (z, q) in [(2.0, -0.5), (1.0, 0.25), (0.0, -1.0)] {
         let mut queue = EnergyQueue(PicoJoules::from_joules(z));
-        queue.update(&RoundRecord {
+        let mut record = RoundRecord {
             harvested: PicoJoules::from_joules(f64::max(q, 0.0)),
-            compute: PicoJoules::from_joules(f64::max(-q, 0.0)),
             ..RoundRecord::default()
-        });
+        };
+        record.spent[Phase::Train] = PicoJoules::from_joules(f64::max(-q, 0.0));
+        queue.update(&record);
         let next = queue.0.as_joules();
         let drift = (next * next - z * z) / 2.0;
         assert!(drift <= (q * q - 2.0 * z * q) / 2.0 + 1e-15);

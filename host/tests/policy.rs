@@ -4,6 +4,7 @@ use strum::VariantArray;
 
 use gleaner_cre::bound::LossBound;
 use gleaner_cre::channel::Emulation;
+use gleaner_cre::costs::Costs;
 use gleaner_cre::optim::epochs::{epoch_limit, whole_epochs};
 use gleaner_cre::optim::{Instance, Upload, random_instance};
 use gleaner_host::policy::{Attendance, BaselinePower, Decision, Order, Purse, Scheduler, View};
@@ -59,6 +60,7 @@ fn instance(seed: u64, round: u32) -> Instance {
         power_max_w: radio.uplink_power_max_w.0,
         income_j: vec![scenario.device.harvest_j; 10],
         reserve_s: vec![0.0; 10],
+        costs: vec![Costs::PAPER; 10],
     }
 }
 
@@ -90,6 +92,7 @@ fn decide(scheduler: Scheduler, power: BaselinePower, instance: &Instance, round
         .map(|&epoch_j| Purse {
             spendable_j: 4e-3,
             epoch_j,
+            order_j: 0.0,
         })
         .collect();
     let view = View {

@@ -1,15 +1,15 @@
 //! The ledger's identity and the queue, over random schedules.
 
-use gleaner_shared::energy::{EnergyQueue, Ledger, Use};
-use gleaner_shared::units::PicoJoules;
+use gleaner_shared::energy::{EnergyQueue, Ledger, Phase, Reservoir};
+use gleaner_shared::units::{Micros, NanoWatts, PicoJoules};
 use proptest::prelude::*;
 
 /// One thing that may happen to a store.
 #[derive(Clone, Copy, Debug)]
 enum Event {
-    Income(u64),
+    Income(u64, u64),
     Reserve(u64),
-    Spend(Use, u64),
+    Spend(Phase, u64),
     Settle,
 }
 
@@ -18,11 +18,11 @@ fn amount() -> impl Strategy<Value = u64> {
 }
 
 fn event() -> impl Strategy<Value = Event> {
-    let use_of = prop_oneof![Just(Use::Compute), Just(Use::Radio), Just(Use::Idle)];
+    let phase = (0..8u8).prop_map(|code| Phase::from_code(code).unwrap());
     prop_oneof![
-        amount().prop_map(Event::Income),
+        (amount(), amount()).prop_map(|(income, time)| Event::Income(income, time)),
         amount().prop_map(Event::Reserve),
-        (use_of, amount()).prop_map(|(on, amount)| Event::Spend(on, amount)),
+        (phase, amount()).prop_map(|(on, amount)| Event::Spend(on, amount)),
         Just(Event::Settle),
     ]
 }
@@ -31,14 +31,21 @@ proptest! {
     #[test]
     fn identity_holds_after_every_event(
         initial in amount(),
-        capacity in amount(),
+        (capacity, charge_permille, leakage) in (amount(), 0..1_200u16, 0..1_000_000u64),
         events in prop::collection::vec(event(), 0..200),
     ) {
-        let mut ledger = Ledger::new(PicoJoules(initial), PicoJoules(capacity));
+        let store = Reservoir {
+            capacity: PicoJoules(capacity),
+            charge_permille,
+            leakage: NanoWatts(leakage),
+        };
+        let mut ledger = Ledger::new(PicoJoules(initial), store);
         for event in events {
             let before = ledger;
             match event {
-                Event::Income(income) => ledger.begin_round(PicoJoules(income)),
+                Event::Income(income, time) => {
+                    ledger.begin_round(PicoJoules(income), Micros(time));
+                }
                 Event::Reserve(cost) => match ledger.reserve(PicoJoules(cost)) {
                     Ok(()) => prop_assert!(cost <= before.available().0),
                     Err(shortfall) => {
@@ -54,9 +61,9 @@ proptest! {
             }
             let snapshot = ledger.snapshot();
             prop_assert!(snapshot.is_consistent(), "{:?}", snapshot);
-            prop_assert!(snapshot.stored <= ledger.capacity());
+            prop_assert!(snapshot.stored <= store.capacity);
             prop_assert!(ledger.reserved() <= snapshot.stored);
-            let restored = Ledger::restore(snapshot, ledger.capacity());
+            let restored = Ledger::restore(snapshot, store);
             prop_assert_eq!(restored.map(|ledger| ledger.snapshot()), Some(snapshot));
         }
     }
@@ -67,11 +74,11 @@ proptest! {
         cost in 0..u64::MAX / 2,
         share in 0.0..1.0f64,
     ) {
-        let mut ledger = Ledger::new(PicoJoules(stored), PicoJoules::MAX);
+        let mut ledger = Ledger::new(PicoJoules(stored), Reservoir::lossless(PicoJoules::MAX));
         if ledger.reserve(PicoJoules(cost)).is_ok() {
             let compute = ((cost as f64 * share) as u64).min(cost);
-            prop_assert_eq!(ledger.spend(Use::Compute, PicoJoules(compute)).unpaid.0, 0);
-            prop_assert_eq!(ledger.spend(Use::Radio, PicoJoules(cost - compute)).unpaid.0, 0);
+            prop_assert_eq!(ledger.spend(Phase::Train, PicoJoules(compute)).unpaid.0, 0);
+            prop_assert_eq!(ledger.spend(Phase::Transmit, PicoJoules(cost - compute)).unpaid.0, 0);
             prop_assert_eq!(ledger.reserved().0, 0);
         }
     }
@@ -80,13 +87,13 @@ proptest! {
     fn queue_follows_the_records_of_the_ledger(
         rounds in prop::collection::vec((0..1_000u64, 0..1_500u64), 1..100),
     ) {
-        let mut ledger = Ledger::new(PicoJoules(1_000_000), PicoJoules::MAX);
+        let mut ledger = Ledger::new(PicoJoules(1_000_000), Reservoir::lossless(PicoJoules::MAX));
         let mut queue = EnergyQueue::default();
         let mut expected = 0i64;
         for (income, spent) in rounds {
             let before = ledger.snapshot();
-            ledger.begin_round(PicoJoules(income));
-            let _ = ledger.spend(Use::Compute, PicoJoules(spent));
+            ledger.begin_round(PicoJoules(income), Micros::ZERO);
+            let _ = ledger.spend(Phase::Train, PicoJoules(spent));
             queue.update(&ledger.snapshot().since(&before));
             expected = (expected - (income as i64 - spent as i64)).max(0);
             prop_assert_eq!(queue.0.0 as i64, expected);

@@ -5,6 +5,7 @@
 //! ```
 
 use gleaner_cre::bound::LossBound;
+use gleaner_cre::costs::Costs;
 use gleaner_cre::optim::{Instance, SolveError, Solver, nobody_objective};
 
 fn main() -> Result<(), SolveError> {
@@ -39,6 +40,7 @@ fn main() -> Result<(), SolveError> {
         power_max_w: 0.2,
         income_j: vec![4e-4; 4],
         reserve_s: vec![0.0; 4],
+        costs: vec![Costs::PAPER; 4],
     };
     let solution = Solver::Exact.solve(&instance, 0)?;
     println!("{} epochs", solution.plan.epochs);
@@ -46,7 +48,7 @@ fn main() -> Result<(), SolveError> {
     let uploads = solution.plan.uploads.iter();
     for (upload, spare_s) in uploads.zip(&solution.evaluation.spare_s) {
         let used_j =
-            instance.income_j[upload.client] - solution.evaluation.balance_j[upload.client];
+            instance.net_income_j(upload.client) - solution.evaluation.balance_j[upload.client];
         println!(
             "{:>6}  {:>7}  {:>8.3}  {:>9.1}  {:>8.1}",
             upload.client,

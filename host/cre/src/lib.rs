@@ -6,10 +6,11 @@
 //! 1. [`units`]: physical quantities, one type per unit.
 //! 2. [`channel`]: where clients stand, what their channels do, rates, latencies and energies
 //!    (Sections II-B and II-C).
-//! 3. [`bound`]: the upper bound on the loss (Section III).
-//! 4. [`estimate`]: delta, rho and beta from what a round showed (Eqs. (17a) to (17c)).
-//! 5. [`system`]: radio, devices and targets of a system, as far as a round's problem needs them.
-//! 6. [`optim`]: one round's problem P2 and its solvers (Section IV).
+//! 3. [`costs`]: what the paper's energy books leave out.
+//! 4. [`bound`]: the upper bound on the loss (Section III).
+//! 5. [`estimate`]: delta, rho and beta from what a round showed (Eqs. (17a) to (17c)).
+//! 6. [`system`]: radio, devices and targets of a system, as far as a round's problem needs them.
+//! 7. [`optim`]: one round's problem P2 and its solvers (Section IV).
 //!
 //! A module uses those before it. What does not belong here: samples, models and training (crate
 //! `gleaner-learn`), the integers devices count energy in (crate `gleaner-shared`), files,
@@ -22,7 +23,7 @@
 //! | U, C | clients, uplink channels | [`Instance::clients`](optim::Instance::clients), [`Instance::channels`](optim::Instance) |
 //! | D_i, w_i, w~_i | samples, weights among all and among participants | [`bound::weights`], [`bound::participation_weights`] |
 //! | h_i | power gain of a channel | [`units::Gain`], drawn by [`channel::Emulation`] |
-//! | v_up, t_up, e_up | rate, time and energy of an upload | [`channel::shannon_rate`], [`Instance::upload_s`](optim::Instance::upload_s), [`channel::upload_energy`] |
+//! | v_up, t_up, e_up | rate, time and energy of an upload | [`channel::shannon_rate`], [`Instance::upload_s`](optim::Instance::upload_s), [`RadioCost`](costs::RadioCost) |
 //! | t_down | time of the broadcast | [`RadioParams::downlink_time`](channel::RadioParams::downlink_time) |
 //! | T_i, E_i | time and energy of an epoch | [`channel::epoch_latency`], [`channel::epoch_energy`] |
 //! | delta_i | data divergence | [`estimate::Divergence`] |
@@ -37,6 +38,7 @@
 //!
 //! ```
 //! use gleaner_cre::bound::LossBound;
+//! use gleaner_cre::costs::Costs;
 //! use gleaner_cre::optim::{Instance, Solver};
 //!
 //! // Two clients, one channel: the second is near, but far behind with its energy.
@@ -59,6 +61,7 @@
 //!     power_max_w: 0.2,
 //!     income_j: vec![4e-4; 2],
 //!     reserve_s: vec![0.0; 2],
+//!     costs: vec![Costs::PAPER; 2],
 //! };
 //! let solution = Solver::Exact.solve(&instance, 0)?;
 //! assert_eq!(solution.plan.uploads[0].client, 0);
@@ -69,6 +72,7 @@
 
 pub mod bound;
 pub mod channel;
+pub mod costs;
 pub mod estimate;
 pub mod optim;
 pub mod system;

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::channel::RadioParams;
+use crate::costs::Costs;
 use crate::units::{Bits, Hertz, Joules, Seconds};
 
 /// What a device spends on an epoch and what it harvests.
@@ -17,6 +18,9 @@ pub struct DeviceParams {
     pub clock_hz: Hertz,
     /// Energy a client harvests each round, E_add.
     pub income_j: Joules,
+    /// What it pays beside epochs and radiated energy.
+    #[serde(default)]
+    pub costs: Costs,
 }
 
 /// What the base station asks of a round.
@@ -99,6 +103,7 @@ pub(crate) mod fixture {
                 cycles_per_sample,
                 clock_hz: Hertz(5e8),
                 income_j: Joules(income_j),
+                costs: Costs::PAPER,
             },
             round: RoundParams {
                 deadline_s: Seconds(deadline_s),

@@ -102,7 +102,7 @@ impl Report<'_> {
                 upload.client,
                 upload.channel,
                 upload.power_w * 1e3,
-                (instance.income_j[upload.client] - found.balance_j[upload.client]) * 1e3,
+                (instance.net_income_j(upload.client) - found.balance_j[upload.client]) * 1e3,
                 spare_s * 1e6,
             );
         }

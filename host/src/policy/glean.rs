@@ -1,5 +1,5 @@
-//! `glean`: energy first. One epoch, the least power that meets the deadline, nobody who cannot
-//! pay, and of the others those whose age is worth their share of the bill.
+//! `glean`: energy first. One epoch, the power of least energy that meets the deadline, nobody who
+//! cannot pay, and of the others those whose age is worth their share of the bill.
 //!
 //! The mathematics, the evidence and the limits are those of GLEAN.md; `docs/glean.md` tells them
 //! whole. In short: with one local epoch there is no client drift, computing costs least, and the
@@ -8,7 +8,7 @@
 //! - a_i = (n - o_i) / (1 + f_i), the age: rounds since client i was last *ordered*, over one plus
 //!   its failures in a row, so that a dead client does not take a channel for ever;
 //! - phi_i = w_i a_i^2 / sum_A w_j a_j^2, its share of the age of all that can pay, A;
-//! - e_ic = tau E_i + p_ic slack_i, its bill on channel c, and B = sum_A min_c e_jc;
+//! - e_ic = tau E_i + order_i + e_up,ic, its bill on channel c, and B = sum_A min_c e_jc;
 //! - maximise sum (phi_i - lambda e_ic / B). Both shares sum to one, so for lambda <= 1 somebody
 //!   always qualifies.
 //!
@@ -20,7 +20,8 @@ use strum::{Display, EnumMessage, EnumString, IntoStaticStr, VariantArray};
 
 use super::{Decision, Order, Policy, View};
 use gleaner_cre::bound::weights;
-use gleaner_cre::optim::power::least_power;
+use gleaner_cre::costs::RadioCost;
+use gleaner_cre::optim::power::{efficient_power, least_power};
 use gleaner_cre::optim::{SolveError, heaviest_assignment};
 
 /// A pair that is worth nothing but rounding is still made.
@@ -116,13 +117,22 @@ impl Glean {
         if instance.samples[client] == 0 || slack_s <= 0.0 {
             return None;
         }
-        let power_w = least_power(instance, client, channel, slack_s);
-        if power_w.is_nan() || power_w > instance.power_max_w {
+        let (least_w, efficient_w) = (
+            least_power(instance, client, channel, slack_s),
+            efficient_power(instance, client, channel),
+        );
+        if least_w.is_nan() || least_w > instance.power_max_w {
             return None;
         }
-        let purse = &view.purses[client];
-        let bill_j = tau * purse.epoch_j + power_w * slack_s;
-        let booked_j = bill_j + rounding_j(power_w, slack_s);
+        // The least power takes all the slack; a higher one is for those it is cheaper for.
+        let (power_w, airtime_s) = match efficient_w > least_w {
+            true => (efficient_w, instance.upload_s(client, channel, efficient_w)),
+            false => (least_w, slack_s),
+        };
+        let (purse, radio) = (&view.purses[client], &instance.costs[client].radio);
+        let work_j = tau * purse.epoch_j + purse.order_j;
+        let bill_j = work_j + radio.energy_j(power_w, airtime_s);
+        let booked_j = bill_j + rounding_j(radio, power_w, airtime_s);
         (booked_j <= purse.spendable_j).then_some(Offer { power_w, bill_j })
     }
 
@@ -157,9 +167,12 @@ fn least_bill(offers: &[Option<Offer>]) -> Option<f64> {
 }
 
 /// Returns what rounding to whole nanowatts, microseconds and picojoules may add to an upload in
-/// the books, the epoch's last picojoule included.
-fn rounding_j(power_w: f64, airtime_s: f64) -> f64 {
-    0.5e-6 * power_w + 0.5e-9 * airtime_s + 2e-12
+/// the books, the epoch's last picojoule included. An amplifier draws a multiple of the rounded
+/// power, and that is rounded again.
+fn rounding_j(radio: &RadioCost, power_w: f64, airtime_s: f64) -> f64 {
+    let again_w = if radio.efficiency < 1.0 { 0.5e-9 } else { 0.0 };
+    let off_w = 0.5e-9 / radio.efficiency + again_w;
+    0.5e-6 * radio.drawn_w(power_w) + off_w * airtime_s + 2e-12
 }
 
 #[cfg(test)]

@@ -132,10 +132,13 @@ pub struct View<'a> {
 /// What a client can pay, as its ledger books it.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Purse {
-    /// Balance so far and this round's income: who spends no more keeps C5 in this round.
+    /// Balance so far and this round's income, less what everybody pays: who spends no more keeps
+    /// C5 in this round.
     pub spendable_j: f64,
     /// What one epoch costs in whole picojoules.
     pub epoch_j: f64,
+    /// What an order costs beside epochs and upload, in whole picojoules.
+    pub order_j: f64,
 }
 
 /// What a scheduler decides.

@@ -3,7 +3,7 @@
 //! Amounts are the integers a device counts in, so that a board's own ledger can be compared to
 //! the picojoule.
 
-use gleaner_shared::energy::{CostModel, EnergyQueue, RoundRecord};
+use gleaner_shared::energy::{CostModel, EnergyQueue, Phase, RoundRecord, Spent};
 use gleaner_shared::units::{Cycles, Micros, NanoWatts, PicoJoules};
 use serde::{Deserialize, Serialize};
 
@@ -12,8 +12,7 @@ use serde::{Deserialize, Serialize};
 pub struct Account {
     queue: EnergyQueue,
     harvested: PicoJoules,
-    compute: PicoJoules,
-    radio: PicoJoules,
+    spent: Spent,
 }
 
 impl Account {
@@ -21,8 +20,7 @@ impl Account {
     pub fn book(&mut self, record: &RoundRecord) {
         self.queue.update(record);
         self.harvested = self.harvested.saturating_add(record.harvested);
-        self.compute = self.compute.saturating_add(record.compute);
-        self.radio = self.radio.saturating_add(record.radio);
+        self.spent = self.spent.saturating_add(&record.spent);
     }
 
     /// Returns the queue Z_i.
@@ -34,19 +32,24 @@ impl Account {
     /// Returns the sum of q_i so far: income less use, negative when overdrawn.
     #[must_use]
     pub fn balance_j(&self) -> f64 {
-        self.harvested.as_joules() - self.compute.as_joules() - self.radio.as_joules()
+        self.harvested.as_joules()
+            - self.spent.compute().as_joules()
+            - self.spent.radio().as_joules()
+            - self.spent.waiting().as_joules()
     }
 
     /// Says whether C5 holds after this round: never more spent than harvested, on average.
     #[must_use]
     pub fn within_income(&self) -> bool {
-        self.compute.saturating_add(self.radio) <= self.harvested
+        self.spent.total() <= self.harvested
     }
 
     /// Returns everything spent so far.
     #[must_use]
     pub fn spent_j(&self) -> f64 {
-        self.compute.as_joules() + self.radio.as_joules()
+        self.spent.compute().as_joules()
+            + self.spent.radio().as_joules()
+            + self.spent.waiting().as_joules()
     }
 }
 
@@ -62,13 +65,12 @@ pub fn bill(
 ) -> RoundRecord {
     let cycles = Cycles((cycles_per_epoch * f64::from(epochs)).round() as u64);
     let airtime = Micros((upload_s * 1e6).round() as u64);
-    RoundRecord {
-        compute: costs.compute.energy(cycles, epochs),
-        radio: costs
-            .radio
-            .energy(NanoWatts((power_w * 1e9).round() as u64), airtime),
-        ..rest(income_j)
-    }
+    let mut record = rest(income_j);
+    record.spent[Phase::Train] = costs.compute.energy(cycles, epochs);
+    record.spent[Phase::Transmit] = costs
+        .radio
+        .energy(NanoWatts((power_w * 1e9).round() as u64), airtime);
+    record
 }
 
 /// What a round without an order brings.
@@ -88,8 +90,8 @@ mod tests {
     fn the_papers_order_costs_what_the_paper_says() {
         // 3 epochs of 0.25 mJ, 8 ms at 200 mW.
         let record = bill(&CostModel::paper(1e-26, 5e8), 4e-4, 3, 1e5, 0.2, 8e-3);
-        assert_eq!(record.compute, PicoJoules(750_000_000));
-        assert_eq!(record.radio, PicoJoules(1_600_000_000));
+        assert_eq!(record.spent.compute(), PicoJoules(750_000_000));
+        assert_eq!(record.spent.radio(), PicoJoules(1_600_000_000));
         assert_eq!(record.harvested, PicoJoules(400_000_000));
     }
 
@@ -98,10 +100,9 @@ mod tests {
         // Z/N tends to 0, yet round 1 overdraws: the limit does not imply C5 for every n.
         let mut account = Account::default();
         let kept = [3.0, 0.0, 0.0, 1.0].map(|used_j| {
-            account.book(&RoundRecord {
-                compute: PicoJoules::from_joules(used_j),
-                ..rest(1.0)
-            });
+            let mut record = rest(1.0);
+            record.spent[Phase::Train] = PicoJoules::from_joules(used_j);
+            account.book(&record);
             account.within_income()
         });
         assert_eq!(kept, [false, false, true, true]);

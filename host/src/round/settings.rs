@@ -6,6 +6,7 @@ use gleaner_shared::energy::CostModel;
 use crate::policy::{self, Glean, Policy};
 use crate::scenario::{ClientDevice, Scenario};
 use gleaner_cre::channel::{Fading, RadioParams, epoch_energy, epoch_latency};
+use gleaner_cre::costs::Costs;
 use gleaner_cre::units::{
     Bits, Db, Dbm, Gigahertz, Hertz, Joules, Metres, Seconds, Watts, WattsPerHertz,
 };
@@ -24,6 +25,7 @@ pub fn system(scenario: &Scenario) -> System {
             cycles_per_sample: device.cycles_per_sample,
             clock_hz: Hertz(device.frequency_hz),
             income_j: Joules(device.harvest_j),
+            costs: Costs::PAPER,
         },
         round: RoundParams {
             deadline_s: Seconds(device.deadline_s),

@@ -163,7 +163,7 @@ impl EventReceiver {
 mod tests {
     use std::time::Duration;
 
-    use gleaner_shared::energy::Snapshot;
+    use gleaner_shared::energy::{Phase, Snapshot, Spent};
     use gleaner_shared::units::PicoJoules;
 
     use super::*;
@@ -256,10 +256,10 @@ mod tests {
             initial: PicoJoules(u64::MAX),
             stored: PicoJoules(u64::MAX),
             harvested: PicoJoules(u64::MAX),
-            compute: PicoJoules(u64::MAX),
-            radio: PicoJoules(u64::MAX),
-            idle: PicoJoules(u64::MAX),
+            conversion: PicoJoules(u64::MAX),
             overflow: PicoJoules(u64::MAX),
+            leaked: PicoJoules(u64::MAX),
+            spent: Spent([PicoJoules(u64::MAX); Phase::COUNT]),
             rounds: u32::MAX,
         };
         let measured = Measured {

@@ -259,8 +259,8 @@ impl Measured {
             } else {
                 0.0
             },
-            compute_j: report.compute.as_joules(),
-            radio_j: report.radio.as_joules(),
+            compute_j: report.spent.compute().as_joules(),
+            radio_j: report.spent.radio().as_joules(),
             harvest_j: report.harvested.as_joules(),
             stored_j: report.ledger.stored.as_joules(),
         }

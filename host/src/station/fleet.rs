@@ -48,6 +48,10 @@ pub struct Rules {
     pub seed: u64,
     /// Modelled time after which each client must be done in a round.
     pub deadlines_s: Vec<f64>,
+    /// Modelled time from the start of a round to that of the next.
+    pub period_s: f64,
+    /// What each client harvests in a round.
+    pub incomes: Vec<PicoJoules>,
     /// Limits of wall time.
     pub limits: Limits,
     /// The pace.
@@ -111,7 +115,7 @@ impl StationFleet {
         for (identity, stored) in boards {
             if let Some(slot) = members.get_mut(identity.client as usize) {
                 *slot = Some(Member {
-                    standing: Standing::new(stored, identity.storage),
+                    standing: Standing::new(stored, identity.store),
                     identity,
                     handle: None,
                     report: None,
@@ -183,7 +187,7 @@ impl StationFleet {
             epochs: u16::try_from(order.epochs).unwrap_or(u16::MAX),
             power: NanoWatts((order.power_w * 1e9).round() as u64),
             airtime: micros(upload_s),
-            ..self.blank_order(client, broadcast.round)
+            ..self.blank_order(client, broadcast.round, broadcast.downlink_s)
         };
         RoundWork {
             order,
@@ -196,8 +200,9 @@ impl StationFleet {
     }
 
     /// An order that brings the income of a round and nothing else.
-    fn blank_order(&self, client: usize, round: u32) -> wire::Order {
+    fn blank_order(&self, client: usize, round: u32, downlink_s: f64) -> wire::Order {
         let deadline_s = self.rules.deadlines_s.get(client).copied();
+        let income = self.rules.incomes.get(client).copied();
         wire::Order {
             run: self.rules.run,
             round,
@@ -211,6 +216,9 @@ impl StationFleet {
             seed: self.rules.seed,
             model: self.held,
             deadline: micros(deadline_s.unwrap_or_default()),
+            period: micros(self.rules.period_s),
+            listening: micros(downlink_s),
+            income: income.unwrap_or_default(),
         }
     }
 
@@ -350,7 +358,7 @@ impl Fleet for StationFleet {
         }
         self.begin();
         for row in &log.clients {
-            let blank = self.blank_order(row.client, round);
+            let blank = self.blank_order(row.client, round, log.round.downlink_s);
             let Some(member) = &mut self.members[row.client] else {
                 continue;
             };
@@ -358,6 +366,8 @@ impl Fleet for StationFleet {
             let closing = Closing {
                 mark,
                 counted: row.state == ClientState::Trained,
+                income: blank.income,
+                period: blank.period,
                 rest: report.is_none().then_some(blank),
             };
             let Some(handle) = member.handle.clone() else {
@@ -371,9 +381,9 @@ impl Fleet for StationFleet {
             if let Some(report) = report {
                 let what = EventKind::Reconciled {
                     compute_model_j: row.compute_j,
-                    compute_board_j: report.compute.as_joules(),
+                    compute_board_j: report.spent.compute().as_joules(),
                     radio_model_j: row.radio_j,
-                    radio_board_j: report.radio.as_joules(),
+                    radio_board_j: report.spent.radio().as_joules(),
                     harvest_model_j: row.harvest_j,
                     harvest_board_j: report.harvested.as_joules(),
                 };

@@ -175,6 +175,7 @@ fn note(what: &EventKind, of_round: Entry<'_, (u32, u32), BoardLedger>) {
 mod tests {
     use std::convert::Infallible;
 
+    use gleaner_shared::energy::{Phase, Spent};
     use gleaner_shared::units::PicoJoules;
 
     use super::*;
@@ -238,15 +239,15 @@ mod tests {
 
     fn after(rounds: u32) -> Snapshot {
         let pico = |per_round: u64| PicoJoules(per_round * u64::from(rounds));
+        let mut spent = Spent::ZERO;
+        (spent[Phase::Train], spent[Phase::Transmit]) = (pico(5), pico(4));
         Snapshot {
             initial: PicoJoules(500),
             stored: PicoJoules(500 + u64::from(rounds)),
             harvested: pico(10),
-            compute: pico(5),
-            radio: pico(4),
-            idle: PicoJoules::ZERO,
-            overflow: PicoJoules::ZERO,
+            spent,
             rounds,
+            ..Snapshot::default()
         }
     }
 
@@ -264,11 +265,11 @@ mod tests {
     #[test]
     fn books_that_an_honest_board_cannot_have_are_a_mismatch_and_unheard_spending_is_not() {
         let expected = after(3);
-        let spent = Snapshot {
+        let mut spent = Snapshot {
             stored: PicoJoules(expected.stored.0 - 7),
-            radio: PicoJoules(expected.radio.0 + 7),
             ..expected
         };
+        spent.spent[Phase::Transmit].0 += 7;
         for honest in [spent, after(4), after(2), after(9)] {
             let found = ledgers([differs(expected, honest)]);
             assert_eq!(found.mismatched(), BTreeSet::new(), "{honest:?}");

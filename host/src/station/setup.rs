@@ -231,8 +231,7 @@ pub fn assemble(
             timing: entry.timing(),
             run,
             seed: scenario.run.seed,
-            storage: PicoJoules::from_joules(entry.storage_j),
-            income: PicoJoules::from_joules(scenario.device_of(entry.id as usize).harvest_j),
+            store: entry.store(),
             cost: entry.cost_model(scenario),
             shard_crc: shard_crc(shard),
         };
@@ -243,6 +242,10 @@ pub fn assemble(
         seed: scenario.run.seed,
         deadlines_s: (scenario.devices().iter())
             .map(|device| scenario.device.deadline_s - device.deadline_slack_s)
+            .collect(),
+        period_s: scenario.device.deadline_s,
+        incomes: (scenario.devices().iter())
+            .map(|device| PicoJoules::from_joules(device.harvest_j))
             .collect(),
         limits: Limits {
             connect: options.wall_limit,

@@ -72,6 +72,7 @@ impl Surroundings {
             purses.push(Purse {
                 spendable_j: 10.0 * income_j * rng.uniform(),
                 epoch_j,
+                order_j: instance.costs[client as usize].order_j,
             });
         }
         Self {

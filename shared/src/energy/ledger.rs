@@ -4,24 +4,13 @@ use core::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::units::PicoJoules;
-
-/// What energy is spent on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-pub enum Use {
-    /// Local training.
-    Compute,
-    /// The upload.
-    Radio,
-    /// Waiting.
-    Idle,
-}
+use super::{Phase, Reservoir, Spent};
+use crate::units::{Micros, PicoJoules};
 
 /// All counters of a ledger at one moment, as they travel on the wire.
 ///
-/// The identity `stored = initial + harvested - compute - radio - idle - overflow` holds exactly
-/// in every snapshot a [`Ledger`] returns; see [`Snapshot::is_consistent`].
+/// The identity `stored = initial + harvested - conversion - overflow - leaked - spent` holds
+/// exactly in every snapshot a [`Ledger`] returns; see [`Snapshot::is_consistent`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Snapshot {
@@ -29,16 +18,16 @@ pub struct Snapshot {
     pub initial: PicoJoules,
     /// What the store holds.
     pub stored: PicoJoules,
-    /// All that arrived since, overflow included.
+    /// All that was harvested since, whatever became of it.
     pub harvested: PicoJoules,
-    /// All that training spent.
-    pub compute: PicoJoules,
-    /// All that uploads spent.
-    pub radio: PicoJoules,
-    /// All that waiting spent.
-    pub idle: PicoJoules,
+    /// All that charging lost of it.
+    pub conversion: PicoJoules,
     /// All that arrived while the store was full.
     pub overflow: PicoJoules,
+    /// All that leaked away.
+    pub leaked: PicoJoules,
+    /// All that was spent, by phase.
+    pub spent: Spent,
     /// Rounds whose income was booked.
     pub rounds: u32,
 }
@@ -50,18 +39,18 @@ impl Snapshot {
         let Some(income) = self.initial.checked_add(self.harvested) else {
             return false;
         };
-        let Some(spent) = self.compute.checked_add(self.radio) else {
+        let Some(mut total) = self.spent.checked_total() else {
             return false;
         };
-        let Some(spent) = spent.checked_add(self.idle) else {
-            return false;
-        };
-        let Some(spent) = spent.checked_add(self.overflow) else {
-            return false;
-        };
-        let Some(total) = spent.checked_add(self.stored) else {
-            return false;
-        };
+        let parts = [self.stored, self.conversion, self.overflow, self.leaked];
+        let mut at = 0;
+        while at < parts.len() {
+            total = match total.checked_add(parts[at]) {
+                Some(total) => total,
+                None => return false,
+            };
+            at += 1;
+        }
         total.0 == income.0
     }
 
@@ -69,9 +58,8 @@ impl Snapshot {
     /// then by all that was moved.
     #[must_use]
     pub fn age(&self) -> (u32, u128) {
-        let moved = [self.harvested, self.compute, self.radio, self.idle];
-        let moved = moved.iter().map(|amount| u128::from(amount.0)).sum();
-        (self.rounds, moved)
+        let moved = self.spent.0.iter().chain([&self.harvested, &self.leaked]);
+        (self.rounds, moved.map(|amount| u128::from(amount.0)).sum())
     }
 
     /// Returns what happened between `earlier` and this moment; counters never run backwards, so
@@ -80,10 +68,10 @@ impl Snapshot {
     pub const fn since(&self, earlier: &Self) -> RoundRecord {
         RoundRecord {
             harvested: self.harvested.saturating_sub(earlier.harvested),
-            compute: self.compute.saturating_sub(earlier.compute),
-            radio: self.radio.saturating_sub(earlier.radio),
-            idle: self.idle.saturating_sub(earlier.idle),
+            conversion: self.conversion.saturating_sub(earlier.conversion),
             overflow: self.overflow.saturating_sub(earlier.overflow),
+            leaked: self.leaked.saturating_sub(earlier.leaked),
+            spent: self.spent.saturating_sub(&earlier.spent),
         }
     }
 }
@@ -92,26 +80,16 @@ impl Snapshot {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct RoundRecord {
-    /// The income, overflow included.
+    /// The income, whatever became of it.
     pub harvested: PicoJoules,
-    /// Spent on training.
-    pub compute: PicoJoules,
-    /// Spent on the upload.
-    pub radio: PicoJoules,
-    /// Spent on waiting.
-    pub idle: PicoJoules,
+    /// Lost in charging.
+    pub conversion: PicoJoules,
     /// Lost to a full store.
     pub overflow: PicoJoules,
-}
-
-impl RoundRecord {
-    /// Returns what the round spent, waiting included.
-    #[must_use]
-    pub const fn spent(&self) -> PicoJoules {
-        self.compute
-            .saturating_add(self.radio)
-            .saturating_add(self.idle)
-    }
+    /// Leaked away.
+    pub leaked: PicoJoules,
+    /// Spent, by phase.
+    pub spent: Spent,
 }
 
 /// An order that cannot be paid, with what is missing.
@@ -164,16 +142,16 @@ pub struct Payment {
 ///
 /// # Examples
 /// ```
-/// use gleaner_shared::energy::{Ledger, Use};
-/// use gleaner_shared::units::PicoJoules;
+/// use gleaner_shared::energy::{Ledger, Phase, Reservoir};
+/// use gleaner_shared::units::{Micros, PicoJoules};
 ///
-/// let mut ledger = Ledger::new(PicoJoules(100), PicoJoules(1_000));
-/// ledger.begin_round(PicoJoules(400));
+/// let mut ledger = Ledger::new(PicoJoules(100), Reservoir::lossless(PicoJoules(1_000)));
+/// ledger.begin_round(PicoJoules(400), Micros::ZERO);
 /// assert_eq!(ledger.reserve(PicoJoules(600)).unwrap_err().missing(), PicoJoules(100));
 ///
 /// ledger.reserve(PicoJoules(450)).unwrap();
-/// assert_eq!(ledger.spend(Use::Compute, PicoJoules(300)).unpaid, PicoJoules::ZERO);
-/// assert_eq!(ledger.spend(Use::Radio, PicoJoules(100)).unpaid, PicoJoules::ZERO);
+/// assert_eq!(ledger.spend(Phase::Train, PicoJoules(300)).unpaid, PicoJoules::ZERO);
+/// assert_eq!(ledger.spend(Phase::Transmit, PicoJoules(100)).unpaid, PicoJoules::ZERO);
 /// ledger.settle();
 /// assert_eq!(ledger.snapshot().stored, PicoJoules(100));
 /// assert!(ledger.snapshot().is_consistent());
@@ -181,40 +159,40 @@ pub struct Payment {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ledger {
     counters: Snapshot,
-    capacity: PicoJoules,
+    store: Reservoir,
     reserved: PicoJoules,
 }
 
 impl Ledger {
-    /// Opens a ledger with `initial` in a store of `capacity`; what does not fit in is not there.
+    /// Opens a ledger with `initial` in a store; what does not fit in is not there.
     #[must_use]
-    pub const fn new(initial: PicoJoules, capacity: PicoJoules) -> Self {
-        let initial = PicoJoules(smaller(initial.0, capacity.0));
+    pub const fn new(initial: PicoJoules, store: Reservoir) -> Self {
+        let initial = PicoJoules(smaller(initial.0, store.capacity.0));
         Self {
             counters: Snapshot {
                 initial,
                 stored: initial,
                 harvested: PicoJoules::ZERO,
-                compute: PicoJoules::ZERO,
-                radio: PicoJoules::ZERO,
-                idle: PicoJoules::ZERO,
+                conversion: PicoJoules::ZERO,
                 overflow: PicoJoules::ZERO,
+                leaked: PicoJoules::ZERO,
+                spent: Spent::ZERO,
                 rounds: 0,
             },
-            capacity,
+            store,
             reserved: PicoJoules::ZERO,
         }
     }
 
     /// Continues from `snapshot`, or returns `None` if it breaks the identity or does not fit.
     #[must_use]
-    pub const fn restore(snapshot: Snapshot, capacity: PicoJoules) -> Option<Self> {
-        if !snapshot.is_consistent() || snapshot.stored.0 > capacity.0 {
+    pub const fn restore(snapshot: Snapshot, store: Reservoir) -> Option<Self> {
+        if !snapshot.is_consistent() || snapshot.stored.0 > store.capacity.0 {
             return None;
         }
         Some(Self {
             counters: snapshot,
-            capacity,
+            store,
             reserved: PicoJoules::ZERO,
         })
     }
@@ -225,10 +203,10 @@ impl Ledger {
         self.counters
     }
 
-    /// Returns how much the store can hold.
+    /// Returns the store.
     #[must_use]
-    pub const fn capacity(&self) -> PicoJoules {
-        self.capacity
+    pub const fn store(&self) -> Reservoir {
+        self.store
     }
 
     /// Returns what is promised to the running order.
@@ -243,13 +221,15 @@ impl Ledger {
         self.counters.stored.saturating_sub(self.reserved)
     }
 
-    /// Books the income E_add of one round.
-    pub const fn begin_round(&mut self, income: PicoJoules) {
+    /// Books the income of one round, then what leaks away until the next, which begins after
+    /// `period`.
+    pub const fn begin_round(&mut self, income: PicoJoules, period: Micros) {
         self.counters.rounds = self.counters.rounds.saturating_add(1);
         self.harvest(income);
+        self.leak(self.store.leak(period));
     }
 
-    /// Books an income; what the store cannot hold is overflow.
+    /// Books an income; charging takes its share, and what the store cannot hold is overflow.
     pub const fn harvest(&mut self, income: PicoJoules) {
         let counters = &mut self.counters;
         // All counters stay below initial + harvested, so bounding this sum keeps every one of
@@ -258,10 +238,22 @@ impl Ledger {
             .saturating_sub(counters.initial)
             .saturating_sub(counters.harvested);
         let income = smaller(income.0, headroom.0);
-        let kept = smaller(income, self.capacity.saturating_sub(counters.stored).0);
+        let lost = self.store.charging_loss(PicoJoules(income)).0;
+        let arrived = income - lost;
+        let room = self.store.capacity.saturating_sub(counters.stored);
+        let kept = smaller(arrived, room.0);
         counters.harvested.0 += income;
+        counters.conversion.0 += lost;
         counters.stored.0 += kept;
-        counters.overflow.0 += income - kept;
+        counters.overflow.0 += arrived - kept;
+    }
+
+    /// Books what leaks away, as far as it is there.
+    pub const fn leak(&mut self, amount: PicoJoules) {
+        let leaked = smaller(amount.0, self.counters.stored.0);
+        self.counters.stored.0 -= leaked;
+        self.counters.leaked.0 += leaked;
+        self.reserved.0 = smaller(self.reserved.0, self.counters.stored.0);
     }
 
     /// Promises `cost` to an order before any of its work is done.
@@ -280,25 +272,36 @@ impl Ledger {
         Ok(())
     }
 
-    /// Takes `amount` out of the store, first out of the running order's reservation unless it
-    /// is spent on waiting.
-    pub const fn spend(&mut self, on: Use, amount: PicoJoules) -> Payment {
+    /// Takes `amount` out of the store, first out of the running order's reservation.
+    pub const fn spend(&mut self, on: Phase, amount: PicoJoules) -> Payment {
         let counters = &mut self.counters;
         let paid = smaller(amount.0, counters.stored.0);
         counters.stored.0 -= paid;
-        match on {
-            Use::Compute => counters.compute.0 += paid,
-            Use::Radio => counters.radio.0 += paid,
-            Use::Idle => counters.idle.0 += paid,
-        }
-        if !matches!(on, Use::Idle) {
-            self.reserved = self.reserved.saturating_sub(PicoJoules(paid));
-        }
+        counters.spent.0[on as usize].0 += paid;
+        self.reserved = self.reserved.saturating_sub(PicoJoules(paid));
         self.reserved.0 = smaller(self.reserved.0, self.counters.stored.0);
         Payment {
             paid: PicoJoules(paid),
             unpaid: PicoJoules(amount.0 - paid),
         }
+    }
+
+    /// Takes what each phase needs out of the store, in the order a round has them: where it runs
+    /// dry, waiting goes unpaid first.
+    pub const fn pay(&mut self, due: &Spent) -> Payment {
+        let mut total = Payment {
+            paid: PicoJoules::ZERO,
+            unpaid: PicoJoules::ZERO,
+        };
+        let mut at = 0;
+        while at < Phase::COUNT {
+            let phase = Phase::IN_TIME[at];
+            let payment = self.spend(phase, due.of(phase));
+            total.paid = total.paid.saturating_add(payment.paid);
+            total.unpaid = total.unpaid.saturating_add(payment.unpaid);
+            at += 1;
+        }
+        total
     }
 
     /// Ends the running order: what it did not need is available again.
@@ -314,10 +317,15 @@ const fn smaller(a: u64, b: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::units::NanoWatts;
+
+    fn store(capacity: u64) -> Reservoir {
+        Reservoir::lossless(PicoJoules(capacity))
+    }
 
     #[test]
     fn declines_before_spending_anything() {
-        let mut ledger = Ledger::new(PicoJoules(50), PicoJoules(100));
+        let mut ledger = Ledger::new(PicoJoules(50), store(100));
         let before = ledger;
         let shortfall = ledger.reserve(PicoJoules(80)).unwrap_err();
         assert_eq!(shortfall.missing(), PicoJoules(30));
@@ -330,7 +338,7 @@ mod tests {
 
     #[test]
     fn a_reservation_is_not_promised_twice() {
-        let mut ledger = Ledger::new(PicoJoules(100), PicoJoules(100));
+        let mut ledger = Ledger::new(PicoJoules(100), store(100));
         ledger.reserve(PicoJoules(70)).unwrap();
         assert_eq!(
             ledger.reserve(PicoJoules(40)).unwrap_err().available,
@@ -342,11 +350,11 @@ mod tests {
 
     #[test]
     fn income_beyond_the_store_is_overflow() {
-        let mut ledger = Ledger::new(PicoJoules(500), PicoJoules(300));
+        let mut ledger = Ledger::new(PicoJoules(500), store(300));
         assert_eq!(ledger.snapshot().initial, PicoJoules(300));
-        let _ = ledger.spend(Use::Idle, PicoJoules(100));
+        let _ = ledger.spend(Phase::Idle, PicoJoules(100));
         let before = ledger.snapshot();
-        ledger.begin_round(PicoJoules(250));
+        ledger.begin_round(PicoJoules(250), Micros::ZERO);
         let record = ledger.snapshot().since(&before);
         assert_eq!(record.harvested, PicoJoules(250));
         assert_eq!(record.overflow, PicoJoules(150));
@@ -355,10 +363,48 @@ mod tests {
     }
 
     #[test]
+    fn a_store_that_runs_dry_leaves_waiting_unpaid_first() {
+        let mut ledger = Ledger::new(PicoJoules(25), store(100));
+        let mut due = Spent::ZERO;
+        (due[Phase::Train], due[Phase::Idle]) = (PicoJoules(20), PicoJoules(7));
+        due[Phase::Sleep] = PicoJoules(3);
+        let payment = ledger.pay(&due);
+        assert_eq!(payment.paid, PicoJoules(25));
+        assert_eq!(payment.unpaid, PicoJoules(5));
+        let spent = ledger.snapshot().spent;
+        assert_eq!(spent.of(Phase::Train), PicoJoules(20));
+        assert_eq!(spent.of(Phase::Idle), PicoJoules(5));
+        assert_eq!(spent.of(Phase::Sleep), PicoJoules::ZERO);
+        assert!(ledger.snapshot().is_consistent());
+    }
+
+    #[test]
+    fn charging_and_leaking_are_booked_apart() {
+        let lossy = Reservoir {
+            capacity: PicoJoules(1_000),
+            charge_permille: 800,
+            leakage: NanoWatts(2_000),
+        };
+        let mut ledger = Ledger::new(PicoJoules(100), lossy);
+        ledger.reserve(PicoJoules(90)).unwrap();
+        ledger.begin_round(PicoJoules(1_500), Micros(30));
+        let snapshot = ledger.snapshot();
+        // 300 of 1,500 are lost, 900 of the rest fit, 60 leak.
+        assert_eq!(snapshot.conversion, PicoJoules(300));
+        assert_eq!(snapshot.overflow, PicoJoules(300));
+        assert_eq!(snapshot.leaked, PicoJoules(60));
+        assert_eq!(snapshot.stored, PicoJoules(940));
+        ledger.leak(PicoJoules::MAX);
+        assert_eq!(ledger.snapshot().stored, PicoJoules::ZERO);
+        assert_eq!(ledger.reserved(), PicoJoules::ZERO);
+        assert!(ledger.snapshot().is_consistent());
+    }
+
+    #[test]
     fn an_overrun_is_paid_as_far_as_the_store_goes() {
-        let mut ledger = Ledger::new(PicoJoules(100), PicoJoules(100));
+        let mut ledger = Ledger::new(PicoJoules(100), store(100));
         ledger.reserve(PicoJoules(60)).unwrap();
-        let payment = ledger.spend(Use::Compute, PicoJoules(130));
+        let payment = ledger.spend(Phase::Train, PicoJoules(130));
         assert_eq!(
             payment,
             Payment {
@@ -372,7 +418,7 @@ mod tests {
 
     #[test]
     fn counters_stop_before_they_overflow() {
-        let mut ledger = Ledger::new(PicoJoules(7), PicoJoules::MAX);
+        let mut ledger = Ledger::new(PicoJoules(7), store(u64::MAX));
         ledger.harvest(PicoJoules::MAX);
         ledger.harvest(PicoJoules::MAX);
         assert_eq!(ledger.snapshot().stored, PicoJoules::MAX);
@@ -381,20 +427,20 @@ mod tests {
 
     #[test]
     fn restores_only_what_adds_up() {
-        let mut ledger = Ledger::new(PicoJoules(10), PicoJoules(100));
-        ledger.begin_round(PicoJoules(50));
+        let mut ledger = Ledger::new(PicoJoules(10), store(100));
+        ledger.begin_round(PicoJoules(50), Micros::ZERO);
         let snapshot = ledger.snapshot();
-        assert_eq!(Ledger::restore(snapshot, PicoJoules(100)), Some(ledger));
-        assert_eq!(Ledger::restore(snapshot, PicoJoules(59)), None);
+        assert_eq!(Ledger::restore(snapshot, store(100)), Some(ledger));
+        assert_eq!(Ledger::restore(snapshot, store(59)), None);
         let forged = Snapshot {
             stored: PicoJoules(61),
             ..snapshot
         };
-        assert_eq!(Ledger::restore(forged, PicoJoules(100)), None);
+        assert_eq!(Ledger::restore(forged, store(100)), None);
         let wrapped = Snapshot {
             harvested: PicoJoules::MAX,
             ..snapshot
         };
-        assert_eq!(Ledger::restore(wrapped, PicoJoules(100)), None);
+        assert_eq!(Ledger::restore(wrapped, store(100)), None);
     }
 }

@@ -5,6 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::{Activity, Phase, Spent};
 use crate::units::{Cycles, HertzInt, Micros, NanoWatts, PicoJoules};
 
 const FEMTO_PER_PICO: u64 = 1_000;
@@ -113,8 +114,14 @@ pub struct CostModel {
     pub compute: ComputeModel,
     /// The energy of sending.
     pub radio: RadioModel,
-    /// Power drawn while neither computing nor sending; zero in the paper's model.
+    /// Power drawn while the broadcast is heard; zero in the paper's model.
+    pub receive: NanoWatts,
+    /// Power drawn while waiting awake; zero in the paper's model.
     pub idle: NanoWatts,
+    /// Power drawn while asleep; zero in the paper's model.
+    pub sleep: NanoWatts,
+    /// The processor's clock, by which cycles take time; zero means that they take none.
+    pub clock: HertzInt,
 }
 
 impl CostModel {
@@ -124,35 +131,68 @@ impl CostModel {
         Self {
             compute: ComputeModel::paper(alpha, clock_hz),
             radio: RadioModel::PAPER,
+            receive: NanoWatts::ZERO,
             idle: NanoWatts::ZERO,
+            sleep: NanoWatts::ZERO,
+            clock: HertzInt((clock_hz + 0.5) as u64),
         }
     }
 
-    /// Returns the energy of an order: `epochs` of `cycles_per_epoch` and one upload.
+    /// Returns what a round costs, phase by phase: each amount rounded to the nearest picojoule.
+    ///
+    /// A client listens, computes, sends, waits awake to the end of its window and sleeps until
+    /// the next round begins.
     #[must_use]
-    pub const fn order(
-        &self,
-        epochs: u32,
-        cycles_per_epoch: Cycles,
-        radiated: NanoWatts,
-        airtime: Micros,
-    ) -> PicoJoules {
-        let compute = match cycles_per_epoch.0.checked_mul(epochs as u64) {
-            Some(cycles) => self.compute.energy(Cycles(cycles), epochs),
-            None => PicoJoules::MAX,
-        };
-        compute.saturating_add(self.radio.energy(radiated, airtime))
+    pub const fn round(&self, activity: &Activity) -> Spent {
+        let mut spent = Spent::ZERO;
+        spent.0[Phase::Receive as usize] = power_times_time(self.receive, activity.listening);
+        spent.0[Phase::Apply as usize] = self.compute.energy(activity.apply, 0);
+        spent.0[Phase::Train as usize] = self.compute.energy(activity.train, activity.epochs);
+        spent.0[Phase::Evaluate as usize] = self.compute.energy(activity.evaluate, 0);
+        spent.0[Phase::Encode as usize] = self.compute.energy(activity.encode, 0);
+        if activity.airtime.0 > 0 {
+            let upload = self.radio.energy(activity.power, activity.airtime);
+            spent.0[Phase::Transmit as usize] = upload;
+        }
+        let (idle, sleep) = self.waiting(activity);
+        spent.0[Phase::Idle as usize] = power_times_time(self.idle, idle);
+        spent.0[Phase::Sleep as usize] = power_times_time(self.sleep, sleep);
+        spent
     }
 
-    /// Returns the energy of waiting for `time`, rounded to the nearest picojoule.
+    /// Returns how long a client waits in a round, awake and asleep.
     #[must_use]
-    pub const fn waiting(&self, time: Micros) -> PicoJoules {
-        power_times_time(self.idle, time)
+    pub const fn waiting(&self, activity: &Activity) -> (Micros, Micros) {
+        let busy = activity
+            .listening
+            .saturating_add(self.time_of(activity.cycles()))
+            .saturating_add(activity.airtime);
+        let awake = if busy.0 > activity.window.0 {
+            busy
+        } else {
+            activity.window
+        };
+        (
+            activity.window.saturating_sub(busy),
+            activity.period.saturating_sub(awake),
+        )
+    }
+
+    /// Returns the time of `cycles` by the clock, rounded to the nearest microsecond.
+    #[must_use]
+    pub const fn time_of(&self, cycles: Cycles) -> Micros {
+        if self.clock.0 == 0 {
+            return Micros::ZERO;
+        }
+        match cycles.0.checked_mul(1_000_000) {
+            Some(scaled) => Micros(rounded_div(scaled, self.clock.0)),
+            None => Micros::MAX,
+        }
     }
 }
 
 /// One nW for one us is one fJ.
-const fn power_times_time(power: NanoWatts, time: Micros) -> PicoJoules {
+pub(super) const fn power_times_time(power: NanoWatts, time: Micros) -> PicoJoules {
     match power.0.checked_mul(time.0) {
         Some(femtojoules) => PicoJoules(rounded_div(femtojoules, FEMTO_PER_PICO)),
         None => PicoJoules::MAX,
@@ -215,16 +255,54 @@ mod tests {
     }
 
     #[test]
-    fn order_is_compute_plus_radio() {
+    fn a_round_costs_what_its_phases_do() {
         let model = CostModel {
             compute: ComputeModel {
                 femtojoules_per_cycle: 1_500,
                 per_epoch: PicoJoules(10),
             },
+            receive: NanoWatts(4_000),
+            idle: NanoWatts(3_000),
+            sleep: NanoWatts(1_000),
+            clock: HertzInt(1_000_000),
             ..CostModel::default()
         };
-        let energy = model.order(3, Cycles(4), NanoWatts(2_000), Micros(5));
-        assert_eq!(energy, PicoJoules(18 + 30 + 10));
+        let activity = Activity {
+            listening: Micros(7),
+            apply: Cycles(2),
+            train: Cycles(12),
+            epochs: 3,
+            evaluate: Cycles(6),
+            encode: Cycles(4),
+            power: NanoWatts(2_000),
+            airtime: Micros(5),
+            window: Micros(40),
+            period: Micros(100),
+        };
+        let spent = model.round(&activity);
+        let of = |phase| spent.of(phase).0;
+        assert_eq!(of(Phase::Receive), 28);
+        assert_eq!(of(Phase::Apply), 3);
+        assert_eq!(of(Phase::Train), 18 + 30);
+        assert_eq!((of(Phase::Evaluate), of(Phase::Encode)), (9, 6));
+        assert_eq!(of(Phase::Transmit), 10);
+        // Busy for 7 + 24 + 5 us of 40, asleep for the other 60.
+        assert_eq!((of(Phase::Idle), of(Phase::Sleep)), (12, 60));
+
+        let late = Activity {
+            train: Cycles(62),
+            ..activity
+        };
+        assert_eq!(model.waiting(&late), (Micros::ZERO, Micros(14)));
+        let resting = model.round(&Activity::resting(Micros(7), Micros(100)));
+        assert_eq!(resting.total(), PicoJoules(28 + 93));
+    }
+
+    #[test]
+    fn the_papers_client_waits_and_listens_for_nothing() {
+        let activity = Activity::resting(Micros(500), Micros(u64::MAX));
+        let spent = CostModel::paper(1e-26, 5e8).round(&activity);
+        assert_eq!(spent, Spent::ZERO);
     }
 
     #[test]
@@ -242,10 +320,13 @@ mod tests {
         let huge = PicoJoules::MAX;
         assert_eq!(model.compute.energy(Cycles(u64::MAX), 1), huge);
         assert_eq!(model.radio.energy(NanoWatts(u64::MAX), Micros(1)), huge);
-        assert_eq!(
-            model.order(u32::MAX, Cycles(u64::MAX), NanoWatts(1), Micros(1)),
-            huge
-        );
+        let absurd = Activity {
+            train: Cycles::MAX,
+            epochs: u32::MAX,
+            period: Micros::MAX,
+            ..Activity::default()
+        };
+        assert_eq!(model.round(&absurd).total(), huge);
         assert_eq!(
             ComputeModel::profile(NanoWatts(1), HertzInt(0)).femtojoules_per_cycle,
             u64::MAX

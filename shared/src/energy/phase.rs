@@ -1,6 +1,10 @@
 //! What a device does at a moment, as its books, its marks and its pins name it.
 
+use core::ops::{Index, IndexMut};
+
 use serde::{Deserialize, Serialize};
+
+use crate::units::PicoJoules;
 
 /// A phase of a device's round.
 ///
@@ -54,6 +58,18 @@ impl Phase {
         Self::Transmit,
     ];
 
+    /// All phases, in the order in which a round pays for them: waiting comes last.
+    pub const IN_TIME: [Self; Self::COUNT] = [
+        Self::Receive,
+        Self::Apply,
+        Self::Train,
+        Self::Evaluate,
+        Self::Encode,
+        Self::Transmit,
+        Self::Idle,
+        Self::Sleep,
+    ];
+
     /// Returns the three bits that stand for it.
     #[must_use]
     pub const fn code(self) -> u8 {
@@ -86,6 +102,107 @@ impl Phase {
     }
 }
 
+/// Energy by the phase it was spent in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct Spent(pub [PicoJoules; Phase::COUNT]);
+
+impl Spent {
+    /// Nothing.
+    pub const ZERO: Self = Self([PicoJoules::ZERO; Phase::COUNT]);
+
+    /// Returns what one phase took.
+    #[must_use]
+    pub const fn of(&self, phase: Phase) -> PicoJoules {
+        self.0[phase as usize]
+    }
+
+    /// Returns what computing took: bringing the model up to date, training, evaluating, coding.
+    #[must_use]
+    pub const fn compute(&self) -> PicoJoules {
+        self.sum(&[Phase::Apply, Phase::Train, Phase::Evaluate, Phase::Encode])
+    }
+
+    /// Returns what the radio took, both ways.
+    #[must_use]
+    pub const fn radio(&self) -> PicoJoules {
+        self.sum(&[Phase::Receive, Phase::Transmit])
+    }
+
+    /// Returns what waiting took, awake and asleep.
+    #[must_use]
+    pub const fn waiting(&self) -> PicoJoules {
+        self.sum(&[Phase::Idle, Phase::Sleep])
+    }
+
+    /// Returns all of it, at most [`PicoJoules::MAX`].
+    #[must_use]
+    pub const fn total(&self) -> PicoJoules {
+        self.sum(&Phase::ALL)
+    }
+
+    /// Returns all of it, or `None` if that does not fit.
+    #[must_use]
+    pub const fn checked_total(&self) -> Option<PicoJoules> {
+        let mut total = PicoJoules::ZERO;
+        let mut at = 0;
+        while at < Phase::COUNT {
+            total = match total.checked_add(self.0[at]) {
+                Some(total) => total,
+                None => return None,
+            };
+            at += 1;
+        }
+        Some(total)
+    }
+
+    /// Adds phase by phase, stopping at [`PicoJoules::MAX`].
+    #[must_use]
+    pub const fn saturating_add(mut self, other: &Self) -> Self {
+        let mut at = 0;
+        while at < Phase::COUNT {
+            self.0[at] = self.0[at].saturating_add(other.0[at]);
+            at += 1;
+        }
+        self
+    }
+
+    /// Subtracts phase by phase, stopping at zero.
+    #[must_use]
+    pub const fn saturating_sub(mut self, other: &Self) -> Self {
+        let mut at = 0;
+        while at < Phase::COUNT {
+            self.0[at] = self.0[at].saturating_sub(other.0[at]);
+            at += 1;
+        }
+        self
+    }
+
+    const fn sum(&self, phases: &[Phase]) -> PicoJoules {
+        let mut total = PicoJoules::ZERO;
+        let mut at = 0;
+        while at < phases.len() {
+            total = total.saturating_add(self.of(phases[at]));
+            at += 1;
+        }
+        total
+    }
+}
+
+impl Index<Phase> for Spent {
+    type Output = PicoJoules;
+
+    fn index(&self, phase: Phase) -> &PicoJoules {
+        &self.0[phase as usize]
+    }
+}
+
+impl IndexMut<Phase> for Spent {
+    fn index_mut(&mut self, phase: Phase) -> &mut PicoJoules {
+        &mut self.0[phase as usize]
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -97,5 +214,27 @@ mod tests {
             assert_eq!(Phase::from_code(phase.code()), Some(phase));
         }
         assert_eq!(Phase::from_code(8), None);
+    }
+
+    #[test]
+    fn a_round_pays_for_every_phase_once() {
+        let mut paid = Phase::IN_TIME;
+        paid.sort();
+        assert_eq!(paid, Phase::ALL);
+    }
+
+    #[test]
+    fn every_phase_is_computing_radio_or_waiting() {
+        let mut spent = Spent::ZERO;
+        for phase in Phase::ALL {
+            spent[phase] = PicoJoules(1 << phase.code());
+        }
+        let parts = [spent.compute(), spent.radio(), spent.waiting()];
+        assert_eq!(parts.iter().map(|part| part.0).sum::<u64>(), 255);
+        assert_eq!(spent.total(), PicoJoules(255));
+        assert_eq!(spent.checked_total(), Some(PicoJoules(255)));
+        spent[Phase::Sleep] = PicoJoules::MAX;
+        assert_eq!(spent.total(), PicoJoules::MAX);
+        assert_eq!(spent.checked_total(), None);
     }
 }

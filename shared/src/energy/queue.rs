@@ -17,7 +17,7 @@ impl EnergyQueue {
     pub const fn update(&mut self, record: &RoundRecord) {
         self.0 = self
             .0
-            .saturating_add(record.spent())
+            .saturating_add(record.spent.total())
             .saturating_sub(record.harvested);
     }
 }
@@ -25,12 +25,15 @@ impl EnergyQueue {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::energy::{Phase, Spent};
 
     fn round(income: u64, compute: u64, radio: u64) -> RoundRecord {
+        let mut spent = Spent::ZERO;
+        spent[Phase::Train] = PicoJoules(compute);
+        spent[Phase::Transmit] = PicoJoules(radio);
         RoundRecord {
             harvested: PicoJoules(income),
-            compute: PicoJoules(compute),
-            radio: PicoJoules(radio),
+            spent,
             ..RoundRecord::default()
         }
     }

@@ -5,8 +5,10 @@
 //! declared with `wire_struct!` and `wire_enum!`, which write the type and its hash from the
 //! same text.
 
-use crate::energy::{ComputeModel, CostModel, RadioModel, Shortfall, Snapshot};
-use crate::units::{Cycles, Micros, NanoWatts, PicoJoules};
+use crate::energy::{
+    ComputeModel, CostModel, Phase, RadioModel, Reservoir, Shortfall, Snapshot, Spent,
+};
+use crate::units::{Cycles, HertzInt, Micros, NanoWatts, PicoJoules};
 
 /// A type with a place in the schema.
 pub trait Schema {
@@ -53,7 +55,12 @@ macro_rules! primitive {
     };
 }
 // Units are their 64-bit number on the wire, but a change of unit changes the meaning.
-primitive!(bool u8 u16 u32 u64 i32 Cycles Micros NanoWatts PicoJoules);
+primitive!(bool u8 u16 u32 u64 i32 Cycles HertzInt Micros NanoWatts PicoJoules);
+
+// Amounts by phase, in the order of the phases' codes.
+impl Schema for Spent {
+    const HASH: u64 = number(text(PicoJoules::HASH, "spent"), Phase::COUNT as u64);
+}
 
 impl<T: Schema, const N: usize> Schema for [T; N] {
     const HASH: u64 = number(text(T::HASH, "array"), N as u64);
@@ -152,11 +159,16 @@ describe_struct!(Snapshot {
     initial: PicoJoules,
     stored: PicoJoules,
     harvested: PicoJoules,
-    compute: PicoJoules,
-    radio: PicoJoules,
-    idle: PicoJoules,
+    conversion: PicoJoules,
     overflow: PicoJoules,
+    leaked: PicoJoules,
+    spent: Spent,
     rounds: u32,
+});
+describe_struct!(Reservoir {
+    capacity: PicoJoules,
+    charge_permille: u16,
+    leakage: NanoWatts,
 });
 describe_struct!(Shortfall {
     needed: PicoJoules,
@@ -174,7 +186,10 @@ describe_struct!(RadioModel {
 describe_struct!(CostModel {
     compute: ComputeModel,
     radio: RadioModel,
-    idle: NanoWatts
+    receive: NanoWatts,
+    idle: NanoWatts,
+    sleep: NanoWatts,
+    clock: HertzInt,
 });
 
 #[cfg(test)]

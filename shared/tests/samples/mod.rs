@@ -1,6 +1,6 @@
 //! One message of every variant, for golden bytes, seeds and properties.
 
-use gleaner_shared::energy::{CostModel, Shortfall, Snapshot};
+use gleaner_shared::energy::{CostModel, Phase, Reservoir, Shortfall, Snapshot, Spent};
 use gleaner_shared::units::{Cycles, Micros, NanoWatts, PicoJoules};
 use gleaner_shared::wire::Key;
 use gleaner_shared::wire::message::{
@@ -14,7 +14,7 @@ use gleaner_shared::wire::transfer::Bitmap;
 
 /// A version that does not move with the schema, so that seeds and examples stay.
 const VERSION: Version = Version {
-    protocol: 2,
+    protocol: 3,
     schema: 0x0123_4567_89AB_CDEF,
 };
 const DEVICE: DeviceId = DeviceId(*b"\xE6\x61\x64\x08\x43\x1F\x9A\x2C\0\0\0\0");
@@ -36,12 +36,19 @@ fn ledger() -> Snapshot {
         initial: PicoJoules(1_000_000),
         stored: PicoJoules(1_350_000),
         harvested: PicoJoules(800_000),
-        compute: PicoJoules(250_000),
-        radio: PicoJoules(150_000),
-        idle: PicoJoules(20_000),
+        conversion: PicoJoules(12_000),
         overflow: PicoJoules(30_000),
+        leaked: PicoJoules(8_000),
+        spent: spent(),
         rounds: 2,
     }
+}
+
+fn spent() -> Spent {
+    let mut spent = Spent::ZERO;
+    spent[Phase::Train] = PicoJoules(250_000);
+    spent[Phase::Transmit] = PicoJoules(150_000);
+    spent
 }
 
 fn link() -> [(&'static str, LinkMessage); 8] {
@@ -114,8 +121,11 @@ pub fn host_to_device() -> Vec<(&'static str, HostToDevice)> {
                 run: RUN,
                 client: 3,
                 seed: 42,
-                storage_cap: PicoJoules(10_000_000_000),
-                harvest_per_round: PicoJoules(400_000_000),
+                store: Reservoir {
+                    capacity: PicoJoules(10_000_000_000),
+                    charge_permille: 850,
+                    leakage: NanoWatts(1_500),
+                },
                 cost: CostModel::paper(1e-26, 5e8),
                 ledger: ledger(),
                 last_round: Some(MARK),
@@ -136,6 +146,9 @@ pub fn host_to_device() -> Vec<(&'static str, HostToDevice)> {
                 seed: 99,
                 model: MODEL,
                 deadline: Micros(10_000),
+                period: Micros(60_000_000),
+                listening: Micros(900),
+                income: PicoJoules(400_000_000),
             }),
         ),
         ("cancel", HostToDevice::Cancel { work: WORK }),
@@ -273,8 +286,7 @@ pub fn device_to_host() -> Vec<(&'static str, DeviceToHost)> {
                 epochs: 5,
                 cycles: Cycles(400_000_000),
                 elapsed: Micros(3_200_000),
-                compute: PicoJoules(250_000),
-                radio: PicoJoules(150_000),
+                spent: spent(),
                 harvested: PicoJoules(400_000),
                 ledger: ledger(),
             }),

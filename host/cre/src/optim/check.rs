@@ -35,6 +35,14 @@ pub enum Violation {
         /// The highest power.
         limit_w: f64,
     },
+    /// C4 with circuit power: a power below that of least energy, slower and dearer.
+    #[error("C4: client {client} sends at {power_w} W, slower and dearer than at a higher power")]
+    Wasteful {
+        /// The client.
+        client: usize,
+        /// Its power.
+        power_w: f64,
+    },
     /// C6: a participant that misses the deadline.
     #[error("C6: client {client} ends at {end_s} s, it must at {deadline_s} s")]
     Late {
@@ -132,7 +140,10 @@ pub(super) fn check_upload(
             limit_w,
         });
     }
-    let train_s = epochs as f64 * instance.epoch_s[client];
+    if power_w < limit_w * (1.0 - TOLERANCE) && is_wasteful(instance, upload) {
+        return Err(Violation::Wasteful { client, power_w });
+    }
+    let train_s = epochs as f64 * instance.epoch_s[client] + instance.costs[client].order_s;
     let end_s = instance.downlink_s + train_s + upload_s(instance, upload);
     // A limit may be rounded up by 1e-9 epochs.
     let late_s = TOLERANCE * (instance.deadline_s + 2.0 * instance.epoch_s[client]);
@@ -147,6 +158,22 @@ pub(super) fn check_upload(
     Ok(())
 }
 
+/// Would a thousandth more power save energy?
+fn is_wasteful(instance: &Instance, upload: &Upload) -> bool {
+    let louder = Upload {
+        power_w: 1.001 * upload.power_w,
+        ..*upload
+    };
+    instance.costs[upload.client].radio.circuit_w > 0.0
+        && upload_j(instance, &louder) < (1.0 - 1e-5) * upload_j(instance, upload)
+}
+
+pub(super) fn upload_j(instance: &Instance, upload: &Upload) -> f64 {
+    let radio = instance.costs[upload.client].radio;
+    let drawn_w = upload.power_w / radio.efficiency + radio.circuit_w;
+    drawn_w * upload_s(instance, upload) + radio.per_upload_j
+}
+
 pub(super) fn upload_s(instance: &Instance, upload: &Upload) -> f64 {
     let noise_w = instance.bandwidth_hz * instance.noise_w_per_hz;
     let snr = upload.power_w * instance.gain[upload.client][upload.channel] / noise_w;
@@ -158,9 +185,10 @@ fn objective(instance: &Instance, plan: &Plan) -> f64 {
     let unit = instance.energy_unit_j;
     let mut sum = 0.0;
     for client in 0..instance.samples.len() {
-        let mut q = instance.income_j[client];
+        let costs = instance.costs[client];
+        let mut q = instance.income_j[client] - costs.standing_j;
         if let Some(upload) = plan.uploads.iter().find(|upload| upload.client == client) {
-            q -= tau * instance.epoch_j[client] + upload.power_w * upload_s(instance, upload);
+            q -= tau * instance.epoch_j[client] + costs.order_j + upload_j(instance, upload);
         }
         sum += (q / unit).powi(2) - 2.0 * (instance.queue_j[client] / unit) * (q / unit);
     }
@@ -212,8 +240,9 @@ pub(super) fn magnitude(instance: &Instance) -> f64 {
     let energy: f64 = instance
         .queue_j
         .iter()
-        .zip(&instance.income_j)
-        .map(|(z, income)| (income / unit).powi(2) + 2.0 * (z / unit) * (income / unit))
+        .zip(instance.income_j.iter().zip(&instance.costs))
+        .map(|(z, (income, costs))| (z, income + costs.standing_j))
+        .map(|(z, moved)| (moved / unit).powi(2) + 2.0 * (z / unit) * (moved / unit))
         .sum();
     energy + instance.v * instance.bound.gap
 }

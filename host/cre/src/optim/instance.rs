@@ -6,6 +6,7 @@ use thiserror::Error;
 use super::record::Record;
 use crate::bound::LossBound;
 use crate::channel::{shannon_rate, upload_latency};
+use crate::costs::Costs;
 use crate::units::{Bits, Gain, Hertz, Watts, WattsPerHertz};
 
 /// One round's optimisation problem: everything the base station knows before it decides.
@@ -51,6 +52,8 @@ pub struct Instance {
     pub income_j: Vec<f64>,
     /// How long before the deadline each client must be done, 0 where clients are alike.
     pub reserve_s: Vec<f64>,
+    /// What each client pays beside epochs and radiated energy, [`Costs::PAPER`] in the paper.
+    pub costs: Vec<Costs>,
 }
 
 /// A field of an instance that cannot be.
@@ -66,9 +69,9 @@ pub struct InstanceError {
 }
 
 impl InstanceError {
-    pub(crate) fn new(field: impl Into<String>, value: impl ToString, problem: &str) -> Self {
+    pub(crate) fn new(field: impl ToString, value: impl ToString, problem: &str) -> Self {
         Self {
-            field: field.into(),
+            field: field.to_string(),
             value: value.to_string(),
             problem: problem.into(),
         }
@@ -89,10 +92,30 @@ impl Instance {
     }
 
     /// Returns what is left of the round for an upload after `tau` epochs,
-    /// T_max - reserve_i - t_down - tau T_i.
+    /// T_max - reserve_i - t_down - order_i - tau T_i.
     #[must_use]
     pub fn slack_s(&self, client: usize, tau: f64) -> f64 {
-        self.deadline_of(client) - self.downlink_s - tau * self.epoch_s[client]
+        let ready_s = self.downlink_s + self.costs[client].order_s;
+        self.deadline_of(client) - ready_s - tau * self.epoch_s[client]
+    }
+
+    /// Returns what a client has left of its income after the standing costs; it may be negative.
+    #[must_use]
+    pub fn net_income_j(&self, client: usize) -> f64 {
+        self.income_j[client] - self.costs[client].standing_j
+    }
+
+    /// Returns the net income of every client.
+    #[must_use]
+    pub fn net_incomes_j(&self) -> Vec<f64> {
+        let clients = 0..self.clients();
+        clients.map(|client| self.net_income_j(client)).collect()
+    }
+
+    /// Returns what an order of `tau` epochs costs a client before it sends, tau E_i + order_i.
+    #[must_use]
+    pub fn work_j(&self, client: usize, tau: f64) -> f64 {
+        tau * self.epoch_j[client] + self.costs[client].order_j
     }
 
     /// Returns how long an upload takes, t_up = l / v_up: Eqs. (9) and (10).
@@ -105,154 +128,5 @@ impl Instance {
             WattsPerHertz(self.noise_w_per_hz),
         );
         upload_latency(Bits(self.model_bits), rate).0
-    }
-
-    /// Checks every field.
-    ///
-    /// A downlink longer than the deadline is not an error here: fading can cause it, and the
-    /// answer then is that nobody takes part. [`Self::check_deadline`] tells.
-    ///
-    /// # Errors
-    /// Names the first field that is missing, of the wrong size, not finite or out of range.
-    pub fn validate(&self) -> Result<(), InstanceError> {
-        let clients = self.clients();
-        if clients == 0 {
-            return Err(InstanceError::new(
-                "D",
-                "[]",
-                "at least one client is needed",
-            ));
-        }
-        if self.channels == 0 {
-            return Err(InstanceError::new("C", 0, "at least one channel is needed"));
-        }
-        for (field, length) in [
-            ("h_up", self.gain.len()),
-            ("Z_j", self.queue_j.len()),
-            ("delta", self.delta.len()),
-            ("T_s", self.epoch_s.len()),
-            ("E_j", self.epoch_j.len()),
-            ("E_add_j", self.income_j.len()),
-            ("T_slack_s", self.reserve_s.len()),
-        ] {
-            if length != clients {
-                let value = format!("{length} entries");
-                return Err(InstanceError::new(field, value, &format!("U is {clients}")));
-            }
-        }
-        for (client, &samples) in self.samples.iter().enumerate() {
-            if samples == 0 {
-                let field = format!("D[{client}]");
-                return Err(InstanceError::new(field, samples, "must be at least 1"));
-            }
-        }
-        for (client, row) in self.gain.iter().enumerate() {
-            if row.len() != self.channels {
-                let value = format!("{} entries", row.len());
-                let problem = format!("C is {}", self.channels);
-                return Err(InstanceError::new(
-                    format!("h_up[{client}]"),
-                    value,
-                    &problem,
-                ));
-            }
-            for (channel, &gain) in row.iter().enumerate() {
-                positive(&format!("h_up[{client}][{channel}]"), gain)?;
-            }
-        }
-        for client in 0..clients {
-            not_negative(&format!("Z_j[{client}]"), self.queue_j[client])?;
-            not_negative(&format!("delta[{client}]"), self.delta[client])?;
-            positive(&format!("T_s[{client}]"), self.epoch_s[client])?;
-            positive(&format!("E_j[{client}]"), self.epoch_j[client])?;
-            not_negative(&format!("E_add_j[{client}]"), self.income_j[client])?;
-            self.validate_reserve(client)?;
-        }
-        positive("T_max_s", self.deadline_s)?;
-        not_negative("t_down_s", self.downlink_s)?;
-        positive("ell_bits", self.model_bits)?;
-        positive("B_up_hz", self.bandwidth_hz)?;
-        positive("N0_w_per_hz", self.noise_w_per_hz)?;
-        positive("p_max_w", self.power_max_w)?;
-        not_negative("V", self.v)?;
-        positive("energy_unit_j", self.energy_unit_j)?;
-        self.validate_bound()
-    }
-
-    fn validate_reserve(&self, client: usize) -> Result<(), InstanceError> {
-        let (field, reserve_s) = (format!("T_slack_s[{client}]"), self.reserve_s[client]);
-        not_negative(&field, reserve_s)?;
-        if reserve_s < self.deadline_s {
-            return Ok(());
-        }
-        let problem = format!("must be below T_max_s = {}", self.deadline_s);
-        Err(InstanceError::new(field, reserve_s, &problem))
-    }
-
-    fn validate_bound(&self) -> Result<(), InstanceError> {
-        let LossBound {
-            rho,
-            beta,
-            eta,
-            b1,
-            gap,
-        } = self.bound;
-        not_negative("rho", rho)?;
-        positive("beta", beta)?;
-        positive("eta", eta)?;
-        positive("B1", b1)?;
-        positive("F_gap", gap)?;
-        if eta * beta >= 1.0 {
-            let problem = format!("the bound needs eta beta < 1; lower eta = {eta} or clip beta");
-            return Err(InstanceError::new("eta*beta", eta * beta, &problem)
-                .with_field(format!("beta = {beta}, eta*beta")));
-        }
-        Ok(())
-    }
-
-    /// Checks that the broadcast ends before the deadline.
-    ///
-    /// # Errors
-    /// Names both times. The instance is still solvable: nobody takes part.
-    pub fn check_deadline(&self) -> Result<(), InstanceError> {
-        if self.downlink_s < self.deadline_s {
-            return Ok(());
-        }
-        let problem = format!(
-            "the round ends before the broadcast, t_down_s = {}",
-            self.downlink_s
-        );
-        Err(InstanceError::new("T_max_s", self.deadline_s, &problem))
-    }
-}
-
-impl InstanceError {
-    fn with_field(mut self, field: String) -> Self {
-        self.field = field;
-        self
-    }
-}
-
-pub(super) fn positive(field: &str, value: f64) -> Result<(), InstanceError> {
-    if value.is_finite() && value > 0.0 {
-        Ok(())
-    } else {
-        Err(InstanceError::new(
-            field,
-            value,
-            "must be a finite number above 0",
-        ))
-    }
-}
-
-fn not_negative(field: &str, value: f64) -> Result<(), InstanceError> {
-    if value.is_finite() && value >= 0.0 {
-        Ok(())
-    } else {
-        Err(InstanceError::new(
-            field,
-            value,
-            "must be a finite number, 0 or more",
-        ))
     }
 }

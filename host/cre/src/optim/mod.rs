@@ -20,8 +20,10 @@ mod plan;
 pub mod power;
 mod random;
 mod record;
+mod snr;
 mod solver;
 mod table;
+mod validate;
 
 pub use assignment::heaviest_assignment;
 pub use instance::{Instance, InstanceError};

@@ -1,8 +1,6 @@
 //! The objective J of P2, its parts, and its derivative by tau.
 
 use crate::bound::{BoundParts, Heterogeneity};
-use crate::channel::upload_energy;
-use crate::units::{Seconds, Watts};
 
 use super::{Instance, Plan, Upload};
 
@@ -23,26 +21,27 @@ pub struct Evaluation {
     pub spare_s: Vec<f64>,
 }
 
-/// Returns time and energy of an upload: Eqs. (9) and (10), and e_up = p t_up.
+/// Returns time and energy of an upload: Eqs. (9) and (10), and e_up of the client's radio.
 #[must_use]
 pub(crate) fn upload_cost(instance: &Instance, upload: &Upload) -> (f64, f64) {
     let time_s = instance.upload_s(upload.client, upload.channel, upload.power_w);
-    let energy = upload_energy(Watts(upload.power_w), Seconds(time_s));
-    (time_s, energy.0)
+    let radio = &instance.costs[upload.client].radio;
+    (time_s, radio.energy_j(upload.power_w, time_s))
 }
 
 /// Implements Eq. (27) without its constant: J = sum (q_i^2 - 2 Z_i q_i) + V bound, with
-/// q_i = E_add,i - a_i (tau E_i + e_up,i) of Eq. (13) and energies in `energy_unit_j`.
+/// q_i = E_add,i - a_i (tau E_i + e_up,i) of Eq. (13), less standing costs and those of an order
+/// (see [`Costs`](crate::costs::Costs)), and energies in `energy_unit_j`.
 ///
 /// Nobody taking part is tau = 0: the bound then is F_gap.
 #[must_use]
 pub fn evaluate(instance: &Instance, plan: &Plan) -> Evaluation {
     let tau = f64::from(plan.epochs);
-    let mut balance_j = instance.income_j.clone();
+    let mut balance_j = instance.net_incomes_j();
     let mut spare_s = Vec::with_capacity(plan.uploads.len());
     for upload in &plan.uploads {
         let (time_s, energy_j) = upload_cost(instance, upload);
-        balance_j[upload.client] -= tau * instance.epoch_j[upload.client] + energy_j;
+        balance_j[upload.client] -= instance.work_j(upload.client, tau) + energy_j;
         spare_s.push(instance.slack_s(upload.client, tau) - time_s);
     }
     let energy: f64 = balance_j
@@ -72,20 +71,18 @@ pub fn evaluate(instance: &Instance, plan: &Plan) -> Evaluation {
     }
 }
 
-/// Returns J of nobody taking part, sum (E_add,i^2 - 2 Z_i E_add,i) + V F_gap.
+/// Returns J of nobody taking part, sum (q_i^2 - 2 Z_i q_i) + V F_gap with q_i the net incomes.
 #[must_use]
 pub fn nobody_objective(instance: &Instance) -> f64 {
-    let energy: f64 = instance
-        .income_j
-        .iter()
-        .zip(&instance.queue_j)
-        .map(|(&q_j, &z_j)| drift_term(instance, q_j, z_j))
+    let energy: f64 = (0..instance.clients())
+        .map(|client| (instance.net_income_j(client), instance.queue_j[client]))
+        .map(|(q_j, z_j)| drift_term(instance, q_j, z_j))
         .sum();
     energy + instance.v * instance.bound.gap
 }
 
 /// Returns dJ/dtau at fixed powers: sum over participants of
-/// 2 E_i (Z_i + tau E_i + e_up,i - E_add,i), plus V times the slope of the bound.
+/// 2 E_i (Z_i + tau E_i + order_i + e_up,i - net income_i), plus V times the slope of the bound.
 #[must_use]
 pub fn slope_by_epochs(instance: &Instance, uploads: &[Upload], tau: f64) -> f64 {
     let unit = instance.energy_unit_j;
@@ -96,9 +93,9 @@ pub fn slope_by_epochs(instance: &Instance, uploads: &[Upload], tau: f64) -> f64
             let epoch_j = instance.epoch_j[upload.client];
             let (queue_j, income_j) = (
                 instance.queue_j[upload.client],
-                instance.income_j[upload.client],
+                instance.net_income_j(upload.client),
             );
-            let pull_j = queue_j + tau * epoch_j + energy_j - income_j;
+            let pull_j = queue_j + instance.work_j(upload.client, tau) + energy_j - income_j;
             2.0 * (epoch_j / unit) * (pull_j / unit)
         })
         .sum();

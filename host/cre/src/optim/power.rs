@@ -2,9 +2,10 @@
 
 use std::f64::consts::LN_2;
 
-use super::Instance;
-use crate::channel::{upload_energy, upload_energy_infimum};
-use crate::units::{Bits, Gain, Hertz, Joules, Seconds, Watts, WattsPerHertz};
+use super::{Instance, snr};
+use crate::channel::upload_energy_infimum;
+use crate::costs::RadioCost;
+use crate::units::{Bits, Gain, Hertz, Joules, Watts, WattsPerHertz};
 
 /// Which of the three cases of Eq. (39) holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,11 +23,14 @@ pub enum PowerCase {
 pub struct PowerChoice {
     /// Least power that meets the deadline.
     pub p_min_w: f64,
-    /// Energy of an upload at the least power.
+    /// Power of least energy that meets the deadline: above `p_min_w` where the circuit makes slow
+    /// uploads dear.
+    pub p_thrifty_w: f64,
+    /// Energy of an upload at `p_thrifty_w`.
     pub e_min_j: f64,
     /// Energy of an upload at full power.
     pub e_max_j: f64,
-    /// The energy that minimises J, E_add,i - Z_i - tau E_i.
+    /// The energy that minimises J, net income_i - Z_i - (tau E_i + order_i).
     pub e_target_j: f64,
     /// The best power.
     pub power_w: f64,
@@ -34,14 +38,14 @@ pub struct PowerChoice {
     pub case: PowerCase,
 }
 
-/// Returns the power whose upload spends `energy`, or `None` if none spends so little.
+/// Returns the power whose upload spends `energy` in the paper's radio, or `None` if none spends
+/// so little.
 ///
 /// Implements Eq. (38). With x = p h / (B N0) and e_inf = l N0 ln2 / h it reads
 /// x / ln(1 + x) = e / e_inf.
 ///
 /// Deviation: the printed Lambert W_-1 loses all digits near its branch point e = e_inf, so the
-/// equation is solved as (x - ln(1 + x)) - d ln(1 + x) = 0 with d = (e - e_inf)/e_inf, a convex
-/// function whose first part has a series near 0; Newton's method then converges from the right.
+/// equation is solved by Newton's method in d = (e - e_inf)/e_inf.
 #[must_use]
 pub fn power_for_energy(
     energy: Joules,
@@ -50,47 +54,24 @@ pub fn power_for_energy(
     bandwidth: Hertz,
     noise: WattsPerHertz,
 ) -> Option<Watts> {
+    power_for(&RadioCost::PAPER, energy, gain, model, bandwidth, noise)
+}
+
+/// Returns the power on the rising branch whose upload spends `energy` in a radio; `None` if even
+/// without a circuit none spends so little.
+fn power_for(
+    radio: &RadioCost,
+    energy: Joules,
+    gain: Gain,
+    model: Bits,
+    bandwidth: Hertz,
+    noise: WattsPerHertz,
+) -> Option<Watts> {
     let infimum_j = upload_energy_infimum(model, noise, gain).0;
-    let d = (energy.0 - infimum_j) / infimum_j;
-    (d > 0.0).then(|| Watts(solve_excess(d) * bandwidth.0 * noise.0 / gain.0))
-}
-
-/// Solves x / ln(1 + x) = 1 + d for x > 0.
-fn solve_excess(d: f64) -> f64 {
-    // Right of the root in both regimes: x / ln(1 + x) >= 1 + x/2 - x^2/12, and <= at the guess.
-    let ratio = 1.0 + d;
-    let mut x = if d < 0.5 {
-        2.0 * d + d * d
-    } else {
-        ratio * (2.0 * libm::log(ratio) + 1.0)
-    };
-    for _ in 0..64 {
-        let step = (x_minus_log1p(x) - d * libm::log1p(x)) * (1.0 + x) / (x - d);
-        let next = x - step;
-        if (next - x).abs() <= f64::EPSILON * x || next <= d {
-            return next.max(d);
-        }
-        x = next;
-    }
-    x
-}
-
-/// Returns x - ln(1 + x) without the cancellation near 0.
-fn x_minus_log1p(x: f64) -> f64 {
-    if x > 0.3 {
-        return x - libm::log1p(x);
-    }
-    // ln(1 + x) = 2 atanh(r) with r = x / (2 + x); x = 2 r / (1 - r).
-    let r = x / (2.0 + x);
-    let square = r * r;
-    let (mut power, mut sum, mut odd) = (r * square, 0.0, 3.0);
-    while power > f64::EPSILON * 1e-3 * r * square && odd < 60.0 {
-        sum += power / odd;
-        power *= square;
-        odd += 2.0;
-    }
-    // x - 2 r = 2 r^2 / (1 - r).
-    2.0 * square / (1.0 - r) - 2.0 * sum
+    let radiated_j = (energy.0 - radio.per_upload_j) * radio.efficiency;
+    let d = (radiated_j - infimum_j) / infimum_j;
+    let c = radio.efficiency * radio.circuit_w * gain.0 / (bandwidth.0 * noise.0);
+    (d > 0.0).then(|| Watts(snr::rising(d, c) * bandwidth.0 * noise.0 / gain.0))
 }
 
 /// Returns the least power that uploads within `slack_s`: p_min = (2^(l/(B slack)) - 1) B N0 / h.
@@ -106,15 +87,78 @@ pub fn least_power(instance: &Instance, client: usize, channel: usize, slack_s: 
         / instance.gain[client][channel]
 }
 
+/// Returns the power p_e at which an upload spends least energy, p_max at most; 0 where the radio
+/// has no circuit power, for then slower is always cheaper.
+///
+/// It solves (1 + x) ln(1 + x) - x = zeta P_c h / (B N0) for x = p h / (B N0).
+#[must_use]
+pub fn efficient_power(instance: &Instance, client: usize, channel: usize) -> f64 {
+    let radio = &instance.costs[client].radio;
+    if radio.circuit_w == 0.0 {
+        return 0.0;
+    }
+    let per_watt =
+        instance.gain[client][channel] / (instance.bandwidth_hz * instance.noise_w_per_hz);
+    let c = radio.efficiency * radio.circuit_w * per_watt;
+    let x = snr::cheapest(c, instance.power_max_w * per_watt);
+    (x / per_watt).min(instance.power_max_w)
+}
+
+/// Returns the power of least energy that uploads within `slack_s`, max(p_min, p_e): the least
+/// power that meets the slack, unless a higher one is cheaper.
+///
+/// Above p_max exactly if p_min is; infinite if there is no slack.
+#[must_use]
+pub fn thrifty_power(instance: &Instance, client: usize, channel: usize, slack_s: f64) -> f64 {
+    let least_w = least_power(instance, client, channel, slack_s);
+    least_w.max(efficient_power(instance, client, channel))
+}
+
 /// Returns the energy of an upload at full power,
-/// e_max = p_max l / (B log2(1 + p_max h / (B N0))).
+/// e_max = (p_max / zeta + P_c) l / (B log2(1 + p_max h / (B N0))) and the constant.
 #[must_use]
 pub fn full_power_energy(instance: &Instance, client: usize, channel: usize) -> f64 {
-    let time_s = instance.upload_s(client, channel, instance.power_max_w);
-    upload_energy(Watts(instance.power_max_w), Seconds(time_s)).0
+    energy_at(instance, client, channel, instance.power_max_w)
+}
+
+fn energy_at(instance: &Instance, client: usize, channel: usize, power_w: f64) -> f64 {
+    let time_s = instance.upload_s(client, channel, power_w);
+    instance.costs[client].radio.energy_j(power_w, time_s)
+}
+
+/// The power of least energy of a client on a channel whatever the slack, with what it costs.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Efficient {
+    pub(super) power_w: f64,
+    pub(super) energy_j: f64,
+    /// Slack that allows it; infinite where slower is always cheaper.
+    pub(super) time_s: f64,
+}
+
+impl Efficient {
+    pub(super) fn of(instance: &Instance, client: usize, channel: usize) -> Self {
+        let power_w = efficient_power(instance, client, channel);
+        if power_w == 0.0 {
+            return Self {
+                power_w,
+                energy_j: f64::INFINITY,
+                time_s: f64::INFINITY,
+            };
+        }
+        let time_s = instance.upload_s(client, channel, power_w);
+        Self {
+            power_w,
+            energy_j: instance.costs[client].radio.energy_j(power_w, time_s),
+            time_s,
+        }
+    }
 }
 
 /// Implements Eq. (39): the best power of a client on a channel after `tau` epochs.
+///
+/// The client's part of J is convex in the energy of its upload and least at the target. Powers
+/// below p_e are slower and dearer than p_e and not on offer (docs/solvers.md), and from p_e on the
+/// energy rises with the power: so the best one is that of least energy, of the target, or p_max.
 ///
 /// `tau` is at most the client's epoch limit there; where rounding puts p_min above p_max at the
 /// limit, it is p_max.
@@ -123,19 +167,25 @@ pub fn best_power(instance: &Instance, client: usize, channel: usize, tau: f64) 
     let slack_s = instance.slack_s(client, tau);
     let p_min_w = least_power(instance, client, channel, slack_s);
     let e_max_j = full_power_energy(instance, client, channel);
-    let (p_min_w, e_min_j) = if p_min_w < instance.power_max_w {
-        (p_min_w, p_min_w * slack_s)
+    let radio = &instance.costs[client].radio;
+    let efficient = Efficient::of(instance, client, channel);
+    let p_max_w = instance.power_max_w;
+    let (p_min_w, p_thrifty_w, e_min_j) = if efficient.time_s <= slack_s {
+        (p_min_w.min(p_max_w), efficient.power_w, efficient.energy_j)
+    } else if p_min_w < p_max_w {
+        (p_min_w, p_min_w, radio.energy_j(p_min_w, slack_s))
     } else {
-        (instance.power_max_w, e_max_j)
+        (p_max_w, p_max_w, e_max_j)
     };
-    let spare_j = instance.income_j[client] - instance.queue_j[client];
-    let e_target_j = spare_j - tau * instance.epoch_j[client];
+    let spare_j = instance.net_income_j(client) - instance.queue_j[client];
+    let e_target_j = spare_j - instance.work_j(client, tau);
     let (power_w, case) = if e_target_j < e_min_j {
-        (p_min_w, PowerCase::Min)
+        (p_thrifty_w, PowerCase::Min)
     } else if e_target_j > e_max_j {
-        (instance.power_max_w, PowerCase::Max)
+        (p_max_w, PowerCase::Max)
     } else {
-        let exact = power_for_energy(
+        let exact = power_for(
+            radio,
             Joules(e_target_j),
             Gain(instance.gain[client][channel]),
             Bits(instance.model_bits),
@@ -143,42 +193,16 @@ pub fn best_power(instance: &Instance, client: usize, channel: usize, tau: f64) 
             WattsPerHertz(instance.noise_w_per_hz),
         );
         // Near e_inf a rounding error of the energy is a large one of the power.
-        let power = exact.map_or(p_min_w, |w| w.0.clamp(p_min_w, instance.power_max_w));
+        let power = exact.map_or(p_thrifty_w, |w| w.0.clamp(p_thrifty_w, p_max_w));
         (power, PowerCase::Interior)
     };
     PowerChoice {
         p_min_w,
+        p_thrifty_w,
         e_min_j,
         e_max_j,
         e_target_j,
         power_w,
         case,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_excess_equation_is_solved_from_the_branch_point_to_the_far_end() {
-        for exponent in -15..=12 {
-            let d = 10f64.powi(exponent);
-            let x = solve_excess(d);
-            let back = x_minus_log1p(x) / libm::log1p(x);
-            assert!(
-                (back / d - 1.0).abs() < 1e-13,
-                "d = {d}: x = {x} gives {back}"
-            );
-        }
-    }
-
-    #[test]
-    fn x_minus_log1p_is_smooth_where_its_two_forms_meet() {
-        for x in [0.299_999, 0.300_001] {
-            let direct = x - libm::log1p(x);
-            assert!((x_minus_log1p(x) / direct - 1.0).abs() < 1e-13);
-        }
-        assert!((x_minus_log1p(1e-8) / (0.5e-16 - 1e-24 / 3.0) - 1.0).abs() < 1e-14);
     }
 }

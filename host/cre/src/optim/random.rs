@@ -52,6 +52,7 @@ pub fn random_instance(system: &System, clients: u32, channels: usize, seed: u64
         power_max_w: radio.uplink_power_max_w.0,
         income_j: vec![device.income_j.0; clients as usize],
         reserve_s: vec![0.0; clients as usize],
+        costs: vec![device.costs; clients as usize],
     };
     for client in 0..clients {
         let mut rng = Rng::stream(seed, Purpose::Synthetic, client, 1);

@@ -7,6 +7,7 @@ use thiserror::Error;
 use super::{Instance, InstanceError};
 use crate::bound::LossBound;
 use crate::channel::{epoch_energy, epoch_latency};
+use crate::costs::Costs;
 use crate::units::Hertz;
 
 /// Derived times and energies may differ from the given ones by rounding only.
@@ -17,6 +18,8 @@ const AGREEMENT: f64 = 1e-9;
 /// `T_s` and `E_j` may be left out, for they follow from `b_cycles`, `f_hz` and `alpha`; or those
 /// three may, if clients differ in more than their samples. Given both, they must agree. `E_add_j`
 /// is one number for all clients or a list; `T_slack_s` is a list, of zeros where it is left out.
+/// What the paper leaves out of its books, from `zeta` to `E_stand_j`, is a number or a list and the
+/// paper's where it is left out.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, expecting = "an object")]
 pub(super) struct Record {
@@ -54,6 +57,18 @@ pub(super) struct Record {
     #[serde(rename = "T_slack_s", default, deserialize_with = "given")]
     reserve_s: Option<Vec<f64>>,
     #[serde(default, deserialize_with = "given")]
+    zeta: Option<Each>,
+    #[serde(rename = "P_c_w", default, deserialize_with = "given")]
+    circuit_w: Option<Each>,
+    #[serde(rename = "E_upload_j", default, deserialize_with = "given")]
+    per_upload_j: Option<Each>,
+    #[serde(rename = "T_order_s", default, deserialize_with = "given")]
+    order_s: Option<Each>,
+    #[serde(rename = "E_order_j", default, deserialize_with = "given")]
+    order_j: Option<Each>,
+    #[serde(rename = "E_stand_j", default, deserialize_with = "given")]
+    standing_j: Option<Each>,
+    #[serde(default, deserialize_with = "given")]
     b_cycles: Option<f64>,
     #[serde(default, deserialize_with = "given")]
     f_hz: Option<f64>,
@@ -84,6 +99,29 @@ impl Each {
             Self::Alike(value) => vec![value; clients],
             Self::Unlike(values) => values,
         }
+    }
+
+    /// Gives every client its own value, where a record has any.
+    fn spread(
+        field: &str,
+        given: Option<&Self>,
+        costs: &mut [Costs],
+        set: impl Fn(&mut Costs, f64),
+    ) -> Result<(), InstanceError> {
+        match given {
+            None => {}
+            Some(Self::Alike(value)) => costs.iter_mut().for_each(|it| set(it, *value)),
+            Some(Self::Unlike(values)) if values.len() == costs.len() => {
+                let each = costs.iter_mut().zip(values);
+                each.for_each(|(it, value)| set(it, *value));
+            }
+            Some(Self::Unlike(values)) => {
+                let value = format!("{} entries", values.len());
+                let problem = format!("U is {}", costs.len());
+                return Err(InstanceError::new(field, value, &problem));
+            }
+        }
+        Ok(())
     }
 }
 
@@ -121,6 +159,7 @@ impl TryFrom<Record> for Instance {
         let (epoch_s, epoch_j) = record.epoch_costs(&samples)?;
         let clients = record.clients.0 as usize;
         let everybody = samples.len();
+        let costs = record.costs(everybody)?;
         let instance = Self {
             channels: record.channels.0 as usize,
             samples,
@@ -146,6 +185,7 @@ impl TryFrom<Record> for Instance {
             power_max_w: record.p_max_w,
             income_j: record.income_j.of(everybody),
             reserve_s: record.reserve_s.unwrap_or_else(|| vec![0.0; everybody]),
+            costs,
         };
         if instance.clients() != clients {
             let problem = format!("D has {} entries", instance.clients());
@@ -157,6 +197,23 @@ impl TryFrom<Record> for Instance {
 }
 
 impl Record {
+    /// Returns what every client pays beside epochs and radiated energy.
+    fn costs(&self, clients: usize) -> Result<Vec<Costs>, InstanceError> {
+        let mut costs = vec![Costs::PAPER; clients];
+        let mut spread = |field, given: &Option<Each>, set: fn(&mut Costs, f64)| {
+            Each::spread(field, given.as_ref(), &mut costs, set)
+        };
+        spread("zeta", &self.zeta, |it, zeta| it.radio.efficiency = zeta)?;
+        spread("P_c_w", &self.circuit_w, |it, w| it.radio.circuit_w = w)?;
+        spread("E_upload_j", &self.per_upload_j, |it, j| {
+            it.radio.per_upload_j = j;
+        })?;
+        spread("T_order_s", &self.order_s, |it, s| it.order_s = s)?;
+        spread("E_order_j", &self.order_j, |it, j| it.order_j = j)?;
+        spread("E_stand_j", &self.standing_j, |it, j| it.standing_j = j)?;
+        Ok(costs)
+    }
+
     /// Returns time and energy of an epoch at every client.
     fn epoch_costs(&self, samples: &[u32]) -> Result<(Vec<f64>, Vec<f64>), RecordError> {
         if self.b_cycles.is_none() && self.f_hz.is_none() && self.alpha.is_none() {
@@ -185,7 +242,7 @@ impl Record {
 
 fn above_zero(field: &'static str, value: Option<f64>) -> Result<f64, RecordError> {
     let value = value.ok_or(RecordError::Missing(field))?;
-    super::instance::positive(field, value)?;
+    super::validate::positive(field, value)?;
     Ok(value)
 }
 
@@ -209,6 +266,7 @@ fn agree(field: &'static str, given: Option<&[f64]>, derived: &[f64]) -> Result<
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::costs::RadioCost;
     use serde_json::{Value, json};
 
     /// Two clients on one channel, with the device they have in common.
@@ -284,6 +342,62 @@ mod tests {
             bad[field] = value;
             let error = read(&bad).unwrap_err();
             assert!(error.contains(said), "{error}");
+        }
+    }
+
+    #[test]
+    fn costs_beside_the_papers_are_alike_or_a_list_and_checked() {
+        let plain = read(&record()).unwrap();
+        assert_eq!(plain.costs, [Costs::PAPER; 2]);
+        let mut full = record();
+        full["zeta"] = json!(0.3);
+        full["P_c_w"] = json!([0.01, 0]);
+        full["E_upload_j"] = json!(1e-6);
+        full["T_order_s"] = json!([0, 1e-3]);
+        full["E_order_j"] = json!(2e-6);
+        full["E_stand_j"] = json!([1e-3, 0]);
+        let found = read(&full).unwrap();
+        let expected = Costs {
+            radio: RadioCost {
+                efficiency: 0.3,
+                circuit_w: 0.01,
+                per_upload_j: 1e-6,
+            },
+            order_s: 0.0,
+            order_j: 2e-6,
+            standing_j: 1e-3,
+        };
+        assert_eq!(found.costs[0], expected);
+        assert!(found.net_income_j(0) < 0.0, "the standing costs exceed it");
+        assert_eq!(found.slack_s(1, 0.0), 0.01 - 2e-3);
+        assert_eq!(found.work_j(1, 2.0), 2.0 * found.epoch_j[1] + 2e-6);
+
+        for (field, value, said) in [
+            ("zeta", json!(0), "zeta[0] = 0: must be above 0"),
+            ("zeta", json!([1, 1.1]), "zeta[1] = 1.1: must be above 0"),
+            ("zeta", json!([1]), "zeta = 1 entries: U is 2"),
+            ("zeta", json!("good"), "a number, or a list of one for each"),
+            ("zeta", Value::Null, "a number, or a list of one for each"),
+            ("P_c_w", json!(-1), "P_c_w[0] = -1: must be a finite"),
+            ("E_upload_j", json!([0, -1]), "E_upload_j[1] = -1: must be"),
+            ("T_order_s", json!([0, -1]), "T_order_s[1] = -1: must be"),
+            ("E_order_j", json!(-1), "E_order_j[0] = -1: must be"),
+            ("E_stand_j", json!([]), "E_stand_j = 0 entries: U is 2"),
+        ] {
+            let mut bad = full.clone();
+            bad[field] = value;
+            let error = read(&bad).unwrap_err();
+            assert!(error.contains(said), "{error}");
+        }
+        for not_a_number in [f64::NAN, f64::INFINITY] {
+            let mut bad = found.clone();
+            bad.costs[1].radio.efficiency = not_a_number;
+            let said = bad.validate().unwrap_err().to_string();
+            assert!(said.starts_with("zeta[1]"), "{said}");
+            let mut bad = found.clone();
+            bad.costs[1].standing_j = not_a_number;
+            let said = bad.validate().unwrap_err().to_string();
+            assert!(said.starts_with("E_stand_j[1]"), "{said}");
         }
     }
 

@@ -5,13 +5,14 @@ use std::f64::consts::LN_2;
 use super::Instance;
 use super::epochs::{epoch_limit, whole_epochs};
 use super::plan::Upload;
-use super::power::full_power_energy;
+use super::power::{Efficient, full_power_energy};
 use crate::bound::{LossBound, Sums, a1_of_sums, a2_of_sums, drift_factor};
 
 /// The separable part of the objective, and the coefficients of the rest.
 ///
-/// With u = tau E_i + e_up the energy part of a participant exceeds that of an absent client by
-/// u (u - 2 (E_add,i - Z_i)); at the best power that depends on client, channel and tau alone.
+/// With u = tau E_i + order_i + e_up the energy part of a participant exceeds that of an absent
+/// client by u (u - 2 (net income_i - Z_i)); at the best power that depends on client, channel and
+/// tau alone.
 /// Values are relative to nobody taking part: J = J(nobody) + sum of costs + V (bound - F_gap).
 #[derive(Clone, Debug)]
 pub(crate) struct Table {
@@ -31,6 +32,16 @@ pub(crate) struct Table {
     pub(crate) drift: Vec<f64>,
     /// V (convergence(tau) - F_gap) for each tau.
     pub(crate) gain: Vec<f64>,
+}
+
+/// The slowest upload that meets the deadline, as far as it is the same on every channel.
+#[derive(Clone, Copy, Debug, Default)]
+struct Slowest {
+    slack_s: f64,
+    /// What it radiates, times the gain.
+    per_gain_j: f64,
+    /// What it spends beside: circuit and constant.
+    fixed_j: f64,
 }
 
 /// More entries than this (32 MB) are refused.
@@ -106,30 +117,39 @@ impl Table {
     fn fill(&mut self, instance: &Instance) {
         let unit = instance.energy_unit_j;
         let noise_w = instance.bandwidth_hz * instance.noise_w_per_hz;
-        let mut least = vec![0.0; self.epochs];
+        let mut slowest = vec![Slowest::default(); self.epochs];
         for client in 0..self.clients {
             let limit = self.client_limit(client);
-            // Energy at the least power times the gain: the same on every channel.
-            for (slot, tau) in least.iter_mut().zip(1..=limit) {
+            let radio = &instance.costs[client].radio;
+            for (slot, tau) in slowest.iter_mut().zip(1..=limit) {
                 let slack_s = instance.slack_s(client, f64::from(tau));
                 let exponent = LN_2 * instance.model_bits / (instance.bandwidth_hz * slack_s);
-                *slot = libm::expm1(exponent) * noise_w * slack_s;
+                *slot = Slowest {
+                    slack_s,
+                    per_gain_j: libm::expm1(exponent) * noise_w * slack_s,
+                    fixed_j: radio.circuit_w * slack_s + radio.per_upload_j,
+                };
             }
-            let spare_j = instance.income_j[client] - instance.queue_j[client];
+            let spare_j = instance.net_income_j(client) - instance.queue_j[client];
             for channel in 0..self.channels {
                 let e_max_j = full_power_energy(instance, client, channel);
-                let gain = instance.gain[client][channel];
+                let efficient = Efficient::of(instance, client, channel);
+                let drawn_gain = radio.efficiency * instance.gain[client][channel];
                 let limit = self.limits[client * self.channels + channel];
                 let start = (client * self.channels + channel) * self.epochs;
                 let row = &mut self.costs[start..start + self.epochs];
-                for ((cost, least), tau) in row.iter_mut().zip(&least).zip(1..=limit) {
-                    let train_j = f64::from(tau) * instance.epoch_j[client];
-                    let mut e_min_j = least / gain;
+                for ((cost, slowest), tau) in row.iter_mut().zip(&slowest).zip(1..=limit) {
+                    let work_j = instance.work_j(client, f64::from(tau));
+                    let mut e_min_j = if efficient.time_s <= slowest.slack_s {
+                        efficient.energy_j
+                    } else {
+                        slowest.per_gain_j / drawn_gain + slowest.fixed_j
+                    };
                     if !e_min_j.is_finite() || e_min_j > e_max_j {
                         e_min_j = e_max_j; // The limit was rounded up to this tau.
                     }
-                    let upload_j = (spare_j - train_j).clamp(e_min_j, e_max_j);
-                    let used_j = train_j + upload_j;
+                    let upload_j = (spare_j - work_j).clamp(e_min_j, e_max_j);
+                    let used_j = work_j + upload_j;
                     *cost = (used_j / unit) * ((used_j - 2.0 * spare_j) / unit);
                 }
             }

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::Context;
-use gleaner_shared::energy::Ledger;
+use gleaner_shared::energy::{CostModel, Ledger, Reservoir};
 use gleaner_shared::mlp::{LearningRate, PaperParams};
 use gleaner_shared::units::{Cycles, Micros, NanoWatts, PicoJoules};
 use gleaner_shared::wire::message::{DeclineReason, ModelHash, Order, Provision, Report, RunId};
@@ -184,17 +184,21 @@ fn checked(
 /// Seed of the initial model and of the order.
 const CLIENT_SEED: u64 = 5;
 
-/// A full store, so that energy stops nothing.
+/// A full store and waiting that costs nothing, so that energy stops nothing.
 fn provision(scenario: &Scenario) -> Provision {
     let capacity = PicoJoules::from_joules(1_000.0);
+    let store = Reservoir::lossless(capacity);
     Provision {
         run: RunId::default(),
         client: 0,
         seed: CLIENT_SEED,
-        storage_cap: capacity,
-        harvest_per_round: PicoJoules::ZERO,
-        cost: cost_model(&scenario.device.common()),
-        ledger: Ledger::new(capacity, capacity).snapshot(),
+        store,
+        cost: CostModel {
+            idle: NanoWatts::ZERO,
+            sleep: NanoWatts::ZERO,
+            ..cost_model(&scenario.device.common())
+        },
+        ledger: Ledger::new(capacity, store).snapshot(),
         last_round: None,
     }
 }
@@ -213,6 +217,9 @@ fn order(args: &Args) -> Order {
         seed: CLIENT_SEED,
         model: ModelHash::default(),
         deadline: Micros(u64::MAX),
+        period: Micros(u64::MAX),
+        listening: Micros::ZERO,
+        income: PicoJoules::ZERO,
     }
 }
 

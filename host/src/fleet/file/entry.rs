@@ -4,6 +4,8 @@ use std::fmt;
 use std::path::PathBuf;
 
 use gleaner_learn::digest::hexadecimal;
+use gleaner_shared::energy::Reservoir;
+use gleaner_shared::units::PicoJoules;
 use gleaner_shared::wire::link::Timing;
 use gleaner_shared::wire::{HostKeys, Key};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -200,6 +202,12 @@ impl Entry {
             active_w: None,
             clock_hz: None,
         }
+    }
+
+    /// Returns its store.
+    #[must_use]
+    pub const fn store(&self) -> Reservoir {
+        Reservoir::lossless(PicoJoules::from_joules(self.storage_j))
     }
 
     /// Returns what the store holds before round 1.

@@ -3,6 +3,7 @@
 use super::*;
 use crate::policy::{Attendance, Purse};
 use gleaner_cre::bound::LossBound;
+use gleaner_cre::costs::Costs;
 use gleaner_cre::optim::Instance;
 use gleaner_shared::rng::{Purpose, Rng};
 
@@ -39,6 +40,7 @@ fn instance(clients: usize, channels: usize) -> Instance {
         power_max_w: 0.2,
         income_j: vec![4e-4; clients],
         reserve_s: vec![0.0; clients],
+        costs: vec![Costs::PAPER; clients],
     }
 }
 
@@ -55,6 +57,7 @@ impl Round {
         let rich = Purse {
             spendable_j: 1.0,
             epoch_j: 2.5e-4,
+            order_j: 0.0,
         };
         Self {
             number: 1,
@@ -112,10 +115,12 @@ fn nobody_who_cannot_pay_is_ordered_and_a_picojoule_decides() {
     let mut round = Round::first(4, 2);
     let order = round.orders(GLEAN)[0];
     let slack_s = round.instance.slack_s(0, 1.0);
-    let booked_j = 2.5e-4 + order.power_w * slack_s + rounding_j(order.power_w, slack_s);
+    let booked_j =
+        2.5e-4 + order.power_w * slack_s + rounding_j(&RadioCost::PAPER, order.power_w, slack_s);
     round.purses.fill(Purse {
         spendable_j: booked_j - 1e-12,
         epoch_j: 2.5e-4,
+        order_j: 0.0,
     });
     assert_eq!(round.orders(GLEAN), []);
     round.purses[2].spendable_j = booked_j;

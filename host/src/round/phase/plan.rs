@@ -5,6 +5,7 @@ use crate::round::fleet::Question;
 use crate::round::{Engine, EngineError, settings};
 use gleaner_cre::bound::LossBound;
 use gleaner_cre::channel::RoundState;
+use gleaner_cre::costs::Costs;
 use gleaner_cre::optim::Instance;
 
 /// A round that is decided and not yet announced.
@@ -30,7 +31,7 @@ impl Engine<'_> {
             self.state.knowledge.refresh_norms(&gradients);
         }
         let purses: Vec<Purse> = (0..self.samples.len())
-            .map(|client| self.purse(client))
+            .map(|client| self.purse(client, &instance))
             .collect();
         let view = View {
             seed: self.scenario.run.seed,
@@ -52,12 +53,14 @@ impl Engine<'_> {
     }
 
     /// Returns what a client can pay this round.
-    fn purse(&self, client: usize) -> Purse {
+    fn purse(&self, client: usize, instance: &Instance) -> Purse {
         let account = &self.state.accounts[client];
         let one = self.booking(client, 1, 0.0, 0.0);
+        let costs = &instance.costs[client];
         Purse {
-            spendable_j: account.balance_j() + one.harvested.as_joules(),
-            epoch_j: one.compute.as_joules(),
+            spendable_j: account.balance_j() + one.harvested.as_joules() - costs.standing_j,
+            epoch_j: one.spent.compute().as_joules(),
+            order_j: costs.order_j,
         }
     }
 
@@ -102,6 +105,7 @@ impl Engine<'_> {
             power_max_w: self.radio.uplink_power_max_w.0,
             income_j: devices.clone().map(|it| it.harvest_j).collect(),
             reserve_s: devices.map(|it| it.deadline_slack_s).collect(),
+            costs: vec![Costs::PAPER; self.samples.len()],
         }
     }
 }

@@ -12,8 +12,8 @@ pub use task::run;
 use std::sync::Arc;
 use std::time::Duration;
 
-use gleaner_shared::energy::{CostModel, Ledger, Snapshot};
-use gleaner_shared::units::PicoJoules;
+use gleaner_shared::energy::{CostModel, Ledger, Reservoir, Snapshot};
+use gleaner_shared::units::{Micros, PicoJoules};
 use gleaner_shared::wire::HostKeys;
 use gleaner_shared::wire::link::{Greeting, Timing};
 use gleaner_shared::wire::message::{ModelHash, Order, Report, RoundMark, RunId};
@@ -37,10 +37,8 @@ pub struct Identity {
     pub run: RunId,
     /// The seed of the run.
     pub seed: u64,
-    /// What its store holds at most.
-    pub storage: PicoJoules,
-    /// Its income every round.
-    pub income: PicoJoules,
+    /// Its store.
+    pub store: Reservoir,
     /// What its work costs.
     pub cost: CostModel,
     /// The shard it must hold, by checksum; `None` takes any.
@@ -57,11 +55,11 @@ pub struct Standing {
 }
 
 impl Standing {
-    /// A full store before the first round.
+    /// A store with so much in it before the first round.
     #[must_use]
-    pub const fn new(stored: PicoJoules, storage: PicoJoules) -> Self {
+    pub const fn new(stored: PicoJoules, store: Reservoir) -> Self {
         Self {
-            ledger: Ledger::new(stored, storage).snapshot(),
+            ledger: Ledger::new(stored, store).snapshot(),
             last_round: None,
         }
     }
@@ -133,6 +131,10 @@ pub struct Closing {
     pub mark: RoundMark,
     /// Whether this board's update is part of it.
     pub counted: bool,
+    /// What the board harvests in it.
+    pub income: PicoJoules,
+    /// Modelled time from its start to that of the next.
+    pub period: Micros,
     /// The order that only brings the income, for a board that had no other.
     pub rest: Option<Order>,
 }

@@ -222,7 +222,7 @@ impl Asker {
 
 #[cfg(test)]
 mod tests {
-    use gleaner_shared::energy::CostModel;
+    use gleaner_shared::energy::{CostModel, Reservoir};
     use gleaner_shared::units::PicoJoules;
     use gleaner_shared::wire::Key;
     use gleaner_shared::wire::link::Timing;
@@ -242,12 +242,11 @@ mod tests {
             timing: Timing::for_bit_rate(921_600),
             run: RunId([1; 16]),
             seed: 1,
-            storage: PicoJoules(1_000),
-            income: PicoJoules(0),
+            store: Reservoir::lossless(PicoJoules(1_000)),
             cost: CostModel::paper(1e-26, 5e8),
             shard_crc: None,
         };
-        let standing = Standing::new(PicoJoules(500), PicoJoules(1_000));
+        let standing = Standing::new(PicoJoules(500), identity.store);
         let (events, mut heard) = bus::open();
         let mut task = Task {
             machine: Machine::new(Profile::from(&identity), standing),

@@ -226,7 +226,7 @@ async fn talk(
     shard: &[u8],
     care: Care,
 ) -> Vec<Finding> {
-    let storage = PicoJoules::from_joules(entry.storage_j);
+    let store = entry.store();
     // A name of its own: a board takes what it asks for the work of no run.
     let Ok(run) = new_id() else {
         let seen = "the system has no randomness for a session";
@@ -239,12 +239,11 @@ async fn talk(
         timing: entry.timing(),
         run,
         seed: scenario.run.seed,
-        storage,
-        income: PicoJoules::from_joules(scenario.device_of(entry.id as usize).harvest_j),
+        store,
         cost: entry.cost_model(scenario),
         shard_crc: None,
     };
-    let standing = Standing::new(PicoJoules::from_joules(entry.stored_j()), storage);
+    let standing = Standing::new(PicoJoules::from_joules(entry.stored_j()), store);
     let (events, mut heard) = bus::open();
     let board = Handle::spawn(identity, standing, events);
     let greeting = match board.greet(care.patience).await {

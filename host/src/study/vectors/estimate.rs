@@ -4,7 +4,7 @@
 use gleaner_cre::bound::weights;
 use gleaner_cre::estimate::{Divergence, DivergenceRule, Observation, lipschitz, smoothness};
 use gleaner_learn::aggregate::{Contribution, Rule};
-use gleaner_shared::energy::RoundRecord;
+use gleaner_shared::energy::Phase;
 use gleaner_shared::units::PicoJoules;
 use serde::Deserialize;
 
@@ -39,10 +39,9 @@ impl Vector for Queue {
         found.number("Z_j", account.queue_j(), self.queue_j[0]);
         let expected = self.queue_j[1..].iter().zip(&self.cumulative_ok);
         for ((round, &used_j), (&queue_j, kept)) in (1u32..).zip(&self.used_j).zip(expected) {
-            account.book(&RoundRecord {
-                compute: PicoJoules::from_joules(used_j),
-                ..rest(self.income_j)
-            });
+            let mut record = rest(self.income_j);
+            record.spent[Phase::Train] = PicoJoules::from_joules(used_j);
+            account.book(&record);
             // A round books two amounts, each rounded to the nearest picojoule: after n rounds
             // the queue is at most n picojoules off.
             let off = Tolerance::absolute(f64::from(round) * PICOJOULE);

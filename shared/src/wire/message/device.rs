@@ -7,7 +7,7 @@ use super::common::{
 };
 use super::crash::Crash;
 use super::infer::{Classified, InferRefusal};
-use crate::energy::{Shortfall, Snapshot};
+use crate::energy::{Shortfall, Snapshot, Spent};
 use crate::units::{Cycles, Micros, PicoJoules};
 use crate::wire::auth::Nonce;
 use crate::{wire_enum, wire_struct};
@@ -161,10 +161,8 @@ wire_struct! {
         pub cycles: Cycles,
         /// Time of all epochs.
         pub elapsed: Micros,
-        /// Spent on training.
-        pub compute: PicoJoules,
-        /// Spent on the upload.
-        pub radio: PicoJoules,
+        /// Spent in the round, by phase.
+        pub spent: Spent,
         /// Income of the round.
         pub harvested: PicoJoules,
         /// The ledger after the round.

@@ -3,13 +3,13 @@
 use super::common::{
     LinkMessage, ModelHash, OrderHash, Refusal, RoundMark, RunId, SamplePlace, Version, WorkMark,
 };
-use crate::energy::{CostModel, Snapshot};
+use crate::energy::{Activity, CostModel, Reservoir, Snapshot};
 use crate::units::{Micros, NanoWatts, PicoJoules};
 use crate::wire::auth::{Key, Nonce};
 use crate::{wire_enum, wire_struct};
 
 /// Room for the largest order.
-const ORDER_BYTES: usize = 96;
+const ORDER_BYTES: usize = 128;
 
 wire_struct! {
     /// Asks for a greeting. Its first field never changes place.
@@ -36,10 +36,8 @@ wire_struct! {
         pub client: u32,
         /// Seed of the run, for every random stream of the device.
         pub seed: u64,
-        /// What the store holds at most.
-        pub storage_cap: PicoJoules,
-        /// Income of every round.
-        pub harvest_per_round: PicoJoules,
+        /// Its store.
+        pub store: Reservoir,
         /// What work costs.
         pub cost: CostModel,
         /// The ledger as the host last confirmed it; a device that kept a newer one keeps it.
@@ -75,12 +73,30 @@ wire_struct! {
         pub seed: u64,
         /// The model to start from.
         pub model: ModelHash,
-        /// Modelled time the round may take.
+        /// Modelled time the round may take; whoever takes part stays awake that long.
         pub deadline: Micros,
+        /// Modelled time from the start of this round to that of the next.
+        pub period: Micros,
+        /// How long the broadcast is on the air, by the host's channel model.
+        pub listening: Micros,
+        /// What the client harvests from this round's start to the next.
+        pub income: PicoJoules,
     }
 }
 
 impl Order {
+    /// Returns what it asks for, its computing left out.
+    #[must_use]
+    pub fn activity(&self) -> Activity {
+        Activity {
+            epochs: self.epochs.into(),
+            power: self.power,
+            airtime: self.airtime,
+            window: self.deadline,
+            ..Activity::resting(self.listening, self.period)
+        }
+    }
+
     /// Returns what tells this order from any other of any run.
     #[must_use]
     pub fn mark(&self) -> WorkMark {
@@ -174,6 +190,9 @@ mod tests {
             seed: u64::MAX,
             model: ModelHash([0xFF; 16]),
             deadline: Micros(u64::MAX),
+            period: Micros(u64::MAX),
+            listening: Micros(u64::MAX),
+            income: PicoJoules(u64::MAX),
         }
     }
 
@@ -182,10 +201,10 @@ mod tests {
         let mut bytes = [0; ORDER_BYTES];
         let len = super::super::encode(&largest(), &mut bytes).unwrap();
         assert_eq!(largest().mark().order, OrderHash::of(&bytes[..len]));
-        let sooner = Order {
-            deadline: Micros(u64::MAX - 1),
+        let poorer = Order {
+            income: PicoJoules(u64::MAX - 1),
             ..largest()
         };
-        assert_ne!(largest().mark(), sooner.mark());
+        assert_ne!(largest().mark(), poorer.mark());
     }
 }

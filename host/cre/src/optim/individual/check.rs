@@ -4,7 +4,7 @@
 use super::{IndividualPlan, Task};
 use crate::bound::LossBound;
 use crate::optim::check::{
-    TOLERANCE, Violation, check_assignment, check_upload, magnitude, upload_s,
+    TOLERANCE, Violation, check_assignment, check_upload, magnitude, upload_j,
 };
 use crate::optim::{Instance, Upload};
 
@@ -35,10 +35,11 @@ fn objective(instance: &Instance, plan: &IndividualPlan) -> f64 {
     let unit = instance.energy_unit_j;
     let mut sum = 0.0;
     for client in 0..instance.samples.len() {
-        let mut q = instance.income_j[client];
+        let costs = instance.costs[client];
+        let mut q = instance.income_j[client] - costs.standing_j;
         if let Some(task) = plan.tasks.iter().find(|task| task.upload.client == client) {
-            let sent = task.upload.power_w * upload_s(instance, &task.upload);
-            q -= task.epochs as f64 * instance.epoch_j[client] + sent;
+            let trained = task.epochs as f64 * instance.epoch_j[client];
+            q -= trained + costs.order_j + upload_j(instance, &task.upload);
         }
         sum += (q / unit).powi(2) - 2.0 * (instance.queue_j[client] / unit) * (q / unit);
     }

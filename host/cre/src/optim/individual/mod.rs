@@ -84,8 +84,9 @@ pub fn solve(instance: &Instance) -> Result<IndividualSolution, SolveError> {
     Ok(IndividualSolution { plan, value })
 }
 
-/// Returns J of a plan: sum (q_i^2 - 2 Z_i q_i) + V bound with q_i = E_add,i - (tau_i E_i + e_up,i)
-/// of participants, and the bound of [`IndividualDrift`] and Corollary 1 at T.
+/// Returns J of a plan: sum (q_i^2 - 2 Z_i q_i) + V bound with
+/// q_i = net income_i - (tau_i E_i + order_i + e_up,i) of participants, and the bound of
+/// [`IndividualDrift`] and Corollary 1 at T.
 #[must_use]
 pub fn evaluate(instance: &Instance, plan: &IndividualPlan) -> IndividualValue {
     if plan.tasks.is_empty() {
@@ -100,10 +101,10 @@ pub fn evaluate(instance: &Instance, plan: &IndividualPlan) -> IndividualValue {
             },
         };
     }
-    let mut balance_j = instance.income_j.clone();
+    let mut balance_j = instance.net_incomes_j();
     for Task { upload, epochs } in &plan.tasks {
         let (_, energy_j) = upload_cost(instance, upload);
-        balance_j[upload.client] -= f64::from(*epochs) * instance.epoch_j[upload.client] + energy_j;
+        balance_j[upload.client] -= instance.work_j(upload.client, f64::from(*epochs)) + energy_j;
     }
     let energy: f64 = (balance_j.iter().zip(&instance.queue_j))
         .map(|(q_j, z_j)| drift_term(instance, *q_j, *z_j))

@@ -1,11 +1,9 @@
 //! A board's energy as the base station keeps it: confirmed with every closed round, noted between.
 
-use gleaner_shared::energy::{Ledger, Snapshot};
-use gleaner_shared::units::PicoJoules;
-use gleaner_shared::wire::message::RoundMark;
+use gleaner_shared::energy::{Ledger, Reservoir, Snapshot};
 
 use super::check;
-use crate::station::board::Standing;
+use crate::station::board::{Closing, Standing};
 use crate::station::event::EventKind;
 
 /// The books of one board.
@@ -19,20 +17,18 @@ pub(super) struct Books {
     heard: Option<Snapshot>,
     /// The impossible ledger that was last told of.
     doubted: Option<Snapshot>,
-    storage: PicoJoules,
-    income: PicoJoules,
+    store: Reservoir,
 }
 
 impl Books {
-    /// Opens the books of a board with that store and that income.
-    pub(super) const fn new(standing: Standing, storage: PicoJoules, income: PicoJoules) -> Self {
+    /// Opens the books of a board with that store.
+    pub(super) const fn new(standing: Standing, store: Reservoir) -> Self {
         Self {
             standing,
             current: None,
             heard: None,
             doubted: None,
-            storage,
-            income,
+            store,
         }
     }
 
@@ -76,20 +72,20 @@ impl Books {
     }
 
     fn is_possible(&self, found: &Snapshot) -> bool {
-        check::is_possible(found, &self.standing.ledger, self.storage)
+        check::is_possible(found, &self.standing.ledger, self.store.capacity)
     }
 
     /// Closes a round, with the income if the board did not book it.
-    pub(super) fn close(&mut self, mark: RoundMark) {
-        self.standing.last_round = Some(mark);
+    pub(super) fn close(&mut self, closing: &Closing) {
+        self.standing.last_round = Some(closing.mark);
         let confirmed = self.standing.ledger;
         let newest = self.current.take().unwrap_or(confirmed);
         self.standing.ledger = newest;
         if newest.rounds > confirmed.rounds {
             return;
         }
-        if let Some(mut ledger) = Ledger::restore(newest, self.storage) {
-            ledger.begin_round(self.income);
+        if let Some(mut ledger) = Ledger::restore(newest, self.store) {
+            ledger.begin_round(closing.income, closing.period);
             self.standing.ledger = ledger.snapshot();
         }
     }

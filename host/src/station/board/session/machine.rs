@@ -35,7 +35,7 @@ impl Machine {
     /// Starts without a line, at the time zero.
     pub(in crate::station::board) fn new(profile: Profile, standing: Standing) -> Self {
         Self {
-            books: Books::new(standing, profile.storage, profile.income),
+            books: Books::new(standing, profile.store),
             profile,
             state: State::Connecting {
                 stage: Stage::Unplugged {

@@ -1,7 +1,6 @@
 //! Who a board is to be: what it is provisioned with, and the shard it must hold.
 
-use gleaner_shared::energy::CostModel;
-use gleaner_shared::units::PicoJoules;
+use gleaner_shared::energy::{CostModel, Reservoir};
 use gleaner_shared::wire::message::{About, ModelShape, Provision, RunId, ShardStatus};
 
 use crate::station::board::{Identity, Standing};
@@ -22,10 +21,8 @@ pub(in crate::station::board) struct Profile {
     run: RunId,
     /// The seed of the run.
     seed: u64,
-    /// What its store holds at most.
-    pub(super) storage: PicoJoules,
-    /// Its income every round.
-    pub(super) income: PicoJoules,
+    /// Its store.
+    pub(super) store: Reservoir,
     /// What its work costs.
     cost: CostModel,
     /// The shard it must hold, by checksum; `None` takes any.
@@ -38,8 +35,7 @@ impl From<&Identity> for Profile {
             client: identity.client,
             run: identity.run,
             seed: identity.seed,
-            storage: identity.storage,
-            income: identity.income,
+            store: identity.store,
             cost: identity.cost,
             shard_crc: identity.shard_crc,
         }
@@ -53,8 +49,7 @@ impl Profile {
             run: self.run,
             client: self.client,
             seed: self.seed,
-            storage_cap: self.storage,
-            harvest_per_round: self.income,
+            store: self.store,
             cost: self.cost,
             ledger: standing.ledger,
             last_round: standing.last_round,

@@ -47,7 +47,7 @@ impl Machine {
     /// Closes a round.
     pub(super) fn close(&mut self, closing: &Closing, out: &mut Output) {
         let mark = closing.mark;
-        self.books.close(mark);
+        self.books.close(closing);
         // A board that is not there learns of it all from its next provision.
         match closing.rest {
             Some(rest) => out.send(HostToDevice::Order(rest)),

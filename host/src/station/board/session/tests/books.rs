@@ -1,6 +1,6 @@
 //! The board's energy, round by round.
 
-use gleaner_shared::energy::Snapshot;
+use gleaner_shared::energy::{Phase, Snapshot, Spent};
 use gleaner_shared::units::PicoJoules;
 use gleaner_shared::wire::message::{DeviceToHost, HostToDevice, ModelHash, Report, RoundMark};
 
@@ -16,31 +16,47 @@ const MARK: RoundMark = RoundMark {
     model: ModelHash([0; 16]),
 };
 
+const CLOSING: Closing = Closing {
+    mark: MARK,
+    counted: false,
+    income: INCOME,
+    period: PERIOD,
+    rest: None,
+};
+
+fn spent_on(phases: &[(Phase, u64)]) -> Spent {
+    let mut spent = Spent::ZERO;
+    for &(phase, amount) in phases {
+        spent[phase] = PicoJoules(amount);
+    }
+    spent
+}
+
 fn books() -> Books {
     let standing = Standing::new(PicoJoules(500), STORE);
-    Books::new(standing, STORE, INCOME)
+    Books::new(standing, STORE)
 }
 
 #[test]
 fn the_income_of_a_round_is_booked_once() {
     // By the base station, for a board that was not heard of.
     let mut silent = books();
-    silent.close(MARK);
+    silent.close(&CLOSING);
     assert_eq!(silent.standing().ledger, ledger(1));
     // By the board.
     let mut busy = books();
     busy.note(ledger(1));
-    busy.close(MARK);
+    busy.close(&CLOSING);
     assert_eq!(busy.standing().ledger, ledger(1));
     // By the base station, for a board that spent something and booked no income.
     let spent = Snapshot {
         stored: PicoJoules(400),
-        compute: PicoJoules(100),
+        spent: spent_on(&[(Phase::Train, 100)]),
         ..ledger(0)
     };
     let mut stopped = books();
     stopped.note(spent);
-    stopped.close(MARK);
+    stopped.close(&CLOSING);
     let ledger = stopped.standing().ledger;
     assert_eq!((ledger.stored, ledger.rounds), (PicoJoules(410), 1));
 }
@@ -48,9 +64,9 @@ fn the_income_of_a_round_is_booked_once() {
 #[test]
 fn a_ledger_older_than_the_confirmed_one_is_not_noted() {
     let mut books = books();
-    books.close(MARK);
+    books.close(&CLOSING);
     books.note(ledger(0));
-    books.close(MARK);
+    books.close(&CLOSING);
     assert_eq!(books.standing().ledger, ledger(2));
 }
 
@@ -92,7 +108,7 @@ fn what_a_cancelled_board_spent_is_noted() {
     board.pass(seconds(10)).missing(0);
     let spent = Snapshot {
         stored: PicoJoules(410),
-        compute: PicoJoules(100),
+        spent: spent_on(&[(Phase::Train, 100)]),
         ..ledger(1)
     };
     board.say(DeviceToHost::Cancelled {
@@ -102,6 +118,8 @@ fn what_a_cancelled_board_spent_is_noted() {
     let closing = Closing {
         mark: MARK,
         counted: false,
+        income: INCOME,
+        period: PERIOD,
         rest: None,
     };
     let Some(Answer::Closed(standing)) = board.ask(Request::Close(closing)).answer() else {
@@ -118,8 +136,7 @@ fn what_a_board_spent_before_it_lost_its_power_stays_booked_and_it_is_told_so() 
     board.reply(0, None);
     let spent = Snapshot {
         stored: PicoJoules(410),
-        compute: PicoJoules(60),
-        radio: PicoJoules(40),
+        spent: spent_on(&[(Phase::Train, 60), (Phase::Transmit, 40)]),
         ..ledger(1)
     };
     board.say(DeviceToHost::Report(Report {
@@ -132,6 +149,8 @@ fn what_a_board_spent_before_it_lost_its_power_stays_booked_and_it_is_told_so() 
     let closing = Closing {
         mark: MARK,
         counted: true,
+        income: INCOME,
+        period: PERIOD,
         rest: None,
     };
     let turn = board.ask(Request::Close(closing));
@@ -160,6 +179,8 @@ fn a_board_that_kept_its_books_is_not_told_of_them_again() {
     let closing = Closing {
         mark: MARK,
         counted: true,
+        income: INCOME,
+        period: PERIOD,
         rest: None,
     };
     let turn = board.ask(Request::Close(closing));

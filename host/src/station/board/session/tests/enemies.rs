@@ -37,6 +37,8 @@ fn close(board: &mut Board, round: u32) -> Standing {
     let closing = Closing {
         mark,
         counted: false,
+        income: INCOME,
+        period: PERIOD,
         rest: None,
     };
     match board.ask(Request::Close(closing)).answer() {

@@ -22,6 +22,8 @@ fn closing(round: u32, rest: Option<Order>) -> Request {
     Request::Close(Closing {
         mark: closed(round),
         counted: rest.is_none(),
+        income: INCOME,
+        period: PERIOD,
         rest,
     })
 }

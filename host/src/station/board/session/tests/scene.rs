@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use gleaner_shared::energy::{CostModel, Ledger, Snapshot};
+use gleaner_shared::energy::{CostModel, Ledger, Reservoir, Snapshot, Spent};
 use gleaner_shared::units::{Cycles, Micros, NanoWatts, PicoJoules};
 use gleaner_shared::wire::Key;
 use gleaner_shared::wire::link::{Greeting, Timing};
@@ -20,8 +20,9 @@ use crate::station::link::Endpoint;
 
 pub(super) const RUN: RunId = RunId([5; 16]);
 pub(super) const CLIENT: u32 = 3;
-pub(super) const STORE: PicoJoules = PicoJoules(1_000);
+pub(super) const STORE: Reservoir = Reservoir::lossless(PicoJoules(1_000));
 pub(super) const INCOME: PicoJoules = PicoJoules(10);
+pub(super) const PERIOD: Micros = Micros(60_000);
 pub(super) const UPDATE: [u8; 4] = *b"up 4";
 /// Every limit differs, so that none can stand in for another.
 pub(super) const LIMITS: Limits = Limits {
@@ -38,7 +39,7 @@ pub(super) const fn seconds(seconds: u64) -> Duration {
 /// Returns the ledger of a board that was paid for so many rounds.
 pub(super) fn ledger(rounds: u32) -> Snapshot {
     let mut ledger = Ledger::new(PicoJoules(500), STORE);
-    (0..rounds).for_each(|_| ledger.begin_round(INCOME));
+    (0..rounds).for_each(|_| ledger.begin_round(INCOME, PERIOD));
     ledger.snapshot()
 }
 
@@ -92,6 +93,9 @@ pub(super) fn order(round: u32) -> Order {
         seed: 1,
         model: ModelHash::of(&model(round)),
         deadline: Micros(10_000),
+        period: PERIOD,
+        listening: Micros(100),
+        income: INCOME,
     }
 }
 
@@ -122,8 +126,7 @@ pub(super) fn report(round: u32) -> Report {
         epochs: 2,
         cycles: Cycles(1_000),
         elapsed: Micros(1_000),
-        compute: PicoJoules::ZERO,
-        radio: PicoJoules::ZERO,
+        spent: Spent::ZERO,
         harvested: INCOME,
         ledger: ledger(1),
     }
@@ -210,8 +213,7 @@ impl Board {
             timing: Timing::for_bit_rate(921_600),
             run: RUN,
             seed: 1,
-            storage: STORE,
-            income: INCOME,
+            store: STORE,
             cost: CostModel::paper(1e-26, 5e8),
             shard_crc: Some(7),
         };
