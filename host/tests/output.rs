@@ -82,3 +82,27 @@ fn a_run_names_the_client_that_poisons_it_in_words_and_in_json() {
     );
     assert!(!run("honest", &[]).contains("implausible"));
 }
+
+#[test]
+fn a_source_of_income_is_the_same_as_json_and_as_csv() {
+    let shown = |form: &str| {
+        let name = "builtin:greensboro-winter-week";
+        let output = gleaner()
+            .args(["energy", "harvest", name, "--panel-cm2", "8", form])
+            .output()
+            .expect("the binary runs");
+        assert!(output.status.success(), "{}", said(&output));
+        String::from_utf8(output.stdout).expect("text")
+    };
+    let json: serde_json::Value = serde_json::from_str(&shown("--json")).expect("JSON");
+    let incomes = json["income_j"].as_array().expect("a list");
+    // 93.8 W/m^2 on 8 cm^2 at 20 %.
+    assert!((json["mean_w"].as_f64().expect("a number") - 15.0e-3).abs() < 0.1e-3);
+    let csv = shown("--csv");
+    let rows: Vec<&str> = csv.lines().collect();
+    assert_eq!((rows[0], rows.len()), ("round,t_s,income_j", 1 + 7 * 24));
+    assert_eq!(incomes.len(), 7 * 24);
+    let noon = rows[13].split(',').collect::<Vec<_>>();
+    assert_eq!(noon[..2], ["13", "43200"]);
+    assert_eq!(noon[2].parse().ok(), incomes[12].as_f64());
+}

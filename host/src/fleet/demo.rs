@@ -13,9 +13,20 @@ pub const PRESET: &str = "demo";
 /// A store holds the income of so many rounds, and half of it before the first.
 const STORED_ROUNDS: f64 = 4.0;
 
-/// Returns the classes of a fleet's boards, one for each kind: clock and energies of its preset, the
-/// income of its preset's power over a round of `scenario`, the cycles of its row. What somebody has
-/// `chosen` for all devices no class says otherwise.
+/// Returns what a kind of board harvests in the demonstration: as much as its orders use up when
+/// round follows round and waiting costs nothing. Its preset has the income of a real place.
+const fn income_w(board: Board) -> f64 {
+    match board {
+        Board::Rp2040 => 5e-3,
+        Board::Rp2350 => 3e-3,
+        Board::Stm32l4r5 | Board::M4 => 2e-3,
+        Board::Stm32l496 => 1.6e-3,
+    }
+}
+
+/// Returns the classes of a fleet's boards, one for each kind: clock and energy of a cycle of its
+/// preset, its income over a round of `scenario`, the cycles of its row. What somebody has `chosen`
+/// for all devices no class says otherwise.
 ///
 /// # Errors
 /// When a preset cannot be resolved.
@@ -37,7 +48,6 @@ pub fn classes(
     for (board, clients) in kinds {
         let row = board.row();
         let device = resolve(row.preset, &[])?.device;
-        let income_w = device.harvest_j / device.deadline_s;
         let mut class = toml::Table::new();
         class.insert("name".to_owned(), row.nickname.into());
         class.insert("clients".to_owned(), clients.into());
@@ -46,7 +56,7 @@ pub fn classes(
             ("cycles_per_epoch", row.one_epoch.fixed),
             ("frequency_hz", device.frequency_hz),
             ("energy_coefficient", device.energy_coefficient),
-            ("harvest_j", income_w * scenario.device.deadline_s),
+            ("harvest_j", income_w(board) * scenario.device.deadline_s),
         ] {
             if !chosen.contains(&format!("device.{key}")) {
                 class.insert(key.to_owned(), value.into());
