@@ -1,18 +1,21 @@
 //! What one core does in an epoch, and the memory it does it in: samples of the first pass, blocks
 //! of pixels of the second.
 
+use core::ops::Range;
+
 use super::forward::Pass;
 use super::kernel::{self, ErrorRow};
 use super::list::List;
 use super::params::Params;
 use super::result::EpochResult;
-use super::sample::Samples;
+use super::sample::{Samples, lists_of};
 use super::softmax::softmax_error;
+use crate::lists::{Lists, SEGMENT};
 
 /// How many pixels the second pass gathers at once.
 pub(super) const BLOCK: usize = 4;
-/// How many error rows are listed for a pixel before they are summed.
-const ROOM: usize = kernel::LIST_LIMIT;
+/// How many error rows are listed for each of four pixels before they are summed.
+const ROOM: usize = kernel::LIST_LIMIT / BLOCK;
 /// How many samples are gathered between two looks at how full the lists are.
 const STRETCH: usize = 32;
 
@@ -71,9 +74,11 @@ impl<const HID: usize, const OUT: usize> Work<HID, OUT> {
         first: usize,
         errors: &mut [ErrorRow<HID>],
     ) -> u32 {
+        let lists = lists_of(samples);
         let mut rows = 0;
         for (index, row) in (first..).zip(errors) {
-            rows += self.pass.forward(params, samples.pixels(index));
+            let list = lists.as_ref().map_or(&[][..], |lists| lists.row(index));
+            rows += self.pass.forward(params, samples.pixels(index), list);
             let label = usize::from(samples.label(index));
             self.result
                 .count(softmax_error(&mut self.pass.output, label));
@@ -123,9 +128,57 @@ impl<const HID: usize, const OUT: usize> Work<HID, OUT> {
         }
     }
 
-    /// Second pass of the pixels from `first` on: sums dW1 of a block. Returns how many rows of
-    /// errors were summed.
+    /// Second pass of the pixels from `first` on: sums dW1 of a block. Of `exact` rows or fewer no
+    /// sum of any part saturates, so that it does not matter where lists of them are cut. Returns
+    /// how many rows of errors were summed.
     pub(super) fn gather<const IN: usize>(
+        &mut self,
+        samples: &impl Samples<IN>,
+        first: usize,
+        errors: &[ErrorRow<HID>],
+        exact: usize,
+    ) -> u32 {
+        let pixels = first..IN.min(first + BLOCK);
+        match lists_of(samples) {
+            Some(lists)
+                if samples.len() == errors.len()
+                    && pixels.clone().all(|pixel| lists.count(pixel) <= exact) =>
+            {
+                self.gather_listed(&lists, pixels, errors)
+            }
+            _ => self.search(samples, first, errors),
+        }
+    }
+
+    /// Sums dW1 of a block from the columns of its pixels.
+    fn gather_listed(
+        &mut self,
+        lists: &Lists<'_>,
+        pixels: Range<usize>,
+        errors: &[ErrorRow<HID>],
+    ) -> u32 {
+        let entries = &mut self.pass.entries;
+        self.touched = [0; BLOCK];
+        let lanes = self.sums.iter_mut().zip(&mut self.touched);
+        for (pixel, (sums, touched)) in pixels.zip(lanes) {
+            sums.fill(0);
+            let mut length = 0;
+            for (segment, column) in lists.columns(pixel).enumerate() {
+                if length + column.len() > entries.len() {
+                    kernel::sum_errors(errors, &entries[..length], sums);
+                    *touched += length as u32;
+                    length = 0;
+                }
+                length = kernel::list_column(column, errors, segment * SEGMENT, entries, length);
+            }
+            kernel::sum_errors(errors, &entries[..length], sums);
+            *touched += length as u32;
+        }
+        self.touched.iter().sum()
+    }
+
+    /// Sums dW1 of a block from what its pixels are in the samples.
+    fn search<const IN: usize>(
         &mut self,
         samples: &impl Samples<IN>,
         first: usize,
