@@ -20,7 +20,7 @@ use super::partner::{Alone, Helper, Partner};
 use super::result::EpochResult;
 use super::sample::Samples;
 use super::scratch::error_rows;
-use super::work::{BLOCK, Work};
+use super::work::{BLOCK, Work, exact_rows};
 use crate::rng::Rng;
 
 /// How many samples each of two cores learns between two joins: enough that their sums of rows
@@ -332,12 +332,6 @@ impl<S: Samples<IN>, const IN: usize, const HID: usize, const OUT: usize, P: Par
     fn factor(&self, numerator: u32, denominator: u32) -> Factor {
         Factor::new(self.rate, numerator, denominator, self.samples.len() as u32)
     }
-}
-
-/// Returns how many of these rows, scaled by pixels, can be summed without leaving 32 bits.
-fn exact_rows<const HID: usize>(errors: &[ErrorRow<HID>]) -> usize {
-    let most = errors.iter().map(|row| row.shift.most()).max();
-    (i32::MAX as u32 / (255 * most.unwrap_or(0).max(1))) as usize
 }
 
 /// Steps the weights of a block of pixels whose gradients were gathered.

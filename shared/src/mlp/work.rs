@@ -238,3 +238,67 @@ impl<const HID: usize, const OUT: usize> Default for Work<HID, OUT> {
         Self::new()
     }
 }
+
+/// Returns how many of these rows, scaled by pixels, can be summed without leaving 32 bits.
+pub(super) fn exact_rows<const HID: usize>(errors: &[ErrorRow<HID>]) -> usize {
+    let most = errors.iter().map(|row| row.shift.most()).max();
+    (i32::MAX as u32 / (255 * most.unwrap_or(0).max(1))) as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::kernel::Shift;
+    use super::*;
+
+    struct White<'a>(Option<Lists<'a>>);
+
+    impl Samples<4> for White<'_> {
+        fn len(&self) -> usize {
+            1200
+        }
+
+        fn pixels(&self, _index: usize) -> &[u8; 4] {
+            &[255; 4]
+        }
+
+        fn label(&self, _index: usize) -> u8 {
+            0
+        }
+
+        fn lists(&self) -> Option<Lists<'_>> {
+            self.0
+        }
+    }
+
+    #[test]
+    fn sums_that_leave_their_range_are_cut_as_without_lists() {
+        let pixels = [[255; 4]; 1200];
+        let mut bytes = Vec::new();
+        crate::lists::write(pixels.as_flattened(), 4, |part| {
+            bytes.extend_from_slice(part);
+        });
+        let lists = Lists::open(&bytes, pixels.as_flattened(), 4);
+        assert!(lists.is_some());
+        // The largest errors there are, of one sign and then of the other: sums leave 32 bits after
+        // 518 of them and come back.
+        let mut words = vec![0; super::super::scratch_words::<3>(1200)];
+        let errors = super::super::scratch::error_rows::<3>(&mut words);
+        for (index, row) in errors.iter_mut().enumerate() {
+            row.clear();
+            row.set(1, if index < 768 { 127 } else { -127 });
+            row.shift = Shift::new(7);
+        }
+        let exact = exact_rows(errors);
+        assert_eq!(exact, 518);
+        let gather = |samples: &White<'_>, exact| {
+            let mut work = Work::<3, 2>::new();
+            work.gather(samples, 0, errors, exact);
+            work.sums
+        };
+        let searched = gather(&White(None), exact);
+        assert_eq!(searched[0][1], i32::MAX - 432 * 255 * 127 * 128);
+        assert_eq!(gather(&White(lists), exact), searched);
+        // Were they not cut there, it would show.
+        assert_ne!(gather(&White(lists), usize::MAX), searched);
+    }
+}

@@ -51,7 +51,7 @@ pub(crate) use chosen::{
     ErrorRow, activate, backward, begin, list_block, list_column, list_errors, list_pixels,
     list_row, load, locate, place, round_errors, step_row, store, sum_errors, sum_pixels, sum_rows,
 };
-use shift::Shift;
+pub(crate) use shift::Shift;
 
 /// One row of a sum and its factor.
 #[derive(Clone, Copy, Debug, Default)]
