@@ -1,5 +1,6 @@
 //! The local samples: the shard in flash, or why there is none.
 
+use gleaner_shared::lists::Lists;
 use gleaner_shared::mlp::Samples;
 use gleaner_shared::shard::{Shard, ShardError, ShardHeader};
 use gleaner_shared::wire::Key;
@@ -12,13 +13,24 @@ use crate::model::{INPUTS, MAX_SAMPLES, OUTPUTS};
 pub struct LocalData<'a> {
     pixels: &'a [[u8; INPUTS]],
     labels: &'a [u8],
+    lists: Option<Lists<'a>>,
 }
 
 impl<'a> LocalData<'a> {
     /// Takes pixels and labels that belong together; the longer of the two is cut.
     #[must_use]
     pub const fn new(pixels: &'a [[u8; INPUTS]], labels: &'a [u8]) -> Self {
-        Self { pixels, labels }
+        Self {
+            pixels,
+            labels,
+            lists: None,
+        }
+    }
+
+    /// Adds the lists of the samples, if they came with them.
+    #[must_use]
+    pub const fn with_lists(self, lists: Option<Lists<'a>>) -> Self {
+        Self { lists, ..self }
     }
 }
 
@@ -37,6 +49,10 @@ impl Samples<INPUTS> for LocalData<'_> {
 
     fn block(&self) -> Option<&[[u8; INPUTS]]> {
         Some(&self.pixels[..self.len()])
+    }
+
+    fn lists(&self) -> Option<Lists<'_>> {
+        self.lists
     }
 }
 
@@ -99,5 +115,5 @@ fn fitting<'a>(shard: &Shard<'a>) -> Option<LocalData<'a>> {
         && usize::from(shard.header().classes) == OUTPUTS
         && (1..=MAX_SAMPLES).contains(&pixels.len())
         && rest.is_empty();
-    fits.then_some(LocalData::new(pixels, shard.labels()))
+    fits.then(|| LocalData::new(pixels, shard.labels()).with_lists(shard.lists()))
 }

@@ -2,6 +2,7 @@
 
 use core::ops::Range;
 
+use gleaner_shared::lists::Lists;
 use gleaner_shared::mlp::Samples;
 
 use crate::data::LocalData;
@@ -162,6 +163,11 @@ impl Samples<INPUTS> for Joined<'_> {
         }
         let number = self.number(index);
         self.gathered.label(number).unwrap_or_default()
+    }
+
+    /// Those of the shard, which a trainer takes if nothing else is there.
+    fn lists(&self) -> Option<Lists<'_>> {
+        self.shard.lists()
     }
 }
 

@@ -6,6 +6,7 @@
 //! - [`units`]: integer physical quantities and their scales.
 //! - [`rng`]: seeded random streams, the same on host and device.
 //! - [`energy`]: the ledger of a device that lives on harvested energy.
+//! - [`lists`]: what training would search samples for, as it lies behind them in flash.
 //! - [`mlp`]: the fixed-point network, its training and its compressed updates.
 //! - [`shard`]: a client's samples as they lie in flash.
 //! - [`wire`]: frames, messages, model transfer and the link's state machines.
@@ -37,6 +38,7 @@
 
 pub mod board;
 pub mod energy;
+pub mod lists;
 pub mod mlp;
 pub mod rng;
 pub mod shard;

@@ -1,7 +1,9 @@
-//! A client's samples as they lie in its flash: header, pixels, labels.
+//! A client's samples as they lie in its flash: header, pixels, labels, and where there is room
+//! lists.
 //!
 //! All numbers are little endian. 64 bytes of header, then `count` samples of `inputs` bytes,
-//! one byte a pixel, then `count` labels of one byte.
+//! one byte a pixel, then `count` labels of one byte; then, if the header says so, zeros up to a
+//! multiple of four bytes and the lists of [`crate::lists`], which a reader may leave alone.
 //!
 //! | offset | bytes | field |
 //! |---|---|---|
@@ -14,12 +16,14 @@
 //! | 16 | 4 | client |
 //! | 20 | 32 | device key, or zeros |
 //! | 52 | 4 | CRC-32 of pixels and labels |
-//! | 56 | 4 | zero |
+//! | 56 | 4 | bytes of the lists; none if zero |
 //! | 60 | 4 | CRC-32 of the header up to here |
 //!
 //! The key rides along because flashing its shard is what makes a board a particular client.
 
 use crc::{CRC_32_ISO_HDLC, Crc};
+
+use crate::lists::Lists;
 
 /// Bytes in front of the first sample; a multiple of four, so that samples stay aligned.
 pub const HEADER_BYTES: usize = 64;
@@ -30,7 +34,7 @@ const KEYED: u16 = 1;
 const CHECKED_BYTES: usize = 60;
 const CRC32: Crc<u32> = Crc::<u32>::new(&CRC_32_ISO_HDLC);
 
-/// Returns the bytes of a shard of so many samples of `inputs` bytes.
+/// Returns the bytes of a shard of so many samples of `inputs` bytes, without lists.
 #[must_use]
 pub const fn bytes_of(samples: usize, inputs: usize) -> usize {
     HEADER_BYTES + samples * (inputs + 1)
@@ -51,6 +55,8 @@ pub struct ShardHeader {
     pub key: Option<[u8; 32]>,
     /// CRC-32 of pixels and labels.
     pub crc: u32,
+    /// Bytes of the lists behind them; none if zero.
+    pub list_bytes: u32,
 }
 
 /// Why there are no samples.
@@ -87,9 +93,21 @@ impl ShardHeader {
     /// Returns the bytes of the whole shard, or `None` when they are beyond counting.
     #[must_use]
     pub const fn total_bytes(&self) -> Option<usize> {
+        match (self.body_bytes(), self.list_bytes) {
+            (Some(body), 0) => body.checked_add(HEADER_BYTES),
+            (Some(body), lists) => match (body + HEADER_BYTES).checked_next_multiple_of(4) {
+                Some(start) => start.checked_add(lists as usize),
+                None => None,
+            },
+            (None, _) => None,
+        }
+    }
+
+    /// Returns the bytes of pixels and labels, or `None` when they are beyond counting.
+    const fn body_bytes(&self) -> Option<usize> {
         match (self.samples as usize).checked_mul(self.inputs as usize + 1) {
-            Some(body) => body.checked_add(HEADER_BYTES),
-            None => None,
+            Some(body) if body <= usize::MAX - HEADER_BYTES => Some(body),
+            _ => None,
         }
     }
 
@@ -107,6 +125,7 @@ impl ShardHeader {
         bytes[16..20].copy_from_slice(&self.client.to_le_bytes());
         bytes[20..52].copy_from_slice(&self.key.unwrap_or_default());
         bytes[52..56].copy_from_slice(&self.crc.to_le_bytes());
+        bytes[56..60].copy_from_slice(&self.list_bytes.to_le_bytes());
         let crc = CRC32.checksum(&bytes[..CHECKED_BYTES]);
         bytes[CHECKED_BYTES..].copy_from_slice(&crc.to_le_bytes());
         bytes
@@ -137,6 +156,7 @@ impl ShardHeader {
             client: u32_at(bytes, 16),
             key: (u16_at(bytes, 10) & KEYED != 0).then_some(key),
             crc: u32_at(bytes, 52),
+            list_bytes: u32_at(bytes, 56),
         })
     }
 }
@@ -147,6 +167,7 @@ pub struct Shard<'a> {
     header: ShardHeader,
     pixels: &'a [u8],
     labels: &'a [u8],
+    lists: Option<Lists<'a>>,
 }
 
 impl<'a> Shard<'a> {
@@ -157,15 +178,27 @@ impl<'a> Shard<'a> {
     pub fn open(region: &'a [u8]) -> Result<Self, ShardError> {
         let header = ShardHeader::from_bytes(region)?;
         let end = header.total_bytes().ok_or(ShardError::Damaged)?;
-        let body = region.get(HEADER_BYTES..end).ok_or(ShardError::Damaged)?;
+        let all = region.get(HEADER_BYTES..end).ok_or(ShardError::Damaged)?;
+        let body = header.body_bytes().ok_or(ShardError::Damaged)?;
+        let (body, rest) = all.split_at(body);
         if CRC32.checksum(body) != header.crc {
             return Err(ShardError::Damaged);
         }
         let (pixels, labels) = body.split_at(body.len() - header.samples as usize);
+        let lists = match header.list_bytes as usize {
+            0 => None,
+            bytes => {
+                let (padding, lists) = rest.split_at(rest.len() - bytes);
+                let opened = Lists::open(lists, pixels, header.inputs.into());
+                let opened = opened.filter(|_| padding.iter().all(|&byte| byte == 0));
+                Some(opened.ok_or(ShardError::Damaged)?)
+            }
+        };
         Ok(Self {
             header,
             pixels,
             labels,
+            lists,
         })
     }
 
@@ -185,6 +218,12 @@ impl<'a> Shard<'a> {
     #[must_use]
     pub const fn labels(&self) -> &'a [u8] {
         self.labels
+    }
+
+    /// Returns the lists, if there are any.
+    #[must_use]
+    pub const fn lists(&self) -> Option<Lists<'a>> {
+        self.lists
     }
 }
 
@@ -209,8 +248,20 @@ fn u32_at(bytes: &[u8; HEADER_BYTES], at: usize) -> u32 {
 mod tests {
     use super::*;
 
+    const PIXELS: [u8; 6] = [7, 0, 255, 1, 2, 3];
+
     fn sample() -> Vec<u8> {
-        let (pixels, labels) = ([7, 0, 255, 1, 2, 3], [4, 9, 0]);
+        sample_with(&[])
+    }
+
+    fn listed() -> Vec<u8> {
+        let mut lists = Vec::new();
+        crate::lists::write(&PIXELS, 2, |part| lists.extend_from_slice(part));
+        sample_with(&lists)
+    }
+
+    fn sample_with(lists: &[u8]) -> Vec<u8> {
+        let (pixels, labels) = (PIXELS, [4, 9, 0]);
         let header = ShardHeader {
             inputs: 2,
             classes: 10,
@@ -218,10 +269,16 @@ mod tests {
             client: 6,
             key: Some([3; 32]),
             crc: body_crc(&pixels, &labels),
+            list_bytes: lists.len() as u32,
         };
         let mut bytes = header.to_bytes().to_vec();
         bytes.extend(pixels);
         bytes.extend(labels);
+        if !lists.is_empty() {
+            bytes.resize(bytes.len().next_multiple_of(4), 0);
+            bytes.extend(lists);
+        }
+        assert_eq!(header.total_bytes(), Some(bytes.len()));
         bytes
     }
 
@@ -234,8 +291,37 @@ mod tests {
             (shard.header().client, shard.header().key),
             (6, Some([3; 32]))
         );
-        assert_eq!(shard.pixels(), [7, 0, 255, 1, 2, 3]);
+        assert_eq!(shard.pixels(), PIXELS);
         assert_eq!(shard.labels(), [4, 9, 0]);
+        assert!(shard.lists().is_none());
+    }
+
+    #[test]
+    fn lists_are_read_if_there_are_any_and_the_rest_is_as_without() {
+        let (plain, listed) = (sample(), listed());
+        let (plain, listed) = (Shard::open(&plain).unwrap(), Shard::open(&listed).unwrap());
+        assert!(listed.lists().unwrap().fit(3, 2));
+        assert_eq!(listed.pixels(), plain.pixels());
+        assert_eq!(listed.labels(), plain.labels());
+        assert_eq!(listed.header().crc, plain.header().crc);
+    }
+
+    #[test]
+    fn lengths_beyond_the_flash_are_damage() {
+        for list_bytes in [4, 4096, u32::MAX - 3, u32::MAX] {
+            let bytes = sample();
+            let mut header = ShardHeader::from_bytes(&bytes).unwrap();
+            header.list_bytes = list_bytes;
+            let bytes = [&header.to_bytes()[..], &bytes[HEADER_BYTES..]].concat();
+            assert_eq!(Shard::open(&bytes).unwrap_err(), ShardError::Damaged);
+        }
+        let mut header = ShardHeader::from_bytes(&sample()).unwrap();
+        (header.samples, header.inputs) = (u32::MAX, u16::MAX);
+        header.list_bytes = u32::MAX;
+        assert_eq!(
+            Shard::open(&header.to_bytes()).unwrap_err(),
+            ShardError::Damaged
+        );
     }
 
     #[test]
@@ -246,18 +332,19 @@ mod tests {
 
     #[test]
     fn any_flipped_bit_or_cut_is_found() {
-        let bytes = sample();
-        for bit in 32..bytes.len() * 8 {
-            let mut flipped = bytes.clone();
-            flipped[bit / 8] ^= 1 << (bit % 8);
-            assert_eq!(
-                Shard::open(&flipped).unwrap_err(),
-                ShardError::Damaged,
-                "bit {bit}"
-            );
-        }
-        for end in HEADER_BYTES..bytes.len() {
-            assert_eq!(Shard::open(&bytes[..end]).unwrap_err(), ShardError::Damaged);
+        for bytes in [sample(), listed()] {
+            for bit in 32..bytes.len() * 8 {
+                let mut flipped = bytes.clone();
+                flipped[bit / 8] ^= 1 << (bit % 8);
+                assert_eq!(
+                    Shard::open(&flipped).unwrap_err(),
+                    ShardError::Damaged,
+                    "bit {bit}"
+                );
+            }
+            for end in HEADER_BYTES..bytes.len() {
+                assert_eq!(Shard::open(&bytes[..end]).unwrap_err(), ShardError::Damaged);
+            }
         }
     }
 

@@ -17,7 +17,7 @@ use super::row::{
 
 /// What an STM32L4R5 takes, waits for flash left out as in its emulator.
 const STM32L4R5_EPOCH: OneEpoch = OneEpoch {
-    fixed: 2.0e6,
+    fixed: 1.8e6,
     per_sample: 43.4e3,
 };
 
@@ -47,8 +47,8 @@ impl Board {
                 core: CORTEX_M0_PLUS,
                 preset: "rp2040",
                 one_epoch: OneEpoch {
-                    fixed: 1.8e6,
-                    per_sample: 86e3,
+                    fixed: 2.0e6,
+                    per_sample: 72e3,
                 },
                 emulator: Some(Emulator::Rp2040js),
                 boot_drive: Some(Uf2Drive {
@@ -159,7 +159,7 @@ impl Board {
                 preset: "stm32l4r5",
                 // Instructions.
                 one_epoch: OneEpoch {
-                    fixed: 1.8e6,
+                    fixed: 1.65e6,
                     per_sample: 34e3,
                 },
                 emulator: Some(Emulator::Qemu {

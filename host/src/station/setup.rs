@@ -16,7 +16,7 @@ use super::kept::KeptUpdates;
 use super::stop::Stop;
 use crate::device::emulator::EmulatorError;
 use crate::device::emulator::machine::Machine;
-use crate::device::flash::{ShardTooLarge, check_room};
+use crate::device::flash::{ShardTooLarge, shard_part};
 use crate::device::shard::{ClientSamples, ShardBuildError, image};
 use crate::fleet::file::{Entry, FleetFile, LinkKind, Place, write_private};
 use crate::fleet::{self, BuildError, Deployment};
@@ -158,11 +158,11 @@ pub fn start_machine(
     let Some(board) = entry.emulated() else {
         return Ok(None);
     };
-    check_room(board, shard).map_err(|source| SetupError::Room {
+    let part = shard_part(board, shard.to_vec()).map_err(|source| SetupError::Room {
         name: entry.name.clone(),
         source,
     })?;
-    let path = write_shard(entry, shard, folder)?;
+    let path = write_shard(entry, &part.bytes, folder)?;
     let machine = Machine::start(board, &path);
     machine.map(Some).map_err(|source| SetupError::Emulator {
         name: entry.name.clone(),

@@ -20,7 +20,7 @@ pub fn classify<const IN: usize, const HID: usize, const OUT: usize>(
     pass: &mut Pass<HID, OUT>,
 ) -> Guess {
     const { assert!(OUT <= 256, "a class is a byte") };
-    pass.forward(params, pixels);
+    pass.forward(params, pixels, &[]);
     let (class, confidence_q16) = most_likely(&pass.output);
     Guess {
         class: class as u8,

@@ -4,7 +4,7 @@ use super::forward::Pass;
 use super::params::Params;
 use super::partner::{Helper, Partner};
 use super::result::EpochResult;
-use super::sample::Samples;
+use super::sample::{Samples, lists_of};
 use super::softmax::softmax_error;
 
 /// Evaluates samples `range` (cut at the last sample); samples whose label is not a class are
@@ -15,11 +15,13 @@ pub fn evaluate<const IN: usize, const HID: usize, const OUT: usize>(
     range: core::ops::Range<usize>,
     pass: &mut Pass<HID, OUT>,
 ) -> EpochResult {
+    let lists = lists_of(samples);
     let mut result = EpochResult::default();
     for index in range.start..range.end.min(samples.len()) {
         let label = usize::from(samples.label(index));
         if label < OUT {
-            pass.forward(params, samples.pixels(index));
+            let row = lists.as_ref().map_or(&[][..], |lists| lists.row(index));
+            pass.forward(params, samples.pixels(index), row);
             result.count(softmax_error(&mut pass.output, label));
         }
     }

@@ -37,11 +37,13 @@ impl<const HID: usize, const OUT: usize> Pass<HID, OUT> {
 
     /// Computes hidden activations and output sums of one sample:
     /// z = b1 + sum_p x_p W1_p, h = max(z, 0), o = b2 + sum_j h_j W2_j.
-    /// Returns how many rows were summed.
+    /// `row` is the sample's of [`crate::lists`] if there is one and empty otherwise. Returns how
+    /// many rows were summed.
     pub(super) fn forward<const IN: usize>(
         &mut self,
         params: &Params<IN, HID, OUT>,
         pixels: &[u8; IN],
+        row: &[[u8; 4]],
     ) -> u32 {
         let Some(entries) = self.entries.first_chunk_mut() else {
             unreachable!("256 entries of 512")
@@ -52,8 +54,10 @@ impl<const HID: usize, const OUT: usize> Pass<HID, OUT> {
         kernel::begin(&params.b1, &mut self.units);
         while pixel < IN {
             list.extend(|entries, length| {
-                let (length, next) =
-                    kernel::list_pixels(pixels, pixel, &params.w1, entries, length);
+                let (length, next) = match row {
+                    [] => kernel::list_pixels(pixels, pixel, &params.w1, entries, length),
+                    row => (kernel::list_row(row, &params.w1, entries), IN),
+                };
                 pixel = next;
                 length
             });

@@ -1,5 +1,7 @@
 //! Where the samples of a training run come from.
 
+use crate::lists::Lists;
+
 /// Labelled images, one byte a pixel, wherever they lie: flash, an array, a file in memory.
 /// Two cores may read them at once.
 pub trait Samples<const IN: usize>: Sync {
@@ -18,10 +20,20 @@ pub trait Samples<const IN: usize>: Sync {
         None
     }
 
+    /// Returns the lists of all samples if they came with them, which spares a kernel the search.
+    fn lists(&self) -> Option<Lists<'_>> {
+        None
+    }
+
     /// Says whether there is nothing to train on.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
+}
+
+/// Returns the lists of samples if there are such and they can be theirs.
+pub(super) fn lists_of<const IN: usize>(samples: &impl Samples<IN>) -> Option<Lists<'_>> {
+    samples.lists().filter(|it| it.fit(samples.len(), IN))
 }
 
 /// Images and labels in two slices of the same length.

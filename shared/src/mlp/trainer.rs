@@ -20,7 +20,7 @@ use super::partner::{Alone, Helper, Partner};
 use super::result::EpochResult;
 use super::sample::Samples;
 use super::scratch::error_rows;
-use super::work::{BLOCK, Work};
+use super::work::{BLOCK, Work, exact_rows};
 use crate::rng::Rng;
 
 /// How many samples each of two cores learns between two joins: enough that their sums of rows
@@ -96,6 +96,8 @@ pub struct Trainer<'a, S, const IN: usize, const HID: usize, const OUT: usize, P
     rate: LearningRate,
     /// What turns a sum of the second pass into a step of W1.
     factor: RowFactor,
+    /// Of how many error rows of this epoch a sum for one pixel cannot leave 32 bits.
+    exact: usize,
     place: Place,
 }
 
@@ -142,6 +144,7 @@ impl<'a, S: Samples<IN>, const IN: usize, const HID: usize, const OUT: usize>
             rate,
             // The sum is in units of 2^-12 / 255, a weight in units of 2^-14.
             factor: Factor::new(rate, 4, 255, samples.len() as u32).for_row(),
+            exact: 0,
             place: Place::Sample(0),
         })
     }
@@ -161,6 +164,7 @@ impl<'a, S: Samples<IN>, const IN: usize, const HID: usize, const OUT: usize>
             rng: self.rng,
             rate: self.rate,
             factor: self.factor,
+            exact: 0,
             place: Place::Sample(0),
         }
     }
@@ -187,6 +191,7 @@ impl<S: Samples<IN>, const IN: usize, const HID: usize, const OUT: usize, P: Par
                     self.place = if next < self.errors.len() {
                         Place::Sample(next)
                     } else {
+                        self.exact = exact_rows(self.errors);
                         Place::Pixel(0)
                     };
                 }
@@ -258,20 +263,20 @@ impl<S: Samples<IN>, const IN: usize, const HID: usize, const OUT: usize, P: Par
 
     /// Second pass of the next pixels; returns how many rows were summed, and the pixel after them.
     fn descend(&mut self, first: usize) -> (u32, usize) {
-        let (samples, errors) = (self.samples, &*self.errors);
+        let (samples, errors, exact) = (self.samples, &*self.errors, self.exact);
         let (work, second) = (&mut *self.work, first + BLOCK);
         let rows = match &mut self.helper {
             Some(helper) if second < IN => {
                 let other = &mut *helper.work;
                 let mut rows = (0, 0);
                 helper.partner.join(
-                    || rows.0 = work.gather(samples, first, errors),
-                    || rows.1 = other.gather(samples, second, errors),
+                    || rows.0 = work.gather(samples, first, errors, exact),
+                    || rows.1 = other.gather(samples, second, errors, exact),
                 );
                 rows.0.max(rows.1)
             }
             _ => {
-                let rows = work.gather(samples, first, errors);
+                let rows = work.gather(samples, first, errors, exact);
                 take_steps(self.params, first, work, self.factor, &mut self.rng);
                 return (rows, second);
             }

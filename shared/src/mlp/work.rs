@@ -1,18 +1,21 @@
 //! What one core does in an epoch, and the memory it does it in: samples of the first pass, blocks
 //! of pixels of the second.
 
+use core::ops::Range;
+
 use super::forward::Pass;
 use super::kernel::{self, ErrorRow};
 use super::list::List;
 use super::params::Params;
 use super::result::EpochResult;
-use super::sample::Samples;
+use super::sample::{Samples, lists_of};
 use super::softmax::softmax_error;
+use crate::lists::{Lists, SEGMENT};
 
 /// How many pixels the second pass gathers at once.
 pub(super) const BLOCK: usize = 4;
-/// How many error rows are listed for a pixel before they are summed.
-const ROOM: usize = kernel::LIST_LIMIT;
+/// How many error rows are listed for each of four pixels before they are summed.
+const ROOM: usize = kernel::LIST_LIMIT / BLOCK;
 /// How many samples are gathered between two looks at how full the lists are.
 const STRETCH: usize = 32;
 
@@ -71,9 +74,11 @@ impl<const HID: usize, const OUT: usize> Work<HID, OUT> {
         first: usize,
         errors: &mut [ErrorRow<HID>],
     ) -> u32 {
+        let lists = lists_of(samples);
         let mut rows = 0;
         for (index, row) in (first..).zip(errors) {
-            rows += self.pass.forward(params, samples.pixels(index));
+            let list = lists.as_ref().map_or(&[][..], |lists| lists.row(index));
+            rows += self.pass.forward(params, samples.pixels(index), list);
             let label = usize::from(samples.label(index));
             self.result
                 .count(softmax_error(&mut self.pass.output, label));
@@ -123,9 +128,57 @@ impl<const HID: usize, const OUT: usize> Work<HID, OUT> {
         }
     }
 
-    /// Second pass of the pixels from `first` on: sums dW1 of a block. Returns how many rows of
-    /// errors were summed.
+    /// Second pass of the pixels from `first` on: sums dW1 of a block. Of `exact` rows or fewer no
+    /// sum of any part saturates, so that it does not matter where lists of them are cut. Returns
+    /// how many rows of errors were summed.
     pub(super) fn gather<const IN: usize>(
+        &mut self,
+        samples: &impl Samples<IN>,
+        first: usize,
+        errors: &[ErrorRow<HID>],
+        exact: usize,
+    ) -> u32 {
+        let pixels = first..IN.min(first + BLOCK);
+        match lists_of(samples) {
+            Some(lists)
+                if samples.len() == errors.len()
+                    && pixels.clone().all(|pixel| lists.count(pixel) <= exact) =>
+            {
+                self.gather_listed(&lists, pixels, errors)
+            }
+            _ => self.search(samples, first, errors),
+        }
+    }
+
+    /// Sums dW1 of a block from the columns of its pixels.
+    fn gather_listed(
+        &mut self,
+        lists: &Lists<'_>,
+        pixels: Range<usize>,
+        errors: &[ErrorRow<HID>],
+    ) -> u32 {
+        let entries = &mut self.pass.entries;
+        self.touched = [0; BLOCK];
+        let lanes = self.sums.iter_mut().zip(&mut self.touched);
+        for (pixel, (sums, touched)) in pixels.zip(lanes) {
+            sums.fill(0);
+            let mut length = 0;
+            for (segment, column) in lists.columns(pixel).enumerate() {
+                if length + column.len() > entries.len() {
+                    kernel::sum_errors(errors, &entries[..length], sums);
+                    *touched += length as u32;
+                    length = 0;
+                }
+                length = kernel::list_column(column, errors, segment * SEGMENT, entries, length);
+            }
+            kernel::sum_errors(errors, &entries[..length], sums);
+            *touched += length as u32;
+        }
+        self.touched.iter().sum()
+    }
+
+    /// Sums dW1 of a block from what its pixels are in the samples.
+    fn search<const IN: usize>(
         &mut self,
         samples: &impl Samples<IN>,
         first: usize,
@@ -183,5 +236,69 @@ impl<const HID: usize, const OUT: usize> Work<HID, OUT> {
 impl<const HID: usize, const OUT: usize> Default for Work<HID, OUT> {
     fn default() -> Self {
         Self::new()
+    }
+}
+
+/// Returns how many of these rows, scaled by pixels, can be summed without leaving 32 bits.
+pub(super) fn exact_rows<const HID: usize>(errors: &[ErrorRow<HID>]) -> usize {
+    let most = errors.iter().map(|row| row.shift.most()).max();
+    (i32::MAX as u32 / (255 * most.unwrap_or(0).max(1))) as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::kernel::Shift;
+    use super::*;
+
+    struct White<'a>(Option<Lists<'a>>);
+
+    impl Samples<4> for White<'_> {
+        fn len(&self) -> usize {
+            1200
+        }
+
+        fn pixels(&self, _index: usize) -> &[u8; 4] {
+            &[255; 4]
+        }
+
+        fn label(&self, _index: usize) -> u8 {
+            0
+        }
+
+        fn lists(&self) -> Option<Lists<'_>> {
+            self.0
+        }
+    }
+
+    #[test]
+    fn sums_that_leave_their_range_are_cut_as_without_lists() {
+        let pixels = [[255; 4]; 1200];
+        let mut bytes = Vec::new();
+        crate::lists::write(pixels.as_flattened(), 4, |part| {
+            bytes.extend_from_slice(part);
+        });
+        let lists = Lists::open(&bytes, pixels.as_flattened(), 4);
+        assert!(lists.is_some());
+        // The largest errors there are, of one sign and then of the other: sums leave 32 bits after
+        // 518 of them and come back.
+        let mut words = vec![0; super::super::scratch_words::<3>(1200)];
+        let errors = super::super::scratch::error_rows::<3>(&mut words);
+        for (index, row) in errors.iter_mut().enumerate() {
+            row.clear();
+            row.set(1, if index < 768 { 127 } else { -127 });
+            row.shift = Shift::new(7);
+        }
+        let exact = exact_rows(errors);
+        assert_eq!(exact, 518);
+        let gather = |samples: &White<'_>, exact| {
+            let mut work = Work::<3, 2>::new();
+            work.gather(samples, 0, errors, exact);
+            work.sums
+        };
+        let searched = gather(&White(None), exact);
+        assert_eq!(searched[0][1], i32::MAX - 432 * 255 * 127 * 128);
+        assert_eq!(gather(&White(lists), exact), searched);
+        // Were they not cut there, it would show.
+        assert_ne!(gather(&White(lists), usize::MAX), searched);
     }
 }

@@ -22,7 +22,7 @@ use gleaner_host::device::emulator::figures::{StackDepth, keep};
 use gleaner_host::device::emulator::prepare::prepare;
 use gleaner_host::device::emulator::trial::{self, FlashReads, Task, TrialError, TrialResult};
 use gleaner_host::device::image::Program;
-use gleaner_host::device::shard::{ClientSamples, image};
+use gleaner_host::device::shard::{ClientSamples, image, with_lists};
 use gleaner_host::round::settings::cost_model;
 use gleaner_host::scenario::{Scenario, resolve};
 use gleaner_host::station::text::printable;
@@ -53,6 +53,9 @@ pub struct Args {
     /// emulator's own figure is taken, and the epoch is counted a second time without the cache.
     #[arg(long, value_name = "CYCLES")]
     xip_miss_cycles: Option<u32>,
+    /// Leave out the lists of pixels that are not zero, as in a shard that fills its flash.
+    #[arg(long)]
+    no_lists: bool,
     /// Print JSON.
     #[arg(long)]
     json: bool,
@@ -126,7 +129,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         Some(image) => image.clone(),
         None => board.ensure(Program::Client)?,
     };
-    let shard = shard_file(args.samples)?;
+    let shard = shard_file(board, args)?;
     let train = |miss_cycles| {
         let task = task(miss_cycles);
         let result = trial::train(board, &program, shard.path(), &task, |stage| {
@@ -353,7 +356,8 @@ fn print(figures: &Figures) -> Result<(), OutputError> {
 }
 
 /// Writes a shard for the emulator into a file that goes when it is dropped.
-fn shard_file(samples: usize) -> anyhow::Result<NamedTempFile> {
+fn shard_file(board: Board, args: &Args) -> anyhow::Result<NamedTempFile> {
+    let samples = args.samples;
     let set = mnist_subset()?.train;
     anyhow::ensure!(
         (1..=set.labels.len()).contains(&samples),
@@ -368,6 +372,11 @@ fn shard_file(samples: usize) -> anyhow::Result<NamedTempFile> {
         labels: &set.labels[..samples],
         key: None,
     })?;
+    let bytes = if args.no_lists {
+        bytes
+    } else {
+        with_lists(bytes, board.shard_flash().len())
+    };
     let mut file = NamedTempFile::new().context("no temporary file")?;
     file.write_all(&bytes)
         .with_context(|| format!("cannot write {}", file.path().display()))?;

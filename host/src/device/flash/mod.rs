@@ -11,6 +11,7 @@ pub mod update;
 use gleaner_shared::shard::ShardHeader;
 
 use crate::device::Board;
+use crate::device::shard::with_lists;
 use target::Part;
 
 /// Why a shard does not go to a board.
@@ -47,16 +48,17 @@ pub fn check_room(board: Board, shard: &[u8]) -> Result<(), ShardTooLarge> {
     Ok(())
 }
 
-/// Returns a shard as the part of a board's flash it is for.
+/// Returns a shard as the part of a board's flash it is for, with lists if there is room.
 ///
 /// # Errors
 /// As [`check_room`].
 pub fn shard_part(board: Board, shard: Vec<u8>) -> Result<Part, ShardTooLarge> {
     check_room(board, &shard)?;
+    let flash = board.shard_flash();
     Ok(Part {
         what: "shard",
-        address: board.shard_flash().start,
-        bytes: shard,
+        address: flash.start,
+        bytes: with_lists(shard, flash.len()),
     })
 }
 

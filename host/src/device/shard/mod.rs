@@ -1,5 +1,9 @@
 //! Makes the image of a client's samples that its board carries in flash.
 
+mod listed;
+
+pub use self::listed::with_lists;
+
 use gleaner_shared::shard::{ShardHeader, body_crc};
 
 /// Why no shard can be made of these samples.
@@ -45,7 +49,8 @@ pub struct ClientSamples<'a> {
     pub key: Option<[u8; 32]>,
 }
 
-/// Returns the bytes to be put at the board's shard address.
+/// Returns the bytes to be put at the board's shard address; [`with_lists`] adds what a board with
+/// room for it trains faster with.
 ///
 /// # Errors
 /// When pixels, labels and classes do not fit together.
@@ -75,6 +80,7 @@ pub fn image(samples: &ClientSamples<'_>) -> Result<Vec<u8>, ShardBuildError> {
         client: samples.client,
         key: samples.key,
         crc: body_crc(pixels, labels),
+        list_bytes: 0,
     };
     Ok([&header.to_bytes()[..], pixels, labels].concat())
 }

@@ -8,7 +8,7 @@ use super::super::params::Tensor;
 use super::chosen::{
     ErrorRow, backward_unit, load, locate, locate_error, pixel_word, place, store, sum_rows,
 };
-use super::{Entry, Shift};
+use super::{Entry, LIST_LIMIT, Shift};
 use crate::rng::Rng;
 
 /// Lists the pixels from `first` on that are not zero, with their rows, until the list could be
@@ -38,6 +38,54 @@ pub(crate) fn list_pixels<const IN: usize, const W: usize>(
         }
     }
     (length, IN)
+}
+
+/// Lists the pixels of a sample whose list came with it, with their rows. Returns how many.
+#[inline]
+pub(crate) fn list_row<const IN: usize, const W: usize>(
+    row: &[[u8; 4]],
+    rows: &[[i16; W]; IN],
+    entries: &mut [Entry; 256],
+) -> usize {
+    let (mut length, mut pixel) = (0, 0);
+    for &[gap, first, _, second] in row {
+        pixel += 2 * usize::from(gap);
+        for (lane, x) in [first, second].into_iter().enumerate() {
+            if x != 0 {
+                let at = locate(rows, pixel + lane);
+                entries[length] = Entry {
+                    scale: x.into(),
+                    at,
+                };
+                length += 1;
+            }
+        }
+    }
+    length
+}
+
+/// Lists rows of errors that a column names, which is about those from `first` on, behind `length`
+/// entries. Returns how many entries there are then.
+#[inline]
+pub(crate) fn list_column<const HID: usize>(
+    column: &[[u8; 2]],
+    rows: &[ErrorRow<HID>],
+    first: usize,
+    entries: &mut [Entry; LIST_LIMIT],
+    mut length: usize,
+) -> usize {
+    for &[at, x] in column {
+        let index = first + usize::from(at);
+        let row = &rows[index];
+        if row.shift.is_live() {
+            entries[length] = Entry {
+                scale: row.shift.scale(x.into()),
+                at: locate_error(row, index),
+            };
+            length += 1;
+        }
+    }
+    length
 }
 
 /// Adds the sum of rows of W1 scaled by pixels to `out`: as [`sum_rows`], where they are stored

@@ -48,10 +48,10 @@ mod portable;
 mod shift;
 
 pub(crate) use chosen::{
-    ErrorRow, activate, backward, begin, list_block, list_errors, list_pixels, load, locate, place,
-    round_errors, step_row, store, sum_errors, sum_pixels, sum_rows,
+    ErrorRow, activate, backward, begin, list_block, list_column, list_errors, list_pixels,
+    list_row, load, locate, place, round_errors, step_row, store, sum_errors, sum_pixels, sum_rows,
 };
-use shift::Shift;
+pub(crate) use shift::Shift;
 
 /// One row of a sum and its factor.
 #[derive(Clone, Copy, Debug, Default)]
@@ -67,5 +67,6 @@ pub(crate) struct Entry {
 /// a sum of 16-bit rows is exact whatever they hold.
 pub(crate) const SCALE_LIMIT: u32 = u16::MAX as u32;
 
-/// The most error rows that are listed for a pixel before they are summed.
-pub(crate) const LIST_LIMIT: usize = 128;
+/// The most error rows of one sum: 512 * 255 * 127 * 2^7 is less than 2^31, so it is exact whatever
+/// they hold.
+pub(crate) const LIST_LIMIT: usize = 512;

@@ -3,8 +3,8 @@
 
 use super::common::add;
 pub(crate) use super::common::{
-    activate, backward, list_block, list_errors, list_pixels, round_errors, step_row, sum_pixels,
-    sum_unit as backward_unit,
+    activate, backward, list_block, list_column, list_errors, list_pixels, list_row, round_errors,
+    step_row, sum_pixels, sum_unit as backward_unit,
 };
 use super::{Entry, Shift};
 
@@ -105,7 +105,7 @@ impl<const HID: usize> ErrorRow<HID> {
 }
 
 /// Adds the sum of scaled error rows to `out`, which saturates; the sum itself is exact for up
-/// to 256 entries, 256 * 255 * 127 * 2^7 being less than 2^31.
+/// to [`super::LIST_LIMIT`] entries.
 #[inline]
 pub(crate) fn sum_errors<const HID: usize>(
     rows: &[ErrorRow<HID>],

@@ -21,6 +21,11 @@ impl Shift {
         self.0 != Self::DEAD.0
     }
 
+    /// Returns the largest magnitude an error of the row can have, in units of 2^-12.
+    pub(crate) const fn most(self) -> u32 {
+        if self.is_live() { self.scale(127) } else { 0 }
+    }
+
     /// Returns the factor that stands for pixel `x` in a sum of rows of mantissas.
     #[inline(always)]
     pub(crate) const fn scale(self, x: u32) -> u32 {

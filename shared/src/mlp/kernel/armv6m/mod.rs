@@ -13,11 +13,13 @@
 #![allow(unsafe_code)]
 
 mod errors;
+mod lists;
 mod step;
 mod units;
 mod walks;
 
 pub(crate) use self::errors::{ErrorRow, sum_errors};
+pub(crate) use self::lists::{list_column, list_row};
 pub(crate) use self::step::step_row;
 pub(crate) use self::units::{backward, round_errors};
 use self::walks::{Walk, walk_pair, walk_pairs};

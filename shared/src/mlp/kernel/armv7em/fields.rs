@@ -51,7 +51,7 @@ impl<const HID: usize> ErrorRow<HID> {
 }
 
 /// Adds the sum of scaled error rows to `out`, which saturates; the sum itself is exact for up
-/// to 256 entries, 256 * 255 * 127 * 2^7 being less than 2^31; there may be [`LIST_LIMIT`].
+/// to [`LIST_LIMIT`] entries.
 pub(crate) fn sum_errors<const HID: usize>(
     _rows: &[ErrorRow<HID>],
     entries: &[Entry],

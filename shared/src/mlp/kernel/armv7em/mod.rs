@@ -10,6 +10,7 @@
 mod assembler;
 mod fields;
 mod hidden;
+mod lists;
 mod paired;
 mod samples;
 mod step;
@@ -19,6 +20,7 @@ mod walks;
 use self::assembler::naked_asm;
 pub(crate) use self::fields::{ErrorRow, sum_errors};
 pub(crate) use self::hidden::{activate, begin};
+pub(crate) use self::lists::{list_column, list_row};
 pub(crate) use self::paired::{list_pixels, place, sum_pixels};
 pub(crate) use self::samples::walk_samples;
 pub(crate) use self::step::step_row;

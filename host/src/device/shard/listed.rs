@@ -1,0 +1,78 @@
+//! Adds the lists to a shard, where the board's flash has room for them.
+
+use gleaner_shared::lists;
+use gleaner_shared::shard::{HEADER_BYTES, Shard, ShardHeader};
+
+/// Returns a shard with the lists of its samples if both fit `room` bytes, and as it is otherwise; so
+/// is one that has lists already, or is none.
+#[must_use]
+pub fn with_lists(shard: Vec<u8>, room: usize) -> Vec<u8> {
+    let Ok(opened) = Shard::open(&shard) else {
+        return shard;
+    };
+    let header = *opened.header();
+    let body = [opened.pixels(), opened.labels()].concat();
+    let start = (HEADER_BYTES + body.len()).next_multiple_of(4);
+    if header.list_bytes != 0 || start >= room {
+        return shard;
+    }
+    let mut lists = Vec::new();
+    lists::write(opened.pixels(), header.inputs.into(), |part| {
+        lists.extend_from_slice(part);
+    });
+    if lists.len() > room - start {
+        return shard;
+    }
+    let header = ShardHeader {
+        list_bytes: lists.len() as u32,
+        ..header
+    };
+    let mut listed = [&header.to_bytes()[..], &body].concat();
+    listed.resize(start, 0);
+    listed.extend(lists);
+    listed
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{ClientSamples, image};
+    use super::*;
+
+    fn shard() -> Vec<u8> {
+        let samples = ClientSamples {
+            client: 2,
+            inputs: 3,
+            classes: 10,
+            pixels: &[1, 0, 3, 0, 0, 6],
+            labels: &[9, 0],
+            key: Some([7; 32]),
+        };
+        image(&samples).unwrap()
+    }
+
+    #[test]
+    fn lists_are_added_where_they_fit_and_change_nothing_else() {
+        let plain = shard();
+        let listed = with_lists(plain.clone(), 4096);
+        let (before, after) = (Shard::open(&plain).unwrap(), Shard::open(&listed).unwrap());
+        assert!(after.lists().is_some());
+        assert_eq!(after.header().key, Some([7; 32]));
+        let what = |it: &Shard<'_>| (it.pixels().to_vec(), it.labels().to_vec(), it.header().crc);
+        assert_eq!(what(&after), what(&before));
+        assert_eq!(with_lists(listed.clone(), 8192), listed);
+        assert_eq!(with_lists(plain.clone(), listed.len()), listed);
+        for room in [0, plain.len(), listed.len() - 1] {
+            assert_eq!(with_lists(plain.clone(), room), plain, "{room}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_shard_is_left_as_it_is() {
+        for bytes in [vec![], vec![0xFF; 300]] {
+            assert_eq!(with_lists(bytes.clone(), 4096), bytes);
+        }
+        let mut damaged = shard();
+        damaged[70] ^= 1;
+        assert_eq!(with_lists(damaged.clone(), 4096), damaged);
+    }
+}

@@ -1,0 +1,207 @@
+//! Lists of the pixels that are not zero, behind the samples in flash: training finds there what it
+//! would search the samples for, in fewer words.
+//!
+//! All numbers are little endian, and the lists begin at a word:
+//!
+//! | bytes | what |
+//! |---|---|
+//! | 4 (samples + 1) | the first word of every sample's list, and where the last one ends |
+//! | 4 a word | lists of samples |
+//! | 4 (inputs x segments + 1) | the first entry of every column, and where the last one ends |
+//! | 2 an entry, rounded up to words | columns |
+//!
+//! A word of a sample's list is a pair of neighbouring pixels, of which one at least is not zero: how
+//! many pairs it lies after the last listed one (after the first pair of all, for the first), the
+//! first pixel, zero, the second pixel. Both may be zero in a step over more than 255 pairs. A sample
+//! with more than [`MOST_LISTED`] pixels that are not zero has an empty list and is read itself.
+//!
+//! A column lists, for one pixel and a segment of [`SEGMENT`] samples, in which of these the pixel is
+//! not zero: the sample's place in the segment, and the pixel. The columns of a pixel follow each
+//! other.
+//!
+//! The lists say nothing the samples do not, so opening them compares every entry with the samples,
+//! which is more than a checksum.
+
+mod check;
+mod write;
+
+pub use self::write::write;
+
+/// The most pixels of a sample that are listed: of more a sum may have to be cut.
+pub const MOST_LISTED: usize = 252;
+/// The most words of a sample's list.
+pub const MOST_WORDS: usize = 256;
+/// How many samples a column is about.
+pub const SEGMENT: usize = 256;
+
+/// The lists of some samples, each of which was compared with them.
+#[derive(Clone, Copy, Debug)]
+pub struct Lists<'a> {
+    samples: usize,
+    inputs: usize,
+    row_starts: &'a [[u8; 4]],
+    rows: &'a [[u8; 4]],
+    column_starts: &'a [[u8; 4]],
+    columns: &'a [[u8; 2]],
+}
+
+impl<'a> Lists<'a> {
+    /// Opens the lists of samples of `inputs` bytes; `None` if anything in them is not what
+    /// [`write()`] makes of these samples.
+    #[must_use]
+    pub fn open(bytes: &'a [u8], pixels: &[u8], inputs: usize) -> Option<Self> {
+        let lists = Self::divide(bytes, pixels.len().checked_div(inputs)?, inputs)?;
+        lists.agree(pixels).then_some(lists)
+    }
+
+    /// Finds the four parts.
+    fn divide(bytes: &'a [u8], samples: usize, inputs: usize) -> Option<Self> {
+        let (words, []) = bytes.as_chunks::<4>() else {
+            return None;
+        };
+        let (row_starts, words) = words.split_at_checked(samples + 1)?;
+        let (rows, words) = words.split_at_checked(last(row_starts))?;
+        let starts = inputs.checked_mul(samples.div_ceil(SEGMENT))? + 1;
+        let (column_starts, words) = words.split_at_checked(starts)?;
+        let (columns, []) = words.as_flattened().as_chunks::<2>() else {
+            return None;
+        };
+        let (columns, padding) = columns.split_at_checked(last(column_starts))?;
+        let begin = number(row_starts.first()?) == 0 && number(column_starts.first()?) == 0;
+        (begin && matches!(padding, [] | [[0, 0]])).then_some(Self {
+            samples,
+            inputs,
+            row_starts,
+            rows,
+            column_starts,
+            columns,
+        })
+    }
+
+    /// Says whether these are lists of so many samples of `inputs` bytes.
+    #[must_use]
+    pub const fn fit(&self, samples: usize, inputs: usize) -> bool {
+        self.samples == samples && self.inputs == inputs
+    }
+
+    /// Returns the list of a sample, no more than [`MOST_WORDS`]; empty if it is not listed.
+    pub(crate) fn row(&self, sample: usize) -> &'a [[u8; 4]] {
+        &self.rows[start(self.row_starts, sample)..start(self.row_starts, sample + 1)]
+    }
+
+    /// Returns the columns of a pixel, one for every segment.
+    pub(crate) fn columns(&self, pixel: usize) -> impl Iterator<Item = &'a [[u8; 2]]> {
+        let (segments, columns) = (self.segments(), self.columns);
+        let starts = &self.column_starts[pixel * segments..][..=segments];
+        (starts.iter().zip(&starts[1..])).map(move |(from, to)| &columns[number(from)..number(to)])
+    }
+
+    /// Returns in how many samples a pixel is not zero.
+    pub(crate) fn count(&self, pixel: usize) -> usize {
+        let segments = self.segments();
+        start(self.column_starts, (pixel + 1) * segments)
+            - start(self.column_starts, pixel * segments)
+    }
+
+    const fn segments(&self) -> usize {
+        self.samples.div_ceil(SEGMENT)
+    }
+}
+
+fn number(bytes: &[u8; 4]) -> usize {
+    u32::from_le_bytes(*bytes) as usize
+}
+
+fn start(starts: &[[u8; 4]], index: usize) -> usize {
+    number(&starts[index])
+}
+
+/// Returns where the last of all lists ends.
+fn last(starts: &[[u8; 4]]) -> usize {
+    starts.last().map_or(0, number)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mlp::selftest::images;
+
+    fn lists_of(pixels: &[u8], inputs: usize) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        write(pixels, inputs, |part| bytes.extend_from_slice(part));
+        bytes
+    }
+
+    #[test]
+    fn what_is_not_zero_is_listed_by_samples_and_by_pixels() {
+        let pixels = [[0, 7, 0, 0, 9], [0, 0, 0, 0, 0], [1, 2, 0, 0, 0]];
+        let bytes = lists_of(pixels.as_flattened(), 5);
+        let lists = Lists::open(&bytes, pixels.as_flattened(), 5).unwrap();
+        assert_eq!(lists.row(0), [[0, 0, 0, 7], [2, 9, 0, 0]]);
+        assert_eq!(lists.row(1), [[0; 4]; 0]);
+        assert_eq!(lists.row(2), [[0, 1, 0, 2]]);
+        let column = |pixel| lists.columns(pixel).collect::<Vec<_>>();
+        assert_eq!(column(0), [&[[2, 1]][..]]);
+        assert_eq!(column(1), [&[[0, 7], [2, 2]][..]]);
+        assert_eq!(column(2), [&[[0; 2]; 0][..]]);
+        assert_eq!((lists.count(1), lists.count(4)), (2, 1));
+        assert!(lists.fit(3, 5) && !lists.fit(3, 4) && !lists.fit(2, 5));
+    }
+
+    #[test]
+    fn long_gaps_are_stepped_over_and_segments_begin_anew() {
+        let mut pixels = vec![[0; 1300]; 300];
+        pixels[0][1299] = 5;
+        pixels[256][0] = 3;
+        let bytes = lists_of(pixels.as_flattened(), 1300);
+        let lists = Lists::open(&bytes, pixels.as_flattened(), 1300).unwrap();
+        assert_eq!(
+            lists.row(0),
+            [[255, 0, 0, 0], [255, 0, 0, 0], [139, 0, 0, 5]]
+        );
+        let columns: Vec<_> = lists.columns(0).collect();
+        assert_eq!(columns, [&[[0; 2]; 0][..], &[[0, 3]][..]]);
+    }
+
+    #[test]
+    fn a_sample_with_too_many_pixels_is_not_listed_by_itself() {
+        let mut pixels = [[0; 300]; 2];
+        pixels[0][..MOST_LISTED].fill(1);
+        pixels[1][..=MOST_LISTED].fill(1);
+        let bytes = lists_of(pixels.as_flattened(), 300);
+        let lists = Lists::open(&bytes, pixels.as_flattened(), 300).unwrap();
+        assert_eq!(lists.row(0).len(), MOST_LISTED / 2);
+        assert_eq!(lists.row(1), [[0; 4]; 0]);
+        assert_eq!(lists.count(MOST_LISTED), 1);
+    }
+
+    #[test]
+    fn no_bit_can_be_other_than_the_samples_say() {
+        let mut pixels = images::<21, 5>(3);
+        pixels[4] = [0; 21];
+        let bytes = lists_of(pixels.as_flattened(), 21);
+        for bit in 0..8 * bytes.len() {
+            let mut wrong = bytes.clone();
+            wrong[bit / 8] ^= 1 << (bit % 8);
+            let opened = Lists::open(&wrong, pixels.as_flattened(), 21);
+            assert!(opened.is_none(), "bit {bit}");
+        }
+        for end in 0..bytes.len() {
+            let opened = Lists::open(&bytes[..end], pixels.as_flattened(), 21);
+            assert!(opened.is_none(), "cut at {end}");
+        }
+        // Nor do lists of one set of samples open with another.
+        for at in 0..pixels.as_flattened().len() {
+            let mut others = pixels;
+            others.as_flattened_mut()[at] ^= 1;
+            assert!(Lists::open(&bytes, others.as_flattened(), 21).is_none());
+        }
+    }
+
+    #[test]
+    fn samples_without_bytes_and_no_samples_have_no_lists_to_speak_of() {
+        assert!(Lists::open(&[], &[], 0).is_none());
+        let bytes = lists_of(&[], 4);
+        assert!(Lists::open(&bytes, &[], 4).is_some());
+    }
+}
