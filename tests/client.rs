@@ -1,7 +1,7 @@
 //! Host and firmware over a paced line in virtual time: the firmware's own runner, the host's
 //! own link, every byte of the protocol between them.
 
-use gleaner_shared::energy::Ledger;
+use gleaner_shared::energy::{Ledger, Phase};
 use gleaner_shared::units::{Micros, PicoJoules};
 use gleaner_shared::wire::Key;
 use gleaner_shared::wire::link::Event;
@@ -111,16 +111,31 @@ fn an_order_that_cannot_be_paid_is_declined_before_any_work() {
     let mut station = station();
     station.connect();
     let mut poor = generous(CLIENT, SEED);
-    poor.harvest_per_round = PicoJoules(10);
-    poor.ledger = Ledger::new(PicoJoules(5), poor.storage_cap).snapshot();
+    poor.ledger = Ledger::new(PicoJoules(5), poor.store).snapshot();
     station.provision(poor);
     let model = station.deliver(Payload::Model, &exact(&initial(SEED))).hash;
-    let reply = station.order(training_order(1, 1, model));
+    let mut order = training_order(1, 1, model);
+    order.income = PicoJoules(10);
+    let reply = station.order(order);
     let Some(DeclineReason::Energy(shortfall)) = reply.declined else {
         panic!("{:?}", reply.declined);
     };
     assert_eq!(shortfall.available, PicoJoules(15));
     assert!(shortfall.needed > shortfall.available);
+    // What is left goes into hearing the broadcast, and the rest of the round unpaid.
+    station.say(HostToDevice::Cancel { work: order.mark() });
+    let ledger = station.expect(|message| match message {
+        DeviceToHost::Cancelled { ledger, .. } => Some(*ledger),
+        _ => None,
+    });
+    assert_eq!(ledger.spent.of(Phase::Receive), PicoJoules(15));
+    assert_eq!(ledger.stored, PicoJoules::ZERO);
+    station.say(HostToDevice::Inspect);
+    let supply = station.expect(|message| match message {
+        DeviceToHost::Supply(supply) => Some(*supply),
+        _ => None,
+    });
+    assert_eq!(supply.brownouts, 1);
 }
 
 #[test]
@@ -174,8 +189,9 @@ fn a_cancelled_round_uploads_nothing_and_keeps_what_it_spent() {
         DeviceToHost::Cancelled { work, ledger } if *work == order.mark() => Some(*ledger),
         _ => None,
     });
-    assert!(ledger.compute > PicoJoules::ZERO && ledger.is_consistent());
-    assert_eq!(ledger.radio, PicoJoules::ZERO);
+    assert!(ledger.spent.compute() > PicoJoules::ZERO && ledger.is_consistent());
+    assert_eq!(ledger.spent.of(Phase::Transmit), PicoJoules::ZERO);
+    assert!(ledger.spent.waiting() > PicoJoules::ZERO);
     let reply = station.order(training_order(2, 1, model));
     assert_eq!(reply.declined, None);
     station.update(2);

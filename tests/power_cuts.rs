@@ -4,7 +4,7 @@
 use gleaner_firmware::model::{Memory, Params};
 use gleaner_firmware::retained::KeptLedger;
 use gleaner_firmware::saved::{MODEL_ROUNDS, Region, SECTORS, Saved};
-use gleaner_shared::energy::Ledger;
+use gleaner_shared::energy::{Ledger, Reservoir};
 use gleaner_shared::units::{Micros, PicoJoules};
 use gleaner_shared::wire::message::{DeviceToHost, HostToDevice, ModelHash, Payload, RoundMark};
 use gleaner_tests::in_process::InProcess;
@@ -39,14 +39,13 @@ fn mark(round: u32) -> Option<RoundMark> {
 }
 
 fn ledger(round: u32) -> Option<KeptLedger> {
-    let capacity = PicoJoules(1_000_000);
-    let mut ledger = Ledger::new(PicoJoules(1_000), capacity);
-    (0..round).for_each(|_| ledger.begin_round(PicoJoules(7)));
+    let store = Reservoir::lossless(PicoJoules(1_000_000));
+    let mut ledger = Ledger::new(PicoJoules(1_000), store);
+    (0..round).for_each(|_| ledger.begin_round(PicoJoules(7), Micros::ZERO));
     Some(KeptLedger {
         run: RUN,
         client: 3,
         snapshot: ledger.snapshot(),
-        capacity,
         income_round: Some(round),
     })
 }

@@ -1,36 +1,41 @@
 //! The client's state machine: what the base station says goes in, answers and work come out;
 //! no waiting inside.
 
+mod measuring;
+mod orders;
 mod question;
+mod transfers;
 
+pub use orders::upload_width;
 pub use question::Question;
 
-use gleaner_shared::mlp::code::Code;
-use gleaner_shared::mlp::{Samples, Width};
+use gleaner_shared::energy::Pace;
+use gleaner_shared::mlp::Samples;
 use gleaner_shared::units::{Cycles, Micros, PicoJoules};
 use gleaner_shared::wire::link::{DeviceEnd, DeviceLink, Event};
 use gleaner_shared::wire::message::{
-    BootselRefusal, DeclineReason, DeviceToHost, HostToDevice, ModelHash, Offer, Order, OrderReply,
-    Payload, Provision, RejectReason, Report, RunId, WorkMark,
+    BootselRefusal, DeviceToHost, HostToDevice, MeasureStep, ModelHash, Order, Payload, Report,
+    RunId, Supply, WorkMark,
 };
-use gleaner_shared::wire::transfer::Accepted;
 use gleaner_shared::wire::{DeviceKeys, Generation};
 use heapless::Deque;
 
 use crate::crash::CrashLog;
 use crate::data::{Flashed, LocalData};
 use crate::fmt::{info, warning};
-use crate::hash::hash_of;
 use crate::identity;
 use crate::keys::{KeyStore, Slots};
-use crate::model::{HIDDEN, INPUTS, Memory, OUTPUTS, Params, Rows};
+use crate::model::{Memory, Params};
 use crate::platform::{Platform, StackUse};
 use crate::saved::{Kept, Region, Saved};
-use crate::store::{Estimate, Store};
+use crate::store::Store;
 
 /// Answers waiting for room in the link's queue; the base station has one question open, and the
 /// longest answer has three parts.
 const ANSWERS: usize = 6;
+
+/// Cycles that coding a weight takes, before it was measured.
+const CYCLES_PER_WEIGHT: u64 = 100;
 
 /// What the runner is to do besides keeping the link going.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,6 +46,8 @@ pub enum Work {
     Train(Order),
     /// Answer a question about a sample.
     Answer(Question),
+    /// Take a step of a measurement, by its number.
+    Measure(u32, MeasureStep),
     /// Restart the board.
     Reboot,
     /// Restart it as the drive of its boot loader.
@@ -99,7 +106,14 @@ pub struct Client<'a, P: Platform> {
     phase: Phase,
     /// What is to be answered of a sample.
     question: Option<Question>,
-    cycles_per_epoch: Cycles,
+    /// The step of a measurement that is to be taken.
+    step: Option<(u32, MeasureStep)>,
+    /// Whether a transfer is coming.
+    receiving: bool,
+    /// The supply's voltage, when it was last looked at.
+    millivolts: Option<u16>,
+    /// What it expects of itself: as measured, once it was.
+    pace: Pace,
     answers: Deque<DeviceToHost, ANSWERS>,
     reboot: bool,
     /// Whether to restart as a drive.
@@ -132,7 +146,14 @@ impl<'a, P: Platform> Client<'a, P> {
             model: None,
             phase: Phase::Idle,
             question: None,
-            cycles_per_epoch: Cycles(samples * u64::from(P::CYCLES_PER_SAMPLE)),
+            step: None,
+            receiving: false,
+            millivolts: None,
+            pace: Pace {
+                epoch: Cycles(samples * u64::from(P::CYCLES_PER_SAMPLE)),
+                apply: Cycles::ZERO,
+                encode: Cycles(CYCLES_PER_WEIGHT * Params::COUNT as u64),
+            },
             answers: Deque::new(),
             reboot: false,
             drive: false,
@@ -195,6 +216,7 @@ impl<'a, P: Platform> Client<'a, P> {
             // Before training, which takes the memory that samples are received into.
             _ if let Some(question) = self.question => Work::Answer(question),
             _ if self.drive => Work::BecomeDrive,
+            _ if let Some((number, step)) = self.step => Work::Measure(number, step),
             Phase::Training(order) => Work::Train(order),
             _ => Work::Wait,
         }
@@ -228,6 +250,7 @@ impl<'a, P: Platform> Client<'a, P> {
             Event::Message(message) => self.hear(link, &message),
             Event::Offered(offer) => self.answer_offer(link, &offer, memory),
             Event::Received(offer) => {
+                self.receiving = false;
                 if let Some(memory) = memory {
                     self.receive(&offer, memory);
                 }
@@ -290,24 +313,11 @@ impl<'a, P: Platform> Client<'a, P> {
         }
     }
 
-    /// Ends training with its report; `length` bytes of update are in the error rows.
-    pub fn finish_training(&mut self, report: Report, length: usize) {
-        if report.epochs > 0 {
-            let measured = report.cycles.0 / u64::from(report.epochs);
-            self.cycles_per_epoch = Cycles(measured);
-        }
-        self.store.settle();
-        self.phase = Phase::Uploading {
-            report,
-            length,
-            reported: false,
-            offered: false,
-        };
-    }
-
     fn start_session(&mut self) {
         self.answers.clear();
         self.question = None;
+        self.step = None;
+        self.receiving = false;
         self.crash_told_in = None;
         self.run = None;
         if let Some(job) = &mut self.job {
@@ -378,19 +388,11 @@ impl<'a, P: Platform> Client<'a, P> {
             HostToDevice::Cancel { work } => {
                 if self.work_mark() == Some(*work) {
                     link.withdraw();
-                    self.drop_work();
                 }
-                if let Some(ledger) = self.store.snapshot() {
-                    let work = *work;
-                    self.answer(DeviceToHost::Cancelled { work, ledger });
-                }
+                self.cancel(*work);
             }
             HostToDevice::Commit { mark, .. } if Some(mark.run) == self.run => {
-                self.store.close_round(*mark);
-                if self.work_mark().is_some_and(|it| it.round <= mark.round) {
-                    self.drop_work();
-                }
-                self.write_down();
+                self.commit(*mark);
             }
             // Not of the run it was provisioned for.
             HostToDevice::Commit { .. } => {}
@@ -406,6 +408,10 @@ impl<'a, P: Platform> Client<'a, P> {
                     used_bytes,
                 });
                 self.tell_flash_use();
+                self.answer(DeviceToHost::Supply(Supply {
+                    millivolts: self.millivolts,
+                    brownouts: self.store.brownouts(),
+                }));
             }
             HostToDevice::Reboot => self.reboot = true,
             HostToDevice::Bootsel => match self.may_become_drive() {
@@ -423,6 +429,7 @@ impl<'a, P: Platform> Client<'a, P> {
                 });
             }
             HostToDevice::Infer { .. } | HostToDevice::Label { .. } => self.ask(message),
+            HostToDevice::Measure { number, step } => self.take_step(*number, *step),
             // The link handles these.
             HostToDevice::Link(_)
             | HostToDevice::Connect(_)
@@ -441,205 +448,9 @@ impl<'a, P: Platform> Client<'a, P> {
         }
     }
 
-    /// Writes the closed round to flash, before the base station hears that it was understood. A
-    /// round that is closed over the work of a later one is written with that one.
-    fn write_down(&mut self) {
-        let (ledger, last_round) = (self.store.kept(), self.store.last_round());
-        if let Some(saved) = &mut self.saved
-            && self.job.is_none()
-        {
-            saved.close(ledger, last_round, self.model);
-            self.tell_flash_use();
-        }
-    }
-
-    fn provision(&mut self, provision: &Provision) {
-        // A ledger that does not add up is not answered: the base station sees its provision
-        // stall and reports the board.
-        let Some(ledger) = self.store.provision(provision) else {
-            return;
-        };
-        let client = provision.client;
-        info!("client {} with {} pJ", client, ledger.stored.0);
-        self.number = Some(client);
-        self.run = Some(provision.run);
-        let closed = provision.last_round.map(|mark| mark.round);
-        if let Some(work) = self.work_mark()
-            && (work.run != provision.run || Some(work.round) <= closed)
-        {
-            self.drop_work();
-        }
-        self.answer(DeviceToHost::Provisioned { client, ledger });
-    }
-
-    fn take_order(&mut self, order: &Order) -> OrderReply {
-        let work = order.mark();
-        let outcome = self.begin(order, work);
-        if outcome.is_ok() {
-            info!("round {}: {} epochs", order.round, order.epochs);
-        } else {
-            warning!("round {}: declined", order.round);
-        }
-        OrderReply {
-            work,
-            declined: outcome.err(),
-            reserved: outcome.unwrap_or_default(),
-        }
-    }
-
-    /// Begins the work of an order, or says why not. An order that is being carried out or was,
-    /// in an earlier session perhaps, is accepted again and goes on where it stands.
-    fn begin(&mut self, order: &Order, work: WorkMark) -> Result<PicoJoules, DeclineReason> {
-        match self.run {
-            None => return Err(DeclineReason::NotProvisioned),
-            Some(run) if run != order.run => return Err(DeclineReason::OtherRun),
-            Some(_) => {}
-        }
-        if let Some(mark) = self.store.last_round()
-            && order.round <= mark.round
-        {
-            return Err(DeclineReason::Stale { newest: mark.round });
-        }
-        if let Some(job) = self.job.as_mut().filter(|job| job.work == work) {
-            job.confirmed = true;
-            return Ok(job.reserved);
-        }
-        // The base station went on without what is unfinished.
-        self.drop_work();
-        let reserved = self.prepare(order)?;
-        if order.participate {
-            self.job = Some(Job {
-                work,
-                reserved,
-                confirmed: true,
-            });
-            self.phase = Phase::Training(*order);
-        }
-        Ok(reserved)
-    }
-
-    /// Books the round's income and sets aside what the order costs, or says why not.
-    fn prepare(&mut self, order: &Order) -> Result<PicoJoules, DeclineReason> {
-        self.store.begin_round(order.round);
-        if !order.participate {
-            return Ok(PicoJoules::ZERO);
-        }
-        if self.flashed.data.is_none() || self.flashed.client() != self.number {
-            return Err(DeclineReason::Shard(self.flashed.status));
-        }
-        if self.model != Some(order.model) {
-            return Err(DeclineReason::Model);
-        }
-        if order.epochs == 0 || upload_width(order.uplink_bits).is_none() {
-            return Err(DeclineReason::Invalid);
-        }
-        self.store
-            .reserve(&Estimate {
-                epochs: order.epochs,
-                cycles_per_epoch: self.cycles_per_epoch,
-                power: order.power,
-                airtime: order.airtime,
-            })
-            .map_err(DeclineReason::Energy)
-    }
-
-    fn answer_offer(&mut self, link: &mut DeviceLink, offer: &Offer, memory: Option<&mut Memory>) {
-        let answer = match memory {
-            None => link.reject(RejectReason::Busy),
-            // A sample is classified where it was received.
-            Some(_) if self.question.is_some() => link.reject(RejectReason::Busy),
-            // The model must not change before it is in flash, and the line is best quiet.
-            Some(_) if self.puts_off() => link.reject(RejectReason::Busy),
-            // An echo is sent from where it was received.
-            Some(_) if matches!(self.phase, Phase::Echoing { .. }) => {
-                link.reject(RejectReason::Busy)
-            }
-            Some(_) if offer.payload == Payload::Echo && self.phase != Phase::Idle => {
-                link.reject(RejectReason::Busy)
-            }
-            Some(memory) => {
-                let accepted = link.accept(memory.local.bytes());
-                // What is here already does not come again; a change is applied once.
-                if accepted == Ok(Accepted::Complete) && offer.payload != Payload::Update {
-                    self.receive(offer, memory);
-                }
-                accepted.map(drop)
-            }
-        };
-        // A full queue drops the answer; the sender asks again.
-        let _ = answer;
-    }
-
-    /// Tells whether a transfer has to wait until the model is in flash.
-    fn puts_off(&mut self) -> bool {
-        self.is_saving() && self.saved.as_mut().is_some_and(Saved::puts_off)
-    }
-
-    fn receive(&mut self, offer: &Offer, memory: &mut Memory) {
-        let bytes = match memory.local.bytes().get(..offer.len as usize) {
-            Some(bytes) => bytes,
-            None => return,
-        };
-        if let Some(saved) = &mut self.saved
-            && offer.payload != Payload::Echo
-        {
-            saved.abandon();
-        }
-        match offer.payload {
-            Payload::Model => {
-                let taken = memory.global.read_exact(bytes);
-                self.model = taken.then_some(offer.hash);
-            }
-            Payload::Update => {
-                let width = [Width::Byte, Width::Wide]
-                    .into_iter()
-                    .find(|width| width.coded_bytes(Params::COUNT) == bytes.len());
-                let code = width.and_then(|width| {
-                    Code::<'_, INPUTS, HIDDEN, OUTPUTS>::parse(bytes, width).ok()
-                });
-                if let Some(code) = code
-                    && self.model.is_some()
-                {
-                    code.apply(&mut memory.global);
-                    self.model = Some(hash_of(&memory.global));
-                }
-            }
-            Payload::Echo => {
-                self.phase = Phase::Echoing {
-                    length: bytes.len(),
-                    offered: false,
-                };
-            }
-            Payload::Sample => self.take_sample(offer),
-        }
-    }
-
-    /// Returns what is being worked on.
-    fn work_mark(&self) -> Option<WorkMark> {
-        self.job.map(|job| job.work)
-    }
-
-    fn drop_work(&mut self) {
-        if self.job.take().is_some() {
-            self.store.settle();
-            self.phase = Phase::Idle;
-        }
-    }
-
     fn answer(&mut self, message: DeviceToHost) {
         // The base station has one question open at a time, so there is room; a question that
         // goes unanswered is asked again.
         let _ = self.answers.push_back(message);
     }
-}
-
-/// Returns the width of an upload whose code fits where the error rows were.
-#[must_use]
-pub fn upload_width(bits: u8) -> Option<Width> {
-    let width = match bits {
-        8 => Width::Byte,
-        16 => Width::Wide,
-        _ => return None,
-    };
-    (width.coded_bytes(Params::COUNT) <= size_of::<Rows>()).then_some(width)
 }

@@ -69,7 +69,7 @@ impl<P: Platform> Runner<P> {
     ) -> Result<DeviceToHost, InferRefusal> {
         let model = self.client.model().ok_or(InferRefusal::NoModel)?;
         let (guess, cycles) = self.metered(|| classify(memory, sample));
-        self.client.store().pay_compute(cycles, 0);
+        self.client.store().pay_aside(cycles);
         Ok(DeviceToHost::Classified(Classified {
             sample: hash,
             class: guess.class,
@@ -93,7 +93,7 @@ impl<P: Platform> Runner<P> {
         }
         let mut desk = Desk::new(now, memory, self.client.model());
         let (next, cycles) = self.metered(|| app.tick(&mut desk));
-        self.client.store().pay_compute(cycles, 0);
+        self.client.store().pay_aside(cycles);
         next
     }
 }

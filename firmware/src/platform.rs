@@ -3,6 +3,7 @@
 
 use embedded_io_async::{Read, Write};
 use embedded_storage::nor_flash::NorFlash;
+use gleaner_shared::energy::Phase;
 use gleaner_shared::mlp::{Helper, Partner};
 use gleaner_shared::units::{Cycles, Micros};
 use gleaner_shared::wire::message::{DeviceId, ResetCause};
@@ -35,6 +36,8 @@ pub trait Platform {
     type Flash: NorFlash;
     /// Another core.
     type Partner: Partner + 'static;
+    /// What a measurement needs beside the work.
+    type Gauge: Gauge;
 
     /// The board's name, as told to the base station.
     const NAME: &'static str;
@@ -92,6 +95,8 @@ pub struct Board<P: Platform> {
     pub device: DeviceId,
     /// Another core that helps to train, and its memory; `None` where there is none.
     pub helper: Option<Helper<'static, P::Partner, HIDDEN, OUTPUTS>>,
+    /// What a measurement needs beside the work.
+    pub gauge: P::Gauge,
     /// What nobody can guess and no other start gathers; `None` where nothing is trusted to be that.
     pub entropy: Option<[u8; 32]>,
 }
@@ -127,6 +132,53 @@ pub trait Watchdog {
 pub trait Lamp {
     /// Switches it.
     fn set(&mut self, lit: bool);
+}
+
+/// What a measurement needs of a board beside the work: pins that show the phase, clocks, depths
+/// of sleep, a voltmeter. A board without one of them does nothing, and says so.
+pub trait Gauge {
+    /// Returns the processor's clock, in hertz.
+    fn clock_hz(&self) -> u32;
+
+    /// Sets the processor's clock; false, with nothing changed, where there is no such clock.
+    fn set_clock(&mut self, _hz: u32) -> bool {
+        false
+    }
+
+    /// Takes the pins, and switches off what would draw current beside the work.
+    fn begin(&mut self) {}
+
+    /// Gives all that back, the clock included.
+    fn end(&mut self) {}
+
+    /// Shows a phase's code on three pins at once.
+    fn show(&mut self, _phase: Phase) {}
+
+    /// Says whether waiting stops whatever the link can do without.
+    fn sleep_deep(&mut self, _deep: bool) {}
+
+    /// Returns the phase in which the board waits for its link.
+    fn waits_in(&self) -> Phase {
+        Phase::Idle
+    }
+
+    /// Returns the voltage of the supply, where it can be measured.
+    fn millivolts(&mut self) -> Option<u16> {
+        None
+    }
+}
+
+/// A board that can be told nothing but its clock.
+#[derive(Clone, Copy, Debug)]
+pub struct NoGauge {
+    /// The processor's clock, in hertz.
+    pub clock_hz: u32,
+}
+
+impl Gauge for NoGauge {
+    fn clock_hz(&self) -> u32 {
+        self.clock_hz
+    }
 }
 
 /// How much of the stack was ever used, by paint.

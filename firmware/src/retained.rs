@@ -3,14 +3,15 @@
 
 use crc::{CRC_32_ISO_HDLC, Crc};
 use gleaner_shared::energy::Snapshot;
-use gleaner_shared::units::PicoJoules;
 use gleaner_shared::wire::message::{RoundMark, RunId};
 use serde::{Deserialize, Serialize};
 
-/// Bytes of the record in memory.
-pub const RECORD_BYTES: usize = 192;
+use crate::books::Unfinished;
 
-const MAGIC: [u8; 4] = *b"GLK2";
+/// Bytes of the record in memory.
+pub const RECORD_BYTES: usize = 288;
+
+const MAGIC: [u8; 4] = *b"GLK3";
 const CRC32: Crc<u32> = Crc::<u32>::new(&CRC_32_ISO_HDLC);
 const BODY: usize = 8;
 
@@ -53,8 +54,6 @@ pub struct KeptLedger {
     pub client: u32,
     /// All counters.
     pub snapshot: Snapshot,
-    /// What the store holds at most.
-    pub capacity: PicoJoules,
     /// The round whose income was booked last, so that no round pays twice.
     pub income_round: Option<u32>,
 }
@@ -66,6 +65,10 @@ pub struct Record {
     pub boots: u32,
     /// The store, if the board was ever provisioned.
     pub ledger: Option<KeptLedger>,
+    /// The round whose waiting is not charged yet.
+    pub unfinished: Option<Unfinished>,
+    /// How often the books ran dry.
+    pub brownouts: u32,
     /// The last round the base station closed.
     pub last_round: Option<RoundMark>,
 }
@@ -100,6 +103,8 @@ impl Record {
 
 #[cfg(test)]
 mod tests {
+    use gleaner_shared::energy::{Phase, Spent};
+    use gleaner_shared::units::{Cycles, Micros, PicoJoules};
     use gleaner_shared::wire::message::ModelHash;
 
     use super::*;
@@ -115,15 +120,22 @@ mod tests {
                     initial: most,
                     stored: most,
                     harvested: most,
-                    compute: most,
-                    radio: most,
-                    idle: most,
+                    conversion: most,
                     overflow: most,
+                    leaked: most,
+                    spent: Spent([most; Phase::COUNT]),
                     rounds: u32::MAX,
                 },
-                capacity: most,
                 income_round: Some(u32::MAX),
             }),
+            unfinished: Some(Unfinished {
+                listening: Micros::MAX,
+                heard: true,
+                cycles: Cycles::MAX,
+                window: Micros::MAX,
+                period: Micros::MAX,
+            }),
+            brownouts: u32::MAX,
             last_round: Some(RoundMark {
                 run: RunId([0xFF; 16]),
                 round: u32::MAX,

@@ -7,10 +7,12 @@ use core::task::Poll;
 use embassy_futures::poll_once;
 use embassy_futures::select::{Either, select};
 use embedded_io_async::{Read, Write};
+use gleaner_shared::energy::Phase;
 use gleaner_shared::mlp::Helper;
 use gleaner_shared::units::Micros;
 use gleaner_shared::wire::FrameBuffer;
-use gleaner_shared::wire::link::{DeviceLink, Timing};
+use gleaner_shared::wire::link::{DeviceLink, Event, Timing};
+use gleaner_shared::wire::message::DeviceToHost;
 
 use crate::app::App;
 use crate::board::BAUD;
@@ -19,8 +21,9 @@ use crate::crash::CrashLog;
 use crate::data::Flashed;
 use crate::fmt::info;
 use crate::identity;
+use crate::marks::Marks;
 use crate::model::{HIDDEN, Memory, OUTPUTS};
-use crate::platform::{Board, Clock, Lamp, Platform, Watchdog};
+use crate::platform::{Board, Clock, CycleCounter, Gauge, Lamp, Platform, Watchdog};
 
 /// An idle loop turns at least this often, well within the watchdog's patience.
 const IDLE: Micros = Micros(500_000);
@@ -41,7 +44,8 @@ pub(crate) struct Parts<P: Platform> {
     pub(crate) watchdog: P::Watchdog,
     /// Away while it trains.
     pub(crate) helper: Option<Helper<'static, P::Partner, HIDDEN, OUTPUTS>>,
-    lamp: P::Lamp,
+    pub(crate) lamp: P::Lamp,
+    pub(crate) gauge: P::Gauge,
 }
 
 /// Makes a value and puts it there, with a stack of its own for both.
@@ -63,6 +67,7 @@ pub struct Runner<P: Platform> {
     input: [u8; INPUT_BYTES],
     /// When something last came on the line.
     heard: Micros,
+    pub(crate) marks: Marks,
 }
 
 impl<P: Platform> Runner<P> {
@@ -98,10 +103,12 @@ impl<P: Platform> Runner<P> {
                 watchdog: board.watchdog,
                 helper: board.helper,
                 lamp: board.lamp,
+                gauge: board.gauge,
             });
             write(&raw mut (*runner).frame, FrameBuffer::new);
             write(&raw mut (*runner).input, || [0; INPUT_BYTES]);
             write(&raw mut (*runner).heard, || Micros::ZERO);
+            write(&raw mut (*runner).marks, Marks::new);
             place.assume_init_mut()
         }
     }
@@ -113,6 +120,7 @@ impl<P: Platform> Runner<P> {
         }
         let mut due = Some(Micros::ZERO);
         self.client.recall(memory);
+        self.client.supplied(self.parts.gauge.millivolts());
         loop {
             match self.client.work() {
                 Work::Wait => {
@@ -120,9 +128,11 @@ impl<P: Platform> Runner<P> {
                     self.wait(memory, due).await;
                 }
                 Work::Answer(question) => self.answer(question, memory, app),
+                Work::Measure(number, step) => self.measure(number, step, memory, app).await,
                 Work::Train(order) => {
-                    self.parts.lamp.set(true);
+                    self.parts.lamp.set(self.marks.phase().is_none());
                     self.train(&order, memory, app).await;
+                    self.client.supplied(self.parts.gauge.millivolts());
                     self.parts.lamp.set(false);
                 }
                 Work::Reboot => P::reset(),
@@ -135,6 +145,7 @@ impl<P: Platform> Runner<P> {
     /// `app`.
     async fn wait(&mut self, memory: &mut Memory, app: Option<Micros>) {
         self.parts.watchdog.feed();
+        self.follow_line();
         if self.send_one(Some(memory)).await {
             self.take_pending(Some(memory)).await;
             return;
@@ -155,6 +166,24 @@ impl<P: Platform> Runner<P> {
             Either::Second(()) => {}
         }
         self.take_time(Some(memory));
+    }
+
+    /// Begins a phase of a measured board.
+    pub(crate) fn enter(&mut self, phase: Phase) {
+        if self.marks.phase().is_some() {
+            self.parts.gauge.show(phase);
+            let (now, hz) = (self.parts.clock.now(), self.parts.gauge.clock_hz());
+            self.marks.enter(phase, now, hz);
+        }
+    }
+
+    /// Shows what the line does while nothing else is done.
+    fn follow_line(&mut self) {
+        let line = self.client.line_phase();
+        let phase = line.unwrap_or_else(|| self.parts.gauge.waits_in());
+        if self.marks.phase().is_some_and(|shown| shown != phase) {
+            self.enter(phase);
+        }
     }
 
     /// Takes a step of writing to flash, unless something came first.
@@ -190,6 +219,7 @@ impl<P: Platform> Runner<P> {
         let now = self.parts.clock.now();
         let frames = self.link.whole_frames();
         self.heard = now;
+        self.marks.passed(count);
         let mut bytes = &self.input[..count];
         while !bytes.is_empty() {
             let store = match memory.as_deref_mut() {
@@ -197,8 +227,27 @@ impl<P: Platform> Runner<P> {
                 None => &mut [],
             };
             if let Some(event) = self.link.receive(now, &mut bytes, store) {
+                let applies = match &event {
+                    Event::Received(offer) => offer.payload.is_model(),
+                    _ => false,
+                };
+                if !applies {
+                    self.client
+                        .handle(&mut self.link, event, memory.as_deref_mut());
+                    continue;
+                }
+                if self.marks.phase().is_some() {
+                    self.parts.gauge.show(Phase::Apply);
+                    let (now, hz) = (self.parts.clock.now(), self.parts.gauge.clock_hz());
+                    self.marks.enter(Phase::Apply, now, hz);
+                }
+                let start = self.parts.cycles.read();
                 self.client
                     .handle(&mut self.link, event, memory.as_deref_mut());
+                let end = self.parts.cycles.read();
+                let cycles = self.parts.cycles.between(start, end);
+                self.client.applied(cycles);
+                self.marks.worked(cycles, 0);
             }
         }
         if self.link.whole_frames() != frames {
@@ -216,6 +265,11 @@ impl<P: Platform> Runner<P> {
     /// Sends one frame if one is due.
     async fn send_one(&mut self, mut memory: Option<&mut Memory>) -> bool {
         let now = self.parts.clock.now();
+        while let Some(mark) = self.marks.front()
+            && self.link.send(DeviceToHost::Mark(mark)).is_ok()
+        {
+            self.marks.told();
+        }
         self.client
             .flush(now, &mut self.link, memory.as_deref_mut());
         let source = match memory {
@@ -224,7 +278,10 @@ impl<P: Platform> Runner<P> {
         };
         match self.link.transmit(now, source, &mut self.frame) {
             // A line that cannot be written to loses the frame, as any line may.
-            Some(bytes) => self.parts.tx.write_all(bytes).await.is_ok(),
+            Some(bytes) => {
+                self.marks.passed(bytes.len());
+                self.parts.tx.write_all(bytes).await.is_ok()
+            }
             None => false,
         }
     }

@@ -1,9 +1,12 @@
 //! The client's energy: the ledger, what work costs, and the record that keeps both over a reset.
 
-use gleaner_shared::energy::{CostModel, Ledger, Shortfall, Snapshot, Use};
-use gleaner_shared::units::{Cycles, Micros, NanoWatts, PicoJoules};
-use gleaner_shared::wire::message::{Provision, RoundMark, RunId};
+use gleaner_shared::energy::{
+    Activity, CostModel, Ledger, Pace, Phase, Shortfall, Snapshot, Spent,
+};
+use gleaner_shared::units::{Cycles, Micros, PicoJoules};
+use gleaner_shared::wire::message::{Order, Provision, RoundMark, RunId};
 
+use crate::books::Books;
 use crate::retained::{KeptLedger, Record, Retained};
 use crate::saved::Kept;
 
@@ -22,21 +25,23 @@ struct Open {
     client: u32,
     ledger: Ledger,
     cost: CostModel,
-    income: PicoJoules,
     income_round: Option<u32>,
+    /// The round whose waiting is not charged yet.
+    books: Option<Books>,
+    /// What was spent before the round.
+    before: Spent,
 }
 
-/// What one order may cost at most.
-#[derive(Clone, Copy, Debug)]
-pub struct Estimate {
-    /// Full-batch steps.
-    pub epochs: u16,
-    /// Cycles of one of them.
-    pub cycles_per_epoch: Cycles,
-    /// Radiated power of the upload.
-    pub power: NanoWatts,
-    /// Time of the upload on the air.
-    pub airtime: Micros,
+impl Open {
+    /// Charges what was done since the last time; false if the store could not pay for all of it.
+    fn charge(&mut self) -> bool {
+        let due = self.books.as_mut().map(|books| books.charge(&self.cost));
+        self.pay(&due.unwrap_or_default())
+    }
+
+    fn pay(&mut self, due: &Spent) -> bool {
+        self.ledger.pay(due).unpaid == PicoJoules::ZERO
+    }
 }
 
 impl<M: Retained> Store<M> {
@@ -44,9 +49,9 @@ impl<M: Retained> Store<M> {
     /// `saved` is what the flash still knows.
     pub fn new(memory: M, saved: &Kept) -> Self {
         let record = Record::load(&memory).unwrap_or(Record {
-            boots: 0,
             ledger: saved.ledger,
             last_round: saved.last_round,
+            ..Record::default()
         });
         let mut store = Self {
             record,
@@ -62,6 +67,12 @@ impl<M: Retained> Store<M> {
     #[must_use]
     pub const fn boots(&self) -> u32 {
         self.record.boots
+    }
+
+    /// Returns how often the books ran dry since the memory was noise.
+    #[must_use]
+    pub const fn brownouts(&self) -> u32 {
+        self.record.brownouts
     }
 
     /// Returns the last round the base station closed.
@@ -83,6 +94,13 @@ impl<M: Retained> Store<M> {
         self.open.map(|open| open.ledger.snapshot()).or(kept)
     }
 
+    /// Returns what the round has cost; of one that a reset broke off, what it cost since.
+    #[must_use]
+    pub fn spent(&self) -> Spent {
+        let spent = |open: Open| open.ledger.snapshot().spent.saturating_sub(&open.before);
+        self.open.map(spent).unwrap_or_default()
+    }
+
     /// Opens the ledger: the kept one if it belongs to the same run and is the newer, otherwise
     /// what the base station last confirmed. `None` if that breaks the ledger's identity.
     pub fn provision(&mut self, provision: &Provision) -> Option<Snapshot> {
@@ -92,94 +110,121 @@ impl<M: Retained> Store<M> {
                 && continues(self.record.last_round, provision.last_round)
                 && kept.snapshot.age() > provision.ledger.age()
         });
-        let (snapshot, income_round) = match kept {
-            Some(kept) => (kept.snapshot, kept.income_round),
-            None => (
-                provision.ledger,
-                provision.last_round.map(|mark| mark.round),
-            ),
+        let (snapshot, income_round, books) = match kept {
+            Some(kept) => {
+                let unfinished = self.record.unfinished.as_ref();
+                let books = unfinished.map(Books::resume);
+                (kept.snapshot, kept.income_round, books)
+            }
+            None => {
+                let closed = provision.last_round.map(|mark| mark.round);
+                (provision.ledger, closed, None)
+            }
         };
-        let ledger = Ledger::restore(snapshot, provision.storage_cap)?;
+        let ledger = Ledger::restore(snapshot, provision.store)?;
         self.open = Some(Open {
             run: provision.run,
             client: provision.client,
             ledger,
             cost: provision.cost,
-            income: provision.harvest_per_round,
             income_round,
+            books,
+            before: snapshot.spent,
         });
         self.record.last_round = provision.last_round;
         self.keep();
         Some(snapshot)
     }
 
-    /// Returns the income of every round.
-    #[must_use]
-    pub fn income(&self) -> PicoJoules {
-        self.open.map_or(PicoJoules::ZERO, |open| open.income)
-    }
-
-    /// Books the income of a round, once.
-    pub fn begin_round(&mut self, round: u32) {
-        if let Some(open) = &mut self.open
-            && open.income_round != Some(round)
+    /// Begins the round of an order, once: charges what is left of the round before, then books
+    /// the income and what leaks away.
+    pub fn begin_round(&mut self, order: &Order) {
+        if self
+            .open
+            .is_none_or(|it| it.income_round == Some(order.round))
         {
-            open.income_round = Some(round);
-            open.ledger.settle();
-            open.ledger.begin_round(open.income);
+            return;
+        }
+        self.finish();
+        if let Some(open) = &mut self.open {
+            open.income_round = Some(order.round);
+            open.before = open.ledger.snapshot().spent;
+            open.ledger.begin_round(order.income, order.period);
+            open.books = Some(Books::open(order.listening, order.period));
             self.keep();
         }
     }
 
-    /// Sets aside what an order may cost, or says what is missing.
+    /// Sets aside what an order is expected to cost, or says what is missing.
+    ///
+    /// A round that is charged already, whose order was cancelled perhaps, has no waiting left.
     ///
     /// # Errors
     /// The shortfall; without a provision everything is missing.
-    pub fn reserve(&mut self, estimate: &Estimate) -> Result<PicoJoules, Shortfall> {
+    pub fn reserve(&mut self, order: &Order, pace: &Pace) -> Result<PicoJoules, Shortfall> {
         let Some(open) = &mut self.open else {
             return Err(Shortfall {
                 needed: PicoJoules::MAX,
                 available: PicoJoules::ZERO,
             });
         };
-        // One forward pass more than the epochs: the loss of the trained model is reported.
-        let cycles = Cycles(
-            (estimate.cycles_per_epoch.0).saturating_mul(2 * u64::from(estimate.epochs) + 1) / 2,
-        );
-        let compute = open.cost.compute.energy(cycles, estimate.epochs.into());
-        let radio = open.cost.radio.energy(estimate.power, estimate.airtime);
-        let needed = compute.saturating_add(radio);
-        open.ledger.settle();
-        open.ledger.reserve(needed).map(|()| needed)
-    }
-
-    /// Pays for computing; returns what was paid, and whether the store held it.
-    pub fn pay_compute(&mut self, cycles: Cycles, epochs: u32) -> (PicoJoules, bool) {
-        let cost = self
-            .open
-            .map(|open| open.cost.compute.energy(cycles, epochs));
-        self.pay(Use::Compute, cost.unwrap_or_default())
-    }
-
-    /// Pays for an upload; returns what was paid, and whether the store held it.
-    pub fn pay_radio(&mut self, power: NanoWatts, airtime: Micros) -> (PicoJoules, bool) {
-        let cost = self.open.map(|open| open.cost.radio.energy(power, airtime));
-        self.pay(Use::Radio, cost.unwrap_or_default())
-    }
-
-    fn pay(&mut self, on: Use, cost: PicoJoules) -> (PicoJoules, bool) {
-        let Some(open) = &mut self.open else {
-            return (PicoJoules::ZERO, false);
+        let ordered = match open.books {
+            Some(_) => order.activity(),
+            None => Activity {
+                listening: Micros::ZERO,
+                window: Micros::ZERO,
+                period: Micros::ZERO,
+                ..order.activity()
+            },
         };
-        let payment = open.ledger.spend(on, cost);
-        self.keep();
-        (payment.paid, payment.unpaid == PicoJoules::ZERO)
+        let mut books = (open.books).unwrap_or(Books::open(Micros::ZERO, Micros::ZERO));
+        let needed = books.expected(&ordered, pace, &open.cost);
+        open.ledger.settle();
+        open.ledger.reserve(needed)?;
+        books.take(&ordered);
+        books.count(|done| done.apply = done.apply.saturating_add(pace.apply));
+        open.books = Some(books);
+        self.charge();
+        Ok(needed)
     }
 
-    /// Ends an order: what it did not need is available again.
-    pub fn settle(&mut self) {
+    /// Counts work of the round; it is charged with the next that is, or with what is left.
+    pub fn count(&mut self, work: impl FnOnce(&mut Activity)) {
+        if let Some(books) = self.open.as_mut().and_then(|open| open.books.as_mut()) {
+            books.count(work);
+        }
+    }
+
+    /// Charges what was counted; false if the store could not pay for all of it. Work that nobody
+    /// pays for, such as a measurement's, is free.
+    pub fn charge(&mut self) -> bool {
+        let held = self.open.as_mut().is_none_or(Open::charge);
+        self.record.brownouts = self.record.brownouts.saturating_add(u32::from(!held));
+        self.keep();
+        held
+    }
+
+    /// Ends a round: charges what was counted and the waiting until the next, once. What its order
+    /// did not need is available again.
+    pub fn finish(&mut self) {
+        let Some(open) = &mut self.open else { return };
+        if let Some(mut books) = open.books.take() {
+            books.wait();
+            let held = open.pay(&books.charge(&open.cost));
+            self.record.brownouts = self.record.brownouts.saturating_add(u32::from(!held));
+        }
+        open.ledger.settle();
+        self.keep();
+    }
+
+    /// Pays for computing that no order asked for, such as a class somebody wants to know.
+    pub fn pay_aside(&mut self, cycles: Cycles) {
         if let Some(open) = &mut self.open {
-            open.ledger.settle();
+            let mut due = Spent::ZERO;
+            due[Phase::Evaluate] = open.cost.compute.energy(cycles, 0);
+            let held = open.pay(&due);
+            self.record.brownouts = self.record.brownouts.saturating_add(u32::from(!held));
+            self.keep();
         }
     }
 
@@ -195,9 +240,9 @@ impl<M: Retained> Store<M> {
                 run: open.run,
                 client: open.client,
                 snapshot: open.ledger.snapshot(),
-                capacity: open.ledger.capacity(),
                 income_round: open.income_round,
             });
+            self.record.unfinished = open.books.map(|books| books.unfinished());
         }
         self.record.store(&mut self.memory);
     }
@@ -217,21 +262,61 @@ fn continues(ours: Option<RoundMark>, theirs: Option<RoundMark>) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use gleaner_shared::energy::{ComputeModel, Reservoir};
+    use gleaner_shared::units::{HertzInt, NanoWatts};
     use gleaner_shared::wire::message::ModelHash;
 
     use super::*;
     use crate::retained::RECORD_BYTES;
+
+    const CAPACITY: Reservoir = Reservoir::lossless(PicoJoules(1_000_000_000));
 
     fn provision(run: u8, last_round: Option<u32>) -> Provision {
         Provision {
             run: RunId([run; 16]),
             client: 3,
             seed: 1,
-            storage_cap: PicoJoules(1_000_000_000),
-            harvest_per_round: PicoJoules(400),
-            cost: CostModel::paper(1e-26, 5e8),
-            ledger: Ledger::new(PicoJoules(1_000_000), PicoJoules(1_000_000_000)).snapshot(),
+            store: CAPACITY,
+            cost: CostModel {
+                compute: ComputeModel {
+                    femtojoules_per_cycle: 2_500_000,
+                    per_epoch: PicoJoules::ZERO,
+                },
+                receive: NanoWatts(3_000),
+                idle: NanoWatts(2_000),
+                sleep: NanoWatts(1_000),
+                clock: HertzInt(1_000_000),
+                ..CostModel::default()
+            },
+            ledger: Ledger::new(PicoJoules(1_000_000), CAPACITY).snapshot(),
             last_round: last_round.map(|round| mark(run, round)),
+        }
+    }
+
+    fn order(round: u32) -> Order {
+        Order {
+            run: RunId([1; 16]),
+            round,
+            participate: true,
+            channel: 0,
+            uplink_bits: 8,
+            epochs: 1,
+            power: NanoWatts(1),
+            airtime: Micros(1),
+            learning_rate_q24: 1,
+            seed: 1,
+            model: ModelHash::default(),
+            deadline: Micros(500),
+            period: Micros(1_000),
+            listening: Micros(10),
+            income: PicoJoules(400),
+        }
+    }
+
+    fn pace(cycles: u64) -> Pace {
+        Pace {
+            epoch: Cycles(cycles),
+            ..Pace::default()
         }
     }
 
@@ -243,22 +328,101 @@ mod tests {
         }
     }
 
+    fn spent<M: Retained>(store: &Store<M>, phase: Phase) -> u64 {
+        store.snapshot().unwrap().spent.of(phase).0
+    }
+
     #[test]
     fn a_reset_keeps_what_was_spent_and_pays_no_income_twice() {
         let mut memory = [0xFF; RECORD_BYTES];
         let mut before = Store::new(&mut memory, &Kept::default());
         before.provision(&provision(1, None));
-        before.begin_round(1);
-        assert!(before.pay_compute(Cycles(100), 1).1);
+        before.begin_round(&order(1));
+        before.reserve(&order(1), &pace(100)).unwrap();
+        before.count(|done| done.train = Cycles(100));
+        assert!(before.charge());
         let spent = before.snapshot().unwrap();
+        assert_eq!(spent.spent.of(Phase::Train), PicoJoules(250_000));
 
         let mut after = Store::new(&mut memory, &Kept::default());
         assert_eq!((after.snapshot(), after.boots()), (Some(spent), 2));
         assert_eq!(after.provision(&provision(1, None)), Some(spent));
-        after.begin_round(1);
+        after.begin_round(&order(1));
         assert_eq!(after.snapshot(), Some(spent));
-        after.begin_round(2);
+        after.begin_round(&order(2));
         assert_eq!(after.snapshot().unwrap().harvested, PicoJoules(800));
+    }
+
+    #[test]
+    fn a_rounds_waiting_is_charged_once_however_the_round_ends() {
+        // Awake for 500 us, less 10 of hearing and 100 of computing; asleep for the other 500.
+        let expected = (780, 500);
+        let mut memory = [0xFF; RECORD_BYTES];
+        let started = |memory: &mut [u8; RECORD_BYTES]| {
+            memory.fill(0xFF);
+            let mut store = Store::new(memory, &Kept::default());
+            store.provision(&provision(1, None));
+            store.begin_round(&order(1));
+            store.reserve(&order(1), &pace(100)).unwrap();
+            store.count(|done| done.train = Cycles(100));
+            store.charge();
+            assert_eq!(spent(&store, Phase::Idle), 0);
+        };
+        let waiting = |store: &Store<&mut [u8; RECORD_BYTES]>| {
+            (spent(store, Phase::Idle), spent(store, Phase::Sleep))
+        };
+        for reset in [false, true] {
+            started(&mut memory);
+            let mut store = Store::new(&mut memory, &Kept::default());
+            store.provision(&provision(1, None));
+            store.finish();
+            assert_eq!(waiting(&store), expected);
+            if reset {
+                store = Store::new(&mut memory, &Kept::default());
+                store.provision(&provision(1, None));
+            }
+            store.finish();
+            store.begin_round(&order(1));
+            store.begin_round(&order(2));
+            assert_eq!(waiting(&store), expected);
+        }
+        // The next round's order comes over one that never ended.
+        started(&mut memory);
+        let mut store = Store::new(&mut memory, &Kept::default());
+        store.provision(&provision(1, None));
+        store.begin_round(&order(2));
+        assert_eq!(waiting(&store), expected);
+        assert_eq!(spent(&store, Phase::Receive), 30);
+    }
+
+    #[test]
+    fn a_round_without_work_hears_the_broadcast_and_sleeps() {
+        let mut store = Store::new([0; RECORD_BYTES], &Kept::default());
+        store.provision(&provision(1, None));
+        store.begin_round(&order(1));
+        store.finish();
+        assert_eq!(spent(&store, Phase::Receive), 30);
+        assert_eq!(spent(&store, Phase::Sleep), 990);
+        assert_eq!(store.spent().total(), PicoJoules(1_020));
+        // Another order of a round that is charged costs its work alone.
+        let needed = store.reserve(&order(1), &pace(100)).unwrap();
+        assert_eq!(needed, PicoJoules(375_000));
+        assert_eq!(spent(&store, Phase::Receive), 30);
+    }
+
+    #[test]
+    fn waiting_that_the_store_cannot_pay_is_counted_and_never_negative() {
+        let mut poor = provision(1, None);
+        poor.ledger = Ledger::new(PicoJoules(1), CAPACITY).snapshot();
+        let mut store = Store::new([0; RECORD_BYTES], &Kept::default());
+        store.provision(&poor);
+        store.begin_round(&order(1));
+        store.finish();
+        let snapshot = store.snapshot().unwrap();
+        assert_eq!(snapshot.stored, PicoJoules::ZERO);
+        assert_eq!(snapshot.spent.total(), PicoJoules(401));
+        assert!(snapshot.is_consistent());
+        assert_eq!(store.brownouts(), 1);
     }
 
     #[test]
@@ -267,13 +431,16 @@ mod tests {
             let mut memory = [0; RECORD_BYTES];
             let mut before = Store::new(&mut memory, &Kept::default());
             before.provision(&provision(1, None));
-            before.begin_round(1);
+            before.begin_round(&order(1));
             if let Some(round) = closed {
                 before.close_round(mark(1, round));
             }
             let mut after = Store::new(&mut memory, &Kept::default());
             let confirmed = provision(run, None);
             assert_eq!(after.provision(&confirmed), Some(confirmed.ledger));
+            // Nothing is left of the other round to wait for.
+            after.finish();
+            assert_eq!(after.snapshot(), Some(confirmed.ledger));
         }
     }
 
@@ -281,17 +448,13 @@ mod tests {
     fn an_order_beyond_the_store_names_the_shortfall() {
         let mut store = Store::new([0; RECORD_BYTES], &Kept::default());
         store.provision(&provision(1, None));
-        let estimate = Estimate {
-            epochs: 1,
-            cycles_per_epoch: Cycles(1_000),
-            power: NanoWatts(1),
-            airtime: Micros(1),
-        };
-        // alpha f^2 is 2,500 pJ a cycle, and an order is paid for half an epoch of evaluation too.
-        let shortfall = store.reserve(&estimate).unwrap_err();
-        assert_eq!(shortfall.needed, PicoJoules(3_750_000));
-        assert_eq!(shortfall.missing(), PicoJoules(2_750_000));
-        assert_eq!(store.snapshot().unwrap().stored, PicoJoules(1_000_000));
+        store.begin_round(&order(1));
+        // An order is paid for half an epoch of evaluation too, and for hearing and waiting: both
+        // leave nothing of the window of 500 us.
+        let shortfall = store.reserve(&order(1), &pace(1_000)).unwrap_err();
+        assert_eq!(shortfall.needed, PicoJoules(3_750_000 + 30));
+        assert_eq!(shortfall.available, PicoJoules(1_000_400));
+        assert_eq!(store.snapshot().unwrap().spent, Spent::ZERO);
     }
 
     #[test]

@@ -1,11 +1,12 @@
 //! One order carried out: epochs in small steps, the link attended between them, every cycle
 //! paid for.
 
+use gleaner_shared::energy::{Phase, Spent};
 use gleaner_shared::mlp::{
     self, Helper, LearningRate, Samples, Step, Trainer, code, evaluate_with,
 };
 use gleaner_shared::rng::{Purpose, Rng};
-use gleaner_shared::units::{Cycles, PicoJoules};
+use gleaner_shared::units::Cycles;
 use gleaner_shared::wire::message::{DeviceToHost, Order, Progress, Report};
 
 use crate::app::App;
@@ -29,36 +30,63 @@ impl<P: Platform> Runner<P> {
         let begin = self.parts.clock.now();
         let mut report = self.blank_report(order);
         let mut length = 0;
-        let mut helper = self.parts.helper.take();
-        let (second, told) = (helper.as_mut(), &mut report);
-        let outcome = match (self.client.data(), app.gathered()) {
-            (Some(shard), Some(gathered)) if A::LEARNS => {
-                let samples = Joined::new(shard, gathered);
-                self.epochs(order, &samples, memory, second, told).await
-            }
-            (Some(shard), _) => self.epochs(order, &shard, memory, second, told).await,
-            (None, _) => None,
-        };
-        self.parts.helper = helper;
+        let work = Work::Train(*order);
+        let outcome = self.work_on(work, order, memory, app, &mut report).await;
         if let Some(outcome) = outcome {
-            if self.client.work() != Work::Train(*order) {
+            if self.client.work() != work {
                 return;
             }
             if outcome == Outcome::Trained {
-                length = self.code_update(order, memory);
-                report.trained = length > 0;
-                let (radio, _) = self.client.store().pay_radio(order.power, order.airtime);
-                report.radio = radio;
+                let number = self.client.number();
+                self.enter(Phase::Encode);
+                let (coded, cycles) = self.metered(|| code_update(order, number, memory));
+                (length, report.trained) = (coded, coded > 0);
+                self.client.coded(cycles);
+                self.marks.worked(cycles, 0);
+                self.client.store().count(|done| {
+                    done.encode = cycles;
+                    (done.power, done.airtime) = (order.power, order.airtime);
+                });
             }
         }
+        self.client.store().finish();
+        report.spent = self.client.store().spent();
         report.elapsed = self.parts.clock.now().saturating_sub(begin);
         report.ledger = self.client.store().snapshot().unwrap_or_default();
         self.client.finish_training(report, length);
     }
 
-    /// Runs the epochs and evaluates the result.
+    /// Runs the epochs of an order on whatever samples there are; `None` without any.
+    pub(crate) async fn work_on<A: App>(
+        &mut self,
+        work: Work,
+        order: &Order,
+        memory: &mut Memory,
+        app: &mut A,
+        report: &mut Report,
+    ) -> Option<Outcome> {
+        let mut helper = self.parts.helper.take();
+        let second = helper.as_mut();
+        let outcome = match (self.client.data(), app.gathered()) {
+            (Some(shard), Some(gathered)) if A::LEARNS => {
+                let samples = Joined::new(shard, gathered);
+                self.epochs(work, order, &samples, memory, second, report)
+                    .await
+            }
+            (Some(shard), _) => {
+                self.epochs(work, order, &shard, memory, second, report)
+                    .await
+            }
+            (None, _) => None,
+        };
+        self.parts.helper = helper;
+        outcome
+    }
+
+    /// Runs the epochs and evaluates the result, as long as that is the work to do.
     async fn epochs(
         &mut self,
+        work: Work,
         order: &Order,
         data: &impl Samples<INPUTS>,
         memory: &mut Memory,
@@ -85,11 +113,14 @@ impl<P: Platform> Runner<P> {
         .with_helper(helper.as_deref_mut().map(Helper::reborrow));
         for epoch in 1..=order.epochs {
             let mut spent = Cycles::ZERO;
+            self.enter(Phase::Train);
             let result = loop {
                 let (step, cycles) = self.metered(|| trainer.step(STEP_ROWS));
                 spent = spent.saturating_add(cycles);
+                let store = self.client.store();
+                store.count(|done| done.train = done.train.saturating_add(cycles));
                 self.attend().await;
-                if self.client.work() != Work::Train(*order) {
+                if self.client.work() != work {
                     return Some(Outcome::Cancelled);
                 }
                 if let Step::Done(result) = step {
@@ -99,20 +130,24 @@ impl<P: Platform> Runner<P> {
             if epoch == 1 {
                 report.loss_before_q16 = result.mean_loss();
             }
+            self.marks.worked(spent, report.samples);
             report.epochs = epoch;
             report.cycles = report.cycles.saturating_add(spent);
-            if !self.pay(spent, 1, report) {
+            self.client.store().count(|done| done.epochs += 1);
+            if !self.client.store().charge() {
                 return Some(Outcome::Exhausted);
             }
             info!("epoch {}: {} cycles", epoch, spent.0);
-            self.link.notify(DeviceToHost::Progress(Progress {
-                work: report.work,
-                epoch,
-                cycles: report.cycles,
-            }));
+            if matches!(work, Work::Train(_)) {
+                self.link.notify(DeviceToHost::Progress(Progress {
+                    work: report.work,
+                    epoch,
+                    cycles: report.cycles,
+                }));
+            }
         }
 
-        let mut spent = Cycles::ZERO;
+        self.enter(Phase::Evaluate);
         let mut result = mlp::EpochResult::default();
         let samples = STEP_SAMPLES * if helper.is_some() { 2 } else { 1 };
         for start in (0..data.len()).step_by(samples) {
@@ -123,33 +158,20 @@ impl<P: Platform> Runner<P> {
             );
             let (part, cycles) = self.metered(|| evaluate_with(helper, local, data, range, pass));
             result.add(&part);
-            spent = spent.saturating_add(cycles);
+            self.marks.worked(cycles, 0);
+            let store = self.client.store();
+            store.count(|done| done.evaluate = done.evaluate.saturating_add(cycles));
             self.attend().await;
-            if self.client.work() != Work::Train(*order) {
+            if self.client.work() != work {
                 return Some(Outcome::Cancelled);
             }
         }
+        self.marks.worked(Cycles::ZERO, report.samples);
         report.loss_after_q16 = result.mean_loss();
-        let paid = self.pay(spent, 0, report);
-        Some(if paid {
+        Some(if self.client.store().charge() {
             Outcome::Trained
         } else {
             Outcome::Exhausted
-        })
-    }
-
-    /// Codes the difference to the global model; returns its bytes, zero if there is no room.
-    fn code_update(&mut self, order: &Order, memory: &mut Memory) -> usize {
-        let client = self.client.number();
-        let mut rng = Rng::stream(order.seed, Purpose::Uplink, client, order.round);
-        upload_width(order.uplink_bits).map_or(0, |width| {
-            let Memory {
-                local,
-                global,
-                rows,
-                ..
-            } = memory;
-            code::encode(local.params(), global, width, &mut rng, rows.bytes()).unwrap_or(0)
         })
     }
 
@@ -161,14 +183,7 @@ impl<P: Platform> Runner<P> {
         (result, self.parts.cycles.between(start, end))
     }
 
-    /// Pays for cycles; false if the store could not.
-    fn pay(&mut self, cycles: Cycles, epochs: u32, report: &mut Report) -> bool {
-        let (paid, held) = self.client.store().pay_compute(cycles, epochs);
-        report.compute = report.compute.saturating_add(paid);
-        held
-    }
-
-    fn blank_report(&mut self, order: &Order) -> Report {
+    pub(crate) fn blank_report(&mut self, order: &Order) -> Report {
         let store = self.client.store();
         Report {
             work: order.mark(),
@@ -179,17 +194,30 @@ impl<P: Platform> Runner<P> {
             epochs: 0,
             cycles: Cycles::ZERO,
             elapsed: Default::default(),
-            compute: PicoJoules::ZERO,
-            radio: PicoJoules::ZERO,
-            harvested: store.income(),
+            spent: Spent::ZERO,
+            harvested: order.income,
             ledger: store.snapshot().unwrap_or_default(),
         }
     }
 }
 
+/// Codes the difference to the global model; returns its bytes, zero if there is no room.
+fn code_update(order: &Order, client: u32, memory: &mut Memory) -> usize {
+    let mut rng = Rng::stream(order.seed, Purpose::Uplink, client, order.round);
+    upload_width(order.uplink_bits).map_or(0, |width| {
+        let Memory {
+            local,
+            global,
+            rows,
+            ..
+        } = memory;
+        code::encode(local.params(), global, width, &mut rng, rows.bytes()).unwrap_or(0)
+    })
+}
+
 /// How the epochs ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Outcome {
+pub(crate) enum Outcome {
     Trained,
     /// The store ran dry although the order had been reserved.
     Exhausted,

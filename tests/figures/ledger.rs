@@ -1,17 +1,21 @@
-//! The ledger's identity after every step of random schedules, against sums kept apart.
+//! The ledger's identity after every step of random lives, against sums kept apart: incomes as a
+//! trace brings them, charging losses, leaks, orders that are declined and stores that run dry.
 
-use gleaner_shared::energy::{CostModel, EnergyQueue, Ledger, Use};
+use gleaner_shared::energy::{
+    Activity, ComputeModel, CostModel, EnergyQueue, Ledger, Pace, Phase, RadioModel, Reservoir,
+    Spent,
+};
 use gleaner_shared::rng::{Purpose, Rng};
-use gleaner_shared::units::{Cycles, Micros, NanoWatts, PicoJoules};
+use gleaner_shared::units::{Cycles, HertzInt, Micros, NanoWatts, PicoJoules};
 use gleaner_tests::progress;
 
 /// How much to try.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Number of random schedules, each of up to 40 rounds.
+    /// Number of random lives, each of up to 40 rounds.
     #[arg(long, default_value_t = 1_000_000)]
     schedules: u32,
-    /// Seed of the schedules.
+    /// Seed of the lives.
     #[arg(long, default_value_t = 1)]
     seed: u64,
 }
@@ -20,14 +24,16 @@ pub struct Args {
 #[derive(Debug, Default)]
 struct Tally {
     steps: u64,
+    rested: u64,
     declined: u64,
     overflowed: u64,
+    leaked: u64,
     brownouts: u64,
 }
 
-/// Runs the schedules and tells whether the identity held at every step.
+/// Runs the lives and tells whether the identity held at every step.
 pub fn run(args: &Args) -> bool {
-    let bar = progress("schedules", u64::from(args.schedules));
+    let bar = progress("lives", u64::from(args.schedules));
     let mut tally = Tally::default();
     for schedule in 0..args.schedules {
         if let Err(step) = check(
@@ -35,73 +41,62 @@ pub fn run(args: &Args) -> bool {
             &mut tally,
         ) {
             bar.abandon();
-            println!("schedule {schedule}: the identity broke at {step}");
+            println!("life {schedule}: the identity broke at {step}");
             return false;
         }
         bar.inc(1);
     }
     bar.finish_and_clear();
     println!(
-        "ledger identity exact over {} schedules, {} steps \
-         ({} orders declined, {} incomes overflowed, {} overruns beyond the store)",
-        args.schedules, tally.steps, tally.declined, tally.overflowed, tally.brownouts
+        "ledger identity exact over {} lives, {} steps ({} rounds rested, {} orders declined, \
+         {} incomes overflowed, {} stores leaked, {} rounds beyond the store)",
+        args.schedules,
+        tally.steps,
+        tally.rested,
+        tally.declined,
+        tally.overflowed,
+        tally.leaked,
+        tally.brownouts
     );
     true
 }
 
 /// One device's life; the error names the step.
 fn check(rng: &mut Rng, tally: &mut Tally) -> Result<(), String> {
-    let capacity = PicoJoules(rng.next_u64() >> (rng.below(40) + 10));
-    let mut ledger = Ledger::new(PicoJoules(rng.next_u64() >> 20), capacity);
-    let initial = i128::from(ledger.snapshot().initial.0);
-    let (mut stored, mut queue, mut expected_queue) = (initial, EnergyQueue::default(), 0i128);
-    let cost = CostModel::paper(1e-26, f64::from(rng.below(500) + 1) * 1e6);
-
+    let store = Reservoir {
+        capacity: PicoJoules(rng.next_u64() >> (rng.below(40) + 10)),
+        charge_permille: [1_000, 850, 1, 0][rng.below(4) as usize],
+        leakage: NanoWatts(u64::from(rng.below(20_000)) * u64::from(rng.below(2))),
+    };
+    let mut ledger = Ledger::new(PicoJoules(rng.next_u64() >> 20), store);
+    let mut apart = Apart {
+        stored: i128::from(ledger.snapshot().initial.0),
+        store,
+        tally,
+    };
+    let (mut queue, mut expected_queue) = (EnergyQueue::default(), 0i128);
+    let cost = cost(rng);
     for round in 0..=rng.below(40) {
         let before = ledger.snapshot();
-        let income = PicoJoules(u64::from(rng.below(1 << 30)));
-        ledger.begin_round(income);
-        let room = i128::from(capacity.0) - stored;
-        tally.overflowed += u64::from(i128::from(income.0) > room);
-        stored += i128::from(income.0).min(room);
-        agree(&ledger, stored, tally).ok_or(format!("round {round}, income"))?;
+        let order = order(rng);
+        // A trace: dark, dim or bright.
+        let income = PicoJoules(rng.next_u64() >> (34 + rng.below(30)));
+        ledger.begin_round(income, order.period);
+        apart.begin(income, order.period);
+        apart
+            .agree(&ledger)
+            .ok_or(format!("round {round}, income"))?;
 
-        let epochs = rng.below(8);
-        let (power, airtime) = (
-            NanoWatts(rng.below(200_000_000).into()),
-            Micros(rng.below(10_000).into()),
-        );
-        let cycles = Cycles(rng.below(100_000).into());
-        let order = cost.order(epochs, cycles, power, airtime);
-        if ledger.reserve(order).is_err() {
-            tally.declined += 1;
-        } else {
-            // Measured cycles exceed the estimate now and then.
-            let overrun = u64::from(rng.below(10) == 0) * u64::from(rng.below(1 << 28));
-            for _ in 0..epochs {
-                let energy = cost
-                    .compute
-                    .energy(cycles, 1)
-                    .saturating_add(PicoJoules(overrun));
-                let payment = ledger.spend(Use::Compute, energy);
-                tally.brownouts += u64::from(payment.unpaid > PicoJoules::ZERO);
-                stored -= i128::from(energy.0).min(stored);
-                agree(&ledger, stored, tally).ok_or(format!("round {round}, epoch"))?;
-            }
-            let energy = cost.radio.energy(power, airtime);
-            let _ = ledger.spend(Use::Radio, energy);
-            stored -= i128::from(energy.0).min(stored);
-            agree(&ledger, stored, tally).ok_or(format!("round {round}, upload"))?;
-            ledger.settle();
-        }
-        let idle = PicoJoules(u64::from(rng.below(1 << 20)));
-        let _ = ledger.spend(Use::Idle, idle);
-        stored -= i128::from(idle.0).min(stored);
-        agree(&ledger, stored, tally).ok_or(format!("round {round}, idle"))?;
+        let done = live(rng, &mut ledger, &cost, &order, apart.tally);
+        apart.pay(&mut ledger, &cost.round(&done));
+        apart
+            .agree(&ledger)
+            .ok_or(format!("round {round}, spending"))?;
+        ledger.settle();
 
         let record = ledger.snapshot().since(&before);
         queue.update(&record);
-        let q = i128::from(record.harvested.0) - i128::from(record.spent().0);
+        let q = i128::from(record.harvested.0) - i128::from(record.spent.total().0);
         expected_queue = (expected_queue - q).max(0);
         if i128::from(queue.0.0) != expected_queue {
             return Err(format!("round {round}, queue"));
@@ -110,11 +105,104 @@ fn check(rng: &mut Rng, tally: &mut Tally) -> Result<(), String> {
     Ok(())
 }
 
-/// The ledger adds up, and holds what the sums kept apart say.
-fn agree(ledger: &Ledger, stored: i128, tally: &mut Tally) -> Option<()> {
-    tally.steps += 1;
-    let snapshot = ledger.snapshot();
-    (snapshot.is_consistent() && i128::from(snapshot.stored.0) == stored).then_some(())
+fn cost(rng: &mut Rng) -> CostModel {
+    CostModel {
+        compute: ComputeModel {
+            femtojoules_per_cycle: u64::from(rng.below(3_000_000)),
+            per_epoch: PicoJoules(rng.below(1_000).into()),
+        },
+        radio: RadioModel {
+            efficiency_permille: 1 + rng.below(1_000) as u16,
+            circuit: NanoWatts(rng.below(1_000_000).into()),
+            per_upload: PicoJoules(rng.below(1_000).into()),
+        },
+        receive: NanoWatts(rng.below(60_000_000).into()),
+        idle: NanoWatts(rng.below(30_000_000).into()),
+        sleep: NanoWatts(rng.below(100_000).into()),
+        clock: HertzInt(rng.below(150_000_000).into()),
+    }
+}
+
+fn order(rng: &mut Rng) -> Activity {
+    Activity {
+        epochs: rng.below(8),
+        power: NanoWatts(rng.below(200_000_000).into()),
+        airtime: Micros(rng.below(10_000).into()),
+        window: Micros(rng.below(50_000).into()),
+        ..Activity::resting(
+            Micros(rng.below(5_000).into()),
+            Micros(rng.below(200_000).into()),
+        )
+    }
+}
+
+/// Returns what the device does of an order: all, nothing, or more than it expected.
+fn live(
+    rng: &mut Rng,
+    ledger: &mut Ledger,
+    cost: &CostModel,
+    order: &Activity,
+    tally: &mut Tally,
+) -> Activity {
+    let resting = Activity::resting(order.listening, order.period);
+    let pace = Pace {
+        epoch: Cycles(rng.below(100_000).into()),
+        apply: Cycles(rng.below(10_000).into()),
+        encode: Cycles(rng.below(10_000).into()),
+    };
+    let expected = order.at_pace(&pace);
+    if rng.below(4) == 0 {
+        tally.rested += 1;
+        return resting;
+    }
+    if ledger.reserve(cost.round(&expected).total()).is_err() {
+        tally.declined += 1;
+        return resting;
+    }
+    // Measured cycles exceed what was expected now and then.
+    let overrun = u64::from(rng.below(10) == 0) * u64::from(rng.below(1 << 28));
+    Activity {
+        train: Cycles(expected.train.0 + overrun),
+        ..expected
+    }
+}
+
+/// The same books in plain sums.
+struct Apart<'a> {
+    stored: i128,
+    store: Reservoir,
+    tally: &'a mut Tally,
+}
+
+impl Apart<'_> {
+    fn begin(&mut self, income: PicoJoules, period: Micros) {
+        let kept = i128::from(self.store.charge_permille.min(1_000));
+        let lost = i128::from(income.0) * (1_000 - kept) / 1_000;
+        let room = i128::from(self.store.capacity.0) - self.stored;
+        let arrived = i128::from(income.0) - lost;
+        self.tally.overflowed += u64::from(arrived > room);
+        self.stored += arrived.min(room);
+        let leak = (i128::from(self.store.leakage.0) * i128::from(period.0) + 500) / 1_000;
+        self.tally.leaked += u64::from(leak > 0);
+        self.stored -= leak.min(self.stored);
+    }
+
+    fn pay(&mut self, ledger: &mut Ledger, due: &Spent) {
+        let payment = ledger.pay(due);
+        self.tally.brownouts += u64::from(payment.unpaid > PicoJoules::ZERO);
+        let total: i128 = Phase::ALL
+            .iter()
+            .map(|&phase| i128::from(due.of(phase).0))
+            .sum();
+        self.stored -= total.min(self.stored);
+    }
+
+    /// The ledger adds up, and holds what the sums kept apart say.
+    fn agree(&mut self, ledger: &Ledger) -> Option<()> {
+        self.tally.steps += 1;
+        let snapshot = ledger.snapshot();
+        (snapshot.is_consistent() && i128::from(snapshot.stored.0) == self.stored).then_some(())
+    }
 }
 
 #[cfg(test)]
@@ -122,7 +210,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn identity_holds_on_a_thousand_schedules() {
+    fn identity_holds_in_a_thousand_lives() {
         assert!(run(&Args {
             schedules: 1_000,
             seed: 2

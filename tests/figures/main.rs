@@ -3,6 +3,7 @@
 
 mod aborts;
 mod attacks;
+mod books;
 mod crashes;
 mod damage;
 mod demo;
@@ -38,6 +39,8 @@ enum Figure {
     Aborts(aborts::Args),
     /// Forged and foreign frames by the million, and hostile peers of every kind.
     Attacks(attacks::Args),
+    /// Firmware and simulation book the same picojoules in random rounds, every phase included.
+    Books(books::Args),
     /// A base station killed at random moments and continued from its checkpoints.
     Crashes(crashes::Args),
     /// Damaged frames against the decoder.
@@ -74,6 +77,7 @@ fn main() -> ExitCode {
     let holds = match Cli::parse().figure {
         Figure::Aborts(args) => aborts::run(&args),
         Figure::Attacks(args) => attacks::run(&args),
+        Figure::Books(args) => books::run(&args),
         Figure::Crashes(args) => crashes::run(&args),
         Figure::Damage(args) => damage::run(&args),
         Figure::Demo(args) => demo::run(&args),

@@ -6,7 +6,7 @@ use gleaner_shared::wire::message::{DeclineReason, HostToDevice, ModelHash, Payl
 
 use crate::reference::{coded, exact, initial, trained};
 use crate::rehearsal::digits;
-use crate::station::{RUN, Station, generous, training_order};
+use crate::station::{INCOME, RUN, Station, generous, training_order};
 use crate::wire::Wire;
 
 const CLIENT: u32 = 3;
@@ -69,7 +69,7 @@ pub fn close_and_fail<W: Wire>(station: &mut Station<W>) -> Awakening {
         }
     };
     let report = station.report(second.round);
-    let twice = 2 * provision.harvest_per_round.0;
+    let twice = 2 * INCOME.0;
     assert_eq!(
         (report.ledger.rounds, report.ledger.harvested.0),
         (2, twice)

@@ -6,7 +6,7 @@
 use std::io;
 use std::time::Duration;
 
-use gleaner_shared::energy::{Ledger, Snapshot};
+use gleaner_shared::energy::{Ledger, Snapshot, Spent};
 use gleaner_shared::units::{Cycles, Micros, PicoJoules};
 use gleaner_shared::wire::link::{DeviceEnd, DeviceLink, Event, Timing};
 use gleaner_shared::wire::message::{
@@ -89,8 +89,7 @@ pub const fn report_of(work: WorkMark, epochs: u16, ledger: Snapshot) -> Report 
         epochs,
         cycles: Cycles(80_000_000),
         elapsed: Micros(640_000),
-        compute: PicoJoules::ZERO,
-        radio: PicoJoules::ZERO,
+        spent: Spent::ZERO,
         harvested: PicoJoules::ZERO,
         ledger,
     }
@@ -287,8 +286,8 @@ impl Client {
         if order.participate && self.model != Some(order.model) {
             return Err(DeclineReason::Model);
         }
-        if let Some(mut ledger) = Ledger::restore(self.ledger, provision.storage_cap) {
-            ledger.begin_round(provision.harvest_per_round);
+        if let Some(mut ledger) = Ledger::restore(self.ledger, provision.store) {
+            ledger.begin_round(order.income, order.period);
             self.ledger = ledger.snapshot();
         }
         if order.participate {

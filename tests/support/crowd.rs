@@ -11,7 +11,7 @@ use gleaner_host::station::board::{Closing, Identity, Limits, RoundWork, Standin
 use gleaner_host::station::bus::{self, EventReceiver, EventSender};
 use gleaner_host::station::door::{Callers, Calls, Door, OpenDoor};
 use gleaner_host::station::link::Endpoint;
-use gleaner_shared::energy::CostModel;
+use gleaner_shared::energy::{CostModel, Reservoir};
 use gleaner_shared::units::{Micros, NanoWatts, PicoJoules};
 use gleaner_shared::wire::FrameBuffer;
 use gleaner_shared::wire::Key;
@@ -318,6 +318,7 @@ pub fn at_port(port: u16) -> Endpoint {
 /// Starts the task of a client, wherever it is.
 #[must_use]
 pub fn board(client: u32, endpoint: Endpoint, events: EventSender) -> Handle {
+    let store = Reservoir::lossless(STORE);
     let identity = Identity {
         client,
         endpoint,
@@ -325,12 +326,11 @@ pub fn board(client: u32, endpoint: Endpoint, events: EventSender) -> Handle {
         timing: timing(),
         run: RUN,
         seed: 1,
-        storage: STORE,
-        income: PicoJoules(1),
+        store,
         cost: CostModel::paper(1e-26, 5e8),
         shard_crc: None,
     };
-    Handle::spawn(identity, Standing::new(STORE, STORE), events)
+    Handle::spawn(identity, Standing::new(STORE, store), events)
 }
 
 /// Connects to everybody, then runs one round: model to all, update from all.
@@ -410,6 +410,9 @@ pub fn job(round: u32) -> RoundWork {
             seed: 1,
             model: ModelHash::of(&model),
             deadline: Micros(1),
+            period: Micros::ZERO,
+            listening: Micros::ZERO,
+            income: PicoJoules(1),
         },
         model,
         update: None,
@@ -435,6 +438,8 @@ pub fn closing(round: u32) -> Closing {
             model,
         },
         counted: true,
+        income: PicoJoules(1),
+        period: Micros::ZERO,
         rest: None,
     }
 }

@@ -21,7 +21,9 @@ use gleaner_firmware::crash::{CRASH_BYTES, CrashMemory, leave_fault};
 use gleaner_firmware::gather::Ring;
 use gleaner_firmware::keys::Slots;
 use gleaner_firmware::model::Memory;
-use gleaner_firmware::platform::{Board, Clock, CycleCounter, Lamp, Platform, StackUse, Watchdog};
+use gleaner_firmware::platform::{
+    Board, Clock, CycleCounter, Gauge, Lamp, Platform, StackUse, Watchdog,
+};
 use gleaner_firmware::retained::{RECORD_BYTES, Retained};
 use gleaner_firmware::runner::Runner;
 use gleaner_firmware::saved::{Region, SECTORS};
@@ -36,6 +38,9 @@ use crate::wire::Wire;
 const BYTE_NANOS: u64 = 10_851;
 /// Modelled time of one look at the clock during training.
 const STEP_MICROS: u64 = 5;
+
+/// Cycles an epoch takes per sample, before one was measured.
+pub const CYCLES_PER_SAMPLE: u32 = 80_000;
 
 /// Where the state begins, behind two keys.
 pub const STATE: usize = 2 * SECTOR;
@@ -236,6 +241,7 @@ pub(crate) fn boot<T: Write + 'static>(
         state: Some(Region::new(flash.clone(), STATE as u32)),
         device: DeviceId([1; 12]),
         helper: None,
+        gauge: VirtualGauge(CLOCKS[0]),
         entropy: Some([9; 32]),
     };
     run(board)
@@ -331,9 +337,10 @@ impl<T: Write> Platform for InProcessBoard<T> {
     type Crashes = LastWords;
     type Flash = Nor;
     type Partner = Alone;
+    type Gauge = VirtualGauge;
 
     const NAME: &'static str = "in-process";
-    const CYCLES_PER_SAMPLE: u32 = 80_000;
+    const CYCLES_PER_SAMPLE: u32 = CYCLES_PER_SAMPLE;
 
     fn stack_use() -> StackUse {
         StackUse::default()
@@ -437,6 +444,34 @@ pub(crate) struct Dark;
 
 impl Lamp for Dark {
     fn set(&mut self, _lit: bool) {}
+}
+
+/// Clocks that can be set, the first at the start.
+pub const CLOCKS: [u32; 3] = [125_000_000, 62_500_000, 31_250_000];
+
+/// A clock that is set and changes nothing else.
+pub(crate) struct VirtualGauge(u32);
+
+impl Gauge for VirtualGauge {
+    fn clock_hz(&self) -> u32 {
+        self.0
+    }
+
+    fn set_clock(&mut self, hz: u32) -> bool {
+        let known = CLOCKS.contains(&hz);
+        if known {
+            self.0 = hz;
+        }
+        known
+    }
+
+    fn end(&mut self) {
+        self.0 = CLOCKS[0];
+    }
+
+    fn millivolts(&mut self) -> Option<u16> {
+        Some(3_300)
+    }
 }
 
 pub(crate) struct Kept(Shared);

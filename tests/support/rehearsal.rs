@@ -1,6 +1,7 @@
 //! A round with a reset at a chosen moment, and what must be true afterwards.
 
-use gleaner_shared::units::Micros;
+use gleaner_shared::energy::{Activity, Phase};
+use gleaner_shared::units::{Micros, PicoJoules};
 use gleaner_shared::wire::link::Event;
 use gleaner_shared::wire::message::{
     DeclineReason, DeviceToHost, HostToDevice, ModelHash, Payload, RoundMark,
@@ -8,7 +9,7 @@ use gleaner_shared::wire::message::{
 
 use crate::reference::{coded, exact, initial, trained};
 use crate::shard::Digits;
-use crate::station::{RUN, Station, generous, training_order};
+use crate::station::{INCOME, RUN, Station, generous, training_order};
 use crate::wire::Wire;
 
 const CLIENT: u32 = 3;
@@ -65,7 +66,7 @@ pub fn shard() -> Vec<u8> {
 
 /// Runs a round with a reset at `moment` and returns how long the client took to be provisioned
 /// again. Checks that the update is the reference's, that it came once, and that the round's
-/// income was booked once.
+/// income and its waiting were booked once.
 ///
 /// # Panics
 /// When any of that is not so.
@@ -112,7 +113,18 @@ pub fn reset_at<W: Wire>(station: &mut Station<W>, moment: Moment) -> Micros {
     provision.last_round = Some(mark);
     let ledger = station.provision(provision);
     assert!(ledger.is_consistent());
-    assert_eq!(ledger.harvested, provision.harvest_per_round, "{moment:?}");
+    assert_eq!(ledger.harvested, INCOME, "{moment:?}");
+    let asleep = Activity {
+        window: order.deadline,
+        ..Activity::resting(order.listening, order.period)
+    };
+    let once = provision.cost.round(&asleep);
+    for phase in [Phase::Receive, Phase::Sleep] {
+        let spent = ledger.spent.of(phase);
+        assert_eq!(spent, once.of(phase), "{moment:?}: {}", phase.name());
+    }
+    let idle = ledger.spent.of(Phase::Idle);
+    assert!(idle > PicoJoules::ZERO && idle < once.of(Phase::Idle));
     recovery
 }
 

@@ -1,11 +1,11 @@
 //! A base station with one client: the host's link, driven over any [`Wire`].
 
-use gleaner_shared::energy::{CostModel, Ledger, Snapshot};
+use gleaner_shared::energy::{CostModel, Ledger, Reservoir, Snapshot};
 use gleaner_shared::units::{Micros, NanoWatts, PicoJoules};
 use gleaner_shared::wire::link::{Event, HostEnd, HostLink, Timing};
 use gleaner_shared::wire::message::{
-    About, DeviceToHost, HostToDevice, ModelHash, Offer, Order, OrderReply, Payload, Provision,
-    RejectReason, Report, RoundMark, RunId,
+    About, DeviceToHost, HostToDevice, Mark, MeasureRefusal, MeasureStep, ModelHash, Offer, Order,
+    OrderReply, Payload, Provision, RejectReason, Report, RoundMark, RunId,
 };
 use gleaner_shared::wire::{FrameBuffer, Insecure, Keyring, MAX_TRANSFER};
 
@@ -13,6 +13,9 @@ use crate::wire::Wire;
 
 /// The run of the tests.
 pub const RUN: RunId = RunId([0x52; 16]);
+
+/// The income of every round.
+pub const INCOME: PicoJoules = PicoJoules(500_000_000_000);
 
 /// The host's end of one link.
 pub struct Station<W, K = Insecure> {
@@ -28,6 +31,8 @@ pub struct Station<W, K = Insecure> {
     pub about: Option<About>,
     /// Updates that arrived whole, by round.
     pub updates: Vec<(u32, Vec<u8>)>,
+    /// What a measured client did.
+    pub marks: Vec<Mark>,
     frame: FrameBuffer,
     input: Vec<u8>,
 }
@@ -50,6 +55,7 @@ impl<W: Wire, K: Keyring> Station<W, K> {
             source: Vec::new(),
             about: None,
             updates: Vec::new(),
+            marks: Vec::new(),
             frame: FrameBuffer::new(),
             input: Vec::new(),
         }
@@ -99,6 +105,7 @@ impl<W: Wire, K: Keyring> Station<W, K> {
     fn note(&mut self, event: &Event<HostEnd>) {
         match event {
             Event::Connected(greeting) => self.about = Some(greeting.about.clone()),
+            Event::Message(DeviceToHost::Mark(mark)) => self.marks.push(*mark),
             Event::Offered(_) => {
                 let _ = self.link.accept(&self.store);
             }
@@ -158,6 +165,19 @@ impl<W: Wire, K: Keyring> Station<W, K> {
         self.say(HostToDevice::Provision(provision));
         self.expect(|message| match message {
             DeviceToHost::Provisioned { ledger, .. } => Some(*ledger),
+            _ => None,
+        })
+    }
+
+    /// Tells a client to take a step of a measurement and returns why it does not.
+    #[track_caller]
+    pub fn measure(&mut self, number: u32, step: MeasureStep) -> Option<MeasureRefusal> {
+        self.say(HostToDevice::Measure { number, step });
+        self.expect(|message| match *message {
+            DeviceToHost::Measured {
+                number: found,
+                refused,
+            } if found == number => Some(refused),
             _ => None,
         })
     }
@@ -263,15 +283,19 @@ impl<W: Wire, K: Keyring> Station<W, K> {
 /// A provision with energy for anything.
 #[must_use]
 pub fn generous(client: u32, seed: u64) -> Provision {
-    let capacity = PicoJoules::from_joules(1_000.0);
+    let store = Reservoir::lossless(PicoJoules::from_joules(1_000.0));
     Provision {
         run: RUN,
         client,
         seed,
-        storage_cap: capacity,
-        harvest_per_round: PicoJoules::from_joules(0.5),
-        cost: CostModel::paper(4.2e-26, 125e6),
-        ledger: Ledger::new(PicoJoules::from_joules(100.0), capacity).snapshot(),
+        store,
+        cost: CostModel {
+            receive: NanoWatts(60_000_000),
+            idle: NanoWatts(30_000_000),
+            sleep: NanoWatts(4_000_000),
+            ..CostModel::paper(4.2e-26, 125e6)
+        },
+        ledger: Ledger::new(PicoJoules::from_joules(100.0), store).snapshot(),
         last_round: None,
     }
 }
@@ -292,5 +316,8 @@ pub fn training_order(round: u32, epochs: u16, model: ModelHash) -> Order {
         seed: 0x5EED,
         model,
         deadline: Micros(10_000_000),
+        period: Micros(60_000_000),
+        listening: Micros(200_000),
+        income: INCOME,
     }
 }

@@ -3,7 +3,9 @@
 //! - [`harvest`]: what comes in, round by round: constant, recorded, from the weather, by chance.
 //! - [`trace`]: what a current meter recorded, block by block.
 //! - [`mark`]: what the board says it did meanwhile.
+//! - [`synth`]: both, without meter and board, from a known profile.
 
 pub mod harvest;
 pub mod mark;
+pub mod synth;
 pub mod trace;

@@ -57,6 +57,11 @@ macro_rules! primitive {
 // Units are their 64-bit number on the wire, but a change of unit changes the meaning.
 primitive!(bool u8 u16 u32 u64 i32 Cycles HertzInt Micros NanoWatts PicoJoules);
 
+// A phase is its code.
+impl Schema for Phase {
+    const HASH: u64 = number(text(BASIS, "phase"), Self::COUNT as u64);
+}
+
 // Amounts by phase, in the order of the phases' codes.
 impl Schema for Spent {
     const HASH: u64 = number(text(PicoJoules::HASH, "spent"), Phase::COUNT as u64);

@@ -5,10 +5,10 @@ use gleaner_shared::units::{Cycles, Micros, NanoWatts, PicoJoules};
 use gleaner_shared::wire::Key;
 use gleaner_shared::wire::message::{
     About, BootselRefusal, Classified, Connect, Counters, Crash, DeclineReason, DeviceId,
-    DeviceToHost, Hello, HostToDevice, InferRefusal, LinkMessage, ModelHash, ModelShape, Nack,
-    Offer, Order, OrderHash, OrderReply, Payload, Progress, Provision, Refusal, RejectReason,
-    RekeyRefusal, Report, ResetCause, RoundMark, RunId, SamplePlace, ShardStatus, Status, Version,
-    WorkMark,
+    DeviceToHost, Hello, HostToDevice, InferRefusal, LinkMessage, Mark, MeasureRefusal,
+    MeasureStep, ModelHash, ModelShape, Nack, Offer, Order, OrderHash, OrderReply, Payload,
+    Progress, Provision, Refusal, RejectReason, RekeyRefusal, Report, ResetCause, RoundMark, RunId,
+    SamplePlace, ShardStatus, Status, Supply, Version, WorkMark,
 };
 use gleaner_shared::wire::transfer::Bitmap;
 
@@ -183,6 +183,16 @@ pub fn host_to_device() -> Vec<(&'static str, HostToDevice)> {
             },
         ),
         ("bootsel", HostToDevice::Bootsel),
+        (
+            "measure",
+            HostToDevice::Measure {
+                number: 12,
+                step: MeasureStep::Wait {
+                    state: Phase::Sleep,
+                    time: Micros(500_000),
+                },
+            },
+        ),
     ];
     let names = [
         "h_ack", "h_nack", "h_ping", "h_pong", "h_offer", "h_poll", "h_status", "h_reject",
@@ -367,6 +377,32 @@ pub fn device_to_host() -> Vec<(&'static str, DeviceToHost)> {
                 programs: 1_290,
                 closed: 20,
             },
+        ),
+        (
+            "mark",
+            DeviceToHost::Mark(Mark {
+                seq: 300,
+                phase: Phase::Train,
+                t_us: Micros(12_345_678),
+                cycles: Cycles(80_000_000),
+                samples: 1_000,
+                bytes: 0,
+                clk_hz: 125_000_000,
+            }),
+        ),
+        (
+            "measured",
+            DeviceToHost::Measured {
+                number: 12,
+                refused: Some(MeasureRefusal::Clock { hz: 125_000_000 }),
+            },
+        ),
+        (
+            "supply",
+            DeviceToHost::Supply(Supply {
+                millivolts: Some(4_980),
+                brownouts: 2,
+            }),
         ),
     ];
     let names = [

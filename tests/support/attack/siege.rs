@@ -13,6 +13,7 @@ use gleaner_host::station::Handle;
 use gleaner_host::station::board::{Closing, Limits, RoundWork, WorkResult};
 use gleaner_host::station::bus::{self, EventReceiver, EventSender, Heard};
 use gleaner_host::station::log::{EventLog, Line};
+use gleaner_shared::units::{Micros, PicoJoules};
 use gleaner_shared::wire::message::{ModelHash, RoundMark};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle as Task;
@@ -312,6 +313,8 @@ fn closing(round: u32, counted: bool) -> Closing {
             model: ModelHash::default(),
         },
         counted,
+        income: PicoJoules(1),
+        period: Micros::ZERO,
         rest: None,
     }
 }

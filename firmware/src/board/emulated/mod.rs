@@ -12,7 +12,7 @@ use super::crash::{self, CrashRam};
 use super::memory::{self, RetainedRam};
 use crate::entropy;
 use crate::keys::Slots;
-use crate::platform::{self, Board, CycleCounter, Platform, StackUse};
+use crate::platform::{self, Board, CycleCounter, NoGauge, Platform, StackUse};
 use crate::saved::{self, Region};
 
 pub mod executor;
@@ -50,6 +50,7 @@ impl Platform for EmulatedM4 {
     type Crashes = CrashRam;
     type Flash = RamFlash;
     type Partner = Alone;
+    type Gauge = NoGauge;
 
     const NAME: &'static str = "emulated-m4";
     const CYCLES_PER_SAMPLE: u32 = 31_000;
@@ -87,6 +88,9 @@ pub fn start() -> Board<EmulatedM4> {
         // No chip and no number: emulated boards differ by their shards alone.
         device: DeviceId::default(),
         helper: None,
+        gauge: NoGauge {
+            clock_hz: INSTRUCTIONS_HZ,
+        },
         entropy: hosts_entropy(),
     }
 }

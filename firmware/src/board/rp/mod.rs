@@ -5,6 +5,8 @@ use core::cell::RefCell;
 
 use embassy_executor::Spawner;
 use embassy_rp::bind_interrupts;
+use embassy_rp::clocks::{ClockConfig, PeriClkSrc};
+use embassy_rp::config::Config;
 use embassy_rp::flash::{Blocking, FLASH_BASE, Flash};
 use embassy_rp::gpio::{Level, Output};
 use embassy_rp::interrupt::{self, InterruptExt};
@@ -36,6 +38,7 @@ mod chip;
 mod chip;
 #[cfg(feature = "board-rp2040")]
 mod core1;
+mod gauge;
 mod ports;
 mod usb;
 
@@ -49,6 +52,9 @@ bind_interrupts!(struct Irqs {
     UART0_IRQ => BufferedInterruptHandler<UART0>;
     USBCTRL_IRQ => InterruptHandler<USB>;
 });
+
+/// The Pico's crystal.
+const CRYSTAL_HZ: u32 = 12_000_000;
 
 /// The Pico's flash chip.
 const FLASH_BYTES: usize = BOARD.flash.bytes as usize;
@@ -71,6 +77,7 @@ impl Platform for Pico {
     type Crashes = CrashRam;
     type Flash = SharedFlash<PicoFlash>;
     type Partner = chip::SecondCore;
+    type Gauge = gauge::PicoGauge;
 
     const NAME: &'static str = BOARD.name;
     const CYCLES_PER_SAMPLE: u32 = chip::CYCLES_PER_SAMPLE;
@@ -110,7 +117,10 @@ pub fn start(spawner: Spawner) -> Board<Pico> {
     static CHIP: StaticCell<RefCell<PicoFlash>> = StaticCell::new();
 
     let reset = chip::reset_cause();
-    let p = embassy_rp::init(Default::default());
+    let mut clocks = ClockConfig::crystal(CRYSTAL_HZ);
+    // The UART keeps its speed whatever the core's clock is.
+    clocks.peri_clk_src = Some(PeriClkSrc::PllUsb);
+    let p = embassy_rp::init(Config::new(clocks));
     let mut flash = has_boot_rom().then(|| PicoFlash::new_blocking(p.FLASH));
     let device = chip::device_id(flash.as_mut());
     let flash = flash.map(|flash| &*CHIP.init(RefCell::new(flash)));
@@ -162,6 +172,7 @@ pub fn start(spawner: Spawner) -> Board<Pico> {
             Region::new(SharedFlash::new(flash), offset as u32)
         }),
         device,
+        gauge: gauge::PicoGauge::new([p.PIN_2.into(), p.PIN_3.into(), p.PIN_4.into()]),
         #[cfg(feature = "board-rp2040")]
         helper: (!cfg!(feature = "one-core"))
             .then(|| core1::start(p.CORE1))

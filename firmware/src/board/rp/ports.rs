@@ -39,6 +39,11 @@ pub(super) fn settle() {
     SETTLED.store(READ.load(Ordering::Relaxed), Ordering::Relaxed);
 }
 
+/// Tells whether the base station is at the UART.
+pub(super) fn is_at_uart() -> bool {
+    SETTLED.load(Ordering::Relaxed) == UART
+}
+
 /// Bytes from the port where the base station is, or from both while it is at none.
 pub struct PortsRx {
     uart: BufferedUartRx,

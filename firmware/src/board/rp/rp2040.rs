@@ -63,6 +63,49 @@ pub(super) fn reset_cause() -> ResetCause {
     }
 }
 
+/// Says which clocks stop while both cores wait (datasheet, 2.15.3.5 and CLOCKS: SLEEP_EN0 and
+/// SLEEP_EN1): all but those of what may end the wait or must go on during it. USB's stop only where
+/// it is off the bus.
+pub(super) fn gate_in_sleep(deep: bool, without_usb: bool) {
+    let clocks = pac::CLOCKS;
+    clocks.sleep_en0().write(|en| {
+        en.0 = u32::MAX;
+        if deep {
+            en.0 = 0;
+            en.set_clk_sys_clocks(true);
+            en.set_clk_sys_busfabric(true);
+            en.set_clk_sys_io(true);
+            en.set_clk_sys_pads(true);
+            en.set_clk_sys_pll_sys(true);
+            en.set_clk_sys_pll_usb(true);
+            en.set_clk_sys_psm(true);
+            en.set_clk_sys_resets(true);
+            en.set_clk_sys_sio(true);
+            en.set_clk_sys_sram0(true);
+            en.set_clk_sys_sram1(true);
+            en.set_clk_sys_sram2(true);
+            en.set_clk_sys_sram3(true);
+            en.set_clk_sys_vreg_and_chip_reset(true);
+        }
+    });
+    clocks.sleep_en1().write(|en| {
+        en.0 = u32::MAX;
+        if deep {
+            en.0 = 0;
+            en.set_clk_sys_sram4(true);
+            en.set_clk_sys_sram5(true);
+            en.set_clk_sys_timer(true);
+            en.set_clk_sys_uart0(true);
+            en.set_clk_peri_uart0(true);
+            en.set_clk_sys_watchdog(true);
+            en.set_clk_sys_xip(true);
+            en.set_clk_sys_xosc(true);
+            en.set_clk_sys_usbctrl(!without_usb);
+            en.set_clk_usb_usbctrl(!without_usb);
+        }
+    });
+}
+
 /// Asks the watchdog for a reset of everything but the oscillators, as Raspberry Pi's SDK does: a
 /// reset by the core would leave the peripherals as they are.
 pub(in crate::board) fn reset_now() {

@@ -27,6 +27,7 @@ use crate::sender::Sender;
 #[cfg(feature = "board-stm32")]
 mod clocks;
 mod flash;
+mod gauge;
 #[cfg(feature = "board-stm32l496")]
 mod l496;
 mod reset;
@@ -56,6 +57,7 @@ impl Platform for Nucleo {
     type Crashes = CrashRam;
     type Flash = Pages;
     type Partner = Alone;
+    type Gauge = gauge::Pins;
 
     #[cfg(feature = "board-stm32")]
     const NAME: &'static str = "nucleo-l4r5zi";
@@ -123,6 +125,7 @@ pub fn start(spawner: Spawner) -> Board<Nucleo> {
         state,
         device: DeviceId(embassy_stm32::uid::uid()),
         helper: None,
+        gauge: gauge::Pins::start(),
         entropy,
     }
 }

@@ -1,4 +1,20 @@
 //! What a current meter recorded, read block by block so that no trace is too long.
+//!
+//! [`open`] recognises a file and reads it as a [`Trace`]; [`copy`] writes one through a [`Sink`].
+
+mod csv;
+mod error;
+mod open;
+pub mod ppk2;
+mod sink;
+mod summary;
+mod watch;
+
+pub use csv::{Columns, CsvReader, CsvWriter};
+pub use error::{Kind, Missing, Place, TraceError};
+pub use open::{AnyTrace, Format, Options, digest, open};
+pub use sink::{CopyError, Losses, Sink, copy};
+pub use summary::Summary;
 
 /// What is known of a trace before its first sample.
 #[derive(Clone, Debug, PartialEq)]

@@ -5,7 +5,9 @@ use std::process::ExitCode;
 use clap::Subcommand;
 
 mod import;
+mod source;
 mod synth;
+mod target;
 
 /// Read what a current meter recorded, and make such recordings without one.
 #[derive(Debug, clap::Args)]

@@ -192,6 +192,14 @@ wire_enum! {
     }
 }
 
+impl Payload {
+    /// Tells whether it brings a model up to date.
+    #[must_use]
+    pub const fn is_model(self) -> bool {
+        matches!(self, Self::Model | Self::Update)
+    }
+}
+
 wire_enum! {
     /// Which of a board's own samples are meant.
     #[derive(Copy)]

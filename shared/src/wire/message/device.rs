@@ -7,6 +7,7 @@ use super::common::{
 };
 use super::crash::Crash;
 use super::infer::{Classified, InferRefusal};
+use super::measure::{Mark, MeasureRefusal, Supply};
 use crate::energy::{Shortfall, Snapshot, Spent};
 use crate::units::{Cycles, Micros, PicoJoules};
 use crate::wire::auth::Nonce;
@@ -316,5 +317,16 @@ wire_enum! {
             /// Closed rounds written down.
             closed: u32,
         },
+        /// What a measured board did.
+        Mark(Mark),
+        /// A step of a measurement is over; its marks came before.
+        Measured {
+            /// Number of the step.
+            number: u32,
+            /// Why it was not taken, or nothing.
+            refused: Option<MeasureRefusal>,
+        },
+        /// What feeds the board.
+        Supply(Supply),
     }
 }

@@ -3,6 +3,7 @@
 use super::common::{
     LinkMessage, ModelHash, OrderHash, Refusal, RoundMark, RunId, SamplePlace, Version, WorkMark,
 };
+use super::measure::MeasureStep;
 use crate::energy::{Activity, CostModel, Reservoir, Snapshot};
 use crate::units::{Micros, NanoWatts, PicoJoules};
 use crate::wire::auth::{Key, Nonce};
@@ -169,6 +170,13 @@ wire_enum! {
         },
         /// Restarts the board as the drive of its boot loader, to be written anew.
         Bootsel,
+        /// A step of a measurement.
+        Measure {
+            /// Number of the step, given back in the answer.
+            number: u32,
+            /// What to do.
+            step: MeasureStep,
+        },
     }
 }
 

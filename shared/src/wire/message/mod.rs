@@ -9,6 +9,7 @@ mod crash;
 mod device;
 mod host;
 mod infer;
+mod measure;
 
 pub use common::{
     Counters, DeviceId, LinkMessage, ModelHash, Nack, Offer, OrderHash, Payload, Refusal,
@@ -21,6 +22,7 @@ pub use device::{
 };
 pub use host::{Connect, HostToDevice, Order, Provision};
 pub use infer::{Classified, InferRefusal};
+pub use measure::{Mark, MeasureRefusal, MeasureStep, Supply};
 
 use serde::{Serialize, de::DeserializeOwned};
 

@@ -56,13 +56,16 @@ impl Machine {
             | DeviceToHost::Counters(_)
             | DeviceToHost::Stack { .. }
             | DeviceToHost::About(_)
-            // Keys are rotated outside of runs, and samples classified.
+            // Keys are rotated outside of runs, samples classified, and boards measured.
             | DeviceToHost::Rekeyed { .. }
             | DeviceToHost::RekeyRefused(_)
             | DeviceToHost::Classified(_)
             | DeviceToHost::InferRefused(_)
             | DeviceToHost::Labelled { .. }
-            | DeviceToHost::BootselRefused(_) => {}
+            | DeviceToHost::BootselRefused(_)
+            | DeviceToHost::Mark(_)
+            | DeviceToHost::Measured { .. }
+            | DeviceToHost::Supply(_) => {}
         }
     }
 

@@ -1,0 +1,194 @@
+//! Who the client is, what it is ordered to do, and what comes of the round.
+
+use gleaner_shared::mlp::Width;
+use gleaner_shared::units::{Cycles, PicoJoules};
+use gleaner_shared::wire::message::{
+    DeclineReason, DeviceToHost, Order, OrderReply, Provision, Report, RoundMark, WorkMark,
+};
+
+use super::{Client, Job, Phase};
+use crate::fmt::{info, warning};
+use crate::model::{Params, Rows};
+use crate::platform::Platform;
+
+impl<P: Platform> Client<'_, P> {
+    /// Ends training with its report; `length` bytes of update are in the error rows.
+    pub fn finish_training(&mut self, report: Report, length: usize) {
+        if report.epochs > 0 {
+            self.pace.epoch = Cycles(report.cycles.0 / u64::from(report.epochs));
+        }
+        self.phase = Phase::Uploading {
+            report,
+            length,
+            reported: false,
+            offered: false,
+        };
+    }
+
+    /// Writes the closed round to flash, before the base station hears that it was understood. A
+    /// round that is closed over the work of a later one is written with that one.
+    pub(super) fn write_down(&mut self) {
+        let (ledger, last_round) = (self.store.kept(), self.store.last_round());
+        if let Some(saved) = &mut self.saved
+            && self.job.is_none()
+        {
+            saved.close(ledger, last_round, self.model);
+            self.tell_flash_use();
+        }
+    }
+
+    pub(super) fn provision(&mut self, provision: &Provision) {
+        // A ledger that does not add up is not answered: the base station sees its provision
+        // stall and reports the board.
+        let Some(ledger) = self.store.provision(provision) else {
+            return;
+        };
+        let client = provision.client;
+        info!("client {} with {} pJ", client, ledger.stored.0);
+        self.number = Some(client);
+        self.run = Some(provision.run);
+        let closed = provision.last_round.map(|mark| mark.round);
+        if let Some(work) = self.work_mark()
+            && (work.run != provision.run || Some(work.round) <= closed)
+        {
+            self.drop_work();
+        }
+        self.answer(DeviceToHost::Provisioned { client, ledger });
+    }
+
+    pub(super) fn take_order(&mut self, order: &Order) -> OrderReply {
+        let work = order.mark();
+        let outcome = self.begin(order, work);
+        if outcome.is_ok() {
+            info!("round {}: {} epochs", order.round, order.epochs);
+        } else {
+            warning!("round {}: declined", order.round);
+        }
+        OrderReply {
+            work,
+            declined: outcome.err(),
+            reserved: outcome.unwrap_or_default(),
+        }
+    }
+
+    /// Takes note of what bringing the model up to date took; the next order pays for it.
+    pub(crate) const fn applied(&mut self, cycles: Cycles) {
+        self.pace.apply = self.pace.apply.saturating_add(cycles);
+    }
+
+    /// Takes note of what coding an update took.
+    pub(crate) const fn coded(&mut self, cycles: Cycles) {
+        self.pace.encode = cycles;
+    }
+
+    /// Closes a round, whatever became of its work.
+    pub(super) fn commit(&mut self, mark: RoundMark) {
+        if self.work_mark().is_some_and(|it| it.round <= mark.round) {
+            self.drop_work();
+        }
+        if self.job.is_none() {
+            self.store.finish();
+        }
+        self.store.close_round(mark);
+        self.write_down();
+    }
+
+    /// Stops the work of an order; its waiting is charged, though it came to nothing.
+    pub(super) fn cancel(&mut self, work: WorkMark) {
+        if self.work_mark() == Some(work) {
+            self.drop_work();
+        }
+        if self.job.is_none() {
+            self.store.finish();
+        }
+        if let Some(ledger) = self.store.snapshot() {
+            self.answer(DeviceToHost::Cancelled { work, ledger });
+        }
+    }
+
+    /// Begins the work of an order, or says why not. An order that is being carried out or was,
+    /// in an earlier session perhaps, is accepted again and goes on where it stands.
+    fn begin(&mut self, order: &Order, work: WorkMark) -> Result<PicoJoules, DeclineReason> {
+        match self.run {
+            None => return Err(DeclineReason::NotProvisioned),
+            Some(run) if run != order.run => return Err(DeclineReason::OtherRun),
+            Some(_) => {}
+        }
+        if let Some(mark) = self.store.last_round()
+            && order.round <= mark.round
+        {
+            return Err(DeclineReason::Stale { newest: mark.round });
+        }
+        if let Some(job) = self.job.as_mut().filter(|job| job.work == work) {
+            job.confirmed = true;
+            return Ok(job.reserved);
+        }
+        // The base station went on without what is unfinished.
+        self.drop_work();
+        self.store.begin_round(order);
+        let reserved = match self.reserve(order) {
+            // Who brings the model up to date now hears the same order again.
+            Err(DeclineReason::Model) => return Err(DeclineReason::Model),
+            Err(reason) => {
+                self.store.finish();
+                return Err(reason);
+            }
+            Ok(reserved) => reserved,
+        };
+        if order.participate {
+            self.job = Some(Job {
+                work,
+                reserved,
+                confirmed: true,
+            });
+            self.phase = Phase::Training(*order);
+        } else {
+            self.store.finish();
+        }
+        Ok(reserved)
+    }
+
+    /// Sets aside what the order costs, or says why not.
+    fn reserve(&mut self, order: &Order) -> Result<PicoJoules, DeclineReason> {
+        if !order.participate {
+            return Ok(PicoJoules::ZERO);
+        }
+        if self.flashed.data.is_none() || self.flashed.client() != self.number {
+            return Err(DeclineReason::Shard(self.flashed.status));
+        }
+        if self.model != Some(order.model) {
+            return Err(DeclineReason::Model);
+        }
+        if order.epochs == 0 || upload_width(order.uplink_bits).is_none() {
+            return Err(DeclineReason::Invalid);
+        }
+        let reserved = self.store.reserve(order, &self.pace);
+        let reserved = reserved.map_err(DeclineReason::Energy)?;
+        // Paid for; what a declined order leaves unpaid, the next one pays.
+        self.pace.apply = Cycles::ZERO;
+        Ok(reserved)
+    }
+
+    /// Returns what is being worked on.
+    pub(super) fn work_mark(&self) -> Option<WorkMark> {
+        self.job.map(|job| job.work)
+    }
+
+    pub(super) fn drop_work(&mut self) {
+        if self.job.take().is_some() {
+            self.store.finish();
+            self.phase = Phase::Idle;
+        }
+    }
+}
+
+/// Returns the width of an upload whose code fits where the error rows were.
+#[must_use]
+pub fn upload_width(bits: u8) -> Option<Width> {
+    let width = match bits {
+        8 => Width::Byte,
+        16 => Width::Wide,
+        _ => return None,
+    };
+    (width.coded_bytes(Params::COUNT) <= size_of::<Rows>()).then_some(width)
+}

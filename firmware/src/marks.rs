@@ -1,0 +1,146 @@
+//! What a measured board did, phase after phase, until somebody is told.
+
+use gleaner_shared::energy::Phase;
+use gleaner_shared::units::{Cycles, Micros};
+use gleaner_shared::wire::message::Mark;
+use heapless::Deque;
+
+/// Marks that wait to be told; one that finds no room is lost, and its number missing.
+const MARKS: usize = 24;
+
+/// The marks of a measurement.
+#[derive(Debug)]
+pub struct Marks {
+    open: Option<Mark>,
+    over: Deque<Mark, MARKS>,
+}
+
+impl Marks {
+    /// No measurement.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self {
+            open: None,
+            over: Deque::new(),
+        }
+    }
+
+    /// Returns the phase the board is in, if it is measured.
+    #[must_use]
+    pub fn phase(&self) -> Option<Phase> {
+        self.open.map(|mark| mark.phase)
+    }
+
+    /// Begins a measurement with mark 0.
+    pub fn begin(&mut self, phase: Phase, now: Micros, clk_hz: u32) {
+        self.over.clear();
+        self.open = Some(blank(0, phase, now, clk_hz));
+    }
+
+    /// Ends a measurement: the last mark is over, too.
+    pub fn end(&mut self) {
+        if let Some(mark) = self.open.take() {
+            let _ = self.over.push_back(mark);
+        }
+    }
+
+    /// Ends the phase and begins another, or the same anew.
+    pub fn enter(&mut self, phase: Phase, now: Micros, clk_hz: u32) {
+        if let Some(mark) = self.open {
+            let _ = self.over.push_back(mark);
+            self.open = Some(blank(mark.seq.wrapping_add(1), phase, now, clk_hz));
+        }
+    }
+
+    /// Counts work of the phase.
+    pub fn worked(&mut self, cycles: Cycles, samples: u32) {
+        if let Some(mark) = &mut self.open {
+            mark.cycles = mark.cycles.saturating_add(cycles);
+            mark.samples = mark.samples.saturating_add(samples);
+        }
+    }
+
+    /// Counts bytes on the line.
+    pub fn passed(&mut self, bytes: usize) {
+        if let Some(mark) = &mut self.open {
+            mark.bytes = mark.bytes.saturating_add(bytes as u32);
+        }
+    }
+
+    /// Returns the oldest mark that is over.
+    #[must_use]
+    pub fn front(&self) -> Option<Mark> {
+        self.over.front().copied()
+    }
+
+    /// Forgets it.
+    pub fn told(&mut self) {
+        self.over.pop_front();
+    }
+}
+
+impl Default for Marks {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+const fn blank(seq: u32, phase: Phase, t_us: Micros, clk_hz: u32) -> Mark {
+    Mark {
+        seq,
+        phase,
+        t_us,
+        cycles: Cycles::ZERO,
+        samples: 0,
+        bytes: 0,
+        clk_hz,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn drain(marks: &mut Marks) -> Vec<Mark> {
+        core::iter::from_fn(|| {
+            let mark = marks.front();
+            marks.told();
+            mark
+        })
+        .collect()
+    }
+
+    #[test]
+    fn a_phase_is_told_when_it_is_over_with_what_was_done_in_it() {
+        let mut marks = Marks::new();
+        marks.enter(Phase::Train, Micros(1), 1);
+        marks.worked(Cycles(1), 1);
+        assert_eq!((marks.phase(), marks.front()), (None, None));
+
+        marks.begin(Phase::Idle, Micros(10), 48);
+        marks.passed(7);
+        marks.enter(Phase::Train, Micros(20), 48);
+        marks.worked(Cycles(300), 60);
+        marks.end();
+        let told = drain(&mut marks);
+        assert_eq!(told.len(), 2);
+        assert_eq!((told[0].seq, told[0].bytes), (0, 7));
+        let train = told[1];
+        assert_eq!((train.seq, train.t_us), (1, Micros(20)));
+        assert_eq!((train.cycles, train.samples), (Cycles(300), 60));
+        assert_eq!(marks.phase(), None);
+    }
+
+    #[test]
+    fn a_mark_without_room_leaves_a_gap() {
+        let mut marks = Marks::new();
+        marks.begin(Phase::Idle, Micros(0), 1);
+        for at in 0..MARKS as u64 + 3 {
+            marks.enter(Phase::Train, Micros(at), 1);
+        }
+        let told = drain(&mut marks);
+        marks.enter(Phase::Idle, Micros(99), 1);
+        assert_eq!(told.last().unwrap().seq, MARKS as u32 - 1);
+        assert_eq!(marks.front().unwrap().seq, MARKS as u32 + 3);
+    }
+}

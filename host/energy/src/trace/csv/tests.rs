@@ -1,0 +1,261 @@
+use std::path::PathBuf;
+
+use tempfile::TempDir;
+
+use super::super::{Missing, Sink, open};
+use super::*;
+
+fn file(folder: &TempDir, text: &str) -> PathBuf {
+    let path = folder.path().join("trace.csv");
+    std::fs::write(&path, text).unwrap();
+    path
+}
+
+fn volts(voltage_v: f64) -> Options {
+    Options {
+        voltage_v: Some(voltage_v),
+        ..Options::default()
+    }
+}
+
+fn columns(text: &str) -> Options {
+    Options {
+        columns: Some(text.parse().unwrap()),
+        ..Options::default()
+    }
+}
+
+fn read(text: &str, options: &Options) -> Result<(About, Block), String> {
+    let folder = TempDir::new().unwrap();
+    let mut trace = open(&file(&folder, text), options).map_err(|e| e.to_string())?;
+    let (mut whole, mut block) = (Block::default(), Block::default());
+    while trace.read(&mut block).map_err(|e| e.to_string())? {
+        whole.power_w.extend_from_slice(&block.power_w);
+        whole.pins.extend_from_slice(&block.pins);
+    }
+    Ok((trace.about().clone(), whole))
+}
+
+fn refused(text: &str, options: &Options) -> String {
+    let message = read(text, options).unwrap_err();
+    let at = message.find("trace.csv").unwrap();
+    message[at..].to_owned()
+}
+
+#[test]
+fn the_ppk2s_table_is_read_with_and_without_columns() {
+    let text = "Timestamp(ms),Current(uA),D0-D7\n0,1000.000,00000000\n0.01,2000.000,1X-00000\n\
+                0.02,3000.000,01000001\n";
+    let (about, block) = read(text, &volts(2.0)).unwrap();
+    assert_eq!(about.rate_hz, 100_000.0);
+    assert_eq!(block.power_w, [2e-3, 4e-3, 6e-3]);
+    assert_eq!(block.pins, [0, 1, 0b1000_0010]);
+    let apart = "Timestamp(ms),Current(uA),D0,D1,D2,D3,D4,D5,D6,D7\r\n5,500,1,0,0,0,0,0,0,0\r\n\
+                 6,500,1,1,0,0,0,0,0,0\r\n";
+    let (about, block) = read(apart, &volts(1.0)).unwrap();
+    assert_eq!((about.rate_hz, block.pins), (1000.0, vec![1, 3]));
+    let rate = Options {
+        rate_hz: Some(100_000.0),
+        ..volts(1.0)
+    };
+    let (about, block) = read("Current(uA)\n7\n8\n", &rate).unwrap();
+    assert_eq!((about.has_pins, block.power_w.len()), (false, 2));
+    let silent = refused("Current(uA)\n7\n8\n", &volts(1.0));
+    assert!(silent.contains("--rate HZ"), "{silent}");
+}
+
+#[test]
+fn a_joulescopes_tables_are_read_with_their_own_voltage() {
+    for (header, remark) in [
+        ("#time (s),current (A),voltage (V)", ""),
+        ("time,current,voltage,power,charge,energy", ""),
+        ("#= header=time,current,voltage,power", "#= units=s,A,V,W\n"),
+    ] {
+        let text = format!(
+            "{header}\n{remark}0.0000000,1.0000e-03,3.3000,0,0,0\n0.0000005,2.0000e-03,3.0000,0,0,0\n\
+             0.0000010,2.0000e-03,3.0000,0,0,0\n"
+        );
+        let (about, block) = read(&text, &Options::default()).unwrap();
+        assert_eq!(about.rate_hz, 2e6, "{header}");
+        assert_eq!(block.power_w, [3.3e-3, 6e-3, 6e-3]);
+    }
+    let text = "#time (s),current (A),voltage (V)\n0.0,1e-3,3.3\n1.0,1e-3,3.3\n";
+    assert!(refused(text, &volts(3.3)).contains("leave --voltage out"));
+}
+
+#[test]
+fn other_tables_are_read_by_their_declared_columns() {
+    let text = "t;ignored;v;i;gpio\n0;x;3300;1.5;2\n10;x;3300;2.5;3\n20;x;3300;2.5;3\n";
+    let options = columns("time=t:us,current=i:mA,voltage=v:mV,pins=gpio:mask");
+    let (about, block) = read(text, &options).unwrap();
+    assert_eq!(about.rate_hz, 100_000.0);
+    assert_eq!(block.power_w, [4.95e-3, 8.25e-3, 8.25e-3]);
+    assert_eq!(block.pins, [2, 3, 3]);
+    // `pyjls export` writes one number a line and no header.
+    let bare = Options {
+        rate_hz: Some(1e6),
+        voltage_v: Some(3.0),
+        ..columns("current=1:A")
+    };
+    let (_, block) = read("1e-3\n2e-3\n", &bare).unwrap();
+    assert_eq!(block.power_w, [3e-3, 6e-3]);
+    let power = columns("time=1:s,power=2:mW");
+    let (_, block) = read("\u{feff}0,5\n1,6\n2,7", &power).unwrap();
+    assert_eq!(block.power_w, [5e-3, 6e-3, 7e-3]);
+}
+
+#[test]
+fn every_gap_is_found_by_time_and_reading_goes_on_behind_it() {
+    for lost in 1..64 {
+        let folder = TempDir::new().unwrap();
+        let mut text = String::from("Timestamp(ms),Current(uA)\n");
+        for at in (0..100).chain(100 + lost..200 + lost) {
+            text += &format!("{},{}\n", f64::from(at) / 100.0, 500 + at);
+        }
+        let mut trace = open(&file(&folder, &text), &volts(1.0)).unwrap();
+        assert_eq!(trace.about().rate_hz, 100_000.0);
+        let mut block = Block::default();
+        assert!(trace.read(&mut block).unwrap());
+        assert_eq!(block.power_w.len(), 100);
+        let error = trace.read(&mut block).unwrap_err();
+        assert_eq!(error.place, Some(Place::Line(102)));
+        assert_eq!(error.gap(), Some(Missing::Exactly(u64::from(lost as u32))));
+        assert!(trace.read(&mut block).unwrap());
+        assert_eq!(block.power_w.len(), 100);
+        assert!(!trace.read(&mut block).unwrap());
+    }
+}
+
+#[test]
+fn gaps_one_behind_the_other_are_all_told() {
+    let folder = TempDir::new().unwrap();
+    let text = "Timestamp(ms),Current(uA)\n0,5\n1,5\n2,5\n4,5\n7,5\n8,5\n";
+    let mut trace = open(&file(&folder, text), &volts(1.0)).unwrap();
+    let (mut block, mut samples, mut told) = (Block::default(), 0, Vec::new());
+    loop {
+        match trace.read(&mut block) {
+            Ok(true) => samples += block.power_w.len(),
+            Ok(false) => break,
+            Err(error) => told.push((error.place.unwrap(), error.gap().unwrap().least())),
+        }
+    }
+    assert_eq!(samples, 6);
+    assert_eq!(told, [(Place::Line(5), 1), (Place::Line(6), 2)]);
+}
+
+#[test]
+fn lost_samples_that_the_application_shows_as_fractions_of_a_microampere_are_found() {
+    let text = |around: &str| {
+        format!(
+            "Timestamp(ms),Current(uA),D0-D7\n0,{around},00000000\n1,0.200,00000000\n\
+             2,0.200,00000000\n3,{around},00000000\n4,{around},00000000\n"
+        )
+    };
+    let error = refused(&text("5000"), &volts(3.0));
+    assert!(
+        error.starts_with("trace.csv, line 3: 2 samples are missing"),
+        "{error}"
+    );
+    assert_eq!(
+        read(&text("0.310"), &volts(3.0)).unwrap().1.power_w.len(),
+        5
+    );
+}
+
+#[test]
+fn time_that_stands_leaps_or_returns_is_refused_by_line() {
+    let head = "Timestamp(ms),Current(uA)\n0,5\n1,5\n2,5\n3,5\n";
+    let with = |row: &str| refused(&format!("{head}{row}\n"), &volts(1.0));
+    assert!(with("3,5").starts_with("trace.csv, line 6: time runs from 0.003 s to 0.003 s"));
+    assert!(with("1.5,5").starts_with("trace.csv, line 6: time runs from 0.003 s to 0.0015 s"));
+    let irregular = with("4.5,5");
+    assert!(
+        irregular.starts_with("trace.csv, line 6: 1.5000e-3 s after"),
+        "{irregular}"
+    );
+    assert!(with("nan,5").contains("line 6: the time is NaN"));
+    assert!(
+        refused("Timestamp(ms),Current(uA)\n1,5\n1,5\n", &volts(1.0))
+            .contains("0 samples a second")
+    );
+}
+
+#[test]
+fn cells_that_are_no_numbers_are_refused_by_line_and_column() {
+    let head = "Timestamp(ms),Current(uA),D0-D7\n0,5,00000000\n1,5,00000000\n";
+    let with = |row: &str| refused(&format!("{head}{row}\n"), &volts(1.0));
+    assert_eq!(
+        with("2,five,00000000"),
+        "trace.csv, line 4: column 2: \"five\" is not a number"
+    );
+    assert!(with("2,nan,00000000").contains("line 4: the current is NaN"));
+    assert!(with("2,inf,00000000").contains("line 4: the current is inf"));
+    assert!(with("2,5,0000000").contains("column 3: \"0000000\" is not eight levels"));
+    assert!(with("2,5,0000000Z").contains("eight of 0, 1, X and -"));
+    assert!(with("2,5").contains("line 4: 2 cells where 3 belong"));
+    let cut = refused(&format!("{head}2,5,00000000"), &volts(1.0));
+    assert!(cut.contains("line 4: the last line has no end"), "{cut}");
+    let long = refused(&format!("{head}{}", "9".repeat(70_000)), &volts(1.0));
+    assert!(
+        long.contains("line 4: a line of more than 65536 bytes"),
+        "{long}"
+    );
+}
+
+#[test]
+fn wrong_units_and_missing_voltages_are_refused() {
+    let head = "time,current\n0,";
+    assert!(refused(&format!("{head}0.02\n1,0.02\n"), &Options::default()).contains("--voltage"));
+    // Milliamperes where amperes are declared, and amperes where microamperes are.
+    let much = refused(
+        "time,current,voltage\n0,20,3\n1,50,3\n",
+        &Options::default(),
+    );
+    assert!(much.contains("line 3: 5e1 A is more"), "{much}");
+    let little = "Timestamp(ms),Current(uA)\n0,0.02\n1,0.02\n";
+    assert!(refused(little, &volts(3.0)).contains("less than a meter resolves"));
+    let trusted = Options {
+        trust_units: true,
+        ..volts(3.0)
+    };
+    assert!(read(little, &trusted).is_ok());
+    let volts_wrong = refused(
+        "time,current,voltage\n0,1,3300\n1,1,3300\n",
+        &Options::default(),
+    );
+    assert!(volts_wrong.contains("a supply of 3300 V"), "{volts_wrong}");
+    let unknown = refused("t,i\n0,5\n", &Options::default());
+    assert!(
+        unknown.contains("line 1") && unknown.contains("--columns"),
+        "{unknown}"
+    );
+    assert!(refused("Timestamp(ms),Current(uA)\n", &volts(1.0)).contains("no sample"));
+}
+
+#[test]
+fn a_table_is_read_as_it_was_written() {
+    let folder = TempDir::new().unwrap();
+    let block = Block {
+        power_w: (0..40_000_u16)
+            .map(|at| (100 + at % 977) as f32 * 1e-6)
+            .collect(),
+        pins: (0..40_000_u16).map(|at| (at >> 8) as u8).collect(),
+    };
+    let about = About {
+        source: String::new(),
+        rate_hz: 50_000.0,
+        samples: None,
+        has_pins: true,
+    };
+    let path = folder.path().join("trace.csv");
+    let target = std::io::BufWriter::new(File::create(&path).unwrap());
+    let mut writer = CsvWriter::try_new(target, &about, 1.0).unwrap();
+    writer.push(&block).unwrap();
+    writer.finish().unwrap();
+    let text = std::fs::read_to_string(&path).unwrap();
+    let (found, back) = read(&text, &volts(1.0)).unwrap();
+    assert_eq!(found.rate_hz, 50_000.0);
+    assert!(back.pins == block.pins && back.power_w.len() == block.power_w.len());
+    let near = |(a, b): (&f32, &f32)| (a / b - 1.0).abs() < 1e-6;
+    assert!(back.power_w.iter().zip(&block.power_w).all(near));
+}

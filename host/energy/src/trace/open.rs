@@ -1,0 +1,177 @@
+//! Recognises a trace by what is in it.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use super::csv::{Columns, CsvReader};
+use super::error::{Kind, TraceError};
+use super::ppk2::{Calibration, RawReader, Reader};
+use super::{About, Block, Trace};
+
+/// How every ZIP begins; the second is an empty one.
+const ZIPS: [&[u8]; 2] = [b"PK\x03\x04", b"PK\x05\x06"];
+
+/// How files of a Joulescope begin (`JLS_HEADER_IDENTIFICATION` in `jls/format.h`).
+const JLS: &[u8] = b"jlsfmt\r\n";
+
+/// A calibration is this long at the most.
+const CALIBRATION: u64 = 64 << 10;
+
+/// What a file cannot say of itself.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Options {
+    /// What the board was supplied with.
+    pub voltage_v: Option<f64>,
+    /// Samples a second, of a table without time.
+    pub rate_hz: Option<f64>,
+    /// The columns of a table that is none of a known meter's.
+    pub columns: Option<Columns>,
+    /// The kind of file, where its content does not tell.
+    pub format: Option<Format>,
+    /// What a PPK2 says of itself, for the bytes of its serial line.
+    pub calibration: Option<PathBuf>,
+    /// Whether currents are believed that no board draws and no meter resolves.
+    pub trust_units: bool,
+}
+
+/// Kinds of files whose content does not tell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// The bytes of a PPK2's serial line.
+    Ppk2Raw,
+}
+
+/// A trace of any kind.
+pub enum AnyTrace {
+    /// An archive of a PPK2.
+    Ppk2(Box<Reader>),
+    /// The bytes of its serial line.
+    Raw(Box<RawReader>),
+    /// A table.
+    Csv(Box<CsvReader>),
+}
+
+/// Opens a trace.
+///
+/// # Errors
+/// What is wrong with the file, or what is missing to read it.
+pub fn open(path: &Path, options: &Options) -> Result<AnyTrace, TraceError> {
+    let source = path.display().to_string();
+    let refuse = |kind: Kind| TraceError::of(&source, kind);
+    if options.format == Some(Format::Ppk2Raw) {
+        let calibration = calibration(options.calibration.as_deref())?;
+        let reader = RawReader::try_new(path, calibration, options.voltage_v, options.trust_units)?;
+        return Ok(AnyTrace::Raw(Box::new(reader)));
+    }
+    let start = start(path).map_err(|error| refuse(error.into()))?;
+    if ZIPS.iter().any(|zip| start.starts_with(zip)) {
+        let reader = Reader::try_new(path, options.voltage_v, options.trust_units)?;
+        return Ok(AnyTrace::Ppk2(Box::new(reader)));
+    }
+    if start.starts_with(JLS) {
+        return Err(refuse(Kind::Jls));
+    }
+    if start.is_empty() {
+        return Err(refuse(Kind::Empty));
+    }
+    if start.contains(&0) {
+        let text = String::from_utf8_lossy(&start[..start.len().min(8)]);
+        return Err(refuse(Kind::Unknown(text.into_owned())));
+    }
+    let reader = CsvReader::try_new(path, options)?;
+    Ok(AnyTrace::Csv(Box::new(reader)))
+}
+
+/// The first bytes of a file.
+fn start(path: &Path) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    File::open(path)?.take(512).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+fn calibration(path: Option<&Path>) -> Result<Calibration, TraceError> {
+    let Some(path) = path else {
+        return Ok(Calibration::default());
+    };
+    let read = || -> Result<Calibration, Kind> {
+        let mut text = String::new();
+        File::open(path)?
+            .take(CALIBRATION)
+            .read_to_string(&mut text)?;
+        Calibration::parse(&text)
+    };
+    read().map_err(|kind| TraceError::of(&path.display().to_string(), kind))
+}
+
+/// Returns the BLAKE3 digest of a file, in hexadecimal.
+///
+/// # Errors
+/// Whatever the system refuses.
+pub fn digest(path: &Path) -> io::Result<String> {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update_reader(File::open(path)?)?;
+    Ok(hasher.finalize().to_string())
+}
+
+impl AnyTrace {
+    /// Returns the kind of file, in words.
+    #[must_use]
+    pub const fn kind(&self) -> &'static str {
+        match self {
+            Self::Ppk2(_) => "PPK2 archive",
+            Self::Raw(_) => "PPK2 serial line",
+            Self::Csv(_) => "CSV",
+        }
+    }
+
+    /// Returns what the board was supplied with, as stated or at the first sample; nothing of a
+    /// table of power alone.
+    #[must_use]
+    pub fn voltage_v(&self) -> Option<f64> {
+        match self {
+            Self::Ppk2(reader) => Some(reader.voltage_v()),
+            Self::Raw(reader) => Some(reader.voltage_v()),
+            Self::Csv(reader) => reader.voltage_v(),
+        }
+    }
+
+    /// Returns the charge of what was read so far, if currents are known.
+    #[must_use]
+    pub fn charge_c(&self) -> Option<f64> {
+        match self {
+            Self::Ppk2(reader) => Some(reader.charge_c()),
+            Self::Raw(reader) => Some(reader.charge_c()),
+            Self::Csv(reader) => reader.charge_c(),
+        }
+    }
+
+    /// Returns how many bytes of a table were read; other files know their samples beforehand.
+    #[must_use]
+    pub const fn bytes(&self) -> Option<u64> {
+        match self {
+            Self::Csv(reader) => Some(reader.bytes()),
+            _ => None,
+        }
+    }
+}
+
+impl Trace for AnyTrace {
+    type Error = TraceError;
+
+    fn about(&self) -> &About {
+        match self {
+            Self::Ppk2(reader) => reader.about(),
+            Self::Raw(reader) => reader.about(),
+            Self::Csv(reader) => reader.about(),
+        }
+    }
+
+    fn read(&mut self, block: &mut Block) -> Result<bool, TraceError> {
+        match self {
+            Self::Ppk2(reader) => reader.read(block),
+            Self::Raw(reader) => reader.read(block),
+            Self::Csv(reader) => reader.read(block),
+        }
+    }
+}

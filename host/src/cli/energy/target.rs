@@ -1,0 +1,39 @@
+//! Files that are there as a whole or not at all, and never in the place of others.
+
+use std::fs::{self, File};
+use std::io::BufWriter;
+use std::path::Path;
+
+use anyhow::{Context, ensure};
+use gleaner_learn::file::{create_anew, sync_parent};
+
+/// Writes a new file; what is there already is kept and refused.
+///
+/// # Errors
+/// Names the file.
+pub fn write_new<T>(
+    path: &Path,
+    write: impl FnOnce(BufWriter<File>) -> anyhow::Result<T>,
+) -> anyhow::Result<T> {
+    ensure!(
+        !path.exists(),
+        "{} exists and is not overwritten; choose another name or remove it",
+        path.display()
+    );
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(".part");
+    let part = path.with_file_name(name);
+    let whole = || {
+        let written = write(BufWriter::with_capacity(1 << 20, create_anew(&part)?))?;
+        File::open(&part)?.sync_all()?;
+        fs::rename(&part, path)?;
+        sync_parent(path)?;
+        anyhow::Ok(written)
+    };
+    let written = whole();
+    if written.is_err() {
+        // What matters is why it could not be written.
+        let _ = fs::remove_file(&part);
+    }
+    written.with_context(|| path.display().to_string())
+}
