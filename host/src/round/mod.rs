@@ -13,6 +13,7 @@ mod introduction;
 mod knowledge;
 mod phase;
 mod plausible;
+pub mod prices;
 mod record;
 mod rows;
 pub mod settings;
