@@ -72,8 +72,9 @@ pub fn fill_stores(fleet: &mut FleetFile, scenario: &Scenario) {
     let devices = scenario.devices();
     for entry in &mut fleet.clients {
         if let Some(device) = devices.get(entry.id as usize) {
-            entry.storage_j = STORED_ROUNDS * device.harvest_j;
-            entry.stored_j = Some(entry.storage_j / 2.0);
+            let storage_j = STORED_ROUNDS * device.harvest_j;
+            entry.storage_j = Some(storage_j);
+            entry.stored_j = Some(storage_j / 2.0);
         }
     }
 }
@@ -162,9 +163,13 @@ mod tests {
         for entry in &fleet.clients {
             let device = &devices[entry.id as usize];
             let (_, order_j) = crate::round::settings::epoch_cost(device, 100);
-            let share = order_j / entry.storage_j;
+            let share = order_j / entry.storage_j.unwrap();
             assert!((0.1..0.5).contains(&share), "{}: {share}", entry.name);
-            assert!(order_j < entry.stored_j(), "{} can pay at once", entry.name);
+            assert!(
+                order_j < entry.stored_j.unwrap(),
+                "{} can pay at once",
+                entry.name
+            );
         }
     }
 

@@ -1,7 +1,9 @@
 //! What a run left behind, as its report needs it.
 
-use crate::round::{ClientRow, ClientState, RoundRow};
-use crate::run::{RunDirectory, RunError, Tally, each_client, each_round, scenario_of};
+use crate::round::{ClientRow, ClientState, EnergyRow, RoundRow};
+use crate::run::{
+    RunDirectory, RunError, Tally, each_client, each_energy, each_round, scenario_of,
+};
 use crate::scenario::{Scenario, read_profile};
 use gleaner_energy::profile::Profile;
 
@@ -12,6 +14,8 @@ pub(super) struct RunData {
     pub(super) rounds: Vec<RoundRow>,
     /// The clients, round by round.
     pub(super) clients: Vec<ClientRow>,
+    /// Their energy by phase; empty under the paper's books.
+    pub(super) energy: Vec<EnergyRow>,
     /// What the rows add up to.
     pub(super) tally: Tally,
     /// The measured profile its costs are from, if they are and it can be read.
@@ -24,11 +28,13 @@ impl RunData {
     /// # Errors
     /// Names the file and line that cannot be read.
     pub(super) fn read(directory: &RunDirectory) -> Result<Self, RunError> {
+        let energy = directory.file(RunDirectory::ENERGY);
         let mut run = Self {
             scenario: scenario_of(directory)?,
             rounds: Vec::new(),
             clients: Vec::new(),
-            tally: Tally::default(),
+            energy: Vec::new(),
+            tally: Tally::new(energy.is_file()),
             profile: read_profile(&directory.file(RunDirectory::PROFILE)).ok(),
         };
         for row in each_round(&directory.file(RunDirectory::ROUNDS))? {
@@ -40,6 +46,13 @@ impl RunData {
             let row = row?;
             run.tally.add_client(&row);
             run.clients.push(row);
+        }
+        if energy.is_file() {
+            for row in each_energy(&energy)? {
+                let row = row?;
+                run.tally.add_energy(&row);
+                run.energy.push(row);
+            }
         }
         Ok(run)
     }

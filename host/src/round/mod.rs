@@ -13,6 +13,7 @@ mod introduction;
 mod knowledge;
 mod phase;
 mod plausible;
+pub mod prices;
 mod record;
 mod rows;
 pub mod settings;
@@ -27,12 +28,12 @@ use gleaner_cre::optim::SolveError;
 use gleaner_learn::server::{Server, StateError};
 use gleaner_shared::units::PicoJoules;
 
-use self::books::{Books, Incomes, Store};
+use self::books::{Books, Store};
 
 pub use crate::policy::Order;
 pub use account::{Account, rest};
 pub(crate) use books::micros;
-pub use books::{EnergyRow, Shelf};
+pub use books::{EnergyRow, Incomes, Shelf};
 pub use fleet::{
     Broadcast, ExactGradient, Examiner, Fleet, FleetError, Question, Reply, Score, Update,
 };

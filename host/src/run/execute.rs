@@ -191,7 +191,7 @@ fn drive(
         None => (
             Engine::new(scenario, fleet, examiner, world, model),
             Logs::open(directory, Lengths::default(), phases)?,
-            Tally::default(),
+            Tally::new(phases),
         ),
         Some(saved) => {
             let logs = Logs::open(directory, saved.logs, phases)?;

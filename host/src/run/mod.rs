@@ -27,6 +27,7 @@ mod identity;
 mod log;
 mod record;
 mod safetensors;
+mod split;
 mod summary;
 mod world;
 
@@ -41,5 +42,6 @@ pub use identity::{new_id, run_id};
 pub use log::{Lengths, LogError, each_client, each_energy, each_round, read_rounds};
 pub use record::record_channel;
 pub use safetensors::{ModelFileError, decode_model, encode_model};
+pub use split::EnergySplit;
 pub use summary::{Summary, Tally};
 pub use world::{Traces, world_of};

@@ -132,3 +132,56 @@ pub(super) fn fingerprint(
     content.extend(traces.harvest.unwrap_or_default());
     Ok(sha256(&content))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::prepare;
+    use crate::scenario::{Override, resolve};
+
+    #[test]
+    fn a_run_keeps_the_trace_it_began_with_and_knows_another() {
+        let folder = tempfile::tempdir().unwrap();
+        let trace = folder.path().join("light.csv");
+        fs::write(&trace, "t_s,p_w\n0,0.5\n10,0.5\n").unwrap();
+        let sets = [
+            Override::new("harvest.source", "trace"),
+            Override::new("harvest.file", trace.display().to_string()),
+        ];
+        let scenario = resolve("paper-mlp", &sets).unwrap();
+        let directory = RunDirectory::new(folder.path().join("run"));
+        prepare(&scenario, &directory).unwrap();
+        let before = fingerprint(&scenario, &directory).unwrap();
+        let income = |directory| {
+            let world = world_of(&scenario, directory).unwrap();
+            world.harvest.income(0, 1)
+        };
+        let first = income(&directory);
+        assert!(Traces::are_unchanged(&scenario, &directory).unwrap());
+
+        fs::write(&trace, "t_s,p_w\n0,0.1\n10,0.1\n").unwrap();
+        assert!(!Traces::are_unchanged(&scenario, &directory).unwrap());
+        assert_eq!(income(&directory), first);
+        assert_eq!(fingerprint(&scenario, &directory).unwrap(), before);
+
+        fs::write(directory.file(RunDirectory::HARVEST), "t_s,p_w\n0,1\n9,1\n").unwrap();
+        assert_ne!(fingerprint(&scenario, &directory).unwrap(), before);
+        fs::write(directory.file(RunDirectory::HARVEST), "t_s,p_w\n0,x\n").unwrap();
+        let refused = world_of(&scenario, &directory).unwrap_err().to_string();
+        assert!(refused.contains("harvest.csv:2"), "{refused}");
+    }
+
+    #[test]
+    fn a_trace_that_is_not_there_leaves_nothing_behind() {
+        let folder = tempfile::tempdir().unwrap();
+        let sets = [
+            Override::new("harvest.source", "trace"),
+            Override::new("harvest.file", "nowhere.csv"),
+        ];
+        let scenario = resolve("paper-mlp", &sets).unwrap();
+        let directory = RunDirectory::new(folder.path().join("run"));
+        let refused = prepare(&scenario, &directory).unwrap_err().to_string();
+        assert!(refused.contains("nowhere.csv"), "{refused}");
+        assert!(!directory.path().exists());
+    }
+}

@@ -2,6 +2,7 @@
 
 mod bands;
 mod clients;
+mod phases;
 mod rounds;
 
 use super::data::RunData;
@@ -31,6 +32,11 @@ pub(super) fn run_charts(run: &RunData) -> Vec<Chart> {
         clients::energy(run),
         clients::work(run),
     ]
+}
+
+/// Draws where the energy went; nothing under the paper's books.
+pub(super) fn energy_charts(run: &RunData) -> Vec<Chart> {
+    phases::charts(run)
 }
 
 /// A line chart over the rounds.

@@ -61,9 +61,10 @@ pub(super) fn energy(run: &RunData) -> Chart {
             profile.label()
         ));
     }
+    let spent = points(&run.rounds, |row| Some(1e3 * row.spent_j));
     let series = vec![
         Series::line("harvested", 6, running(|row| row.harvest_j)).with_mark(Mark::Dashed),
-        Series::line("spent", 0, running(|row| row.compute_j + row.radio_j)).with_band(band),
+        Series::line("spent", 0, spent).with_band(band),
         Series::line("of it computing", 2, running(|row| row.compute_j)),
         Series::line("of it sending", 1, running(|row| row.radio_j)),
     ];

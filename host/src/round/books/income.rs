@@ -6,7 +6,8 @@ use gleaner_shared::units::PicoJoules;
 use crate::scenario::{ClientDevice, Scenario};
 
 /// The incomes of a run.
-pub(in crate::round) struct Incomes {
+#[derive(Clone, Debug)]
+pub struct Incomes {
     harvest: Harvest,
     forecast: Forecast,
     /// What each client earns in every round, where that is always the same.
@@ -14,11 +15,9 @@ pub(in crate::round) struct Incomes {
 }
 
 impl Incomes {
-    pub(in crate::round) fn new(
-        scenario: &Scenario,
-        devices: &[ClientDevice],
-        harvest: Harvest,
-    ) -> Self {
+    /// Takes the incomes of clients with these devices from their source.
+    #[must_use]
+    pub fn new(scenario: &Scenario, devices: &[ClientDevice], harvest: Harvest) -> Self {
         let constant = scenario.harvest.source == Source::Constant;
         Self {
             harvest,
@@ -29,9 +28,12 @@ impl Incomes {
 
     /// Returns what a client earns in a round. The introduction, round 0, comes before any trace
     /// begins: it is paid from what is stored, unless income is constant.
-    pub(in crate::round) fn of(&self, client: usize, round: u32) -> PicoJoules {
+    #[must_use]
+    pub fn of(&self, client: usize, round: u32) -> PicoJoules {
         match &self.constant_j {
-            Some(constant_j) => PicoJoules::from_joules(constant_j[client]),
+            Some(constant_j) => {
+                PicoJoules::from_joules(constant_j.get(client).copied().unwrap_or_default())
+            }
             None => self.harvest.income(client, round as usize),
         }
     }

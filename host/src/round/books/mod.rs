@@ -10,7 +10,7 @@ mod plan;
 mod row;
 mod store;
 
-pub(super) use income::Incomes;
+pub use income::Incomes;
 pub use row::EnergyRow;
 pub use store::Shelf;
 pub(super) use store::Store;

@@ -133,15 +133,10 @@ fn check_powers(device: &ClientDevice) -> Result<(), ScenarioError> {
         || format!("who sends is awake: it is at least idle_w = {idle_w}"),
     )?;
     let active_w = device.energy_coefficient * device.frequency_hz.powi(3);
-    require(
-        active_w >= idle_w * (1.0 - ROUNDING),
-        key("idle_w"),
-        idle_w,
-        || {
-            format!(
-                "is more than computing draws, energy_coefficient times frequency_hz^3 = \
+    require(active_w > idle_w, key("idle_w"), idle_w, || {
+        format!(
+            "is not less than computing draws, energy_coefficient times frequency_hz^3 = \
                  {active_w} W; lower it"
-            )
-        },
-    )
+        )
+    })
 }
