@@ -11,7 +11,6 @@ use gleaner_host::station::doctor::{Care, Diagnosis, examine};
 use gleaner_host::station::link::Endpoint;
 use gleaner_host::station::link::faults::{FaultCounters, Faults};
 use gleaner_host::station::{Handle, bus};
-use gleaner_shared::units::PicoJoules;
 use gleaner_tests::folder::Folder;
 use gleaner_tests::gateway::Gateways;
 use gleaner_tests::mixed;
@@ -116,7 +115,7 @@ async fn an_echo_comes_back_over_a_line_that_is_cut() {
         ..Faults::default()
     };
     let endpoint = Endpoint::new(entry.place().unwrap());
-    let storage = PicoJoules::from_joules(entry.storage_j);
+    let store = entry.store(&scenario);
     let identity = Identity {
         client: entry.id,
         endpoint: endpoint.with_faults(faults, Arc::clone(&counters)),
@@ -124,13 +123,12 @@ async fn an_echo_comes_back_over_a_line_that_is_cut() {
         timing: entry.timing(),
         run: RUN,
         seed: 1,
-        storage,
-        income: PicoJoules::ZERO,
+        store,
         cost: entry.cost_model(&scenario),
         shard_crc: None,
     };
     let (events, _heard) = bus::open();
-    let board = Handle::spawn(identity, Standing::new(storage, storage), events);
+    let board = Handle::spawn(identity, Standing::new(store.capacity, store), events);
     for piece in 0..3 {
         let echo = board.echo(&[piece; 40_000], Duration::from_secs(120)).await;
         assert!(echo.is_ok(), "{echo:?}");

@@ -4,6 +4,7 @@
 mod aborts;
 mod attacks;
 mod books;
+mod causality;
 mod crashes;
 mod damage;
 mod demo;
@@ -41,6 +42,8 @@ enum Figure {
     Attacks(attacks::Args),
     /// Firmware and simulation book the same picojoules in random rounds, every phase included.
     Books(books::Args),
+    /// Nobody spends what is neither stored nor harvested, in any preset, under any scheduler.
+    Causality(causality::Args),
     /// A base station killed at random moments and continued from its checkpoints.
     Crashes(crashes::Args),
     /// Damaged frames against the decoder.
@@ -78,6 +81,7 @@ fn main() -> ExitCode {
         Figure::Aborts(args) => aborts::run(&args),
         Figure::Attacks(args) => attacks::run(&args),
         Figure::Books(args) => books::run(&args),
+        Figure::Causality(args) => causality::run(&args),
         Figure::Crashes(args) => crashes::run(&args),
         Figure::Damage(args) => damage::run(&args),
         Figure::Demo(args) => demo::run(&args),

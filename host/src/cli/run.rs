@@ -22,7 +22,7 @@ use gleaner_host::fleet::file::{FILE_NAME, FleetFile, OLD_FILE_NAME, find_in, wr
 use gleaner_host::fleet::{self, demo};
 use gleaner_host::policy::Scheduler;
 use gleaner_host::report::{LEDGERS, ledgers_table, mismatched_boards, write_run};
-use gleaner_host::round::channel;
+use gleaner_host::round::world;
 use gleaner_host::run::RunDirectory;
 use gleaner_host::scenario::{Override, Scenario};
 use gleaner_host::station::door::{self, Calls};
@@ -106,7 +106,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
 pub(super) fn on_fleet(fleet: &FleetFile, args: &RoundArgs) -> anyhow::Result<ExitCode> {
     door::check(fleet, args.line.listen.listen)?;
     let scenario = args.resolve(fleet)?;
-    channel::of(&scenario)?;
+    world::of(&scenario)?;
     // It may take minutes: a directory chosen before would no longer be a fresh one.
     prepare(&fleet.emulated())?;
     let directory = match &args.out {
@@ -185,7 +185,11 @@ fn carry_out(
         execute::run(scenario, fleet, &data, directory, &options, audience)
     };
     let finished = if screen {
-        let mut view = View::open(ViewState::new(fleet), Arc::clone(&calls), stop.clone())?;
+        let mut view = View::open(
+            ViewState::new(fleet, scenario),
+            Arc::clone(&calls),
+            stop.clone(),
+        )?;
         let listener = view.listener();
         follow(Audience {
             observer: &mut view,

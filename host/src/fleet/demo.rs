@@ -62,8 +62,9 @@ pub fn fill_stores(fleet: &mut FleetFile, scenario: &Scenario) {
     let devices = scenario.devices();
     for entry in &mut fleet.clients {
         if let Some(device) = devices.get(entry.id as usize) {
-            entry.storage_j = STORED_ROUNDS * device.harvest_j;
-            entry.stored_j = Some(entry.storage_j / 2.0);
+            let storage_j = STORED_ROUNDS * device.harvest_j;
+            entry.storage_j = Some(storage_j);
+            entry.stored_j = Some(storage_j / 2.0);
         }
     }
 }
@@ -74,7 +75,7 @@ mod tests {
     use crate::fleet::file::{Entry, LinkKind};
     use crate::fleet::{Deployment, build, load_data};
     use crate::policy::Scheduler;
-    use crate::round::{Engine, channel};
+    use crate::round::{Engine, world};
     use crate::scenario::ClientDevice;
 
     /// Two Picos, two M4s and a client that is no board.
@@ -152,9 +153,13 @@ mod tests {
         for entry in &fleet.clients {
             let device = &devices[entry.id as usize];
             let (_, order_j) = crate::round::settings::epoch_cost(device, 100);
-            let share = order_j / entry.storage_j;
+            let share = order_j / entry.storage_j.unwrap();
             assert!((0.1..0.5).contains(&share), "{}: {share}", entry.name);
-            assert!(order_j < entry.stored_j(), "{} can pay at once", entry.name);
+            assert!(
+                order_j < entry.stored_j.unwrap(),
+                "{} can pay at once",
+                entry.name
+            );
         }
     }
 
@@ -168,8 +173,8 @@ mod tests {
             model,
             ..
         } = build(&scenario, &data, 1).unwrap();
-        let gains = channel::of(&scenario).unwrap();
-        let mut engine = Engine::new(&scenario, &mut *fleet, &*examiner, gains, model);
+        let world = world::of(&scenario).unwrap();
+        let mut engine = Engine::new(&scenario, &mut *fleet, &*examiner, world, model);
         let mut heard = 0;
         let mut accuracy = 0.0;
         for _ in 0..10 {

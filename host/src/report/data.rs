@@ -1,7 +1,9 @@
 //! What a run left behind, as its report needs it.
 
-use crate::round::{ClientRow, ClientState, RoundRow};
-use crate::run::{RunDirectory, RunError, Tally, each_client, each_round, scenario_of};
+use crate::round::{ClientRow, ClientState, EnergyRow, RoundRow};
+use crate::run::{
+    RunDirectory, RunError, Tally, each_client, each_energy, each_round, scenario_of,
+};
 use crate::scenario::Scenario;
 
 /// The scenario and the logs of a run.
@@ -11,6 +13,8 @@ pub(super) struct RunData {
     pub(super) rounds: Vec<RoundRow>,
     /// The clients, round by round.
     pub(super) clients: Vec<ClientRow>,
+    /// Their energy by phase; empty under the paper's books.
+    pub(super) energy: Vec<EnergyRow>,
     /// What the rows add up to.
     pub(super) tally: Tally,
 }
@@ -21,11 +25,13 @@ impl RunData {
     /// # Errors
     /// Names the file and line that cannot be read.
     pub(super) fn read(directory: &RunDirectory) -> Result<Self, RunError> {
+        let energy = directory.file(RunDirectory::ENERGY);
         let mut run = Self {
             scenario: scenario_of(directory)?,
             rounds: Vec::new(),
             clients: Vec::new(),
-            tally: Tally::default(),
+            energy: Vec::new(),
+            tally: Tally::new(energy.is_file()),
         };
         for row in each_round(&directory.file(RunDirectory::ROUNDS))? {
             let row = row?;
@@ -36,6 +42,13 @@ impl RunData {
             let row = row?;
             run.tally.add_client(&row);
             run.clients.push(row);
+        }
+        if energy.is_file() {
+            for row in each_energy(&energy)? {
+                let row = row?;
+                run.tally.add_energy(&row);
+                run.energy.push(row);
+            }
         }
         Ok(run)
     }

@@ -106,6 +106,7 @@ mod tests {
                 harvest: pair(0.125, 0.125),
                 radio: pair(0.25, radio_j),
                 compute: pair(0.75, 0.5),
+                waiting: pair(0.0, 0.0),
                 cycles: 60,
                 steps: 30,
                 unequal: 0,

@@ -3,8 +3,9 @@
 use std::fs;
 
 use gleaner_learn::file::{self, write_atomically};
+use gleaner_shared::energy::Phase;
 
-use super::charts::run_charts;
+use super::charts::{Chart, energy_charts, run_charts};
 use super::classes::classes_table;
 use super::data::RunData;
 use super::html::Page;
@@ -14,7 +15,7 @@ use super::table::Table;
 use super::text::counted;
 use crate::fleet;
 use crate::round::{Cause, Ending};
-use crate::run::{Environment, RunDirectory, RunError, Summary};
+use crate::run::{EnergySplit, Environment, RunDirectory, RunError, Summary};
 use crate::scenario::Scenario;
 
 /// Writes the report of a complete run where there is none: it may have been killed in between.
@@ -36,8 +37,8 @@ pub fn write_run(directory: &RunDirectory) -> Result<(), RunError> {
     let run = RunData::read(directory)?;
     let plots = directory.file(RunDirectory::PLOTS);
     fs::create_dir_all(&plots).map_err(file::at(&plots))?;
-    let charts = run_charts(&run);
-    for chart in &charts {
+    let (charts, energy) = (run_charts(&run), energy_charts(&run));
+    for chart in charts.iter().chain(&energy) {
         let file = plots.join(format!("{}.svg", chart.name));
         write_atomically(&file, chart.svg.as_bytes())?;
     }
@@ -45,6 +46,7 @@ pub fn write_run(directory: &RunDirectory) -> Result<(), RunError> {
     for chart in &charts {
         page.figure(&chart.svg, &chart.caption);
     }
+    where_it_went(&mut page, &run, &energy);
     if let Some(classes) = classes_table(directory, &run.scenario)? {
         page.heading("The classes of devices");
         page.paragraph(
@@ -79,6 +81,49 @@ pub fn write_run(directory: &RunDirectory) -> Result<(), RunError> {
     }
     let file = directory.file(RunDirectory::REPORT);
     Ok(write_atomically(&file, page.finish().as_bytes())?)
+}
+
+/// Adds what became of every client's energy, unless the books are the paper's.
+fn where_it_went(page: &mut Page, run: &RunData, charts: &[Chart]) {
+    let Some(split) = run.tally.summary().split else {
+        return;
+    };
+    page.heading("Where the energy went");
+    page.paragraph(
+        "Everything a client does is booked by phase: hearing the broadcast, computing, sending, \
+         waiting awake to the end of the deadline, and sleeping until the next round begins. \
+         Energies are modelled, in mJ, of all clients together; `energy.csv` has every client's \
+         rounds in whole picojoules.",
+    );
+    page.table(&split_table(&split));
+    for chart in charts {
+        page.figure(&chart.svg, &chart.caption);
+    }
+}
+
+/// Returns the split of a run's energy as a table.
+fn split_table(split: &EnergySplit) -> Table {
+    let mut table = Table::new(&["where", "mJ", "of all spent"]);
+    let spent: f64 = split.spent_j.values().sum();
+    let mj = |joules: f64| number(1e3 * joules);
+    for phase in Phase::IN_TIME {
+        let joules = split.spent_j.get(phase.name()).copied().unwrap_or_default();
+        let share = if spent > 0.0 { joules / spent } else { 0.0 };
+        let share = format!("{:.1} %", 100.0 * share);
+        table.row(vec![phase.name().to_owned(), mj(joules), share]);
+    }
+    let mut row = |name: &str, joules: f64| {
+        table.row(vec![name.to_owned(), mj(joules), String::new()]);
+    };
+    row("spent", spent);
+    row("harvested", split.harvested_j);
+    if let Some(stored_j) = split.stored_j {
+        row("lost in charging", split.conversion_j);
+        row("lost to full stores", split.overflow_j);
+        row("leaked", split.leaked_j);
+        row("stored at the end", stored_j);
+    }
+    table
 }
 
 fn page(run: &RunData) -> Page {
@@ -189,6 +234,20 @@ pub fn summary_table(summary: &Summary) -> Table {
         "client-rounds overdrawn (C5 fails)",
         format!("{:.1} %", 100.0 * summary.overdrawn_share),
     );
+    if let Some(split) = &summary.split {
+        let waiting = ["idle", "sleep"].map(|phase| split.spent_j.get(phase).copied());
+        let waiting: f64 = waiting.into_iter().flatten().sum();
+        let share = if summary.energy_j > 0.0 {
+            waiting / summary.energy_j
+        } else {
+            0.0
+        };
+        row("of it waiting", format!("{:.0} %", 100.0 * share));
+        if split.stored_j.is_some() {
+            row("orders declined", summary.declined.to_string());
+            row("client-rounds browned out", split.brownouts.to_string());
+        }
+    }
     row("modelled time", format!("{} s", number(summary.modelled_s)));
     if !summary.implausible.is_empty() {
         let clients = summary.implausible.iter();

@@ -6,8 +6,9 @@ use std::fmt::Display;
 use serde::{Deserialize, Serialize};
 
 use super::directory::RunDirectory;
-use super::log::{LogError, each_client, each_round};
-use crate::round::{ClientRow, ClientState, Ending, RoundLog, RoundRow};
+use super::log::{LogError, each_client, each_energy, each_round};
+use super::split::{EnergySplit, SplitTally};
+use crate::round::{ClientRow, ClientState, Ending, EnergyRow, RoundLog, RoundRow};
 
 /// The figures a run is judged by.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -51,6 +52,20 @@ pub struct Summary {
     /// Why a run that stops on validation ended, and which round's model it kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ending: Option<Ending>,
+    /// Client-rounds in which a client declined its order.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub declined: usize,
+    /// Where the energy went, unless the books are the paper's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub split: Option<EnergySplit>,
+}
+
+#[allow(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "the signature serde asks for"
+)]
+const fn is_zero(number: &usize) -> bool {
+    *number == 0
 }
 
 impl Summary {
@@ -115,9 +130,20 @@ pub struct Tally {
     /// How often each client took part.
     participations: Vec<f64>,
     implausible: BTreeMap<usize, usize>,
+    declined: usize,
+    split: Option<SplitTally>,
 }
 
 impl Tally {
+    /// Begins to add up a run, with its energy by phase if the run has that in a log.
+    #[must_use]
+    pub fn new(phases: bool) -> Self {
+        Self {
+            split: phases.then(SplitTally::default),
+            ..Self::default()
+        }
+    }
+
     /// Adds up the logs in a directory.
     ///
     /// # Errors
@@ -130,6 +156,13 @@ impl Tally {
         for row in each_client(&directory.file(RunDirectory::CLIENTS))? {
             tally.add_client(&row?);
         }
+        let energy = directory.file(RunDirectory::ENERGY);
+        if energy.is_file() {
+            tally.split = Some(SplitTally::default());
+            for row in each_energy(&energy)? {
+                tally.add_energy(&row?);
+            }
+        }
         Ok(tally)
     }
 
@@ -137,6 +170,7 @@ impl Tally {
     pub fn add(&mut self, log: &RoundLog) {
         self.add_round(&log.round);
         log.clients.iter().for_each(|row| self.add_client(row));
+        log.energy.iter().for_each(|row| self.add_energy(row));
     }
 
     /// Adds a line of `rounds.jsonl`.
@@ -168,6 +202,7 @@ impl Tally {
     pub fn add_client(&mut self, row: &ClientRow) {
         self.client_rows += 1;
         self.overdrawn += usize::from(!row.within_income);
+        self.declined += usize::from(row.state == ClientState::Declined);
         let largest = match self.queue {
             (round, largest) if round == row.round => largest,
             _ => 0.0,
@@ -178,6 +213,13 @@ impl Tally {
         }
         if row.round > 0 && row.state == ClientState::Trained {
             self.participations[row.client] += 1.0;
+        }
+    }
+
+    /// Adds a row of `energy.csv`, where the run has one.
+    pub fn add_energy(&mut self, row: &EnergyRow) {
+        if let Some(split) = &mut self.split {
+            split.add(row);
         }
     }
 
@@ -221,6 +263,8 @@ impl Tally {
             final_validation_accuracy: of_model(&self.validation),
             tail_validation_accuracy: tail(&self.validation),
             ending: self.ending,
+            declined: self.declined,
+            split: self.split.as_ref().map(SplitTally::split),
         }
     }
 }

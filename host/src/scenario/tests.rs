@@ -1,6 +1,7 @@
 //! What a scenario is from file to file: ranges, canonical text, and back.
 
 mod class;
+mod harvest;
 
 use super::{Override, Scenario, resolve, resolve_text};
 

@@ -35,7 +35,7 @@ impl Event {
             | EventKind::Refused { reason, .. }
             | EventKind::Lost { reason }
             | EventKind::Missing { reason }
-            | EventKind::Absent { reason } => *reason = printable(reason),
+            | EventKind::Absent { reason, .. } => *reason = printable(reason),
             _ => {}
         }
         self
@@ -172,6 +172,9 @@ pub enum EventKind {
     Absent {
         /// The reason, in words for log and view.
         reason: String,
+        /// Whether the client did not begin, for it could not pay.
+        #[serde(default, skip_serializing_if = "is_false")]
+        declined: bool,
     },
     /// The round is closed with this ledger.
     Closed {
@@ -192,6 +195,13 @@ pub enum EventKind {
         harvest_model_j: f64,
         /// Income, as the board booked it.
         harvest_board_j: f64,
+        /// Joules of waiting, from the model and the board's own computing: who computes longer
+        /// waits less.
+        #[serde(default)]
+        waiting_model_j: f64,
+        /// Joules of waiting, as the board booked it.
+        #[serde(default)]
+        waiting_board_j: f64,
     },
     /// News of the client found no room on the way to the log.
     Dropped {
@@ -211,6 +221,14 @@ const fn yes() -> bool {
 )]
 const fn is_true(value: &bool) -> bool {
     *value
+}
+
+#[allow(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "the signature serde asks for"
+)]
+const fn is_false(value: &bool) -> bool {
+    !*value
 }
 
 /// What a refusal counts in a log that does not say.
@@ -265,6 +283,12 @@ impl Measured {
             stored_j: report.ledger.stored.as_joules(),
         }
     }
+}
+
+/// Tells whether two amounts of waiting are the same up to the rounding of times to microseconds.
+#[must_use]
+pub fn is_same_waiting(model_j: f64, board_j: f64) -> bool {
+    (model_j - board_j).abs() <= 1e-4 * model_j.abs() + 1e-11
 }
 
 /// Turns a loss in units of 2^-16 into a number.
@@ -397,8 +421,12 @@ impl EventKind {
                 radio_board_j,
                 harvest_model_j,
                 harvest_board_j,
+                waiting_model_j,
+                waiting_board_j,
             } => {
-                let equal = radio_model_j == radio_board_j && harvest_model_j == harvest_board_j;
+                let equal = radio_model_j == radio_board_j
+                    && harvest_model_j == harvest_board_j
+                    && is_same_waiting(*waiting_model_j, *waiting_board_j);
                 let verdict = if equal { "equal" } else { "DIFFERENT" };
                 format!(
                     "upload and income {verdict}; computing {:.3} mJ, modelled {:.3} mJ",

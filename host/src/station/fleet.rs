@@ -7,8 +7,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use gleaner_shared::energy::{Activity, CostModel, Phase};
 use gleaner_shared::mlp::{PaperParams, Width};
-use gleaner_shared::units::{Micros, NanoWatts, PicoJoules};
+use gleaner_shared::units::{Cycles, Micros, NanoWatts, PicoJoules};
 use gleaner_shared::wire::message::{self as wire, ModelHash, Report, RoundMark, RunId};
 use serde::{Deserialize, Serialize};
 use strum::{Display, EnumMessage, EnumString, IntoStaticStr, VariantArray};
@@ -23,8 +24,8 @@ use super::kept::{KeptUpdate, KeptUpdates};
 use super::stop::Stop;
 use crate::fleet::FixedFleet;
 use crate::round::{
-    Broadcast, ClientState, ExactGradient, Fleet, FleetError, Order, Question, Reply, RoundLog,
-    Update,
+    Broadcast, ClientState, ExactGradient, Fleet, FleetError, Incomes, Order, Question, Reply,
+    RoundLog, Update, micros,
 };
 
 /// Whether the lines take as long as the modelled radio would.
@@ -50,8 +51,8 @@ pub struct Rules {
     pub deadlines_s: Vec<f64>,
     /// Modelled time from the start of a round to that of the next.
     pub period_s: f64,
-    /// What each client harvests in a round.
-    pub incomes: Vec<PicoJoules>,
+    /// What each client harvests in every round.
+    pub incomes: Incomes,
     /// Limits of wall time.
     pub limits: Limits,
     /// The pace.
@@ -202,7 +203,6 @@ impl StationFleet {
     /// An order that brings the income of a round and nothing else.
     fn blank_order(&self, client: usize, round: u32, downlink_s: f64) -> wire::Order {
         let deadline_s = self.rules.deadlines_s.get(client).copied();
-        let income = self.rules.incomes.get(client).copied();
         wire::Order {
             run: self.rules.run,
             round,
@@ -218,7 +218,7 @@ impl StationFleet {
             deadline: micros(deadline_s.unwrap_or_default()),
             period: micros(self.rules.period_s),
             listening: micros(downlink_s),
-            income: income.unwrap_or_default(),
+            income: self.rules.incomes.of(client, round),
         }
     }
 
@@ -233,6 +233,7 @@ impl StationFleet {
         let (report, upload) = match outcome {
             WorkResult::Done(report, upload) => (report, upload),
             WorkResult::Missing(reason) => return Ok((Reply::Lost(reason), true)),
+            WorkResult::Declined(reason) => return Ok((Reply::Declined(reason), true)),
         };
         match self.fixed.decode(&upload.bytes) {
             Ok(model) => {
@@ -306,9 +307,12 @@ impl Fleet for StationFleet {
             }
         }
         let orders: Vec<Order> = here.iter().map(|(_, order)| *order).collect();
+        let lacking = |(at, _): &(usize, Order)| *broadcast.shortfalls.get(*at)?;
+        let shortfalls: Vec<_> = here.iter().map(lacking).collect();
         let simulated = self.fixed.train(&Broadcast {
             orders: &orders,
             upload_s: &[],
+            shortfalls: &shortfalls,
             ..*broadcast
         })?;
         for ((at, _), reply) in here.iter().zip(simulated) {
@@ -337,6 +341,11 @@ impl Fleet for StationFleet {
                 },
                 Reply::Lost(reason) => EventKind::Absent {
                     reason: reason.clone(),
+                    declined: false,
+                },
+                Reply::Declined(reason) => EventKind::Absent {
+                    reason: reason.clone(),
+                    declined: true,
                 },
             };
             self.publish(order.client, round, what);
@@ -358,7 +367,7 @@ impl Fleet for StationFleet {
         }
         self.begin();
         for row in &log.clients {
-            let blank = self.blank_order(row.client, round, log.round.downlink_s);
+            let mut blank = self.blank_order(row.client, round, log.round.downlink_s);
             let Some(member) = &mut self.members[row.client] else {
                 continue;
             };
@@ -370,6 +379,8 @@ impl Fleet for StationFleet {
                 period: blank.period,
                 rest: report.is_none().then_some(blank),
             };
+            blank.airtime = micros(row.upload_s);
+            let cost = member.identity.cost;
             let Some(handle) = member.handle.clone() else {
                 continue;
             };
@@ -379,6 +390,7 @@ impl Fleet for StationFleet {
                 self.publish(row.client, round, EventKind::Closed { ledger });
             }
             if let Some(report) = report {
+                let waiting = expected_waiting(&cost, &blank, &report);
                 let what = EventKind::Reconciled {
                     compute_model_j: row.compute_j,
                     compute_board_j: report.spent.compute().as_joules(),
@@ -386,6 +398,8 @@ impl Fleet for StationFleet {
                     radio_board_j: report.spent.radio().as_joules(),
                     harvest_model_j: row.harvest_j,
                     harvest_board_j: report.harvested.as_joules(),
+                    waiting_model_j: waiting.as_joules(),
+                    waiting_board_j: report.spent.waiting().as_joules(),
                 };
                 self.publish(row.client, round, what);
             }
@@ -439,6 +453,23 @@ impl Fleet for StationFleet {
     }
 }
 
+/// Returns what waiting costs in a round in which the board computed as long as its books say:
+/// the more it computes, the less it waits.
+fn expected_waiting(cost: &CostModel, blank: &wire::Order, report: &Report) -> PicoJoules {
+    let starts = cost.compute.per_epoch.0 * u64::from(report.epochs);
+    let running = report.spent.compute().0.saturating_sub(starts);
+    let per_cycle = cost.compute.femtojoules_per_cycle.max(1);
+    let cycles = u128::from(running) * 1_000 / u128::from(per_cycle);
+    let sending = report.spent.of(Phase::Transmit) > PicoJoules::ZERO;
+    let activity = Activity {
+        train: Cycles(u64::try_from(cycles).unwrap_or(u64::MAX)),
+        airtime: if sending { blank.airtime } else { Micros::ZERO },
+        window: blank.deadline,
+        ..Activity::resting(blank.listening, blank.period)
+    };
+    cost.round(&activity).waiting()
+}
+
 /// Names a model of real numbers.
 #[must_use]
 pub fn fingerprint(model: &[f32]) -> String {
@@ -447,10 +478,6 @@ pub fn fingerprint(model: &[f32]) -> String {
 
 fn little_endian(model: &[f32]) -> Vec<u8> {
     model.iter().flat_map(|value| value.to_le_bytes()).collect()
-}
-
-fn micros(seconds: f64) -> Micros {
-    Micros((seconds * 1e6).round() as u64)
 }
 
 fn id(client: usize) -> u32 {

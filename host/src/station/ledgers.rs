@@ -1,14 +1,15 @@
 //! The boards' ledgers beside the model's, over a whole run, from its event log.
 //!
-//! Income and upload follow from the order and must agree to the picojoule; computing is booked
-//! twice, from the model's cycles and from those the board counted.
+//! Income and radio follow from the order and must agree to the picojoule; computing is booked
+//! twice, from the model's cycles and from those the board counted. Who computes longer waits less:
+//! waiting must agree with the model's for the time the board itself computed.
 
 use std::collections::BTreeSet;
 use std::collections::btree_map::{BTreeMap, Entry};
 
 use gleaner_shared::energy::Snapshot;
 
-use super::event::EventKind;
+use super::event::{EventKind, is_same_waiting};
 use super::log::Line;
 use super::wear::Wear;
 
@@ -45,11 +46,13 @@ pub struct BoardLedger {
     pub radio: Pair,
     /// Computing.
     pub compute: Pair,
+    /// Waiting; the model's is that of the time the board itself computed.
+    pub waiting: Pair,
     /// Cycles it counted while training.
     pub cycles: u64,
     /// Samples times epochs.
     pub steps: u64,
-    /// Rounds in which its income or upload was not the model's.
+    /// Rounds in which its income, radio or waiting was not the model's.
     pub unequal: u32,
 }
 
@@ -59,6 +62,7 @@ impl BoardLedger {
         self.harvest.add(round.harvest);
         self.radio.add(round.radio);
         self.compute.add(round.compute);
+        self.waiting.add(round.waiting);
         self.cycles += round.cycles;
         self.steps += round.steps;
         self.unequal += round.unequal;
@@ -157,6 +161,8 @@ fn note(what: &EventKind, of_round: Entry<'_, (u32, u32), BoardLedger>) {
             radio_board_j,
             harvest_model_j,
             harvest_board_j,
+            waiting_model_j,
+            waiting_board_j,
         } => {
             let pair = |&model_j: &f64, &board_j: &f64| Pair { model_j, board_j };
             let ledger = of_round.or_default();
@@ -164,7 +170,9 @@ fn note(what: &EventKind, of_round: Entry<'_, (u32, u32), BoardLedger>) {
             ledger.compute = pair(compute_model_j, compute_board_j);
             ledger.radio = pair(radio_model_j, radio_board_j);
             ledger.harvest = pair(harvest_model_j, harvest_board_j);
-            let equal = ledger.radio.is_equal() && ledger.harvest.is_equal();
+            ledger.waiting = pair(waiting_model_j, waiting_board_j);
+            let waited = is_same_waiting(*waiting_model_j, *waiting_board_j);
+            let equal = ledger.radio.is_equal() && ledger.harvest.is_equal() && waited;
             ledger.unequal = u32::from(!equal);
         }
         _ => {}
@@ -218,6 +226,8 @@ mod tests {
                 radio_board_j,
                 harvest_model_j: 0.125,
                 harvest_board_j: 0.125,
+                waiting_model_j: 2.0,
+                waiting_board_j: 2.0,
             },
         )
     }

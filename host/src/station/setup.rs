@@ -6,7 +6,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use gleaner_shared::shard::body_crc;
-use gleaner_shared::units::PicoJoules;
 
 use super::board::{Identity, Limits};
 use super::bus::EventSender;
@@ -20,8 +19,8 @@ use crate::device::flash::{ShardTooLarge, check_room};
 use crate::device::shard::{ClientSamples, ShardBuildError, image};
 use crate::fleet::file::{Entry, FleetFile, LinkKind, Place, write_private};
 use crate::fleet::{self, BuildError, Deployment};
-use crate::round::FleetError;
-use crate::run::{RunDirectory, run_id};
+use crate::round::{FleetError, Incomes};
+use crate::run::{RunDirectory, RunError, run_id, world_of};
 use crate::scenario::{Override, Scenario};
 use crate::station::link::Endpoint;
 use crate::station::link::faults::{FaultCounters, Faults};
@@ -61,6 +60,9 @@ pub enum SetupError {
     /// Boards cannot call in.
     #[error(transparent)]
     Door(#[from] DoorError),
+    /// The world of the run cannot be had.
+    #[error(transparent)]
+    World(#[from] Box<RunError>),
     /// A file cannot be written.
     #[error(transparent)]
     File(#[from] FileError),
@@ -192,7 +194,9 @@ pub fn assemble(
 ) -> Result<Assembly, SetupError> {
     check(fleet, options.listen)?;
     let callers = Callers::of(fleet);
-    let run = run_id(&RunDirectory::new(folder))?;
+    let directory = RunDirectory::new(folder);
+    let run = run_id(&directory)?;
+    let world = world_of(scenario, &directory).map_err(Box::new)?;
     let partition = fleet::deal(scenario, data).map_err(BuildError::from)?;
     let shards = shards_of(&partition, data, |client| fleet.key_of(client))?;
     let counters = Arc::new(FaultCounters::default());
@@ -231,11 +235,11 @@ pub fn assemble(
             timing: entry.timing(),
             run,
             seed: scenario.run.seed,
-            store: entry.store(),
+            store: entry.store(scenario),
             cost: entry.cost_model(scenario),
             shard_crc: shard_crc(shard),
         };
-        boards.push((identity, PicoJoules::from_joules(entry.stored_j())));
+        boards.push((identity, entry.stored(scenario)));
     }
     let rules = Rules {
         run,
@@ -243,10 +247,8 @@ pub fn assemble(
         deadlines_s: (scenario.devices().iter())
             .map(|device| scenario.device.deadline_s - device.deadline_slack_s)
             .collect(),
-        period_s: scenario.device.deadline_s,
-        incomes: (scenario.devices().iter())
-            .map(|device| PicoJoules::from_joules(device.harvest_j))
-            .collect(),
+        period_s: scenario.period_s(),
+        incomes: Incomes::new(scenario, &scenario.devices(), world.harvest),
         limits: Limits {
             connect: options.wall_limit,
             download: options.wall_limit,

@@ -149,6 +149,7 @@ mod tests {
 
     use super::*;
     use gleaner_host::fleet::file::template;
+    use gleaner_host::scenario::Scenario;
     use ratatui::Terminal;
     use ratatui::backend::TestBackend;
 
@@ -162,7 +163,7 @@ mod tests {
 
     /// A board of which every column is as wide as it gets.
     fn busy() -> ViewState {
-        let mut state = ViewState::new(&template());
+        let mut state = ViewState::new(&template(), &Scenario::default());
         let now = Instant::now();
         let before = now.checked_sub(Duration::from_secs(599)).unwrap_or(now);
         state.start(98, 1_000, before);
@@ -218,7 +219,7 @@ mod tests {
 
     #[test]
     fn boards_accuracy_and_log_are_on_the_screen() {
-        let mut state = ViewState::new(&template());
+        let mut state = ViewState::new(&template(), &Scenario::default());
         state.start(3, 10, Instant::now());
         state.accuracy.push((3.0, 61.5));
         state.boards[0].progress = Some(0.5);
@@ -241,7 +242,7 @@ mod tests {
 
     #[test]
     fn a_low_screen_keeps_every_board_and_the_newest_line() {
-        let mut state = ViewState::new(&template());
+        let mut state = ViewState::new(&template(), &Scenario::default());
         state.boards = vec![state.boards[0].clone(); 10];
         state.boards[9].name = "the last".to_owned();
         (0..8).for_each(|line| state.note(format!("line {line}")));
@@ -256,7 +257,7 @@ mod tests {
     fn a_tiny_terminal_is_no_reason_to_panic() {
         for (width, height) in [(1, 1), (10, 3), (40, 8)] {
             let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
-            let state = ViewState::new(&template());
+            let state = ViewState::new(&template(), &Scenario::default());
             let now = Instant::now();
             terminal.draw(|frame| draw(frame, &state, now)).unwrap();
         }

@@ -6,6 +6,7 @@ use std::time::Instant;
 use super::pace::Pace;
 use gleaner_host::fleet::file::{FleetFile, LinkKind};
 use gleaner_host::round::{ClientState, RoundLog};
+use gleaner_host::scenario::Scenario;
 use gleaner_host::station::event::{Event, EventKind};
 
 /// Lines of the log that are kept.
@@ -73,7 +74,7 @@ pub struct ViewState {
 impl ViewState {
     /// The state before anything happened.
     #[must_use]
-    pub fn new(fleet: &FleetFile) -> Self {
+    pub fn new(fleet: &FleetFile, scenario: &Scenario) -> Self {
         let board = |entry: &gleaner_host::fleet::file::Entry| BoardState {
             name: entry.name.clone(),
             doing: match entry.link {
@@ -82,8 +83,9 @@ impl ViewState {
             },
             present: entry.link == LinkKind::Simulated,
             // What a simulated client's store holds is not told round by round.
-            stored_j: (entry.link != LinkKind::Simulated).then(|| entry.stored_j()),
-            storage_j: entry.storage_j,
+            stored_j: (entry.link != LinkKind::Simulated)
+                .then(|| entry.stored(scenario).as_joules()),
+            storage_j: entry.store(scenario).capacity.as_joules(),
             history: Vec::new(),
             channel: None,
             power_w: None,
@@ -250,7 +252,7 @@ mod tests {
 
     #[test]
     fn a_board_is_followed_from_absence_to_delivery_and_back() {
-        let mut state = ViewState::new(&template());
+        let mut state = ViewState::new(&template(), &Scenario::default());
         assert_eq!(state.boards[0].doing, "not connected");
         let ordered = EventKind::Ordered {
             epochs: 4,
@@ -277,7 +279,7 @@ mod tests {
 
     #[test]
     fn a_round_is_at_the_earliest_step_that_a_board_has_not_left() {
-        let mut state = ViewState::new(&template());
+        let mut state = ViewState::new(&template(), &Scenario::default());
         let now = Instant::now();
         state.start(0, 3, now);
         assert_eq!((state.phase(), state.rounds_left()), ("planning", 3));
@@ -295,7 +297,7 @@ mod tests {
 
     #[test]
     fn stores_are_remembered_round_by_round() {
-        let mut state = ViewState::new(&template());
+        let mut state = ViewState::new(&template(), &Scenario::default());
         state.start(0, 2, Instant::now());
         (state.boards[0].storage_j, state.boards[0].stored_j) = (0.5, Some(0.25));
         state.round = 1;
@@ -307,7 +309,7 @@ mod tests {
 
     #[test]
     fn the_log_keeps_its_newest_lines() {
-        let mut state = ViewState::new(&template());
+        let mut state = ViewState::new(&template(), &Scenario::default());
         (0..20).for_each(|n| state.note(n.to_string()));
         assert_eq!(state.lines.len(), LINES);
         assert_eq!(state.lines.back().unwrap(), "19");

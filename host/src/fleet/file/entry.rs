@@ -4,8 +4,6 @@ use std::fmt;
 use std::path::PathBuf;
 
 use gleaner_learn::digest::hexadecimal;
-use gleaner_shared::energy::Reservoir;
-use gleaner_shared::units::PicoJoules;
 use gleaner_shared::wire::link::Timing;
 use gleaner_shared::wire::{HostKeys, Key};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -111,10 +109,6 @@ const fn default_baud() -> u32 {
     921_600
 }
 
-const fn default_storage_j() -> f64 {
-    1_000.0
-}
-
 fn is_zero(number: &u32) -> bool {
     *number == 0
 }
@@ -161,9 +155,25 @@ pub struct Entry {
     /// The key that is being handed over to it; it may or may not hold it already.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_key: Option<SecretKey>,
-    /// What its store can hold, in joules.
-    #[serde(default = "default_storage_j")]
-    pub storage_j: f64,
+    /// What its store can hold, in joules; by default what the scenario says, and 1000 where it has
+    /// no store.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub storage_j: Option<f64>,
+    /// Its capacitance, in farads, of a store that is a capacitor, instead.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub capacitor_f: Option<f64>,
+    /// The voltage below which it does not run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub least_v: Option<f64>,
+    /// The voltage above which its capacitor is not charged.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub most_v: Option<f64>,
+    /// What its store loses by itself, in watts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub leakage_w: Option<f64>,
+    /// Share of what it harvests that arrives in its store.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub charge_efficiency: Option<f64>,
     /// What its store holds before round 1, in joules; by default all it can.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stored_j: Option<f64>,
@@ -196,24 +206,17 @@ impl Entry {
             key: None,
             key_generation: 0,
             next_key: None,
-            storage_j: default_storage_j(),
+            storage_j: None,
+            capacitor_f: None,
+            least_v: None,
+            most_v: None,
+            leakage_w: None,
+            charge_efficiency: None,
             stored_j: None,
             preset: None,
             active_w: None,
             clock_hz: None,
         }
-    }
-
-    /// Returns its store.
-    #[must_use]
-    pub const fn store(&self) -> Reservoir {
-        Reservoir::lossless(PicoJoules::from_joules(self.storage_j))
-    }
-
-    /// Returns what the store holds before round 1.
-    #[must_use]
-    pub fn stored_j(&self) -> f64 {
-        self.stored_j.unwrap_or(self.storage_j)
     }
 
     /// Returns the keys of its line.
@@ -332,18 +335,7 @@ impl Entry {
         if self.baud == 0 {
             return Err("baud = 0; boards speak 921600 unless built otherwise".to_owned());
         }
-        // Ledgers count picojoules in 64 bits.
-        let fits = |joules: f64| joules.is_finite() && (0.0..=1e6).contains(&joules);
-        if !fits(self.storage_j) {
-            return Err(format!("storage_j = {}; use 0 to 1e6", self.storage_j));
-        }
-        match self.stored_j {
-            Some(stored) if !fits(stored) || stored > self.storage_j => Err(format!(
-                "stored_j = {stored}; use 0 to storage_j = {}",
-                self.storage_j
-            )),
-            _ => Ok(()),
-        }
+        self.check_store()
     }
 }
 

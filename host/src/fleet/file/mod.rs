@@ -13,6 +13,7 @@ mod keys;
 mod name;
 mod private;
 mod profile;
+mod store;
 
 use std::path::Path;
 
@@ -223,7 +224,7 @@ mod tests {
         };
         (pico.key, pico.key_generation) = (Some(SecretKey([3; 32])), 1);
         pico.next_key = Some(SecretKey([4; 32]));
-        pico.storage_j = 7.0;
+        pico.storage_j = Some(7.0);
         (qemu.name, qemu.key) = ("another".to_owned(), Some(SecretKey([5; 32])));
         let before = fleet.clone();
         fleet.take_keys(&newer);

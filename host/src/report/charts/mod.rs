@@ -1,6 +1,7 @@
 //! The plots of one run: round by round, and client by client.
 
 mod clients;
+mod phases;
 mod rounds;
 
 use super::data::RunData;
@@ -30,6 +31,11 @@ pub(super) fn run_charts(run: &RunData) -> Vec<Chart> {
         clients::energy(run),
         clients::work(run),
     ]
+}
+
+/// Draws where the energy went; nothing under the paper's books.
+pub(super) fn energy_charts(run: &RunData) -> Vec<Chart> {
+    phases::charts(run)
 }
 
 /// A line chart over the rounds.

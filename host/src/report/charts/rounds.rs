@@ -50,9 +50,10 @@ pub(super) fn energy(run: &RunData) -> Chart {
         }
         line
     };
+    let spent = points(&run.rounds, |row| Some(1e3 * row.spent_j));
     let series = vec![
         Series::line("harvested", 6, running(|row| row.harvest_j)).with_mark(Mark::Dashed),
-        Series::line("spent", 0, running(|row| row.compute_j + row.radio_j)),
+        Series::line("spent", 0, spent),
         Series::line("of it computing", 2, running(|row| row.compute_j)),
         Series::line("of it sending", 1, running(|row| row.radio_j)),
     ];
@@ -65,7 +66,7 @@ pub(super) fn energy(run: &RunData) -> Chart {
     Chart {
         name: "energy",
         svg: chart.render(),
-        caption: "EventKind all clients together harvested and spent since the start.".to_owned(),
+        caption: "What all clients together harvested and spent since the start.".to_owned(),
     }
 }
 

@@ -122,6 +122,8 @@ pub enum WorkResult {
     Done(Box<Report>, Upload),
     /// Nothing usable, and why.
     Missing(String),
+    /// Nothing begun, for the board cannot pay, and what is missing.
+    Declined(String),
 }
 
 /// The end of a round for one board.

@@ -11,7 +11,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use gleaner_shared::mlp::PaperParams;
-use gleaner_shared::units::PicoJoules;
 use gleaner_shared::wire::link::Greeting;
 use gleaner_shared::wire::message::{About, ShardStatus, Version};
 use tokio::runtime::Runtime;
@@ -226,7 +225,7 @@ async fn talk(
     shard: &[u8],
     care: Care,
 ) -> Vec<Finding> {
-    let store = entry.store();
+    let store = entry.store(scenario);
     // A name of its own: a board takes what it asks for the work of no run.
     let Ok(run) = new_id() else {
         let seen = "the system has no randomness for a session";
@@ -243,7 +242,7 @@ async fn talk(
         cost: entry.cost_model(scenario),
         shard_crc: None,
     };
-    let standing = Standing::new(PicoJoules::from_joules(entry.stored_j()), store);
+    let standing = Standing::new(entry.stored(scenario), store);
     let (events, mut heard) = bus::open();
     let board = Handle::spawn(identity, standing, events);
     let greeting = match board.greet(care.patience).await {

@@ -1,6 +1,6 @@
 //! A board's energy as the base station keeps it: confirmed with every closed round, noted between.
 
-use gleaner_shared::energy::{Ledger, Reservoir, Snapshot};
+use gleaner_shared::energy::{Activity, CostModel, Ledger, Reservoir, Snapshot};
 
 use super::check;
 use crate::station::board::{Closing, Standing};
@@ -18,17 +18,19 @@ pub(super) struct Books {
     /// The impossible ledger that was last told of.
     doubted: Option<Snapshot>,
     store: Reservoir,
+    cost: CostModel,
 }
 
 impl Books {
-    /// Opens the books of a board with that store.
-    pub(super) const fn new(standing: Standing, store: Reservoir) -> Self {
+    /// Opens the books of a board with that store and those prices.
+    pub(super) const fn new(standing: Standing, store: Reservoir, cost: CostModel) -> Self {
         Self {
             standing,
             current: None,
             heard: None,
             doubted: None,
             store,
+            cost,
         }
     }
 
@@ -75,7 +77,8 @@ impl Books {
         check::is_possible(found, &self.standing.ledger, self.store.capacity)
     }
 
-    /// Closes a round, with the income if the board did not book it.
+    /// Closes a round, with the income if the board did not book it, and then with what resting
+    /// costs, if it was to rest.
     pub(super) fn close(&mut self, closing: &Closing) {
         self.standing.last_round = Some(closing.mark);
         let confirmed = self.standing.ledger;
@@ -86,6 +89,10 @@ impl Books {
         }
         if let Some(mut ledger) = Ledger::restore(newest, self.store) {
             ledger.begin_round(closing.income, closing.period);
+            if let Some(rest) = closing.rest {
+                let rested = Activity::resting(rest.listening, rest.period);
+                let _ = ledger.pay(&self.cost.round(&rested));
+            }
             self.standing.ledger = ledger.snapshot();
         }
     }

@@ -71,6 +71,8 @@ pub(super) enum Handed {
     },
     /// The board will not work, and why.
     Missing(String),
+    /// The board cannot pay, and what is missing.
+    Declined(String),
 }
 
 /// The handover as it goes on, or how it ended.
@@ -195,6 +197,9 @@ impl Handover {
             Some(DeclineReason::Model) => {
                 let model = Arc::clone(&scene.work.job.model);
                 ControlFlow::Continue(self.offer(Payload::Model, model, scene))
+            }
+            Some(reason @ DeclineReason::Energy(_)) => {
+                ControlFlow::Break(Handed::Declined(why(reason)))
             }
             Some(reason) => missing(format!("declined: {}", why(reason))),
         }

@@ -35,7 +35,7 @@ impl Machine {
     /// Starts without a line, at the time zero.
     pub(in crate::station::board) fn new(profile: Profile, standing: Standing) -> Self {
         Self {
-            books: Books::new(standing, profile.store),
+            books: Books::new(standing, profile.store, profile.cost),
             profile,
             state: State::Connecting {
                 stage: Stage::Unplugged {

@@ -24,7 +24,7 @@ pub(in crate::station::board) struct Profile {
     /// Its store.
     pub(super) store: Reservoir,
     /// What its work costs.
-    cost: CostModel,
+    pub(super) cost: CostModel,
     /// The shard it must hold, by checksum; `None` takes any.
     shard_crc: Option<u32>,
 }

@@ -153,10 +153,13 @@ impl Machine {
 
     /// Ends a round's work and answers.
     pub(super) fn finish(&self, work: &Work, outcome: WorkResult, out: &mut Output) -> Activity {
-        if let WorkResult::Missing(reason) = &outcome {
-            out.publish(EventKind::Missing {
-                reason: reason.clone(),
-            });
+        let told = match &outcome {
+            WorkResult::Missing(reason) => Some(reason.clone()),
+            WorkResult::Declined(reason) => Some(format!("declined: {reason}")),
+            WorkResult::Done(..) => None,
+        };
+        if let Some(reason) = told {
+            out.publish(EventKind::Missing { reason });
             // Without a session there is nobody to tell; the next order tells it, too.
             out.send(HostToDevice::Cancel { work: work.mark });
         }

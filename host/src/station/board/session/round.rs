@@ -104,6 +104,9 @@ impl Step {
                     ControlFlow::Continue(Self::Training { from, until })
                 }
                 ControlFlow::Break(Handed::Missing(reason)) => missing(reason),
+                ControlFlow::Break(Handed::Declined(reason)) => {
+                    ControlFlow::Break(WorkResult::Declined(reason))
+                }
             },
             (Self::Training { from, .. }, Heard::Reported(report))
                 if report.work == scene.work.mark =>

@@ -1,6 +1,6 @@
 //! The board's energy, round by round.
 
-use gleaner_shared::energy::{Phase, Snapshot, Spent};
+use gleaner_shared::energy::{CostModel, Phase, Snapshot, Spent};
 use gleaner_shared::units::PicoJoules;
 use gleaner_shared::wire::message::{DeviceToHost, HostToDevice, ModelHash, Report, RoundMark};
 
@@ -34,7 +34,7 @@ fn spent_on(phases: &[(Phase, u64)]) -> Spent {
 
 fn books() -> Books {
     let standing = Standing::new(PicoJoules(500), STORE);
-    Books::new(standing, STORE)
+    Books::new(standing, STORE, CostModel::default())
 }
 
 #[test]
