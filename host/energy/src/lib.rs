@@ -4,8 +4,16 @@
 //! - [`trace`]: what a current meter recorded, block by block.
 //! - [`mark`]: what the board says it did meanwhile.
 //! - [`synth`]: both, without meter and board, from a known profile.
+//! - [`align`]: both brought together.
+//! - [`fit`]: the powers and energies that explain what was measured.
+//! - [`profile`]: those as a file, with what is not known of them.
+//! - [`predict`]: how many rounds a day that comes to.
 
+pub mod align;
+pub mod fit;
 pub mod harvest;
 pub mod mark;
+pub mod predict;
+pub mod profile;
 pub mod synth;
 pub mod trace;

@@ -278,6 +278,15 @@ pub fn read(settings: &Settings) -> Result<Option<Vec<u8>>, HarvestError> {
     }))
 }
 
+/// Tells by its headings whether a file holds powers or irradiance.
+#[must_use]
+pub fn recognise(bytes: &[u8]) -> Source {
+    match power::is_headed(bytes) {
+        true => Source::Trace,
+        false => Source::Solar,
+    }
+}
+
 fn saturate(picojoules: u128) -> PicoJoules {
     PicoJoules(picojoules.try_into().unwrap_or(u64::MAX))
 }

@@ -43,6 +43,12 @@ pub(super) fn curves(
         .collect()
 }
 
+/// Says whether a file begins with the headings of powers.
+pub(super) fn is_headed(bytes: &[u8]) -> bool {
+    let first = rows("", bytes).ok().and_then(|mut rows| rows.next());
+    matches!(first, Some(Ok(row)) if row.column("p_w").is_some())
+}
+
 /// Where the columns stand.
 struct Columns {
     count: usize,

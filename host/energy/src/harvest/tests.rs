@@ -248,6 +248,7 @@ fn every_builtin_trace_is_read_by_its_source() {
         );
         let days = harvest.length_s(0).unwrap() / 86_400.0;
         assert!(days == 7.0 || days == 1.0, "{}", builtin.name);
+        assert_eq!(recognise(builtin.csv.as_bytes()), builtin.source);
         assert!(
             harvest.income(0, 2) < harvest.income(0, 13),
             "{}",

@@ -34,7 +34,8 @@ pub(super) fn curve(name: &str, bytes: &[u8], panel_m2: f64) -> Result<Curve, Ha
     }
     let columns = columns.ok_or_else(|| {
         let problem = "no headings of TMY3 (`Date (MM/DD/YYYY)`, `Time (HH:MM)`, `GHI (W/m^2)`), \
-                       PVGIS (`time`, `G(i)`) or `t_s,ghi_w_m2` in its first 64 lines";
+                       PVGIS (`time`, `G(i)`) or `t_s,ghi_w_m2` in its first 64 lines; \
+                       powers have `t_s,p_w` and harvest.source = \"trace\"";
         whole(name, problem)
     })?;
     let mut builder = CurveBuilder::default();

@@ -1,0 +1,170 @@
+//! What energy is explained by: a coefficient each, and how much of it an interval has.
+
+use std::fmt;
+
+use gleaner_shared::energy::Phase;
+
+use super::integrate::Measured;
+
+/// A kind of coefficient.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Kind {
+    /// Power asleep.
+    Sleep,
+    /// Power awake without work; also the base of all that computes.
+    Idle,
+    /// Power while hearing.
+    Receive,
+    /// Energy of a byte heard.
+    ReceiveByte,
+    /// Power while sending.
+    Transmit,
+    /// Energy of a byte sent.
+    TransmitByte,
+    /// Energy of a processor cycle at one clock, above idling.
+    Cycle,
+}
+
+impl Kind {
+    /// All of them, in the order of a profile.
+    pub const ALL: [Self; 7] = [
+        Self::Sleep,
+        Self::Idle,
+        Self::Receive,
+        Self::ReceiveByte,
+        Self::Transmit,
+        Self::TransmitByte,
+        Self::Cycle,
+    ];
+
+    /// Returns its name in a profile.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Sleep => "sleep",
+            Self::Idle => "idle",
+            Self::Receive => "receive",
+            Self::ReceiveByte => "receive-byte",
+            Self::Transmit => "transmit",
+            Self::TransmitByte => "transmit-byte",
+            Self::Cycle => "cycle",
+        }
+    }
+
+    /// Returns its unit.
+    #[must_use]
+    pub const fn unit(self) -> &'static str {
+        match self {
+            Self::ReceiveByte | Self::TransmitByte => "J/byte",
+            Self::Cycle => "J/cycle",
+            _ => "W",
+        }
+    }
+}
+
+/// A coefficient: its kind, and the clock it holds at if it holds at one only.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Term {
+    /// What it is.
+    pub kind: Kind,
+    /// The clock, in hertz.
+    pub clock_hz: Option<u32>,
+}
+
+impl Term {
+    /// A coefficient that holds at every clock.
+    #[must_use]
+    pub const fn any(kind: Kind) -> Self {
+        Self {
+            kind,
+            clock_hz: None,
+        }
+    }
+
+    /// A coefficient of one clock.
+    #[must_use]
+    pub const fn at(kind: Kind, clock_hz: u32) -> Self {
+        Self {
+            kind,
+            clock_hz: Some(clock_hz),
+        }
+    }
+
+    /// Returns how much of it an interval has: seconds, bytes or cycles.
+    #[must_use]
+    pub fn amount(&self, part: &Part) -> f64 {
+        if self.clock_hz.is_some_and(|clock| clock != part.clk_hz) {
+            return 0.0;
+        }
+        let during = |phase: Phase, amount: f64| if part.phase == phase { amount } else { 0.0 };
+        match self.kind {
+            Kind::Sleep => during(Phase::Sleep, part.seconds),
+            Kind::Idle if computes(part.phase) => part.seconds,
+            Kind::Idle => during(Phase::Idle, part.seconds),
+            Kind::Receive => during(Phase::Receive, part.seconds),
+            Kind::ReceiveByte => during(Phase::Receive, part.bytes),
+            Kind::Transmit => during(Phase::Transmit, part.seconds),
+            Kind::TransmitByte => during(Phase::Transmit, part.bytes),
+            Kind::Cycle => part.cycles,
+        }
+    }
+}
+
+impl fmt::Display for Term {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.kind.name())?;
+        match self.clock_hz {
+            Some(clock_hz) => write!(f, " at {} MHz", f64::from(clock_hz) / 1e6),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Tells whether a phase is the processor's own work.
+#[must_use]
+pub const fn computes(phase: Phase) -> bool {
+    matches!(
+        phase,
+        Phase::Apply | Phase::Train | Phase::Evaluate | Phase::Encode
+    )
+}
+
+/// What an interval, or the inner part of one, was spent on.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Part {
+    /// The phase.
+    pub phase: Phase,
+    /// The clock.
+    pub clk_hz: u32,
+    /// How long.
+    pub seconds: f64,
+    /// Cycles in it.
+    pub cycles: f64,
+    /// Bytes in it.
+    pub bytes: f64,
+}
+
+impl Measured {
+    /// Returns the whole interval.
+    #[must_use]
+    pub fn whole(&self) -> Part {
+        self.part(self.to_s - self.from_s)
+    }
+
+    /// Returns what lies between the guards, with its share of cycles and bytes.
+    #[must_use]
+    pub fn inner(&self) -> Part {
+        self.part(self.inner_s)
+    }
+
+    fn part(&self, seconds: f64) -> Part {
+        let share = seconds / (self.to_s - self.from_s);
+        Part {
+            phase: self.mark.phase,
+            clk_hz: self.mark.clk_hz,
+            seconds,
+            cycles: share * self.mark.cycles as f64,
+            bytes: share * f64::from(self.mark.bytes),
+        }
+    }
+}
