@@ -6,10 +6,10 @@ use gleaner_shared::units::{Micros, PicoJoules};
 use gleaner_shared::wire::Key;
 use gleaner_shared::wire::link::Event;
 use gleaner_shared::wire::message::{
-    DeclineReason, DeviceToHost, HostToDevice, ModelHash, Order, Payload, Provision, RejectReason,
-    RoundMark, RunId, ShardStatus,
+    DeclineReason, DeviceToHost, HostToDevice, MeasureRefusal, MeasureStep, ModelHash, Order,
+    Payload, Provision, RejectReason, RoundMark, RunId, ShardStatus,
 };
-use gleaner_tests::in_process::InProcess;
+use gleaner_tests::in_process::{CLOCKS, InProcess};
 use gleaner_tests::reference::{apply, coded, exact, initial, trained};
 use gleaner_tests::rehearsal::{self, Moment, reset_at};
 use gleaner_tests::shard::Digits;
@@ -396,4 +396,80 @@ fn another_order_of_the_same_run_and_round_begins_anew() {
     let global = initial(SEED);
     let local = trained(&global, &digits(), CLIENT, &order);
     assert_eq!(again.update(1), coded(&local, &global, CLIENT, &order));
+}
+
+#[test]
+fn a_measured_client_marks_every_phase_without_a_gap() {
+    let mut station = station();
+    ready(&mut station);
+    let refused = station.measure(0, MeasureStep::Evaluate);
+    assert_eq!(refused, Some(MeasureRefusal::NotBegun));
+    assert_eq!(station.marks, []);
+    let wait = |state, micros| MeasureStep::Wait {
+        state,
+        time: Micros(micros),
+    };
+    for (number, step) in [
+        MeasureStep::Begin,
+        MeasureStep::Clock { hz: CLOCKS[1] },
+        MeasureStep::Train { epochs: 2 },
+        MeasureStep::Evaluate,
+        MeasureStep::Apply { bits: 8 },
+        wait(Phase::Sleep, 300_000),
+        MeasureStep::End,
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        assert_eq!(station.measure(number as u32, step), None, "{step:?}");
+    }
+    let marks = &station.marks;
+    for (at, pair) in marks.windows(2).enumerate() {
+        assert_eq!(pair[0].seq, at as u32);
+        assert!(pair[0].t_us <= pair[1].t_us);
+    }
+    let of = |phase| marks.iter().filter(move |mark| mark.phase == phase);
+    assert_eq!(of(Phase::Train).count(), 2);
+    assert_eq!(of(Phase::Evaluate).count(), 2);
+    assert!(of(Phase::Train).all(|mark| mark.samples == 60 && mark.cycles.0 > 0));
+    assert!(of(Phase::Train).all(|mark| mark.clk_hz == CLOCKS[1]));
+    assert!(of(Phase::Encode).count() == 1 && of(Phase::Apply).count() == 1);
+    let sleep = marks.iter().position(|mark| mark.phase == Phase::Sleep);
+    let [asleep, awake] = [0, 1].map(|after| marks[sleep.unwrap() + after].t_us);
+    assert!(awake.saturating_sub(asleep) >= Micros(300_000));
+}
+
+#[test]
+fn steps_out_of_place_are_refused_with_the_reason() {
+    let mut station = station();
+    station.connect();
+    assert_eq!(station.measure(0, MeasureStep::Begin), None);
+    let waits = |state, micros| MeasureStep::Wait {
+        state,
+        time: Micros(micros),
+    };
+    for (step, reason) in [
+        (
+            MeasureStep::Clock { hz: 7 },
+            MeasureRefusal::Clock { hz: CLOCKS[0] },
+        ),
+        (MeasureStep::Train { epochs: 1 }, MeasureRefusal::NoModel),
+        (waits(Phase::Train, 1), MeasureRefusal::Invalid),
+        (waits(Phase::Idle, u64::MAX), MeasureRefusal::Invalid),
+    ] {
+        assert_eq!(station.measure(1, step), Some(reason), "{step:?}");
+    }
+    station.provision(generous(CLIENT, SEED));
+    let model = station.deliver(Payload::Model, &exact(&initial(SEED))).hash;
+    assert_eq!(
+        station.measure(2, MeasureStep::Encode { bits: 7 }),
+        Some(MeasureRefusal::Invalid)
+    );
+    // A round goes on as ever, and is marked.
+    station.order(training_order(1, 400, model));
+    assert_eq!(
+        station.measure(3, MeasureStep::Evaluate),
+        Some(MeasureRefusal::Busy)
+    );
+    assert!(station.marks.iter().any(|mark| mark.phase == Phase::Train));
 }

@@ -20,7 +20,7 @@ import zlib
 
 import numpy
 
-from wire import COUNTERS, LARGEST_TRANSFER, PUBLIC_KEY, Link, Lost, hashed, log
+from wire import COUNTERS, LARGEST_TRANSFER, PHASES, PUBLIC_KEY, Link, Lost, hashed, log
 
 LINKS = 8  # connections at a time; the base station needs one
 HINT_EVERY = 60.0  # seconds between log lines that a stranger can cause
@@ -50,35 +50,91 @@ def upload_cost(cost, power_nw, airtime_us):
     return min(U64_MAX, divide(drawn_nw * airtime_us, 1000) + cost["per_upload"])
 
 
+def waiting_cost(power_nw, time_us):
+    """Picojoules of a power for a time."""
+    return min(U64_MAX, divide(power_nw * time_us, 1000))
+
+
+def nothing():
+    """A round in which nothing was done."""
+    return dict.fromkeys(
+        "listening apply train epochs evaluate encode power airtime window period".split(), 0
+    )
+
+
+def round_cost(cost, done):
+    """Picojoules of a round, phase by phase."""
+    cycles = done["apply"] + done["train"] + done["evaluate"] + done["encode"]
+    clock = cost["clock_hz"]
+    computing_us = divide(cycles * 1_000_000, clock) if clock else 0
+    busy = done["listening"] + computing_us + done["airtime"]
+    airtime = done["airtime"]
+    return {
+        "sleep": waiting_cost(cost["sleep_nw"], max(0, done["period"] - max(busy, done["window"]))),
+        "idle": waiting_cost(cost["idle_nw"], max(0, done["window"] - busy)),
+        "receive": waiting_cost(cost["receive_nw"], done["listening"]),
+        "apply": compute_cost(cost, done["apply"], 0),
+        "train": compute_cost(cost, done["train"], done["epochs"]),
+        "evaluate": compute_cost(cost, done["evaluate"], 0),
+        "encode": compute_cost(cost, done["encode"], 0),
+        "transmit": upload_cost(cost, done["power"], airtime) if airtime else 0,
+    }
+
+
 class Ledger(dict):
-    """A snapshot in picojoules that changes by income and payments alone."""
+    """A snapshot in picojoules that changes by income, leaks and payments alone."""
 
     def moved(self):
-        return self["harvested"] + self["compute"] + self["radio"] + self["idle"]
+        return self["harvested"] + self["leaked"] + sum(self["spent"].values())
 
-    def plausible(self, cap):
+    def plausible(self, capacity):
         """Whether the identity holds and the store is not fuller than it can be."""
-        spent = self["compute"] + self["radio"] + self["idle"] + self["overflow"]
-        stored = self["initial"] + self["harvested"] - spent
-        return self["stored"] == stored <= cap
+        gone = self["conversion"] + self["overflow"] + self["leaked"] + sum(self["spent"].values())
+        return self["stored"] == self["initial"] + self["harvested"] - gone <= capacity
 
     def newer_than(self, other):
         return (self["rounds"], self.moved()) > (other["rounds"], other.moved())
 
-    def earn(self, income, cap):
-        """The income of one round."""
-        kept = min(income, cap - self["stored"])
+    def begin_round(self, income, period_us, store):
+        """The income of one round, and what leaks away until the next."""
+        lost = income * (1000 - min(1000, store["charge_permille"])) // 1000
+        kept = min(income - lost, store["capacity"] - self["stored"])
         self["rounds"] += 1
         self["harvested"] += income
+        self["conversion"] += lost
         self["stored"] += kept
-        self["overflow"] += income - kept
+        self["overflow"] += income - lost - kept
+        leaked = min(self["stored"], waiting_cost(store["leakage_nw"], period_us))
+        self["stored"] -= leaked
+        self["leaked"] += leaked
 
-    def pay(self, account, amount):
-        """Pays what is there and says how much that was."""
-        paid = min(amount, self["stored"])
-        self["stored"] -= paid
-        self[account] += paid
-        return paid
+    def pay(self, due):
+        """Pays what is there, waiting last, and says whether that was all."""
+        whole = True
+        for phase in PHASES[2:] + ["idle", "sleep"]:
+            paid = min(due[phase], self["stored"])
+            self["stored"] -= paid
+            self["spent"][phase] += paid
+            whole &= paid == due[phase]
+        return whole
+
+
+class Books:
+    """One round: what was ordered, what was done, what of that is charged."""
+
+    def __init__(self, listening, window, period):
+        self.ordered = (listening, window, period)
+        self.done, self.charged = nothing(), nothing()
+
+    def charge(self, cost, ledger):
+        """Pays for what was done since the last time."""
+        now, before = round_cost(cost, self.done), round_cost(cost, self.charged)
+        self.charged = dict(self.done)
+        return ledger.pay({phase: max(0, now[phase] - before[phase]) for phase in PHASES})
+
+    def wait(self):
+        """What is left of the round."""
+        self.done["listening"], self.done["window"], self.done["period"] = self.ordered
 
 
 # ---------------------------------------------------------------------------------------------
@@ -234,11 +290,11 @@ def closed_rounds(mark):
 class Work:
     """An order that was accepted, and what came of it."""
 
-    def __init__(self, mark, order, model, income):
-        self.mark, self.order, self.model, self.income = mark, order, model, income
+    def __init__(self, mark, order, model, reserved):
+        self.mark, self.order, self.model, self.reserved = mark, order, model, reserved
         self.parameters = reals(model)
         self.began = time.monotonic()
-        self.epochs = self.cycles = self.compute = self.radio = 0
+        self.epochs = self.cycles = 0
         self.loss_before = self.loss_after = 0.0
         self.report = self.update = None  # at the end of the work
         self.ordered = True  # in the session that is open
@@ -262,6 +318,8 @@ class Client:
         self.work = None
         self.ledger = self.ledger_of = None  # and the run and client it belongs to
         self.booked = None  # round whose income is in the ledger
+        self.books = None  # of that round, until its waiting is charged
+        self.spent_before = {}  # that round
         self.closed = None  # mark of the last round that was closed
 
     # Sessions.
@@ -321,6 +379,8 @@ class Client:
         elif name == "Cancel":
             if self.work and self.work.mark == content["work"]:
                 self.work = self.session.outgoing = None
+            if not self.work:
+                self.finish_round()
             if self.ledger:
                 self.session.say("Cancelled", work=content["work"], ledger=self.ledger)
         elif name == "Commit":
@@ -332,6 +392,9 @@ class Client:
         elif name in ("Infer", "Label"):
             # It classifies nothing: it has no sample that anybody could ask for.
             self.session.say("InferRefused", "NoSample", place=("gathered", {}), first=0, count=0)
+        elif name == "Measure":
+            # It has no pins and no clock of its own.
+            self.session.say("Measured", number=content["number"], refused=("NotBegun", {}))
         elif name == "Bootsel":
             self.session.say("BootselRefused", "NoDrive")
         elif name == "Reboot":
@@ -340,8 +403,8 @@ class Client:
 
     def on_provision(self, provision):
         """Chooses the ledger to go on with (section 9.2); the host decides which rounds are closed."""
-        theirs, cap = Ledger(provision["ledger"]), provision["storage_cap"]
-        if not theirs.plausible(cap):
+        theirs = Ledger(provision["ledger"])
+        if not theirs.plausible(provision["store"]["capacity"]):
             return
         last, owner = provision["last_round"], (provision["run"], provision["client"])
         keeps_own = (
@@ -353,6 +416,7 @@ class Client:
         if not keeps_own:
             # Work goes with the ledger that paid for it; work of another run is always in this case.
             self.ledger, self.ledger_of, self.booked, self.work = theirs, owner, None, None
+            self.books = None
         if self.work and self.is_closed(self.work.mark["round"]):
             self.work = None
         self.provision = provision
@@ -370,6 +434,8 @@ class Client:
             self.closed = mark
         if self.work and self.is_closed(self.work.mark["round"]):
             self.work = self.session.outgoing = None
+        if not self.work:
+            self.finish_round()
         counted = ", our update counts" if commit["counted"] else ""
         log(f"round {mark['round']} is closed{counted}")
 
@@ -378,7 +444,7 @@ class Client:
         work = self.work
         if work and self.provision and work.mark == mark and not self.is_closed(mark["round"]):
             work.ordered = True
-            self.session.say("OrderReply", work=mark, declined=None, reserved=self.needed(order))
+            self.session.say("OrderReply", work=mark, declined=None, reserved=work.reserved)
             self.hand_over()
             return
         declined, reserved = self.objections_to(order), 0
@@ -386,7 +452,12 @@ class Client:
             log(f"round {order['round']}: declined, {declined[0]}")
         elif order["participate"]:
             reserved = self.needed(order)
-            self.work = Work(mark, order, self.model, self.provision["harvest_per_round"])
+            self.work = Work(mark, order, self.model, reserved)
+            self.take(order)
+        # Who is brought up to date hears the same order again; nobody else does.
+        booked = declined is None or declined[0] in ("Shard", "Invalid", "Energy")
+        if booked and not self.work:
+            self.finish_round()
         self.session.say("OrderReply", work=mark, declined=declined, reserved=reserved)
 
     def objections_to(self, order):
@@ -397,10 +468,11 @@ class Client:
             return "OtherRun", {}
         if self.is_closed(order["round"]):
             return "Stale", {"newest": self.closed["round"]}
-        self.work = self.session.outgoing = None
+        if self.work:
+            self.work = self.session.outgoing = None
+            self.finish_round()
         if self.booked is None or order["round"] > self.booked:
-            self.booked = order["round"]
-            self.ledger.earn(self.provision["harvest_per_round"], self.provision["storage_cap"])
+            self.begin_round(order)
         if not order["participate"]:
             return None
         if self.provision["client"] != self.shard.client:
@@ -414,12 +486,44 @@ class Client:
             return "Energy", {"needed": needed, "available": self.ledger["stored"]}
         return None
 
+    def begin_round(self, order):
+        """What is left of the round before, then the income of this one, once."""
+        self.finish_round()
+        self.booked = order["round"]
+        self.spent_before = dict(self.ledger["spent"])
+        self.ledger.begin_round(order["income"], order["period_us"], self.provision["store"])
+        # Without an order to train it hears the broadcast and sleeps.
+        listening = order["listening_us"]
+        self.books = Books(listening, listening, order["period_us"])
+
+    def finish_round(self):
+        """The waiting until the next round, once."""
+        if self.books and self.provision:
+            self.books.wait()
+            self.books.charge(self.provision["cost"], self.ledger)
+            self.books = None
+
+    def window(self, order):
+        """Listening, waking and the whole of a round; nothing of one that is charged already."""
+        if not self.books:
+            return 0, 0, 0
+        return order["listening_us"], order["deadline_us"], order["period_us"]
+
     def needed(self, order):
-        """What an order costs: its epochs, half of one for the evaluation, the upload."""
-        cost = self.provision["cost"]
-        cycles = self.cycles_per_epoch * (2 * order["epochs"] + 1) // 2
-        compute = compute_cost(cost, cycles, order["epochs"])
-        return min(U64_MAX, compute + upload_cost(cost, order["power_nw"], order["airtime_us"]))
+        """What an order costs: its epochs, half of one for the evaluation, the upload, the waiting."""
+        whole = nothing()
+        whole["listening"], whole["window"], whole["period"] = self.window(order)
+        whole["epochs"], whole["train"] = order["epochs"], self.cycles_per_epoch * order["epochs"]
+        whole["evaluate"] = self.cycles_per_epoch // 2
+        whole["power"], whole["airtime"] = order["power_nw"], order["airtime_us"]
+        return min(U64_MAX, sum(round_cost(self.provision["cost"], whole).values()))
+
+    def take(self, order):
+        """Begins to charge an order: it was heard."""
+        books = Books(*self.window(order))
+        books.done["listening"] = books.ordered[0]
+        self.books = books
+        books.charge(self.provision["cost"], self.ledger)
 
     # Transfers.
 
@@ -455,17 +559,16 @@ class Client:
     def busy(self):
         return self.work is not None and self.work.report is None and self.provision is not None
 
-    def pay(self, account, amount):
+    def charge(self):
         """Pays for the work; the work ends if the store runs dry."""
-        paid = self.ledger.pay(account, amount)
-        setattr(self.work, account, getattr(self.work, account) + paid)
-        if paid < amount:
+        whole = self.books.charge(self.provision["cost"], self.ledger)
+        if not whole:
             self.finish(trained=False)
-        return paid == amount
+        return whole
 
     def step(self):
         """One epoch, or the evaluation and the end of the work."""
-        work, order, cost = self.work, self.work.order, self.provision["cost"]
+        work, order, done = self.work, self.work.order, self.books.done
         pixels, labels = self.shard.pixels, self.shard.labels
         if work.epochs < order["epochs"]:
             rate = order["learning_rate_q24"] / 2**24
@@ -475,14 +578,14 @@ class Client:
             work.loss_after = loss
             work.epochs += 1
             work.cycles += self.cycles_per_epoch
-            if self.pay("compute", compute_cost(cost, self.cycles_per_epoch, 1)) and work.ordered:
+            done["train"], done["epochs"] = work.cycles, work.epochs
+            if self.charge() and work.ordered:
                 self.session.say("Progress", work=work.mark, epoch=work.epochs, cycles=work.cycles)
             return
         work.loss_after, _, _ = forward(work.parameters, pixels, labels)
-        work.cycles += self.cycles_per_epoch // 2
-        if self.pay("compute", compute_cost(cost, self.cycles_per_epoch // 2, 0)) and self.pay(
-            "radio", upload_cost(cost, order["power_nw"], order["airtime_us"])
-        ):
+        done["evaluate"] = self.cycles_per_epoch // 2
+        done["power"], done["airtime"] = order["power_nw"], order["airtime_us"]
+        if self.charge():
             rng = numpy.random.default_rng(order["seed"])
             work.update = self.network.code(work.parameters, work.model, order["uplink_bits"], rng)
             self.finish(trained=True)
@@ -490,6 +593,8 @@ class Client:
     def finish(self, trained):
         """Writes the report and sends what there is to send."""
         work = self.work
+        self.finish_round()
+        spent = self.ledger["spent"]
         work.report = {
             "work": work.mark,
             "trained": trained,
@@ -499,10 +604,9 @@ class Client:
             "epochs": work.epochs,
             "cycles": work.cycles,
             "elapsed_us": int((time.monotonic() - work.began) * 1e6),
-            "compute": work.compute,
-            "radio": work.radio,
-            "harvested": work.income,
-            "ledger": dict(self.ledger),
+            "spent": {phase: spent[phase] - self.spent_before[phase] for phase in PHASES},
+            "harvested": work.order["income"],
+            "ledger": {**self.ledger, "spent": dict(spent)},
         }
         log(
             f"round {work.mark['round']}: {work.epochs} epochs,"

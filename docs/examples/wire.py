@@ -23,7 +23,7 @@ from blake3 import blake3
 
 import ascon
 
-PROTOCOL, SCHEMA = 2, 0xE6F7345A28AEF71C
+PROTOCOL, SCHEMA = 3, 0xD161D4C85F5912BC
 PUBLIC_KEY = bytes(32)
 
 # Waits in seconds (section 6).
@@ -207,18 +207,30 @@ UNIT = Struct()
 VERSION = Struct(protocol=U16, schema=U64)
 WORK_MARK = Struct(run=RUN, round=U32, order=HASH)
 ROUND_MARK = Struct(run=RUN, round=U32, model=HASH)
+PHASES = "sleep idle receive apply train evaluate encode transmit".split()
+PHASE = Enum(**{name: UNIT for name in PHASES})
+SPENT = Struct(**{name: U64 for name in PHASES})
 SNAPSHOT = Struct(
     initial=U64,
     stored=U64,
     harvested=U64,
-    compute=U64,
-    radio=U64,
-    idle=U64,
+    conversion=U64,
     overflow=U64,
+    leaked=U64,
+    spent=SPENT,
     rounds=U32,
 )
+STORE = Struct(capacity=U64, charge_permille=U16, leakage_nw=U64)
 COST = Struct(
-    fj_per_cycle=U64, per_epoch=U64, efficiency=U16, circuit_nw=U64, per_upload=U64, idle_nw=U64
+    fj_per_cycle=U64,
+    per_epoch=U64,
+    efficiency=U16,
+    circuit_nw=U64,
+    per_upload=U64,
+    receive_nw=U64,
+    idle_nw=U64,
+    sleep_nw=U64,
+    clock_hz=U64,
 )
 REFUSAL = Enum(
     Version=Struct(ours=VERSION, theirs=VERSION),
@@ -261,6 +273,19 @@ DECLINE = Enum(
     Invalid=UNIT,
     OtherRun=UNIT,
 )
+MEASURE_STEP = Enum(
+    Begin=UNIT,
+    End=UNIT,
+    Clock=Struct(hz=U32),
+    Train=Struct(epochs=U16),
+    Evaluate=UNIT,
+    Encode=Struct(bits=U8),
+    Apply=Struct(bits=U8),
+    Wait=Struct(state=PHASE, time_us=U64),
+)
+MEASURE_REFUSAL = Enum(
+    NotBegun=UNIT, Busy=UNIT, Clock=Struct(hz=U32), NoModel=UNIT, NoSamples=UNIT, Invalid=UNIT
+)
 HOST = Enum(
     Link=LINK,
     Connect=Struct(version=VERSION, nonce=NONCE, secure=BOOL, generation=U32),
@@ -270,8 +295,7 @@ HOST = Enum(
         run=RUN,
         client=U32,
         seed=U64,
-        storage_cap=U64,
-        harvest_per_round=U64,
+        store=STORE,
         cost=COST,
         ledger=SNAPSHOT,
         last_round=Option(ROUND_MARK),
@@ -289,6 +313,9 @@ HOST = Enum(
         seed=U64,
         model=HASH,
         deadline_us=U64,
+        period_us=U64,
+        listening_us=U64,
+        income=U64,
     ),
     Cancel=Struct(work=WORK_MARK),
     Commit=Struct(mark=ROUND_MARK, counted=BOOL),
@@ -298,6 +325,7 @@ HOST = Enum(
     Infer=Struct(place=PLACE, number=U32),
     Label=Struct(number=U32, label=U8),
     Bootsel=UNIT,
+    Measure=Struct(number=U32, step=MEASURE_STEP),
 )
 COUNTERS = """
     sent received oversized damaged forged replayed stray malformed repeated timeouts sessions
@@ -326,8 +354,7 @@ DEVICE = Enum(
         epochs=U16,
         cycles=U64,
         elapsed_us=U64,
-        compute=U64,
-        radio=U64,
+        spent=SPENT,
         harvested=U64,
         ledger=SNAPSHOT,
     ),
@@ -381,6 +408,11 @@ DEVICE = Enum(
     BootselRefused=Enum(NoDrive=UNIT, NoKey=UNIT),
     Holds=Struct(model=HASH),
     FlashUse=Struct(erases=U32, programs=U32, closed=U32),
+    Mark=Struct(
+        seq=U32, phase=PHASE, t_us=U64, cycles=U64, samples=U32, bytes=U32, clk_hz=U32
+    ),
+    Measured=Struct(number=U32, refused=Option(MEASURE_REFUSAL)),
+    Supply=Struct(millivolts=Option(U16), brownouts=U32),
 )
 OUR_VERSION = {"protocol": PROTOCOL, "schema": SCHEMA}
 

@@ -11,9 +11,17 @@ use serde::{Deserialize, Serialize};
 /// A round whose waiting is not charged yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Books {
-    ordered: Activity,
+    ordered: Ordered,
     done: Activity,
     charged: Activity,
+}
+
+/// When a round ends, by the order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Ordered {
+    listening: Micros,
+    window: Micros,
+    period: Micros,
 }
 
 /// What a reset keeps of a round: enough to charge its waiting once, after the work that was done.
@@ -36,7 +44,11 @@ impl Books {
     #[must_use]
     pub fn open(listening: Micros, period: Micros) -> Self {
         Self {
-            ordered: Activity::resting(listening, period),
+            ordered: Ordered {
+                listening,
+                window: listening,
+                period,
+            },
             done: Activity::default(),
             charged: Activity::default(),
         }
@@ -54,9 +66,10 @@ impl Books {
             ..Activity::default()
         };
         Self {
-            ordered: Activity {
+            ordered: Ordered {
+                listening: kept.listening,
                 window: kept.window,
-                ..Activity::resting(kept.listening, kept.period)
+                period: kept.period,
             },
             done,
             charged: done,
@@ -86,7 +99,11 @@ impl Books {
 
     /// Takes an order; its computing is counted as it is done.
     pub fn take(&mut self, order: &Activity) {
-        self.ordered = *order;
+        self.ordered = Ordered {
+            listening: order.listening,
+            window: order.window,
+            period: order.period,
+        };
         self.done.listening = order.listening;
     }
 

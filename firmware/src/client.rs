@@ -31,8 +31,8 @@ use crate::saved::{Kept, Region, Saved};
 use crate::store::Store;
 
 /// Answers waiting for room in the link's queue; the base station has one question open, and the
-/// longest answer has three parts.
-const ANSWERS: usize = 6;
+/// longest answer has four parts.
+const ANSWERS: usize = 5;
 
 /// Cycles that coding a weight takes, before it was measured.
 const CYCLES_PER_WEIGHT: u64 = 100;

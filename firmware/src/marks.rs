@@ -6,7 +6,7 @@ use gleaner_shared::wire::message::Mark;
 use heapless::Deque;
 
 /// Marks that wait to be told; one that finds no room is lost, and its number missing.
-const MARKS: usize = 24;
+const MARKS: usize = 8;
 
 /// The marks of a measurement.
 #[derive(Debug)]

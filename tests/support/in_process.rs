@@ -64,6 +64,7 @@ pub(crate) struct Deployment {
     crash: Option<[u8; CRASH_BYTES]>,
     fed: Micros,
     reboot: bool,
+    clock_hz: u32,
 }
 
 /// One direction of the line: bytes and the moment each has arrived.
@@ -241,7 +242,7 @@ pub(crate) fn boot<T: Write + 'static>(
         state: Some(Region::new(flash.clone(), STATE as u32)),
         device: DeviceId([1; 12]),
         helper: None,
-        gauge: VirtualGauge(CLOCKS[0]),
+        gauge: VirtualGauge::start(world),
         entropy: Some([9; 32]),
     };
     run(board)
@@ -423,7 +424,7 @@ impl CycleCounter for VirtualCycles {
     fn read(&self) -> u32 {
         let mut world = self.0.borrow_mut();
         world.now = world.now.saturating_add(Micros(STEP_MICROS));
-        (world.now.0 * 125) as u32
+        (world.now.0 * u64::from(world.clock_hz) / 1_000_000) as u32
     }
 
     fn between(&self, start: u32, end: u32) -> Cycles {
@@ -449,24 +450,31 @@ impl Lamp for Dark {
 /// Clocks that can be set, the first at the start.
 pub const CLOCKS: [u32; 3] = [125_000_000, 62_500_000, 31_250_000];
 
-/// A clock that is set and changes nothing else.
-pub(crate) struct VirtualGauge(u32);
+/// A clock by which cycles are counted.
+pub(crate) struct VirtualGauge(Shared);
+
+impl VirtualGauge {
+    fn start(world: &Shared) -> Self {
+        world.borrow_mut().clock_hz = CLOCKS[0];
+        Self(world.clone())
+    }
+}
 
 impl Gauge for VirtualGauge {
     fn clock_hz(&self) -> u32 {
-        self.0
+        self.0.borrow().clock_hz
     }
 
     fn set_clock(&mut self, hz: u32) -> bool {
         let known = CLOCKS.contains(&hz);
         if known {
-            self.0 = hz;
+            self.0.borrow_mut().clock_hz = hz;
         }
         known
     }
 
     fn end(&mut self) {
-        self.0 = CLOCKS[0];
+        self.0.borrow_mut().clock_hz = CLOCKS[0];
     }
 
     fn millivolts(&mut self) -> Option<u16> {

@@ -25,6 +25,7 @@ mod image;
 mod infer;
 mod listen;
 mod logs;
+mod measure;
 mod partition;
 mod progress;
 mod record;
@@ -84,6 +85,8 @@ enum Command {
     Infer(infer::Args),
     /// Show the log of a board while it runs.
     Logs(logs::Args),
+    /// Order a board through a plan while a meter records its current.
+    Measure(measure::Args),
     /// Show which client owns which samples.
     Partition(partition::Args),
     /// Check test vectors: numeric core against expected outputs.
@@ -127,6 +130,7 @@ impl Cli {
             Command::Image(args) => image::run(&args),
             Command::Infer(args) => infer::run(&args),
             Command::Logs(args) => logs::run(&args),
+            Command::Measure(args) => measure::run(&args),
             Command::Partition(args) => partition::run(&args),
             Command::Selftest(args) => selftest::run(&args),
             Command::Report(args) => report::run(&args),

@@ -29,6 +29,7 @@ pub mod kept;
 pub mod ledgers;
 pub mod link;
 pub mod log;
+pub mod measure;
 pub mod peer;
 pub mod rekey;
 pub mod replay;

@@ -39,6 +39,10 @@ pub struct Board {
     pub app: bool,
     /// Whether there is a build of the client with a log for it.
     pub keeps_log: bool,
+    /// The pins that show the phase while it is measured, lowest bit first.
+    pub phase_pins: Option<[&'static str; 3]>,
+    /// The clocks its processor can be set to, in hertz, the one it starts with first.
+    pub clocks_hz: &'static [u32],
 }
 
 /// How a chip finds its program.

@@ -21,13 +21,15 @@ pub const RP2040: Board = Board {
     key_bytes: 8 * KB,
     sector_bytes: 4 * KB,
     ram: ram(0x2000_0000, 264 * KB),
-    stack_bytes: 14 * KB,
+    stack_bytes: 13 * KB,
     entropy_address: None,
     // What two models leave of the RAM, at 52 bytes for the error row of each sample.
     most_samples: 1_000,
     self_test: true,
     app: true,
     keeps_log: true,
+    phase_pins: Some(["GP2", "GP3", "GP4"]),
+    clocks_hz: &[125_000_000, 62_500_000, 31_250_000],
 };
 
 /// Raspberry Pi Pico 2: ten banks of RAM in one stretch (eight striped, two small).
@@ -50,6 +52,8 @@ pub const RP2350: Board = Board {
     self_test: false,
     app: false,
     keeps_log: true,
+    phase_pins: Some(["GP2", "GP3", "GP4"]),
+    clocks_hz: &[150_000_000, 75_000_000, 50_000_000],
 };
 
 /// Nucleo-L4R5ZI: SRAM1, SRAM2's alias and SRAM3 adjoin.
@@ -72,6 +76,8 @@ pub const STM32L4R5: Board = Board {
     self_test: true,
     app: true,
     keeps_log: true,
+    phase_pins: Some(["PF13", "PF14", "PF15"]),
+    clocks_hz: &[120_000_000],
 };
 
 /// Nucleo-L496ZG: SRAM1 and SRAM2's alias adjoin (RM0351, section 2.2.1).
@@ -94,6 +100,8 @@ pub const STM32L496: Board = Board {
     self_test: false,
     app: false,
     keeps_log: true,
+    phase_pins: Some(["PF13", "PF14", "PF15"]),
+    clocks_hz: &[80_000_000],
 };
 
 /// QEMU's mps2-an386, which only exists there: 2 of its 4 MB of code memory play the flash, and
@@ -116,6 +124,9 @@ pub const EMULATED: Board = Board {
     self_test: true,
     app: true,
     keeps_log: false,
+    phase_pins: None,
+    // Instructions, of which it does one a nanosecond.
+    clocks_hz: &[1_000_000_000],
 };
 
 const fn flash(start: u32, bytes: u32) -> Region {

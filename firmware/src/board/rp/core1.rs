@@ -105,6 +105,10 @@ fn launch(words: [u32; 6]) -> bool {
 extern "C" fn enter() -> ! {
     cortex_m::interrupt::disable();
     guard();
+    // SAFETY: the bit is this core's own; clocks stop only while both cores wait and core 0 agrees.
+    unsafe { cortex_m::Peripherals::steal() }
+        .SCB
+        .set_sleepdeep();
     // SAFETY: the job lives for ever, and what it refers to until it was done.
     unsafe { park(&JOB) }
 }

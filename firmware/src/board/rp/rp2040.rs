@@ -65,8 +65,14 @@ pub(super) fn reset_cause() -> ResetCause {
 
 /// Says which clocks stop while both cores wait (datasheet, 2.15.3.5 and CLOCKS: SLEEP_EN0 and
 /// SLEEP_EN1): all but those of what may end the wait or must go on during it. USB's stop only where
-/// it is off the bus.
+/// it is off the bus. Both cores must have deep sleep on for it (2.11.5.1); core 1 always has.
 pub(super) fn gate_in_sleep(deep: bool, without_usb: bool) {
+    // SAFETY: this bit belongs to this function alone, and writing it has no other effect.
+    let mut scb = unsafe { cortex_m::Peripherals::steal() }.SCB;
+    match deep {
+        true => scb.set_sleepdeep(),
+        false => scb.clear_sleepdeep(),
+    }
     let clocks = pac::CLOCKS;
     clocks.sleep_en0().write(|en| {
         en.0 = u32::MAX;

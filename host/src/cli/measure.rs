@@ -1,0 +1,208 @@
+//! `gleaner measure`: orders a board through a plan while a meter records its current.
+
+use std::fs::File;
+use std::io::IsTerminal;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use anyhow::Context;
+use gleaner_energy::mark::{Header, Log};
+use gleaner_host::fleet::file::{Entry, FleetFile, LinkKind, Place};
+use gleaner_host::fleet::load_data;
+use gleaner_host::station::link::Endpoint;
+use gleaner_host::station::measure::{Measured, Plan, measure};
+use gleaner_host::station::setup::{overrides, shards, start_machine};
+use gleaner_shared::mlp::Params;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use super::fleet::FleetArgs;
+use super::scenario::ScenarioArgs;
+
+/// The network that every board's firmware is built for.
+type Network = Params<784, 50, 10>;
+
+/// Which board, and what it is to do.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Start the meter first, then this, and stop the meter when it is done. Around every phase the board
+shows its 3-bit code on three pins (docs/boards.md says which) and sends a mark; the marks go into
+marks.jsonl, which `gleaner energy align` lays over the meter's trace. Connect the board by its UART:
+then lamp and USB are off while it is measured. Run this while no `gleaner run` uses the board.
+
+An emulated board of the fleet is started for the measurement; its marks are real, its current is
+not, and the log says so.
+
+  gleaner measure --print-plan > plan.toml     # the plan, to be changed
+  gleaner measure --board pico-1 --plan plan.toml")]
+pub struct Args {
+    /// The board, by its name in the fleet.
+    #[arg(long, value_name = "NAME", required_unless_present = "print_plan")]
+    board: Option<String>,
+    /// The plan; without one all clocks of the board, a little of everything.
+    #[arg(long, value_name = "FILE")]
+    plan: Option<PathBuf>,
+    /// Print the built-in plan and do nothing else.
+    #[arg(long)]
+    print_plan: bool,
+    /// Where the marks go.
+    #[arg(long, value_name = "FILE", default_value = "marks.jsonl")]
+    out: PathBuf,
+    /// What the board is supplied with, in volts, if the trace does not say.
+    #[arg(long, value_name = "VOLTS")]
+    voltage: Option<f64>,
+    #[command(flatten)]
+    fleet: FleetArgs,
+    #[command(flatten)]
+    scenario: ScenarioArgs,
+    /// Wall seconds the board has for everything.
+    #[arg(long, value_name = "SECONDS", default_value_t = 600)]
+    patience_s: u64,
+    /// Print what was measured as JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs `gleaner measure`.
+pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    let plan = match &args.plan {
+        Some(path) => Some(Plan::read(path)?),
+        None => None,
+    };
+    if args.print_plan {
+        outln!("{}", toml::to_string(&plan.unwrap_or_default())?.trim_end());
+        return Ok(ExitCode::SUCCESS);
+    }
+    let name = args.board.as_deref().unwrap_or_default();
+    let fleet = FleetFile::read(&args.fleet.to_read())?;
+    let entry = fleet.named(name)?;
+    let plan = plan.unwrap_or_else(|| built_in(entry));
+    let emulated = entry.link == LinkKind::Emulated;
+
+    // For the shard of an emulated board.
+    let folder = tempfile::tempdir().context("no folder for temporary files")?;
+    let (place, machine) = match entry.place() {
+        Some(place) => (place, None),
+        None if emulated => {
+            let scenario = args.scenario.resolve_with(&overrides(&fleet))?;
+            let data = load_data(&scenario)?;
+            let shards = shards(&scenario, &data, |client| fleet.key_of(client))?;
+            let shard = shards
+                .get(entry.id as usize)
+                .context("the scenario has no such client")?;
+            let started = start_machine(entry, shard, folder.path())?;
+            let machine = started.context("nothing emulates this board")?;
+            (Place::Tcp(machine.link().to_string()), Some(machine))
+        }
+        None => anyhow::bail!(
+            "\"{}\" is on no line that could be opened: it is simulated, or calls in by itself",
+            entry.name
+        ),
+    };
+    let steps = plan.steps();
+    let bar = bar(steps.len());
+    let mut watch = |done: usize| bar.set_position(done as u64);
+    let patience = Duration::from_secs(args.patience_s);
+    let endpoint = Endpoint::new(place);
+    let survey = measure(
+        entry,
+        &endpoint,
+        model().into(),
+        steps,
+        patience,
+        &mut watch,
+    );
+    let found = tokio::runtime::Runtime::new()?.block_on(survey);
+    bar.finish_and_clear();
+    drop(machine);
+    let found = found?;
+    keep(args, entry, emulated, &found)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Every clock of the board, a little of everything at each.
+fn built_in(entry: &Entry) -> Plan {
+    let clocks = entry.board.map(|board| board.row().built.clocks_hz);
+    Plan {
+        // One clock is the board's own, and need not be set.
+        clocks_hz: clocks
+            .filter(|it| it.len() > 1)
+            .unwrap_or_default()
+            .to_vec(),
+        ..Plan::default()
+    }
+}
+
+/// Any model does: a step of training costs the same whatever the weights are.
+fn model() -> Vec<u8> {
+    let mut params = Box::new(Network::new());
+    params.initialise(1);
+    let mut bytes = vec![0; Network::EXACT_BYTES];
+    params.write_exact(&mut bytes);
+    bytes
+}
+
+fn bar(steps: usize) -> ProgressBar {
+    let target = match std::io::stderr().is_terminal() {
+        true => ProgressDrawTarget::stderr(),
+        false => ProgressDrawTarget::hidden(),
+    };
+    let template = "{bar:32.cyan/dim} step {pos}/{len}  ETA {eta}";
+    let style =
+        ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
+    ProgressBar::with_draw_target(Some(steps as u64), target).with_style(style)
+}
+
+/// Writes the log and says what is in it.
+fn keep(args: &Args, entry: &Entry, emulated: bool, found: &Measured) -> anyhow::Result<()> {
+    let told = found.millivolts.map(|mv| f64::from(mv) / 1e3);
+    let voltage = args.voltage.or(told.filter(|_| !emulated));
+    let board = entry
+        .board
+        .map_or(&*found.board, |board| board.row().built.name);
+    let log = Log {
+        header: Header::new(board, &found.build, voltage, emulated),
+        marks: found.marks.clone(),
+    };
+    let path = args.out.display();
+    let file = File::create(&args.out).with_context(|| format!("{path} cannot be written"))?;
+    log.write(file)
+        .with_context(|| format!("{path} cannot be written"))?;
+    if args.json {
+        let summary = serde_json::json!({
+            "board": board,
+            "firmware": found.build,
+            "emulated": emulated,
+            "marks": found.marks.len(),
+            "file": args.out,
+        });
+        outln!("{summary}");
+    } else {
+        let kind = if emulated {
+            " (emulated: no measurement)"
+        } else {
+            ""
+        };
+        outln!(
+            "{}: {} marks in {path}{kind}",
+            entry.name,
+            found.marks.len()
+        );
+        outln!("next: gleaner energy align, with the meter's trace");
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_built_in_plan_is_one_that_is_read_again() {
+        let text = toml::to_string(&Plan::default()).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("plan.toml");
+        std::fs::write(&path, text).unwrap();
+        assert_eq!(Plan::read(&path).unwrap(), Plan::default());
+    }
+}

@@ -1,0 +1,164 @@
+//! Boards taken through the plan of a measurement, and the whole way from their marks to a profile:
+//! a synthetic trace is made of the marks and a known profile, and alignment and fit find that again.
+//!
+//! The currents are made up, the marks are the firmware's own. Under `CI=true` a missing emulator or
+//! image is a failure; elsewhere the test says what to install and passes.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use gleaner_energy::align::{Options, by_pins};
+use gleaner_energy::fit::{FEWEST_CLOCKS, Kind, fit, integrate};
+use gleaner_energy::mark::Mark;
+use gleaner_energy::synth::{Recipe, Synth, Truth};
+use gleaner_host::device::image::Program;
+use gleaner_host::fleet::file::{Entry, LinkKind};
+use gleaner_host::station::link::Endpoint;
+use gleaner_host::station::measure::{MeasureError, Measured, Plan, Step, measure};
+use gleaner_shared::energy::Phase;
+use gleaner_shared::units::Micros;
+use gleaner_shared::wire::link::Event;
+use gleaner_shared::wire::message::{MeasureRefusal, Payload};
+use gleaner_tests::emulated::on_rp2040;
+use gleaner_tests::in_process::CLOCKS;
+use gleaner_tests::reference::{exact, initial};
+use gleaner_tests::served::Served;
+use gleaner_tests::shard::Digits;
+use gleaner_tests::station::Station;
+use gleaner_tests::wire::Wire;
+
+const CLIENT: u32 = 3;
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// Three clocks, and short enough for a test.
+fn plan() -> Plan {
+    Plan {
+        clocks_hz: CLOCKS.to_vec(),
+        repeats: 2,
+        epochs: vec![1, 3],
+        code_bits: Vec::new(),
+        transfer_bytes: vec![2_000, 9_000],
+        idle_ms: vec![30, 60],
+        sleep_ms: vec![30, 60],
+    }
+}
+
+async fn measured(clocks_hz: Vec<u32>, shard_of: u32) -> Result<Measured, MeasureError> {
+    let board = Served::start(Digits::take(0, 60).shard(shard_of, None));
+    let mut entry = Entry::new("board".to_owned(), CLIENT, LinkKind::Tcp, None);
+    entry.address = Some(board.address().to_string());
+    let endpoint = Endpoint::new(entry.place().unwrap());
+    let model: Arc<[u8]> = exact(&initial(1)).into();
+    let plan = Plan {
+        clocks_hz,
+        ..plan()
+    };
+    measure(
+        &entry,
+        &endpoint,
+        model,
+        plan.steps(),
+        PATIENCE,
+        &mut |_| {},
+    )
+    .await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_station_takes_a_board_through_a_plan_and_the_profile_comes_back() {
+    let found = measured(CLOCKS.to_vec(), CLIENT).await.unwrap();
+    assert_eq!(found.board, "in-process");
+    assert_eq!(found.millivolts, Some(3_300));
+    for (at, mark) in found.marks.iter().enumerate() {
+        assert_eq!(mark.seq as usize, at);
+    }
+    profile_comes_back(&found.marks);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_clock_that_the_board_does_not_have_is_refused_with_the_one_it_has() {
+    let refused = measured(vec![7], CLIENT).await.unwrap_err();
+    let expected = MeasureRefusal::Clock { hz: CLOCKS[0] };
+    assert!(
+        matches!(&refused, MeasureError::Step { number: 1, reason, .. } if *reason == expected),
+        "{refused}"
+    );
+    assert!(refused.to_string().contains("125000000"), "{refused}");
+    let other = measured(Vec::new(), CLIENT + 1).await.unwrap_err();
+    assert!(matches!(other, MeasureError::OtherClient { found } if found == CLIENT + 1));
+}
+
+/// The real image of a Pico, in its emulator.
+#[test]
+fn the_profile_of_an_emulated_pico_comes_back_from_its_marks() {
+    let shard = Digits::take(0, 8).shard(CLIENT, None);
+    let Some(wire) = on_rp2040(Program::Client, Some(&shard)) else {
+        return;
+    };
+    let mut station = Station::new(wire);
+    station.connect();
+    station.deliver(Payload::Model, &exact(&initial(1)));
+    for (number, step) in plan().steps().into_iter().enumerate() {
+        match step {
+            Step::Board(step) => {
+                let mut refused = station.measure(number as u32, step);
+                while refused == Some(MeasureRefusal::Busy) {
+                    refused = station.measure(number as u32, step);
+                }
+                assert_eq!(refused, None, "{step:?}");
+            }
+            Step::Echo(bytes) => echo(&mut station, &bytes),
+        }
+    }
+    let marks: Vec<Mark> = (station.marks.iter())
+        .map(|mark| Mark {
+            seq: mark.seq,
+            phase: mark.phase,
+            t_us: mark.t_us.0,
+            cycles: mark.cycles.0,
+            samples: mark.samples,
+            bytes: mark.bytes,
+            clk_hz: mark.clk_hz,
+        })
+        .collect();
+    profile_comes_back(&marks);
+}
+
+fn echo<W: Wire>(station: &mut Station<W>, bytes: &[u8]) {
+    station.deliver(Payload::Echo, bytes);
+    let deadline = station.wire.now().saturating_add(Micros(5_000_000));
+    let back = station.run_until(deadline, |station, event| match event {
+        Event::Received(offer) => Some(station.store[..offer.len as usize].to_vec()),
+        _ => None,
+    });
+    assert_eq!(back.as_deref(), Some(bytes));
+}
+
+/// Makes a trace of the marks and finds the profile that made it.
+#[track_caller]
+fn profile_comes_back(marks: &[Mark]) {
+    let truth = Truth::default();
+    let recipe = Recipe::of(truth.clone(), marks.to_vec(), 5);
+    let record = || Synth::try_new(&recipe).unwrap();
+    let alignment = by_pins(&mut record(), marks, Options::default()).unwrap();
+    let worst = alignment.worst().unwrap().miss_s;
+    assert!(worst.abs() <= 20e-6, "{worst} s");
+    let measured = integrate(&mut record(), marks, &alignment).unwrap();
+    let found = fit(&measured, FEWEST_CLOCKS).unwrap();
+    let mut compared = 0;
+    for hz in CLOCKS {
+        for (kind, expected) in [
+            (Kind::Sleep, truth.power_w.of(Phase::Sleep)),
+            (Kind::Idle, truth.power_w.of(Phase::Idle)),
+            (Kind::Cycle, truth.cycle.joules_at(hz)),
+        ] {
+            let value = found.coefficients.value(kind, hz).unwrap();
+            println!("{kind:?} at {hz} Hz: {value:e}, made from {expected:e}");
+            assert!((value / expected - 1.0).abs() < 0.02, "{kind:?} at {hz}");
+            compared += 1;
+        }
+    }
+    assert_eq!(compared, 9);
+    let form = found.form.unwrap();
+    assert!(!form.rejects_square(), "{form:?}");
+}
