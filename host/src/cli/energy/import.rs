@@ -24,7 +24,7 @@ pub struct Args {
     /// without being told the voltage.
     #[arg(long, value_name = "FILE.ppk2")]
     out: Option<PathBuf>,
-    /// Compress the archive: half the size, ten times the time.
+    /// Compress the archive: about half the size, several times the time.
     #[arg(long, requires = "out")]
     pack: bool,
     /// Print one JSON object.
