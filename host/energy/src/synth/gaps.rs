@@ -22,13 +22,16 @@ pub(super) struct Gap {
 /// # Errors
 /// How many there is room for.
 pub(super) fn draw(gaps: u32, samples: u64, seed: u64) -> Result<Vec<Gap>, String> {
+    if gaps == 0 {
+        return Ok(Vec::new());
+    }
     let most = samples / PART;
     if u64::from(gaps) > most {
         return Err(format!(
             "gaps = {gaps}: {samples} samples have room for {most}"
         ));
     }
-    let part = samples / u64::from(gaps.max(1));
+    let part = samples / u64::from(gaps);
     let mut rng = Rng::stream(seed, Purpose::Synthetic, 2, 0);
     let room = u32::try_from(part - 2 * u64::from(LONGEST)).unwrap_or(u32::MAX);
     Ok((0..u64::from(gaps))

@@ -61,6 +61,16 @@ fn without_noise_a_mark_costs_exactly_what_the_truth_says() {
 }
 
 #[test]
+fn a_trace_of_a_few_samples_is_played() {
+    let one = Recipe {
+        lead_s: 0.0,
+        tail_s: 50e-6,
+        ..Recipe::of(Truth::default(), short(1).marks[..1].to_vec(), 1)
+    };
+    assert_eq!(play(&one).0.len(), 5);
+}
+
+#[test]
 fn drift_moves_the_last_mark_and_not_the_first() {
     let slow = Recipe {
         drift_ppm: 100.0,

@@ -1,6 +1,6 @@
 //! What a current meter recorded, read block by block so that no trace is too long.
 //!
-//! [`open`] recognises a file and reads it as a [`Trace`]; [`copy`] writes one through a [`Sink`].
+//! [`open()`] recognises a file and reads it as a [`Trace`]; [`copy()`] writes one through a [`Sink`].
 
 mod columns;
 mod csv;

@@ -24,7 +24,7 @@ pub struct Args {
     /// without being told the voltage.
     #[arg(long, value_name = "FILE.ppk2")]
     out: Option<PathBuf>,
-    /// Compress the archive: half the size, ten times the time.
+    /// Compress the archive: about half the size, several times the time.
     #[arg(long, requires = "out")]
     pack: bool,
     /// Print one JSON object.
@@ -57,7 +57,7 @@ fn read(args: &Args, trace: &mut AnyTrace, mut sink: Option<impl Sink>) -> anyho
     let mut summary = Summary::new(trace.about());
     let mut block = Block::default();
     let mut gaps: Vec<TraceError> = Vec::new();
-    let (mut count, mut missing) = (0_u64, 0);
+    let (mut count, mut missing) = (0_u64, 0_u64);
     loop {
         match trace.read(&mut block) {
             Ok(true) => {
@@ -74,7 +74,7 @@ fn read(args: &Args, trace: &mut AnyTrace, mut sink: Option<impl Sink>) -> anyho
                     return Err(error.into());
                 };
                 count += 1;
-                missing += lost.least();
+                missing = missing.saturating_add(lost.least());
                 if gaps.len() < TOLD {
                     gaps.push(error);
                 }
@@ -90,7 +90,7 @@ fn read(args: &Args, trace: &mut AnyTrace, mut sink: Option<impl Sink>) -> anyho
             "{}: {count} gaps, at least {missing} of {} samples are missing; energies of it would \
              be wrong",
             args.source.trace.display(),
-            summary.samples + missing
+            summary.samples.saturating_add(missing)
         );
     }
     if let Some(sink) = sink {

@@ -57,6 +57,12 @@ impl Source {
     /// # Errors
     /// What is wrong with it, or what is missing to read it.
     pub fn open_at(&self, voltage_v: Option<f64>) -> Result<AnyTrace, TraceError> {
+        if self.format.is_some() && self.calibration.is_none() {
+            errln!(
+                "note: without --calibration the currents are those of a kit that was never \
+                 calibrated"
+            );
+        }
         let options = Options {
             voltage_v: self.voltage.or(voltage_v),
             rate_hz: self.rate,

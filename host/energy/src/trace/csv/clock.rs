@@ -58,7 +58,7 @@ impl Clock {
                 period: self.period_s,
             });
         }
-        self.samples += whole as u64;
+        self.samples = self.samples.saturating_add(whole as u64);
         if whole > 1.0 {
             let missing = Missing::Exactly(whole as u64 - 1);
             return Err(Kind::Gap { missing });
@@ -134,6 +134,9 @@ mod tests {
         let gap = clock.next(0.07).unwrap_err();
         assert!(matches!(gap, Kind::Gap { missing } if missing.least() == 3));
         clock.next(0.08).unwrap();
+        let mut far = clock.clone();
+        assert!(matches!(far.next(1e300), Err(Kind::Gap { .. })));
+        assert!(matches!(far.next(1.5e300), Err(Kind::Gap { .. })));
         assert!(matches!(clock.next(0.095), Err(Kind::Irregular { .. })));
         assert!(matches!(clock.next(0.09), Err(Kind::Backwards { .. })));
         assert!(matches!(clock.next(f64::NAN), Err(Kind::NotFinite { .. })));

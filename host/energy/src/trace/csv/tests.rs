@@ -243,6 +243,30 @@ fn wrong_units_and_missing_voltages_are_refused() {
 }
 
 #[test]
+fn no_bytes_make_the_reader_fail_otherwise_than_by_refusing() {
+    use gleaner_shared::rng::{Purpose, Rng};
+    let good = "Timestamp(ms),Current(uA),D0-D7\n0,5,00000000\n1,5.25,1X-00000\n2,1e3,00000000\n";
+    let folder = TempDir::new().unwrap();
+    for seed in 0..400 {
+        let mut rng = Rng::stream(seed, Purpose::Synthetic, 0, 0);
+        let mut bytes = good.as_bytes().to_vec();
+        for _ in 0..=rng.below(4) {
+            let at = rng.below(bytes.len() as u32) as usize;
+            bytes[at] = b"0,;\n\"e-9.XnN\xFF#"[rng.below(14) as usize];
+        }
+        let path = folder.path().join("trace.csv");
+        std::fs::write(&path, &bytes).unwrap();
+        let mut block = Block::default();
+        if let Ok(mut trace) = open(&path, &volts(1.0)) {
+            for _ in 0..20 {
+                let _ = trace.read(&mut block);
+            }
+            assert!(!trace.read(&mut block).unwrap_or(false));
+        }
+    }
+}
+
+#[test]
 fn a_table_is_read_as_it_was_written() {
     let folder = TempDir::new().unwrap();
     let block = Block {

@@ -31,7 +31,7 @@ pub struct Writer<W: Write + Seek> {
 }
 
 impl<W: Write + Seek> Writer<W> {
-    /// Begins an archive of a trace; `packed` halves the file and takes ten times as long.
+    /// Begins an archive of a trace; `packed` about halves the file and takes several times as long.
     ///
     /// # Errors
     /// Whatever the system refuses.
