@@ -149,7 +149,12 @@ fn a_synthetic_trace_gives_its_profile_back_and_a_page() {
     let shown = energy(&format!("report {files} --out page.html"), folder.path());
     assert!(shown.status.success(), "{}", said(&shown));
     let page = fs::read_to_string(folder.path().join("page.html")).unwrap();
-    for words in ["is not rejected at 5 %", "Energy by phase", "cycle at 133 MHz", "synthetic trace"] {
+    for words in [
+        "is not rejected at 5 %",
+        "Energy by phase",
+        "cycle at 133 MHz",
+        "synthetic trace",
+    ] {
         assert!(page.contains(words), "{words}");
     }
     assert!(!page.contains("NaN"));
@@ -165,7 +170,10 @@ fn rounds_a_day_follow_from_profile_income_and_store() {
     .unwrap();
     let predict = "predict --profile p.toml --samples 100 --store-j 20";
     let few = json(&format!("{predict} --harvest-mw 2 --json"), folder.path());
-    let many = json(&format!("{predict} --harvest-mw 9 --json --out c"), folder.path());
+    let many = json(
+        &format!("{predict} --harvest-mw 9 --json --out c"),
+        folder.path(),
+    );
     let rounds = |found: &Value| found["rounds_a_day"].as_f64().unwrap();
     assert!(rounds(&few) > 0.0 && rounds(&many) > 3.0 * rounds(&few));
     assert!(many["low"].as_f64() <= many["rounds_a_day"].as_f64());
@@ -176,8 +184,14 @@ fn rounds_a_day_follow_from_profile_income_and_store() {
     assert!(rounds(&none) == 0.0);
     for (words, reason) in [
         ("--harvest-mw=-1", "--harvest-mw -1"),
-        ("--harvest-mw 1 --clock-mhz 500", "outside what the profile measured"),
-        ("--harvest-mw 1 --charge-efficiency 2", "--charge-efficiency 2"),
+        (
+            "--harvest-mw 1 --clock-mhz 500",
+            "outside what the profile measured",
+        ),
+        (
+            "--harvest-mw 1 --charge-efficiency 2",
+            "--charge-efficiency 2",
+        ),
         ("--trace none.csv", "none.csv"),
     ] {
         let message = refused(&format!("{predict} {words}"), folder.path());
@@ -197,4 +211,45 @@ fn what_cannot_be_aligned_or_fitted_is_refused_and_nothing_is_overwritten() {
     assert!(message.contains("another file"), "{message}");
     let message = refused(&format!("report {files} --out a/trace.ppk2"), folder.path());
     assert!(message.contains("another file"), "{message}");
+}
+
+#[test]
+fn a_run_with_a_profile_books_its_costs_and_draws_what_it_does_not_know() {
+    let folder = tempfile::tempdir().unwrap();
+    let profile = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/profile.toml");
+    let simulate = |clock: &str, out: &str| {
+        Command::new(env!("CARGO_BIN_EXE_gleaner"))
+            .args([
+                "simulate",
+                "-q",
+                "--rounds",
+                "2",
+                "--scheduler",
+                "round-robin",
+            ])
+            .args(["--set", "partition.mean_samples=30", "--set", clock])
+            .args([
+                "--set",
+                "device.deadline_s=1",
+                "--profile",
+                profile,
+                "--out",
+            ])
+            .arg(folder.path().join(out))
+            .output()
+            .unwrap()
+    };
+    let made = simulate("device.frequency_hz=90e6", "run");
+    assert!(made.status.success(), "{}", said(&made));
+    let kept = fs::read_to_string(folder.path().join("run/profile.toml")).unwrap();
+    assert_eq!(kept, fs::read_to_string(profile).unwrap());
+    let page = fs::read_to_string(folder.path().join("run/report.html")).unwrap();
+    assert!(page.contains("95 % of 200 profiles") && page.contains("<polygon"));
+    let refused = simulate("device.frequency_hz=5e8", "other");
+    assert_eq!(refused.status.code(), Some(1));
+    assert!(
+        said(&refused).contains("500 MHz is outside"),
+        "{}",
+        said(&refused)
+    );
 }

@@ -77,24 +77,41 @@ pub fn run(args: &Args) -> bool {
 
     println!("synthetic traces of 100 kS/s, 1 % noise and 50 ppm of drift, some 12 s each");
     let mut holds = claim(
-        &format!("with pins a mark is off by {:.1} us at most ({} traces)", 1e6 * pins_s, args.seeds),
+        &format!(
+            "with pins a mark is off by {:.1} us at most ({} traces)",
+            1e6 * pins_s,
+            args.seeds
+        ),
         pins_s <= WITH_PINS_S,
     );
     holds &= claim(
-        &format!("without pins by {:.0} us at most ({} traces)", 1e6 * blind_s, args.blind),
+        &format!(
+            "without pins by {:.0} us at most ({} traces)",
+            1e6 * blind_s,
+            args.blind
+        ),
         blind_s <= WITHOUT_PINS_S,
     );
     let seeds = args.seeds.max(1) as f64;
     for (term, inside) in &covered {
-        println!("  {term}: the truth inside its 95 % interval in {:.1} % of {seeds} traces", 100.0 * *inside as f64 / seeds);
+        println!(
+            "  {term}: the truth inside its 95 % interval in {:.1} % of {seeds} traces",
+            100.0 * *inside as f64 / seeds
+        );
     }
     let share = covered.values().sum::<u64>() as f64 / (seeds * covered.len().max(1) as f64);
     holds &= claim(
-        &format!("all coefficients together: inside in {:.2} %", 100.0 * share),
+        &format!(
+            "all coefficients together: inside in {:.2} %",
+            100.0 * share
+        ),
         COVERED.contains(&share) || (!enough && share > 0.85),
     );
     holds &= claim(
-        &format!("held-out intervals: median error {:.3} % in the worst trace", 100.0 * held_out),
+        &format!(
+            "held-out intervals: median error {:.3} % in the worst trace",
+            100.0 * held_out
+        ),
         held_out <= HELD_OUT,
     );
     let laws = args.laws.min(args.seeds);
@@ -103,7 +120,10 @@ pub fn run(args: &Args) -> bool {
         kept as f64 >= JUDGED * laws as f64,
     );
     holds &= claim(
-        &format!("alpha f^2 rejected in {refused} of {} traces in which a cycle costs alpha f", args.laws),
+        &format!(
+            "alpha f^2 rejected in {refused} of {} traces in which a cycle costs alpha f",
+            args.laws
+        ),
         refused as f64 >= JUDGED * args.laws as f64,
     );
     holds
@@ -137,7 +157,9 @@ fn recover(recipe: &Recipe) -> (Alignment, Fit) {
 
 fn worst_s(recipe: &Recipe, found: &Alignment) -> f64 {
     (recipe.marks.iter())
-        .map(|mark| (found.clock.to_trace(mark.t_us as f64 * 1e-6) - recipe.meter_s(mark.t_us)).abs())
+        .map(|mark| {
+            (found.clock.to_trace(mark.t_us as f64 * 1e-6) - recipe.meter_s(mark.t_us)).abs()
+        })
         .fold(0.0, f64::max)
 }
 

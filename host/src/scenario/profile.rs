@@ -38,7 +38,9 @@ pub fn profile_overrides(
         }
     }
     let clock_hz = scenario.device.frequency_hz;
-    let costs = profile.costs(clock_hz).map_err(|error| wrong(error.to_string()))?;
+    let costs = profile
+        .costs(clock_hz)
+        .map_err(|error| wrong(error.to_string()))?;
     // The books multiply alpha by f^2 again.
     let alpha = costs.cycle_j / (clock_hz * clock_hz);
     let known = [
@@ -73,17 +75,23 @@ mod tests {
         let mut all = clock.to_vec();
         all.extend(profile_overrides(&plain, &profile()).unwrap());
         let scenario = resolve("rp2040", &all).unwrap();
-        let booked =
-            ComputeModel::paper(scenario.device.energy_coefficient, scenario.device.frequency_hz);
+        let booked = ComputeModel::paper(
+            scenario.device.energy_coefficient,
+            scenario.device.frequency_hz,
+        );
         assert_eq!(booked, profile().costs(90e6).unwrap().compute());
     }
 
     #[test]
     fn a_clock_that_was_not_measured_and_a_missing_file_are_refused() {
         let paper = resolve("paper-mlp", &[]).unwrap();
-        let said = profile_overrides(&paper, &profile()).unwrap_err().to_string();
+        let said = profile_overrides(&paper, &profile())
+            .unwrap_err()
+            .to_string();
         assert!(said.contains("500 MHz is outside"), "{said}");
-        let said = read_profile(Path::new("none.toml")).unwrap_err().to_string();
+        let said = read_profile(Path::new("none.toml"))
+            .unwrap_err()
+            .to_string();
         assert!(said.contains("none.toml"), "{said}");
     }
 
@@ -94,7 +102,9 @@ mod tests {
             frequency_hz: Some(48e6),
             ..Default::default()
         }];
-        let said = profile_overrides(&scenario, &profile()).unwrap_err().to_string();
+        let said = profile_overrides(&scenario, &profile())
+            .unwrap_err()
+            .to_string();
         assert!(said.contains("costs of its own"), "{said}");
     }
 }

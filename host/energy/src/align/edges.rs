@@ -113,6 +113,11 @@ mod tests {
         let pins = [0b1111_1010, 0b0000_0010, 0b1000_1010, 0b0000_0010];
         let found = read(&mut Recorded::of_pins(&pins), 1, 2).unwrap();
         assert_eq!(found.levels.len(), 1, "{found:?}");
-        assert!(read(&mut Recorded::of_pins(&[]), 0, 3).unwrap().levels.is_empty());
+        assert!(
+            read(&mut Recorded::of_pins(&[]), 0, 3)
+                .unwrap()
+                .levels
+                .is_empty()
+        );
     }
 }

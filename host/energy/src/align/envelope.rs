@@ -50,7 +50,8 @@ pub fn envelopes<T: Trace>(
     Ok((windows.into_iter())
         .map(|window| {
             let seen = window.columns.into_iter();
-            seen.filter(|column| column.least_w <= column.most_w).collect()
+            seen.filter(|column| column.least_w <= column.most_w)
+                .collect()
         })
         .collect())
 }
@@ -81,7 +82,8 @@ impl Window {
         for (column, drawn) in self.columns.iter_mut().enumerate() {
             let edge = |column: usize| self.first + (column as f64 * self.width) as u64;
             let place = |sample: u64| {
-                usize::try_from(sample.saturating_sub(at)).map_or(samples.len(), |it| it.min(samples.len()))
+                usize::try_from(sample.saturating_sub(at))
+                    .map_or(samples.len(), |it| it.min(samples.len()))
             };
             for &power_w in &samples[place(edge(column))..place(edge(column + 1))] {
                 drawn.least_w = drawn.least_w.min(power_w);
@@ -104,7 +106,10 @@ mod tests {
         let found = envelopes(&mut trace, &[0.0..20.0, 4.0..4.5], 50).unwrap();
         assert_eq!(found[0].len(), 25);
         for columns in &found {
-            let most = columns.iter().map(|column| column.most_w).fold(0.0, f32::max);
+            let most = columns
+                .iter()
+                .map(|column| column.most_w)
+                .fold(0.0, f32::max);
             assert!((most - 9.0).abs() < 1e-6);
             let spikes = columns.iter().filter(|column| column.most_w > 1.0).count();
             assert_eq!(spikes, 1);

@@ -94,13 +94,7 @@ fn worst_miss(pairs: &[Pair]) -> f64 {
 }
 
 /// Says where marks and pins part, counted from whichever beginning agrees longer.
-fn mismatch(
-    marks: &[Mark],
-    told: &[Told],
-    seen: &Levels,
-    rate_hz: f64,
-    hold: u32,
-) -> AlignError {
+fn mismatch(marks: &[Mark], told: &[Told], seen: &Levels, rate_hz: f64, hold: u32) -> AlignError {
     let begin = usize::from(agreement(told, seen, 1) > agreement(told, seen, 0));
     let agreed = agreement(told, seen, begin);
     let here = seen.levels.get(begin + agreed);
@@ -118,7 +112,12 @@ fn mismatch(
     let marked = match told.get(agreed) {
         Some(level) => {
             let mark = &marks[level.mark];
-            format!("mark {} says {} at {} us", mark.seq, mark.phase.name(), mark.t_us)
+            format!(
+                "mark {} says {} at {} us",
+                mark.seq,
+                mark.phase.name(),
+                mark.t_us
+            )
         }
         None => "there is no mark any more".to_owned(),
     };
@@ -126,7 +125,10 @@ fn mismatch(
         levels: seen.levels.len(),
         told: told.len(),
         agreed,
-        place: format!("{marked}, {pins}{}", too_short(marks, told, agreed, rate_hz, hold)),
+        place: format!(
+            "{marked}, {pins}{}",
+            too_short(marks, told, agreed, rate_hz, hold)
+        ),
     }
 }
 

@@ -157,7 +157,9 @@ pub enum AlignError {
         drift_ppm: f64,
     },
     /// The trace is shorter than the measurement.
-    #[error("the trace lasts {trace_s:.3} s and the marks span {marks_s:.3} s; record the whole measurement")]
+    #[error(
+        "the trace lasts {trace_s:.3} s and the marks span {marks_s:.3} s; record the whole measurement"
+    )]
     TooShort {
         /// How long the trace is.
         trace_s: f64,
@@ -206,8 +208,7 @@ pub fn by_pins<T: Trace>(
     let seen = edges::read(trace, options.pin, options.hold).map_err(broken)?;
     let pairs = matching::pair(marks, &seen, rate_hz, options.hold)?;
     let times: Vec<(f64, f64)> = pairs.iter().map(|p| (p.board_s, p.trace_s)).collect();
-    let clock =
-        Clock::through(&times, 1.0 / rate_hz).ok_or(AlignError::TooFew(times.len()))?;
+    let clock = Clock::through(&times, 1.0 / rate_hz).ok_or(AlignError::TooFew(times.len()))?;
     let residuals: Vec<Residual> = (pairs.iter())
         .map(|pair| Residual {
             mark: pair.mark,

@@ -32,7 +32,10 @@ impl Binned {
                     bins.push(sum / per_bin as f64);
                     (sum, filled) = (0.0, 0);
                     if bins.len() == MOST_BINS {
-                        bins = bins.chunks(2).map(|pair| 0.5 * (pair[0] + pair[1])).collect();
+                        bins = bins
+                            .chunks(2)
+                            .map(|pair| 0.5 * (pair[0] + pair[1]))
+                            .collect();
                         per_bin *= 2;
                     }
                 }

@@ -43,10 +43,7 @@ struct Place {
     unexplained: f64,
 }
 
-pub(super) fn find(
-    binned: &Binned,
-    marks: &[Mark],
-) -> Result<(Clock, Vec<Residual>), AlignError> {
+pub(super) fn find(binned: &Binned, marks: &[Mark]) -> Result<(Clock, Vec<Residual>), AlignError> {
     let pattern = Pattern::of(marks);
     let span_s = pattern.span_s();
     if binned.length_s() < span_s || span_s <= 0.0 {

@@ -162,7 +162,11 @@ impl Scene {
         let mut next = 0;
         for n in 0..samples {
             let t = n as f64 / self.rate_hz;
-            while self.marks.get(next).is_some_and(|m| self.trace_s(m.t_us) <= t) {
+            while self
+                .marks
+                .get(next)
+                .is_some_and(|m| self.trace_s(m.t_us) <= t)
+            {
                 next += 1;
             }
             // Asleep until the first mark.

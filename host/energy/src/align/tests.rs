@@ -61,13 +61,22 @@ fn glitches_and_pins_that_lag_cost_nothing() {
 #[test]
 fn marks_of_one_phase_in_a_row_share_a_level() {
     let mut scene = Scene::rounds(6, 4);
-    let at = scene.marks.iter().position(|m| m.phase == Phase::Train).unwrap();
+    let at = scene
+        .marks
+        .iter()
+        .position(|m| m.phase == Phase::Train)
+        .unwrap();
     let mut second = scene.marks[at];
     second.t_us += 20_000;
     scene.marks.insert(at + 1, second);
     renumber(&mut scene.marks);
     let found = by_pins(&mut scene.record(), &scene.marks, Options::default()).unwrap();
-    assert!(found.residuals.iter().all(|residual| residual.mark != at + 1));
+    assert!(
+        found
+            .residuals
+            .iter()
+            .all(|residual| residual.mark != at + 1)
+    );
     let interval = found.interval(&scene.marks, at).unwrap();
     assert!((interval.end - interval.start - 0.02).abs() < 1e-5);
 }
@@ -83,7 +92,10 @@ fn a_lost_mark_is_refused_where_it_is_missing() {
         marks.remove(8);
         renumber(marks);
     });
-    assert!(said.contains("25 levels") || said.contains("26 levels"), "{said}");
+    assert!(
+        said.contains("25 levels") || said.contains("26 levels"),
+        "{said}"
+    );
     assert!(said.contains("mark 8 says encode"), "{said}");
     assert!(said.contains("the pins show train from"), "{said}");
 }
@@ -95,7 +107,10 @@ fn marks_beyond_the_end_of_the_trace_are_refused() {
     scene.marks.truncate(15);
     let found = by_pins(&mut scene.record(), &marks, Options::default());
     let said = found.unwrap_err().to_string();
-    assert!(said.contains("change no more until the trace ends"), "{said}");
+    assert!(
+        said.contains("change no more until the trace ends"),
+        "{said}"
+    );
 }
 
 #[test]
@@ -111,7 +126,9 @@ fn a_phase_too_short_to_see_is_named() {
 fn a_wrong_rate_or_a_foreign_log_is_refused() {
     let scene = Scene::rounds(4, 8);
     let said = refused(&scene, |marks| {
-        marks.iter_mut().for_each(|mark| mark.t_us = mark.t_us * 101 / 100);
+        marks
+            .iter_mut()
+            .for_each(|mark| mark.t_us = mark.t_us * 101 / 100);
     });
     assert!(said.contains("check the trace's sample rate"), "{said}");
     let said = refused(&scene, |marks| marks[10].t_us += 5_000);
@@ -122,7 +139,10 @@ fn a_wrong_rate_or_a_foreign_log_is_refused() {
 fn disorder_and_too_few_marks_are_refused() {
     let scene = Scene::rounds(4, 9);
     let said = refused(&scene, |marks| marks[5].t_us = 3);
-    assert!(said.contains("mark 5 begins at 3 us, before mark 4"), "{said}");
+    assert!(
+        said.contains("mark 5 begins at 3 us, before mark 4"),
+        "{said}"
+    );
     let said = refused(&scene, |marks| marks.truncate(2));
     assert!(said.contains("2 marks"), "{said}");
 }
@@ -130,7 +150,11 @@ fn disorder_and_too_few_marks_are_refused() {
 #[test]
 fn a_trace_without_pins_or_with_no_rate_is_refused() {
     let scene = Scene::rounds(3, 10);
-    let found = by_pins(&mut scene.record_without_pins(), &scene.marks, Options::default());
+    let found = by_pins(
+        &mut scene.record_without_pins(),
+        &scene.marks,
+        Options::default(),
+    );
     assert_eq!(found, Err(AlignError::NoPins));
     let mut broken = Recorded::new(f64::NAN, vec![0.0; 10], vec![0; 10]);
     assert!(matches!(
@@ -146,7 +170,10 @@ fn power_that_repeats_itself_is_refused() {
     let twice = [once.clone(), once].concat();
     let mut trace = Recorded::new(scene.rate_hz, twice, Vec::new());
     let found = by_power(&mut trace, &scene.marks);
-    assert!(matches!(found, Err(AlignError::Ambiguous { .. })), "{found:?}");
+    assert!(
+        matches!(found, Err(AlignError::Ambiguous { .. })),
+        "{found:?}"
+    );
 }
 
 #[test]
@@ -164,5 +191,8 @@ fn power_that_has_nothing_to_do_with_the_marks_is_refused() {
     assert!(matches!(found, Err(AlignError::Unrelated(_))), "{found:?}");
     let mut short = Recorded::new(100e3, vec![0.05; 3_000], Vec::new());
     let found = by_power(&mut short, &scene.marks);
-    assert!(matches!(found, Err(AlignError::TooShort { .. })), "{found:?}");
+    assert!(
+        matches!(found, Err(AlignError::TooShort { .. })),
+        "{found:?}"
+    );
 }

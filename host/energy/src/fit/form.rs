@@ -95,7 +95,11 @@ impl Form {
         }
         let lower = relative.cholesky(0.0).ok()?;
         let logs: Vec<f64> = costs.iter().map(|cost| cost.ln()).collect();
-        let middle = clocks.iter().map(|&clock| f64::from(clock).ln()).sum::<f64>() / count as f64;
+        let middle = clocks
+            .iter()
+            .map(|&clock| f64::from(clock).ln())
+            .sum::<f64>()
+            / count as f64;
         let along: Vec<f64> = (clocks.iter())
             .map(|&clock| f64::from(clock).ln() - middle)
             .collect();
@@ -137,7 +141,7 @@ impl Form {
             ..
         } = self;
         let seen = format!(
-            "over {clocks} clocks {what} grows as f^{exponent:.3} (95 % interval {low:.3} to {high:.3})"
+            "over {clocks} clocks {what} grows as f^{exponent:.4} (95 % interval {low:.4} to {high:.4})"
         );
         if self.rejects_square() {
             format!("The paper's alpha f^2 is rejected at 5 %: {seen}.")
@@ -167,7 +171,11 @@ fn cycles(found: &Coefficients) -> (Vec<u32>, Vec<f64>, Square) {
         }
     }
     let costs = places.iter().map(|&(at, _)| found.values[at]).collect();
-    (places.iter().map(|place| place.1).collect(), costs, covariance)
+    (
+        places.iter().map(|place| place.1).collect(),
+        costs,
+        covariance,
+    )
 }
 
 struct Line {

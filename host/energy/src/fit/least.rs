@@ -82,11 +82,7 @@ struct Weighted {
     chi_square: f64,
 }
 
-fn weighted(
-    amounts: &[Vec<f64>],
-    energies: &[f64],
-    variances: &[f64],
-) -> Result<Weighted, usize> {
+fn weighted(amounts: &[Vec<f64>], energies: &[f64], variances: &[f64]) -> Result<Weighted, usize> {
     let columns = amounts.first().map_or(0, Vec::len);
     let rows = || amounts.iter().zip(energies).zip(variances);
     // Seconds beside millions of cycles: every column gets length one first.

@@ -21,12 +21,10 @@ impl Square {
     #[must_use]
     pub fn from_rows(rows: &[Vec<f64>]) -> Option<Self> {
         let size = rows.len();
-        rows.iter()
-            .all(|row| row.len() == size)
-            .then(|| Self {
-                size,
-                cells: rows.concat(),
-            })
+        rows.iter().all(|row| row.len() == size).then(|| Self {
+            size,
+            cells: rows.concat(),
+        })
     }
 
     /// Returns the number of rows.

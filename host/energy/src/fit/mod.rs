@@ -144,7 +144,9 @@ pub enum FitError {
         needed: usize,
     },
     /// A coefficient that hardly anything tells.
-    #[error("{term} has {found} usable intervals and needs {needed}; repeat it in the plan (gleaner measure --plan)")]
+    #[error(
+        "{term} has {found} usable intervals and needs {needed}; repeat it in the plan (gleaner measure --plan)"
+    )]
     TooFewIntervals {
         /// The coefficient.
         term: String,
@@ -186,7 +188,10 @@ fn clocks(found: &[u32]) -> String {
         .collect();
     match found.len() {
         1 => format!("all computing ran at one clock ({} MHz)", list[0]),
-        n => format!("computing ran at {n} clocks only ({} MHz)", list.join(" and ")),
+        n => format!(
+            "computing ran at {n} clocks only ({} MHz)",
+            list.join(" and ")
+        ),
     }
 }
 
@@ -261,7 +266,9 @@ fn check(measured: &[Measured]) -> Result<(), FitError> {
 fn variances(usable: &[Measured]) -> Vec<f64> {
     let mut pools: BTreeMap<(Phase, u32), (f64, f64)> = BTreeMap::new();
     for interval in usable {
-        let pool = pools.entry((interval.mark.phase, interval.mark.clk_hz)).or_default();
+        let pool = pools
+            .entry((interval.mark.phase, interval.mark.clk_hz))
+            .or_default();
         pool.0 += interval.noise_w2 * interval.inner_s;
         pool.1 += interval.inner_s;
     }
@@ -271,7 +278,9 @@ fn variances(usable: &[Measured]) -> Vec<f64> {
             let step_s = interval.inner_s / interval.inner_samples as f64;
             let noise = pool.0 / pool.1 * step_s * interval.inner_s;
             // A trace without any noise still has digits.
-            noise.max((1e-7 * interval.inner_j).powi(2)).max(f64::MIN_POSITIVE)
+            noise
+                .max((1e-7 * interval.inner_j).powi(2))
+                .max(f64::MIN_POSITIVE)
         })
         .collect()
 }
@@ -310,7 +319,9 @@ fn held_out(
     let mut counts: BTreeMap<(Phase, u32), usize> = BTreeMap::new();
     let (mut kept, mut out) = (Vec::new(), Vec::new());
     for (at, interval) in usable.iter().enumerate() {
-        let count = counts.entry((interval.mark.phase, interval.mark.clk_hz)).or_default();
+        let count = counts
+            .entry((interval.mark.phase, interval.mark.clk_hz))
+            .or_default();
         *count += 1;
         if (*count).is_multiple_of(HOLD_OUT_EVERY) {
             out.push(at);

@@ -53,11 +53,15 @@ pub(super) fn choose(
             model.waiting(phase, kind, parts, energies, variances)?;
         } else {
             let name = phase.name();
-            model.notes.push(format!("nothing was measured while {name}: the profile does not know it"));
+            model.notes.push(format!(
+                "nothing was measured while {name}: the profile does not know it"
+            ));
         }
     }
     if !has(Phase::Idle) {
-        model.notes.push("without idling, a cycle's cost is all that is drawn while computing".to_owned());
+        model
+            .notes
+            .push("without idling, a cycle's cost is all that is drawn while computing".to_owned());
     }
     for (phase, power, byte) in [
         (Phase::Receive, Kind::Receive, Kind::ReceiveByte),
@@ -65,7 +69,9 @@ pub(super) fn choose(
     ] {
         if !has(phase) {
             let name = phase.name();
-            model.notes.push(format!("no {name} was measured: the profile does not know it"));
+            model.notes.push(format!(
+                "no {name} was measured: the profile does not know it"
+            ));
             continue;
         }
         model.terms.push(Term::any(power));
@@ -79,7 +85,9 @@ pub(super) fn choose(
         }
     }
     // Cycles of transfers at clocks nothing was computed at have no cost of their own.
-    model.terms.extend(clocks.into_iter().map(|clock| Term::at(Kind::Cycle, clock)));
+    model
+        .terms
+        .extend(clocks.into_iter().map(|clock| Term::at(Kind::Cycle, clock)));
     model.check(parts)?;
     Ok(model)
 }
@@ -120,7 +128,9 @@ impl Model {
             let limit = student::quantile(share, many.freedom).powi(2);
             if gained / many.chi_square > more.max(1.0) * limit {
                 let name = phase.name();
-                self.notes.push(format!("the power of {name} depends on the clock: one each"));
+                self.notes.push(format!(
+                    "the power of {name} depends on the clock: one each"
+                ));
                 self.terms.extend(each);
                 return Ok(());
             }

@@ -67,7 +67,8 @@ fn log_gamma(x: f64) -> f64 {
         z += 1.0;
     }
     let square = 1.0 / (z * z);
-    let series = (1.0 / 12.0 - square * (1.0 / 360.0 - square * (1.0 / 1260.0 - square / 1680.0))) / z;
+    let series =
+        (1.0 / 12.0 - square * (1.0 / 360.0 - square * (1.0 / 1260.0 - square / 1680.0))) / z;
     (z - 0.5) * z.ln() - z + 0.5 * std::f64::consts::TAU.ln() + series - shift
 }
 

@@ -65,8 +65,14 @@ fn total_cost_that_grows_as_the_square_is_not_rejected_and_a_linear_one_is() {
         power_w: linear,
         ..Scene::rounds(15, 51)
     };
-    let total = fit(&measure(&straight), FEWEST_CLOCKS).unwrap().total_form.unwrap();
-    assert!(total.rejects_square() && total.low < 1.0 && total.high > 1.0, "{total:?}");
+    let total = fit(&measure(&straight), FEWEST_CLOCKS)
+        .unwrap()
+        .total_form
+        .unwrap();
+    assert!(
+        total.rejects_square() && total.low < 1.0 && total.high > 1.0,
+        "{total:?}"
+    );
     assert!(total.sentence(IN_ALL).contains("is rejected"));
 }
 
@@ -82,7 +88,12 @@ fn a_power_of_idling_that_depends_on_the_clock_gets_one_each() {
     let found = fit(&measure(&scene), FEWEST_CLOCKS).unwrap();
     let idle = found.coefficients.value(Kind::Idle, 96_000_000).unwrap();
     assert!((idle - 19.6e-3).abs() < 1e-4, "{idle}");
-    assert!(found.notes.iter().any(|note| note.contains("depends on the clock")));
+    assert!(
+        found
+            .notes
+            .iter()
+            .any(|note| note.contains("depends on the clock"))
+    );
 }
 
 #[test]
@@ -132,7 +143,10 @@ fn a_coefficient_with_too_few_intervals_is_named() {
         it.mark.phase != Phase::Transmit || kept <= 2
     });
     let said = fit(&measured, FEWEST_CLOCKS).unwrap_err().to_string();
-    assert!(said.contains("transmit has 2 usable intervals and needs 3"), "{said}");
+    assert!(
+        said.contains("transmit has 2 usable intervals and needs 3"),
+        "{said}"
+    );
 }
 
 #[test]
@@ -142,7 +156,12 @@ fn bytes_in_step_with_time_are_left_to_the_power() {
         it.mark.bytes = ((it.to_s - it.from_s) * 92_160.0) as u32;
     }
     let found = fit(&measured, FEWEST_CLOCKS).unwrap();
-    let kinds: Vec<Kind> = found.coefficients.terms.iter().map(|term| term.kind).collect();
+    let kinds: Vec<Kind> = found
+        .coefficients
+        .terms
+        .iter()
+        .map(|term| term.kind)
+        .collect();
     assert!(!kinds.contains(&Kind::ReceiveByte) && kinds.contains(&Kind::Receive));
     assert!(found.notes.iter().any(|note| note.contains("proportional")));
 }

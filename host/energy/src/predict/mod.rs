@@ -197,7 +197,11 @@ mod tests {
         assert!((found(1_000.0) / most - 1.0).abs() < 1e-6);
         // From a full store through 12 hours, down to one round's energy.
         let night = (10.0 - 0.1 - 43_200.0 * 10e-6) / (0.1 - 10e-6) * 2.0;
-        assert!((found(10.0) / night - 1.0).abs() < 0.02, "{} {night}", found(10.0));
+        assert!(
+            (found(10.0) / night - 1.0).abs() < 0.02,
+            "{} {night}",
+            found(10.0)
+        );
         assert!(found(1.0) < found(5.0) && found(5.0) < found(10.0));
         assert!(found(0.05) == 0.0);
     }

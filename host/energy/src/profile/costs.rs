@@ -45,7 +45,8 @@ impl Profile {
         let above_idling = if below == above {
             low
         } else if low > 0.0 && high > 0.0 {
-            let along = (clock_hz / f64::from(below)).ln() / (f64::from(above) / f64::from(below)).ln();
+            let along =
+                (clock_hz / f64::from(below)).ln() / (f64::from(above) / f64::from(below)).ln();
             low * (high / low).powf(along)
         } else {
             low + share * (high - low)
@@ -64,7 +65,11 @@ impl Profile {
     /// Returns the clocks at which computing was measured, slowest first.
     #[must_use]
     pub fn clocks_hz(&self) -> Vec<u32> {
-        let cycles = self.coefficients.terms.iter().filter(|term| term.kind == Kind::Cycle);
+        let cycles = self
+            .coefficients
+            .terms
+            .iter()
+            .filter(|term| term.kind == Kind::Cycle);
         let mut clocks: Vec<u32> = cycles.filter_map(|term| term.clock_hz).collect();
         clocks.sort_unstable();
         clocks

@@ -25,6 +25,8 @@ pub enum ProfileError {
         measured: String,
     },
     /// Something that was not measured.
-    #[error("the profile does not know {0}; order it in the plan (gleaner measure --plan) and fit again")]
+    #[error(
+        "the profile does not know {0}; order it in the plan (gleaner measure --plan) and fit again"
+    )]
     Unknown(&'static str),
 }

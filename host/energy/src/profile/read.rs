@@ -133,7 +133,10 @@ impl Profile {
 impl File {
     fn check(self) -> Result<Profile, Wrong> {
         if *self.format.get_ref() != FORMAT {
-            let what = format!("format = {}; this build reads {FORMAT}", self.format.get_ref());
+            let what = format!(
+                "format = {}; this build reads {FORMAT}",
+                self.format.get_ref()
+            );
             return Err((self.format.span(), what));
         }
         positive(&self.conditions.rate_hz, "conditions.rate_hz")?;
@@ -202,19 +205,22 @@ fn positive(value: &Spanned<f64>, key: &str) -> Result<(), Wrong> {
     if number.is_finite() && number > 0.0 {
         return Ok(());
     }
-    Err((value.span(), format!("{key} = {number}; it must be a number above 0")))
+    Err((
+        value.span(),
+        format!("{key} = {number}; it must be a number above 0"),
+    ))
 }
 
-fn terms(
-    listed: &[FileCoefficient],
-    end: &Range<usize>,
-) -> Result<(Vec<Term>, Vec<f64>), Wrong> {
+fn terms(listed: &[FileCoefficient], end: &Range<usize>) -> Result<(Vec<Term>, Vec<f64>), Wrong> {
     let mut seen = BTreeSet::new();
     let (mut terms, mut values) = (Vec::new(), Vec::new());
     for entry in listed {
         let term = entry.term()?;
         if !seen.insert(term) {
-            return Err((entry.name.span(), format!("coefficient {term} is there twice")));
+            return Err((
+                entry.name.span(),
+                format!("coefficient {term} is there twice"),
+            ));
         }
         terms.push(term);
         values.push(entry.checked_value(&term)?);
@@ -230,7 +236,10 @@ impl FileCoefficient {
         let name = self.name.get_ref();
         let Some(kind) = Kind::ALL.into_iter().find(|kind| kind.name() == name) else {
             let names = Kind::ALL.map(Kind::name).join(", ");
-            return Err((self.name.span(), format!("coefficient name = {name:?}; use {names}")));
+            return Err((
+                self.name.span(),
+                format!("coefficient name = {name:?}; use {names}"),
+            ));
         };
         if self.unit.get_ref() != kind.unit() {
             let what = format!(
@@ -255,16 +264,26 @@ impl FileCoefficient {
     }
 
     fn checked_value(&self, term: &Term) -> Result<f64, Wrong> {
-        for (key, value) in [("value", &self.value), ("low", &self.low), ("high", &self.high)] {
+        for (key, value) in [
+            ("value", &self.value),
+            ("low", &self.low),
+            ("high", &self.high),
+        ] {
             let number = *value.get_ref();
             if !number.is_finite() || number.abs() > MOST {
-                let what = format!("{key} = {number} of coefficient {term}; use a number up to {MOST:e}");
+                let what =
+                    format!("{key} = {number} of coefficient {term}; use a number up to {MOST:e}");
                 return Err((value.span(), what));
             }
         }
-        let (low, value, high) = (self.low.get_ref(), self.value.get_ref(), self.high.get_ref());
+        let (low, value, high) = (
+            self.low.get_ref(),
+            self.value.get_ref(),
+            self.high.get_ref(),
+        );
         if !(low <= value && value <= high) {
-            let what = format!("coefficient {term} is {value}, outside its own interval {low} to {high}");
+            let what =
+                format!("coefficient {term} is {value}, outside its own interval {low} to {high}");
             return Err((self.value.span(), what));
         }
         Ok(*value)
@@ -275,21 +294,35 @@ fn covariance(rows: &Spanned<Vec<Vec<f64>>>, size: usize) -> Result<Square, Wron
     let wrong = |what: String| (rows.span(), format!("covariance.rows {what}"));
     let matrix = Square::from_rows(rows.get_ref())
         .filter(|matrix| matrix.size() == size)
-        .ok_or_else(|| wrong(format!("must be {size} rows of {size} numbers, one for each coefficient")))?;
+        .ok_or_else(|| {
+            wrong(format!(
+                "must be {size} rows of {size} numbers, one for each coefficient"
+            ))
+        })?;
     for row in 0..size {
         for column in 0..size {
             let (cell, mirror) = (matrix.at(row, column), matrix.at(column, row));
             let scale = (matrix.at(row, row) * matrix.at(column, column)).sqrt();
             if !cell.is_finite() || (row == column && cell < 0.0) {
-                return Err(wrong(format!("has {cell} in row {}, column {}", row + 1, column + 1)));
+                return Err(wrong(format!(
+                    "has {cell} in row {}, column {}",
+                    row + 1,
+                    column + 1
+                )));
             }
             if (cell - mirror).abs() > 1e-6 * scale {
-                return Err(wrong(format!("is not symmetric in row {}, column {}", row + 1, column + 1)));
+                return Err(wrong(format!(
+                    "is not symmetric in row {}, column {}",
+                    row + 1,
+                    column + 1
+                )));
             }
         }
     }
     if correlation(&matrix).is_none() {
-        return Err(wrong("is no covariance: some combination would have a negative variance".to_owned()));
+        return Err(wrong(
+            "is no covariance: some combination would have a negative variance".to_owned(),
+        ));
     }
     Ok(matrix)
 }

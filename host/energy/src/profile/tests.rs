@@ -59,7 +59,9 @@ fn profile() -> Profile {
 fn refused(from: &str, to: &str, words: &str) {
     let text = profile().to_toml();
     assert!(text.contains(from), "{from}");
-    let said = Profile::parse(&text.replacen(from, to, 1), "p.toml").unwrap_err().to_string();
+    let said = Profile::parse(&text.replacen(from, to, 1), "p.toml")
+        .unwrap_err()
+        .to_string();
     assert!(said.contains(words), "{said}");
     assert!(said.starts_with("p.toml, line "), "{said}");
 }
@@ -76,13 +78,29 @@ fn wrong_profiles_are_refused_with_line_and_key() {
     refused("emulated =", "emulatid =", "emulatid");
     refused("synthetic = true", "synthetic = 3", "line 5");
     refused("board =", "bored =", "bored");
-    refused("rate_hz = 100000.0", "rate_hz = 0.0", "conditions.rate_hz = 0");
-    refused("voltage_v = 3.3", "voltage_v = nan", "conditions.voltage_v = NaN");
+    refused(
+        "rate_hz = 100000.0",
+        "rate_hz = 0.0",
+        "conditions.rate_hz = 0",
+    );
+    refused(
+        "voltage_v = 3.3",
+        "voltage_v = nan",
+        "conditions.voltage_v = NaN",
+    );
     refused("freedom = 120.0", "freedom = -1.0", "quality.freedom = -1");
     refused("name = \"sleep\"", "name = \"sleeping\"", "use sleep, idle");
     refused("unit = \"W\"", "unit = \"mW\"", "it must be \"W\"");
-    refused("name = \"idle\"", "name = \"sleep\"", "sleep is there twice");
-    refused("value = 0.001", "value = inf", "value = inf of coefficient sleep");
+    refused(
+        "name = \"idle\"",
+        "name = \"sleep\"",
+        "sleep is there twice",
+    );
+    refused(
+        "value = 0.001",
+        "value = inf",
+        "value = inf of coefficient sleep",
+    );
     refused("value = 0.001", "value = 0.1", "outside its own interval");
     refused("clock_hz = 50000000\n", "", "needs clock_hz");
     refused("clock_hz = 50000000", "clock_hz = 0", "clock_hz = 0");
@@ -99,7 +117,9 @@ fn impossible_covariances_are_refused() {
     let much = 40.0 * profile().coefficients.covariance.at(1, 7);
     broken.coefficients.covariance.set(1, 7, much);
     broken.coefficients.covariance.set(7, 1, much);
-    let said = Profile::parse(&broken.to_toml(), "p.toml").unwrap_err().to_string();
+    let said = Profile::parse(&broken.to_toml(), "p.toml")
+        .unwrap_err()
+        .to_string();
     assert!(said.contains("negative variance"), "{said}");
 }
 
@@ -122,13 +142,19 @@ fn costs_are_those_of_the_clock_or_between_two() {
     // Doubling with the clock is linear in it, between clocks too.
     let between = profile.costs(150e6).unwrap();
     assert!((between.cycle_j - (0.3e-9 + 20e-3 / 150e6)).abs() < 1e-15);
-    assert_eq!(Costs::nanowatts(exact.sleep_w, "sleep"), Ok(NanoWatts(1_000_000)));
+    assert_eq!(
+        Costs::nanowatts(exact.sleep_w, "sleep"),
+        Ok(NanoWatts(1_000_000))
+    );
 }
 
 #[test]
 fn clocks_and_powers_that_were_not_measured_are_refused() {
     let said = profile().costs(250e6).unwrap_err().to_string();
-    assert!(said.contains("250 MHz") && said.contains("50, 100, 200 MHz"), "{said}");
+    assert!(
+        said.contains("250 MHz") && said.contains("50, 100, 200 MHz"),
+        "{said}"
+    );
     assert!(profile().costs(f64::NAN).is_err());
     let said = Costs::nanowatts(None, "sleep").unwrap_err().to_string();
     assert!(said.contains("does not know sleep"), "{said}");
@@ -143,7 +169,11 @@ fn draws_have_the_covariance_of_the_profile() {
         draw.coefficients.values[at] / profile.coefficients.values[at] - 1.0
     };
     let product = |a: usize, b: usize| {
-        draws.iter().map(|draw| off(draw, a) * off(draw, b)).sum::<f64>() / draws.len() as f64
+        draws
+            .iter()
+            .map(|draw| off(draw, a) * off(draw, b))
+            .sum::<f64>()
+            / draws.len() as f64
     };
     assert!((product(1, 1) / 1e-4 - 1.0).abs() < 0.1);
     assert!((product(1, 7) / -0.5e-4 - 1.0).abs() < 0.15);

@@ -15,8 +15,15 @@ impl Profile {
     }
 
     fn write(&self, out: &mut String) -> std::fmt::Result {
-        writeln!(out, "# What work costs on a board ({}), with 95 % intervals.", self.label())?;
-        writeln!(out, "# A cycle's cost is above idling: computing for t seconds costs idle * t + cycle * cycles.")?;
+        writeln!(
+            out,
+            "# What work costs on a board ({}), with 95 % intervals.",
+            self.label()
+        )?;
+        writeln!(
+            out,
+            "# A cycle's cost is above idling: computing for t seconds costs idle * t + cycle * cycles."
+        )?;
         writeln!(out, "format = 1")?;
         writeln!(out, "emulated = {}", self.emulated)?;
         writeln!(out, "synthetic = {}", self.synthetic)?;
@@ -35,21 +42,30 @@ impl Profile {
         }
         writeln!(out, "rate_hz = {:?}", conditions.rate_hz)?;
 
-        writeln!(out, "\n# BLAKE3 of the files, and what the board says it runs.")?;
+        writeln!(
+            out,
+            "\n# BLAKE3 of the files, and what the board says it runs."
+        )?;
         writeln!(out, "[source]")?;
         writeln!(out, "firmware = {}", quoted(&self.source.firmware))?;
         writeln!(out, "trace = {}", quoted(&self.source.trace))?;
         writeln!(out, "marks = {}", quoted(&self.source.marks))?;
 
         let quality = &self.quality;
-        writeln!(out, "\n# chi_square is 1 where noise explains every residual; misfit is the share beyond it.")?;
+        writeln!(
+            out,
+            "\n# chi_square is 1 where noise explains every residual; misfit is the share beyond it."
+        )?;
         writeln!(out, "[quality]")?;
         writeln!(out, "intervals = {}", quality.intervals)?;
         writeln!(out, "freedom = {:?}", self.coefficients.freedom)?;
         writeln!(out, "chi_square = {:?}", quality.chi_square)?;
         writeln!(out, "misfit = {:?}", quality.misfit)?;
         if let Some(held_out) = quality.held_out {
-            writeln!(out, "\n# Relative errors of intervals that were not fitted.")?;
+            writeln!(
+                out,
+                "\n# Relative errors of intervals that were not fitted."
+            )?;
             writeln!(out, "[quality.held_out]")?;
             writeln!(out, "intervals = {}", held_out.intervals)?;
             writeln!(out, "median = {:?}", held_out.median)?;
@@ -67,7 +83,10 @@ impl Profile {
             writeln!(out, "alpha_high = {:?}", form.alpha_high)?;
         }
         if let Some(sample) = &self.sample {
-            writeln!(out, "\n# Processor cycles b of a sample and epoch, over the marks of training.")?;
+            writeln!(
+                out,
+                "\n# Processor cycles b of a sample and epoch, over the marks of training."
+            )?;
             writeln!(out, "[cycles_per_sample]")?;
             writeln!(out, "marks = {}", sample.marks)?;
             writeln!(out, "mean = {:?}", sample.mean)?;
@@ -87,7 +106,10 @@ impl Profile {
             writeln!(out, "low = {low:?}")?;
             writeln!(out, "high = {high:?}")?;
         }
-        writeln!(out, "\n# Of the coefficients in their order, in the products of their units.")?;
+        writeln!(
+            out,
+            "\n# Of the coefficients in their order, in the products of their units."
+        )?;
         writeln!(out, "[covariance]\nrows = [")?;
         for row in self.coefficients.covariance.rows() {
             let cells: Vec<String> = row.iter().map(|cell| format!("{cell:?}")).collect();

@@ -71,7 +71,12 @@ fn csv(found: &Alignment, marks: &[Mark]) -> String {
         let off = edges
             .next_if(|edge| edge.mark == at)
             .map_or_else(String::new, |edge| format!("{:.7}", edge.miss_s));
-        let _ = writeln!(text, "{},{},{from:.7},{to},{off}", mark.seq, mark.phase.name());
+        let _ = writeln!(
+            text,
+            "{},{},{from:.7},{to},{off}",
+            mark.seq,
+            mark.phase.name()
+        );
     }
     text
 }

@@ -115,7 +115,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     out!("{}", coefficients_table(&found.profile).to_text());
-    outln!();
+    outln!("");
     for sentence in sentences(&found.fit) {
         outln!("{sentence}");
     }

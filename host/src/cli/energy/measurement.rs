@@ -134,7 +134,10 @@ pub fn apart(out: &Path, files: &Files) -> anyhow::Result<()> {
         _ => false,
     };
     if same(files.trace()) || same(&files.marks) {
-        bail!("{} is read here; write the result to another file", out.display());
+        bail!(
+            "{} is read here; write the result to another file",
+            out.display()
+        );
     }
     Ok(())
 }

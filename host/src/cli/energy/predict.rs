@@ -139,7 +139,14 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let found = Point::of(&store, &load, &drawn, &income);
     let limit = most(&load, &store, &income);
     if let Some(out) = &args.out {
-        write_curve(out, &store, &load, &drawn[..drawn.len().min(CURVE_DRAWS)], &income, &profile)?;
+        write_curve(
+            out,
+            &store,
+            &load,
+            &drawn[..drawn.len().min(CURVE_DRAWS)],
+            &income,
+            &profile,
+        )?;
     }
     if args.json {
         outln!(
@@ -162,13 +169,22 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let mut table = Table::new(&["", &format!("by the profile ({})", profile.label())]);
     let mut row = |name: &str, value: String| table.row(vec![name.to_owned(), value]);
     row("clock", format!("{} MHz", work.clock_hz / 1e6));
-    row("energy of a round", format!("{} mJ", number(1e3 * load.round_j)));
+    row(
+        "energy of a round",
+        format!("{} mJ", number(1e3 * load.round_j)),
+    );
     row("time of a round", format!("{} s", number(load.round_s)));
     row("power asleep", format!("{} mW", number(1e3 * load.sleep_w)));
-    row("mean income", format!("{} mW", number(1e3 * income.mean_w())));
+    row(
+        "mean income",
+        format!("{} mW", number(1e3 * income.mean_w())),
+    );
     row("store", format!("{} J", number(store.capacity_j)));
     row("rounds a day", number(found.rounds));
-    row("95 % of draws", format!("{} to {}", number(found.low), number(found.high)));
+    row(
+        "95 % of draws",
+        format!("{} to {}", number(found.low), number(found.high)),
+    );
     row("with a store of any size", number(limit));
     out!("{}", table.to_text());
     outln!("{}", verdict(&found, limit, &load, &store, &income));
@@ -200,7 +216,8 @@ fn verdict(found: &Point, limit: f64, load: &Load, store: &Store, income: &Incom
     } else if found.rounds <= 0.0 {
         "Nothing is carried: the store runs dry asleep where the income pauses. A larger store is needed.".to_owned()
     } else if found.rounds < 0.98 * limit {
-        "The store decides: a larger one would carry more through the time without income.".to_owned()
+        "The store decides: a larger one would carry more through the time without income."
+            .to_owned()
     } else {
         "The income decides: a larger store would carry no more.".to_owned()
     }
@@ -223,7 +240,10 @@ impl Point {
         sorted.sort_by(f64::total_cmp);
         let at = |share: f64| {
             let place = share * sorted.len().saturating_sub(1) as f64;
-            sorted.get(place.round() as usize).copied().unwrap_or(rounds)
+            sorted
+                .get(place.round() as usize)
+                .copied()
+                .unwrap_or(rounds)
         };
         Self {
             store_j: store.capacity_j,
@@ -254,14 +274,23 @@ fn write_curve(
         .collect();
     let mut csv = "store_j,rounds_a_day,low,high\n".to_owned();
     for point in &points {
-        csv.push_str(&format!("{},{},{},{}\n", point.store_j, point.rounds, point.low, point.high));
+        csv.push_str(&format!(
+            "{},{},{},{}\n",
+            point.store_j, point.rounds, point.low, point.high
+        ));
     }
     write_atomically(&out.with_extension("csv"), csv.as_bytes())?;
     let place = |point: &Point| point.store_j.log10();
     let limit = most(load, store, income);
     let ends = [&points[0], &points[points.len() - 1]];
-    let line = points.iter().map(|point| (place(point), point.rounds)).collect();
-    let band = points.iter().map(|point| (place(point), point.low, point.high)).collect();
+    let line = points
+        .iter()
+        .map(|point| (place(point), point.rounds))
+        .collect();
+    let band = points
+        .iter()
+        .map(|point| (place(point), point.low, point.high))
+        .collect();
     let chart = LineChart {
         title: "Rounds a day by the size of the store".to_owned(),
         x_label: "store (logarithm of joules: 0 is 1 J, 1 is 10 J)".to_owned(),
@@ -269,8 +298,12 @@ fn write_curve(
         from_zero: true,
         series: vec![
             Series::line("carried", 0, line).with_band(band),
-            Series::line("with a store of any size", 6, ends.map(|p| (place(p), limit)).to_vec())
-                .with_mark(Mark::Dashed),
+            Series::line(
+                "with a store of any size",
+                6,
+                ends.map(|p| (place(p), limit)).to_vec(),
+            )
+            .with_mark(Mark::Dashed),
             Series::line(
                 "the store asked for",
                 1,
@@ -280,7 +313,10 @@ fn write_curve(
         ],
         note: format!("Profile: {}.", profile.label()),
     };
-    Ok(write_atomically(&out.with_extension("svg"), chart.render().as_bytes())?)
+    Ok(write_atomically(
+        &out.with_extension("svg"),
+        chart.render().as_bytes(),
+    )?)
 }
 
 /// Refuses what is not a number within bounds, by the option's name.
@@ -293,7 +329,11 @@ fn within(name: &str, value: f64, least: f64, most: f64) -> anyhow::Result<f64> 
 
 impl IncomeArgs {
     fn slots(&self) -> anyhow::Result<Income> {
-        let (source, file) = match (&self.source.harvest_mw, &self.source.trace, &self.source.irradiance) {
+        let (source, file) = match (
+            &self.source.harvest_mw,
+            &self.source.trace,
+            &self.source.irradiance,
+        ) {
             (Some(milliwatts), _, _) => {
                 let power_w = 1e-3 * within("harvest-mw", *milliwatts, 0.0, 1e6)?;
                 return Ok(Income {
@@ -327,7 +367,9 @@ impl IncomeArgs {
         let incomes = feed(&settings, count)?;
         Ok(Income {
             slot_s: settings.period_s,
-            slots_j: (1..=count).map(|round| incomes.income(0, round).as_joules()).collect(),
+            slots_j: (1..=count)
+                .map(|round| incomes.income(0, round).as_joules())
+                .collect(),
         })
     }
 }
@@ -348,7 +390,10 @@ impl WorkArgs {
         let Some(per_sample) = self.cycles_per_sample.or(known) else {
             bail!("the profile does not know the cycles of a sample; give --cycles-per-sample");
         };
-        let fastest = profile.clocks_hz().last().map_or(0.0, |&clock| f64::from(clock));
+        let fastest = profile
+            .clocks_hz()
+            .last()
+            .map_or(0.0, |&clock| f64::from(clock));
         let samples = within("samples", self.samples, 0.0, 1e9)?;
         let epochs = within("epochs", self.epochs, 0.0, 1e6)?;
         let per_sample = within("cycles-per-sample", per_sample, 0.0, 1e12)?;

@@ -88,12 +88,14 @@ impl FleetFile {
         let mut fleet = Self { clients };
         let folder = Path::new(file).parent().unwrap_or(Path::new(""));
         for (entry, &line) in fleet.clients.iter_mut().zip(&lines) {
-            entry.take_profile(folder).map_err(|what| FleetFileError::Entry {
-                file: file.to_owned(),
-                line,
-                name: entry.name.clone(),
-                what,
-            })?;
+            entry
+                .take_profile(folder)
+                .map_err(|what| FleetFileError::Entry {
+                    file: file.to_owned(),
+                    line,
+                    name: entry.name.clone(),
+                    what,
+                })?;
         }
         let checked = Checked {
             file,

@@ -36,7 +36,9 @@ impl Entry {
             return Ok(());
         };
         if self.active_w.is_some() || self.preset.is_some() {
-            return Err("profile and active_w or preset both say what computing costs; keep one".to_owned());
+            return Err(
+                "profile and active_w or preset both say what computing costs; keep one".to_owned(),
+            );
         }
         let Some(clock_hz) = self.clock_hz else {
             return Err("profile needs clock_hz beside it".to_owned());
@@ -140,9 +142,13 @@ mod tests {
         };
         let fleet = list("clock_hz = 90e6").unwrap();
         let scenario = resolve("rp2040", &[]).unwrap();
-        let profile = read_profile(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/profile.toml"));
+        let profile =
+            read_profile(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/profile.toml"));
         let cost = fleet.clients[0].cost_model(&scenario);
-        assert_eq!(cost.compute, profile.unwrap().costs(90e6).unwrap().compute());
+        assert_eq!(
+            cost.compute,
+            profile.unwrap().costs(90e6).unwrap().compute()
+        );
         assert!(!fleet.to_toml().contains("profile"));
         for (keys, words) in [
             ("", "needs clock_hz"),

@@ -21,7 +21,12 @@ pub(super) fn strip(
     alignment: &Alignment,
 ) -> String {
     let begins: Vec<(f64, Phase)> = (marks.iter())
-        .map(|mark| (alignment.clock.to_trace(mark.t_us as f64 * 1e-6), mark.phase))
+        .map(|mark| {
+            (
+                alignment.clock.to_trace(mark.t_us as f64 * 1e-6),
+                mark.phase,
+            )
+        })
         .collect();
     let phase_at = |at_s: f64| {
         let next = begins.partition_point(|begin| begin.0 <= at_s);
@@ -73,16 +78,16 @@ pub(super) fn fit(it: &Measurement<'_>) -> [(String, String); 3] {
             .collect()
     };
     let predicted = |interval: &Measured| it.fit.coefficients.energy_j(&interval.inner());
-    let mut against = by_phase(&|interval| {
+    let dots = by_phase(&|interval| {
         let scale = 1e3 / interval.inner_s;
         (scale * interval.inner_j, scale * predicted(interval))
     });
-    let most = (against.iter().flat_map(|series| &series.points))
+    let most = (dots.iter().flat_map(|series| &series.points))
         .map(|point| point.0.max(point.1))
         .fold(0.0, f64::max);
-    against.push(
-        Series::line("equal", 6, vec![(0.0, 0.0), (most, most)]).with_mark(Style::Dashed),
-    );
+    // Below the dots.
+    let equal = Series::line("equal", 6, vec![(0.0, 0.0), (most, most)]).with_mark(Style::Dashed);
+    let against = std::iter::once(equal).chain(dots).collect();
     let residuals = by_phase(&|interval| {
         let share = interval.inner_j / predicted(interval) - 1.0;
         (0.5 * (interval.from_s + interval.to_s), 100.0 * share)
@@ -125,7 +130,11 @@ pub(super) fn fit(it: &Measurement<'_>) -> [(String, String); 3] {
 
 fn bars(it: &Measurement<'_>) -> String {
     let bars = Phase::ALL.into_iter().filter_map(|phase| {
-        let here = || it.measured.iter().filter(move |interval| interval.mark.phase == phase);
+        let here = || {
+            it.measured
+                .iter()
+                .filter(move |interval| interval.mark.phase == phase)
+        };
         let measured: f64 = here().map(|interval| interval.energy_j).sum();
         let predicted: f64 = here()
             .map(|interval| it.fit.coefficients.energy_j(&interval.whole()))

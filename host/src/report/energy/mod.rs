@@ -37,15 +37,16 @@ pub fn page(it: &Measurement<'_>) -> String {
     let profile = it.profile;
     let conditions = &profile.conditions;
     let mut page = Page::new(
-        &format!("What {} spends", conditions.board),
+        &format!("Energy of the board {}", conditions.board),
         &format!(
             "{}: {} at {} samples a second, {}.",
             capital(profile.label()),
             counted(it.marks.len(), "mark"),
             conditions.rate_hz,
-            conditions
-                .voltage_v
-                .map_or_else(|| "voltage not said".to_owned(), |volts| format!("{volts} V")),
+            conditions.voltage_v.map_or_else(
+                || "voltage not said".to_owned(),
+                |volts| format!("{volts} V")
+            ),
         ),
     );
     if profile.synthetic || profile.emulated {
@@ -81,7 +82,9 @@ pub fn page(it: &Measurement<'_>) -> String {
         page.figure(&chart, &caption);
     }
     page.heading("The profile");
-    page.paragraph("For `--profile` of simulate, compare and run, and for `gleaner energy predict`.");
+    page.paragraph(
+        "For `--profile` of simulate, compare and run, and for `gleaner energy predict`.",
+    );
     page.details("profile.toml", &profile.to_toml());
     page.finish()
 }
@@ -132,10 +135,7 @@ fn aligned(alignment: &Alignment) -> String {
 }
 
 fn quality(fit: &Fit) -> String {
-    let mut text = format!(
-        "{} were fitted",
-        counted(fit.used, "interval")
-    );
+    let mut text = format!("{} were fitted", counted(fit.used, "interval"));
     if fit.short > 0 {
         text.push_str(&format!(", {} were too short to be", fit.short));
     }

@@ -15,14 +15,17 @@ pub fn coefficients_table(profile: &Profile) -> Table {
     for (at, term) in found.terms.iter().enumerate() {
         let (scale, unit) = unit(term.kind);
         let (low, high) = found.interval(at);
-        let show = |value: f64| format!("{:.4}", scale * value);
         let value = found.values[at];
+        // Five digits of the value, and the same of its bounds.
+        let whole = (scale * value).abs().max(1e-12).log10().floor();
+        let decimals = (4.0 - whole).clamp(0.0, 9.0) as usize;
+        let show = |value: f64| format!("{:.decimals$}", scale * value);
         table.row(vec![
             term.to_string(),
             format!("{} {unit}", show(value)),
             show(low),
             show(high),
-            format!("{:.2} %", 100.0 * 0.5 * (high - low) / value.abs()),
+            format!("{:.3} %", 100.0 * 0.5 * (high - low) / value.abs()),
         ]);
     }
     table
@@ -60,7 +63,10 @@ pub fn alignment_table(alignment: &Alignment, marks: &[Mark]) -> Table {
     row("spread of the edges", micros(alignment.spread_s()));
     if let Some(worst) = alignment.worst() {
         let seq = marks.get(worst.mark).map_or(0, |mark| mark.seq);
-        row("worst edge", format!("{} (mark {seq})", micros(worst.miss_s)));
+        row(
+            "worst edge",
+            format!("{} (mark {seq})", micros(worst.miss_s)),
+        );
     }
     if alignment.method == Method::Pins {
         row("glitches passed over", alignment.glitches.to_string());

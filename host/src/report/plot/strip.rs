@@ -47,7 +47,11 @@ impl StripChart {
         let top = draw_legend(&mut svg, 46.0, &legend) + 12.0;
         let from = self.columns.first().map_or(0.0, |column| column.from);
         let to = self.columns.last().map_or(1.0, |column| column.to);
-        let high = self.columns.iter().map(|column| column.high).fold(0.0, f64::max);
+        let high = self
+            .columns
+            .iter()
+            .map(|column| column.high)
+            .fold(0.0, f64::max);
         let frame = Frame {
             top,
             x: Scale::exact(from, to, 10),
@@ -76,7 +80,11 @@ fn draw(svg: &mut Svg, frame: &Frame, run: &[StripColumn]) {
     };
     let upper = edge(|column| column.high);
     let close = |lower: Vec<(f64, f64)>| -> Vec<(f64, f64)> {
-        upper.iter().copied().chain(lower.into_iter().rev()).collect()
+        upper
+            .iter()
+            .copied()
+            .chain(lower.into_iter().rev())
+            .collect()
     };
     svg.polygon(&close(edge(|_| 0.0)), ink, 0.22);
     svg.polygon(&close(edge(|column| column.low)), ink, 1.0);
