@@ -22,7 +22,7 @@
 //! Two rounds of CRE on the embedded images:
 //!
 //! ```
-//! use gleaner_host::round::{Engine, channel};
+//! use gleaner_host::round::{Engine, world};
 //! use gleaner_host::{fleet, scenario};
 //!
 //! let fewer = ["run.rounds=2", "partition.mean_samples=50", "data.test_samples=100"];
@@ -31,8 +31,8 @@
 //! let data = fleet::load_data(&scenario)?;
 //! let mut clients = fleet::build(&scenario, &data, 1)?;
 //! let (members, examiner) = (&mut *clients.fleet, &*clients.examiner);
-//! let gains = channel::of(&scenario)?;
-//! let mut engine = Engine::new(&scenario, members, examiner, gains, clients.model);
+//! let world = world::of(&scenario)?;
+//! let mut engine = Engine::new(&scenario, members, examiner, world, clients.model);
 //! while !engine.is_finished() {
 //!     for log in engine.step()? {
 //!         let (round, who) = (log.round.round, &log.round.participants);

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 
 use gleaner_host::fleet;
 use gleaner_host::report::table::Table;
-use gleaner_host::round::{Engine, channel};
+use gleaner_host::round::{Engine, world};
 use gleaner_host::scenario::{Override, Scenario, resolve};
 use gleaner_learn::data::Dataset;
 use gleaner_tests::progress;
@@ -166,10 +166,10 @@ fn scenario(args: &Args, rule: &str, attack: Option<Attack>) -> Scenario {
 
 fn outcome(scenario: &Scenario, data: &Dataset) -> Outcome {
     let mut deployment = fleet::build(scenario, data, 0).expect("a deployment");
-    let channel = channel::of(scenario).expect("a channel that is drawn");
+    let world = world::of(scenario).expect("a world that is drawn");
     let model = deployment.model.clone();
     let (fleet, examiner) = (&mut *deployment.fleet, &*deployment.examiner);
-    let mut engine = Engine::new(scenario, fleet, examiner, channel, model);
+    let mut engine = Engine::new(scenario, fleet, examiner, world, model);
     let mut outcome = Outcome {
         accuracy: 0.0,
         named: vec![0; scenario.clients.count],

@@ -84,7 +84,7 @@ mod tests {
     use crate::fleet::file::{Entry, LinkKind};
     use crate::fleet::{Deployment, build, load_data};
     use crate::policy::Scheduler;
-    use crate::round::{Engine, channel};
+    use crate::round::{Engine, world};
     use crate::scenario::ClientDevice;
 
     /// Two Picos, two M4s and a client that is no board.
@@ -178,8 +178,8 @@ mod tests {
             model,
             ..
         } = build(&scenario, &data, 1).unwrap();
-        let gains = channel::of(&scenario).unwrap();
-        let mut engine = Engine::new(&scenario, &mut *fleet, &*examiner, gains, model);
+        let world = world::of(&scenario).unwrap();
+        let mut engine = Engine::new(&scenario, &mut *fleet, &*examiner, world, model);
         let mut heard = 0;
         let mut accuracy = 0.0;
         for _ in 0..10 {

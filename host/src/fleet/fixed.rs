@@ -135,9 +135,11 @@ impl Fleet for FixedFleet {
     fn train(&mut self, broadcast: &Broadcast<'_>) -> Result<Vec<Reply>, FleetError> {
         let this = &*self;
         let train = |order: &Order| this.carry_out(order, broadcast);
-        Ok(this
+        let orders: Vec<&Order> = broadcast.payable().collect();
+        let replies: Vec<Reply> = this
             .pool
-            .install(|| broadcast.orders.par_iter().map(train).collect()))
+            .install(|| orders.par_iter().map(|order| train(order)).collect());
+        Ok(broadcast.with_declined(replies))
     }
 
     fn gradients(&mut self, questions: &[Question<'_>]) -> Result<Vec<ExactGradient>, FleetError> {

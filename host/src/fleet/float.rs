@@ -41,8 +41,7 @@ impl Fleet for FloatFleet {
 
     fn train(&mut self, broadcast: &Broadcast<'_>) -> Result<Vec<Reply>, FleetError> {
         let jobs: Vec<Job<'_>> = broadcast
-            .orders
-            .iter()
+            .payable()
             .map(|order| Job {
                 objective: &*self.objectives[order.client],
                 start: broadcast.model,
@@ -63,7 +62,7 @@ impl Fleet for FloatFleet {
                 model: trained.parameters,
             })
         });
-        Ok(replies.collect())
+        Ok(broadcast.with_declined(replies))
     }
 
     fn gradients(&mut self, questions: &[Question<'_>]) -> Result<Vec<ExactGradient>, FleetError> {

@@ -103,13 +103,14 @@ mod tests {
             model: &[1.0],
             orders: &orders,
             downlink_s: 0.0,
+            shortfalls: &[],
             upload_s: &[0.0; 2],
             wants_loss_after: true,
         };
         let replies = among(Box::new(Halves), &hostile).train(&broadcast);
         let update = |reply| match reply {
             Reply::Trained(update) => update,
-            Reply::Lost(reason) => panic!("{reason}"),
+            Reply::Lost(reason) | Reply::Declined(reason) => panic!("{reason}"),
         };
         replies.unwrap().into_iter().map(update).collect()
     }

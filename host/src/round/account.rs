@@ -3,8 +3,8 @@
 //! Amounts are the integers a device counts in, so that a board's own ledger can be compared to
 //! the picojoule.
 
-use gleaner_shared::energy::{CostModel, EnergyQueue, Phase, RoundRecord, Spent};
-use gleaner_shared::units::{Cycles, Micros, NanoWatts, PicoJoules};
+use gleaner_shared::energy::{EnergyQueue, RoundRecord, Spent};
+use gleaner_shared::units::PicoJoules;
 use serde::{Deserialize, Serialize};
 
 /// One client's account since the start of the run.
@@ -53,26 +53,6 @@ impl Account {
     }
 }
 
-/// What one order costs: tau epochs of `cycles_per_epoch`, and `upload_s` on the air.
-#[must_use]
-pub fn bill(
-    costs: &CostModel,
-    income_j: f64,
-    epochs: u32,
-    cycles_per_epoch: f64,
-    power_w: f64,
-    upload_s: f64,
-) -> RoundRecord {
-    let cycles = Cycles((cycles_per_epoch * f64::from(epochs)).round() as u64);
-    let airtime = Micros((upload_s * 1e6).round() as u64);
-    let mut record = rest(income_j);
-    record.spent[Phase::Train] = costs.compute.energy(cycles, epochs);
-    record.spent[Phase::Transmit] = costs
-        .radio
-        .energy(NanoWatts((power_w * 1e9).round() as u64), airtime);
-    record
-}
-
 /// What a round without an order brings.
 #[must_use]
 pub fn rest(income_j: f64) -> RoundRecord {
@@ -84,16 +64,9 @@ pub fn rest(income_j: f64) -> RoundRecord {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use gleaner_shared::energy::Phase;
 
-    #[test]
-    fn the_papers_order_costs_what_the_paper_says() {
-        // 3 epochs of 0.25 mJ, 8 ms at 200 mW.
-        let record = bill(&CostModel::paper(1e-26, 5e8), 4e-4, 3, 1e5, 0.2, 8e-3);
-        assert_eq!(record.spent.compute(), PicoJoules(750_000_000));
-        assert_eq!(record.spent.radio(), PicoJoules(1_600_000_000));
-        assert_eq!(record.harvested, PicoJoules(400_000_000));
-    }
+    use super::*;
 
     #[test]
     fn a_stable_queue_does_not_keep_the_budget_in_every_round() {
@@ -112,7 +85,9 @@ mod tests {
     #[test]
     fn overdrawing_fills_the_queue_and_breaks_c5_until_income_catches_up() {
         let mut account = Account::default();
-        account.book(&bill(&CostModel::paper(1e-26, 5e8), 4e-4, 2, 1e5, 0.0, 0.0));
+        let mut overdrawn = rest(4e-4);
+        overdrawn.spent[Phase::Train] = PicoJoules::from_joules(5e-4);
+        account.book(&overdrawn);
         assert!((account.queue_j() - 1e-4).abs() < 1e-15 && !account.within_income());
         account.book(&rest(4e-4));
         assert!(account.queue_j() == 0.0 && account.within_income());

@@ -1,5 +1,6 @@
 //! Where clients live: the seam between the round engine and simulated clients or boards.
 
+use gleaner_shared::energy::Shortfall;
 use serde::{Deserialize, Serialize};
 
 use super::RoundLog;
@@ -18,8 +19,37 @@ pub struct Broadcast<'a> {
     pub downlink_s: f64,
     /// Modelled time of each order's upload.
     pub upload_s: &'a [f64],
+    /// What each order's client lacks to pay for it by the engine's books of its store: simulated
+    /// clients decline by it, boards by their own. Empty where nobody lacks anything.
+    pub shortfalls: &'a [Option<Shortfall>],
     /// Whether clients are to report their loss after training, which costs a forward pass.
     pub wants_loss_after: bool,
+}
+
+impl Broadcast<'_> {
+    /// Iterates over the orders that their clients can pay for.
+    pub fn payable(&self) -> impl Iterator<Item = &Order> {
+        let orders = self.orders.iter().enumerate();
+        orders
+            .filter(|(at, _)| self.shortfall(*at).is_none())
+            .map(|(_, order)| order)
+    }
+
+    /// Puts the answers to [the payable orders](Self::payable) between those of the clients that
+    /// decline.
+    pub fn with_declined(&self, answers: impl IntoIterator<Item = Reply>) -> Vec<Reply> {
+        let mut answers = answers.into_iter();
+        let silent = || Reply::Lost("it had no answer".to_owned());
+        let answer = |at| match self.shortfall(at) {
+            Some(shortfall) => Reply::Declined(shortfall.to_string()),
+            None => answers.next().unwrap_or_else(silent),
+        };
+        (0..self.orders.len()).map(answer).collect()
+    }
+
+    fn shortfall(&self, at: usize) -> Option<&Shortfall> {
+        self.shortfalls.get(at)?.as_ref()
+    }
 }
 
 /// What a participant sends back.
@@ -40,6 +70,8 @@ pub enum Reply {
     Trained(Update),
     /// Nothing usable came back; the round goes on without it.
     Lost(String),
+    /// The client did not begin, for it cannot pay.
+    Declined(String),
 }
 
 /// A question for [`Fleet::gradients`]: how does this client see this model?

@@ -73,7 +73,8 @@ impl Engine<'_> {
     /// never be scheduled. The model stays as it is.
     fn introduce_by_upload(&mut self) -> Result<RoundLog, EngineError> {
         let gains = self.channel.round(0)?;
-        let instance = self.instance(&gains);
+        let instance = self.instance(0, &gains);
+        self.open_stores(0);
         let orders: Vec<Order> = (0..self.samples.len())
             .map(|client| {
                 let best = |&a: &usize, &b: &usize| {
@@ -93,20 +94,26 @@ impl Engine<'_> {
         self.state.model = self.fleet.announce(0, &self.state.model)?;
         let model = self.state.model.clone();
         let upload_s = upload_times(&instance, &orders);
+        let shortfalls = self.reserve(&orders, instance.downlink_s, &upload_s);
         let broadcast = Broadcast {
             round: 0,
             model: &model,
             orders: &orders,
             downlink_s: instance.downlink_s,
             upload_s: &upload_s,
+            shortfalls: &shortfalls,
             wants_loss_after: true,
         };
         let mut doubts = Vec::new();
         let mut replies = Vec::with_capacity(orders.len());
         for (order, reply) in orders.iter().zip(self.fleet.train(&broadcast)?) {
             replies.push(match reply {
-                Reply::Trained(update) => self.sort(0, order.client, update, &mut doubts)?,
-                Reply::Lost(reason) => Err(reason),
+                Reply::Trained(update) => {
+                    let sorted = self.sort(0, order.client, update, &mut doubts)?;
+                    sorted.map_err(|reason| (ClientState::Lost, reason))
+                }
+                Reply::Lost(reason) => Err((ClientState::Lost, reason)),
+                Reply::Declined(reason) => Err((ClientState::Declined, reason)),
             });
         }
         let mut heard: Vec<Heard<'_>> = orders
@@ -127,17 +134,14 @@ impl Engine<'_> {
         self.state.knowledge.note_reports(eta, &model, &credible);
         self.state.knowledge.observe_uplink(eta, &model, &credible);
         doubts.extend(findings.doubts);
-        let mut log = RoundLog {
-            round: self.round_row(0, instance.downlink_s),
-            clients: Vec::with_capacity(orders.len()),
-        };
+        let mut log = self.blank_log(0, instance.downlink_s);
         doubts.sort_by_key(|doubt| doubt.client);
         log.round.implausible = doubts;
         for (order, reply) in orders.iter().zip(&replies) {
             let timing = Timing::of(&instance, order);
             let (state, absence) = match reply {
                 Ok(_) => (ClientState::Trained, None),
-                Err(reason) => (ClientState::Lost, Some(reason.clone())),
+                Err((state, reason)) => (*state, Some(reason.clone())),
             };
             let client = order.client;
             match absence {
@@ -145,8 +149,10 @@ impl Engine<'_> {
                 Some(reason) => log.round.absent.push(Absence { client, reason }),
             }
             log.round.epochs = 1;
-            log.round.round_s = log.round.round_s.max(timing.finish_s);
-            log.clients.push(self.booked_row(order, &timing, state));
+            if state != ClientState::Declined {
+                log.round.round_s = log.round.round_s.max(timing.finish_s);
+            }
+            self.book_order(order, &timing, state, &mut log);
         }
         self.finish_row(&mut log);
         self.fleet.settle(&log, &self.state.model)?;

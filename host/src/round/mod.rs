@@ -6,6 +6,7 @@
 //! module. Where clients live is behind [`Fleet`], what becomes of the records behind the caller.
 
 mod account;
+mod books;
 pub mod channel;
 mod fleet;
 mod introduction;
@@ -17,21 +18,28 @@ mod rows;
 pub mod settings;
 mod state;
 mod watch;
+pub mod world;
 
 use crate::policy::Policy;
 use crate::scenario::{ClientDevice, Scenario, StopRule};
 use gleaner_cre::channel::{ChannelSource, RadioParams, TraceError};
 use gleaner_cre::optim::SolveError;
 use gleaner_learn::server::{Server, StateError};
+use gleaner_shared::units::PicoJoules;
+
+use self::books::{Books, Incomes, Store};
 
 pub use crate::policy::Order;
-pub use account::{Account, bill, rest};
+pub use account::{Account, rest};
+pub(crate) use books::micros;
+pub use books::{EnergyRow, Shelf};
 pub use fleet::{
     Broadcast, ExactGradient, Examiner, Fleet, FleetError, Question, Reply, Score, Update,
 };
 pub use knowledge::{Knowledge, Seen, Trial};
 pub use record::{Absence, Cause, ClientRow, ClientState, Doubt, Ending, RoundRow};
 pub use state::State;
+pub use world::{World, WorldError};
 
 /// Why a run stopped.
 #[derive(Debug, thiserror::Error)]
@@ -74,6 +82,8 @@ pub struct RoundLog {
     pub round: RoundRow,
     /// One row per client.
     pub clients: Vec<ClientRow>,
+    /// One row per client with its energy by phase.
+    pub energy: Vec<EnergyRow>,
 }
 
 /// An update, or why it cannot be used.
@@ -87,6 +97,10 @@ pub struct Engine<'a> {
     policy: Box<dyn Policy>,
     radio: RadioParams,
     channel: ChannelSource,
+    incomes: Incomes,
+    books: Books,
+    /// The stores of simulated clients, where they have any; those of boards as the model has them.
+    stores: Vec<Store>,
     samples: Vec<u32>,
     devices: Vec<ClientDevice>,
     weights: Vec<f64>,
@@ -95,17 +109,21 @@ pub struct Engine<'a> {
 }
 
 impl<'a> Engine<'a> {
-    /// Prepares round 1 from a first model, under the gains of a [`channel`].
+    /// Prepares round 1 from a first model, in a [`world`].
     pub fn new(
         scenario: &'a Scenario,
         fleet: &'a mut dyn Fleet,
         examiner: &'a dyn Examiner,
-        channel: ChannelSource,
+        world: World,
         model: Vec<f32>,
     ) -> Self {
         let clients = fleet.samples().len();
-        let state = State::new(model, clients, scenario.cre.delta_rule);
-        let mut engine = Self::assemble(scenario, fleet, examiner, channel, state);
+        let mut state = State::new(model, clients, scenario.cre.delta_rule);
+        if let Some(store) = scenario.harvest.store() {
+            let stored = PicoJoules::from_joules(scenario.harvest.stored_j);
+            state.shelves = vec![Shelf::new(stored, store); clients];
+        }
+        let mut engine = Self::assemble(scenario, fleet, examiner, world, state);
         engine.state.server = engine.server.start(&engine.state.model, clients);
         engine
     }
@@ -118,12 +136,13 @@ impl<'a> Engine<'a> {
         scenario: &'a Scenario,
         fleet: &'a mut dyn Fleet,
         examiner: &'a dyn Examiner,
-        channel: ChannelSource,
+        world: World,
         state: State,
     ) -> Result<Self, EngineError> {
         fleet.restore(state.fleet())?;
-        let engine = Self::assemble(scenario, fleet, examiner, channel, state);
+        let engine = Self::assemble(scenario, fleet, examiner, world, state);
         let clients = engine.samples.len();
+        engine.check_stores()?;
         engine.server.check(&engine.state.server, clients)?;
         Ok(engine)
     }
@@ -132,25 +151,47 @@ impl<'a> Engine<'a> {
         scenario: &'a Scenario,
         fleet: &'a mut dyn Fleet,
         examiner: &'a dyn Examiner,
-        channel: ChannelSource,
+        world: World,
         state: State,
     ) -> Self {
         let samples = fleet.samples().to_vec();
         let mut devices = scenario.devices();
         devices.resize(samples.len(), scenario.device.common());
+        let store = scenario.harvest.store();
+        let shelves = state.shelves.iter();
+        let stores = store.map_or(Vec::new(), |store| {
+            shelves.filter_map(|it| Store::open(*it, store)).collect()
+        });
         Self {
             scenario,
             fleet,
             examiner,
             policy: settings::policy(scenario),
             radio: settings::radio(scenario),
-            channel,
+            channel: world.channel,
+            incomes: Incomes::new(scenario, &devices, world.harvest),
+            books: Books::new(scenario, &devices, &samples),
+            stores,
             weights: gleaner_cre::bound::weights(&samples),
             samples,
             devices,
             server: settings::server(scenario, state.model.len()),
             state,
         }
+    }
+
+    /// Makes sure that the saved stores are those of the scenario.
+    fn check_stores(&self) -> Result<(), EngineError> {
+        let has_stores = self.scenario.harvest.store().is_some();
+        let expected = if has_stores { self.samples.len() } else { 0 };
+        if self.stores.len() == expected && self.state.shelves.len() == expected {
+            return Ok(());
+        }
+        Err(FleetError::Restore(format!(
+            "{} usable stores, the clients have {expected}",
+            self.stores.len()
+        ))
+        .into())
     }
 
     /// Lets another scheduler decide than the scenario's, say one that is being measured.

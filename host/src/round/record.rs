@@ -179,6 +179,8 @@ pub enum ClientState {
     Lost,
     /// It delivered, but too few did for the rule of aggregation.
     Unused,
+    /// It did not begin, for its store cannot pay for the order.
+    Declined,
 }
 
 impl TryFrom<String> for ClientState {

@@ -1,16 +1,26 @@
 //! How a round's rows are filled: the round's own line, and a row per client with its booking.
 
-use gleaner_shared::energy::RoundRecord;
+use gleaner_shared::energy::{Activity, RoundRecord};
+use gleaner_shared::units::PicoJoules;
 
-use super::account::bill;
+use super::books::{EnergyRow, OnAir};
 use super::phase::Timing;
 use super::record::{ClientRow, ClientState, RoundRow};
 use super::{Engine, RoundLog, settings};
 use crate::policy::Order;
 
 impl Engine<'_> {
-    /// Returns the row of a round in which nothing happened yet.
-    pub(super) fn round_row(&self, round: u32, downlink_s: f64) -> RoundRow {
+    /// Returns the log of a round in which nothing happened yet.
+    pub(super) fn blank_log(&self, round: u32, downlink_s: f64) -> RoundLog {
+        let clients = self.samples.len();
+        RoundLog {
+            round: self.round_row(round, downlink_s),
+            clients: Vec::with_capacity(clients),
+            energy: Vec::with_capacity(clients),
+        }
+    }
+
+    fn round_row(&self, round: u32, downlink_s: f64) -> RoundRow {
         RoundRow {
             round,
             accuracy: None,
@@ -37,12 +47,75 @@ impl Engine<'_> {
         }
     }
 
-    /// Books a record and returns the row of a client without an order.
-    pub(super) fn resting_row(&mut self, client: usize, record: &RoundRecord) -> ClientRow {
+    /// Books the round of a client without an order, or that declined it.
+    pub(super) fn book_rest(&mut self, client: usize, state: ClientState, log: &mut RoundLog) {
+        let activity = self.books.resting(log.round.downlink_s);
+        self.book(client, &activity, log).state = state;
+    }
+
+    /// Books an order, whatever became of its update; one that was declined costs what resting does.
+    pub(super) fn book_order(
+        &mut self,
+        order: &Order,
+        timing: &Timing,
+        state: ClientState,
+        log: &mut RoundLog,
+    ) {
+        if state == ClientState::Declined {
+            if let Some(store) = self.stores.get_mut(order.client) {
+                store.note_declined();
+            }
+            return self.book_rest(order.client, state, log);
+        }
+        let on_air = OnAir {
+            downlink_s: log.round.downlink_s,
+            upload_s: timing.upload_s,
+        };
+        let activity = self.books.working(order, on_air);
+        let row = self.book(order.client, &activity, log);
+        row.state = state;
+        row.channel = Some(order.channel);
+        row.power_w = order.power_w;
+        row.epochs = order.epochs;
+        row.up_bytes = row.down_bytes;
+        row.compute_s = timing.compute_s;
+        row.upload_s = timing.upload_s;
+    }
+
+    /// Pays for what a client did in the log's round and adds its rows.
+    fn book<'l>(
+        &mut self,
+        client: usize,
+        activity: &Activity,
+        log: &'l mut RoundLog,
+    ) -> &'l mut ClientRow {
+        let round = log.round.round;
+        let due = self.books.due(client, activity);
+        let (record, unpaid, stored) = match self.stores.get_mut(client) {
+            Some(store) => {
+                let (record, unpaid) = store.close(&due);
+                let shelf = store.shelf();
+                self.state.shelves[client] = shelf;
+                (record, unpaid, Some(shelf.ledger.stored.0))
+            }
+            None => {
+                let record = RoundRecord {
+                    harvested: self.incomes.of(client, round),
+                    spent: due,
+                    ..RoundRecord::default()
+                };
+                (record, PicoJoules::ZERO, None)
+            }
+        };
         let account = &mut self.state.accounts[client];
-        account.book(record);
-        ClientRow {
-            round: self.state.round,
+        account.book(&record);
+        log.energy.push(EnergyRow {
+            unpaid_pj: unpaid.0,
+            stored_pj: stored,
+            ..EnergyRow::new(round, client, &record)
+        });
+        log.clients.push(ClientRow {
+            round,
             client,
             state: ClientState::Idle,
             channel: None,
@@ -60,12 +133,14 @@ impl Engine<'_> {
             balance_j: account.balance_j(),
             within_income: account.within_income(),
             delta: None,
-        }
+        });
+        let last = log.clients.len() - 1;
+        &mut log.clients[last]
     }
 
     /// Sums the clients' rows into the round's.
     pub(super) fn finish_row(&self, log: &mut RoundLog) {
-        let RoundLog { round, clients } = log;
+        let RoundLog { round, clients, .. } = log;
         round.compute_j = clients.iter().map(|row| row.compute_j).sum();
         round.radio_j = clients.iter().map(|row| row.radio_j).sum();
         round.harvest_j = clients.iter().map(|row| row.harvest_j).sum();
@@ -80,43 +155,5 @@ impl Engine<'_> {
             .filter(|row| !row.within_income)
             .map(|row| row.client)
             .collect();
-    }
-
-    /// Books an order and returns the client's row.
-    pub(super) fn booked_row(
-        &mut self,
-        order: &Order,
-        timing: &Timing,
-        state: ClientState,
-    ) -> ClientRow {
-        let record = self.booking(order.client, order.epochs, order.power_w, timing.upload_s);
-        let mut row = self.resting_row(order.client, &record);
-        row.state = state;
-        row.channel = Some(order.channel);
-        row.power_w = order.power_w;
-        row.epochs = order.epochs;
-        row.up_bytes = row.down_bytes;
-        row.compute_s = timing.compute_s;
-        row.upload_s = timing.upload_s;
-        row
-    }
-
-    /// Returns what a client books for a round with this order.
-    pub(super) fn booking(
-        &self,
-        client: usize,
-        epochs: u32,
-        power_w: f64,
-        upload_s: f64,
-    ) -> RoundRecord {
-        let device = &self.devices[client];
-        bill(
-            &settings::cost_model(device),
-            device.harvest_j,
-            epochs,
-            device.epoch_cycles(self.samples[client]),
-            power_w,
-            upload_s,
-        )
     }
 }

@@ -1,7 +1,8 @@
 //! The numbers of a scenario in the types the model of the system wants.
 
 use gleaner_cre::system::{DeviceParams, RoundParams, System};
-use gleaner_shared::energy::CostModel;
+use gleaner_shared::energy::{ComputeModel, CostModel, RadioModel};
+use gleaner_shared::units::{NanoWatts, PicoJoules};
 
 use crate::policy::{self, Glean, Policy};
 use crate::scenario::{ClientDevice, Scenario};
@@ -94,7 +95,24 @@ pub fn model_bits(scenario: &Scenario) -> Bits {
 /// Returns what work costs on a device, in the integers it counts in.
 #[must_use]
 pub fn cost_model(device: &ClientDevice) -> CostModel {
-    CostModel::paper(device.energy_coefficient, device.frequency_hz)
+    let costs = &device.costs;
+    let nanowatts = |watts: f64| NanoWatts((watts * 1e9).round() as u64);
+    let paper = CostModel::paper(device.energy_coefficient, device.frequency_hz);
+    CostModel {
+        compute: ComputeModel {
+            per_epoch: PicoJoules::from_joules(costs.epoch_j),
+            ..paper.compute
+        },
+        radio: RadioModel {
+            efficiency_permille: (costs.amplifier_efficiency * 1e3).round() as u16,
+            circuit: nanowatts(costs.circuit_w),
+            per_upload: PicoJoules::from_joules(costs.upload_j),
+        },
+        receive: nanowatts(costs.receive_w),
+        idle: nanowatts(costs.idle_w),
+        sleep: nanowatts(costs.sleep_w),
+        ..paper
+    }
 }
 
 /// Returns the time T_i and energy E_i of one epoch of a client with this device and `samples`
@@ -112,7 +130,7 @@ pub fn epoch_cost(device: &ClientDevice, samples: u32) -> (f64, f64) {
     let joules_per_cycle = device.energy_coefficient * clock.0 * clock.0;
     (
         time.0 + device.cycles_per_epoch / clock.0,
-        energy.0 + joules_per_cycle * device.cycles_per_epoch,
+        energy.0 + joules_per_cycle * device.cycles_per_epoch + device.costs.epoch_j,
     )
 }
 

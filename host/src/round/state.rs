@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::account::Account;
+use super::books::Shelf;
 use super::knowledge::Knowledge;
 use super::plausible::Unusable;
 use super::watch::Watch;
@@ -17,6 +18,7 @@ pub struct State {
     pub(super) introduced: bool,
     pub(super) model: Vec<f32>,
     pub(super) accounts: Vec<Account>,
+    pub(super) shelves: Vec<Shelf>,
     pub(super) knowledge: Knowledge,
     pub(super) unusable: Unusable,
     pub(super) attendance: Vec<Attendance>,
@@ -34,6 +36,7 @@ impl State {
             introduced: false,
             model,
             accounts: vec![Account::default(); clients],
+            shelves: Vec::new(),
             knowledge: Knowledge::new(clients, rule),
             unusable: Unusable::nobody(clients),
             attendance: vec![Attendance::default(); clients],
@@ -72,6 +75,12 @@ impl State {
     #[must_use]
     pub fn accounts(&self) -> &[Account] {
         &self.accounts
+    }
+
+    /// Returns the store of every client; empty under the paper's books.
+    #[must_use]
+    pub fn stores(&self) -> &[Shelf] {
+        &self.shelves
     }
 
     /// Says whether the clients have reported once.

@@ -4,6 +4,7 @@ mod gleaning;
 mod liars;
 mod server;
 mod stopping;
+mod stores;
 mod unlike;
 
 use super::*;
@@ -64,7 +65,7 @@ impl Fleet for Parabolas {
                 model,
             })
         };
-        Ok(broadcast.orders.iter().map(reply).collect())
+        Ok(broadcast.with_declined(broadcast.payable().map(reply)))
     }
 
     fn gradients(&mut self, questions: &[Question<'_>]) -> Result<Vec<ExactGradient>, FleetError> {
@@ -104,8 +105,8 @@ fn run(scenario: &Scenario, mute: Mute) -> (Vec<RoundLog>, State) {
 }
 
 fn drive(scenario: &Scenario, fleet: &mut dyn Fleet) -> (Vec<RoundLog>, State) {
-    let channel = channel::of(scenario).unwrap();
-    let mut engine = Engine::new(scenario, fleet, &NoTest, channel, vec![0.0, 0.0]);
+    let world = world::of(scenario).unwrap();
+    let mut engine = Engine::new(scenario, fleet, &NoTest, world, vec![0.0, 0.0]);
     let mut logs = Vec::new();
     while !engine.is_finished() {
         logs.extend(engine.step().unwrap());
@@ -227,8 +228,8 @@ fn a_model_that_diverges_stops_the_run_with_the_rate_to_lower() {
         rate: 1e9,
         mute: NOBODY,
     };
-    let channel = channel::of(&scenario).unwrap();
-    let mut engine = Engine::new(&scenario, &mut fleet, &NoTest, channel, vec![0.0, 0.0]);
+    let world = world::of(&scenario).unwrap();
+    let mut engine = Engine::new(&scenario, &mut fleet, &NoTest, world, vec![0.0, 0.0]);
     let error = std::iter::from_fn(|| Some(engine.step()))
         .find_map(Result::err)
         .unwrap();

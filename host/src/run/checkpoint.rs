@@ -12,10 +12,11 @@ use gleaner_learn::file::{self, FileError};
 use serde::{Deserialize, Serialize};
 
 use super::directory::RunDirectory;
+use super::log::Lengths;
 use crate::round::State;
 
 /// Changes whenever the layout does.
-const MAGIC: &[u8; 8] = b"GLNRCKP3";
+const MAGIC: &[u8; 8] = b"GLNRCKP4";
 const HEADER: usize = MAGIC.len() + 32;
 
 /// What a resumed run needs.
@@ -25,10 +26,8 @@ pub struct Checkpoint {
     pub scenario: [u8; 32],
     /// The engine's state.
     pub state: State,
-    /// Bytes of `rounds.jsonl` that belong to finished rounds.
-    pub rounds_bytes: u64,
-    /// Bytes of `clients.csv` that belong to finished rounds.
-    pub clients_bytes: u64,
+    /// Bytes of the logs that belong to finished rounds.
+    pub logs: Lengths,
 }
 
 impl Checkpoint {
@@ -104,12 +103,15 @@ mod tests {
     use super::*;
     use gleaner_cre::estimate::{Divergence, DivergenceRule};
 
-    fn checkpoint(rounds_bytes: u64) -> Checkpoint {
+    fn checkpoint(rounds: u64) -> Checkpoint {
         Checkpoint {
             scenario: [7; 32],
             state: State::new(vec![1.0, -0.5], 2, DivergenceRule::Direction),
-            rounds_bytes,
-            clients_bytes: 9,
+            logs: Lengths {
+                rounds,
+                clients: 9,
+                energy: 0,
+            },
         }
     }
 

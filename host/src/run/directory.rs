@@ -46,7 +46,8 @@ impl RunDirectory {
         let leftover = Path::new(Self::SCENARIO).with_extension("tmp");
         fs::read_dir(&self.path).map_or(true, |entries| {
             let mut names = entries.flatten().map(|entry| entry.file_name());
-            names.all(|name| name == *leftover || name == Self::STAGED_CHANNEL)
+            let staged = [Self::STAGED_CHANNEL, Self::STAGED_HARVEST];
+            names.all(|name| name == *leftover || staged.iter().any(|it| name == *it))
         })
     }
 
@@ -58,10 +59,16 @@ impl RunDirectory {
     pub const CHANNEL: &str = "channel.csv";
     /// That copy before the scenario stands beside it.
     pub(super) const STAGED_CHANNEL: &str = "channel.tmp";
+    /// The copy of the trace of the harvest, where its source has one.
+    pub const HARVEST: &str = "harvest.csv";
+    /// That copy before the scenario stands beside it.
+    pub(super) const STAGED_HARVEST: &str = "harvest.tmp";
     /// One line per round.
     pub const ROUNDS: &str = "rounds.jsonl";
     /// One row per client and round.
     pub const CLIENTS: &str = "clients.csv";
+    /// One row per client and round with its energy by phase, unless the books are the paper's.
+    pub const ENERGY: &str = "energy.csv";
     /// The newest checkpoint.
     pub const CHECKPOINT: &str = "checkpoint.bin";
     /// The checkpoint before it.

@@ -6,9 +6,8 @@ use gleaner_learn::file::FileError;
 
 use super::directory::RunDirectory;
 use super::log::LogError;
-use crate::round::EngineError;
+use crate::round::{EngineError, WorldError};
 use crate::scenario::ScenarioError;
-use gleaner_cre::channel::TraceError;
 
 /// What stopped a run.
 #[derive(Debug, thiserror::Error)]
@@ -23,9 +22,9 @@ pub enum RunError {
     /// The scenario of a run to resume is damaged.
     #[error(transparent)]
     Scenario(#[from] ScenarioError),
-    /// The channel's trace cannot be used.
+    /// A trace cannot be used.
     #[error(transparent)]
-    Channel(#[from] TraceError),
+    World(#[from] WorldError),
     /// Some other file failed.
     #[error(transparent)]
     File(#[from] FileError),
@@ -87,10 +86,10 @@ pub enum RunError {
     /// A checkpoint belongs to another scenario or another trace.
     #[error(
         "the checkpoint in {} belongs to another scenario or trace; restore scenario.toml and \
-         channel.csv or start anew",
+         channel.csv or harvest.csv, or start anew",
         path.display()
     )]
-    OtherChannel {
+    OtherTraces {
         /// The directory of the run.
         path: PathBuf,
     },

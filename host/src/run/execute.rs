@@ -6,14 +6,14 @@ use std::time::{Duration, Instant};
 use gleaner_learn::digest::{hexadecimal, sha256, sha256_of};
 use gleaner_learn::file::{self, sync_parent, write_atomically};
 
-use super::channel;
 use super::checkpoint::Checkpoint;
 use super::directory::RunDirectory;
 use super::environment::{Environment, thread_count};
 use super::error::RunError;
-use super::log::Logs;
+use super::log::{Lengths, Logs};
 use super::safetensors::encode_model;
 use super::summary::{Summary, Tally};
+use super::world::{self, Traces};
 use crate::fleet::Deployment;
 use crate::round::{Engine, RoundLog, State};
 use crate::scenario::{Scenario, resolve_text};
@@ -67,18 +67,13 @@ pub fn execute(
 pub fn prepare(scenario: &Scenario, directory: &RunDirectory) -> Result<(), RunError> {
     check_vacant(directory)?;
     let path = directory.path();
-    let trace = channel::checked_trace(scenario)?;
+    let traces = Traces::checked(scenario)?;
     fs::create_dir_all(path).map_err(file::at(path))?;
     sync_parent(path)?;
-    if let Some(trace) = &trace {
-        channel::stage(trace, directory)?;
-    }
+    traces.stage(directory)?;
     let file = directory.file(RunDirectory::SCENARIO);
     write_atomically(&file, scenario.to_toml().as_bytes())?;
-    match trace {
-        Some(_) => channel::settle(directory),
-        None => Ok(()),
-    }
+    traces.settle(directory)
 }
 
 /// Makes sure that a directory has room for a run.
@@ -147,9 +142,10 @@ pub fn resume(
     match &checkpoint {
         Some(found) if !is_of(found, scenario, directory)? => {
             let path = directory.path().to_owned();
-            return Err(match scenario.channel.trace.is_empty() {
-                true => RunError::OtherScenario { path },
-                false => RunError::OtherChannel { path },
+            let traced = !scenario.channel.trace.is_empty() || scenario.harvest.source.has_file();
+            return Err(match traced {
+                false => RunError::OtherScenario { path },
+                true => RunError::OtherTraces { path },
             });
         }
         Some(found) => {
@@ -170,7 +166,7 @@ fn is_of(
     scenario: &Scenario,
     directory: &RunDirectory,
 ) -> Result<bool, RunError> {
-    if checkpoint.scenario == channel::fingerprint(scenario, directory)? {
+    if checkpoint.scenario == world::fingerprint(scenario, directory)? {
         return Ok(true);
     }
     let text = scenario_text(directory)?;
@@ -186,20 +182,21 @@ fn drive(
     observer: &mut dyn Observer,
 ) -> Result<Completed, RunError> {
     let resumed = checkpoint.is_some();
-    let fingerprint = channel::fingerprint(scenario, directory)?;
-    let channel = channel::channel_of(scenario, directory)?;
+    let fingerprint = world::fingerprint(scenario, directory)?;
+    let world = world::world_of(scenario, directory)?;
+    let phases = !scenario.keeps_papers_books();
     let model = deployment.model.clone();
     let (fleet, examiner) = (&mut *deployment.fleet, &*deployment.examiner);
     let (mut engine, mut logs, mut tally) = match checkpoint {
         None => (
-            Engine::new(scenario, fleet, examiner, channel, model),
-            Logs::open(directory, 0, 0)?,
+            Engine::new(scenario, fleet, examiner, world, model),
+            Logs::open(directory, Lengths::default(), phases)?,
             Tally::default(),
         ),
         Some(saved) => {
-            let logs = Logs::open(directory, saved.rounds_bytes, saved.clients_bytes)?;
+            let logs = Logs::open(directory, saved.logs, phases)?;
             (
-                Engine::resume(scenario, fleet, examiner, channel, saved.state)?,
+                Engine::resume(scenario, fleet, examiner, world, saved.state)?,
                 logs,
                 Tally::read(directory)?,
             )
@@ -216,13 +213,12 @@ fn drive(
         }
         let round = engine.state().round() as usize;
         if every > 0 && round.is_multiple_of(every) && !engine.is_finished() {
-            let (rounds_bytes, clients_bytes) = logs.sync()?;
+            let logs = logs.sync()?;
             let state = engine.checkpoint();
             Checkpoint {
                 scenario: fingerprint,
                 state,
-                rounds_bytes,
-                clients_bytes,
+                logs,
             }
             .write(directory)?;
         }
@@ -265,13 +261,17 @@ fn complete(
     write(RunDirectory::ENVIRONMENT, format!("{json}\n").as_bytes())?;
 
     let mut sums = String::new();
-    let traced = (!scenario.channel.trace.is_empty()).then_some(RunDirectory::CHANNEL);
-    let logs = [RunDirectory::ROUNDS, RunDirectory::CLIENTS];
-    for name in [RunDirectory::SCENARIO]
-        .into_iter()
-        .chain(traced)
-        .chain(logs)
-    {
+    for (name, written) in [
+        (RunDirectory::SCENARIO, true),
+        (RunDirectory::CHANNEL, !scenario.channel.trace.is_empty()),
+        (RunDirectory::HARVEST, scenario.harvest.source.has_file()),
+        (RunDirectory::ROUNDS, true),
+        (RunDirectory::CLIENTS, true),
+        (RunDirectory::ENERGY, !scenario.keeps_papers_books()),
+    ] {
+        if !written {
+            continue;
+        }
         sums.push_str(&format!("{}  {name}\n", digest_of(directory, name)?));
     }
     let model_sha256 = digest_of(directory, RunDirectory::MODEL)?;

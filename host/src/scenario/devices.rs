@@ -18,10 +18,53 @@ pub struct ClientDevice {
     pub frequency_hz: f64,
     /// Energy coefficient alpha.
     pub energy_coefficient: f64,
+    /// What the paper leaves out of its books.
+    pub costs: Overheads,
     /// Energy E_add harvested in every round.
     pub harvest_j: f64,
     /// How long before the deadline it must be done.
     pub deadline_slack_s: f64,
+}
+
+/// What a device spends beside its epochs and what it radiates; nothing in the paper's books.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Overheads {
+    /// Energy of starting an epoch.
+    pub epoch_j: f64,
+    /// Processor cycles of bringing the model up to date.
+    pub apply_cycles: f64,
+    /// Processor cycles per sample of finding the loss of the trained model.
+    pub evaluate_cycles_per_sample: f64,
+    /// Processor cycles of coding the update.
+    pub encode_cycles: f64,
+    /// Power drawn while the broadcast is heard.
+    pub receive_w: f64,
+    /// Power drawn while sending beside what is radiated.
+    pub circuit_w: f64,
+    /// Radiated power over the power the amplifier draws for it.
+    pub amplifier_efficiency: f64,
+    /// Energy of starting an upload.
+    pub upload_j: f64,
+    /// Power drawn by a participant that waits.
+    pub idle_w: f64,
+    /// Power drawn asleep.
+    pub sleep_w: f64,
+}
+
+impl Overheads {
+    /// The paper's: all that is drawn is radiated, and waiting is free.
+    pub const PAPER: Self = Self {
+        epoch_j: 0.0,
+        apply_cycles: 0.0,
+        evaluate_cycles_per_sample: 0.0,
+        encode_cycles: 0.0,
+        receive_w: 0.0,
+        circuit_w: 0.0,
+        amplifier_efficiency: 1.0,
+        upload_j: 0.0,
+        idle_w: 0.0,
+        sleep_w: 0.0,
+    };
 }
 
 impl ClientDevice {
@@ -42,6 +85,18 @@ impl Device {
             cycles_per_epoch: self.cycles_per_epoch,
             frequency_hz: self.frequency_hz,
             energy_coefficient: self.energy_coefficient,
+            costs: Overheads {
+                epoch_j: self.epoch_j,
+                apply_cycles: self.apply_cycles,
+                evaluate_cycles_per_sample: self.evaluate_cycles_per_sample,
+                encode_cycles: self.encode_cycles,
+                receive_w: self.receive_w,
+                circuit_w: self.circuit_w,
+                amplifier_efficiency: self.amplifier_efficiency,
+                upload_j: self.upload_j,
+                idle_w: self.idle_w,
+                sleep_w: self.sleep_w,
+            },
             harvest_j: self.harvest_j,
             deadline_slack_s: 0.0,
         }
@@ -57,8 +112,30 @@ impl Device {
             energy_coefficient: class
                 .energy_coefficient
                 .unwrap_or(common.energy_coefficient),
+            costs: class.overheads(&common.costs),
             harvest_j: class.harvest_j.unwrap_or(common.harvest_j),
             deadline_slack_s: class.deadline_slack_s.unwrap_or(common.deadline_slack_s),
+        }
+    }
+}
+
+impl DeviceClass {
+    fn overheads(&self, common: &Overheads) -> Overheads {
+        Overheads {
+            epoch_j: self.epoch_j.unwrap_or(common.epoch_j),
+            apply_cycles: self.apply_cycles.unwrap_or(common.apply_cycles),
+            evaluate_cycles_per_sample: self
+                .evaluate_cycles_per_sample
+                .unwrap_or(common.evaluate_cycles_per_sample),
+            encode_cycles: self.encode_cycles.unwrap_or(common.encode_cycles),
+            receive_w: self.receive_w.unwrap_or(common.receive_w),
+            circuit_w: self.circuit_w.unwrap_or(common.circuit_w),
+            amplifier_efficiency: self
+                .amplifier_efficiency
+                .unwrap_or(common.amplifier_efficiency),
+            upload_j: self.upload_j.unwrap_or(common.upload_j),
+            idle_w: self.idle_w.unwrap_or(common.idle_w),
+            sleep_w: self.sleep_w.unwrap_or(common.sleep_w),
         }
     }
 }

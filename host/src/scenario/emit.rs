@@ -25,13 +25,24 @@ pub(super) fn value(value: &toml::Value) -> String {
 
 /// Keys and sections younger than the first runs. With their defaults they are left out of the
 /// canonical form, whose hash names runs and their checkpoints: those made without keep their names.
-const YOUNGER: [&str; 12] = [
+const YOUNGER: [&str; 23] = [
     "run.stop",
     "run.patience",
     "data.validation_samples",
     "channel.trace",
     "device.cycles_per_epoch",
+    "device.epoch_j",
+    "device.apply_cycles",
+    "device.evaluate_cycles_per_sample",
+    "device.encode_cycles",
+    "device.receive_w",
+    "device.circuit_w",
+    "device.amplifier_efficiency",
+    "device.upload_j",
+    "device.idle_w",
+    "device.sleep_w",
     "device.class",
+    "harvest",
     "cre.epochs",
     "glean",
     "aggregation",

@@ -9,6 +9,7 @@ mod class;
 mod devices;
 mod emit;
 mod error;
+mod harvest;
 pub mod keys;
 mod preset;
 pub mod range;
@@ -29,8 +30,9 @@ pub use choices::{
     AggregationRule, Attack, ClientKind, Estimates, ModelBits, ServerRule, StopRule,
 };
 pub use class::DeviceClass;
-pub use devices::ClientDevice;
+pub use devices::{ClientDevice, Overheads};
 pub use error::ScenarioError;
+pub use harvest::Harvest;
 pub use preset::{PRESETS, Preset};
 pub use resolve::{Override, resolve, resolve_text};
 pub use sections::{
@@ -58,6 +60,8 @@ pub struct Scenario {
     pub radio: Radio,
     /// Computing and energy of a client.
     pub device: Device,
+    /// Where energy comes from, and what keeps it.
+    pub harvest: Harvest,
     /// The CRE scheduler.
     pub cre: Cre,
     /// The baselines.
@@ -86,6 +90,7 @@ impl Scenario {
             Channel::KEYS,
             Radio::KEYS,
             Device::KEYS,
+            Harvest::KEYS,
             Cre::KEYS,
             Baselines::KEYS,
             Glean::KEYS,

@@ -140,6 +140,26 @@ section!(
         frequency_hz: f64 = 5e8, "Hz", Positive;
         /// Energy coefficient alpha: one cycle costs alpha f^2 joules.
         energy_coefficient: f64 = 1e-26, "J s^2", Positive;
+        /// Energy of starting an epoch, whatever its length.
+        epoch_j: f64 = 0.0, "J", NotNegative;
+        /// Processor cycles of bringing the model up to date with the broadcast.
+        apply_cycles: f64 = 0.0, "cycles", NotNegative;
+        /// Processor cycles per sample of finding the loss of the trained model.
+        evaluate_cycles_per_sample: f64 = 0.0, "cycles", NotNegative;
+        /// Processor cycles of coding the update.
+        encode_cycles: f64 = 0.0, "cycles", NotNegative;
+        /// Power drawn while the broadcast is heard.
+        receive_w: f64 = 0.0, "W", NotNegative, AtMost(1000);
+        /// Power drawn while sending beside what is radiated, the waiting processor's included.
+        circuit_w: f64 = 0.0, "W", NotNegative, AtMost(1000);
+        /// Radiated power over the power the amplifier draws for it, to the thousandth.
+        amplifier_efficiency: f64 = 1.0, "", Within(0.001, 1.0);
+        /// Energy of starting an upload, whatever its length.
+        upload_j: f64 = 0.0, "J", NotNegative;
+        /// Power drawn by a participant that waits for the end of the deadline.
+        idle_w: f64 = 0.0, "W", NotNegative, AtMost(1000);
+        /// Power drawn asleep, until the next round begins.
+        sleep_w: f64 = 0.0, "W", NotNegative, AtMost(1000);
         /// Energy E_add harvested by every client in every round.
         harvest_j: f64 = 0.4e-3, "J", NotNegative;
         /// Deadline T_max of a round, from broadcast to upload.

@@ -1,6 +1,7 @@
 //! Every value checked before anything runs: the keys' own ranges, and rules that relate two keys.
 
 mod classes;
+mod harvest;
 
 use super::{AggregationRule, ClientKind, Scenario, ScenarioError, StopRule};
 use crate::policy::CreEpochs;
@@ -60,6 +61,7 @@ pub(super) fn check(s: &Scenario) -> Result<(), ScenarioError> {
         },
     )?;
     classes::check(s)?;
+    harvest::check(s)?;
     check_updates(s)
 }
 

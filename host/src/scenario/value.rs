@@ -38,6 +38,8 @@ values!(
     gleaner_cre::channel::FadingKind,
     gleaner_cre::estimate::DivergenceRule,
     gleaner_cre::optim::Solver,
+    gleaner_energy::harvest::Forecast,
+    gleaner_energy::harvest::Source,
     gleaner_learn::data::DatasetKind,
     gleaner_learn::partition::Rule,
     gleaner_learn::train::ModelKind,

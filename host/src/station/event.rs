@@ -35,7 +35,7 @@ impl Event {
             | EventKind::Refused { reason, .. }
             | EventKind::Lost { reason }
             | EventKind::Missing { reason }
-            | EventKind::Absent { reason } => *reason = printable(reason),
+            | EventKind::Absent { reason, .. } => *reason = printable(reason),
             _ => {}
         }
         self
@@ -172,6 +172,9 @@ pub enum EventKind {
     Absent {
         /// The reason, in words for log and view.
         reason: String,
+        /// Whether the client did not begin, for it could not pay.
+        #[serde(default, skip_serializing_if = "is_false")]
+        declined: bool,
     },
     /// The round is closed with this ledger.
     Closed {
@@ -211,6 +214,14 @@ const fn yes() -> bool {
 )]
 const fn is_true(value: &bool) -> bool {
     *value
+}
+
+#[allow(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "the signature serde asks for"
+)]
+const fn is_false(value: &bool) -> bool {
+    !*value
 }
 
 /// What a refusal counts in a log that does not say.

@@ -289,7 +289,7 @@ pub fn verify_before(
         &scenario,
         &mut *deployment.fleet,
         &*deployment.examiner,
-        run::channel_of(&scenario, directory)?,
+        run::world_of(&scenario, directory)?,
         model,
     );
     observer.started(0, scenario.run.rounds);

@@ -24,7 +24,7 @@ use super::stop::Stop;
 use crate::fleet::FixedFleet;
 use crate::round::{
     Broadcast, ClientState, ExactGradient, Fleet, FleetError, Order, Question, Reply, RoundLog,
-    Update,
+    Update, micros,
 };
 
 /// Whether the lines take as long as the modelled radio would.
@@ -306,9 +306,12 @@ impl Fleet for StationFleet {
             }
         }
         let orders: Vec<Order> = here.iter().map(|(_, order)| *order).collect();
+        let lacking = |(at, _): &(usize, Order)| *broadcast.shortfalls.get(*at)?;
+        let shortfalls: Vec<_> = here.iter().map(lacking).collect();
         let simulated = self.fixed.train(&Broadcast {
             orders: &orders,
             upload_s: &[],
+            shortfalls: &shortfalls,
             ..*broadcast
         })?;
         for ((at, _), reply) in here.iter().zip(simulated) {
@@ -337,6 +340,11 @@ impl Fleet for StationFleet {
                 },
                 Reply::Lost(reason) => EventKind::Absent {
                     reason: reason.clone(),
+                    declined: false,
+                },
+                Reply::Declined(reason) => EventKind::Absent {
+                    reason: reason.clone(),
+                    declined: true,
                 },
             };
             self.publish(order.client, round, what);
@@ -447,10 +455,6 @@ pub fn fingerprint(model: &[f32]) -> String {
 
 fn little_endian(model: &[f32]) -> Vec<u8> {
     model.iter().flat_map(|value| value.to_le_bytes()).collect()
-}
-
-fn micros(seconds: f64) -> Micros {
-    Micros((seconds * 1e6).round() as u64)
 }
 
 fn id(client: usize) -> u32 {

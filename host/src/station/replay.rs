@@ -25,7 +25,10 @@ enum Fate {
         model: String,
         exact: bool,
     },
-    Absent(String),
+    Absent {
+        reason: String,
+        declined: bool,
+    },
 }
 
 impl Record {
@@ -57,7 +60,10 @@ impl Record {
                 model: model.clone(),
                 exact: *exact,
             },
-            EventKind::Absent { reason } => Fate::Absent(reason.clone()),
+            EventKind::Absent { reason, declined } => Fate::Absent {
+                reason: reason.clone(),
+                declined: *declined,
+            },
             _ => return,
         };
         if let Some(round) = event.round {
@@ -126,7 +132,14 @@ impl ReplayFleet {
             _ => (reply, "its order leads to"),
         };
         match (fate, reply) {
-            (Some(Fate::Absent(reason)), _) => Ok(Reply::Lost(reason)),
+            (
+                Some(Fate::Absent {
+                    reason,
+                    declined: true,
+                }),
+                _,
+            ) => Ok(Reply::Declined(reason)),
+            (Some(Fate::Absent { reason, .. }), _) => Ok(Reply::Lost(reason)),
             (Some(Fate::Arrived { model, .. }), Reply::Trained(update)) => {
                 let found = fingerprint(&update.model);
                 if found == model {
@@ -136,9 +149,11 @@ impl ReplayFleet {
                     "round {round}, client {client}: model {model} arrived, {source} {found}"
                 )))
             }
-            (Some(Fate::Arrived { .. }), Reply::Lost(reason)) => Err(FleetError::Failed(format!(
-                "round {round}, client {client}: a model arrived, its order leads to none: {reason}"
-            ))),
+            (Some(Fate::Arrived { .. }), Reply::Lost(reason) | Reply::Declined(reason)) => {
+                Err(FleetError::Failed(format!(
+                    "round {round}, client {client}: a model arrived, its order leads to none: {reason}"
+                )))
+            }
             (None, _) => Err(FleetError::Failed(format!(
                 "round {round}, client {client}: the log does not say what became of its order"
             ))),

@@ -9,8 +9,7 @@ use gleaner_learn::data::{DataError, Dataset, DatasetKind};
 use crate::fleet::{self, BuildError};
 use crate::report;
 use crate::run::{
-    Completed, RunDirectory, RunError, Silent, checked_trace, execute, is_unchanged, resume,
-    scenario_of, thread_count,
+    Completed, RunDirectory, RunError, Silent, Traces, execute, resume, scenario_of, thread_count,
 };
 use crate::scenario::Scenario;
 
@@ -40,7 +39,7 @@ impl PlannedRun {
         if scenario_of(directory)? != *scenario {
             return Err(RunError::Taken { path });
         }
-        if !is_unchanged(scenario, directory)? {
+        if !Traces::are_unchanged(scenario, directory)? {
             let trace = scenario.channel.trace.clone();
             return Err(RunError::OtherTrace { path, trace });
         }
@@ -53,7 +52,7 @@ impl PlannedRun {
     /// Names the trace and what is wrong with it or missing in it.
     pub fn check_channel(&self) -> Result<(), RunError> {
         if !self.directory.is_started() {
-            checked_trace(&self.scenario)?;
+            Traces::checked(&self.scenario)?;
         }
         Ok(())
     }

@@ -9,7 +9,7 @@ use gleaner_cre::optim::SolveError;
 use gleaner_host::fleet;
 use gleaner_host::policy::{Decision, Policy, Scheduler, View};
 use gleaner_host::report::table::Table;
-use gleaner_host::round::{Engine, channel, settings};
+use gleaner_host::round::{Engine, settings, world};
 use gleaner_host::run::thread_count;
 use gleaner_host::scenario::{Override, Scenario, resolve};
 
@@ -136,7 +136,7 @@ fn measure(scenario: &Scenario, threads: usize) -> anyhow::Result<Vec<Round>> {
         scenario,
         &mut *deployment.fleet,
         &*deployment.examiner,
-        channel::of(scenario)?,
+        world::of(scenario)?,
         model,
     )
     .with_policy(Box::new(policy));

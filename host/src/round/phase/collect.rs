@@ -1,7 +1,10 @@
 //! Phases 2 and 3: the broadcast, and what comes back in time.
 
+use gleaner_shared::energy::Shortfall;
+
 use super::Planned;
 use crate::policy::Order;
+use crate::round::books::OnAir;
 use crate::round::fleet::{Broadcast, Reply, Update};
 use crate::round::record::{ClientState, Doubt};
 use crate::round::{Engine, EngineError};
@@ -20,14 +23,15 @@ pub(in crate::round) struct Timing {
 }
 
 impl Timing {
-    /// t_down + tau T_i + l / v_up.
+    /// t_down + tau T_i + l / v_up, and what an order takes beside.
     pub(in crate::round) fn of(instance: &Instance, order: &Order) -> Self {
         let upload_s = upload_s(instance, order);
         let compute_s = f64::from(order.epochs) * instance.epoch_s[order.client];
+        let order_s = instance.costs[order.client].order_s;
         Self {
             compute_s,
             upload_s,
-            finish_s: instance.downlink_s + compute_s + upload_s,
+            finish_s: instance.downlink_s + compute_s + upload_s + order_s,
         }
     }
 
@@ -62,7 +66,35 @@ pub(in crate::round) struct Collected {
 }
 
 impl Engine<'_> {
+    /// Books the income of a round in every store.
+    pub(in crate::round) fn open_stores(&mut self, round: u32) {
+        let period = self.books.period();
+        for (client, store) in self.stores.iter_mut().enumerate() {
+            store.begin(self.incomes.of(client, round), period);
+        }
+    }
+
+    /// Promises every order its energy; returns what is missing to pay for it.
+    pub(in crate::round) fn reserve(
+        &mut self,
+        orders: &[Order],
+        downlink_s: f64,
+        upload_s: &[f64],
+    ) -> Vec<Option<Shortfall>> {
+        let reserve = |(order, &upload_s): (&Order, &f64)| {
+            let on_air = OnAir {
+                downlink_s,
+                upload_s,
+            };
+            let store = self.stores.get_mut(order.client)?;
+            let cost = self.books.reservation(order, on_air);
+            store.reserve(cost).err()
+        };
+        orders.iter().zip(upload_s).map(reserve).collect()
+    }
+
     pub(in crate::round) fn collect(&mut self, planned: Planned) -> Result<Collected, EngineError> {
+        self.open_stores(planned.round);
         let orders = &planned.decision.orders;
         let replies = if orders.is_empty() {
             Vec::new()
@@ -70,12 +102,15 @@ impl Engine<'_> {
             self.state.model = self.fleet.announce(planned.round, &self.state.model)?;
             let by_upload = self.scenario.cre.estimates == Estimates::Uplink;
             let upload_s = upload_times(&planned.instance, orders);
+            let downlink_s = planned.instance.downlink_s;
+            let shortfalls = self.reserve(orders, downlink_s, &upload_s);
             let broadcast = Broadcast {
                 round: planned.round,
                 model: &self.state.model,
                 orders,
-                downlink_s: planned.instance.downlink_s,
+                downlink_s,
                 upload_s: &upload_s,
+                shortfalls: &shortfalls,
                 wants_loss_after: by_upload && self.policy.wants_estimates(),
             };
             self.fleet.train(&broadcast)?
@@ -86,6 +121,7 @@ impl Engine<'_> {
             let deadline_s = planned.instance.deadline_of(order.client);
             let result = match reply {
                 Reply::Lost(reason) => Err((ClientState::Lost, reason)),
+                Reply::Declined(reason) => Err((ClientState::Declined, reason)),
                 Reply::Trained(_) if !timing.meets(deadline_s) => {
                     let reason = format!("{} s of {deadline_s} s", timing.finish_s);
                     Err((ClientState::Late, reason))

@@ -5,7 +5,6 @@ use crate::round::fleet::Question;
 use crate::round::{Engine, EngineError, settings};
 use gleaner_cre::bound::LossBound;
 use gleaner_cre::channel::RoundState;
-use gleaner_cre::costs::Costs;
 use gleaner_cre::optim::Instance;
 
 /// A round that is decided and not yet announced.
@@ -18,7 +17,7 @@ pub(in crate::round) struct Planned {
 impl Engine<'_> {
     pub(in crate::round) fn plan(&mut self) -> Result<Planned, EngineError> {
         let round = self.state.round + 1;
-        let instance = self.instance(&self.channel.round(round)?);
+        let instance = self.instance(round, &self.channel.round(round)?);
         let fresh = self.scenario.baselines.gradient_norms == GradientNorms::Fresh;
         if fresh && self.policy.wants_gradient_norms() {
             let questions: Vec<Question<'_>> = (0..self.samples.len())
@@ -31,7 +30,7 @@ impl Engine<'_> {
             self.state.knowledge.refresh_norms(&gradients);
         }
         let purses: Vec<Purse> = (0..self.samples.len())
-            .map(|client| self.purse(client, &instance))
+            .map(|client| self.purse(client, round, &instance))
             .collect();
         let view = View {
             seed: self.scenario.run.seed,
@@ -52,34 +51,37 @@ impl Engine<'_> {
         })
     }
 
-    /// Returns what a client can pay this round.
-    fn purse(&self, client: usize, instance: &Instance) -> Purse {
-        let account = &self.state.accounts[client];
-        let one = self.booking(client, 1, 0.0, 0.0);
-        let costs = &instance.costs[client];
-        Purse {
-            spendable_j: account.balance_j() + one.harvested.as_joules() - costs.standing_j,
-            epoch_j: one.spent.compute().as_joules(),
-            order_j: costs.order_j,
-        }
+    /// Returns what a client can pay this round, as far as anybody can know before it.
+    fn purse(&self, client: usize, round: u32, instance: &Instance) -> Purse {
+        let income = self.incomes.expected(client, round);
+        let store = self.stores.get(client);
+        let spendable_j = match store {
+            Some(store) => store.after(income, self.books.period()).as_joules(),
+            None => self.state.accounts[client].balance_j() + income.as_joules(),
+        };
+        self.books
+            .purse(client, instance.downlink_s, spendable_j, store.is_some())
     }
 
     /// States the round's problem under the given gains.
-    pub(in crate::round) fn instance(&self, gains: &RoundState) -> Instance {
+    pub(in crate::round) fn instance(&self, round: u32, gains: &RoundState) -> Instance {
         let (scenario, knowledge) = (self.scenario, &self.state.knowledge);
-        let costs = self
-            .samples
-            .iter()
-            .zip(&self.devices)
-            .map(|(&samples, device)| settings::epoch_cost(device, samples));
-        let (epoch_s, epoch_j) = costs.unzip();
+        let everybody = 0..self.samples.len();
+        let epochs = everybody.clone().map(|client| {
+            let epoch = settings::epoch_cost(&self.devices[client], self.samples[client]);
+            self.books.above_waiting(client, epoch)
+        });
+        let (epoch_s, epoch_j) = epochs.unzip();
         let devices = self.devices.iter();
         let model_bits = settings::model_bits(scenario);
+        let downlink_s = self.radio.downlink_time(gains, model_bits).0;
+        let costs = everybody.clone().map(|it| self.books.costs(it, downlink_s));
+        let incomes = everybody.map(|client| self.incomes.expected_j(client, round));
         Instance {
             channels: scenario.radio.channels,
             samples: self.samples.clone(),
             gain: gains.uplink.clone(),
-            downlink_s: self.radio.downlink_time(gains, model_bits).0,
+            downlink_s,
             queue_j: self
                 .state
                 .accounts
@@ -103,9 +105,9 @@ impl Engine<'_> {
             bandwidth_hz: self.radio.uplink_bandwidth_hz.0,
             noise_w_per_hz: self.radio.noise_w_per_hz.0,
             power_max_w: self.radio.uplink_power_max_w.0,
-            income_j: devices.clone().map(|it| it.harvest_j).collect(),
+            income_j: incomes.collect(),
             reserve_s: devices.map(|it| it.deadline_slack_s).collect(),
-            costs: vec![Costs::PAPER; self.samples.len()],
+            costs: costs.collect(),
         }
     }
 }

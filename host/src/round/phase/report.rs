@@ -1,7 +1,6 @@
 //! Phase 5: accounts, evaluation, and the round's log.
 
 use super::Aggregated;
-use crate::round::account::rest;
 use crate::round::record::{Absence, ClientState, Ending, RoundRow};
 use crate::round::{Engine, EngineError, RoundLog};
 use crate::scenario::StopRule;
@@ -18,24 +17,20 @@ impl Engine<'_> {
             planned_delta,
         } = aggregated;
         self.state.round = planned.round;
-        let mut log = RoundLog {
-            round: self.round_row(planned.round, planned.instance.downlink_s),
-            clients: Vec::with_capacity(self.samples.len()),
-        };
+        let mut log = self.blank_log(planned.round, planned.instance.downlink_s);
         log.round.implausible = doubts;
         log.round.implausible.sort_by_key(|doubt| doubt.client);
         let mut deliveries = deliveries.into_iter().peekable();
         for client in 0..self.samples.len() {
             let Some(delivery) = deliveries.next_if(|delivery| delivery.order.client == client)
             else {
-                let record = rest(self.devices[client].harvest_j);
-                let mut row = self.resting_row(client, &record);
+                let mut state = ClientState::Idle;
                 if planned.decision.infeasible.contains(&client) {
-                    row.state = ClientState::Infeasible;
+                    state = ClientState::Infeasible;
                     let reason = Absence::INFEASIBLE.to_owned();
                     log.round.absent.push(Absence { client, reason });
                 }
-                log.clients.push(row);
+                self.book_rest(client, state, &mut log);
                 continue;
             };
             let (order, timing) = (&delivery.order, &delivery.timing);
@@ -50,6 +45,8 @@ impl Engine<'_> {
                     log.round.absent.push(Absence { client, reason });
                     log.round.round_s = match state {
                         ClientState::Unused => log.round.round_s.max(timing.finish_s),
+                        // It says so at once.
+                        ClientState::Declined => log.round.round_s,
                         // The base station waits for a client that never delivers.
                         _ => planned.instance.deadline_s,
                     };
@@ -58,8 +55,7 @@ impl Engine<'_> {
             };
             let answered = matches!(state, ClientState::Trained | ClientState::Unused);
             self.state.attendance[client].note(planned.round, answered);
-            let row = self.booked_row(order, timing, state);
-            log.clients.push(row);
+            self.book_order(order, timing, state, &mut log);
         }
         if let Some(promise) = planned.decision.promise {
             log.round.objective = Some(promise.objective);

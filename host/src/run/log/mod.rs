@@ -1,4 +1,4 @@
-//! The two logs of a run, `rounds.jsonl` and `clients.csv`: appended by whole rounds, cut back to a
+//! The logs of a run, `rounds.jsonl`, `clients.csv` and `energy.csv`: appended by whole rounds, cut back to a
 //! checkpoint, and read again row by row.
 
 mod read;
@@ -7,9 +7,21 @@ mod write;
 use std::path::PathBuf;
 
 use gleaner_learn::file::FileError;
+use serde::{Deserialize, Serialize};
 
-pub use read::{each_client, each_round, read_rounds};
+pub use read::{each_client, each_energy, each_round, read_rounds};
 pub(super) use write::Logs;
+
+/// How many bytes of each log belong to finished rounds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Lengths {
+    /// Of `rounds.jsonl`.
+    pub rounds: u64,
+    /// Of `clients.csv`.
+    pub clients: u64,
+    /// Of `energy.csv`.
+    pub energy: u64,
+}
 
 /// Why a log cannot be read or written.
 #[derive(Debug, thiserror::Error)]

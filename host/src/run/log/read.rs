@@ -6,13 +6,29 @@ use std::path::{Path, PathBuf};
 
 use csv::{ErrorKind, StringRecord};
 use gleaner_learn::file::{self, FileError};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 
 use super::LogError;
 use super::write::header;
-use crate::round::{ClientRow, RoundRow};
+use crate::round::{ClientRow, EnergyRow, RoundRow};
 
 /// Bytes a round's line may have: that of a million participants has half as many.
 const LONGEST: usize = 1 << 24;
+
+/// A row of one of the tables.
+trait Row: Default + Serialize + DeserializeOwned {
+    /// The file it stands in.
+    const TABLE: &str;
+}
+
+impl Row for ClientRow {
+    const TABLE: &str = "clients.csv";
+}
+
+impl Row for EnergyRow {
+    const TABLE: &str = "energy.csv";
+}
 
 /// Reads `rounds.jsonl` into memory.
 ///
@@ -66,27 +82,38 @@ pub fn each_client(
     path: &Path,
 ) -> Result<impl Iterator<Item = Result<ClientRow, LogError>>, LogError> {
     let file = File::open(path).map_err(file::at(path))?;
-    client_rows(file, path)
+    table_rows(file, path)
 }
 
-fn client_rows<R: Read>(
+/// Reads `energy.csv` row by row.
+///
+/// # Errors
+/// As [`each_client`].
+pub fn each_energy(
+    path: &Path,
+) -> Result<impl Iterator<Item = Result<EnergyRow, LogError>>, LogError> {
+    let file = File::open(path).map_err(file::at(path))?;
+    table_rows(file, path)
+}
+
+fn table_rows<R: Read, T: Row>(
     source: R,
     path: &Path,
-) -> Result<impl Iterator<Item = Result<ClientRow, LogError>> + use<R>, LogError> {
+) -> Result<impl Iterator<Item = Result<T, LogError>> + use<R, T>, LogError> {
     let path = path.to_owned();
     let mut reader = csv::ReaderBuilder::new().quoting(false).from_reader(source);
     let columns = reader.headers().map_err(broken(&path))?.clone();
     let first = format!("{}\n", columns.iter().collect::<Vec<_>>().join(","));
-    if !columns.is_empty() && first.as_bytes() != header().map_err(file::at(&path))? {
+    if !columns.is_empty() && first.as_bytes() != header::<T>().map_err(file::at(&path))? {
         return Err(LogError::Line {
             path,
             line: 1,
-            what: "the columns are not those of clients.csv".to_owned(),
+            what: format!("the columns are not those of {}", T::TABLE),
         });
     }
     Ok(reader.into_records().map(move |record| {
         let record = record.map_err(broken(&path))?;
-        client_row(&record, &columns).map_err(|what| LogError::Line {
+        table_row(&record, &columns).map_err(|what| LogError::Line {
             path: path.clone(),
             line: record.position().map_or(0, csv::Position::line),
             what,
@@ -94,7 +121,7 @@ fn client_rows<R: Read>(
     }))
 }
 
-fn client_row(record: &StringRecord, columns: &StringRecord) -> Result<ClientRow, String> {
+fn table_row<T: Row>(record: &StringRecord, columns: &StringRecord) -> Result<T, String> {
     // By place, for the columns are known to be right.
     record.deserialize(None).map_err(|error| {
         let ErrorKind::Deserialize { err, .. } = error.kind() else {
@@ -127,7 +154,7 @@ fn broken(path: &Path) -> impl Fn(csv::Error) -> LogError + use<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::write::client_lines;
+    use super::super::write::lines;
     use super::*;
     use crate::round::ClientState;
 
@@ -154,13 +181,13 @@ mod tests {
     }
 
     fn written(row: &ClientRow) -> String {
-        String::from_utf8(client_lines(std::slice::from_ref(row)).unwrap()).unwrap()
+        String::from_utf8(lines(std::slice::from_ref(row), false).unwrap()).unwrap()
     }
 
     /// Reads one line under the right header.
     fn read(line: &str) -> Result<ClientRow, String> {
-        let text = [&header().unwrap(), line.as_bytes()].concat();
-        let mut rows = client_rows(&text[..], Path::new("clients.csv")).unwrap();
+        let text = [&header::<ClientRow>().unwrap(), line.as_bytes()].concat();
+        let mut rows = table_rows(&text[..], Path::new("clients.csv")).unwrap();
         rows.next().unwrap().map_err(|error| error.to_string())
     }
 
@@ -202,7 +229,8 @@ mod tests {
 
     #[test]
     fn a_table_of_other_columns_is_refused() {
-        let refused = client_rows(&b"round,client\n1,2\n"[..], Path::new("clients.csv"));
+        let refused =
+            table_rows::<_, ClientRow>(&b"round,client\n1,2\n"[..], Path::new("clients.csv"));
         assert_eq!(
             refused.err().unwrap().to_string(),
             "clients.csv, line 1: the columns are not those of clients.csv"

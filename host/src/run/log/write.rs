@@ -5,9 +5,10 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use gleaner_learn::file;
+use serde::Serialize;
 
-use super::LogError;
-use crate::round::{ClientRow, RoundLog, RoundRow};
+use super::{Lengths, LogError};
+use crate::round::{ClientRow, EnergyRow, RoundLog, RoundRow};
 use crate::run::directory::RunDirectory;
 
 /// A log that is open for appending.
@@ -56,34 +57,59 @@ impl Log {
 pub(in crate::run) struct Logs {
     rounds: Log,
     clients: Log,
+    energy: Option<Log>,
 }
 
 impl Logs {
-    /// Opens both logs, cut back to the given lengths; length 0 starts them.
+    /// Opens the logs, cut back to the given lengths; length 0 starts them. That of the energy by
+    /// phase is one of them if `phases` says so.
     pub(in crate::run) fn open(
         directory: &RunDirectory,
-        rounds_bytes: u64,
-        clients_bytes: u64,
+        lengths: Lengths,
+        phases: bool,
     ) -> Result<Self, LogError> {
-        let rounds = Log::open(directory.file(RunDirectory::ROUNDS), rounds_bytes)?;
-        let mut clients = Log::open(directory.file(RunDirectory::CLIENTS), clients_bytes)?;
-        if clients_bytes == 0 {
-            clients.append(header())?;
-        }
-        Ok(Self { rounds, clients })
+        let table = |name, bytes, header: io::Result<Vec<u8>>| {
+            let mut log = Log::open(directory.file(name), bytes)?;
+            if bytes == 0 {
+                log.append(header)?;
+            }
+            Ok::<_, LogError>(log)
+        };
+        let energy = || {
+            let header = header::<EnergyRow>();
+            table(RunDirectory::ENERGY, lengths.energy, header)
+        };
+        Ok(Self {
+            rounds: Log::open(directory.file(RunDirectory::ROUNDS), lengths.rounds)?,
+            clients: table(
+                RunDirectory::CLIENTS,
+                lengths.clients,
+                header::<ClientRow>(),
+            )?,
+            energy: phases.then(energy).transpose()?,
+        })
     }
 
     /// Appends one round.
     pub(in crate::run) fn append(&mut self, log: &RoundLog) -> Result<(), LogError> {
         self.rounds.append(round_line(&log.round))?;
-        self.clients.append(client_lines(&log.clients))
+        self.clients.append(lines(&log.clients, false))?;
+        match &mut self.energy {
+            Some(energy) => energy.append(lines(&log.energy, false)),
+            None => Ok(()),
+        }
     }
 
-    /// Makes everything appended so far survive a power cut; returns both lengths.
-    pub(in crate::run) fn sync(&self) -> Result<(u64, u64), LogError> {
+    /// Makes everything appended so far survive a power cut; returns the lengths.
+    pub(in crate::run) fn sync(&self) -> Result<Lengths, LogError> {
         self.rounds.sync()?;
         self.clients.sync()?;
-        Ok((self.rounds.bytes, self.clients.bytes))
+        self.energy.as_ref().map_or(Ok(()), Log::sync)?;
+        Ok(Lengths {
+            rounds: self.rounds.bytes,
+            clients: self.clients.bytes,
+            energy: self.energy.as_ref().map_or(0, |log| log.bytes),
+        })
     }
 }
 
@@ -93,20 +119,16 @@ fn round_line(row: &RoundRow) -> io::Result<Vec<u8>> {
     Ok(line)
 }
 
-/// Returns the rows as lines of `clients.csv`.
-pub(super) fn client_lines(rows: &[ClientRow]) -> io::Result<Vec<u8>> {
-    lines(rows, false)
-}
-
-/// Returns the first line of `clients.csv`: the names of the fields of [`ClientRow`].
-pub(super) fn header() -> io::Result<Vec<u8>> {
-    let mut first = lines(&[ClientRow::default()], true)?;
+/// Returns the first line of a table: the names of its rows' fields.
+pub(super) fn header<R: Serialize + Default>() -> io::Result<Vec<u8>> {
+    let mut first = lines(&[R::default()], true)?;
     let end = first.iter().position(|byte| *byte == b'\n');
     first.truncate(end.map_or(0, |end| end + 1));
     Ok(first)
 }
 
-fn lines(rows: &[ClientRow], header: bool) -> io::Result<Vec<u8>> {
+/// Returns rows as lines of a table.
+pub(super) fn lines<R: Serialize>(rows: &[R], header: bool) -> io::Result<Vec<u8>> {
     let mut writer = csv::WriterBuilder::new()
         .has_headers(header)
         .from_writer(Vec::new());
@@ -129,12 +151,12 @@ mod tests {
         };
         let text = |lines: io::Result<Vec<u8>>| String::from_utf8(lines.unwrap()).unwrap();
         assert_eq!(
-            text(header()),
+            text(header::<ClientRow>()),
             "round,client,state,channel,power_w,epochs,down_bytes,up_bytes,compute_s,upload_s,\
              compute_j,radio_j,harvest_j,queue_j,balance_j,within_income,delta\n"
         );
         assert_eq!(
-            text(client_lines(&[row])),
+            text(lines(&[row], false)),
             "0,0,idle,,0.0000001,0,0,0,0,0,0,0,0,10000000000000000,2,false,0.00001\n"
         );
     }
@@ -144,10 +166,12 @@ mod tests {
     fn a_run_is_made_by_one_process_at_a_time() {
         let folder = tempfile::tempdir().unwrap();
         let directory = RunDirectory::new(folder.path());
-        let first = Logs::open(&directory, 0, 0).unwrap();
-        let refused = Logs::open(&directory, 0, 0).err().unwrap();
+        let first = Logs::open(&directory, Lengths::default(), true).unwrap();
+        let refused = Logs::open(&directory, Lengths::default(), true)
+            .err()
+            .unwrap();
         assert!(refused.to_string().contains("another gleaner"), "{refused}");
         drop(first);
-        Logs::open(&directory, 0, 0).unwrap();
+        Logs::open(&directory, Lengths::default(), true).unwrap();
     }
 }

@@ -5,7 +5,7 @@ mod read;
 pub(super) use read::read;
 
 use super::keys::CLASSES;
-use super::range::Range::{AtMost, NotNegative, Positive};
+use super::range::Range::{AtMost, NotNegative, Positive, Within};
 use super::section::section;
 use super::value::Value;
 
@@ -26,6 +26,26 @@ section!(
         frequency_hz: Option<f64> = None, "Hz", Positive;
         /// Energy coefficient alpha.
         energy_coefficient: Option<f64> = None, "J s^2", Positive;
+        /// Energy of starting an epoch.
+        epoch_j: Option<f64> = None, "J", NotNegative;
+        /// Processor cycles of bringing the model up to date.
+        apply_cycles: Option<f64> = None, "cycles", NotNegative;
+        /// Processor cycles per sample of finding the loss of the trained model.
+        evaluate_cycles_per_sample: Option<f64> = None, "cycles", NotNegative;
+        /// Processor cycles of coding the update.
+        encode_cycles: Option<f64> = None, "cycles", NotNegative;
+        /// Power drawn while the broadcast is heard.
+        receive_w: Option<f64> = None, "W", NotNegative, AtMost(1000);
+        /// Power drawn while sending beside what is radiated.
+        circuit_w: Option<f64> = None, "W", NotNegative, AtMost(1000);
+        /// Radiated power over the power the amplifier draws for it.
+        amplifier_efficiency: Option<f64> = None, "", Within(0.001, 1.0);
+        /// Energy of starting an upload.
+        upload_j: Option<f64> = None, "J", NotNegative;
+        /// Power drawn by a participant that waits.
+        idle_w: Option<f64> = None, "W", NotNegative, AtMost(1000);
+        /// Power drawn asleep.
+        sleep_w: Option<f64> = None, "W", NotNegative, AtMost(1000);
         /// Energy E_add harvested in every round.
         harvest_j: Option<f64> = None, "J", NotNegative;
         /// How long before the deadline T_max they must be done.

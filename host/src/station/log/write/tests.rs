@@ -14,7 +14,8 @@ fn event(round: u32, what: EventKind) -> Event {
 
 fn absent(round: u32) -> Event {
     let reason = "gone".to_owned();
-    event(round, EventKind::Absent { reason })
+    let declined = false;
+    event(round, EventKind::Absent { reason, declined })
 }
 
 fn news(round: u32) -> Event {

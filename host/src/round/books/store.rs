@@ -1,0 +1,85 @@
+//! The stores of simulated clients: what is not in them cannot be spent.
+
+use gleaner_shared::energy::{Ledger, Reservoir, RoundRecord, Shortfall, Snapshot, Spent};
+use gleaner_shared::units::{Micros, PicoJoules};
+use serde::{Deserialize, Serialize};
+
+/// A client's store between two rounds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Shelf {
+    /// Its ledger.
+    pub ledger: Snapshot,
+    /// Orders it declined.
+    pub declined: u32,
+    /// Rounds in which it could not pay for all it did, waiting included.
+    pub brownouts: u32,
+}
+
+impl Shelf {
+    /// A store with so much in it.
+    #[must_use]
+    pub const fn new(stored: PicoJoules, store: Reservoir) -> Self {
+        Self {
+            ledger: Ledger::new(stored, store).snapshot(),
+            declined: 0,
+            brownouts: 0,
+        }
+    }
+}
+
+/// A client's store while a round lasts.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::round) struct Store {
+    shelf: Shelf,
+    ledger: Ledger,
+}
+
+impl Store {
+    /// Takes a store from its shelf; `None` if its ledger does not add up.
+    pub(in crate::round) const fn open(shelf: Shelf, store: Reservoir) -> Option<Self> {
+        match Ledger::restore(shelf.ledger, store) {
+            Some(ledger) => Some(Self { shelf, ledger }),
+            None => None,
+        }
+    }
+
+    /// Returns what could be promised in a round with this income.
+    pub(in crate::round) fn after(&self, income: PicoJoules, period: Micros) -> PicoJoules {
+        let mut ledger = self.ledger;
+        ledger.begin_round(income, period);
+        ledger.available()
+    }
+
+    /// Books the income of a round.
+    pub(in crate::round) fn begin(&mut self, income: PicoJoules, period: Micros) {
+        self.ledger.begin_round(income, period);
+    }
+
+    /// Promises an order its energy.
+    ///
+    /// # Errors
+    /// What is missing.
+    pub(in crate::round) const fn reserve(&mut self, cost: PicoJoules) -> Result<(), Shortfall> {
+        self.ledger.reserve(cost)
+    }
+
+    /// Notes that the client declined an order.
+    pub(in crate::round) const fn note_declined(&mut self) {
+        self.shelf.declined = self.shelf.declined.saturating_add(1);
+    }
+
+    /// Pays for a round and puts the store back; returns what the round did to it, and what stayed
+    /// unpaid.
+    pub(in crate::round) fn close(&mut self, due: &Spent) -> (RoundRecord, PicoJoules) {
+        let payment = self.ledger.pay(due);
+        self.ledger.settle();
+        self.shelf.brownouts += u32::from(payment.unpaid > PicoJoules::ZERO);
+        let before = std::mem::replace(&mut self.shelf.ledger, self.ledger.snapshot());
+        (self.shelf.ledger.since(&before), payment.unpaid)
+    }
+
+    /// Returns it as it stands between two rounds.
+    pub(in crate::round) const fn shelf(&self) -> Shelf {
+        self.shelf
+    }
+}

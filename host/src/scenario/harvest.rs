@@ -1,0 +1,133 @@
+//! `[harvest]`: where energy comes from, what keeps it, and what the base station expects.
+
+use gleaner_energy::harvest::{Forecast, Settings, Source};
+use gleaner_shared::energy::{Capacitor, Reservoir};
+use gleaner_shared::units::{NanoWatts, PicoJoules};
+
+use super::range::Range::{AtLeast, AtMost, NotNegative, Positive, Within};
+use super::section::section;
+use super::{Overheads, Scenario};
+
+section!(
+    /// Where energy comes from, and what keeps it; the defaults are the paper's books.
+    Harvest as "harvest" {
+        /// Where income comes from.
+        source: Source = Source::Constant, "";
+        /// CSV file of `trace` and `solar`, or `builtin:` and the name of a trace in the program.
+        file: String = String::new(), "";
+        /// From the start of a round to the start of the next; 0 means the deadline: round follows
+        /// round.
+        period_s: f64 = 0.0, "s", Within(0.0, 1e9);
+        /// Whether a trace begins anew after its end; nothing comes after it otherwise.
+        looping: bool = true, "";
+        /// Where in a trace round 1 begins.
+        start_s: f64 = 0.0, "s", Within(0.0, 1e9);
+        /// How much further on in a shared trace each client is than the one before it.
+        offset_s: f64 = 0.0, "s", Within(0.0, 1e9);
+        /// Factor on every power of a trace.
+        scale: f64 = 1.0, "", NotNegative;
+        /// How much clients differ: each has a factor within 1 - spread and 1 + spread on its trace,
+        /// drawn once from the seed.
+        spread: f64 = 0.0, "", Within(0.0, 1.0);
+        /// Area of the panel (`solar`).
+        panel_cm2: f64 = 10.0, "cm^2", NotNegative;
+        /// Share of the light on the panel that becomes electricity (`solar`).
+        panel_efficiency: f64 = 0.2, "", Within(0.0, 1.0);
+        /// Share of the irradiance outdoors that reaches the panel (`solar`).
+        shade: f64 = 1.0, "", Within(0.0, 1.0);
+        /// Probability that a round brings anything (`bernoulli`).
+        probability: f64 = 0.5, "", Positive, AtMost(1);
+        /// Mean length of a spell with income (`markov`).
+        on_rounds: f64 = 10.0, "rounds", AtLeast(1);
+        /// Mean length of a spell without (`markov`).
+        off_rounds: f64 = 10.0, "rounds", AtLeast(1);
+        // Ledgers count picojoules in 64 bits.
+        /// What the store of a client holds at most; 0 means no store: the paper's books, with
+        /// overdraft.
+        storage_j: f64 = 0.0, "J", Within(0.0, 1e6);
+        /// What the store holds before the first round.
+        stored_j: f64 = 0.0, "J", Within(0.0, 1e6);
+        /// What the store loses by itself.
+        leakage_w: f64 = 0.0, "W", NotNegative, AtMost(1000);
+        /// Share of what is harvested that arrives in the store, to the thousandth.
+        charge_efficiency: f64 = 1.0, "", Within(0.0, 1.0);
+        /// Capacitance of a store that is a capacitor, instead of `storage_j`; 0 means that it is
+        /// none.
+        capacitor_f: f64 = 0.0, "F", Within(0.0, 4000.0);
+        /// Voltage of the capacitor below which a device does not run.
+        least_v: f64 = 1.8, "V", Within(0.0, 65.0);
+        /// Voltage of the capacitor above which it is not charged.
+        most_v: f64 = 3.3, "V", Within(0.0, 65.0);
+        /// What the base station expects of a client's next income when it plans.
+        forecast: Forecast = Forecast::Mean, "";
+    }
+);
+
+impl Harvest {
+    /// Returns the capacitor, where the store is one.
+    #[must_use]
+    pub fn capacitor(&self) -> Option<Capacitor> {
+        let millivolts = |volts: f64| (volts * 1e3).round() as u16;
+        (self.capacitor_f > 0.0).then(|| Capacitor {
+            microfarads: (self.capacitor_f * 1e6).round() as u32,
+            least_mv: millivolts(self.least_v),
+            most_mv: millivolts(self.most_v),
+        })
+    }
+
+    /// Returns the store of a client; `None` under the paper's books.
+    #[must_use]
+    pub fn store(&self) -> Option<Reservoir> {
+        let capacity = match self.capacitor() {
+            Some(capacitor) => capacitor.capacity(),
+            None => PicoJoules::from_joules(self.storage_j),
+        };
+        (capacity > PicoJoules::ZERO).then(|| Reservoir {
+            capacity,
+            charge_permille: (self.charge_efficiency * 1e3).round() as u16,
+            leakage: NanoWatts((self.leakage_w * 1e9).round() as u64),
+        })
+    }
+}
+
+impl Scenario {
+    /// Returns the time from the start of a round to that of the next.
+    #[must_use]
+    pub const fn period_s(&self) -> f64 {
+        if self.harvest.period_s > 0.0 {
+            self.harvest.period_s
+        } else {
+            self.device.deadline_s
+        }
+    }
+
+    /// Returns what the source of income is told.
+    #[must_use]
+    pub fn income_settings(&self) -> Settings {
+        let harvest = &self.harvest;
+        Settings {
+            source: harvest.source,
+            file: harvest.file.clone(),
+            period_s: self.period_s(),
+            looping: harvest.looping,
+            start_s: harvest.start_s,
+            offset_s: harvest.offset_s,
+            scale: harvest.scale,
+            spread: harvest.spread,
+            panel_cm2: harvest.panel_cm2,
+            panel_efficiency: harvest.panel_efficiency,
+            shade: harvest.shade,
+            probability: harvest.probability,
+            on_rounds: harvest.on_rounds,
+            off_rounds: harvest.off_rounds,
+        }
+    }
+
+    /// Says whether a run keeps the paper's books and nothing else: energy for computing and
+    /// sending, a constant income, no store.
+    #[must_use]
+    pub fn keeps_papers_books(&self) -> bool {
+        let mut devices = self.devices().into_iter();
+        devices.all(|device| device.costs == Overheads::PAPER) && self.harvest == Harvest::default()
+    }
+}
