@@ -138,9 +138,10 @@ pub fn epoch_cost(device: &ClientDevice, samples: u32) -> (f64, f64) {
 mod tests {
     use super::epoch_cost;
     use crate::scenario::resolve;
+    use gleaner_energy::harvest::Harvest;
 
     #[test]
-    fn several_epochs_of_a_board_fit_its_round_and_cost_what_one_round_brings_or_more() {
+    fn several_epochs_of_a_board_fit_its_round() {
         for (board, watts) in [
             ("rp2040", 0.0825),
             ("rp2350", 0.0825),
@@ -151,10 +152,30 @@ mod tests {
             let (seconds, joules) = epoch_cost(&scenario.device.common(), 1000);
             assert!((joules / seconds / watts - 1.0).abs() < 1e-3, "{board}");
             assert!(5.0 * seconds < scenario.device.deadline_s, "{board}");
-            assert!(
-                joules > 0.5 * scenario.device.harvest_j,
-                "{board}: energy binds"
-            );
+        }
+    }
+
+    #[test]
+    fn boards_live_on_their_income_asleep_and_would_not_awake() {
+        for board in ["rp2040", "rp2350", "stm32l4r5", "stm32l496"] {
+            let scenario = resolve(board, &[]).unwrap();
+            let (clients, from) = (scenario.clients.count, &scenario.harvest);
+            let incomes = vec![0.0; clients];
+            let settings = scenario.income_settings();
+            let harvest = Harvest::try_new(&settings, 0, clients, 1, &incomes).unwrap();
+            let device = &scenario.device;
+            for client in 0..clients {
+                let stored_w = harvest.mean_w(client) * from.charge_efficiency;
+                assert!(
+                    stored_w > device.sleep_w + from.leakage_w,
+                    "{board} {client}"
+                );
+                assert!(stored_w < device.idle_w, "{board} {client}");
+            }
+            // A night of 16 hours.
+            let capacity = from.store().unwrap().capacity.as_joules();
+            let night_j = 57_600.0 * (device.sleep_w + from.leakage_w);
+            assert!(capacity > night_j, "{board}: {capacity} J");
         }
     }
 }
