@@ -252,7 +252,8 @@ class Shard:
         count, self.client, key, self.crc, _, own = rest
         if magic != b"GLSH" or version != 1 or zlib.crc32(data[:60]) != own:
             sys.exit(f"{path}: the header is not that of a shard of version 1")
-        content = data[64:]
+        # What may follow are lists for boards.
+        content = data[64 : 64 + count * (self.inputs + 1)]
         if len(content) != count * (self.inputs + 1) or zlib.crc32(content) != self.crc:
             sys.exit(f"{path}: the samples are damaged")
         self.samples = count

@@ -189,7 +189,8 @@ impl<'a> Shard<'a> {
             0 => None,
             bytes => {
                 let (padding, lists) = rest.split_at(rest.len() - bytes);
-                let opened = Lists::open(lists, pixels, header.inputs.into());
+                let samples = header.samples as usize;
+                let opened = Lists::open(lists, samples, header.inputs.into());
                 let opened = opened.filter(|_| padding.iter().all(|&byte| byte == 0));
                 Some(opened.ok_or(ShardError::Damaged)?)
             }

@@ -82,7 +82,7 @@ fn compare<const IN: usize, const HID: usize, const OUT: usize>(
 ) {
     let samples = Slices { pixels, labels };
     let bytes = lists_of(pixels);
-    let lists = Lists::open(&bytes, pixels.as_flattened(), IN).unwrap();
+    let lists = Lists::open(&bytes, pixels.len(), IN).unwrap();
     let searched = train::<IN, HID, OUT>(&samples, rate, false);
     for two in [false, true] {
         let listed = train::<IN, HID, OUT>(&Listed { samples, lists }, rate, two);
@@ -135,7 +135,7 @@ fn lists_of_other_samples_are_left_alone() {
         labels: &labels,
     };
     let bytes = lists_of(&pixels[..30]);
-    let lists = Lists::open(&bytes, pixels[..30].as_flattened(), 20).unwrap();
+    let lists = Lists::open(&bytes, 30, 20).unwrap();
     let searched = train::<20, 8, 4>(&samples, 0.5, false);
     assert_eq!(
         train::<20, 8, 4>(&Listed { samples, lists }, 0.5, false),
@@ -149,7 +149,7 @@ fn a_list_of_other_pixels_shows() {
     let (pixels, labels) = (selftest::images::<20, 40>(5), selftest::labels::<40>(5, 4));
     let others = selftest::images::<20, 40>(6);
     let bytes = lists_of(&others);
-    let lists = Lists::open(&bytes, others.as_flattened(), 20).unwrap();
+    let lists = Lists::open(&bytes, 40, 20).unwrap();
     let samples = Slices {
         pixels: &pixels,
         labels: &labels,

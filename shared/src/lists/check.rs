@@ -1,47 +1,55 @@
-//! Compares lists with the samples they were made of.
+//! Checks lists: nothing they say is relied on before.
 
 use core::ops::Range;
 
-use super::{Lists, SEGMENT, number, write};
+use super::{CRC32, Lists, MOST_LISTED, MOST_WORDS, SEGMENT, number};
 
 impl Lists<'_> {
-    /// Says whether the lists are those of these samples.
-    pub(super) fn agree(&self, pixels: &[u8]) -> bool {
-        self.rows_agree(pixels) && self.columns_agree(pixels)
-    }
-
-    fn rows_agree(&self, pixels: &[u8]) -> bool {
-        let mut samples = pixels.chunks_exact(self.inputs);
-        ranges(self.row_starts).all(|range| {
-            let (row, sample) = (self.rows.get(range), samples.next());
-            row.zip(sample)
-                .is_some_and(|(row, sample)| write::row(sample).eq(row.iter().copied()))
-        })
-    }
-
-    /// Each pixel that is listed is not zero and listed once, and there are as many as are not zero.
-    fn columns_agree(&self, pixels: &[u8]) -> bool {
-        let lit = pixels.iter().filter(|&&x| x != 0).count();
-        let mut columns = ranges(self.column_starts);
-        self.columns.len() == lit
-            && (0..self.inputs).all(|pixel| {
-                let mut segments = pixels.chunks(self.inputs * SEGMENT);
-                segments.all(|segment| {
-                    let column = columns.next().and_then(|range| self.columns.get(range));
-                    column.is_some_and(|column| self.column_agrees(column, segment, pixel))
-                })
+    /// Says whether every list keeps to the samples and pixels there are, and all together have this
+    /// checksum. Each is summed up and looked at in one go, while a cache may hold it.
+    pub(super) fn are_sound(&self, checksum: u32) -> bool {
+        let mut digest = CRC32.digest();
+        digest.update(self.row_starts.as_flattened());
+        let rows = ranges(self.row_starts).all(|range| {
+            self.rows.get(range).is_some_and(|row| {
+                digest.update(row.as_flattened());
+                row.len() <= MOST_WORDS && row_is_sound(row, self.inputs)
             })
+        });
+        digest.update(self.column_starts.as_flattened());
+        let segments = (0..self.samples).step_by(SEGMENT);
+        let columns = ranges(self.column_starts)
+            .zip(segments.cycle())
+            .all(|(range, first)| {
+                self.columns.get(range).is_some_and(|column| {
+                    digest.update(column.as_flattened());
+                    column_is_sound(column, self.samples - first)
+                })
+            });
+        digest.update(self.padding.as_flattened());
+        rows && columns && digest.finalize() == checksum
     }
+}
 
-    fn column_agrees(&self, column: &[[u8; 2]], segment: &[u8], pixel: usize) -> bool {
-        let mut next = 0;
-        column.iter().all(|&[at, x]| {
-            let at = usize::from(at);
-            let ascends = at >= next;
-            next = at + 1;
-            ascends && x != 0 && segment.get(at * self.inputs + pixel) == Some(&x)
-        })
-    }
+/// Says whether a sample's list names none but its pixels, and not too many.
+fn row_is_sound(row: &[[u8; 4]], inputs: usize) -> bool {
+    let (mut pair, mut lit) = (0, 0);
+    row.iter().all(|&[gap, first, _, second]| {
+        pair += usize::from(gap);
+        lit += usize::from(first != 0) + usize::from(second != 0);
+        2 * pair + usize::from(second != 0) < inputs
+    }) && lit <= MOST_LISTED
+}
+
+/// Says whether a column's places ascend and are below `samples`.
+fn column_is_sound(column: &[[u8; 2]], samples: usize) -> bool {
+    let mut next = 0;
+    column.iter().all(|&[at, _]| {
+        let at = usize::from(at);
+        let ascends = at >= next;
+        next = at + 1;
+        ascends
+    }) && next <= samples
 }
 
 /// Returns from where to where each list reaches.

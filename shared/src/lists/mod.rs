@@ -9,6 +9,7 @@
 //! | 4 a word | lists of samples |
 //! | 4 (inputs x segments + 1) | the first entry of every column, and where the last one ends |
 //! | 2 an entry, rounded up to words | columns |
+//! | 4 | CRC-32 of all that |
 //!
 //! A word of a sample's list is a pair of neighbouring pixels, of which one at least is not zero: how
 //! many pairs it lies after the last listed one (after the first pair of all, for the first), the
@@ -18,9 +19,8 @@
 //! A column lists, for one pixel and a segment of [`SEGMENT`] samples, in which of these the pixel is
 //! not zero: the sample's place in the segment, and the pixel. The columns of a pixel follow each
 //! other.
-//!
-//! The lists say nothing the samples do not, so opening them compares every entry with the samples,
-//! which is more than a checksum.
+
+use crc::{CRC_32_ISO_HDLC, Crc};
 
 mod check;
 mod write;
@@ -34,7 +34,9 @@ pub const MOST_WORDS: usize = 256;
 /// How many samples a column is about.
 pub const SEGMENT: usize = 256;
 
-/// The lists of some samples, each of which was compared with them.
+const CRC32: Crc<u32> = Crc::<u32>::new(&CRC_32_ISO_HDLC);
+
+/// The lists of some samples, none of which reaches beyond them.
 #[derive(Clone, Copy, Debug)]
 pub struct Lists<'a> {
     samples: usize,
@@ -43,23 +45,27 @@ pub struct Lists<'a> {
     rows: &'a [[u8; 4]],
     column_starts: &'a [[u8; 4]],
     columns: &'a [[u8; 2]],
+    padding: &'a [[u8; 2]],
 }
 
 impl<'a> Lists<'a> {
-    /// Opens the lists of samples of `inputs` bytes; `None` if anything in them is not what
-    /// [`write()`] makes of these samples.
+    /// Opens the lists of so many samples of `inputs` bytes, as [`write()`] makes them, and checks all of
+    /// them.
     #[must_use]
-    pub fn open(bytes: &'a [u8], pixels: &[u8], inputs: usize) -> Option<Self> {
-        let lists = Self::divide(bytes, pixels.len().checked_div(inputs)?, inputs)?;
-        lists.agree(pixels).then_some(lists)
+    pub fn open(bytes: &'a [u8], samples: usize, inputs: usize) -> Option<Self> {
+        let (bytes, checksum) = bytes.split_last_chunk::<4>()?;
+        let lists = Self::divide(bytes, samples, inputs)?;
+        lists
+            .are_sound(u32::from_le_bytes(*checksum))
+            .then_some(lists)
     }
 
-    /// Finds the four parts.
+    /// Finds the parts.
     fn divide(bytes: &'a [u8], samples: usize, inputs: usize) -> Option<Self> {
         let (words, []) = bytes.as_chunks::<4>() else {
             return None;
         };
-        let (row_starts, words) = words.split_at_checked(samples + 1)?;
+        let (row_starts, words) = words.split_at_checked(samples.checked_add(1)?)?;
         let (rows, words) = words.split_at_checked(last(row_starts))?;
         let starts = inputs.checked_mul(samples.div_ceil(SEGMENT))? + 1;
         let (column_starts, words) = words.split_at_checked(starts)?;
@@ -68,13 +74,14 @@ impl<'a> Lists<'a> {
         };
         let (columns, padding) = columns.split_at_checked(last(column_starts))?;
         let begin = number(row_starts.first()?) == 0 && number(column_starts.first()?) == 0;
-        (begin && matches!(padding, [] | [[0, 0]])).then_some(Self {
+        (begin && padding.len() < 2).then_some(Self {
             samples,
             inputs,
             row_starts,
             rows,
             column_starts,
             columns,
+            padding,
         })
     }
 
@@ -136,7 +143,7 @@ mod tests {
     fn what_is_not_zero_is_listed_by_samples_and_by_pixels() {
         let pixels = [[0, 7, 0, 0, 9], [0, 0, 0, 0, 0], [1, 2, 0, 0, 0]];
         let bytes = lists_of(pixels.as_flattened(), 5);
-        let lists = Lists::open(&bytes, pixels.as_flattened(), 5).unwrap();
+        let lists = Lists::open(&bytes, 3, 5).unwrap();
         assert_eq!(lists.row(0), [[0, 0, 0, 7], [2, 9, 0, 0]]);
         assert_eq!(lists.row(1), [[0; 4]; 0]);
         assert_eq!(lists.row(2), [[0, 1, 0, 2]]);
@@ -154,7 +161,7 @@ mod tests {
         pixels[0][1299] = 5;
         pixels[256][0] = 3;
         let bytes = lists_of(pixels.as_flattened(), 1300);
-        let lists = Lists::open(&bytes, pixels.as_flattened(), 1300).unwrap();
+        let lists = Lists::open(&bytes, 300, 1300).unwrap();
         assert_eq!(
             lists.row(0),
             [[255, 0, 0, 0], [255, 0, 0, 0], [139, 0, 0, 5]]
@@ -169,39 +176,98 @@ mod tests {
         pixels[0][..MOST_LISTED].fill(1);
         pixels[1][..=MOST_LISTED].fill(1);
         let bytes = lists_of(pixels.as_flattened(), 300);
-        let lists = Lists::open(&bytes, pixels.as_flattened(), 300).unwrap();
+        let lists = Lists::open(&bytes, 2, 300).unwrap();
         assert_eq!(lists.row(0).len(), MOST_LISTED / 2);
         assert_eq!(lists.row(1), [[0; 4]; 0]);
         assert_eq!(lists.count(MOST_LISTED), 1);
     }
 
     #[test]
-    fn no_bit_can_be_other_than_the_samples_say() {
+    fn any_flipped_bit_or_cut_is_found() {
         let mut pixels = images::<21, 5>(3);
         pixels[4] = [0; 21];
         let bytes = lists_of(pixels.as_flattened(), 21);
+        assert!(Lists::open(&bytes, 5, 21).is_some());
         for bit in 0..8 * bytes.len() {
             let mut wrong = bytes.clone();
             wrong[bit / 8] ^= 1 << (bit % 8);
-            let opened = Lists::open(&wrong, pixels.as_flattened(), 21);
-            assert!(opened.is_none(), "bit {bit}");
+            assert!(Lists::open(&wrong, 5, 21).is_none(), "bit {bit}");
         }
         for end in 0..bytes.len() {
-            let opened = Lists::open(&bytes[..end], pixels.as_flattened(), 21);
-            assert!(opened.is_none(), "cut at {end}");
+            assert!(Lists::open(&bytes[..end], 5, 21).is_none(), "cut at {end}");
         }
-        // Nor do lists of one set of samples open with another.
-        for at in 0..pixels.as_flattened().len() {
-            let mut others = pixels;
-            others.as_flattened_mut()[at] ^= 1;
-            assert!(Lists::open(&bytes, others.as_flattened(), 21).is_none());
+        for (samples, inputs) in [(4, 21), (6, 21), (5, 20), (5, 0), (usize::MAX, 21), (0, 0)] {
+            assert!(Lists::open(&bytes, samples, inputs).is_none());
+        }
+    }
+
+    /// A checksum keeps out accidents, and nobody who can count.
+    #[test]
+    fn lists_that_reach_beyond_the_samples_are_refused_whatever_their_checksum() {
+        let open = |rows: &[u32], words: &[[u8; 4]], starts: &[u32], entries: &[[u8; 2]]| {
+            let numbers = |it: &[u32]| it.iter().flat_map(|it| it.to_le_bytes()).collect();
+            let parts: [Vec<u8>; 4] = [
+                numbers(rows),
+                words.as_flattened().to_vec(),
+                numbers(starts),
+                entries.as_flattened().to_vec(),
+            ];
+            let mut bytes = parts.concat();
+            bytes.extend(CRC32.checksum(&bytes).to_le_bytes());
+            // Two samples of three pixels.
+            Lists::open(&bytes, 2, 3).is_some()
+        };
+        let words = [[0, 1, 0, 2], [1, 3, 0, 0]];
+        let entries = [[0, 1], [1, 9]];
+        assert!(open(&[0, 2, 2], &words, &[0, 2, 2, 2], &entries));
+        // A pixel behind the last, in the pair and by its gap.
+        assert!(!open(
+            &[0, 2, 2],
+            &[[0, 1, 0, 2], [1, 3, 0, 1]],
+            &[0, 2, 2, 2],
+            &entries
+        ));
+        assert!(!open(
+            &[0, 2, 2],
+            &[[0, 1, 0, 2], [2, 3, 0, 0]],
+            &[0, 2, 2, 2],
+            &entries
+        ));
+        // A sample behind the last, one twice, and out of order.
+        for entries in [[[0, 1], [2, 9]], [[1, 1], [1, 9]], [[1, 1], [0, 9]]] {
+            assert!(!open(&[0, 2, 2], &words, &[0, 2, 2, 2], &entries));
+        }
+        // Starts that descend, reach beyond, or leave something out.
+        for starts in [
+            [0, 3, 2, 2],
+            [0, 9, 9, 2],
+            [1, 2, 2, 2],
+            [0, 2, u32::MAX, 2],
+        ] {
+            assert!(!open(&[0, 2, 2], &words, &starts, &entries), "{starts:?}");
+        }
+        for rows in [[0, 3, 2], [1, 2, 2], [0, u32::MAX, 2]] {
+            assert!(!open(&rows, &words, &[0, 2, 2, 2], &entries), "{rows:?}");
         }
     }
 
     #[test]
-    fn samples_without_bytes_and_no_samples_have_no_lists_to_speak_of() {
-        assert!(Lists::open(&[], &[], 0).is_none());
-        let bytes = lists_of(&[], 4);
-        assert!(Lists::open(&bytes, &[], 4).is_some());
+    fn longer_lists_than_a_sum_takes_are_refused() {
+        let open = |row: &[[u8; 4]]| {
+            let starts = [0, row.len() as u32].map(u32::to_le_bytes);
+            let mut bytes = [starts.as_flattened(), row.as_flattened(), &[0; 4 * 601]].concat();
+            bytes.extend(CRC32.checksum(&bytes).to_le_bytes());
+            Lists::open(&bytes, 1, 600).is_some()
+        };
+        assert!(open(&[[1, 1, 0, 1]; MOST_LISTED / 2]));
+        assert!(!open(&[[1, 1, 0, 1]; MOST_LISTED / 2 + 1]));
+        assert!(open(&[[0, 0, 0, 0]; MOST_WORDS]));
+        assert!(!open(&[[0, 0, 0, 0]; MOST_WORDS + 1]));
+    }
+
+    #[test]
+    fn no_samples_have_lists_without_entries() {
+        assert!(Lists::open(&lists_of(&[], 4), 0, 4).is_some());
+        assert!(Lists::open(&[], 0, 0).is_none());
     }
 }

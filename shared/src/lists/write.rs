@@ -1,9 +1,18 @@
 //! Makes the lists of samples.
 
-use super::{MOST_LISTED, MOST_WORDS, SEGMENT};
+use super::{CRC32, MOST_LISTED, MOST_WORDS, SEGMENT};
 
 /// Writes the lists of samples of `inputs` bytes, piece by piece.
 pub fn write(pixels: &[u8], inputs: usize, mut put: impl FnMut(&[u8])) {
+    let mut digest = CRC32.digest();
+    write_parts(pixels, inputs, |part| {
+        digest.update(part);
+        put(part);
+    });
+    put(&digest.finalize().to_le_bytes());
+}
+
+fn write_parts(pixels: &[u8], inputs: usize, mut put: impl FnMut(&[u8])) {
     let samples = || pixels.chunks_exact(inputs.max(1));
     starts(samples().map(|sample| row(sample).count()), &mut put);
     for word in samples().flat_map(row) {
@@ -31,7 +40,7 @@ fn starts(lengths: impl Iterator<Item = usize>, put: &mut impl FnMut(&[u8])) {
 }
 
 /// Returns the list of a sample.
-pub(super) fn row(sample: &[u8]) -> impl Iterator<Item = [u8; 4]> {
+fn row(sample: &[u8]) -> impl Iterator<Item = [u8; 4]> {
     let lit = sample.iter().filter(|&&x| x != 0).count();
     let listed = lit <= MOST_LISTED && pairs(sample).count() <= MOST_WORDS;
     pairs(if listed { sample } else { &[] })

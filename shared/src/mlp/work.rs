@@ -277,7 +277,7 @@ mod tests {
         crate::lists::write(pixels.as_flattened(), 4, |part| {
             bytes.extend_from_slice(part);
         });
-        let lists = Lists::open(&bytes, pixels.as_flattened(), 4);
+        let lists = Lists::open(&bytes, pixels.len(), 4);
         assert!(lists.is_some());
         // The largest errors there are, of one sign and then of the other: sums leave 32 bits after
         // 518 of them and come back.

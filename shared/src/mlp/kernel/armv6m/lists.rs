@@ -18,7 +18,7 @@ pub(crate) fn list_row<const IN: usize, const W: usize>(
         return common::list_row(row, rows, entries);
     }
     let first = entries.as_mut_ptr();
-    // The words name none but the rows: lists are compared with samples of IN pixels before.
+    // The words name none but the rows: lists are checked, and taken for samples of IN pixels alone.
     // SAFETY: there is a word, all are aligned, and the list has two entries for each.
     let end =
         unsafe { walk_row::<W>(words.start.cast(), words.end.cast(), first, locate(rows, 0)) };

@@ -32,7 +32,7 @@ pub(crate) fn list_row<const IN: usize, const W: usize>(
         }
         return row.len();
     }
-    // The words name none but the rows: lists are compared with samples of IN pixels before.
+    // The words name none but the rows: lists are checked, and taken for samples of IN pixels alone.
     // SAFETY: there is a word, all are aligned, and the list has an entry for each.
     unsafe {
         walk_row::<W>(
