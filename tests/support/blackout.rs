@@ -1,6 +1,7 @@
 //! A round that is closed on a board whose power fails inside an operation of its flash, and the
 //! round after it.
 
+use gleaner_shared::energy::Ledger;
 use gleaner_shared::mlp::PaperParams;
 use gleaner_shared::units::Micros;
 use gleaner_shared::wire::message::{
@@ -38,8 +39,19 @@ pub fn close_and_fail<W: Wire>(station: &mut Station<W>) -> Awakening {
     let begin = station.wire.now();
     round.close(station);
     let mut awakening = round.find(station, begin);
-    awakening.held_the_model = round.go_on(station);
+    awakening.held_the_model = round.go_on(station, 0);
     awakening
+}
+
+/// Closes a round in which the board rested, and waits for it to start again.
+///
+/// # Panics
+/// When the closed round is lost or an income comes twice.
+pub fn rest_and_fail<W: Wire>(station: &mut Station<W>) -> Awakening {
+    let round = FirstRound::rest(station);
+    let begin = station.wire.now();
+    round.close(station);
+    round.find(station, begin)
 }
 
 /// A round that was closed once on a board in lockstep: its power can fail in one operation of the
@@ -98,8 +110,9 @@ impl Recorded {
         let begin = station.wire.now();
         let mut awakening = round.find(station, begin);
         if and_work {
+            // An update that is here already would not come again.
             station.updates.clear();
-            awakening.held_the_model = round.go_on(station);
+            awakening.held_the_model = round.go_on(station, operation.into());
         }
         awakening
     }
@@ -118,22 +131,44 @@ struct FirstRound {
 impl FirstRound {
     /// Does the work of it.
     fn work<W: Wire>(station: &mut Station<W>) -> Self {
+        let mut round = Self::begin(station);
+        station.deliver(Payload::Model, &exact(&round.global));
+        assert_eq!(station.order(round.order).declined, None);
+        round.provision.ledger = station.report(round.order.round).ledger;
+        station.update(round.order.round);
+        round
+    }
+
+    /// Takes no part in it.
+    fn rest<W: Wire>(station: &mut Station<W>) -> Self {
+        let mut round = Self::begin(station);
+        round.order.participate = false;
+        assert_eq!(station.order(round.order).declined, None);
+        let Provision {
+            ledger,
+            storage_cap,
+            harvest_per_round,
+            ..
+        } = &mut round.provision;
+        let mut store = Ledger::new(ledger.stored, *storage_cap);
+        store.begin_round(*harvest_per_round);
+        *ledger = store.snapshot();
+        round
+    }
+
+    fn begin<W: Wire>(station: &mut Station<W>) -> Self {
         let global = initial(SEED);
         let model = ModelHash::of(&exact(&global));
         let order = training_order(1, 1, model);
         let mut provision = generous(CLIENT, SEED);
         station.connect();
         station.provision(provision);
-        station.deliver(Payload::Model, &exact(&global));
-        assert_eq!(station.order(order).declined, None);
         let mark = RoundMark {
             run: RUN,
             round: order.round,
             model,
         };
-        provision.ledger = station.report(order.round).ledger;
         provision.last_round = Some(mark);
-        station.update(order.round);
         Self {
             global,
             model,
@@ -163,13 +198,14 @@ impl FirstRound {
         }
     }
 
-    /// Does the round after it; tells whether the board held the model.
-    fn go_on<W: Wire>(&self, station: &mut Station<W>) -> bool {
+    /// Does the round after it with an order of its own; tells whether the board held the model.
+    fn go_on<W: Wire>(&self, station: &mut Station<W>, seed: u64) -> bool {
         let stale = DeclineReason::Stale {
             newest: self.order.round,
         };
         assert_eq!(station.order(self.order).declined, Some(stale));
-        let second = training_order(2, 1, self.model);
+        let mut second = training_order(2, 1, self.model);
+        second.seed = second.seed.wrapping_add(seed);
         let held_the_model = match station.order(second).declined {
             None => true,
             declined => {
