@@ -148,8 +148,13 @@ fn questions_out_of_place_are_refused_by_name() {
 }
 
 /// Gathers, is labelled, and trains on both: the update is that of the shard with the labelled
-/// windows behind it.
-fn gathers_and_learns<W: Wire>(station: &mut Station<W>, digits: &Digits) {
+/// windows behind it. After a start the sample and its label are there, as long as no newer ones took
+/// their place.
+fn gathers_and_learns<W: Wire>(
+    station: &mut Station<W>,
+    digits: &Digits,
+    restart: impl FnOnce(&mut W),
+) -> bool {
     let about = station.connect();
     assert!(!about.exact, "nobody can recompute what it gathered");
     station.provision(generous(CLIENT, SEED));
@@ -189,6 +194,21 @@ fn gathers_and_learns<W: Wire>(station: &mut Station<W>, digits: &Digits) {
     joined.labels.push(label);
     let local = trained(&global, &joined, CLIENT, &order);
     assert_eq!(station.update(1), coded(&local, &global, CLIENT, &order));
+
+    restart(&mut station.wire);
+    station.connect();
+    station.deliver(Payload::Model, &exact(&global));
+    match ask(station, gathered, number) {
+        Ok(again) => {
+            assert_eq!((again.sample, again.label), (found.sample, Some(label)));
+            true
+        }
+        Err(InferRefusal::NoSample { first, .. }) => {
+            assert!(first > number, "{number} is lost, {first} is there");
+            false
+        }
+        Err(refused) => panic!("{refused:?}"),
+    }
 }
 
 #[test]
@@ -196,9 +216,10 @@ fn an_application_gathers_samples_and_the_client_learns_the_labelled() {
     let digits = Digits::take(0, 12);
     let shard = digits.shard(CLIENT, None);
     let mut station = Station::new(InProcess::start_with_app(&shard));
-    gathers_and_learns(&mut station, &digits);
+    let kept = gathers_and_learns(&mut station, &digits, InProcess::power_cycle);
+    assert!(kept, "a power cut takes no time");
     if let Some(wire) = on_m4(Program::App, Some(&shard)) {
-        gathers_and_learns(&mut Station::new(wire), &digits);
+        gathers_and_learns(&mut Station::new(wire), &digits, Wire::reset);
     }
 }
 

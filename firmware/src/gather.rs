@@ -19,8 +19,15 @@ pub trait SampleSource: Sync {
     fn label(&self, number: u32) -> Option<u8>;
 }
 
-/// Samples that are labelled after they were gathered.
-pub trait Gathered: SampleSource {
+/// Where an application keeps what it gathers.
+pub trait Gathered {
+    /// Returns what is there.
+    fn samples(&self) -> &dyn SampleSource;
+
+    /// Adds a sample in the place of the oldest and returns its number; a label that is no class is
+    /// none.
+    fn gather(&mut self, pixels: &[u8; INPUTS], label: Option<u8>) -> u32;
+
     /// Labels a sample; false if it is not there or `label` is no class.
     fn set_label(&mut self, number: u32, label: u8) -> bool;
 }
@@ -44,6 +51,8 @@ impl SampleSource for LocalData<'_> {
 pub struct Ring<const K: usize> {
     pixels: [[u8; INPUTS]; K],
     labels: [Option<u8>; K],
+    /// The oldest it ever had.
+    first: u32,
     /// Samples ever gathered.
     gathered: u32,
 }
@@ -56,6 +65,7 @@ impl<const K: usize> Ring<K> {
         Self {
             pixels: [[0; INPUTS]; K],
             labels: [None; K],
+            first: 0,
             gathered: 0,
         }
     }
@@ -64,12 +74,33 @@ impl<const K: usize> Ring<K> {
     /// none.
     pub fn push(&mut self, pixels: &[u8; INPUTS], label: Option<u8>) -> u32 {
         let number = self.gathered;
-        let place = number as usize % K;
-        self.pixels[place] = *pixels;
-        self.labels[place] = label.filter(|&label| usize::from(label) < OUTPUTS);
+        self.put(number, pixels, label);
         // Four billion samples are enough: a ring that reached them keeps its last number.
         self.gathered = number.saturating_add(1);
         number
+    }
+
+    /// Puts a sample where its number belongs.
+    pub(crate) fn put(&mut self, number: u32, pixels: &[u8; INPUTS], label: Option<u8>) {
+        let place = number as usize % K;
+        self.pixels[place] = *pixels;
+        self.labels[place] = label.filter(|&label| usize::from(label) < OUTPUTS);
+    }
+
+    /// Takes these numbers, which were [`put`](Self::put), for what was gathered.
+    pub(crate) const fn hold(&mut self, numbers: Range<u32>) {
+        (self.first, self.gathered) = (numbers.start, numbers.end);
+    }
+
+    /// Labels a sample; false if it is not there or `label` is no class.
+    pub fn set_label(&mut self, number: u32, label: u8) -> bool {
+        match self.place(number) {
+            Some(place) if usize::from(label) < OUTPUTS => {
+                self.labels[place] = Some(label);
+                true
+            }
+            _ => false,
+        }
     }
 
     fn place(&self, number: u32) -> Option<usize> {
@@ -85,7 +116,8 @@ impl<const K: usize> Default for Ring<K> {
 
 impl<const K: usize> SampleSource for Ring<K> {
     fn numbers(&self) -> Range<u32> {
-        self.gathered.saturating_sub(K as u32)..self.gathered
+        let oldest = self.gathered.saturating_sub(K as u32);
+        oldest.max(self.first)..self.gathered
     }
 
     fn pixels(&self, number: u32) -> Option<&[u8; INPUTS]> {
@@ -97,15 +129,17 @@ impl<const K: usize> SampleSource for Ring<K> {
     }
 }
 
-impl<const K: usize> Gathered for Ring<K> {
+impl<const K: usize> Gathered for &mut Ring<K> {
+    fn samples(&self) -> &dyn SampleSource {
+        &**self
+    }
+
+    fn gather(&mut self, pixels: &[u8; INPUTS], label: Option<u8>) -> u32 {
+        self.push(pixels, label)
+    }
+
     fn set_label(&mut self, number: u32, label: u8) -> bool {
-        match self.place(number) {
-            Some(place) if usize::from(label) < OUTPUTS => {
-                self.labels[place] = Some(label);
-                true
-            }
-            _ => false,
-        }
+        Ring::set_label(self, number, label)
     }
 }
 

@@ -33,7 +33,7 @@ impl<P: Platform> Runner<P> {
         let (second, told) = (helper.as_mut(), &mut report);
         let outcome = match (self.client.data(), app.gathered()) {
             (Some(shard), Some(gathered)) if A::LEARNS => {
-                let samples = Joined::new(shard, gathered);
+                let samples = Joined::new(shard, gathered.samples());
                 self.epochs(order, &samples, memory, second, told).await
             }
             (Some(shard), _) => self.epochs(order, &shard, memory, second, told).await,
