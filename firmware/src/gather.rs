@@ -7,9 +7,9 @@ use gleaner_shared::mlp::Samples;
 use crate::data::LocalData;
 use crate::model::{INPUTS, MAX_SAMPLES, OUTPUTS};
 
-/// Samples by number; numbers of those that are gone are not used again.
+/// Samples by number; numbers of those that are gone are not used again before the next start.
 pub trait SampleSource: Sync {
-    /// Returns the numbers of the samples that are there.
+    /// Returns the numbers of the samples that are there, between which some may be missing.
     fn numbers(&self) -> Range<u32>;
 
     /// Returns the pixels of a sample that is there.
@@ -51,8 +51,8 @@ impl SampleSource for LocalData<'_> {
 pub struct Ring<const K: usize> {
     pixels: [[u8; INPUTS]; K],
     labels: [Option<u8>; K],
-    /// The oldest it ever had.
-    first: u32,
+    /// Which places hold a sample.
+    there: [bool; K],
     /// Samples ever gathered.
     gathered: u32,
 }
@@ -65,7 +65,7 @@ impl<const K: usize> Ring<K> {
         Self {
             pixels: [[0; INPUTS]; K],
             labels: [None; K],
-            first: 0,
+            there: [false; K],
             gathered: 0,
         }
     }
@@ -84,12 +84,13 @@ impl<const K: usize> Ring<K> {
     pub(crate) fn put(&mut self, number: u32, pixels: &[u8; INPUTS], label: Option<u8>) {
         let place = number as usize % K;
         self.pixels[place] = *pixels;
+        self.there[place] = true;
         self.labels[place] = label.filter(|&label| usize::from(label) < OUTPUTS);
     }
 
-    /// Takes these numbers, which were [`put`](Self::put), for what was gathered.
-    pub(crate) const fn hold(&mut self, numbers: Range<u32>) {
-        (self.first, self.gathered) = (numbers.start, numbers.end);
+    /// Goes on behind the samples that were [`put`](Self::put), of which this is the newest.
+    pub(crate) const fn go_on_behind(&mut self, newest: u32) {
+        self.gathered = newest.saturating_add(1);
     }
 
     /// Labels a sample; false if it is not there or `label` is no class.
@@ -104,7 +105,8 @@ impl<const K: usize> Ring<K> {
     }
 
     fn place(&self, number: u32) -> Option<usize> {
-        (self.numbers().contains(&number)).then_some(number as usize % K)
+        let place = number as usize % K;
+        (self.numbers().contains(&number) && self.there[place]).then_some(place)
     }
 }
 
@@ -116,8 +118,7 @@ impl<const K: usize> Default for Ring<K> {
 
 impl<const K: usize> SampleSource for Ring<K> {
     fn numbers(&self) -> Range<u32> {
-        let oldest = self.gathered.saturating_sub(K as u32);
-        oldest.max(self.first)..self.gathered
+        self.gathered.saturating_sub(K as u32)..self.gathered
     }
 
     fn pixels(&self, number: u32) -> Option<&[u8; INPUTS]> {
