@@ -116,11 +116,14 @@ fn say(board: &str, answers: Option<Answers>) {
         println!("  {board}: no emulator");
         return;
     };
+    if it.count == 0 {
+        return;
+    }
     println!(
         "  {board}: {} digits as the host says them, {} right; a digit takes {} at most, {} on average",
         it.count,
         it.right,
         it.most,
-        it.cycles / it.count.max(1)
+        it.cycles / it.count
     );
 }

@@ -26,7 +26,7 @@ use crate::model::{INPUTS, OUTPUTS};
 
 const MAGIC: [u8; 4] = *b"GLS1";
 /// Pages of a sample.
-const SLOT: usize = INPUTS.next_multiple_of(PAGE) / PAGE;
+const SLOT: usize = INPUTS.div_ceil(PAGE);
 /// Samples of a sector.
 const PER_SECTOR: usize = PAGES / SLOT;
 /// Pixels on the last page.
@@ -131,6 +131,12 @@ impl<F: NorFlash, const K: usize> KeptRing<F, K> {
         let pixels = *self.ring.pixels(number)?;
         for _ in 0..=PER_SECTOR {
             let (slot, turn) = self.next;
+            if slot.is_multiple_of(PER_SECTOR) {
+                // Whoever was there is gone, if power cuts spoilt more places than there are spare.
+                for it in &mut self.slots {
+                    *it = it.filter(|it| it / PER_SECTOR != slot / PER_SECTOR);
+                }
+            }
             self.next = ((slot + 1) % Self::SLOTS, turn.saturating_add(1));
             let sample = Found {
                 number,
