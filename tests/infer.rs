@@ -13,8 +13,7 @@ use gleaner_host::fleet::file::{Entry, LinkKind};
 use gleaner_host::station::infer::{Answer, InferError, Question, infer};
 use gleaner_host::station::link::Endpoint;
 use gleaner_host::station::link::faults::{FaultCounters, Faults};
-use gleaner_shared::mlp::forward::Pass;
-use gleaner_shared::mlp::{Guess, PaperParams, classify};
+use gleaner_shared::mlp::PaperParams;
 use gleaner_shared::units::Micros;
 use gleaner_shared::wire::link::Event;
 use gleaner_shared::wire::message::{
@@ -23,6 +22,7 @@ use gleaner_shared::wire::message::{
 };
 use gleaner_tests::emulated::{on_m4, on_rp2040};
 use gleaner_tests::in_process::InProcess;
+use gleaner_tests::oracle::{answer, as_the_host, ask, by_host};
 use gleaner_tests::reference::{coded, exact, initial, trained};
 use gleaner_tests::served::Served;
 use gleaner_tests::shard::Digits;
@@ -40,27 +40,6 @@ fn model(digits: &Digits) -> Box<PaperParams> {
     trained(&initial(SEED), digits, CLIENT, &order)
 }
 
-fn by_host(model: &PaperParams, pixels: &[u8; 784]) -> Guess {
-    classify(model, pixels, &mut Pass::new())
-}
-
-fn answer<W: Wire>(station: &mut Station<W>) -> Result<Classified, InferRefusal> {
-    station.expect(|message| match message {
-        DeviceToHost::Classified(found) => Some(Ok(*found)),
-        DeviceToHost::InferRefused(reason) => Some(Err(*reason)),
-        _ => None,
-    })
-}
-
-fn ask<W: Wire>(
-    station: &mut Station<W>,
-    place: SamplePlace,
-    number: u32,
-) -> Result<Classified, InferRefusal> {
-    station.say(HostToDevice::Infer { place, number });
-    answer(station)
-}
-
 fn show<W: Wire>(station: &mut Station<W>, pixels: &[u8]) -> Result<Classified, InferRefusal> {
     station.source = pixels.to_vec();
     let now = station.wire.now();
@@ -72,23 +51,10 @@ fn show<W: Wire>(station: &mut Station<W>, pixels: &[u8]) -> Result<Classified, 
 }
 
 /// Compares the board's answers with the host's, for samples of the shard and for one it is sent.
-fn as_the_host<W: Wire>(station: &mut Station<W>, digits: &Digits, count: usize) -> u64 {
-    station.connect();
+fn says_the_same<W: Wire>(station: &mut Station<W>, digits: &Digits) -> u64 {
     let model = model(digits);
-    let hash = station.deliver(Payload::Model, &exact(&model)).hash;
-    let mut cycles = 0;
-    for (number, pixels) in digits.pixels.iter().take(count).enumerate() {
-        let found = ask(station, SamplePlace::Flashed, number as u32).unwrap();
-        let ours = by_host(&model, pixels);
-        let theirs = (found.class, found.confidence_q16);
-        assert_eq!(theirs, (ours.class, ours.confidence_q16), "{number}");
-        assert_eq!(found.sample, ModelHash::of(pixels));
-        assert_eq!(
-            (found.label, found.model),
-            (Some(digits.labels[number]), hash)
-        );
-        cycles = cycles.max(found.cycles.0);
-    }
+    let answers = as_the_host(station, &model, digits, || {});
+    assert_eq!(answers.count as usize, digits.pixels.len());
     let stranger = Digits::take(5_000, 1).pixels[0];
     let found = show(station, &stranger).unwrap();
     assert_eq!(found.class, by_host(&model, &stranger).class);
@@ -96,7 +62,7 @@ fn as_the_host<W: Wire>(station: &mut Station<W>, digits: &Digits, count: usize)
         (found.sample, found.label),
         (ModelHash::of(&stranger), None)
     );
-    cycles.max(found.cycles.0)
+    answers.most.max(found.cycles.0)
 }
 
 #[test]
@@ -105,7 +71,7 @@ fn an_rp2040_says_what_the_host_says_within_three_milliseconds() {
     let Some(wire) = on_rp2040(Program::Client, Some(&digits.shard(CLIENT, None))) else {
         return;
     };
-    let cycles = as_the_host(&mut Station::new(wire), &digits, 20);
+    let cycles = says_the_same(&mut Station::new(wire), &digits);
     println!("rp2040: a digit takes {cycles} cycles at most");
     assert!(cycles <= MOST_CYCLES, "{cycles}");
 }
@@ -116,7 +82,7 @@ fn a_cortex_m4_says_what_the_host_says() {
     let Some(wire) = on_m4(Program::Client, Some(&digits.shard(CLIENT, None))) else {
         return;
     };
-    let cycles = as_the_host(&mut Station::new(wire), &digits, 200);
+    let cycles = says_the_same(&mut Station::new(wire), &digits);
     println!("emulated-m4: a digit takes {cycles} instructions at most");
 }
 
@@ -182,8 +148,13 @@ fn questions_out_of_place_are_refused_by_name() {
 }
 
 /// Gathers, is labelled, and trains on both: the update is that of the shard with the labelled
-/// windows behind it.
-fn gathers_and_learns<W: Wire>(station: &mut Station<W>, digits: &Digits) {
+/// windows behind it. After a start the sample and its label are there, as long as no newer ones took
+/// their place.
+fn gathers_and_learns<W: Wire>(
+    station: &mut Station<W>,
+    digits: &Digits,
+    restart: impl FnOnce(&mut W),
+) -> bool {
     let about = station.connect();
     assert!(!about.exact, "nobody can recompute what it gathered");
     station.provision(generous(CLIENT, SEED));
@@ -223,6 +194,21 @@ fn gathers_and_learns<W: Wire>(station: &mut Station<W>, digits: &Digits) {
     joined.labels.push(label);
     let local = trained(&global, &joined, CLIENT, &order);
     assert_eq!(station.update(1), coded(&local, &global, CLIENT, &order));
+
+    restart(&mut station.wire);
+    station.connect();
+    station.deliver(Payload::Model, &exact(&global));
+    match ask(station, gathered, number) {
+        Ok(again) => {
+            assert_eq!((again.sample, again.label), (found.sample, Some(label)));
+            true
+        }
+        Err(InferRefusal::NoSample { first, .. }) => {
+            assert!(first > number, "{number} is lost, {first} is there");
+            false
+        }
+        Err(refused) => panic!("{refused:?}"),
+    }
 }
 
 #[test]
@@ -230,9 +216,10 @@ fn an_application_gathers_samples_and_the_client_learns_the_labelled() {
     let digits = Digits::take(0, 12);
     let shard = digits.shard(CLIENT, None);
     let mut station = Station::new(InProcess::start_with_app(&shard));
-    gathers_and_learns(&mut station, &digits);
+    let kept = gathers_and_learns(&mut station, &digits, InProcess::power_cycle);
+    assert!(kept, "a power cut takes no time");
     if let Some(wire) = on_m4(Program::App, Some(&shard)) {
-        gathers_and_learns(&mut Station::new(wire), &digits);
+        gathers_and_learns(&mut Station::new(wire), &digits, Wire::reset);
     }
 }
 

@@ -23,6 +23,18 @@ export function control(machine, tell, status) {
         machine.flash.cutIn = command.count;
         tell({ event: 'cut_at_flash_op', ...status(machine) });
         break;
+      case 'record_flash':
+        machine.flash.startRecord();
+        tell({ event: 'record_flash', ...status(machine) });
+        break;
+      case 'cut_again':
+        if (machine.flash.cutAgain(command.count)) {
+          machine.cutPower();
+          tell({ event: 'cut_again', ...status(machine) });
+        } else {
+          tell({ event: 'error', message: `no operation ${command.count} was recorded` });
+        }
+        break;
       case 'noise':
         machine.uart.feed(bytes(command.bytes));
         tell({ event: 'noise', ...status(machine) });

@@ -16,6 +16,9 @@
 //   {"cmd":"power_cut"}                  -> {"event":"power_cut", ...}: RAM is noise, flash is kept
 //   {"cmd":"cut_at_flash_op","count":N}  -> {"event":"cut_at_flash_op", ...}: the N-th erase or
 //       program from here is torn and the power cut, which is told as {"event":"power_lost", ...}
+//   {"cmd":"record_flash"}               -> {"event":"record_flash", ...}: operations are written down
+//   {"cmd":"cut_again","count":N}        -> {"event":"cut_again", ...}: the flash is
+//       what it was when the N-th of those written down was torn, and the power is cut
 //   {"cmd":"noise","bytes":"hex"}        -> {"event":"noise", ...}: bytes for UART0, whatever the link
 //   {"cmd":"read","address":A,"length":N} -> {"event":"read","bytes":"hex"}
 //   {"cmd":"write","address":A,"bytes":"hex"} -> {"event":"write"}

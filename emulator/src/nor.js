@@ -22,6 +22,8 @@ export class NorFlash {
     this.lostReads = 0;
     /** Operations until one is torn; 0 for none. */
     this.cutIn = 0;
+    /** What was done since somebody wanted to know, and what was there before. */
+    this.record = null;
     /** Called when an operation was torn: the power is gone. */
     this.onCut = () => {};
     this.start();
@@ -57,6 +59,7 @@ export class NorFlash {
   program(offset, bytes) {
     if (!this.powered) return 0;
     this.programs += 1;
+    bytes = bytes.slice();
     const page = this.bytes.subarray(offset, offset + bytes.length);
     return this.operate(PROGRAM_NANOS, (noise) => {
       for (let at = 0; at < page.length; at++) page[at] &= bytes[at] | ~noise();
@@ -67,6 +70,7 @@ export class NorFlash {
   operate(nanos, change) {
     const torn = this.cutIn > 0 && --this.cutIn === 0;
     if (!torn) {
+      if (this.record?.isOpen) this.record.operations.push(change);
       change(() => 0xff);
       return nanos;
     }
@@ -74,5 +78,23 @@ export class NorFlash {
     this.powered = false;
     this.onCut();
     return nanos / 2;
+  }
+  /** Writes down every operation from here to the first `cutAgain`. */
+  startRecord() {
+    this.record = { first: this.bytes.slice(), operations: [], isOpen: true };
+  }
+
+  /**
+   * Puts the flash where the power failed inside the `count`-th operation written down, without doing
+   * again what the program did between them; whoever calls cuts the power. Tells whether there was one.
+   */
+  cutAgain(count) {
+    const { first, operations } = this.record ?? { operations: [] };
+    if (!(count >= 1 && count <= operations.length)) return false;
+    this.record.isOpen = false;
+    this.bytes.set(first);
+    for (const change of operations.slice(0, count - 1)) change(() => 0xff);
+    operations[count - 1](words(count));
+    return true;
   }
 }

@@ -1,5 +1,7 @@
 """Commands that mean the same whether time runs by itself or in lockstep."""
 
+from record import Record
+
 
 def status(machine):
     """What every answer carries."""
@@ -14,6 +16,7 @@ def status(machine):
         "lost_bytes": machine.port.lost_bytes,
         "flash_erases": machine.flash.erases,
         "flash_programs": machine.flash.programs,
+        "flash_ecc_errors": machine.flash.ecc.errors,
     }
 
 
@@ -30,7 +33,17 @@ def control(machine, tell, command):
         tell({"event": "power_cut", **status(machine)})
     elif name == "cut_at_flash_op":
         machine.flash.operations_to_cut = command["count"]
-        tell({"event": "cut_at_flash_op"})
+        tell({"event": "cut_at_flash_op", **status(machine)})
+    elif name == "record_flash":
+        machine.flash.record = Record(machine.flash)
+        tell({"event": "record_flash", **status(machine)})
+    elif name == "cut_again":
+        record = machine.flash.record
+        if record is None or not record.cut(command["count"]):
+            tell({"event": "error", "message": f"no operation {command['count']} was recorded"})
+        else:
+            machine.power_cut()
+            tell({"event": "cut_again", **status(machine)})
     elif name == "read":
         found = machine.read(command["address"], command["length"])
         tell({"event": "read", "bytes": found.hex()})

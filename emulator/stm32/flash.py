@@ -1,6 +1,8 @@
 """The flash's controller: wait states, keys, page erase and double-word programming with the
 chip's rules (RM0432, section 3), and power cuts in the middle of an operation."""
 
+from ecc import Ecc
+
 ACR, KEYR, SR, CR, ECCR, OPTR = 0x00, 0x08, 0x10, 0x14, 0x18, 0x20
 KEYS = (0x45670123, 0xCDEF89AB)
 PG, PER, START, LOCK, BANK_2 = 1 << 0, 1 << 1, 1 << 16, 1 << 31, 1 << 11
@@ -21,9 +23,11 @@ class Flash:
     def __init__(self, memory, machine):
         self.memory = memory
         self.machine = machine
+        self.ecc = Ecc(machine, memory, START_ADDRESS)
         self.erases = 0
         self.programs = 0
         self.operations_to_cut = None
+        self.record = None
         self.reset()
 
     def reset(self):
@@ -32,7 +36,7 @@ class Flash:
         self.keys_given = 0
         self.half = None
         self.busy_until = 0.0
-        self.busy_bank = 0
+        self.ecc.reset()
 
     def latency(self):
         return self.words[ACR] & 15
@@ -47,6 +51,8 @@ class Flash:
                 # nothing else happens.
                 self.machine.pass_time(self.busy_until)
             return self.flags | (BSY if self.is_busy() else 0)
+        if offset == ECCR:
+            return self.ecc.register
         return self.words.get(offset, 0)
 
     def write(self, offset, value, mask):
@@ -58,6 +64,8 @@ class Flash:
             self.update_line()
         elif offset == CR:
             self.control(value)
+        elif offset == ECCR:
+            self.ecc.write(value & mask)
         elif offset == ACR:
             self.words[ACR] = value
             self.machine.rcc.check(self.machine.rcc.hclk)
@@ -91,15 +99,8 @@ class Flash:
     def erase(self, offset):
         self.erases += 1
         self.flags &= ~EOP
-        if self.is_cut():
-            old = self.memory.read(offset, PAGE_BYTES)
-            noise = self.machine.noise(PAGE_BYTES)
-            mixed = bytes(was | it for was, it in zip(old, noise))
-            self.memory.write(offset, mixed)
-            self.machine.cut_power()
-            return
-        self.memory.write(offset, b"\xff" * PAGE_BYTES)
-        self.work(offset, ERASE_NANOS)
+        if self.change(offset, b"\xff" * PAGE_BYTES):
+            self.work(offset, ERASE_NANOS)
 
     def program_word(self, address, size, value):
         """The program stores to the flash."""
@@ -125,18 +126,26 @@ class Flash:
 
     def program(self, offset, value):
         old = int.from_bytes(self.memory.read(offset, 8), "little")
-        if old != (1 << 64) - 1 and value != 0:
+        is_erased = old == (1 << 64) - 1 and offset not in self.ecc.torn
+        if not is_erased and value != 0:
             self.fail(PROGERR)
             return
         self.programs += 1
+        if self.change(offset, (old & value).to_bytes(8, "little")):
+            self.work(offset, PROGRAM_NANOS)
+
+    def change(self, offset, after):
+        """Carries an operation out; tells whether the power lasted."""
+        before = self.memory.read(offset, len(after))
         if self.is_cut():
-            # Some of the bits that were to become zero are.
-            noise = int.from_bytes(self.machine.noise(8), "little")
-            self.memory.write(offset, (old & (value | noise)).to_bytes(8, "little"))
+            self.ecc.tear(offset, before, after)
             self.machine.cut_power()
-            return
-        self.memory.write(offset, (old & value).to_bytes(8, "little"))
-        self.work(offset, PROGRAM_NANOS)
+            return False
+        if self.record is not None:
+            self.record.add(offset, after)
+        self.memory.write(offset, after)
+        self.ecc.mend(offset, len(after))
+        return True
 
     def is_cut(self):
         if self.operations_to_cut is None:

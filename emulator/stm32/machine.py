@@ -26,6 +26,8 @@ REGISTERS = ((0x40000000, 0x30000), (0x48000000, 0x3000), (0x50060000, 0x1000), 
 class FlashMemory:
     """The flash's content by offset, whatever the program may write."""
 
+    bytes = FLASH_BYTES
+
     def __init__(self, engine):
         self.engine = engine
 
@@ -185,6 +187,7 @@ class Machine:
         self.power_is_cut = False
         self.power_cuts += 1
         self.core.engine.mem_write(RAM_START, self.noise(RAM_BYTES))
+        self.flash.ecc.power_up()
         self.rcc.power_lost()
         self.port.power_lost()
         self.restart(clocks.POWER_ON)

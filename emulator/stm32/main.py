@@ -14,7 +14,10 @@ Control is one JSON object a line: commands on stdin, answers and events on stdo
   {"cmd":"stat"}                       -> {"event":"stat", ...}
   {"cmd":"reset"}                      -> {"event":"reset", ...}
   {"cmd":"power_cut"}                  -> {"event":"power_cut", ...}
-  {"cmd":"cut_at_flash_op","count":N}  -> {"event":"cut_at_flash_op"}
+  {"cmd":"cut_at_flash_op","count":N}  -> {"event":"cut_at_flash_op", ...}
+  {"cmd":"record_flash"}               -> {"event":"record_flash", ...}: operations are written down
+  {"cmd":"cut_again","count":N}        -> {"event":"cut_again", ...}: the flash is what
+      it was when the N-th of those written down was torn, and the power is cut
   {"cmd":"read","address":A,"length":N} -> {"event":"read","bytes":"hex"}
   {"cmd":"write","address":A,"bytes":"hex"} -> {"event":"write"}
   {"cmd":"clock"}                      -> {"event":"clock","hertz":H,"violations":[...]}

@@ -40,6 +40,11 @@ class Nvic:
             if high:
                 self.core.meter.attend()
 
+    def raise_nmi(self):
+        """Something asks for the interrupt that nothing masks."""
+        self.system_pending |= 1 << NMI
+        self.core.meter.attend()
+
     def priority(self, exception):
         if exception >= FIRST_LINE:
             return self.priorities[exception - FIRST_LINE]
@@ -138,7 +143,7 @@ class Nvic:
             if value >> 27 & 1:
                 self.system_pending &= ~(1 << PENDSV)
             if value >> 31 & 1:
-                self.system_pending |= 1 << NMI
+                self.raise_nmi()
         elif offset == VTOR:
             self.vectors = value
         elif offset == AIRCR:

@@ -9,11 +9,13 @@ try:
 except ImportError as error:
     raise unittest.SkipTest("Unicorn is not installed: cargo xtask setup") from error
 
+import ecc
 import fetch
 import flash
 import rcc
 from art import WAIT_STATES, Art
 from machine import FLASH_START, RAM_START, Machine
+from record import Record
 
 STACK = RAM_START + 0x1000
 FLAG = RAM_START + 0x100
@@ -21,8 +23,9 @@ FIRST, SECOND = 40, 41
 KEYS_PAGE = 0x081FE000
 FLASH_REGISTERS, RCC_REGISTERS, PWR_REGISTERS = 0x40022000, 0x40021000, 0x40007000
 LPUART, WATCHDOG = 0x40008000, 0x40003000
+NMI = 2
 # `b .`, and where programs of these tests lie.
-THREAD, WAITING, SETTING, FLOATING = 0x200, 0x240, 0x260, 0x280
+THREAD, WAITING, SETTING, FLOATING, READING = 0x200, 0x240, 0x260, 0x280, 0x2A0
 
 PROGRAM = {
     # vmov.f32 s0, #1.0; b .
@@ -33,6 +36,8 @@ PROGRAM = {
     SETTING: (0x4801, 0x2101, 0x6001, 0x4770, FLAG & 0xFFFF, FLAG >> 16),
     # vmov.f32 s0, #2.0; bx lr
     FLOATING: (0xEEB0, 0x0A00, 0x4770),
+    # Reads the third word of a page: ldr r0, =KEYS_PAGE; ldr r1, [r0, #20]; b .
+    READING: (0x4801, 0x6941, 0xE7FE, 0xBF00, KEYS_PAGE & 0xFFFF, KEYS_PAGE >> 16),
 }
 
 
@@ -216,6 +221,66 @@ class FlashRules(unittest.TestCase):
         words = struct.unpack("<3Q", self.machine.read(KEYS_PAGE, 24))
         self.assertEqual(words[:2], (0x5555555555555555, 0x3333333333333333))
         self.assertNotIn(words[2], (0, (1 << 64) - 1))
+
+    def tear_the_third_word(self):
+        self.unlock()
+        self.flash.operations_to_cut = 3
+        for offset, value in ((0, 1), (8, 2), (16, 3)):
+            self.program(value << 32, offset)
+        run(self.machine, 10)
+        self.assertEqual(self.machine.power_cuts, 1)
+
+    def read_it(self):
+        """Has the program read the word; tells whether the NMI's handler ran."""
+        self.machine.write(FLAG, bytes(4))
+        vector = FLASH_START + SETTING + 1
+        self.machine.core.engine.mem_write(FLASH_START + 4 * NMI, struct.pack("<I", vector))
+        self.machine.core.pc = FLASH_START + READING
+        run(self.machine, 20)
+        return flag(self.machine)
+
+    def test_who_reads_a_torn_word_gets_the_nmi_until_the_word_is_whole(self):
+        self.tear_the_third_word()
+        eccr = FLASH_REGISTERS + flash.ECCR
+        self.assertTrue(self.read_it())
+        found = self.machine.bus.read(eccr)
+        self.assertEqual(found, ecc.ECCD | ecc.BANK_2_ECC | KEYS_PAGE + 16 - FLASH_START - (1 << 20))
+        self.assertFalse(self.read_it(), "one at a time")
+        poke(self.machine, eccr, found)
+        self.assertEqual(self.machine.bus.read(eccr) & ecc.ECCD, 0)
+        self.assertTrue(self.read_it())
+        poke(self.machine, eccr, found)
+        self.unlock()
+        self.assertTrue(self.program(3, offset=16) & flash.PROGERR, "it is not erased")
+        self.assertEqual(self.program(0, offset=16), 0)
+        self.assertFalse(self.read_it())
+
+    def test_a_torn_word_reads_as_another_at_every_start(self):
+        self.tear_the_third_word()
+        found = set()
+        for _ in range(8):
+            found.add(self.machine.read(KEYS_PAGE + 16, 8))
+            self.machine.power_cut()
+        self.assertGreater(len(found), 1)
+        self.unlock()
+        self.erase()
+        self.machine.power_cut()
+        self.assertEqual(self.machine.read(KEYS_PAGE, 24), b"\xff" * 24)
+        self.assertFalse(self.read_it())
+
+    def test_recorded_operations_are_cut_one_after_another(self):
+        self.unlock()
+        self.machine.flash.record = Record(self.flash)
+        for offset in (0, 8, 16):
+            self.program(offset + 1, offset)
+        for count, whole in ((3, 2), (1, 0), (2, 1)):
+            self.assertTrue(self.flash.record.cut(count))
+            self.machine.power_cut()
+            words = struct.unpack("<3Q", self.machine.read(KEYS_PAGE, 24))
+            self.assertEqual(words[:whole], (1, 9)[:whole])
+            self.assertEqual(set(words[whole + 1 :]) - {(1 << 64) - 1}, set())
+            self.assertEqual(list(self.flash.ecc.torn), [KEYS_PAGE - FLASH_START + 8 * whole])
+        self.assertFalse(self.flash.record.cut(4))
 
 
 class Clocks(unittest.TestCase):

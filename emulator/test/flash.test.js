@@ -112,6 +112,26 @@ test('the operation at which the power is cut is half done, and no other', () =>
   assert.deepEqual(machine.read(AT_SECTOR, 256), page(0xff));
 });
 
+test('recorded operations are torn one after another', () => {
+  const machine = chip();
+  assert.equal(machine.flash.cutAgain(1), false);
+  machine.flash.startRecord();
+  program(machine, 0x3c);
+  rom(machine, 'RE', SECTOR, 4096, 1 << 31, 0);
+  program(machine, 0x0f);
+  const found = [3, 1, 2].map((count) => {
+    assert.equal(machine.flash.cutAgain(count), true);
+    machine.cutPower();
+    return machine.read(AT_SECTOR, 256);
+  });
+  // Bits that an operation does not touch are those of the ones before it.
+  for (const [torn, mask, value] of [[found[0], 0x0f, 0x0f], [found[1], 0x3c, 0x3c], [found[2], 0x3c, 0x3c]]) {
+    assert.ok(torn.every((byte) => (byte & mask) === value));
+    assert.ok(new Set(torn).size > 4, 'a mixture');
+  }
+  assert.equal(machine.flash.cutAgain(4), false);
+});
+
 test('a call that the power cut broke off does nothing more', () => {
   const machine = chip();
   machine.write(RAM, new Uint8Array(768));

@@ -8,9 +8,9 @@ use gleaner_shared::mlp::Samples;
 use crate::data::LocalData;
 use crate::model::{INPUTS, MAX_SAMPLES, OUTPUTS};
 
-/// Samples by number; numbers of those that are gone are not used again.
+/// Samples by number; numbers of those that are gone are not used again before the next start.
 pub trait SampleSource: Sync {
-    /// Returns the numbers of the samples that are there.
+    /// Returns the numbers of the samples that are there, between which some may be missing.
     fn numbers(&self) -> Range<u32>;
 
     /// Returns the pixels of a sample that is there.
@@ -20,8 +20,15 @@ pub trait SampleSource: Sync {
     fn label(&self, number: u32) -> Option<u8>;
 }
 
-/// Samples that are labelled after they were gathered.
-pub trait Gathered: SampleSource {
+/// Where an application keeps what it gathers.
+pub trait Gathered {
+    /// Returns what is there.
+    fn samples(&self) -> &dyn SampleSource;
+
+    /// Adds a sample in the place of the oldest and returns its number; a label that is no class is
+    /// none.
+    fn gather(&mut self, pixels: &[u8; INPUTS], label: Option<u8>) -> u32;
+
     /// Labels a sample; false if it is not there or `label` is no class.
     fn set_label(&mut self, number: u32, label: u8) -> bool;
 }
@@ -45,6 +52,8 @@ impl SampleSource for LocalData<'_> {
 pub struct Ring<const K: usize> {
     pixels: [[u8; INPUTS]; K],
     labels: [Option<u8>; K],
+    /// Which places hold a sample.
+    there: [bool; K],
     /// Samples ever gathered.
     gathered: u32,
 }
@@ -57,6 +66,7 @@ impl<const K: usize> Ring<K> {
         Self {
             pixels: [[0; INPUTS]; K],
             labels: [None; K],
+            there: [false; K],
             gathered: 0,
         }
     }
@@ -65,16 +75,39 @@ impl<const K: usize> Ring<K> {
     /// none.
     pub fn push(&mut self, pixels: &[u8; INPUTS], label: Option<u8>) -> u32 {
         let number = self.gathered;
-        let place = number as usize % K;
-        self.pixels[place] = *pixels;
-        self.labels[place] = label.filter(|&label| usize::from(label) < OUTPUTS);
+        self.put(number, pixels, label);
         // Four billion samples are enough: a ring that reached them keeps its last number.
         self.gathered = number.saturating_add(1);
         number
     }
 
+    /// Puts a sample where its number belongs.
+    pub(crate) fn put(&mut self, number: u32, pixels: &[u8; INPUTS], label: Option<u8>) {
+        let place = number as usize % K;
+        self.pixels[place] = *pixels;
+        self.there[place] = true;
+        self.labels[place] = label.filter(|&label| usize::from(label) < OUTPUTS);
+    }
+
+    /// Goes on behind the samples that were [`put`](Self::put), of which this is the newest.
+    pub(crate) const fn go_on_behind(&mut self, newest: u32) {
+        self.gathered = newest.saturating_add(1);
+    }
+
+    /// Labels a sample; false if it is not there or `label` is no class.
+    pub fn set_label(&mut self, number: u32, label: u8) -> bool {
+        match self.place(number) {
+            Some(place) if usize::from(label) < OUTPUTS => {
+                self.labels[place] = Some(label);
+                true
+            }
+            _ => false,
+        }
+    }
+
     fn place(&self, number: u32) -> Option<usize> {
-        (self.numbers().contains(&number)).then_some(number as usize % K)
+        let place = number as usize % K;
+        (self.numbers().contains(&number) && self.there[place]).then_some(place)
     }
 }
 
@@ -98,15 +131,17 @@ impl<const K: usize> SampleSource for Ring<K> {
     }
 }
 
-impl<const K: usize> Gathered for Ring<K> {
+impl<const K: usize> Gathered for &mut Ring<K> {
+    fn samples(&self) -> &dyn SampleSource {
+        &**self
+    }
+
+    fn gather(&mut self, pixels: &[u8; INPUTS], label: Option<u8>) -> u32 {
+        self.push(pixels, label)
+    }
+
     fn set_label(&mut self, number: u32, label: u8) -> bool {
-        match self.place(number) {
-            Some(place) if usize::from(label) < OUTPUTS => {
-                self.labels[place] = Some(label);
-                true
-            }
-            _ => false,
-        }
+        Ring::set_label(self, number, label)
     }
 }
 

@@ -46,7 +46,7 @@ impl<P: Platform> Runner<P> {
         let shard = self.client.data();
         let source: Option<&dyn SampleSource> = match place {
             SamplePlace::Flashed => shard.as_ref().map(|shard| shard as &dyn SampleSource),
-            SamplePlace::Gathered => app.gathered().map(|ring| ring as &dyn SampleSource),
+            SamplePlace::Gathered => app.gathered().map(|ring| ring.samples()),
         };
         let numbers = source.map_or(0..0, |source| source.numbers());
         let missing = InferRefusal::NoSample {
@@ -108,7 +108,7 @@ fn label_gathered(
         return Err(InferRefusal::Label { classes });
     }
     let mut ring = app.gathered();
-    let numbers = ring.as_ref().map_or(0..0, |ring| ring.numbers());
+    let numbers = ring.as_ref().map_or(0..0, |ring| ring.samples().numbers());
     let taken = ring.as_mut().is_some_and(|it| it.set_label(number, label));
     taken
         .then_some(DeviceToHost::Labelled { number, label })

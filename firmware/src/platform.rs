@@ -12,7 +12,7 @@ use crate::crash::CrashMemory;
 use crate::keys::Slots;
 use crate::model::{HIDDEN, OUTPUTS};
 use crate::retained::Retained;
-use crate::saved::Region;
+use crate::saved::{Region, SECTOR};
 
 /// A kind of board: the types of its parts.
 pub trait Platform {
@@ -99,6 +99,20 @@ pub struct Board<P: Platform> {
     pub gauge: P::Gauge,
     /// What nobody can guess and no other start gathers; `None` where nothing is trusted to be that.
     pub entropy: Option<[u8; 32]>,
+}
+
+impl<P: Platform> Board<P>
+where
+    P::Flash: Clone,
+{
+    /// Takes so many sectors from the end of the shard's flash for an application; none where the
+    /// program cannot write flash. A shard that reaches into them is then one that was cut off.
+    pub fn take_sectors(&mut self, sectors: usize) -> Option<Region<P::Flash>> {
+        let spare = self.state.as_ref()?.in_front(sectors)?;
+        let left = self.shard.len().checked_sub(sectors * SECTOR)?;
+        self.shard = &self.shard[..left];
+        Some(spare)
+    }
 }
 
 /// Tells the time and waits for it.

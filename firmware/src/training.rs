@@ -69,7 +69,7 @@ impl<P: Platform> Runner<P> {
         let second = helper.as_mut();
         let outcome = match (self.client.data(), app.gathered()) {
             (Some(shard), Some(gathered)) if A::LEARNS => {
-                let samples = Joined::new(shard, gathered);
+                let samples = Joined::new(shard, gathered.samples());
                 self.epochs(work, order, &samples, memory, second, report)
                     .await
             }

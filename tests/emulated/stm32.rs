@@ -1,8 +1,9 @@
-//! The STM32's image: parity, clock, watchdog and resets.
+//! The STM32's image: parity, clock, watchdog, resets and power cuts.
 
 use gleaner_host::device::Board;
 use gleaner_host::device::flash::target::Memory;
 use gleaner_shared::units::Micros;
+use gleaner_tests::blackout::{Recorded, rest_and_fail};
 use gleaner_tests::emulated::{on_stm32, on_stm32_without_crystal};
 use gleaner_tests::rehearsal::{self, Moment, reset_at};
 use gleaner_tests::shard::Digits;
@@ -103,4 +104,51 @@ fn an_stm32_is_back_in_step_within_two_seconds_of_a_reset_at_work() {
         println!("stm32: reset when {moment:?}, in step after {recovery}");
         assert!(recovery <= Micros(2_000_000), "{moment:?}: {recovery}");
     }
+}
+
+/// Closing a round on an STM32 erases a page of the journal, programs its record in 31 words of eight
+/// bytes and its mark, erases 20 pages of a model, programs 9,955 words, a header of 31 and its mark.
+const OPERATIONS: u32 = 1 + 32 + 20 + 9_955 + 32;
+const BACK_WITHIN: Micros = Micros(3_000_000);
+
+#[test]
+fn an_stm32_whose_power_fails_in_its_flash_is_back_in_step_within_three_seconds() {
+    let Some(mut wire) = on_stm32(Some(&rehearsal::shard())) else {
+        return;
+    };
+    wire.cut_at_flash_op(20);
+    let mut station = Station::new(wire);
+    let awakening = rest_and_fail(&mut station);
+    println!("stm32: power cut in a word of its journal: {awakening:?}");
+    assert!(!awakening.knew_the_round && awakening.after <= BACK_WITHIN);
+    let stat = station.wire.stat();
+    assert_eq!((stat.power_cuts, stat.resets), (1, 1));
+    assert!(stat.flash_ecc_errors > 0, "nobody read the torn word");
+}
+
+/// Half done are an erasure of the journal, its record's last word and its mark, an erasure of the
+/// model's area, a word of the model, its header and the header's mark.
+#[test]
+fn an_stm32_loses_nothing_that_was_closed_to_a_cut_in_any_kind_of_operation() {
+    let Some(wire) = on_stm32(Some(&rehearsal::shard())) else {
+        return;
+    };
+    let mut closed = Recorded::close(wire);
+    assert_eq!(closed.operations(), OPERATIONS);
+    let cuts = [1, 32, 33, 40, 5_000, OPERATIONS - 5, OPERATIONS];
+    for operation in cuts {
+        let awakening = closed.cut(operation, operation == OPERATIONS);
+        println!("stm32: power cut in operation {operation}: {awakening:?}");
+        // A record whose words are all there counts, whatever became of its mark.
+        assert_eq!(awakening.knew_the_round, operation > 32, "{operation}");
+        assert!(
+            !awakening.held_the_model,
+            "{operation}: a model counts when it is marked"
+        );
+        assert!(awakening.after <= BACK_WITHIN, "{operation}: {awakening:?}");
+    }
+    let stat = closed.station.wire.stat();
+    // No start but after a cut of ours: a reader of torn words goes on.
+    assert_eq!(stat.resets as usize, cuts.len());
+    assert!(stat.flash_ecc_errors as usize >= cuts.len(), "{stat:?}");
 }

@@ -14,6 +14,7 @@ mod fixed;
 mod float;
 mod fuzz;
 mod glean;
+mod infer;
 mod kills;
 mod ledger;
 mod mixed;
@@ -61,6 +62,8 @@ enum Figure {
     Fixed(fixed::Args),
     /// The scheduler glean: MNIST, CIFAR-10, robustness, ablation and decision time, a claim each.
     Glean(glean::Args),
+    /// Boards that name the digits of a whole test set as the host does, to the bit.
+    Infer(infer::Args),
     /// Boards killed at random moments of a hundred rounds and started again.
     Kills(kills::Args),
     /// The energy ledger's identity over random schedules.
@@ -93,6 +96,7 @@ fn main() -> ExitCode {
         Figure::Federated(args) => federated::run(&args),
         Figure::Fixed(args) => fixed::run(&args),
         Figure::Glean(args) => glean::run(&args),
+        Figure::Infer(args) => infer::run(&args),
         Figure::Kills(args) => kills::run(&args),
         Figure::Ledger(args) => ledger::run(&args),
         Figure::Mixed(args) => mixed::run(&args),

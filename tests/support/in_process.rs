@@ -26,7 +26,7 @@ use gleaner_firmware::platform::{
 };
 use gleaner_firmware::retained::{RECORD_BYTES, Retained};
 use gleaner_firmware::runner::Runner;
-use gleaner_firmware::saved::{Region, SECTORS};
+use gleaner_firmware::saved::{KeptRing, Region, SECTORS, ring_sectors};
 use gleaner_shared::mlp::Alone;
 use gleaner_shared::units::{Cycles, Micros};
 use gleaner_shared::wire::message::{DeviceId, ResetCause};
@@ -42,8 +42,10 @@ const STEP_MICROS: u64 = 5;
 /// Cycles an epoch takes per sample, before one was measured.
 pub const CYCLES_PER_SAMPLE: u32 = 80_000;
 
-/// Where the state begins, behind two keys.
-pub const STATE: usize = 2 * SECTOR;
+/// Samples the application keeps.
+const SAMPLES: usize = 16;
+/// Where the state begins, behind two keys and what the application keeps.
+pub const STATE: usize = (2 + ring_sectors(SAMPLES)) * SECTOR;
 
 /// Returns new flash for keys and state, whose accidents are drawn from `seed`.
 #[must_use]
@@ -262,9 +264,11 @@ pub(crate) fn run_client<T: Write + 'static>(board: Board<InProcessBoard<T>>) ->
 fn run_app<T: Write + 'static>(board: Board<InProcessBoard<T>>) -> Program {
     Box::pin(async move {
         let mut memory = Box::new(Memory::new());
-        let ring = Box::leak(Box::new(Ring::<16>::new()));
+        let sectors = ring_sectors(SAMPLES);
+        let spare = board.state.as_ref().and_then(|it| it.in_front(sectors));
+        let ring = KeptRing::open(spare, Box::leak(Box::new(Ring::<SAMPLES>::new())));
         let replay = Replay::new(board.shard);
-        let mut app: Window<_, 16, true> = Window::new(replay, ring, Micros(100_000));
+        let mut app: Window<_, _, true> = Window::new(replay, ring, Micros(100_000));
         Runner::place(&mut MaybeUninit::uninit(), board)
             .run(&mut memory, &mut app)
             .await

@@ -15,6 +15,7 @@ pub mod mixed;
 pub mod mortal;
 pub mod nor;
 pub mod octet;
+pub mod oracle;
 pub mod pair;
 pub mod power;
 pub mod reference;

@@ -2,6 +2,7 @@
 
 use gleaner_host::device::shard::{ClientSamples, image};
 use gleaner_learn::data::embedded::mnist_subset;
+use gleaner_learn::data::{DataError, load};
 use gleaner_shared::mlp::sample::Slices;
 
 /// Pixels of a sample.
@@ -31,6 +32,28 @@ impl Digits {
             pixels: pixels[first..first + count].to_vec(),
             labels: train.labels[first..first + count].to_vec(),
         }
+    }
+
+    /// Returns the test samples of a set, as [`load`](gleaner_learn::data::load) names it.
+    ///
+    /// # Errors
+    /// When the set is not there.
+    pub fn test_set(name: &str) -> Result<Self, DataError> {
+        let test = load(name)?.test;
+        let (pixels, _) = test.images.as_chunks::<INPUTS>();
+        Ok(Self {
+            pixels: pixels.to_vec(),
+            labels: test.labels,
+        })
+    }
+
+    /// Returns them in pieces of at most `count`.
+    pub fn pieces(&self, count: usize) -> impl Iterator<Item = Self> {
+        let pixels = self.pixels.chunks(count);
+        pixels.zip(self.labels.chunks(count)).map(|it| Self {
+            pixels: it.0.to_vec(),
+            labels: it.1.to_vec(),
+        })
     }
 
     /// Returns them as a trainer takes them.

@@ -47,6 +47,14 @@ impl LockstepWire {
         told.expect("the emulator runs");
     }
 
+    /// Lets the power fail as if inside the `count`th operation since [`Lockstep::record_flash`].
+    ///
+    /// # Panics
+    /// When the emulator ended or wrote down fewer.
+    pub fn cut_again(&mut self, count: u32) {
+        self.0.cut_again(count).expect("an operation of the record");
+    }
+
     /// Returns the board.
     pub const fn board(&mut self) -> &mut Lockstep {
         self.0.board()

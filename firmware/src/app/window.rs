@@ -5,7 +5,7 @@ use gleaner_shared::mlp::Guess;
 use gleaner_shared::units::Micros;
 
 use super::{App, Desk};
-use crate::gather::{Gathered, Ring};
+use crate::gather::Gathered;
 use crate::model::INPUTS;
 
 /// Readings taken in one go; a window is seven of them.
@@ -21,9 +21,9 @@ pub trait Sensor {
 }
 
 /// The application; with `LEARNS` the client also trains on what was labelled.
-pub struct Window<S, const K: usize, const LEARNS: bool> {
+pub struct Window<S, R, const LEARNS: bool> {
     sensor: S,
-    ring: &'static mut Ring<K>,
+    ring: R,
     /// Between two goes.
     every: Micros,
     readings: [u8; INPUTS],
@@ -31,9 +31,9 @@ pub struct Window<S, const K: usize, const LEARNS: bool> {
     last: Option<Guess>,
 }
 
-impl<S: Sensor, const K: usize, const LEARNS: bool> Window<S, K, LEARNS> {
+impl<S: Sensor, R: Gathered, const LEARNS: bool> Window<S, R, LEARNS> {
     /// Looks at `sensor` now and then and keeps what it saw in `ring`.
-    pub const fn new(sensor: S, ring: &'static mut Ring<K>, every: Micros) -> Self {
+    pub const fn new(sensor: S, ring: R, every: Micros) -> Self {
         Self {
             sensor,
             ring,
@@ -51,7 +51,7 @@ impl<S: Sensor, const K: usize, const LEARNS: bool> Window<S, K, LEARNS> {
     }
 }
 
-impl<S: Sensor, const K: usize, const LEARNS: bool> App for Window<S, K, LEARNS> {
+impl<S: Sensor, R: Gathered, const LEARNS: bool> App for Window<S, R, LEARNS> {
     const LEARNS: bool = LEARNS;
 
     fn tick(&mut self, desk: &mut Desk<'_>) -> Option<Micros> {
@@ -62,12 +62,12 @@ impl<S: Sensor, const K: usize, const LEARNS: bool> App for Window<S, K, LEARNS>
         if self.taken == INPUTS {
             self.taken = 0;
             self.last = desk.classify(&self.readings);
-            self.ring.push(&self.readings, self.sensor.label());
+            self.ring.gather(&self.readings, self.sensor.label());
         }
         Some(desk.now().saturating_add(self.every))
     }
 
     fn gathered(&mut self) -> Option<&mut dyn Gathered> {
-        Some(self.ring)
+        Some(&mut self.ring)
     }
 }

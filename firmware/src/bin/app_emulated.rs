@@ -8,12 +8,14 @@ use gleaner_firmware::app::window::Window;
 use gleaner_firmware::board::{client_memory, emulated};
 use gleaner_firmware::gather::Ring;
 use gleaner_firmware::runner::Runner;
+use gleaner_firmware::saved::{KeptRing, ring_sectors};
 use gleaner_shared::units::Micros;
 use static_cell::{ConstStaticCell, StaticCell};
 
-/// The last windows: 12.6 KB.
+/// The last windows, in RAM and in flash: 12.6 KB.
+const SAMPLES: usize = 16;
 static RUNNER: StaticCell<Runner<emulated::EmulatedM4>> = StaticCell::new();
-static RING: ConstStaticCell<Ring<16>> = ConstStaticCell::new(Ring::new());
+static RING: ConstStaticCell<Ring<SAMPLES>> = ConstStaticCell::new(Ring::new());
 /// A window takes seven goes: 0.7 s.
 const EVERY: Micros = Micros(100_000);
 
@@ -24,9 +26,10 @@ fn main() -> ! {
 
 #[embassy_executor::task]
 async fn client() {
-    let board = emulated::start();
+    let mut board = emulated::start();
+    let ring = KeptRing::open(board.take_sectors(ring_sectors(SAMPLES)), RING.take());
     let sensor = Replay::new(board.shard);
-    let mut app: Window<_, 16, true> = Window::new(sensor, RING.take(), EVERY);
+    let mut app: Window<_, _, true> = Window::new(sensor, ring, EVERY);
     let runner = Runner::place(RUNNER.uninit(), board);
     runner.run(client_memory(), &mut app).await
 }

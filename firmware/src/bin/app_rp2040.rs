@@ -11,12 +11,14 @@ use gleaner_firmware::app::window::{Sensor, Window};
 use gleaner_firmware::board::{client_memory, rp};
 use gleaner_firmware::gather::Ring;
 use gleaner_firmware::runner::Runner;
+use gleaner_firmware::saved::{KeptRing, ring_sectors};
 use gleaner_shared::units::Micros;
 use static_cell::{ConstStaticCell, StaticCell};
 
-/// The last windows: 6.3 KB, half of what RAM is left beside 1,100 samples' error rows.
+/// The last windows, in RAM and in flash: 6.3 KB, half of what RAM is left beside 1,100 samples' error rows.
+const SAMPLES: usize = 8;
 static RUNNER: StaticCell<Runner<rp::Pico>> = StaticCell::new();
-static RING: ConstStaticCell<Ring<8>> = ConstStaticCell::new(Ring::new());
+static RING: ConstStaticCell<Ring<SAMPLES>> = ConstStaticCell::new(Ring::new());
 /// A window takes seven goes: 0.7 s.
 const EVERY: Micros = Micros(100_000);
 
@@ -76,8 +78,9 @@ impl Sensor for Bench {
 
 #[embassy_executor::main]
 async fn main(spawner: Spawner) {
-    let board = rp::start(spawner);
-    let mut app: Window<_, 8, true> = Window::new(Bench::start(), RING.take(), EVERY);
+    let mut board = rp::start(spawner);
+    let ring = KeptRing::open(board.take_sectors(ring_sectors(SAMPLES)), RING.take());
+    let mut app: Window<_, _, true> = Window::new(Bench::start(), ring, EVERY);
     let runner = Runner::place(RUNNER.uninit(), board);
     runner.run(client_memory(), &mut app).await
 }

@@ -11,12 +11,14 @@ use gleaner_firmware::app::window::{Sensor, Window};
 use gleaner_firmware::board::{client_memory, stm32};
 use gleaner_firmware::gather::Ring;
 use gleaner_firmware::runner::Runner;
+use gleaner_firmware::saved::{KeptRing, ring_sectors};
 use gleaner_shared::units::Micros;
 use static_cell::{ConstStaticCell, StaticCell};
 
-/// The last windows: 50 KB.
+/// The last windows, in RAM and in flash: 50 KB.
+const SAMPLES: usize = 64;
 static RUNNER: StaticCell<Runner<stm32::Nucleo>> = StaticCell::new();
-static RING: ConstStaticCell<Ring<64>> = ConstStaticCell::new(Ring::new());
+static RING: ConstStaticCell<Ring<SAMPLES>> = ConstStaticCell::new(Ring::new());
 /// A window takes seven goes: 0.7 s.
 const EVERY: Micros = Micros(100_000);
 
@@ -79,8 +81,9 @@ impl Sensor for Bench {
 
 #[embassy_executor::main]
 async fn main(spawner: Spawner) {
-    let board = stm32::start(spawner);
-    let mut app: Window<_, 64, true> = Window::new(Bench::start(), RING.take(), EVERY);
+    let mut board = stm32::start(spawner);
+    let ring = KeptRing::open(board.take_sectors(ring_sectors(SAMPLES)), RING.take());
+    let mut app: Window<_, _, true> = Window::new(Bench::start(), ring, EVERY);
     let runner = Runner::place(RUNNER.uninit(), board);
     runner.run(client_memory(), &mut app).await
 }

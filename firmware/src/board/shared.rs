@@ -1,4 +1,4 @@
-//! One flash with two users on one core: the keys and the state.
+//! One flash with several users on one core: the keys, the state, and what an application keeps.
 
 use core::cell::RefCell;
 
@@ -11,6 +11,12 @@ impl<F> SharedFlash<F> {
     /// Shares a flash.
     pub(super) const fn new(flash: &'static RefCell<F>) -> Self {
         Self(flash)
+    }
+}
+
+impl<F> Clone for SharedFlash<F> {
+    fn clone(&self) -> Self {
+        Self(self.0)
     }
 }
 

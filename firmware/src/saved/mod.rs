@@ -9,8 +9,10 @@ mod journal;
 mod model;
 mod record;
 mod region;
+mod ring;
 
 pub use region::{Region, SECTOR};
+pub use ring::{KeptRing, sectors as ring_sectors};
 
 use embedded_storage::nor_flash::NorFlash;
 use gleaner_shared::wire::message::{ModelHash, RoundMark};

@@ -17,7 +17,7 @@ use serde::de::DeserializeOwned;
 
 use super::region::{MARK, PAGE};
 
-const CRC32: Crc<u32> = Crc::<u32>::new(&CRC_32_ISO_HDLC);
+pub(super) const CRC32: Crc<u32> = Crc::<u32>::new(&CRC_32_ISO_HDLC);
 const NUMBER: usize = 8;
 const CONTENTS: usize = 12;
 

@@ -78,10 +78,31 @@ impl<F: NorFlash> Region<F> {
 
     /// Programs the last word of a page with zeros, whatever it was before.
     pub(super) fn mark(&mut self, page: usize) -> Result<(), Unwritable> {
+        self.program_word(page, MARK, [0; WORD])
+    }
+
+    /// Programs a word of a page that is erased, or with zeros whatever it was, and reads it back.
+    pub(super) fn program_word(
+        &mut self,
+        page: usize,
+        place: usize,
+        word: [u8; WORD],
+    ) -> Result<(), Unwritable> {
         self.programs = self.programs.saturating_add(1);
-        let at = self.at(page) + MARK as u32;
-        self.flash.write(at, &[0; WORD]).map_err(|_| Unwritable)?;
-        is_marked(&self.page(page)).then_some(()).ok_or(Unwritable)
+        let at = self.at(page) + place as u32;
+        self.flash.write(at, &word).map_err(|_| Unwritable)?;
+        let written = self.page(page)[place..place + WORD] == word;
+        written.then_some(()).ok_or(Unwritable)
+    }
+}
+
+impl<F: NorFlash + Clone> Region<F> {
+    /// Returns another region, of so many sectors of the same flash right in front of this one; none
+    /// where the flash does not reach so far.
+    #[must_use]
+    pub fn in_front(&self, sectors: usize) -> Option<Self> {
+        let offset = self.offset.checked_sub((sectors * SECTOR) as u32)?;
+        Some(Self::new(self.flash.clone(), offset))
     }
 }
 

@@ -9,7 +9,8 @@ use super::supply;
 
 const SECTOR_BYTES: usize = 4_096;
 
-/// Sectors that the linker script sets aside.
+/// Sectors that the linker script sets aside; clones are the same.
+#[derive(Clone)]
 pub struct RamFlash {
     base: *mut u8,
     capacity: usize,
@@ -59,7 +60,7 @@ impl ReadNorFlash for RamFlash {
     fn read(&mut self, offset: u32, bytes: &mut [u8]) -> Result<(), OutOfBounds> {
         for (place, byte) in self.places(offset, bytes.len())?.zip(bytes) {
             // SAFETY: the linker script reserves the sectors in the machine's code memory, which
-            // is RAM, and this value alone touches them.
+            // is RAM, and this value and its clones alone touch them, on one core.
             *byte = unsafe { place.read_volatile() };
         }
         Ok(())

@@ -64,6 +64,9 @@ impl Platform for EmulatedM4 {
     }
 }
 
+/// What an application may take of the shard's end.
+const SPARE_SECTORS: usize = 16;
+
 /// Brings the board up.
 pub fn start() -> Board<EmulatedM4> {
     let reset = watchdog::cause();
@@ -82,8 +85,11 @@ pub fn start() -> Board<EmulatedM4> {
         shard: memory::shard(),
         key_slots: Some(Slots::new(RamFlash::new(memory::keys_address(), 2), 0)),
         state: Some(Region::new(
-            RamFlash::new(memory::state_address(), saved::SECTORS),
-            0,
+            RamFlash::new(
+                memory::state_address() - SPARE_SECTORS * saved::SECTOR,
+                SPARE_SECTORS + saved::SECTORS,
+            ),
+            (SPARE_SECTORS * saved::SECTOR) as u32,
         )),
         // No chip and no number: emulated boards differ by their shards alone.
         device: DeviceId::default(),

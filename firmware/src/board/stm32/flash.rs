@@ -73,8 +73,11 @@ unsafe fn NonMaskableInt() {
     if !errors.eccd() {
         SCB::sys_reset();
     }
-    // Written as one, the flag is cleared.
+    // Written as one, the flag is cleared; the core comes here again, and finds none, if it leaves
+    // before that has reached the flash.
     pac::FLASH.eccr().write_value(errors);
+    pac::FLASH.eccr().read();
+    cortex_m::asm::dsb();
 }
 
 impl ErrorType for NucleoFlash {

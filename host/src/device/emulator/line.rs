@@ -154,6 +154,16 @@ impl LockstepLine {
         Ok(())
     }
 
+    /// Cuts the power inside an operation of the flash that was written down; see
+    /// [`Lockstep::cut_again`].
+    ///
+    /// # Errors
+    /// When the emulator ended or wrote down fewer.
+    pub fn cut_again(&mut self, count: u32) -> Result<(), EmulatorError> {
+        self.stat = self.board.cut_again(count)?;
+        Ok(())
+    }
+
     /// Puts bytes on the line and lets time run until `until`, or until something came back.
     ///
     /// # Errors

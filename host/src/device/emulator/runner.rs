@@ -43,6 +43,8 @@ pub struct Stat {
     pub flash_erases: u64,
     /// Pieces of flash that were programmed.
     pub flash_programs: u64,
+    /// Reads of words whose programming or erasure lost its power, as the chip found them.
+    pub flash_ecc_errors: u64,
     /// Reads of the flash while it could not answer, which is a fault of the program.
     pub flash_lost_reads: u64,
     /// Words that all cores read from flash through its cache.
@@ -247,6 +249,25 @@ impl Lockstep {
     /// When the runner ended or knows no flash.
     pub fn cut_at_flash_op(&mut self, count: u32) -> Result<Stat, EmulatorError> {
         self.runner.cut_at_flash_op(count)
+    }
+
+    /// Has the operations of the flash written down from here on, for [`Self::cut_again`].
+    ///
+    /// # Errors
+    /// When the runner ended or knows no flash.
+    pub fn record_flash(&mut self) -> Result<Stat, EmulatorError> {
+        self.runner
+            .ask(&json!({"cmd": "record_flash"}), "record_flash")
+    }
+
+    /// Cuts the power with a flash that is what it was when the `count`-th operation written down
+    /// was torn: as if all before it had been done again.
+    ///
+    /// # Errors
+    /// When the runner ended or wrote down fewer.
+    pub fn cut_again(&mut self, count: u32) -> Result<Stat, EmulatorError> {
+        let command = json!({"cmd": "cut_again", "count": count});
+        self.runner.ask(&command, "cut_again")
     }
 
     /// Reads the clock and the counters.
