@@ -5,7 +5,7 @@ use crate::policy::{Attendance, Purse};
 use gleaner_cre::bound::LossBound;
 use gleaner_cre::costs::Costs;
 use gleaner_cre::optim::Instance;
-use gleaner_shared::energy::{CostModel, RadioModel};
+use gleaner_shared::energy::{Activity, CostModel, RadioModel};
 use gleaner_shared::rng::{Purpose, Rng};
 use gleaner_shared::units::{Cycles, Micros, NanoWatts, PicoJoules};
 
@@ -381,13 +381,14 @@ fn what_is_ordered_can_be_paid_by_the_books_of_any_radio() {
         }
         ordered += 1;
         let airtime_s = round.instance.upload_s(0, 0, offer.power_w);
-        let booked = costs.order(
-            1,
-            Cycles(100_000),
-            NanoWatts((offer.power_w * 1e9).round() as u64),
-            Micros((airtime_s * 1e6).round() as u64),
-        );
-        let booked_j = booked.as_joules() + PicoJoules(order_pj).as_joules();
+        let booked = costs.round(&Activity {
+            train: Cycles(100_000),
+            epochs: 1,
+            power: NanoWatts((offer.power_w * 1e9).round() as u64),
+            airtime: Micros((airtime_s * 1e6).round() as u64),
+            ..Activity::default()
+        });
+        let booked_j = booked.total().as_joules() + PicoJoules(order_pj).as_joules();
         assert!(booked_j <= paid_j, "{model:?}: {booked_j} of {paid_j}");
         // And it asks for no more than rounding can come to.
         assert!(paid_j - booked_j < 2e-3 * booked_j + 1e-11, "{model:?}");
