@@ -31,7 +31,9 @@ async fn work(board: &Handle, client: u32, round: u32) {
         WorkResult::Done(_, update) => {
             assert_eq!(update.bytes, update_of(client, round, MODEL_BYTES))
         }
-        WorkResult::Missing(reason) => panic!("round {round}: {reason}"),
+        WorkResult::Missing(reason) | WorkResult::Declined(reason) => {
+            panic!("round {round}: {reason}")
+        }
     }
     board.close(closing(round)).await.expect("the task lives");
 }

@@ -108,7 +108,9 @@ async fn work(board: &Handle, rounds: u32) {
                 assert_eq!(report.work.round, round);
                 assert_eq!(update.bytes, update_of(3, round, BYTES), "round {round}");
             }
-            WorkResult::Missing(reason) => panic!("round {round}: {reason}"),
+            WorkResult::Missing(reason) | WorkResult::Declined(reason) => {
+                panic!("round {round}: {reason}")
+            }
         }
         board.close(closing(round)).await.expect("the task lives");
     }

@@ -377,7 +377,9 @@ async fn round_with(peers: Vec<(Manners, Endpoint)>) -> CrowdRound {
             {
                 outcome.delivered += 1;
             }
-            Ok((_, WorkResult::Missing(reason))) => outcome.lost = Some(reason),
+            Ok((_, WorkResult::Missing(reason) | WorkResult::Declined(reason))) => {
+                outcome.lost = Some(reason);
+            }
             _ => outcome.lost = Some("another update than was sent".to_owned()),
         }
     }

@@ -102,7 +102,7 @@ async fn to_station(frames: u64, rng: Rng) -> Tally {
         let own = update_of(CLIENT, round, MODEL_BYTES);
         let lost = match board.work(job(round)).await {
             WorkResult::Done(_, update) => update.bytes != own,
-            WorkResult::Missing(_) => true,
+            WorkResult::Missing(_) | WorkResult::Declined(_) => true,
         };
         let made = made_of(&mut heard);
         tally.lost += u64::from(lost || made.contains(&0));

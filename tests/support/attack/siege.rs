@@ -251,7 +251,7 @@ impl Station {
                 WorkResult::Done(_, update)
                     if update.bytes == update_of(client, round, MODEL_BYTES) => {}
                 WorkResult::Done(..) => lost.push("another update than was sent".to_owned()),
-                WorkResult::Missing(reason) => lost.push(reason),
+                WorkResult::Missing(reason) | WorkResult::Declined(reason) => lost.push(reason),
             }
         }
         let wall = begin.elapsed();

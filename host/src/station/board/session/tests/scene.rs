@@ -174,8 +174,10 @@ impl Turn {
     /// Returns why the work came to nothing, after checking that an event says so.
     pub(super) fn missing(self, round: u32) -> String {
         let (events, sent) = (self.events(), self.sent());
-        let Some(Answer::Worked(WorkResult::Missing(reason))) = self.answer() else {
-            panic!("the work is not over");
+        let reason = match self.answer() {
+            Some(Answer::Worked(WorkResult::Missing(reason))) => reason,
+            Some(Answer::Worked(WorkResult::Declined(reason))) => format!("declined: {reason}"),
+            other => panic!("the work is not over: {other:?}"),
         };
         let what = EventKind::Missing {
             reason: reason.clone(),
