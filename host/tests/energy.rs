@@ -228,13 +228,10 @@ fn a_run_with_a_profile_books_its_costs_and_draws_what_it_does_not_know() {
                 "round-robin",
             ])
             .args(["--set", "partition.mean_samples=30", "--set", clock])
-            .args([
-                "--set",
-                "device.deadline_s=1",
-                "--profile",
-                profile,
-                "--out",
-            ])
+            // Some epochs fit into a round, not thousands.
+            .args(["--set", "device.cycles_per_sample=6e4"])
+            .args(["--set", "device.deadline_s=0.1"])
+            .args(["--profile", profile, "--out"])
             .arg(folder.path().join(out))
             .output()
             .unwrap()

@@ -192,8 +192,8 @@ fn generalised(lower: &Square, columns: &[Vec<f64>], right: &[f64]) -> Option<Li
     let mut sides = vec![0.0; size];
     for a in 0..size {
         sides[a] = super::least::dot(&solved[a], right);
-        for b in 0..size {
-            normal.set(a, b, super::least::dot(&solved[a], &columns[b]));
+        for (b, column) in columns.iter().enumerate() {
+            normal.set(a, b, super::least::dot(&solved[a], column));
         }
     }
     let factor = normal.cholesky(1e-12).ok()?;
