@@ -1,6 +1,6 @@
 //! What happened round by round.
 
-use super::bands::Factors;
+use super::bands::band;
 use super::{Chart, per_round};
 use crate::report::data::RunData;
 use crate::report::plot::{Mark, Series};
@@ -51,8 +51,6 @@ pub(super) fn energy(run: &RunData) -> Chart {
         }
         line
     };
-    let factors = Factors::of(run);
-    let band = factors.map_or_else(Vec::new, |factors| factors.band(&run.rounds));
     let mut caption = "What all clients together harvested and spent since the start.".to_owned();
     if let Some(profile) = &run.profile {
         caption.push_str(&format!(
@@ -64,7 +62,7 @@ pub(super) fn energy(run: &RunData) -> Chart {
     let spent = points(&run.rounds, |row| Some(1e3 * row.spent_j));
     let series = vec![
         Series::line("harvested", 6, running(|row| row.harvest_j)).with_mark(Mark::Dashed),
-        Series::line("spent", 0, spent).with_band(band),
+        Series::line("spent", 0, spent).with_band(band(run)),
         Series::line("of it computing", 2, running(|row| row.compute_j)),
         Series::line("of it sending", 1, running(|row| row.radio_j)),
     ];
