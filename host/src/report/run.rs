@@ -213,6 +213,12 @@ pub fn summary_table(summary: &Summary) -> Table {
         "of it computing",
         format!("{:.0} %", 100.0 * summary.compute_share),
     );
+    if let Some(split) = &summary.split {
+        let waiting = ["idle", "sleep"].map(|phase| split.spent_j.get(phase).copied());
+        let waiting_j: f64 = waiting.into_iter().flatten().sum();
+        let share = waiting_j / summary.energy_j.max(f64::MIN_POSITIVE);
+        row("of it waiting", format!("{:.0} %", 100.0 * share));
+    }
     row(
         "participants per round",
         format!("{:.2}", summary.participants),
@@ -234,19 +240,11 @@ pub fn summary_table(summary: &Summary) -> Table {
         "client-rounds overdrawn (C5 fails)",
         format!("{:.1} %", 100.0 * summary.overdrawn_share),
     );
-    if let Some(split) = &summary.split {
-        let waiting = ["idle", "sleep"].map(|phase| split.spent_j.get(phase).copied());
-        let waiting: f64 = waiting.into_iter().flatten().sum();
-        let share = if summary.energy_j > 0.0 {
-            waiting / summary.energy_j
-        } else {
-            0.0
-        };
-        row("of it waiting", format!("{:.0} %", 100.0 * share));
-        if split.stored_j.is_some() {
-            row("orders declined", summary.declined.to_string());
-            row("client-rounds browned out", split.brownouts.to_string());
-        }
+    if let Some(split) = &summary.split
+        && split.stored_j.is_some()
+    {
+        row("orders declined", summary.declined.to_string());
+        row("client-rounds browned out", split.brownouts.to_string());
     }
     row("modelled time", format!("{} s", number(summary.modelled_s)));
     if !summary.implausible.is_empty() {
