@@ -138,7 +138,8 @@ fn model() -> Vec<u8> {
     let mut params = Box::new(Network::new());
     params.initialise(1);
     let mut bytes = vec![0; Network::EXACT_BYTES];
-    params.write_exact(&mut bytes);
+    let written = params.write_exact(&mut bytes);
+    debug_assert!(written, "room for the exact form");
     bytes
 }
 
