@@ -136,7 +136,6 @@ pub(super) fn fingerprint(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::run::prepare;
     use crate::scenario::{Override, resolve};
 
     #[test]
@@ -150,7 +149,10 @@ mod tests {
         ];
         let scenario = resolve("paper-mlp", &sets).unwrap();
         let directory = RunDirectory::new(folder.path().join("run"));
-        prepare(&scenario, &directory).unwrap();
+        fs::create_dir(directory.path()).unwrap();
+        let traces = Traces::checked(&scenario).unwrap();
+        traces.stage(&directory).unwrap();
+        traces.settle(&directory).unwrap();
         let before = fingerprint(&scenario, &directory).unwrap();
         let income = |directory| {
             let world = world_of(&scenario, directory).unwrap();
