@@ -341,7 +341,7 @@ fn a_board_that_never_comes_is_absent_with_a_reason_and_the_run_replays() {
         let audience = Audience::of(&mut silent);
         execute::run(&scenario, &fleet, &data, &directory, &options, audience).unwrap();
         let absent = events(&directory).find_map(|event| match event.what {
-            EventKind::Absent { reason } => Some((event.client, event.round, reason)),
+            EventKind::Absent { reason, .. } => Some((event.client, event.round, reason)),
             _ => None,
         });
         let (client, round, reason) = absent.expect("the absence is in the log");
@@ -484,6 +484,7 @@ fn a_run_stopped_by_hand_in_the_middle_of_a_round_goes_on_to_the_same_bits() {
         client: client as u32,
         round: Some(4),
         what: EventKind::Absent {
+            declined: false,
             reason: "forged".to_owned(),
         },
     };

@@ -10,7 +10,7 @@ use gleaner_host::station::bus::{self, EventReceiver};
 use gleaner_host::station::event::EventKind;
 use gleaner_host::station::link::faults::{FaultCounters, Faults};
 use gleaner_host::station::link::{Endpoint, memory};
-use gleaner_shared::energy::CostModel;
+use gleaner_shared::energy::{CostModel, Reservoir};
 use gleaner_shared::units::{Micros, NanoWatts, PicoJoules};
 use gleaner_shared::wire::link::Timing;
 use gleaner_shared::wire::message::{self, DeviceToHost, ModelHash, Order, Refusal};
@@ -23,7 +23,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt, join};
 const KEY: Key = Key::new([9; 32]);
 const TIMING: Timing = Timing::for_bit_rate(921_600);
 const BYTES: usize = 39_776;
-const STORE: PicoJoules = PicoJoules(1_000_000);
+const STORE: Reservoir = Reservoir::lossless(PicoJoules(1_000_000));
 
 fn identity(endpoint: Endpoint) -> Identity {
     Identity {
@@ -33,8 +33,7 @@ fn identity(endpoint: Endpoint) -> Identity {
         timing: TIMING,
         run: RUN,
         seed: 1,
-        storage: STORE,
-        income: PicoJoules(10),
+        store: STORE,
         cost: CostModel::paper(1e-26, 5e8),
         shard_crc: Some(7),
     }
@@ -57,6 +56,9 @@ fn job(round: u32) -> RoundWork {
             seed: 1,
             model: ModelHash::of(&model),
             deadline: Micros(10_000),
+            period: Micros(10_000),
+            listening: Micros(100),
+            income: PicoJoules(10),
         },
         update: (round > 0).then(|| (base, Arc::clone(&model))),
         model,
