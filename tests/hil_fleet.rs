@@ -484,6 +484,7 @@ fn a_run_stopped_by_hand_in_the_middle_of_a_round_goes_on_to_the_same_bits() {
         client: client as u32,
         round: Some(4),
         what: EventKind::Absent {
+            declined: false,
             reason: "forged".to_owned(),
             declined: false,
         },

@@ -57,7 +57,7 @@ fn job(round: u32) -> RoundWork {
             model: ModelHash::of(&model),
             deadline: Micros(10_000),
             period: Micros(10_000),
-            listening: Micros::ZERO,
+            listening: Micros(100),
             income: PicoJoules(10),
         },
         update: (round > 0).then(|| (base, Arc::clone(&model))),

@@ -31,6 +31,10 @@ pub fn open() -> (EventSender, EventReceiver) {
 }
 
 /// What comes over the bus.
+#[allow(
+    clippy::large_enum_variant,
+    reason = "a few at a time, and nearly all of them are the large one"
+)]
 pub enum Heard {
     /// Something happened.
     Event(Event),

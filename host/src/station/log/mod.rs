@@ -19,6 +19,10 @@ pub use write::{EventLog, Storage};
 pub const EVENTS: &str = "events.jsonl";
 
 /// One line.
+#[allow(
+    clippy::large_enum_variant,
+    reason = "a few at a time, and nearly all of them are the large one"
+)]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Line {

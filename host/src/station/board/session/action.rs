@@ -41,6 +41,10 @@ pub(in crate::station::board) enum Answer {
 }
 
 /// What must be queued before the machine goes on, however long there is no room for it.
+#[allow(
+    clippy::large_enum_variant,
+    reason = "a message with a ledger is long, and there is one at a time"
+)]
 #[derive(Debug, PartialEq, Eq)]
 pub(in crate::station::board) enum Want {
     /// A message.

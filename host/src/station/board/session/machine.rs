@@ -81,6 +81,7 @@ impl Machine {
     ///
     /// # Errors
     /// Gives the request back while another one is not answered.
+    #[allow(clippy::result_large_err, reason = "the request is given back whole")]
     pub(in crate::station::board) fn ask(
         &mut self,
         now: Duration,
