@@ -486,7 +486,6 @@ fn a_run_stopped_by_hand_in_the_middle_of_a_round_goes_on_to_the_same_bits() {
         what: EventKind::Absent {
             declined: false,
             reason: "forged".to_owned(),
-            declined: false,
         },
     };
     let mut journal = EventLog::open(&directory.file(EVENTS), 4).unwrap();
