@@ -305,3 +305,23 @@ impl Completed {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::{Override, resolve};
+
+    #[test]
+    fn a_trace_that_is_not_there_leaves_nothing_behind() {
+        let folder = tempfile::tempdir().unwrap();
+        let sets = [
+            Override::new("harvest.source", "trace"),
+            Override::new("harvest.file", "nowhere.csv"),
+        ];
+        let scenario = resolve("paper-mlp", &sets).unwrap();
+        let directory = RunDirectory::new(folder.path().join("run"));
+        let refused = prepare(&scenario, &directory).unwrap_err().to_string();
+        assert!(refused.contains("nowhere.csv"), "{refused}");
+        assert!(!directory.path().exists());
+    }
+}

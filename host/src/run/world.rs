@@ -172,18 +172,4 @@ mod tests {
         let refused = world_of(&scenario, &directory).unwrap_err().to_string();
         assert!(refused.contains("harvest.csv:2"), "{refused}");
     }
-
-    #[test]
-    fn a_trace_that_is_not_there_leaves_nothing_behind() {
-        let folder = tempfile::tempdir().unwrap();
-        let sets = [
-            Override::new("harvest.source", "trace"),
-            Override::new("harvest.file", "nowhere.csv"),
-        ];
-        let scenario = resolve("paper-mlp", &sets).unwrap();
-        let directory = RunDirectory::new(folder.path().join("run"));
-        let refused = prepare(&scenario, &directory).unwrap_err().to_string();
-        assert!(refused.contains("nowhere.csv"), "{refused}");
-        assert!(!directory.path().exists());
-    }
 }
