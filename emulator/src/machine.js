@@ -4,6 +4,7 @@
 import { RP2040 } from 'rp2040js';
 import { ChipReset, HAD_POWER_ON, HAD_RUN_PIN } from './chip_reset.js';
 import { Cores } from './cores.js';
+import { CycleClock } from './cycle_clock.js';
 import { paceDma } from './dma.js';
 import { scramble } from './noise.js';
 import { FLASH_START, NorFlash } from './nor.js';
@@ -53,7 +54,7 @@ export class Machine {
     };
     this.resets = 0;
     this.powerCuts = 0;
-    this.before = { nanos: 0, cycles: [0, 0], lostBytes: 0, xip: {} };
+    this.before = { nanos: 0, wallCycles: 0, cycles: [0, 0], lostBytes: 0, xip: {} };
     /** Called when the chip became a boot drive. */
     this.onBootsel = () => {};
     this.boot(null, HAD_POWER_ON, 0);
@@ -69,8 +70,9 @@ export class Machine {
     this.interrupted = null;
     this.bootsel = false;
 
-    const now = () => Math.round((rp2040.clock.nanos * rp2040.clkSys) / 1e9);
-    const xip = new Xip(this.flash, this.missCycles, now);
+    const cycleClock = new CycleClock(rp2040);
+    this.cycleClock = cycleClock;
+    const xip = new Xip(this.flash, this.missCycles, () => Math.round(cycleClock.cycles));
     const rom = new BootRom(rp2040, this.flash, xip, () => this.becomeDrive());
     this.cores = new Cores(rp2040, xip, rom);
     const stream = new Stream(rp2040, xip);
@@ -115,8 +117,8 @@ export class Machine {
   }
 
   restart(cause, watchdogReason) {
-    const { nanos, cycles, lostBytes, xipCounts } = this;
-    this.before = { nanos, cycles, lostBytes, xip: xipCounts };
+    const { nanos, cycles, lostBytes, xipCounts, wallCycles } = this;
+    this.before = { nanos, wallCycles, cycles, lostBytes, xip: xipCounts };
     this.resets += 1;
     this.boot(this.rp2040.sram, cause, watchdogReason);
   }
@@ -148,7 +150,7 @@ export class Machine {
 
   /** Cycles that passed since power-on, whoever worked or slept. */
   get wallCycles() {
-    return Math.round((this.nanos * this.rp2040.clkSys) / 1e9);
+    return Math.round(this.before.wallCycles + this.cycleClock.cycles);
   }
 
   /** What the flash's cache counted since power-on. */
@@ -179,7 +181,7 @@ export class Machine {
     const target = targetNanos - this.before.nanos;
     const { cores } = this;
     const { clock } = this.rp2040;
-    const cycleNanos = 1e9 / this.rp2040.clkSys;
+    const { cycleClock } = this;
     let turn = 0;
     while (clock.nanos < target) {
       if (cores.asleep || this.bootsel) {
@@ -187,7 +189,7 @@ export class Machine {
         clock.tick(Math.max(next - clock.nanos, 0));
         turn = 0;
       } else {
-        clock.tick(cores.step() * cycleNanos);
+        clock.tick(cores.step() * cycleClock.cycleNanos);
         turn = (turn + 1) & 255;
       }
       if (this.interrupted !== null) return this.recover();

@@ -72,3 +72,16 @@ test('random bits repeat between starts only where measurements need it', () => 
   assert.notEqual(randomBits(noise()), randomBits(noise()));
   assert.equal(randomBits(repeatable()), randomBits(repeatable()));
 });
+
+test('cycles are counted on when the clock slows down', () => {
+  const machine = spinning();
+  machine.runUntil(1e6, () => false);
+  const before = machine.wallCycles;
+  assert.ok(Math.abs(before - 125_000) < 10, `${before}`);
+  Object.defineProperty(machine.rp2040.clocks, 'sysFreq', { value: 62.5e6 });
+  machine.rp2040.updateClocks();
+  assert.equal(machine.wallCycles, before);
+  machine.runUntil(2e6, () => false);
+  const passed = machine.wallCycles - before;
+  assert.ok(Math.abs(passed - 62_500) < 10, `${passed}`);
+});
