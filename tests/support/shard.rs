@@ -34,7 +34,7 @@ impl Digits {
         }
     }
 
-    /// Returns the test samples of a set, as [`load`](gleaner_learn::data::load) names it.
+    /// Returns the test samples of a set, as [`load`] names it.
     ///
     /// # Errors
     /// When the set is not there.

@@ -21,7 +21,7 @@ pub const RP2040: Board = Board {
     key_bytes: 8 * KB,
     sector_bytes: 4 * KB,
     ram: ram(0x2000_0000, 264 * KB),
-    stack_bytes: 13 * KB,
+    stack_bytes: 12 * KB,
     entropy_address: None,
     // What two models leave of the RAM, at 52 bytes for the error row of each sample.
     most_samples: 1_000,
@@ -88,14 +88,14 @@ pub const STM32L496: Board = Board {
     triple: "thumbv7em-none-eabihf",
     flash: flash(0x0800_0000, MB),
     boot: Boot::VectorTable,
-    program_bytes: 192 * KB,
+    program_bytes: 224 * KB,
     state_bytes: 176 * KB,
     key_bytes: 4 * KB,
     sector_bytes: 2 * KB,
     ram: ram(0x2000_0000, 320 * KB),
     stack_bytes: 32 * KB,
     entropy_address: None,
-    // The flash is the limit, with room for 850.
+    // The flash is the limit, with room for 808.
     most_samples: 800,
     self_test: false,
     app: false,
