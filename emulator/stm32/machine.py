@@ -278,11 +278,15 @@ class Machine:
             if self.core.event:
                 self.core.event = False
             else:
-                self.asleep = reason
+                self.fall_asleep(reason)
         elif reason == "wfi":
-            self.asleep = reason
+            self.fall_asleep(reason)
         else:
             self.fault()
+
+    def fall_asleep(self, reason):
+        self.asleep = reason
+        self.rcc.fall_asleep({"LPUART1": self.port, "TIM5": self.timer})
 
     def come_back(self):
         """A handler ended: the next one follows, or what they all interrupted."""

@@ -4,6 +4,8 @@ flash's wait states must keep. Whoever breaks one is named in `violations`."""
 CR, ICSCR, CFGR, PLLCFGR = 0x00, 0x04, 0x08, 0x0C
 AHB1RSTR, AHB2RSTR, APB1RSTR1, APB1RSTR2 = 0x28, 0x2C, 0x38, 0x3C
 AHB1ENR, AHB2ENR, APB1ENR1, APB1ENR2 = 0x48, 0x4C, 0x58, 0x5C
+AHB1SMENR, AHB2SMENR, AHB3SMENR = 0x68, 0x6C, 0x70
+APB1SMENR1, APB1SMENR2, APB2SMENR = 0x78, 0x7C, 0x80
 CCIPR, BDCR, CSR, CRRCR = 0x88, 0x90, 0x94, 0x98
 
 PWR_CR1, PWR_CR5 = 0x00, 0x80
@@ -13,6 +15,17 @@ BACKUP_WRITABLE = 1 << 8
 POWER_ON, PIN, SOFTWARE, WATCHDOG = 1 << 27 | 1 << 26, 1 << 26, 1 << 28 | 1 << 26, 1 << 29 | 1 << 26
 FORGET_CAUSE = 1 << 23
 CAUSES = 0xFF << 24
+
+# A clock's bit in sleep lies where its enable bit does, one row of registers further on.
+SLEEP = AHB1SMENR - AHB1ENR
+ALL_IN_SLEEP = {
+    AHB1SMENR: 0x00071307,
+    AHB2SMENR: 0x005777FF,
+    AHB3SMENR: 0x00000301,
+    APB1SMENR1: 0xF3FECC3F,
+    APB1SMENR2: 0x00000023,
+    APB2SMENR: 0x0D677801,
+}
 
 # Enable bits and the flags that follow them.
 READY = {CR: ((0, 1), (8, 10), (16, 17), (24, 25), (26, 27), (28, 29)), CRRCR: ((0, 1),)}
@@ -55,6 +68,7 @@ class Rcc:
             AHB1ENR: 0x100,
             CSR: self.cause | 0x600,
             ICSCR: 0x40000000,
+            **ALL_IN_SLEEP,
         }
         self.hclk = self.pclk1 = self.timclk1 = 0.0
         self.power.reset()
@@ -72,6 +86,13 @@ class Rcc:
     def is_clocked(self, peripheral):
         _, enable, _, bit = self.gated[id(peripheral)]
         return bool(self.words.get(enable, 0) >> bit & 1)
+
+    def fall_asleep(self, needed):
+        """Checks that the clocks of what must end the wait go on, by name."""
+        for name, peripheral in needed.items():
+            _, enable, _, bit = self.gated[id(peripheral)]
+            if not self.words.get(enable + SLEEP, 0) >> bit & 1:
+                self.violation(f"{name} without a clock in sleep (6.4.22 to 6.4.28)")
 
     def read(self, offset):
         value = self.words.get(offset, 0)
@@ -164,7 +185,8 @@ class Rcc:
                 self.violation(f"{before / 1e6:g} to {megahertz:g} MHz without 1 us at half (5.1.8)")
 
     def violation(self, what):
-        self.violations.append(what)
+        if what not in self.violations:
+            self.violations.append(what)
 
     def has_48_megahertz(self):
         return self.words.get(CCIPR, 0) >> 26 & 3 == 0 and bool(self.words.get(CRRCR, 0) & 1)

@@ -306,6 +306,21 @@ class Clocks(unittest.TestCase):
         self.assertIn("at half", self.climb(5, True, 0.5)[0])
         self.assertIn("at half", self.climb(5, True, 0)[0])
 
+    def test_who_sleeps_without_the_clocks_that_end_it_is_named_once(self):
+        machine = chip()
+        machine.handle("wfi")
+        self.assertEqual(machine.rcc.violations, [])
+        gates = RCC_REGISTERS + rcc.APB1SMENR1
+        poke(machine, gates, 1 << 3)
+        machine.handle("wfi")
+        self.assertEqual(machine.rcc.violations, [])
+        poke(machine, gates, ~(1 << 3) & 0xFFFFFFFF)
+        poke(machine, RCC_REGISTERS + rcc.APB1SMENR2, 0)
+        for _ in range(2):
+            machine.handle("wfi")
+        named = [it.split()[0] for it in machine.rcc.violations]
+        self.assertEqual(named, ["LPUART1", "TIM5"])
+
 
 class Port(unittest.TestCase):
     def open_port(self, brr):

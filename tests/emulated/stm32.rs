@@ -2,7 +2,9 @@
 
 use gleaner_host::device::Board;
 use gleaner_host::device::flash::target::Memory;
+use gleaner_shared::energy::Phase;
 use gleaner_shared::units::Micros;
+use gleaner_shared::wire::message::MeasureStep;
 use gleaner_tests::blackout::{Recorded, rest_and_fail};
 use gleaner_tests::emulated::{on_stm32, on_stm32_without_crystal};
 use gleaner_tests::rehearsal::{self, Moment, reset_at};
@@ -36,6 +38,15 @@ const RCC_CR: u32 = 0x4002_1000;
 const RCC_CFGR: u32 = 0x4002_1008;
 const RCC_PLLCFGR: u32 = 0x4002_100C;
 const RCC_CSR: u32 = 0x4002_1094;
+/// AHB1SMENR, AHB2SMENR, AHB3SMENR, APB1SMENR1, APB1SMENR2, APB2SMENR.
+const RCC_SLEEP: [u32; 6] = [
+    0x4002_1068,
+    0x4002_106C,
+    0x4002_1070,
+    0x4002_1078,
+    0x4002_107C,
+    0x4002_1080,
+];
 const TIM5_CR1: u32 = 0x4000_0C00;
 
 fn register(wire: &mut LockstepWire, address: u32) -> u32 {
@@ -76,6 +87,44 @@ fn an_stm32_climbs_to_120_mhz_by_the_manual_and_locks_to_its_crystal_if_there_is
         let ran = wire.board().run(1, &[], None).unwrap();
         assert_eq!((ran.stat.resets, ran.stat.lost_bytes), (0, 0));
     }
+}
+
+/// Flash, SRAM1; SRAM2, SRAM3; nothing; TIM5, PWR; LPUART1; nothing.
+const LINK_TIME_AND_MEMORY: [u32; 6] = [3 << 8, 3 << 9, 0, 1 << 3 | 1 << 28, 1, 0];
+
+#[test]
+fn an_stm32_sleeps_with_the_clocks_of_link_time_and_memory_alone_and_is_idle_with_all() {
+    let Some(wire) = on_stm32(None) else {
+        return;
+    };
+    let gates =
+        |station: &mut Station<_>| RCC_SLEEP.map(|address| register(&mut station.wire, address));
+    let mut station = Station::new(wire);
+    station.connect();
+    assert_eq!(gates(&mut station), LINK_TIME_AND_MEMORY);
+
+    let steps = [
+        MeasureStep::Begin,
+        MeasureStep::Wait {
+            state: Phase::Sleep,
+            time: Micros(20_000),
+        },
+    ];
+    for (number, step) in steps.into_iter().enumerate() {
+        assert_eq!(station.measure(number as u32, step), None, "{step:?}");
+    }
+    let all = gates(&mut station);
+    for (all, least) in all.into_iter().zip(LINK_TIME_AND_MEMORY) {
+        assert!(all & least == least && all != least, "{all:x}");
+    }
+    assert_eq!(station.measure(2, MeasureStep::End), None);
+    assert_eq!(gates(&mut station), LINK_TIME_AND_MEMORY);
+    assert!(
+        station.marks.iter().any(|mark| mark.phase == Phase::Sleep),
+        "no mark of sleep"
+    );
+    let clocking = station.wire.board().clocking().unwrap();
+    assert_eq!(clocking.violations, [""; 0]);
 }
 
 #[test]

@@ -6,6 +6,7 @@ use embassy_stm32::pac::gpio::regs::Bsrr;
 use embassy_stm32::pac::gpio::vals::Moder;
 use gleaner_shared::energy::Phase;
 
+use super::sleep::Gates;
 use crate::platform::Gauge;
 
 /// The pin of the lowest bit; the others follow.
@@ -19,16 +20,25 @@ const CLOCK_HZ: u32 = if cfg!(feature = "board-stm32") {
     80_000_000
 };
 
-/// The pins.
-pub struct Pins(());
+/// Pins and gates.
+pub struct NucleoGauge {
+    /// The clocks of a sleeping core as the chip starts.
+    all: Gates,
+    deep: bool,
+}
 
-impl Pins {
-    pub(super) const fn start() -> Self {
-        Self(())
+impl NucleoGauge {
+    pub(super) fn start() -> Self {
+        let mut gauge = Self {
+            all: Gates::read(),
+            deep: false,
+        };
+        gauge.sleep_deep(true);
+        gauge
     }
 }
 
-impl Gauge for Pins {
+impl Gauge for NucleoGauge {
     fn clock_hz(&self) -> u32 {
         CLOCK_HZ
     }
@@ -41,6 +51,9 @@ impl Gauge for Pins {
                 .moder()
                 .modify(|moder| moder.set_moder(pin, Moder::OUTPUT));
         }
+        self.sleep_deep(false);
+        // `init` has the bus go on in sleep for a debugger, whatever the gates say.
+        pac::DBGMCU.cr().modify(|cr| cr.set_dbg_sleep(false));
     }
 
     fn end(&mut self) {
@@ -49,6 +62,8 @@ impl Gauge for Pins {
                 .moder()
                 .modify(|moder| moder.set_moder(pin, Moder::ANALOG));
         }
+        pac::DBGMCU.cr().modify(|cr| cr.set_dbg_sleep(true));
+        self.sleep_deep(true);
     }
 
     fn show(&mut self, phase: Phase) {
@@ -56,5 +71,20 @@ impl Gauge for Pins {
         // All three at once: the upper half of the register clears, the lower sets.
         let word = code << FIRST_PIN | (!code & 0b111) << (FIRST_PIN + 16);
         pac::GPIOF.bsrr().write_value(Bsrr(word));
+    }
+
+    fn sleep_deep(&mut self, deep: bool) {
+        match deep {
+            true => Gates::least().write(),
+            false => self.all.write(),
+        }
+        self.deep = deep;
+    }
+
+    fn waits_in(&self) -> Phase {
+        match self.deep {
+            true => Phase::Sleep,
+            false => Phase::Idle,
+        }
     }
 }

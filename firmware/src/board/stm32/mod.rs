@@ -31,6 +31,7 @@ mod gauge;
 #[cfg(feature = "board-stm32l496")]
 mod l496;
 mod reset;
+mod sleep;
 
 pub use flash::Pages;
 
@@ -57,7 +58,7 @@ impl Platform for Nucleo {
     type Crashes = CrashRam;
     type Flash = Pages;
     type Partner = Alone;
-    type Gauge = gauge::Pins;
+    type Gauge = gauge::NucleoGauge;
 
     #[cfg(feature = "board-stm32")]
     const NAME: &'static str = "nucleo-l4r5zi";
@@ -125,7 +126,7 @@ pub fn start(spawner: Spawner) -> Board<Nucleo> {
         state,
         device: DeviceId(embassy_stm32::uid::uid()),
         helper: None,
-        gauge: gauge::Pins::start(),
+        gauge: gauge::NucleoGauge::start(),
         entropy,
     }
 }
