@@ -87,6 +87,26 @@ fn cycles_per_sample(report: &Report) -> u64 {
     report.cycles.0 / u64::from(report.samples) / u64::from(report.epochs)
 }
 
+/// Asks for the voltage of the supply.
+fn supply<W: Wire>(station: &mut Station<W>) -> Option<u16> {
+    station.say(HostToDevice::Inspect);
+    station.expect(|message| match message {
+        DeviceToHost::Supply(supply) => Some(supply.millivolts),
+        _ => None,
+    })
+}
+
+#[test]
+fn an_rp2040_tells_the_voltage_of_vsys() {
+    let Some(wire) = on_rp2040(Program::Client, None) else {
+        return;
+    };
+    let mut station = Station::new(wire);
+    station.connect();
+    let told = supply(&mut station).expect("no voltage");
+    assert!(told.abs_diff(5_000) <= 3, "{told} mV");
+}
+
 /// Asks how deep the stack went, checks it against its limit and keeps it for the size report;
 /// returns what it may take.
 fn stack_within_limit<W: Wire>(station: &mut Station<W>, board: Board) -> u32 {

@@ -29,6 +29,8 @@ const SLOT = {
   XIP_AUX: 0x50400,
 };
 const WATCHDOG_TIMER = 1;
+/** A third of 5 V, in steps of the converter at 3.3 V. */
+const VSYS = { input: 3, reads: Math.round((4096 * 5) / 3 / 3.3) };
 const SILENT = { debug() {}, info() {}, warn() {}, error() {} };
 
 /** What interrupted a run. */
@@ -88,6 +90,7 @@ export class Machine {
     rp2040.peripherals[SLOT.UART0] = uart;
     rp2040.peripherals[SLOT.ROSC] = new Rosc(rp2040, this.randomBit);
     rp2040.peripherals[SLOT.CHIP_RESET] = new ChipReset(rp2040, cause);
+    rp2040.adc.channelValues[VSYS.input] = VSYS.reads;
     this.port = usb ? new UsbHost(rp2040, this.onByte) : uart;
     const watchdog = rp2040.peripherals[SLOT.WATCHDOG];
     watchdog.reason = watchdogReason;

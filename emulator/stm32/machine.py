@@ -12,15 +12,21 @@ from flash import Flash
 from lpuart import Lpuart
 from nvic import Nvic
 from rcc import Rcc
-from small import CycleCounter, Rng
+from small import REFERENCE_AT_3V, Adc, CycleCounter, Rng
 from timer import NEVER, Timer
 from watchdog import Watchdog
 
 FLASH_START, FLASH_BYTES = 0x08000000, 2 << 20
 RAM_START, RAM_BYTES = 0x20000000, 640 << 10
 SYSTEM_START, SYSTEM_BYTES = 0x1FFF7000, 0x1000
-UNIQUE_ID = 0x1FFF7590
-REGISTERS = ((0x40000000, 0x30000), (0x48000000, 0x3000), (0x50060000, 0x1000), (0xE0000000, 0x100000))
+UNIQUE_ID, REFERENCE_CALIBRATION = 0x1FFF7590, 0x1FFF75AA
+REGISTERS = (
+    (0x40000000, 0x30000),
+    (0x48000000, 0x3000),
+    (0x50040000, 0x1000),
+    (0x50060000, 0x1000),
+    (0xE0000000, 0x100000),
+)
 
 
 class FlashMemory:
@@ -81,6 +87,7 @@ class Machine:
         for address, data in flash:
             engine.mem_write(address, bytes(data))
         engine.mem_write(UNIQUE_ID, unique_id)
+        engine.mem_write(REFERENCE_CALIBRATION, struct.pack("<H", REFERENCE_AT_3V))
         engine.mem_write(RAM_START, self.noise(RAM_BYTES))
         self.flash = Flash(memory, self)
         self.rcc.flash = self.flash
@@ -99,12 +106,14 @@ class Machine:
     def map_registers(self):
         bus = self.bus = Bus(self.core)
         rng = Rng(self.rcc, self.noise)
+        self.adc = Adc(self.rcc)
         bus.add(0x40000C00, self.timer)
         bus.add(0x40003000, self.watchdog)
         bus.add(0x40007000, self.rcc.power)
         bus.add(0x40008000, self.port)
         bus.add(0x40021000, self.rcc)
         bus.add(0x40022000, self.flash)
+        bus.add(0x50040000, self.adc)
         bus.add(0x50060800, rng)
         bus.add(0xE0001000, CycleCounter(self.core.meter.cycles), 4)
         bus.add(0xE000E000, self.nvic, 4)
@@ -112,6 +121,7 @@ class Machine:
         self.rcc.gate(self.rcc.power, clocks.APB1ENR1, clocks.APB1RSTR1, 28)
         self.rcc.gate(self.port, clocks.APB1ENR2, clocks.APB1RSTR2, 0)
         self.rcc.gate(rng, clocks.AHB2ENR, clocks.AHB2RSTR, 18)
+        self.rcc.gate(self.adc, clocks.AHB2ENR, clocks.AHB2RSTR, 13)
         self.rcc.gate(self.flash, clocks.AHB1ENR, clocks.AHB1RSTR, 8)
         for start, size in REGISTERS:
             bus.map(start, size)

@@ -1,4 +1,4 @@
-"""Peripherals of a register or two: random numbers, the cycle counter, the debug unit."""
+"""Peripherals of a register or two: random numbers, the cycle counter, the converter."""
 
 RNG_CR, RNG_SR, RNG_DR = 0x00, 0x04, 0x08
 RNG_ENABLED = 1 << 2
@@ -69,3 +69,63 @@ class CycleCounter:
 
     def set(self, count):
         self.first = self.cycles() - count if self.control & COUNTING else count
+
+
+ADC_ISR, ADC_CR, ADC_SQR1, ADC_DR, ADC_CCR = 0x00, 0x08, 0x30, 0x40, 0x308
+ADC_READY, ADC_CONVERTED = 1 << 0, 1 << 2
+ADC_ENABLED, ADC_STARTED, ADC_REGULATED = 1 << 0, 1 << 2, 1 << 28
+ADC_DEEP_POWER_DOWN, ADC_CALIBRATING = 1 << 29, 1 << 31
+ADC_REFERENCE = 1 << 22
+# What the reference reads at 3.0 V, as the maker leaves it in the system memory.
+REFERENCE_AT_3V = 1_655
+
+
+class Adc:
+    """ADC1 of 0x50040000 and the common registers: the reference at input 0, against VDDA. It is
+    done at once; without regulator, calibration or reference it reads nothing."""
+
+    def __init__(self, rcc, millivolts=3_300):
+        self.rcc = rcc
+        self.millivolts = millivolts
+        self.reset()
+
+    def reset(self):
+        self.words = {ADC_CR: ADC_DEEP_POWER_DOWN}
+        self.flags = 0
+        self.calibrated = False
+        self.result = 0
+
+    def read(self, offset):
+        if offset == ADC_ISR:
+            return self.flags
+        if offset == ADC_DR:
+            self.flags &= ~ADC_CONVERTED
+            return self.result
+        return self.words.get(offset, 0)
+
+    def write(self, offset, value, mask):
+        if not self.rcc.is_clocked(self):
+            return
+        value = self.words.get(offset, 0) & ~mask | value
+        if offset == ADC_ISR:
+            self.flags &= ~value
+        elif offset == ADC_CR:
+            self.control(value)
+        elif offset != ADC_DR:
+            self.words[offset] = value
+
+    def control(self, value):
+        if value & ADC_REGULATED and not value & ADC_DEEP_POWER_DOWN:
+            if value & ADC_CALIBRATING and not value & ADC_ENABLED:
+                self.calibrated = True
+            if value & ADC_ENABLED:
+                self.flags |= ADC_READY
+            if value & ADC_STARTED and self.flags & ADC_READY:
+                self.convert()
+        self.words[ADC_CR] = value & ~(ADC_CALIBRATING | ADC_STARTED)
+
+    def convert(self):
+        reference = self.words.get(ADC_CCR, 0) & ADC_REFERENCE and not self.words.get(ADC_SQR1, 0)
+        reads = REFERENCE_AT_3V * 3_000 // self.millivolts
+        self.result = reads if reference and self.calibrated else 0
+        self.flags |= ADC_CONVERTED

@@ -68,6 +68,7 @@ impl<P: Platform> Runner<P> {
 
     fn begin_measuring(&mut self) {
         self.parts.lamp.set(false);
+        self.client.supplied(self.parts.gauge.millivolts());
         self.parts.gauge.begin();
         let (now, hz) = (self.parts.clock.now(), self.parts.gauge.clock_hz());
         self.marks.begin(Phase::Idle, now, hz);

@@ -12,7 +12,7 @@ use gleaner_tests::shard::Digits;
 use gleaner_tests::station::Station;
 use gleaner_tests::wire::LockstepWire;
 
-use super::{CLIENT, stack_within_limit, train};
+use super::{CLIENT, stack_within_limit, supply, train};
 
 #[test]
 fn three_epochs_of_the_whole_network_give_the_hosts_bits_on_an_stm32() {
@@ -37,6 +37,7 @@ const PWR_CR5: u32 = 0x4000_7080;
 const RCC_CR: u32 = 0x4002_1000;
 const RCC_CFGR: u32 = 0x4002_1008;
 const RCC_PLLCFGR: u32 = 0x4002_100C;
+const RCC_AHB2ENR: u32 = 0x4002_104C;
 const RCC_CSR: u32 = 0x4002_1094;
 /// AHB1SMENR, AHB2SMENR, AHB3SMENR, APB1SMENR1, APB1SMENR2, APB2SMENR.
 const RCC_SLEEP: [u32; 6] = [
@@ -125,6 +126,19 @@ fn an_stm32_sleeps_with_the_clocks_of_link_time_and_memory_alone_and_is_idle_wit
     );
     let clocking = station.wire.board().clocking().unwrap();
     assert_eq!(clocking.violations, [""; 0]);
+}
+
+/// The emulated converter has no noise: its step is 2 mV.
+#[test]
+fn an_stm32_tells_the_voltage_that_its_reference_is_measured_at() {
+    let Some(wire) = on_stm32(None) else {
+        return;
+    };
+    let mut station = Station::new(wire);
+    station.connect();
+    let told = supply(&mut station).expect("no voltage");
+    assert!(told.abs_diff(3_300) <= 2, "{told} mV");
+    assert_eq!(register(&mut station.wire, RCC_AHB2ENR) >> 13 & 1, 0, "on");
 }
 
 #[test]

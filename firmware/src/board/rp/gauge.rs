@@ -1,11 +1,11 @@
 //! What a Pico shows and sets while it is measured: the phase on GP2, GP3 and GP4, the core's clock
-//! by its divider, and which clocks stop while both cores wait.
+//! by its divider, which clocks stop while both cores wait, and the voltage of VSYS.
 
 use embassy_rp::gpio::{AnyPin, Flex};
 use embassy_rp::{Peri, clocks, pac};
 use gleaner_shared::energy::Phase;
 
-use super::{chip, ports};
+use super::{chip, ports, voltmeter};
 use crate::platform::Gauge;
 
 /// The pin of the lowest bit; the others follow.
@@ -107,5 +107,9 @@ impl Gauge for PicoGauge {
             true => Phase::Sleep,
             false => Phase::Idle,
         }
+    }
+
+    fn millivolts(&mut self) -> Option<u16> {
+        voltmeter::millivolts()
     }
 }

@@ -41,6 +41,7 @@ mod core1;
 mod gauge;
 mod ports;
 mod usb;
+mod voltmeter;
 
 #[cfg(feature = "board-rp2040")]
 pub(super) use chip::reset_now;

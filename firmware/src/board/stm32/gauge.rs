@@ -1,5 +1,5 @@
-//! What a Nucleo shows while it is measured: the phase on PF13, PF14 and PF15 (D7, D4 and D2), and
-//! the clocks that stop while the core waits.
+//! What a Nucleo shows while it is measured: the phase on PF13, PF14 and PF15 (D7, D4 and D2),
+//! the clocks that stop while the core waits, and the chip's voltage.
 
 use embassy_stm32::pac;
 use embassy_stm32::pac::gpio::regs::Bsrr;
@@ -7,6 +7,7 @@ use embassy_stm32::pac::gpio::vals::Moder;
 use gleaner_shared::energy::Phase;
 
 use super::sleep::Gates;
+use super::voltmeter;
 use crate::platform::Gauge;
 
 /// The pin of the lowest bit; the others follow.
@@ -86,5 +87,9 @@ impl Gauge for NucleoGauge {
             true => Phase::Sleep,
             false => Phase::Idle,
         }
+    }
+
+    fn millivolts(&mut self) -> Option<u16> {
+        voltmeter::millivolts()
     }
 }

@@ -32,6 +32,7 @@ mod gauge;
 mod l496;
 mod reset;
 mod sleep;
+mod voltmeter;
 
 pub use flash::Pages;
 
