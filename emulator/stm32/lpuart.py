@@ -65,7 +65,7 @@ class Lpuart:
         """Whether a half of the port works, and at the speed of the wire."""
         if not self.control & UE or not self.control & wanted or not self.words.get(BRR, 0):
             return False
-        clock = self.machine.rcc.pclk1 / PRESCALERS[self.words.get(PRESC, 0) & 15]
+        clock = self.machine.rcc.port_clock() / PRESCALERS[self.words.get(PRESC, 0) & 15]
         baud = 256 * clock / self.words[BRR]
         return abs(baud / BAUD - 1) < TOLERANCE
 

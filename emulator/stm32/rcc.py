@@ -188,6 +188,11 @@ class Rcc:
         if what not in self.violations:
             self.violations.append(what)
 
+    def port_clock(self):
+        """What LPUART1 divides."""
+        source = self.words.get(CCIPR, 0) >> 10 & 3
+        return (self.pclk1, self.system_clock(), HSI16, LSE)[source]
+
     def has_48_megahertz(self):
         return self.words.get(CCIPR, 0) >> 26 & 3 == 0 and bool(self.words.get(CRRCR, 0) & 1)
 

@@ -4,13 +4,13 @@ use gleaner_host::device::Board;
 use gleaner_host::device::flash::target::Memory;
 use gleaner_shared::energy::Phase;
 use gleaner_shared::units::Micros;
-use gleaner_shared::wire::message::MeasureStep;
+use gleaner_shared::wire::message::{MeasureRefusal, MeasureStep};
 use gleaner_tests::blackout::{Recorded, rest_and_fail};
 use gleaner_tests::emulated::{on_stm32, on_stm32_without_crystal};
 use gleaner_tests::rehearsal::{self, Moment, reset_at};
 use gleaner_tests::shard::Digits;
 use gleaner_tests::station::Station;
-use gleaner_tests::wire::LockstepWire;
+use gleaner_tests::wire::{LockstepWire, Wire};
 
 use super::{CLIENT, stack_within_limit, supply, train};
 
@@ -139,6 +139,52 @@ fn an_stm32_tells_the_voltage_that_its_reference_is_measured_at() {
     let told = supply(&mut station).expect("no voltage");
     assert!(told.abs_diff(3_300) <= 2, "{told} mV");
     assert_eq!(register(&mut station.wire, RCC_AHB2ENR) >> 13 & 1, 0, "on");
+}
+
+/// A wait takes as long at every clock, by the emulator's time and by the board's, and the link
+/// goes on; a clock that is not there changes nothing.
+#[test]
+fn an_stm32_keeps_time_and_link_at_three_clocks() {
+    const WAIT: Micros = Micros(50_000);
+    let Some(wire) = on_stm32(None) else {
+        return;
+    };
+    let mut station = Station::new(wire);
+    station.connect();
+    assert_eq!(station.measure(0, MeasureStep::Begin), None);
+    let clocks = [60_000_000, 30_000_000, 120_000_000, 30_000_000];
+    for (number, hz) in (1..).zip(clocks) {
+        assert_eq!(station.measure(number, MeasureStep::Clock { hz }), None);
+        assert_eq!(
+            station.wire.board().clocking().unwrap().hertz,
+            f64::from(hz)
+        );
+        let before = station.wire.now();
+        let wait = MeasureStep::Wait {
+            state: Phase::Sleep,
+            time: WAIT,
+        };
+        assert_eq!(station.measure(100 + number, wait), None);
+        let took = station.wire.now().0 - before.0;
+        assert!((50_000..60_000).contains(&took), "{took} us at {hz} Hz");
+    }
+    let none = MeasureStep::Clock { hz: 48_000_000 };
+    let stays = MeasureRefusal::Clock { hz: 30_000_000 };
+    assert_eq!(station.measure(5, none), Some(stays));
+    assert_eq!(station.measure(6, MeasureStep::End), None);
+    let clocking = station.wire.board().clocking().unwrap();
+    assert_eq!(clocking.hertz, 120e6);
+    assert_eq!(clocking.violations, [""; 0]);
+
+    let slept: Vec<_> = (station.marks.iter().zip(&station.marks[1..]))
+        .filter(|(mark, _)| mark.phase == Phase::Sleep)
+        .map(|(mark, next)| (mark.clk_hz, next.t_us.0 - mark.t_us.0))
+        .collect();
+    assert_eq!(slept.len(), clocks.len());
+    for ((found, lasted), hz) in slept.into_iter().zip(clocks) {
+        assert_eq!(found, hz);
+        assert!((50_000..50_100).contains(&lasted), "{lasted} us at {hz} Hz");
+    }
 }
 
 #[test]

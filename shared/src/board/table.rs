@@ -77,7 +77,7 @@ pub const STM32L4R5: Board = Board {
     app: true,
     keeps_log: true,
     phase_pins: Some(["PF13", "PF14", "PF15"]),
-    clocks_hz: &[120_000_000],
+    clocks_hz: &[120_000_000, 60_000_000, 30_000_000],
 };
 
 /// Nucleo-L496ZG: SRAM1 and SRAM2's alias adjoin (RM0351, section 2.2.1).
@@ -101,7 +101,7 @@ pub const STM32L496: Board = Board {
     app: false,
     keeps_log: true,
     phase_pins: Some(["PF13", "PF14", "PF15"]),
-    clocks_hz: &[80_000_000],
+    clocks_hz: &[80_000_000, 40_000_000, 20_000_000],
 };
 
 /// QEMU's mps2-an386, which only exists there: 2 of its 4 MB of code memory play the flash, and

@@ -2,16 +2,15 @@
 
 use embassy_stm32::peripherals::RCC;
 use embassy_stm32::rcc::{self, AHBPrescaler, APBPrescaler, Pll, PllMul, PllPreDiv, PllRDiv};
-use embassy_stm32::rcc::{PllSource, Sysclk};
+use embassy_stm32::rcc::{PllSource, Sysclk, mux::Lpuart1sel};
 use embassy_stm32::{Peri, pac};
 use embassy_time::Timer;
+
+use super::divider::Divider;
 
 /// Wait states of the flash at 120 MHz in range 1 boost (RM0432, section 3.3.3); the library knows
 /// four, which are enough for 100 MHz.
 const WAIT_STATES: u8 = 5;
-
-/// How long the AHB runs at half its speed: twice the microsecond it must, at 60 MHz.
-const STEP_CYCLES: u32 = 120;
 
 /// How often and in what steps the crystal is waited for; 2 s are typical (DS12023, section 6.3.8).
 const CRYSTAL_LOOKS: u32 = 500;
@@ -21,23 +20,18 @@ const CRYSTAL_STEP_MS: u64 = 10;
 ///
 /// The library switches to 120 MHz in one step and with too few wait states, so it goes to half of
 /// it, and the last step is made here. Of what it remembers only the AHB's clock is then wrong:
-/// APB and timers stay at 30 and 60 MHz, which is all that its drivers ask for.
+/// APB and timers stay at 15 and 30 MHz, which is all that its drivers ask for.
 pub(super) fn climb(rcc: &mut Peri<'static, RCC>) {
     boost_voltage();
     rcc::reinit(half_speed(), rcc);
     pac::FLASH.acr().modify(|acr| acr.set_latency(WAIT_STATES));
     while pac::FLASH.acr().read().latency() != WAIT_STATES {}
-    cortex_m::asm::delay(STEP_CYCLES);
-    pac::RCC.cfgr().modify(|cfgr| {
-        cfgr.set_hpre(AHBPrescaler::DIV1);
-        cfgr.set_ppre1(APBPrescaler::DIV4);
-        cfgr.set_ppre2(APBPrescaler::DIV4);
-    });
+    Divider::climb();
 }
 
 /// 4 MHz MSI times 60 over 2, and the AHB at half of it.
 fn half_speed() -> rcc::Config {
-    rcc::Config {
+    let mut config = rcc::Config {
         pll: Some(Pll {
             source: PllSource::MSI,
             prediv: PllPreDiv::DIV1,
@@ -48,10 +42,12 @@ fn half_speed() -> rcc::Config {
         }),
         sys: Sysclk::PLL1_R,
         ahb_pre: AHBPrescaler::DIV2,
-        apb1_pre: APBPrescaler::DIV2,
-        apb2_pre: APBPrescaler::DIV2,
+        apb1_pre: APBPrescaler::DIV4,
+        apb2_pre: APBPrescaler::DIV4,
         ..rcc::Config::default()
-    }
+    };
+    config.mux.lpuart1sel = Lpuart1sel::SYS;
+    config
 }
 
 /// Clears R1MODE of PWR_CR5, which the register crate does not name for this chip.

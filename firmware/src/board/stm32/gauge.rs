@@ -1,11 +1,12 @@
 //! What a Nucleo shows while it is measured: the phase on PF13, PF14 and PF15 (D7, D4 and D2),
-//! the clocks that stop while the core waits, and the chip's voltage.
+//! the core's clock by its divider, the clocks that stop while the core waits, and the chip's voltage.
 
 use embassy_stm32::pac;
 use embassy_stm32::pac::gpio::regs::Bsrr;
 use embassy_stm32::pac::gpio::vals::Moder;
 use gleaner_shared::energy::Phase;
 
+use super::divider::Divider;
 use super::sleep::Gates;
 use super::voltmeter;
 use crate::platform::Gauge;
@@ -14,18 +15,19 @@ use crate::platform::Gauge;
 const FIRST_PIN: u32 = 13;
 const PINS: core::ops::Range<usize> = 13..16;
 
-/// The processor's clock.
+/// The processor's fastest clock.
 const CLOCK_HZ: u32 = if cfg!(feature = "board-stm32") {
     120_000_000
 } else {
     80_000_000
 };
 
-/// Pins and gates.
+/// Pins, divider and gates.
 pub struct NucleoGauge {
     /// The clocks of a sleeping core as the chip starts.
     all: Gates,
     deep: bool,
+    divider: Divider,
 }
 
 impl NucleoGauge {
@@ -33,6 +35,7 @@ impl NucleoGauge {
         let mut gauge = Self {
             all: Gates::read(),
             deep: false,
+            divider: Divider::One,
         };
         gauge.sleep_deep(true);
         gauge
@@ -41,7 +44,20 @@ impl NucleoGauge {
 
 impl Gauge for NucleoGauge {
     fn clock_hz(&self) -> u32 {
-        CLOCK_HZ
+        CLOCK_HZ / self.divider.number()
+    }
+
+    fn set_clock(&mut self, hz: u32) -> bool {
+        let fits = |divider: &Divider| CLOCK_HZ / divider.number() == hz;
+        let Some(divider) = Divider::ALL.into_iter().find(fits) else {
+            return false;
+        };
+        match divider {
+            Divider::One => Divider::climb(),
+            slower => slower.set(),
+        }
+        self.divider = divider;
+        true
     }
 
     fn begin(&mut self) {
@@ -58,6 +74,7 @@ impl Gauge for NucleoGauge {
     }
 
     fn end(&mut self) {
+        self.set_clock(CLOCK_HZ);
         for pin in PINS {
             pac::GPIOF
                 .moder()

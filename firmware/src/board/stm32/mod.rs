@@ -26,6 +26,7 @@ use crate::sender::Sender;
 
 #[cfg(feature = "board-stm32")]
 mod clocks;
+mod divider;
 mod flash;
 mod gauge;
 #[cfg(feature = "board-stm32l496")]
