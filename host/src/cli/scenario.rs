@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use gleaner_host::run::RunDirectory;
 use gleaner_host::scenario::{
-    Override, Scenario, ScenarioError, profile_overrides, read_profile, resolve,
+    Override, Scenario, ScenarioError, read_profile, resolve, resolve_with_profile,
 };
 use gleaner_learn::file::{self, FileError, write_atomically};
 
@@ -52,13 +52,10 @@ impl ScenarioArgs {
             }
         }
         all.extend_from_slice(more);
-        let scenario = resolve(&self.preset, &all)?;
-        let Some(path) = &self.profile else {
-            return Ok(scenario);
-        };
-        let mut measured = profile_overrides(&scenario, &read_profile(path)?)?;
-        measured.append(&mut all);
-        resolve(&self.preset, &measured)
+        match &self.profile {
+            Some(path) => resolve_with_profile(&self.preset, &all, &read_profile(path)?),
+            None => resolve(&self.preset, &all),
+        }
     }
 
     /// Puts a copy of the profile into the directory of a finished run, where its report finds it.

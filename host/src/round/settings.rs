@@ -149,7 +149,8 @@ mod tests {
             ("stm32l496", 0.024_024),
         ] {
             let scenario = resolve(board, &[]).unwrap();
-            let (seconds, joules) = epoch_cost(&scenario.device.common(), 1000);
+            let samples = scenario.partition.mean_samples as u32;
+            let (seconds, joules) = epoch_cost(&scenario.device.common(), samples);
             assert!((joules / seconds / watts - 1.0).abs() < 1e-3, "{board}");
             assert!(5.0 * seconds < scenario.device.deadline_s, "{board}");
         }

@@ -35,7 +35,7 @@ pub use devices::{ClientDevice, Overheads};
 pub use error::ScenarioError;
 pub use harvest::Harvest;
 pub use preset::{PRESETS, Preset};
-pub use profile::{profile_overrides, read_profile};
+pub use profile::{read_profile, resolve_with_profile};
 pub use resolve::{Override, resolve, resolve_text};
 pub use sections::{
     Aggregation, Baselines, Channel, Clients, Cre, Data, Device, Faults, Glean, Hostile, Learning,
