@@ -43,8 +43,8 @@ impl Default for Plan {
             epochs: vec![1, 2],
             code_bits: vec![8],
             transfer_bytes: vec![2_000, 16_000],
-            idle_ms: vec![200, 500],
-            sleep_ms: vec![200, 500],
+            idle_ms: vec![50, 100],
+            sleep_ms: vec![50, 100],
         }
     }
 }
