@@ -379,18 +379,22 @@ impl<'a, P: Platform> Client<'a, P> {
     }
 
     fn hear(&mut self, link: &mut DeviceLink, message: &HostToDevice) {
+        let work = self.work_mark();
+        self.obey(link, message);
+        // An update without its work has no bytes any more: the link would wait for them.
+        if work.is_some() && self.work_mark() != work {
+            link.withdraw();
+        }
+    }
+
+    fn obey(&mut self, link: &mut DeviceLink, message: &HostToDevice) {
         match message {
             HostToDevice::Provision(provision) => self.provision(provision),
             HostToDevice::Order(order) => {
                 let reply = self.take_order(order);
                 self.answer(DeviceToHost::OrderReply(reply));
             }
-            HostToDevice::Cancel { work } => {
-                if self.work_mark() == Some(*work) {
-                    link.withdraw();
-                }
-                self.cancel(*work);
-            }
+            HostToDevice::Cancel { work } => self.cancel(*work),
             HostToDevice::Commit { mark, .. } if Some(mark.run) == self.run => {
                 self.commit(*mark);
             }
