@@ -30,6 +30,7 @@ mod partition;
 mod progress;
 mod record;
 mod report;
+mod reproduce;
 mod resume;
 mod run;
 mod scenario;
@@ -93,6 +94,8 @@ enum Command {
     Selftest(selftest::Args),
     /// Make the report of a run again from its logs.
     Report(report::Args),
+    /// Make every table and figure of the paper, and judge its claims.
+    Reproduce(reproduce::Args),
     /// Continue a run that was interrupted, from its last checkpoint.
     Resume(resume::Args),
     /// Run rounds with boards, emulated boards and simulated clients.
@@ -134,6 +137,7 @@ impl Cli {
             Command::Partition(args) => partition::run(&args),
             Command::Selftest(args) => selftest::run(&args),
             Command::Report(args) => report::run(&args),
+            Command::Reproduce(args) => reproduce::run(&args),
             Command::Resume(args) => resume::run(&args),
             Command::Run(args) => run::run(&args),
             Command::Shard(args) => shard::run(&args),

@@ -5,6 +5,30 @@ use std::fmt::Write;
 use super::table::Table;
 use super::text::escape;
 
+/// One matter with what is to be said of it.
+#[derive(Clone, Debug)]
+pub struct Card {
+    /// The matter.
+    pub title: String,
+    /// What is to be said.
+    pub remarks: Vec<Remark>,
+    /// Small print.
+    pub foot: String,
+}
+
+/// Something to be said, with a word before it.
+#[derive(Clone, Debug)]
+pub struct Remark {
+    /// The word.
+    pub badge: String,
+    /// Its class, which has a colour: one of `reproduced`, `in-part`, `not-reproduced`, `not-testable`.
+    pub kind: String,
+    /// The text.
+    pub text: String,
+    /// A list that is folded away at first; may be empty.
+    pub more: Vec<String>,
+}
+
 /// A page that grows from top to bottom.
 #[derive(Clone, Debug)]
 pub struct Page {
@@ -35,6 +59,16 @@ tbody tr:last-child td { border-bottom: 0; }
 details { background: #fff; border: 1px solid #e4e7eb; border-radius: 8px; padding: 10px 14px; }
 pre { font-size: 12.5px; overflow-x: auto; }
 code { font-size: 0.92em; }
+.card { margin: 10px 0; padding: 10px 14px; background: #fff; border: 1px solid #e4e7eb; border-radius: 8px; }
+.card p { margin: 4px 0; max-width: none; }
+.card .title { font-weight: 600; }
+.card details { border: 0; padding: 0 0 0 2px; font-size: 14px; color: #52606d; }
+.card ul { margin: 4px 0 8px; padding-left: 22px; }
+.card .foot { font-size: 13px; color: #52606d; overflow-wrap: anywhere; }
+.badge { display: inline-block; padding: 0 8px; border-radius: 10px; font-size: 13px; font-weight: 600; background: #e4e7eb; color: #323f4b; }
+.badge.reproduced { background: #c7eadf; color: #004d39; }
+.badge.in-part { background: #fbe3b0; color: #5c3c00; }
+.badge.not-reproduced { background: #f8d3bd; color: #6b2500; }
 ";
 
 impl Page {
@@ -73,6 +107,36 @@ impl Page {
             self.body,
             "<figure>{svg}<figcaption>{}</figcaption></figure>",
             escape(caption)
+        );
+    }
+
+    /// Adds a card.
+    pub fn card(&mut self, card: &Card) {
+        let mut html = format!("<p class=\"title\">{}</p>", escape(&card.title));
+        for remark in &card.remarks {
+            let _ = write!(
+                html,
+                "<p><span class=\"badge {}\">{}</span> {}</p>",
+                escape(&remark.kind),
+                escape(&remark.badge),
+                escape(&remark.text)
+            );
+            if !remark.more.is_empty() {
+                let items: String = remark
+                    .more
+                    .iter()
+                    .map(|item| format!("<li>{}</li>", escape(item)))
+                    .collect();
+                let _ = write!(
+                    html,
+                    "<details><summary>part by part</summary><ul>{items}</ul></details>"
+                );
+            }
+        }
+        let _ = writeln!(
+            self.body,
+            "<div class=\"card\">{html}<p class=\"foot\">{}</p></div>",
+            escape(&card.foot)
         );
     }
 

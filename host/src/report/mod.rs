@@ -17,7 +17,7 @@ mod text;
 
 pub(crate) use charts::Chart;
 pub use classes::classes_table;
-pub(crate) use html::Page;
+pub(crate) use html::{Card, Page, Remark};
 pub use ledgers::{LEDGERS, ledgers_table, mismatched_boards};
 pub(crate) use run::setting;
 pub use run::{ensure_run, summary_table, write_run};

@@ -7,7 +7,7 @@ pub struct Preset {
     pub name: &'static str,
     /// What it is for.
     pub about: &'static str,
-    /// Its differences from the defaults, as TOML.
+    /// Its differences from the defaults, or from the preset it names, as TOML.
     pub toml: &'static str,
 }
 
@@ -27,6 +27,11 @@ pub const PRESETS: &[Preset] = &[
         name: "printed-mlp",
         about: "MNIST with every value and rule exactly as printed, to show the difference",
         toml: include_str!("presets/printed-mlp.toml"),
+    },
+    Preset {
+        name: "printed-cnn",
+        about: "CIFAR-10 with every value and rule exactly as printed, to show the difference",
+        toml: include_str!("presets/printed-cnn.toml"),
     },
     Preset {
         name: "rp2040",

@@ -89,8 +89,23 @@ pub fn resolve_text(
     origin: &str,
     overrides: &[Override],
 ) -> Result<Scenario, ScenarioError> {
-    let mut file: toml::Table = toml::from_str(text).map_err(|error| syntax(origin, &error))?;
     let mut table = Scenario::default().to_table();
+    lay(&mut table, text, origin)?;
+    for set in overrides {
+        let origin = format!("--set {}={}", set.key, set.value_text());
+        let key = keys::find(&set.key).ok_or_else(|| unknown(&origin, &set.key))?;
+        let section = toml::Table::from_iter([(key.name.to_owned(), set.value.clone())]);
+        let patch = toml::Table::from_iter([(key.section.to_owned(), section.into())]);
+        merge(&mut table, patch, |_, _| origin.clone())?;
+    }
+    let scenario: Scenario = table.try_into().map_err(|error| syntax(origin, &error))?;
+    super::validate::check(&scenario)?;
+    Ok(scenario)
+}
+
+/// Lays the text of a file or preset over a table, below it the preset it starts from.
+fn lay(table: &mut toml::Table, text: &str, origin: &str) -> Result<(), ScenarioError> {
+    let mut file: toml::Table = toml::from_str(text).map_err(|error| syntax(origin, &error))?;
     if let Some(base) = file.remove("preset") {
         let name = base.as_str().unwrap_or_default();
         let preset = PRESETS
@@ -104,22 +119,11 @@ pub fn resolve_text(
                     similar_preset(name)
                 ),
             })?;
-        let preset_table = toml::from_str(preset.toml).map_err(|error| syntax(name, &error))?;
-        merge(&mut table, preset_table, |_, _| name.to_owned())?;
+        lay(table, preset.toml, name)?;
     }
-    merge(&mut table, file, |section, name| {
+    merge(table, file, |section, name| {
         place(text, origin, section, name)
-    })?;
-    for set in overrides {
-        let origin = format!("--set {}={}", set.key, set.value_text());
-        let key = keys::find(&set.key).ok_or_else(|| unknown(&origin, &set.key))?;
-        let section = toml::Table::from_iter([(key.name.to_owned(), set.value.clone())]);
-        let patch = toml::Table::from_iter([(key.section.to_owned(), section.into())]);
-        merge(&mut table, patch, |_, _| origin.clone())?;
-    }
-    let scenario: Scenario = table.try_into().map_err(|error| syntax(origin, &error))?;
-    super::validate::check(&scenario)?;
-    Ok(scenario)
+    })
 }
 
 fn syntax(origin: &str, error: &toml::de::Error) -> ScenarioError {
@@ -282,6 +286,19 @@ mod tests {
     }
 
     #[test]
+    fn a_preset_may_start_from_another_and_a_file_from_that() {
+        let printed = resolve_text("preset = \"printed-cnn\"\n", "lab.toml", &[]).unwrap();
+        assert_eq!(printed, resolve("printed-cnn", &[]).unwrap());
+        let mut repaired = resolve("paper-cnn", &[]).unwrap();
+        assert_ne!(printed, repaired);
+        repaired.cre.solver = printed.cre.solver;
+        repaired.cre.delta_rule = printed.cre.delta_rule;
+        repaired.cre.v = 1.0;
+        repaired.device.harvest_j = 1.75e-3;
+        assert_eq!(printed, repaired);
+    }
+
+    #[test]
     fn unknown_keys_are_refused_with_a_suggestion() {
         let text = message("[channel]\nradius = 3.0\n");
         assert!(
@@ -306,7 +323,7 @@ mod tests {
         assert_eq!(
             message("preset = \"paper-mpl\"\n"),
             "lab.toml, line 1: preset = \"paper-mpl\": one of paper-mlp, paper-cnn, printed-mlp, \
-             rp2040, rp2350, stm32l4r5, stm32l496, demo is expected; did you mean `paper-mlp`?"
+             printed-cnn, rp2040, rp2350, stm32l4r5, stm32l496, demo is expected; did you mean `paper-mlp`?"
         );
     }
 

@@ -1,5 +1,5 @@
 //! Studies: many runs at once ([`run_all`]), schedulers compared ([`compare`]), raced ([`track`]) and
-//! timed ([`time_decisions`]), grids of keys and seeds ([`sweep`]); rounds from files ([`instances`]),
+//! timed ([`time_decisions`]), grids of keys and seeds ([`sweep`]), the paper made again ([`reproduce`]); rounds from files ([`instances`]),
 //! and the check of the numeric core against vectors ([`vectors`]).
 
 pub mod compare;
@@ -7,6 +7,7 @@ mod decisions;
 pub mod instances;
 pub mod json;
 mod pool;
+pub mod reproduce;
 pub mod sweep;
 pub mod track;
 pub mod vectors;

@@ -9,7 +9,7 @@ fn resolved(sets: &[&str]) -> Result<Scenario, String> {
 
 #[test]
 fn the_papers_presets_keep_the_papers_books_and_any_new_key_ends_that() {
-    for preset in ["paper-mlp", "paper-cnn", "printed-mlp"] {
+    for preset in ["paper-mlp", "paper-cnn", "printed-mlp", "printed-cnn"] {
         assert!(resolve(preset, &[]).unwrap().keeps_papers_books());
     }
     for set in ["device.receive_w=0.01", "harvest.storage_j=1"] {

@@ -91,7 +91,9 @@ fn chart(title: &str, y_label: &str, series: Vec<Series>) -> String {
     .render()
 }
 
-fn over_seeds(
+/// Returns the mean of a figure over the seeds, round by round, with a band from the least to the
+/// largest; rounds that have none are left out.
+pub(in crate::study) fn over_seeds(
     name: String,
     colour: usize,
     logs: &[Vec<RoundRow>],

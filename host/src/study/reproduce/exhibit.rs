@@ -1,0 +1,124 @@
+//! The tables and figures of the paper's section on results.
+
+use serde::{Deserialize, Serialize};
+use strum::{Display, EnumMessage, EnumString, IntoStaticStr, VariantArray};
+
+use super::edition::Network;
+use super::error::ReproduceError;
+use super::exhibits::{accuracy, bound, clients, curves, factor, solution, statistics};
+use super::results::Results;
+use super::section::Section;
+use super::setting::{Setting, Study};
+
+/// A table or figure of the paper.
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize
+)]
+#[derive(Display, EnumMessage, EnumString, IntoStaticStr, VariantArray)]
+#[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
+pub enum Exhibit {
+    /// accuracy of the six algorithms over d and sigma, MLP on MNIST
+    TableAccuracyMnist,
+    /// accuracy of the six algorithms over d and sigma, CNN on CIFAR-10
+    TableAccuracyCifar,
+    /// accuracy and energy over V against the baselines
+    FigV,
+    /// accuracy curves at d = 0.2, 0.6 and sigma = 50, 150, MLP on MNIST
+    FigMnist,
+    /// accuracy curves at d = 0.2, 0.6 and sigma = 50, 150, CNN on CIFAR-10
+    FigCifar,
+    /// the derived bound against the training loss
+    FigBound,
+    /// ten rounds of CRE: client and power on every channel, epochs
+    TableSolution,
+    /// how often each client was scheduled, and its epochs
+    TableStatistics,
+    /// accuracy and energy with 10 to 50 clients
+    FigClients,
+}
+
+impl Exhibit {
+    /// Returns what it shows.
+    #[must_use]
+    pub const fn title(self) -> &'static str {
+        match self {
+            Self::TableAccuracyMnist => "Accuracy on MNIST",
+            Self::TableAccuracyCifar => "Accuracy on CIFAR-10",
+            Self::FigV => "Accuracy and energy over V",
+            Self::FigMnist => "Accuracy curves on MNIST",
+            Self::FigCifar => "Accuracy curves on CIFAR-10",
+            Self::FigBound => "Bound and training loss",
+            Self::TableSolution => "Ten rounds of CRE",
+            Self::TableStatistics => "Schedules and epochs by client",
+            Self::FigClients => "Number of clients",
+        }
+    }
+
+    /// Returns the networks it is about.
+    #[must_use]
+    pub const fn networks(self) -> &'static [Network] {
+        match self {
+            Self::TableAccuracyMnist | Self::FigMnist => &[Network::Mlp],
+            Self::TableAccuracyCifar | Self::FigCifar => &[Network::Cnn],
+            _ => &[Network::Mlp, Network::Cnn],
+        }
+    }
+
+    /// Returns the settings whose runs it shows.
+    #[must_use]
+    pub fn settings(self, study: &Study) -> Vec<Setting> {
+        let settings = match self {
+            Self::TableAccuracyMnist | Self::TableAccuracyCifar => accuracy::settings,
+            Self::FigV => factor::settings,
+            Self::FigMnist | Self::FigCifar => curves::settings,
+            Self::FigBound => bound::settings,
+            Self::TableSolution => solution::settings,
+            Self::TableStatistics => statistics::settings,
+            Self::FigClients => clients::settings,
+        };
+        let networks = self.networks().iter();
+        networks
+            .filter_map(|&network| Some((network, study.extent(network)?)))
+            .flat_map(|(network, extent)| settings(network, &extent))
+            .collect()
+    }
+
+    /// Shows what the runs that are there came to.
+    ///
+    /// # Errors
+    /// Names the log that cannot be read.
+    pub fn show(self, results: &Results) -> Result<Section, ReproduceError> {
+        let mut section = Section::new(self);
+        for &network in self.networks() {
+            let Some(extent) = results.study().extent(network) else {
+                section.say(format!("{}: not run at this scale.", network.title()));
+                continue;
+            };
+            let show = match self {
+                Self::TableAccuracyMnist | Self::TableAccuracyCifar => accuracy::show,
+                Self::FigV => factor::show,
+                Self::FigMnist | Self::FigCifar => curves::show,
+                Self::FigBound => bound::show,
+                Self::TableSolution => solution::show,
+                Self::TableStatistics => statistics::show,
+                Self::FigClients => clients::show,
+            };
+            let before = section.size();
+            show(network, &extent, results, &mut section)?;
+            if section.size() == before {
+                section.say(format!("{}: no runs at this scale.", network.title()));
+            }
+        }
+        Ok(section)
+    }
+}
