@@ -1,7 +1,8 @@
 //! Studies: many runs at once ([`run_all`]), schedulers compared ([`compare`]), raced ([`track`]) and
-//! timed ([`time_decisions`]), grids of keys and seeds ([`sweep`]); rounds from files ([`instances`]),
-//! and the check of the numeric core against vectors ([`vectors`]).
+//! timed ([`time_decisions`]), grids of keys and seeds ([`sweep`]), lists of points for workers on any
+//! machine ([`batch`]); rounds from files ([`instances`]), and the check of the numeric core against vectors ([`vectors`]).
 
+pub mod batch;
 pub mod compare;
 mod decisions;
 pub mod instances;
