@@ -9,6 +9,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use super::word::{self, Word};
 use gleaner_host::run::Summary;
 use gleaner_host::study::PlannedRun;
+use gleaner_host::study::batch::{Outcome, Point, Watcher};
 
 /// Parses `all` or a list separated by commas; what is named twice is meant once.
 pub fn choices<T: Word + PartialEq>(text: &str) -> anyhow::Result<Vec<T>> {
@@ -54,13 +55,12 @@ impl Gathering {
 
     /// Notes a finished run; `None` if it failed.
     pub fn finished(&mut self, run: &PlannedRun, outcome: Option<&Summary>) {
+        let name = run.directory.path().file_name().unwrap_or_default();
+        self.note(&name.to_string_lossy(), outcome);
+    }
+
+    fn note(&mut self, name: &str, outcome: Option<&Summary>) {
         self.done += 1;
-        let name = run
-            .directory
-            .path()
-            .file_name()
-            .unwrap_or_default()
-            .to_string_lossy();
         let result = outcome.map_or_else(
             || "failed".to_owned(),
             |summary| {
@@ -86,5 +86,23 @@ impl Gathering {
         if let Some(bar) = self.bar.take() {
             bar.finish_and_clear();
         }
+    }
+}
+
+impl Watcher for Gathering {
+    fn finished(&mut self, point: &Point, outcome: &Outcome) {
+        self.note(&point.id, outcome.as_ref().ok());
+    }
+
+    fn notice(&mut self, text: &str) {
+        match &self.bar {
+            Some(bar) => bar.println(text),
+            None if self.quiet => {}
+            None => errln!("{text}"),
+        }
+    }
+
+    fn end(&mut self) {
+        Self::end(self);
     }
 }

@@ -1,7 +1,8 @@
 //! The command line: one file per subcommand, each an `Args` that parses and a `run` that acts.
 //!
 //! Exit codes: 0 success, 1 the command ran and found or hit a failure, 2 wrong usage, 3 a run is
-//! complete but a board's ledger is not the model's ([`LEDGERS_DIFFER`]), 130 interrupted.
+//! complete but a board's ledger is not the model's ([`LEDGERS_DIFFER`]), 4 another worker is making
+//! the point of a sweep ([`POINT_TAKEN`]), 130 interrupted.
 
 use std::process::ExitCode;
 
@@ -18,6 +19,7 @@ mod data;
 mod doctor;
 mod emulate;
 mod energy;
+mod engine;
 mod flash;
 mod fleet;
 mod gather;
@@ -48,9 +50,13 @@ mod word;
 /// The exit code of a complete run in which a board booked another income or upload than the model.
 pub const LEDGERS_DIFFER: u8 = 3;
 
+/// The exit code of a worker that left the point of a sweep to another.
+pub const POINT_TAKEN: u8 = 4;
+
 /// What `--help` says of exit codes.
 const EXIT_CODES: &str = "Exit codes: 0 success, 1 failure, 2 wrong usage, 3 a run is complete but \
-    the ledger of a board differs from the model's booking, 130 interrupted.";
+    the ledger of a board differs from the model's booking, 4 another worker is making the point \
+    of a sweep, 130 interrupted.";
 
 /// Federated learning for microcontrollers that live on harvested energy.
 #[derive(Debug, Parser)]

@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use super::engine::EngineArgs;
 use super::gather::{Gathering, choices};
-use super::threads;
 use super::word;
-use gleaner_host::study::reproduce::{Exhibit, Publication, Scale, Study, make, read, write};
+use gleaner_host::study::reproduce::{Exhibit, Publication, Scale, Study, make, plan, read, write};
 
 /// What `--help` says at its end.
 const HELP: &str = "\
@@ -43,9 +43,8 @@ pub struct Args {
     /// Make no run: show what is there.
     #[arg(long)]
     gather: bool,
-    /// Threads in all; 0 means one per processor. Results do not depend on it.
-    #[arg(long, value_parser = threads::parse, default_value_t = 0, value_name = "N")]
-    threads: usize,
+    #[command(flatten)]
+    engine: EngineArgs,
     /// Print the results as JSON.
     #[arg(long)]
     json: bool,
@@ -69,16 +68,9 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         .clone()
         .unwrap_or_else(|| PathBuf::from("runs/reproduction"));
     if !args.gather {
-        let mut gathering: Option<Gathering> = None;
-        let made = make(&study, &out, args.threads, |run, total, completed| {
-            gathering
-                .get_or_insert_with(|| Gathering::new(args.quiet, total))
-                .finished(run, completed.map(|it| &it.summary));
-        });
-        if let Some(mut gathering) = gathering {
-            gathering.end();
-        }
-        made?;
+        let plan = plan(&study)?;
+        let mut gathering = Gathering::new(args.quiet, plan.points().len());
+        make(&plan, &out, &args.engine.options()?, &mut gathering)?;
     }
     let publication = Publication::of(&read(&study, &out)?)?;
     for directory in std::iter::once(&out).chain(&args.publish) {

@@ -68,6 +68,17 @@ pub enum RunError {
         /// The trace as the scenario names it.
         trace: String,
     },
+    /// The run was asked to stop, and has a checkpoint.
+    #[error(
+        "the run in {} stopped after round {round}; `gleaner resume {}` continues there",
+        path.display(), path.display()
+    )]
+    Paused {
+        /// The directory of the run.
+        path: PathBuf,
+        /// The last round that is done.
+        round: usize,
+    },
     /// There is no run.
     #[error("{} holds no scenario.toml, so it is not the directory of a run", path.display())]
     NotStarted {

@@ -26,6 +26,10 @@ pub trait Observer {
     fn round(&mut self, _log: &RoundLog) {}
     /// Something worth saying that does not stop the run.
     fn notice(&mut self, _text: &str) {}
+    /// Asked after every round: whether the run is to stop here, with a checkpoint to go on from.
+    fn pauses(&mut self) -> bool {
+        false
+    }
 }
 
 /// An observer that does not listen.
@@ -161,7 +165,7 @@ pub fn resume(
 
 /// Says whether a checkpoint is of this scenario: as it is written today, or as an earlier version
 /// wrote it into the directory.
-fn is_of(
+pub(super) fn is_of(
     checkpoint: &Checkpoint,
     scenario: &Scenario,
     directory: &RunDirectory,
@@ -211,8 +215,12 @@ fn drive(
             tally.add(&log);
             observer.round(&log);
         }
+        if engine.is_finished() {
+            break;
+        }
         let round = engine.state().round() as usize;
-        if every > 0 && round.is_multiple_of(every) && !engine.is_finished() {
+        let pauses = observer.pauses();
+        if pauses || (every > 0 && round.is_multiple_of(every)) {
             let logs = logs.sync()?;
             let state = engine.checkpoint();
             Checkpoint {
@@ -221,6 +229,10 @@ fn drive(
                 logs,
             }
             .write(directory)?;
+        }
+        if pauses {
+            let path = directory.path().to_owned();
+            return Err(RunError::Paused { path, round });
         }
     }
     logs.sync()?;

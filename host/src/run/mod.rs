@@ -17,6 +17,7 @@
 //! | `environment.json` | where, when and how fast: what differs between equal runs |
 //! | `report.html`, `plots/*.svg` | the report, once somebody has made it |
 
+mod adopt;
 mod checkpoint;
 mod copy;
 mod directory;
@@ -31,6 +32,7 @@ mod split;
 mod summary;
 mod world;
 
+pub use adopt::adopt;
 pub use checkpoint::Checkpoint;
 pub use directory::RunDirectory;
 pub use environment::{Environment, peak_memory_mb, thread_count};

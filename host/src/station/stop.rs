@@ -20,7 +20,8 @@ impl Default for Stop {
 }
 
 impl Stop {
-    /// Returns a handle that Ctrl-C and SIGTERM pull; the second signal ends the program at once.
+    /// Returns a handle that Ctrl-C, SIGTERM and SIGUSR1 pull, the last of which batch systems send
+    /// ahead of a time limit; the second signal ends the program at once.
     #[must_use]
     pub fn on_signals() -> Self {
         let stop = Self::default();
@@ -70,14 +71,19 @@ impl Stop {
 #[cfg(unix)]
 async fn each_signal(mut heard: impl FnMut()) {
     use tokio::signal::unix::{SignalKind, signal};
-    let kinds = [SignalKind::interrupt(), SignalKind::terminate()];
-    let [Ok(mut interrupt), Ok(mut terminate)] = kinds.map(signal) else {
+    let kinds = [
+        SignalKind::interrupt(),
+        SignalKind::terminate(),
+        SignalKind::user_defined1(),
+    ];
+    let [Ok(mut interrupt), Ok(mut terminate), Ok(mut notice)] = kinds.map(signal) else {
         return;
     };
     loop {
         tokio::select! {
             Some(()) = interrupt.recv() => heard(),
             Some(()) = terminate.recv() => heard(),
+            Some(()) = notice.recv() => heard(),
             else => return,
         }
     }

@@ -1,7 +1,9 @@
 //! Studies: many runs at once ([`run_all`]), schedulers compared ([`compare`]), raced ([`track`]) and
-//! timed ([`time_decisions`]), grids of keys and seeds ([`sweep`]), the paper made again ([`reproduce`]); rounds from files ([`instances`]),
-//! and the check of the numeric core against vectors ([`vectors`]).
+//! timed ([`time_decisions`]), grids of keys and seeds ([`sweep`]), lists of points for workers on any
+//! machine ([`batch`]), the paper made again ([`reproduce`]); rounds from files ([`instances`]), and the
+//! check of the numeric core against vectors ([`vectors`]).
 
+pub mod batch;
 pub mod compare;
 mod decisions;
 pub mod instances;

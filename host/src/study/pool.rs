@@ -97,26 +97,33 @@ fn make_all(
     plan: &[PlannedRun],
     threads: usize,
     reports: bool,
-    mut finished: impl FnMut(usize, &Result<Completed, PlannedRunError>),
+    finished: impl FnMut(usize, &Result<Completed, PlannedRunError>),
 ) -> Vec<Result<Completed, PlannedRunError>> {
-    let workers = thread_count(threads).min(plan.len()).max(1);
+    let library = Library::default();
+    let make = |at: usize, threads| run_one(&plan[at], threads, reports, &library);
+    side_by_side(plan.len(), threads, make, finished)
+}
+
+/// Does so many things on `threads` threads in all, each with its share of them; `finished` hears of
+/// each as it ends. The results are in order.
+pub(super) fn side_by_side<T: Send>(
+    count: usize,
+    threads: usize,
+    make: impl Fn(usize, usize) -> T + Sync,
+    mut finished: impl FnMut(usize, &T),
+) -> Vec<T> {
+    let workers = thread_count(threads).min(count).max(1);
     let each = (thread_count(threads) / workers).max(1);
     let next = AtomicUsize::new(0);
-    let library = Library::default();
     let (sender, receiver) = mpsc::channel();
-    let mut results: Vec<Option<Result<Completed, PlannedRunError>>> =
-        std::iter::repeat_with(|| None).take(plan.len()).collect();
+    let mut results: Vec<Option<T>> = std::iter::repeat_with(|| None).take(count).collect();
     std::thread::scope(|scope| {
         for _ in 0..workers {
-            let (sender, next, library) = (sender.clone(), &next, &library);
+            let (sender, next, make) = (sender.clone(), &next, &make);
             scope.spawn(move || {
                 loop {
                     let at = next.fetch_add(1, Ordering::Relaxed);
-                    let Some(planned) = plan.get(at) else { return };
-                    if sender
-                        .send((at, run_one(planned, each, reports, library)))
-                        .is_err()
-                    {
+                    if at >= count || sender.send((at, make(at, each))).is_err() {
                         return;
                     }
                 }
@@ -164,12 +171,12 @@ fn run_one(
 
 /// Data sets that are loaded once, whoever asks first.
 #[derive(Default)]
-struct Library {
+pub(super) struct Library {
     sets: Mutex<HashMap<(DatasetKind, String), Arc<Dataset>>>,
 }
 
 impl Library {
-    fn get(&self, scenario: &Scenario) -> Result<Arc<Dataset>, DataError> {
+    pub(super) fn get(&self, scenario: &Scenario) -> Result<Arc<Dataset>, DataError> {
         let key = (scenario.data.dataset, scenario.data.directory.clone());
         // A thread that panicked while loading left the map as it was.
         let mut sets = self.sets.lock().unwrap_or_else(PoisonError::into_inner);

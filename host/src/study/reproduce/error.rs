@@ -1,13 +1,11 @@
 //! Why a reproduction came to nothing.
 
-use std::path::PathBuf;
-
 use gleaner_learn::data::DataError;
 use gleaner_learn::file::FileError;
 
 use crate::run::{LogError, RunError};
 use crate::scenario::ScenarioError;
-use crate::study::PlannedRunError;
+use crate::study::batch::{EngineError, PlanError, PointError};
 
 /// Why a reproduction came to nothing.
 #[derive(Debug, thiserror::Error)]
@@ -19,27 +17,22 @@ pub enum ReproduceError {
     /// Images are missing.
     #[error(transparent)]
     Data(#[from] DataError),
+    /// The runs cannot be planned, or nobody can make them.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
     /// Runs failed.
-    #[error("run in {} failed{}", directory.display(), more(*others))]
+    #[error("run {id} failed: {}{}", source.in_full(), more(*others))]
     Failed {
-        /// The directory of the first.
-        directory: PathBuf,
+        /// The first.
+        id: String,
         /// How many others failed.
         others: usize,
         /// Why the first did.
-        source: Box<PlannedRunError>,
+        source: Box<PointError>,
     },
     /// A run that was complete is not any more.
-    #[error(
-        "{}: {problem}; remove the directory to make the run again",
-        directory.display()
-    )]
-    Damaged {
-        /// Its directory.
-        directory: PathBuf,
-        /// What is wrong.
-        problem: String,
-    },
+    #[error(transparent)]
+    Damaged(#[from] PointError),
     /// A file cannot be read or written.
     #[error(transparent)]
     File(#[from] FileError),
@@ -49,6 +42,12 @@ pub enum ReproduceError {
     /// A run's directory is not as it should be.
     #[error(transparent)]
     Run(#[from] RunError),
+}
+
+impl From<PlanError> for ReproduceError {
+    fn from(error: PlanError) -> Self {
+        Self::Engine(error.into())
+    }
 }
 
 fn more(others: usize) -> String {

@@ -1,9 +1,9 @@
 //! What one run came to, read once from its directory and checked against its digests.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File};
+use std::fs;
 
-use gleaner_learn::digest::{hexadecimal, sha256, sha256_of};
+use gleaner_learn::digest::{hexadecimal, sha256};
 use gleaner_learn::file;
 
 use super::error::ReproduceError;
@@ -12,6 +12,7 @@ use crate::policy::BaselinePower;
 use crate::round::{ClientState, RoundRow};
 use crate::run::{RunDirectory, Summary, Tally, each_client, read_rounds};
 use crate::scenario::Scenario;
+use crate::study::batch::check_sums;
 
 /// What one run came to.
 #[derive(Clone, Debug)]
@@ -45,7 +46,10 @@ impl Made {
         scenario: &Scenario,
         directory: RunDirectory,
     ) -> Result<Self, ReproduceError> {
-        let digest = check(&directory)?;
+        check_sums(&directory)?;
+        let sums = directory.file(RunDirectory::SUMS);
+        let sums = fs::read(&sums).map_err(file::at(&sums))?;
+        let digest = hexadecimal(&sha256(&sums));
         let rounds = read_rounds(&directory.file(RunDirectory::ROUNDS))?;
         let by_round: BTreeMap<u32, &RoundRow> =
             rounds.iter().map(|row| (row.round, row)).collect();
@@ -101,29 +105,4 @@ impl Made {
         self.least_energy_j
             .map_or_else(|| self.energy_mj(), |total| 1e3 * total / rounds)
     }
-}
-
-/// Compares a run's files with the digests it was completed with, and returns the digest of these.
-fn check(directory: &RunDirectory) -> Result<String, ReproduceError> {
-    let damaged = |problem: String| ReproduceError::Damaged {
-        directory: directory.path().to_owned(),
-        problem,
-    };
-    let sums = directory.file(RunDirectory::SUMS);
-    let text = fs::read_to_string(&sums).map_err(file::at(&sums))?;
-    if text.lines().count() < 4 {
-        return Err(damaged(format!("{} is cut short", RunDirectory::SUMS)));
-    }
-    for line in text.lines() {
-        let (expected, name) = line
-            .split_once("  ")
-            .ok_or_else(|| damaged(format!("{} is no list of digests", RunDirectory::SUMS)))?;
-        let path = directory.file(name);
-        let found = File::open(&path).and_then(sha256_of);
-        let found = found.map_err(|error| damaged(format!("{name}: {error}")))?;
-        if hexadecimal(&found) != expected {
-            return Err(damaged(format!("{name} is not what was written")));
-        }
-    }
-    Ok(hexadecimal(&sha256(text.as_bytes())))
 }

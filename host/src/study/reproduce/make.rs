@@ -1,10 +1,9 @@
 //! From a study to its runs: every scenario once, whichever exhibits share it.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::path::Path;
 
 use gleaner_learn::data::DatasetKind;
-use gleaner_learn::digest::{hexadecimal, sha256};
 
 use super::error::ReproduceError;
 use super::exhibit::Exhibit;
@@ -12,39 +11,49 @@ use super::made::Made;
 use super::results::Results;
 use super::setting::{Setting, Study};
 use crate::fleet;
-use crate::run::{Completed, RunDirectory};
-use crate::study::{PlannedRun, PlannedRunError, run_bare};
+use crate::study::PlannedRun;
+use crate::study::batch::{
+    EngineOptions, Plan, Point, PointError, Watcher, carry_out, run_directory,
+};
 use strum::VariantArray;
 
-/// Makes every run of the study's exhibits that is not there yet; `finished` hears of each with how
-/// many there are in all.
+/// Lists the runs of a study's exhibits, each once, the first seed of every setting first: early
+/// results then compare.
+///
+/// # Errors
+/// What is wrong with a scenario.
+pub fn plan(study: &Study) -> Result<Plan, ReproduceError> {
+    let settings = by_setting(study, &study.exhibits)?;
+    let most = settings.iter().map(|(_, points)| points.len()).max();
+    let seeds = 0..most.unwrap_or(0);
+    let points = seeds.flat_map(|seed| settings.iter().filter_map(move |(_, all)| all.get(seed)));
+    Ok(Plan::new(points.cloned().collect(), false))
+}
+
+/// Makes every run of a plan that is not there yet.
 ///
 /// # Errors
 /// Missing images, before anything runs; the first run that failed, after all others were made.
 pub fn make(
-    study: &Study,
+    plan: &Plan,
     out: &Path,
-    threads: usize,
-    mut finished: impl FnMut(&PlannedRun, usize, Option<&Completed>),
+    options: &EngineOptions,
+    watcher: &mut dyn Watcher,
 ) -> Result<(), ReproduceError> {
-    let runs: Vec<PlannedRun> = planned(study, &study.exhibits, out)?
-        .into_iter()
-        .filter(|run| !run.directory.is_complete())
-        .collect();
-    check_data(&runs)?;
-    let outcomes = run_bare(&runs, threads, |at, outcome| {
-        finished(&runs[at], runs.len(), outcome.as_ref().ok());
-    });
-    let failed = runs.iter().zip(outcomes);
-    let mut failed: Vec<(&PlannedRun, PlannedRunError)> = failed
-        .filter_map(|(run, outcome)| Some((run, outcome.err()?)))
+    check_data(plan, out)?;
+    // Points that are there stay, whatever the last plan was.
+    plan.replace(out)?;
+    let outcomes = carry_out(plan, out, options, watcher)?;
+    let failed = plan.points().iter().zip(outcomes);
+    let mut failed: Vec<(&Point, PointError)> = failed
+        .filter_map(|(point, outcome)| Some((point, outcome.err()?)))
         .collect();
     if failed.is_empty() {
         return Ok(());
     }
-    let (run, source) = failed.remove(0);
+    let (point, source) = failed.remove(0);
     Err(ReproduceError::Failed {
-        directory: run.directory.path().to_owned(),
+        id: point.id.clone(),
         others: failed.len(),
         source: Box::new(source),
     })
@@ -53,82 +62,58 @@ pub fn make(
 /// Reads every complete run that any exhibit of the study's scale has.
 ///
 /// # Errors
-/// Names the directory that is damaged.
+/// Names the file that is damaged.
 pub fn read(study: &Study, out: &Path) -> Result<Results, ReproduceError> {
     let (mut index, mut made) = (Vec::new(), HashMap::new());
-    for (setting, runs) in by_setting(study, Exhibit::VARIANTS, out)? {
+    for (setting, points) in by_setting(study, Exhibit::VARIANTS)? {
         let mut names = Vec::new();
-        for (id, run) in runs {
-            if run.directory.is_complete() && !made.contains_key(&id) {
-                run.check_place()?;
-                let it = Made::read(id.clone(), &run.scenario, run.directory)?;
-                made.insert(id.clone(), it);
+        for point in points {
+            let directory = run_directory(out, &point);
+            names.push(point.id.clone());
+            if !directory.is_complete() || made.contains_key(&point.id) {
+                continue;
             }
-            names.push(id);
+            let run = PlannedRun {
+                scenario: point.scenario,
+                directory,
+            };
+            run.check_place()?;
+            let it = Made::read(point.id.clone(), &run.scenario, run.directory)?;
+            made.insert(point.id, it);
         }
         index.push((setting, names));
     }
     Ok(Results::new(study.clone(), index, made))
 }
 
-/// A run with its name: the first 16 digits of the SHA-256 of its scenario.
-type Named = (String, PlannedRun);
-
 /// Lists the runs of some exhibits, each setting once.
 fn by_setting(
     study: &Study,
     exhibits: &[Exhibit],
-    out: &Path,
-) -> Result<Vec<(Setting, Vec<Named>)>, ReproduceError> {
-    let mut all: Vec<(Setting, Vec<Named>)> = Vec::new();
+) -> Result<Vec<(Setting, Vec<Point>)>, ReproduceError> {
+    let mut all: Vec<(Setting, Vec<Point>)> = Vec::new();
     for setting in exhibits.iter().flat_map(|exhibit| exhibit.settings(study)) {
         if all.iter().any(|(known, _)| *known == setting) {
             continue;
         }
         let scenarios = study.scenarios(&setting)?.into_iter();
-        let runs = scenarios.map(|scenario| {
-            let id = hexadecimal(&sha256(scenario.to_toml().as_bytes())[..8]);
-            let directory = RunDirectory::new(out.join("points").join(&id));
-            let run = PlannedRun {
-                scenario,
-                directory,
-            };
-            (id, run)
+        let points = scenarios.map(|scenario| {
+            let values = vec![("setting".to_owned(), setting.name())];
+            Point::new(values, scenario)
         });
-        all.push((setting, runs.collect()));
+        all.push((setting, points.collect()));
     }
     Ok(all)
 }
 
-/// Lists the runs of some exhibits, each once, the first seed of every setting first: early results
-/// then compare.
-fn planned(
-    study: &Study,
-    exhibits: &[Exhibit],
-    out: &Path,
-) -> Result<Vec<PlannedRun>, ReproduceError> {
-    let settings = by_setting(study, exhibits, out)?;
-    let most = settings.iter().map(|(_, runs)| runs.len()).max();
-    let (mut runs, mut known) = (Vec::new(), HashSet::new());
-    for seed in 0..most.unwrap_or(0) {
-        let of_seed = settings.iter().filter_map(|(_, all)| all.get(seed));
-        for (id, run) in of_seed {
-            if known.insert(id.as_str()) {
-                runs.push(run.clone());
-            }
-        }
-    }
-    Ok(runs)
-}
-
 /// Makes sure that all images are there before the first run begins.
-fn check_data(runs: &[PlannedRun]) -> Result<(), ReproduceError> {
+fn check_data(plan: &Plan, out: &Path) -> Result<(), ReproduceError> {
     let mut seen: Vec<DatasetKind> = Vec::new();
-    for run in runs {
-        let dataset = run.scenario.data.dataset;
-        if !seen.contains(&dataset) {
+    for point in plan.points() {
+        let dataset = point.scenario.data.dataset;
+        if !seen.contains(&dataset) && !run_directory(out, point).is_complete() {
             seen.push(dataset);
-            fleet::load_data(&run.scenario)?;
+            fleet::load_data(&point.scenario)?;
         }
     }
     Ok(())

@@ -26,7 +26,7 @@ pub use error::ReproduceError;
 pub use exhibit::Exhibit;
 pub use field::{Field, Order};
 pub use made::Made;
-pub use make::{make, read};
+pub use make::{make, plan, read};
 pub use paper::{Paper, paper};
 pub use results::{Group, Results};
 pub use scale::{CIFAR_QUICK_ROUNDS, Cell, Extent, Scale};

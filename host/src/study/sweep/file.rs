@@ -1,16 +1,16 @@
 //! The sweep file, and the points it stands for.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-use gleaner_learn::digest::{hexadecimal, sha256};
 use gleaner_learn::file::{self, FileError};
 use serde::Deserialize;
 
-use super::gather::Point;
 use crate::scenario::{Override, ScenarioError, keys, resolve};
+use crate::study::batch::Point;
 
 /// The key that `seeds` varies.
-const SEED: &str = "run.seed";
+pub(super) const SEED: &str = "run.seed";
 
 /// What a sweep file says.
 #[derive(Clone, Debug, Deserialize)]
@@ -144,7 +144,7 @@ impl Sweep {
                 })
                 .collect();
         }
-        let mut points: Vec<Point> = Vec::new();
+        let (mut points, mut seen) = (Vec::new(), HashSet::new());
         for combination in combinations {
             for seed in self.seed_list() {
                 let mut overrides = fixed.clone();
@@ -154,19 +154,14 @@ impl Sweep {
                 overrides.extend(varied);
                 overrides.push(Override::new(SEED, i64::from(seed)));
                 let scenario = resolve(&self.preset, &overrides)?;
-                let digest = sha256(scenario.to_toml().as_bytes());
-                let id = hexadecimal(&digest[..8]);
-                if points.iter().any(|point| point.id == id) {
-                    continue;
+                let values = overrides[fixed.len()..]
+                    .iter()
+                    .map(|set| (set.key().to_owned(), set.value_text()))
+                    .collect();
+                let point = Point::new(values, scenario);
+                if seen.insert(point.id.clone()) {
+                    points.push(point);
                 }
-                points.push(Point {
-                    id,
-                    values: overrides[fixed.len()..]
-                        .iter()
-                        .map(|set| (set.key().to_owned(), set.value_text()))
-                        .collect(),
-                    scenario,
-                });
             }
         }
         if points.is_empty() {

@@ -3,8 +3,10 @@
 //! A point's directory depends on nothing but its resolved scenario, so a sweep can be stopped,
 //! widened and started again: what is there is not made twice.
 
+mod best;
 mod file;
-mod gather;
+mod table;
 
+pub use best::{Best, NoChoice, Spread, choose};
 pub use file::{Sweep, SweepError};
-pub use gather::{Point, csv};
+pub use table::csv;

@@ -1,22 +1,11 @@
 //! One tidy table of all points.
 
 use crate::run::Summary;
-use crate::scenario::Scenario;
-
-/// One point of a sweep.
-#[derive(Clone, Debug)]
-pub struct Point {
-    /// The first 16 digits of the SHA-256 of its scenario.
-    pub id: String,
-    /// The keys that vary, with this point's values.
-    pub values: Vec<(String, String)>,
-    /// Its resolved scenario.
-    pub scenario: Scenario,
-}
+use crate::study::batch::Point;
 
 /// Writes one row per point that is done: its keys, then its figures.
 #[must_use]
-pub fn csv(points: &[(Point, Summary)]) -> String {
+pub fn csv(points: &[(&Point, &Summary)]) -> String {
     let mut text = String::from("point");
     if let Some((first, _)) = points.first() {
         for (key, _) in &first.values {

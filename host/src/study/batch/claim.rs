@@ -1,0 +1,121 @@
+//! The claim on a point: a lock that ends with the process that holds it, however it ends.
+//!
+//! It saves work and guards nothing: see the [module](super) for what is relied on.
+
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+
+use gleaner_learn::file::{self, FileError};
+
+/// A point that this process is at.
+pub(super) struct Claim {
+    path: PathBuf,
+    file: File,
+    locked: bool,
+}
+
+/// What came of asking for a claim.
+pub(super) enum Asked {
+    /// It is ours until dropped.
+    Granted(Claim),
+    /// Another process has it, which says of itself who it is.
+    Refused(String),
+}
+
+impl Claim {
+    /// Asks for the claim behind a lock file; one that is `forced` is granted in any case.
+    pub(super) fn ask(path: PathBuf, forced: bool) -> Result<Asked, FileError> {
+        if let Some(folder) = path.parent() {
+            fs::create_dir_all(folder).map_err(file::at(folder))?;
+        }
+        let mut options = OpenOptions::new();
+        options.create(true).truncate(false).read(true).write(true);
+        let mut file = options.open(&path).map_err(file::at(&path))?;
+        let locked = match file.try_lock() {
+            Ok(()) => true,
+            Err(TryLockError::WouldBlock) if !forced => {
+                return Ok(Asked::Refused(owner(&mut file)));
+            }
+            // A file system without locks: the others are not known of.
+            Err(_) => false,
+        };
+        if locked {
+            // Who has it is a courtesy to those who ask.
+            let _ = file.set_len(0);
+            let _ = file.write_all(here().as_bytes());
+        }
+        Ok(Asked::Granted(Self { path, file, locked }))
+    }
+
+    /// Tells whether no other process can hold the claim, as far as locks reach.
+    pub(super) fn is_exclusive(&self) -> bool {
+        self.locked
+    }
+
+    /// Gives the claim up for good: the point is made.
+    pub(super) fn close(self) {
+        // Whoever has the file open finds the point complete.
+        let _ = fs::remove_file(&self.path);
+        drop(self.file);
+        let _ = fs::remove_dir(self.path.parent().unwrap_or(Path::new("")));
+    }
+}
+
+fn owner(file: &mut File) -> String {
+    let mut text = String::new();
+    let read = Read::by_ref(file).take(200).read_to_string(&mut text);
+    match read {
+        Ok(_) if !text.trim().is_empty() => text.trim().to_owned(),
+        _ => "another process".to_owned(),
+    }
+}
+
+/// Returns how this process is found.
+fn here() -> String {
+    let name = fs::read_to_string("/proc/sys/kernel/hostname").ok();
+    let name = name.or_else(|| std::env::var("HOSTNAME").ok());
+    let name = name.as_deref().map_or("this machine", str::trim);
+    format!("process {} on {name}\n", std::process::id())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ask(path: &Path, forced: bool) -> Asked {
+        Claim::ask(path.to_owned(), forced).unwrap()
+    }
+
+    #[test]
+    fn a_claim_is_one_workers_until_it_ends_and_names_its_owner() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("work/point.lock");
+        let Asked::Granted(first) = ask(&path, false) else {
+            panic!("refused the first");
+        };
+        let Asked::Refused(owner) = ask(&path, false) else {
+            panic!("granted twice");
+        };
+        assert!(owner.starts_with(&format!("process {} on", std::process::id())));
+        let Asked::Granted(forced) = ask(&path, true) else {
+            panic!("refused by force");
+        };
+        assert!(first.is_exclusive() && !forced.is_exclusive());
+        drop(first);
+        assert!(matches!(ask(&path, false), Asked::Granted(_)));
+    }
+
+    #[test]
+    fn the_lock_file_of_a_dead_worker_holds_nobody_up() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("work/point.lock");
+        fs::create_dir(folder.path().join("work")).unwrap();
+        fs::write(&path, "process 1 on another machine\n").unwrap();
+        let Asked::Granted(claim) = ask(&path, false) else {
+            panic!("refused");
+        };
+        claim.close();
+        assert!(!path.parent().unwrap().exists());
+    }
+}

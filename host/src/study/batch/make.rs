@@ -1,0 +1,168 @@
+//! Making one point: by anybody, any number of times, with the same bytes in the end.
+
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+use super::Outcome;
+use super::claim::{Asked, Claim};
+use super::error::PointError;
+use super::gather::read;
+use super::place::{Place, remove, rename};
+use super::point::Point;
+use crate::fleet;
+use crate::report;
+use crate::run::{Observer, RunDirectory, adopt, prepare, resume};
+use crate::study::PlannedRunError;
+use crate::study::pool::Library;
+
+/// How often a worker that waits looks again.
+const LOOK: Duration = Duration::from_millis(200);
+
+/// How a point is made.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Making {
+    /// Threads of the run; 0 means one per processor. Results do not depend on it.
+    pub threads: usize,
+    /// Whether the run has a report.
+    pub reports: bool,
+    /// Whether to wait for another worker that is at the point.
+    pub wait: bool,
+    /// Whether to make the point though another worker is at it.
+    pub force: bool,
+}
+
+/// Makes a point of a plan, going on from what an earlier worker left; one that is complete is only
+/// read.
+///
+/// # Errors
+/// Says why the point is not there; what stands in the way for good is noted in the directory.
+pub fn make_point(dir: &Path, point: &Point, how: &Making, observer: &mut dyn Observer) -> Outcome {
+    make(dir, point, how, &Library::default(), observer)
+}
+
+/// As [`make_point`], with data sets that are loaded already.
+pub(super) fn make(
+    dir: &Path,
+    point: &Point,
+    how: &Making,
+    library: &Library,
+    observer: &mut dyn Observer,
+) -> Outcome {
+    let place = Place::new(dir, &point.id);
+    let outcome = match attempt(&place, point, how, library, observer) {
+        // Another worker was faster, and has removed what this one had.
+        Err(PointError::Run(_) | PointError::Unfinished(_)) if place.run().is_complete() => {
+            read(&place.run(), point, how.reports)
+        }
+        outcome => outcome,
+    };
+    match &outcome {
+        Ok(_) => place.forget_failure(),
+        Err(error) if error.is_failure() => place.note_failure(&error.in_full()),
+        Err(_) => {}
+    }
+    outcome
+}
+
+fn attempt(
+    place: &Place<'_>,
+    point: &Point,
+    how: &Making,
+    library: &Library,
+    observer: &mut dyn Observer,
+) -> Outcome {
+    let claim = loop {
+        if place.run().is_complete() {
+            return read(&place.run(), point, how.reports);
+        }
+        match Claim::ask(place.lock(), how.force).map_err(PointError::Unfinished)? {
+            Asked::Granted(claim) => break claim,
+            Asked::Refused(owner) if !how.wait => return Err(PointError::Taken { owner }),
+            Asked::Refused(_) => std::thread::sleep(LOOK),
+        }
+    };
+    // It may have become complete between the look and the claim.
+    if !place.run().is_complete() {
+        let own = place.fresh().map_err(PointError::Unfinished)?;
+        if let Err(error) = run(place, point, how, &claim, &own, library, observer) {
+            // Locks do not reach as far as the worker that took the point over.
+            if error.is_failure()
+                && own.path().parent().is_some_and(Path::exists)
+                && !own.path().exists()
+            {
+                let owner = "a worker on another machine".to_owned();
+                return Err(PointError::Taken { owner });
+            }
+            if !own.file(RunDirectory::CHECKPOINT).is_file() {
+                remove(&own);
+            }
+            return Err(error);
+        }
+        publish(place, &own)?;
+        place.leftovers().iter().for_each(remove);
+    }
+    claim.close();
+    read(&place.run(), point, how.reports)
+}
+
+/// Makes the run in a folder of its own.
+fn run(
+    place: &Place<'_>,
+    point: &Point,
+    how: &Making,
+    claim: &Claim,
+    own: &RunDirectory,
+    library: &Library,
+    observer: &mut dyn Observer,
+) -> Result<(), PointError> {
+    let scenario = &point.scenario;
+    let mut others = place.leftovers();
+    // A run that was made in its place before there were folders of work.
+    others.extend(Some(place.run()).filter(RunDirectory::is_started));
+    prepare(scenario, own)?;
+    if let Some(round) = adopt(scenario, own, &others)? {
+        observer.notice(&format!(
+            "going on after round {round}, where another worker ended"
+        ));
+    }
+    if claim.is_exclusive() {
+        place
+            .leftovers()
+            .iter()
+            .filter(|it| *it != own)
+            .for_each(remove);
+    }
+    let data = library.get(scenario).map_err(PlannedRunError::from)?;
+    let mut deployment =
+        fleet::build(scenario, &data, how.threads).map_err(PlannedRunError::from)?;
+    resume(scenario, &mut deployment, own, how.threads, observer)?;
+    if how.reports {
+        report::write_run(own)?;
+    }
+    Ok(())
+}
+
+/// Gives a complete run the point's name; the first of several workers to do so is the one.
+fn publish(place: &Place<'_>, own: &RunDirectory) -> Result<(), PointError> {
+    let there = place.run();
+    loop {
+        if rename(own, &there).map_err(PointError::Unfinished)? {
+            return Ok(());
+        }
+        if there.is_complete() {
+            let sums = |run: &RunDirectory| fs::read(run.file(RunDirectory::SUMS)).ok();
+            if sums(&there) != sums(own) {
+                return Err(PointError::Differs {
+                    there: there.path().to_owned(),
+                    here: own.path().to_owned(),
+                });
+            }
+            remove(own);
+            return Ok(());
+        }
+        // What somebody began there goes to the other leftovers.
+        let aside = place.fresh().map_err(PointError::Unfinished)?;
+        rename(&there, &aside).map_err(PointError::Unfinished)?;
+    }
+}

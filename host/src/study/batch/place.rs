@@ -1,0 +1,120 @@
+//! Where a point's files are.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use gleaner_learn::file::{self, FileError, write_atomically};
+
+use crate::run::{RunDirectory, new_id};
+
+/// The files of one point.
+pub(super) struct Place<'a> {
+    dir: &'a Path,
+    id: &'a str,
+}
+
+impl<'a> Place<'a> {
+    pub(super) fn new(dir: &'a Path, id: &'a str) -> Self {
+        Self { dir, id }
+    }
+
+    /// The run, once it is complete.
+    pub(super) fn run(&self) -> RunDirectory {
+        RunDirectory::new(self.dir.join("points").join(self.id))
+    }
+
+    pub(super) fn work(&self) -> PathBuf {
+        self.dir.join("work")
+    }
+
+    /// The file whose lock says that a worker is at the point.
+    pub(super) fn lock(&self) -> PathBuf {
+        self.work().join(format!("{}.lock", self.id))
+    }
+
+    /// A folder that no other worker has.
+    pub(super) fn fresh(&self) -> Result<RunDirectory, FileError> {
+        let work = self.work();
+        fs::create_dir_all(&work).map_err(file::at(&work))?;
+        let id = new_id().map_err(file::at(&work))?.to_string();
+        Ok(RunDirectory::new(work.join(format!("{}.{id}", self.id))))
+    }
+
+    /// What workers are at, or left when they died.
+    pub(super) fn leftovers(&self) -> Vec<RunDirectory> {
+        let prefix = format!("{}.", self.id);
+        let entries = fs::read_dir(self.work()).into_iter().flatten().flatten();
+        let mut found: Vec<PathBuf> = entries
+            .map(|entry| entry.path())
+            .filter(|path| {
+                let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
+                name.starts_with(&prefix) && path.is_dir()
+            })
+            .collect();
+        found.sort();
+        found.into_iter().map(RunDirectory::new).collect()
+    }
+
+    /// Why the last attempt failed, if it did.
+    pub(super) fn failure(&self) -> Option<String> {
+        let text = fs::read_to_string(self.failure_file()).ok()?;
+        Some(text.trim_end().to_owned())
+    }
+
+    /// Keeps why an attempt failed for whoever gathers; where that cannot be written either, the
+    /// point is merely missing.
+    pub(super) fn note_failure(&self, why: &str) {
+        let path = self.failure_file();
+        if let Some(folder) = path.parent()
+            && fs::create_dir_all(folder).is_ok()
+        {
+            let _ = write_atomically(&path, format!("{why}\n").as_bytes());
+        }
+    }
+
+    pub(super) fn forget_failure(&self) {
+        let path = self.failure_file();
+        if fs::remove_file(&path).is_ok()
+            && let Some(folder) = path.parent()
+        {
+            // Gone with its last file.
+            let _ = fs::remove_dir(folder);
+        }
+    }
+
+    fn failure_file(&self) -> PathBuf {
+        self.dir.join("failed").join(format!("{}.txt", self.id))
+    }
+}
+
+/// Removes a folder with all that is in it; one that is gone already is fine.
+pub(super) fn remove(directory: &RunDirectory) {
+    // What is left costs space and nothing else.
+    let _ = fs::remove_dir_all(directory.path());
+}
+
+/// Gives a folder another name, unless something has it.
+pub(super) fn rename(from: &RunDirectory, to: &RunDirectory) -> Result<bool, FileError> {
+    let path = to.path();
+    if let Some(parent) = path.parent() {
+        fs::create_dir_all(parent).map_err(file::at(parent))?;
+    }
+    match fs::rename(from.path(), path) {
+        Ok(()) => {
+            file::sync_parent(path)?;
+            Ok(true)
+        }
+        Err(error) if is_occupied(&error) => Ok(false),
+        Err(error) => Err(file::at(path)(error)),
+    }
+}
+
+fn is_occupied(error: &io::Error) -> bool {
+    match error.kind() {
+        io::ErrorKind::DirectoryNotEmpty | io::ErrorKind::AlreadyExists => true,
+        io::ErrorKind::PermissionDenied => cfg!(windows),
+        _ => false,
+    }
+}
