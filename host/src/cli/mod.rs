@@ -38,6 +38,7 @@ mod shard;
 mod simulate;
 mod solve;
 mod sweep;
+mod terms;
 mod threads;
 mod track;
 mod verify;
