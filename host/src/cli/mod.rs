@@ -41,6 +41,7 @@ mod shard;
 mod simulate;
 mod solve;
 mod sweep;
+mod terms;
 mod threads;
 mod track;
 mod verify;

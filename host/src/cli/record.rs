@@ -1,12 +1,18 @@
-//! `--record-channel`: the gains of a run as a file, common to several subcommands.
+//! `--record-channel`: the gains of a run as a file, common to several subcommands; and
+//! `--record-instances`: its problems, round by round.
 
+use std::fs::{self, OpenOptions};
 use std::path::{Path, PathBuf, absolute};
 
-use anyhow::ensure;
+use anyhow::{Context, ensure};
 
-use gleaner_host::run::{RunDirectory, check_vacant, record_channel};
+use super::progress::Progress;
+use super::simulate::OutputArgs;
+use gleaner_host::round::RoundLog;
+use gleaner_host::run::{Observer, RunDirectory, check_vacant, record_channel};
 use gleaner_host::scenario::Scenario;
 use gleaner_host::study::PlannedRun;
+use gleaner_host::study::instances::Recording;
 
 /// Where gains go.
 #[derive(Clone, Debug, clap::Args)]
@@ -22,11 +28,7 @@ impl RecordArgs {
         let Some(file) = &self.record_channel else {
             return Ok(());
         };
-        ensure!(
-            !absolute(file)?.starts_with(absolute(directory.path())?),
-            "--record-channel {}: the directory of the run must be empty; name a file outside",
-            file.display()
-        );
+        check_outside("--record-channel", file, directory)?;
         // Gains of a run that is then refused would replace those of one that was made.
         check_vacant(directory)?;
         Ok(record_channel(scenario, file)?)
@@ -49,6 +51,80 @@ impl RecordArgs {
         }
         Ok(())
     }
+}
+
+/// Shows the progress of a run, and records its problems if asked to.
+pub struct Recorder<'a> {
+    progress: Progress,
+    file: Option<&'a Path>,
+    recording: Recording,
+}
+
+impl<'a> Recorder<'a> {
+    /// Prepares to record in `file`, if there is one, the run that is about to start in a directory.
+    pub fn new(
+        file: Option<&'a Path>,
+        directory: &RunDirectory,
+        output: OutputArgs,
+    ) -> anyhow::Result<Self> {
+        if let Some(file) = file {
+            check_outside("--record-instances", file, directory)?;
+            // Found out now, not after an hour of training.
+            let is_new = !file.exists();
+            OpenOptions::new()
+                .append(true)
+                .create(true)
+                .open(file)
+                .with_context(|| format!("--record-instances {}", file.display()))?;
+            if is_new {
+                fs::remove_file(file)?;
+            }
+        }
+        Ok(Self {
+            progress: Progress::new(output.quiet),
+            file,
+            recording: Recording::default(),
+        })
+    }
+
+    /// Takes the progress off the screen.
+    pub fn hide(&mut self) {
+        self.progress.finish();
+    }
+
+    /// Writes what was recorded of a complete run.
+    pub fn finish(&self) -> anyhow::Result<()> {
+        if let Some(file) = self.file {
+            self.recording.write(file)?;
+        }
+        Ok(())
+    }
+}
+
+impl Observer for Recorder<'_> {
+    fn started(&mut self, done: usize, total: usize) {
+        self.progress.started(done, total);
+    }
+
+    fn round(&mut self, log: &RoundLog) {
+        if self.file.is_some() {
+            self.recording.note(log);
+        }
+        self.progress.round(log);
+    }
+
+    fn notice(&mut self, text: &str) {
+        self.progress.notice(text);
+    }
+}
+
+fn check_outside(option: &str, file: &Path, directory: &RunDirectory) -> anyhow::Result<()> {
+    ensure!(
+        !absolute(file)?.starts_with(absolute(directory.path())?),
+        "{option} {}: the directory of the run must be empty; name a file outside",
+        file.display()
+    );
+    Ok(())
 }
 
 /// Returns `gains-seed3.csv` for `gains.csv`.

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use super::record::Recorder;
 use super::run::{LineArgs, judge};
 use super::simulate::{OutputArgs, carry_out, show};
 use gleaner_host::fleet::file::find_in;
@@ -41,7 +42,8 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         ensure_run(&directory)?;
         Completed::read(&directory)?
     } else {
-        carry_out(resume, &scenario, &directory, args.output)?
+        let mut observer = Recorder::new(None, &directory, args.output)?;
+        carry_out(resume, &scenario, &directory, args.output, &mut observer)?
     };
     show(&scenario, &directory, &outcome, args.output)?;
     judge(&directory)

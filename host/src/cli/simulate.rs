@@ -6,8 +6,7 @@ use std::process::ExitCode;
 use anyhow::Context;
 
 use super::print::OutputError;
-use super::progress::Progress;
-use super::record::RecordArgs;
+use super::record::{RecordArgs, Recorder};
 use super::scenario::ScenarioArgs;
 use super::{threads, word};
 use gleaner_host::fleet::{self, Deployment};
@@ -30,6 +29,10 @@ pub struct Args {
     out: Option<PathBuf>,
     #[command(flatten)]
     record: RecordArgs,
+    /// Write the problem of every round, as the scheduler was told it, to a file that `gleaner solve
+    /// --instance FILE` solves again, and `--csv` shows term by term.
+    #[arg(long, value_name = "FILE.json")]
+    record_instances: Option<PathBuf>,
     #[command(flatten)]
     output: OutputArgs,
 }
@@ -64,7 +67,9 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         None => fresh_directory(&args.scenario.preset, &scenario),
     };
     args.record.write(&scenario, &directory)?;
-    let outcome = carry_out(execute, &scenario, &directory, args.output)?;
+    let mut observer = Recorder::new(args.record_instances.as_deref(), &directory, args.output)?;
+    let outcome = carry_out(execute, &scenario, &directory, args.output, &mut observer)?;
+    observer.finish()?;
     if args.scenario.keep_profile(&directory)? {
         write_run(&directory)?;
     }
@@ -87,15 +92,15 @@ pub(super) fn carry_out(
     make: Make,
     scenario: &Scenario,
     directory: &RunDirectory,
-    OutputArgs { threads, quiet, .. }: OutputArgs,
+    OutputArgs { threads, .. }: OutputArgs,
+    observer: &mut Recorder<'_>,
 ) -> anyhow::Result<Completed> {
     let data = fleet::load_data(scenario)?;
     let mut deployment = fleet::build(scenario, &data, threads)?;
     // The clients have copies of what they own; the rest need not stay in memory.
     drop(data);
-    let mut progress = Progress::new(quiet);
-    let outcome = make(scenario, &mut deployment, directory, threads, &mut progress)?;
-    progress.finish();
+    let outcome = make(scenario, &mut deployment, directory, threads, observer)?;
+    observer.hide();
     write_run(directory)?;
     Ok(outcome)
 }

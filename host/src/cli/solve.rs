@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use super::print::OutputError;
+use super::terms::Terms;
 use gleaner_cre::optim::{Solution, Solver, nobody_objective};
 use gleaner_host::study::instances::{Case, Cases, read_cases};
 
@@ -26,6 +27,10 @@ pub struct Args {
     /// Print JSON: an object for one instance, a list for a list.
     #[arg(long)]
     json: bool,
+    /// Print CSV, a row for each instance: what the bound and the queues say of its plan, and the least
+    /// J with 1, 2, ... clients.
+    #[arg(long, conflicts_with = "json")]
+    csv: bool,
 }
 
 /// Solves every instance of the file and prints the plans.
@@ -33,6 +38,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let cases = read_cases(&args.instance)?;
     let solver = args.solver;
     let mut reports = Vec::new();
+    let mut terms = Terms::default();
     for case in cases.as_slice() {
         if let Err(error) = case.instance.check_deadline() {
             // A vector may expect this very answer; a hand-written instance has a unit wrong.
@@ -40,6 +46,10 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
                 anyhow::bail!("{}: {error}; nobody could take part", case.place);
             }
             errln!("note: {}: {error}; nobody can take part", case.place);
+        }
+        if args.csv {
+            terms.add(case, solver, args.seed)?;
+            continue;
         }
         let start = Instant::now();
         let solution = solver
@@ -56,6 +66,9 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         } else {
             report.print()?;
         }
+    }
+    if args.csv {
+        out!("{}", terms.to_csv());
     }
     if args.json {
         let value = match cases {

@@ -24,7 +24,7 @@ pub mod world;
 use crate::policy::Policy;
 use crate::scenario::{ClientDevice, Scenario, StopRule};
 use gleaner_cre::channel::{ChannelSource, RadioParams, TraceError};
-use gleaner_cre::optim::SolveError;
+use gleaner_cre::optim::{Instance, SolveError};
 use gleaner_learn::server::{Server, StateError};
 use gleaner_shared::units::PicoJoules;
 
@@ -85,6 +85,8 @@ pub struct RoundLog {
     pub clients: Vec<ClientRow>,
     /// One row per client with its energy by phase.
     pub energy: Vec<EnergyRow>,
+    /// The problem as it was stated to the scheduler; the introduction has none.
+    pub problem: Option<Instance>,
 }
 
 /// An update, or why it cannot be used.

@@ -17,6 +17,7 @@ impl Engine<'_> {
             round: self.round_row(round, downlink_s),
             clients: Vec::with_capacity(clients),
             energy: Vec::with_capacity(clients),
+            problem: None,
         }
     }
 

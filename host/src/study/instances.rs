@@ -1,11 +1,15 @@
-//! Files of rounds to plan: instances, or cases that wrap one with the answer they expect.
+//! Files of rounds to plan: instances, or cases that wrap one with the answer they expect; and the
+//! rounds of a run as such a file.
 
 use std::path::Path;
 
 use gleaner_cre::optim::Instance;
-use serde::Deserialize;
+use gleaner_learn::file::{FileError, write_atomically};
 use serde::de::IgnoredAny;
-use serde_json::Value;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::round::RoundLog;
 
 use super::json::{JsonError, decode, read};
 
@@ -62,6 +66,39 @@ struct Wrapped {
     _second: Option<IgnoredAny>,
     #[serde(rename = "unique")]
     _unique: Option<IgnoredAny>,
+}
+
+/// The problems of a run, round by round, as the scheduler was told them.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Recording {
+    rounds: Vec<Named>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+struct Named {
+    name: String,
+    inst: Instance,
+}
+
+impl Recording {
+    /// Takes note of a round.
+    pub fn note(&mut self, log: &RoundLog) {
+        let inst = log.problem.clone();
+        self.rounds.extend(inst.map(|inst| Named {
+            name: format!("round {}", log.round.round),
+            inst,
+        }));
+    }
+
+    /// Writes the file that [`read_cases`] reads, all of it or nothing.
+    ///
+    /// # Errors
+    /// Names the file that cannot be written.
+    pub fn write(&self, file: &Path) -> Result<(), FileError> {
+        let lines = self.rounds.iter().map(|round| json!(round).to_string());
+        let lines: Vec<String> = lines.collect();
+        write_atomically(file, format!("[\n{}\n]\n", lines.join(",\n")).as_bytes())
+    }
 }
 
 /// Reads one instance or case, or a list of them.

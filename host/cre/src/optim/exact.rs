@@ -59,31 +59,55 @@ pub(crate) fn enumerate(instance: &Instance, table: &Table) -> Plan {
 /// solved by [`inner::solve`].
 pub(crate) fn enumerate_assignments(instance: &Instance) -> Plan {
     let mut best = (nobody_objective(instance), Plan::nobody());
-    let mut pairs = Vec::new();
-    assign_channels(instance, 0, &mut pairs, &mut best);
+    each_assignment(instance, 0, &mut Vec::new(), &mut |pairs| {
+        keep_better(instance, pairs, &mut best);
+    });
     best.1
 }
 
-fn assign_channels(
+/// Returns the best plan of every number of participants from 1 to C, or `None` where the instance
+/// is too large to try every assignment. A number that cannot all finish an epoch has no plan.
+#[must_use]
+pub fn best_by_participants(instance: &Instance) -> Option<Vec<Option<(f64, Plan)>>> {
+    let sizes = instance.channels.min(instance.clients());
+    if enumeration_work(instance.clients(), instance.channels) > QUICK_ROW_OPERATIONS {
+        return None;
+    }
+    let mut best = vec![(f64::INFINITY, Plan::nobody()); sizes];
+    each_assignment(instance, 0, &mut Vec::new(), &mut |pairs| {
+        if let Some(size) = pairs.len().checked_sub(1) {
+            keep_better(instance, pairs, &mut best[size]);
+        }
+    });
+    let found = |(value, plan): (f64, Plan)| value.is_finite().then_some((value, plan));
+    Some(best.into_iter().map(found).collect())
+}
+
+fn keep_better(instance: &Instance, pairs: &[Pair], best: &mut (f64, Plan)) {
+    if let Some(plan) = inner::solve(instance, pairs) {
+        let value = evaluate(instance, &plan).total;
+        if value < best.0 {
+            *best = (value, plan);
+        }
+    }
+}
+
+/// Visits every assignment of clients to the channels from `channel` on.
+fn each_assignment(
     instance: &Instance,
     channel: usize,
     pairs: &mut Vec<Pair>,
-    best: &mut (f64, Plan),
+    visit: &mut dyn FnMut(&[Pair]),
 ) {
     if channel == instance.channels {
-        if let Some(plan) = inner::solve(instance, pairs) {
-            let value = evaluate(instance, &plan).total;
-            if value < best.0 {
-                *best = (value, plan);
-            }
-        }
+        visit(pairs);
         return;
     }
-    assign_channels(instance, channel + 1, pairs, best);
+    each_assignment(instance, channel + 1, pairs, visit);
     for client in 0..instance.clients() {
         if pairs.iter().all(|pair| pair.client != client) {
             pairs.push(Pair { client, channel });
-            assign_channels(instance, channel + 1, pairs, best);
+            each_assignment(instance, channel + 1, pairs, visit);
             pairs.pop();
         }
     }

@@ -1,6 +1,6 @@
 //! One round's problem, and what makes it a problem at all.
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::record::Record;
@@ -12,9 +12,9 @@ use crate::units::{Bits, Gain, Hertz, Watts, WattsPerHertz};
 /// One round's optimisation problem: everything the base station knows before it decides.
 ///
 /// Plain numbers in SI units, named after what they are. Deserialising reads the record `inst` of
-/// the test vectors and checks it as [`Instance::validate`] does.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(try_from = "Record")]
+/// the test vectors and checks it as [`Instance::validate`] does; serialising writes it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Record", into = "Record")]
 pub struct Instance {
     /// Number of uplink channels C.
     pub channels: usize,

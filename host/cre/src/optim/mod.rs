@@ -28,6 +28,7 @@ mod table;
 mod validate;
 
 pub use assignment::heaviest_assignment;
+pub use exact::best_by_participants;
 pub use instance::{Instance, InstanceError};
 pub use objective::{Evaluation, evaluate, nobody_objective, slope_by_epochs};
 pub use plan::{Plan, Solution, Upload};

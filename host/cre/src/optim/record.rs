@@ -1,7 +1,7 @@
 //! A round's problem as a record of a file: the fields `inst` of the test vectors, and the checks
 //! that make them an [`Instance`].
 
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Deserializer, Serialize};
 use thiserror::Error;
 
 use super::{Instance, InstanceError};
@@ -20,7 +20,10 @@ const AGREEMENT: f64 = 1e-9;
 /// is one number for all clients or a list; `T_slack_s` is a list, of zeros where it is left out.
 /// What the paper leaves out of its books, from `zeta` to `E_stand_j`, is a number or a list and the
 /// paper's where it is left out.
-#[derive(Deserialize)]
+///
+/// Written from an [`Instance`] it gives `T_s` and `E_j`, and of what may be left out only what differs
+/// from the paper's.
+#[derive(Deserialize, Serialize)]
 #[serde(deny_unknown_fields, expecting = "an object")]
 pub(super) struct Record {
     #[serde(rename = "U")]
@@ -54,29 +57,85 @@ pub(super) struct Record {
     p_max_w: f64,
     #[serde(rename = "E_add_j")]
     income_j: Each,
-    #[serde(rename = "T_slack_s", default, deserialize_with = "given")]
+    #[serde(
+        rename = "T_slack_s",
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
     reserve_s: Option<Vec<f64>>,
-    #[serde(default, deserialize_with = "given")]
+    #[serde(
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
     zeta: Option<Each>,
-    #[serde(rename = "P_c_w", default, deserialize_with = "given")]
+    #[serde(
+        rename = "P_c_w",
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
     circuit_w: Option<Each>,
-    #[serde(rename = "E_upload_j", default, deserialize_with = "given")]
+    #[serde(
+        rename = "E_upload_j",
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
     per_upload_j: Option<Each>,
-    #[serde(rename = "T_order_s", default, deserialize_with = "given")]
+    #[serde(
+        rename = "T_order_s",
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
     order_s: Option<Each>,
-    #[serde(rename = "E_order_j", default, deserialize_with = "given")]
+    #[serde(
+        rename = "E_order_j",
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
     order_j: Option<Each>,
-    #[serde(rename = "E_stand_j", default, deserialize_with = "given")]
+    #[serde(
+        rename = "E_stand_j",
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
     standing_j: Option<Each>,
-    #[serde(default, deserialize_with = "given")]
+    #[serde(
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
     b_cycles: Option<f64>,
-    #[serde(default, deserialize_with = "given")]
+    #[serde(
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
     f_hz: Option<f64>,
-    #[serde(default, deserialize_with = "given")]
+    #[serde(
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
     alpha: Option<f64>,
-    #[serde(rename = "T_s", default, deserialize_with = "given")]
+    #[serde(
+        rename = "T_s",
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
     epoch_s: Option<Vec<f64>>,
-    #[serde(rename = "E_j", default, deserialize_with = "given")]
+    #[serde(
+        rename = "E_j",
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
     epoch_j: Option<Vec<f64>>,
 }
 
@@ -86,7 +145,7 @@ fn given<'de, T: Deserialize<'de>, D: Deserializer<'de>>(from: D) -> Result<Opti
 }
 
 /// One number for every client, or a list of one each.
-#[derive(Deserialize)]
+#[derive(Deserialize, Serialize)]
 #[serde(untagged, expecting = "a number, or a list of one for each client")]
 enum Each {
     Alike(f64),
@@ -94,6 +153,14 @@ enum Each {
 }
 
 impl Each {
+    /// Says one number where all clients have the same.
+    fn from(values: Vec<f64>) -> Self {
+        match values.first() {
+            Some(&first) if values.iter().all(|value| *value == first) => Self::Alike(first),
+            _ => Self::Unlike(values),
+        }
+    }
+
     fn of(self, clients: usize) -> Vec<f64> {
         match self {
             Self::Alike(value) => vec![value; clients],
@@ -126,7 +193,7 @@ impl Each {
 }
 
 /// A whole number, which may also be written as `8.0`.
-#[derive(Clone, Copy, Deserialize)]
+#[derive(Clone, Copy, Deserialize, Serialize)]
 #[serde(try_from = "f64")]
 struct Count(u32);
 
@@ -193,6 +260,53 @@ impl TryFrom<Record> for Instance {
         }
         instance.validate()?;
         Ok(instance)
+    }
+}
+
+impl From<Instance> for Record {
+    fn from(instance: Instance) -> Self {
+        let bound = instance.bound;
+        let cost = |of: fn(&Costs) -> f64| {
+            let values: Vec<f64> = instance.costs.iter().map(of).collect();
+            let usual = of(&Costs::PAPER);
+            let is_usual = values.iter().all(|value| *value == usual);
+            (!is_usual).then(|| Each::from(values))
+        };
+        let has_reserve = instance.reserve_s.iter().any(|reserve_s| *reserve_s != 0.0);
+        Self {
+            clients: Count(instance.samples.len() as u32),
+            channels: Count(instance.channels as u32),
+            samples: instance.samples.iter().copied().map(Count).collect(),
+            zeta: cost(|it| it.radio.efficiency),
+            circuit_w: cost(|it| it.radio.circuit_w),
+            per_upload_j: cost(|it| it.radio.per_upload_j),
+            order_s: cost(|it| it.order_s),
+            order_j: cost(|it| it.order_j),
+            standing_j: cost(|it| it.standing_j),
+            h_up: instance.gain,
+            t_down_s: instance.downlink_s,
+            z_j: instance.queue_j,
+            delta: instance.delta,
+            rho: bound.rho,
+            beta: bound.beta,
+            eta: bound.eta,
+            b1: bound.b1,
+            gap: bound.gap,
+            v: instance.v,
+            energy_unit_j: instance.energy_unit_j,
+            deadline_s: instance.deadline_s,
+            ell_bits: instance.model_bits,
+            bandwidth_hz: instance.bandwidth_hz,
+            noise_w_per_hz: instance.noise_w_per_hz,
+            p_max_w: instance.power_max_w,
+            income_j: Each::from(instance.income_j),
+            reserve_s: has_reserve.then_some(instance.reserve_s),
+            b_cycles: None,
+            f_hz: None,
+            alpha: None,
+            epoch_s: Some(instance.epoch_s),
+            epoch_j: Some(instance.epoch_j),
+        }
     }
 }
 
@@ -302,6 +416,21 @@ mod tests {
     }
 
     #[test]
+    fn what_is_written_is_read_as_it_was_to_the_last_bit() {
+        let mut instance = read(&record()).unwrap();
+        instance.bound.gap = 0.1 + 0.2;
+        instance.gain = vec![vec![1.0 / 3.0], vec![5e-324]];
+        instance.income_j = vec![4e-4, 0.0];
+        instance.reserve_s = vec![0.0, 2e-3];
+        let text = serde_json::to_string(&instance).unwrap();
+        assert_eq!(serde_json::from_str::<Instance>(&text).unwrap(), instance);
+        assert!(
+            !text.contains("zeta"),
+            "the paper's costs go without saying"
+        );
+    }
+
+    #[test]
     fn incomes_and_reserves_are_alike_or_a_list() {
         let alike = read(&record()).unwrap();
         assert_eq!(alike.income_j, [4e-4, 4e-4]);
@@ -369,6 +498,11 @@ mod tests {
         };
         assert_eq!(found.costs[0], expected);
         assert!(found.net_income_j(0) < 0.0, "the standing costs exceed it");
+        assert_eq!(
+            read(&json!(found)).unwrap(),
+            found,
+            "written and read again"
+        );
         assert_eq!(found.slack_s(1, 0.0), 0.01 - 2e-3);
         assert_eq!(found.work_j(1, 2.0), 2.0 * found.epoch_j[1] + 2e-6);
 

@@ -68,6 +68,7 @@ impl Engine<'_> {
         }
         self.evaluate(&mut log.round);
         self.finish_row(&mut log);
+        log.problem = Some(planned.instance);
         self.fleet.settle(&log, &self.state.model)?;
         Ok(log)
     }
