@@ -181,7 +181,7 @@ fn as_json(results: &Results, judgements: &[Judgement], sections: &[Section]) ->
     json!({
         "scale": study.scale,
         "extent": extents,
-        "runs": results.count(),
+        "runs": { "made": results.count(), "planned": results.planned() },
         "claims": judgements,
         "exhibits": sections,
     })
