@@ -14,7 +14,7 @@ use super::track::{self, Common, TrackArgs};
 use gleaner_host::policy::{BaselinePower, Scheduler};
 use gleaner_host::report::write_run;
 use gleaner_host::run::{RunDirectory, RunError};
-use gleaner_host::study::compare::{Row, Variant, plan, table, write};
+use gleaner_host::study::compare::{Row, Variant, best, plan, table, write};
 use gleaner_host::study::{PlannedRun, run_all};
 
 /// What to compare.
@@ -127,6 +127,9 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         outln!("{}", serde_json::Value::from(value));
     } else {
         out!("{}", table(&rows).to_text());
+        if let Some(best) = best(&rows) {
+            outln!("\n{best}");
+        }
         if !args.quiet {
             outln!(
                 "\nreport  {}",

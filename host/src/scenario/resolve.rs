@@ -293,6 +293,7 @@ mod tests {
         assert_ne!(printed, repaired);
         repaired.cre.solver = printed.cre.solver;
         repaired.cre.delta_rule = printed.cre.delta_rule;
+        repaired.cre.estimates = printed.cre.estimates;
         repaired.cre.v = 1.0;
         repaired.device.harvest_j = 1.75e-3;
         assert_eq!(printed, repaired);

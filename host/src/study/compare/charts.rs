@@ -44,7 +44,8 @@ pub(super) fn draw(rows: &[Row]) -> Result<Vec<Chart>, LogError> {
             })
             .collect()
     };
-    Ok(vec![
+    let validation = curve(&|row| Some(100.0 * row.validation_accuracy?));
+    let mut charts = vec![
         Chart {
             name: "accuracy",
             svg: chart(
@@ -66,7 +67,15 @@ pub(super) fn draw(rows: &[Row]) -> Result<Vec<Chart>, LogError> {
         },
         trade_off(rows),
         fairness(&shown),
-    ])
+    ];
+    if validation.iter().any(|series| !series.points.is_empty()) {
+        let title = "Validation accuracy, mean over seeds";
+        let svg = chart(title, "validation accuracy (%)", validation);
+        let caption = "On images that no client owns: what a choice is made by.".to_owned();
+        let name = "validation";
+        charts.insert(1, Chart { name, svg, caption });
+    }
+    Ok(charts)
 }
 
 /// Every scheduler keeps its colour in every plot, by its place among all of them.

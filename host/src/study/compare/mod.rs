@@ -7,5 +7,5 @@ mod statistics;
 
 pub(super) use charts::{colour_of, over_seeds};
 pub use plan::{Row, Variant, plan};
-pub use report::{table, write};
+pub use report::{best, table, write};
 pub use statistics::Statistic;

@@ -18,10 +18,12 @@ use crate::scenario::{Scenario, StopRule};
 #[must_use]
 pub fn table(rows: &[Row]) -> Table {
     let stopped = |row: &Row| row.summaries.iter().any(|one| one.ending.is_some());
-    let mut names = vec![
-        "scheduler",
-        "power",
-        "accuracy last tenth %",
+    let validated = rows.iter().any(|row| validation(row).is_some());
+    let mut names = vec!["scheduler", "power", "accuracy last tenth %"];
+    if validated {
+        names.push("validation last tenth %");
+    }
+    names.extend([
         if rows.iter().any(stopped) {
             "model kept %"
         } else {
@@ -32,11 +34,7 @@ pub fn table(rows: &[Row]) -> Table {
         "epochs",
         "fairness",
         "C5 broken %",
-    ];
-    let validated = rows.iter().any(|row| validation(row).is_some());
-    if validated {
-        names.push("validation last tenth %");
-    }
+    ]);
     let mut table = Table::new(&names);
     for row in rows {
         let power = row.variant.power.map_or("chosen", Into::into);
@@ -45,6 +43,11 @@ pub fn table(rows: &[Row]) -> Table {
             power.to_owned(),
             row.statistic(|summary| summary.tail_accuracy)
                 .text(100.0, 1),
+        ];
+        if validated {
+            cells.push(validation(row).map_or_else(String::new, |share| share.text(100.0, 1)));
+        }
+        cells.extend([
             row.statistic(|summary| summary.final_accuracy)
                 .text(100.0, 1),
             row.statistic(|summary| summary.energy_per_round_j)
@@ -56,10 +59,7 @@ pub fn table(rows: &[Row]) -> Table {
                 "{:.0}",
                 100.0 * row.statistic(|summary| summary.overdrawn_share).mean
             ),
-        ];
-        if validated {
-            cells.push(validation(row).map_or_else(String::new, |share| share.text(100.0, 1)));
-        }
+        ]);
         table.row(cells);
     }
     table
@@ -70,6 +70,32 @@ fn validation(row: &Row) -> Option<Statistic> {
     let shares = row.summaries.iter().map(|one| one.tail_validation_accuracy);
     let shares: Vec<f64> = shares.collect::<Option<_>>()?;
     (!shares.is_empty()).then(|| Statistic::of(&shares))
+}
+
+/// Names the row that is best on validation images, with what it then scores on test images; nothing
+/// unless all rows were validated. Test accuracy has no say: the best of many test scores is partly luck.
+#[must_use]
+pub fn best(rows: &[Row]) -> Option<String> {
+    let scores: Option<Vec<(&Row, Statistic)>> = rows
+        .iter()
+        .map(|row| Some((row, validation(row)?)))
+        .collect();
+    let scores = scores.filter(|scores| scores.len() > 1)?;
+    // Of equals the first.
+    let mut best = &scores[0];
+    for score in &scores[1..] {
+        if score.1.mean > best.1.mean {
+            best = score;
+        }
+    }
+    let (row, validation) = best;
+    let test = row.statistic(|summary| summary.tail_accuracy);
+    Some(format!(
+        "Best on validation images: {} with {} %; it scores {} % on test images, which had no say.",
+        row.variant.name(),
+        validation.text(100.0, 1),
+        test.text(100.0, 1)
+    ))
 }
 
 /// Writes `compare.csv`, `plots/*.svg` and `report.html`.
@@ -129,7 +155,7 @@ fn page(scenario: &Scenario, rows: &[Row]) -> Page {
          often clients took part; C5 is broken for a client while it has spent more than it \
          harvested.",
     );
-    if let Some(text) = saving(rows) {
+    for text in [best(rows), saving(rows)].into_iter().flatten() {
         page.paragraph(&text);
     }
     page
@@ -172,4 +198,55 @@ fn saving(rows: &[Row]) -> Option<String> {
         .collect::<Vec<_>>()
         .join(" ");
     (!text.is_empty()).then_some(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::policy::BaselinePower;
+    use crate::run::Tally;
+    use crate::study::compare::Variant;
+    use strum::VariantArray;
+
+    fn row(scheduler: Scheduler, test: f64, validation: Option<f64>) -> Row {
+        let mut summary = Tally::default().summary();
+        summary.tail_accuracy = test;
+        summary.tail_validation_accuracy = validation;
+        Row {
+            variant: Variant::list(&[scheduler], BaselinePower::VARIANTS)[0],
+            seeds: vec![0],
+            summaries: vec![summary],
+            runs: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn the_best_is_named_by_validation_alone_and_not_at_all_without() {
+        let lucky = row(Scheduler::Random, 0.95, Some(0.80));
+        let sound = row(Scheduler::Cre, 0.90, Some(0.85));
+        let said = best(&[lucky.clone(), sound.clone()]).unwrap();
+        assert!(
+            said.starts_with("Best on validation images: cre with 85.0 %"),
+            "{said}"
+        );
+        assert!(said.contains("90.0 % on test images"), "{said}");
+        let blind = row(Scheduler::FedNova, 0.99, None);
+        assert_eq!(best(&[lucky.clone(), sound, blind]), None);
+        assert_eq!(best(&[lucky]), None);
+        assert_eq!(best(&[]), None);
+    }
+
+    #[test]
+    fn validation_stands_beside_test_accuracy_where_there_is_any() {
+        let header = |validation| table(&[row(Scheduler::Cre, 0.9, validation)]).header;
+        assert_eq!(
+            header(Some(0.8))[2..4],
+            ["accuracy last tenth %", "validation last tenth %"]
+        );
+        assert!(!header(None).iter().any(|name| name.contains("validation")));
+        for validation in [Some(0.8), None] {
+            let table = table(&[row(Scheduler::Cre, 0.9, validation)]);
+            assert_eq!(table.rows[0].len(), table.header.len());
+        }
+    }
 }

@@ -42,3 +42,77 @@ impl LeastEnergy {
         self.total_j
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::{RunDirectory, Tally, read_rounds};
+    use crate::scenario::{Override, resolve};
+    use crate::study::reproduce::Made;
+    use crate::study::reproduce::setting::baselines;
+    use crate::study::{PlannedRun, run_bare};
+
+    /// Whoever doubts the formula runs both powers.
+    #[test]
+    fn one_run_at_full_power_tells_what_the_least_power_spends() {
+        let folder = tempfile::tempdir().unwrap();
+        for scheduler in baselines() {
+            let run = |power: &str| {
+                let overrides = [
+                    Override::new("run.scheduler", scheduler.to_string()),
+                    Override::new("run.rounds", 8),
+                    Override::new("baselines.power", power),
+                    Override::new("partition.mean_samples", 40),
+                    Override::new("partition.std_samples", 8),
+                    Override::new("device.cycles_per_sample", 2500),
+                    Override::new("data.test_samples", 20),
+                ];
+                PlannedRun {
+                    scenario: resolve("paper-mlp", &overrides).unwrap(),
+                    directory: RunDirectory::new(
+                        folder.path().join(format!("{scheduler}-{power}")),
+                    ),
+                }
+            };
+            let runs = [run("max"), run("min")];
+            for outcome in run_bare(&runs, 1, |_, _| ()) {
+                outcome.unwrap();
+            }
+            let [loud, soft] = runs;
+            let clients = |run: &PlannedRun| -> Vec<_> {
+                let rounds = read_rounds(&run.directory.file(RunDirectory::ROUNDS)).unwrap();
+                let who = rounds.into_iter().map(|row| (row.participants, row.epochs));
+                who.collect()
+            };
+            assert_eq!(clients(&loud), clients(&soft), "{scheduler}");
+            let spent_j = Tally::read(&soft.directory).unwrap().summary().energy_j;
+            let made = Made::read(String::new(), &loud.scenario, loud.directory).unwrap();
+            let told_j = made.least_energy_j.unwrap();
+            // The books count whole microseconds on the air, and picojoules.
+            assert!(
+                (told_j / spent_j - 1.0).abs() < 2e-5,
+                "{scheduler}: {told_j} {spent_j}"
+            );
+            assert!(
+                told_j < 0.95 * made.summary.energy_j,
+                "{scheduler}: {told_j}"
+            );
+            let soft = Made::read(String::new(), &soft.scenario, soft.directory).unwrap();
+            assert_eq!(soft.least_energy_j, None);
+        }
+    }
+
+    #[test]
+    fn an_upload_that_takes_all_the_time_there_is_costs_what_it_costs() {
+        let scenario = resolve("paper-mlp", &[]).unwrap();
+        let row = ClientRow {
+            upload_s: 0.01,
+            radio_j: 2e-3,
+            power_w: 0.2,
+            ..ClientRow::default()
+        };
+        assert_eq!(upload_j(&scenario, 1e-4, &row), 2e-3);
+        let idle = ClientRow::default();
+        assert_eq!(upload_j(&scenario, 1e-4, &idle), 0.0);
+    }
+}

@@ -21,12 +21,12 @@ pub(super) fn page(results: &Results, judgements: &[Judgement], sections: &[Sect
             format!("{}: {text}", network.title())
         })
         .collect();
-    let lead = format!(
-        "Scale {}, {}. {}.",
-        study.scale,
-        counted(results.count(), "run"),
-        extents.join("; ")
-    );
+    let (there, all) = (results.count(), results.planned());
+    let made = match there == all {
+        true => counted(all, "run"),
+        false => format!("{there} of {} made so far", counted(all, "run")),
+    };
+    let lead = format!("Scale {}, {made}. {}.", study.scale, extents.join("; "));
     let mut page = Page::new("The paper, reproduced", &lead);
     if study.scale == Scale::Smoke {
         page.paragraph(
@@ -35,7 +35,7 @@ pub(super) fn page(results: &Results, judgements: &[Judgement], sections: &[Sect
     }
     page.paragraph(
         "Every claim is judged by a rule that the program computes from the runs below; nothing here is written \
-         by hand. `Repaired` is our default, with the errata of the paper mended; `printed` has every \
+         by hand. Repaired is our default, with the errata of the paper mended; printed has every \
          printed value and formula. Reproduced: every part of the claim holds, in everything the paper shows, with two \
          seeds at least. In part: half of the parts or more hold, or all of them in less than the paper \
          shows. Learning rates and rounds are our reading where the paper prints none.",
@@ -62,7 +62,7 @@ pub(super) fn page(results: &Results, judgements: &[Judgement], sections: &[Sect
     }
     page.paragraph(
         "runs.csv names every run by the hash of its scenario, with the digest of all it left; the scenario itself \
-         is in points/HASH/scenario.toml, and `gleaner simulate --preset` makes it again.",
+         is in points/HASH/scenario.toml, and gleaner simulate --preset makes it again.",
     );
     page.finish()
 }

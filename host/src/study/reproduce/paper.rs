@@ -93,7 +93,7 @@ mod tests {
         assert_eq!(paper.algorithms, SIX);
         assert_eq!((paper.accuracy.len(), paper.solution.len()), (18, 10));
         for row in &paper.statistics {
-            let sums = [row.schedules.iter().sum(), row.epochs.iter().sum()];
+            let sums: [u32; 2] = [row.schedules.iter().sum(), row.epochs.iter().sum()];
             assert_eq!(sums, row.sums, "{}", row.algorithm);
         }
         let all: f64 = paper.accuracy.iter().flat_map(|row| &row.percent).sum();

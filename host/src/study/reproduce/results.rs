@@ -1,6 +1,6 @@
 //! All that was made, found again by what it is of.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::error::ReproduceError;
 use super::made::Made;
@@ -46,6 +46,13 @@ impl Results {
     #[must_use]
     pub fn count(&self) -> usize {
         self.made.len()
+    }
+
+    /// Returns how many runs the scale has.
+    #[must_use]
+    pub fn planned(&self) -> usize {
+        let names = self.index.iter().flat_map(|(_, names)| names);
+        names.collect::<HashSet<_>>().len()
     }
 
     /// Returns the runs of a setting: all seeds, or nothing.

@@ -7,8 +7,8 @@ use gleaner_learn::file::{self, write_atomically};
 use serde_json::{Value, json};
 use strum::VariantArray;
 
-use super::claims::{Judgement, judge};
-use super::edition::Network;
+use super::claims::{Judgement, claims, judge};
+use super::edition::{Edition, Network};
 use super::error::ReproduceError;
 use super::exhibit::Exhibit;
 use super::page::{page, tally};
@@ -55,17 +55,37 @@ impl Publication {
         tally(&self.judgements)
     }
 
-    /// Returns the verdicts one by one, as a table for a terminal.
+    /// Returns the verdicts, a line per claim, for a terminal.
     #[must_use]
     pub fn table(&self) -> Table {
-        let mut table = Table::new(&["claim", "network", "edition", "verdict"]);
-        for judgement in &self.judgements {
-            table.row(vec![
-                judgement.claim.to_owned(),
-                judgement.network.to_string(),
-                judgement.edition.map_or("baselines", Into::into).to_owned(),
-                judgement.verdict.words().to_owned(),
-            ]);
+        let columns: Vec<(Network, Edition)> = Network::VARIANTS
+            .iter()
+            .flat_map(|&network| {
+                Edition::VARIANTS
+                    .iter()
+                    .map(move |&edition| (network, edition))
+            })
+            .collect();
+        let names: Vec<String> = columns
+            .iter()
+            .map(|(network, edition)| format!("{network} {edition}"))
+            .collect();
+        let mut header = vec!["claim"];
+        header.extend(names.iter().map(String::as_str));
+        let mut table = Table::new(&header);
+        for claim in claims() {
+            let mut cells = vec![claim.id.to_owned()];
+            cells.extend(columns.iter().map(|&(network, edition)| {
+                // What is about the baselines alone stands with our edition.
+                let here = |it: &&Judgement| {
+                    it.claim == claim.id
+                        && it.network == network
+                        && it.edition.unwrap_or(Edition::Repaired) == edition
+                };
+                let found = self.judgements.iter().find(here);
+                found.map_or("", |it| it.verdict.words()).to_owned()
+            }));
+            table.row(cells);
         }
         table
     }
@@ -161,7 +181,7 @@ fn as_json(results: &Results, judgements: &[Judgement], sections: &[Section]) ->
     json!({
         "scale": study.scale,
         "extent": extents,
-        "runs": results.count(),
+        "runs": { "made": results.count(), "planned": results.planned() },
         "claims": judgements,
         "exhibits": sections,
     })

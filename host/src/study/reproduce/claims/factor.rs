@@ -101,22 +101,19 @@ pub(super) const CLAIMS: &[Claim] = &[
 ];
 
 impl<'a> Question<'a> {
-    /// Returns the runs of every V, the least first, and whether these are all the paper's.
-    fn factors(&self) -> (Vec<(f64, Group<'a>)>, bool) {
-        let papers = Scale::Full.extent(self.network);
-        let papers = papers.map_or(0, |it| it.factors.len());
-        let ours = self.results.study().extent(self.network);
-        let mut factors = ours.map_or_else(Vec::new, |it| it.factors);
+    /// Returns the runs of every V of the scale, the least first, and whether these are all the
+    /// paper's; nothing while one is missing.
+    fn factors(&self) -> Option<(Vec<(f64, Group<'a>)>, bool)> {
+        let papers = Scale::Full.extent(self.network)?.factors.len();
+        let mut factors = self.results.study().extent(self.network)?.factors;
         factors.sort_by(f64::total_cmp);
-        let found: Vec<_> = factors
-            .into_iter()
-            .filter_map(|v| {
-                let setting = of_factor(self.network, self.edition, v);
-                Some((v, self.results.of(&setting)?))
-            })
-            .collect();
+        let of = |v: f64| {
+            let setting = of_factor(self.network, self.edition, v);
+            Some((v, self.results.of(&setting)?))
+        };
+        let found: Vec<_> = factors.into_iter().map(of).collect::<Option<_>>()?;
         let complete = found.len() == papers;
-        (found, complete)
+        (found.len() > 1).then_some((found, complete))
     }
 
     fn baseline(&self, scheduler: Scheduler) -> Option<Group<'a>> {
@@ -136,15 +133,14 @@ impl<'a> Question<'a> {
     }
 }
 
-/// Judges the least and the largest V; nothing where fewer than two were run.
+/// Judges (V, accuracy, energy), the least V first; nothing where fewer than two were run.
 fn over_factors(
     question: &Question<'_>,
     judge: impl Fn(&[(f64, f64, f64)]) -> Vec<Part>,
 ) -> Answer {
-    let (found, complete) = question.factors();
-    if found.len() < 2 {
+    let Some((found, complete)) = question.factors() else {
         return Ok(None);
-    }
+    };
     let figures: Vec<(f64, f64, f64)> = found
         .iter()
         .map(|(v, group)| (*v, group.accuracy().mean, group.energy_mj().mean))
@@ -354,14 +350,16 @@ fn saving(question: &Question<'_>) -> Answer {
 }
 
 fn slope(question: &Question<'_>) -> Answer {
-    let (found, complete) = question.factors();
+    let Some((found, complete)) = question.factors() else {
+        return Ok(None);
+    };
     let mut parts = Vec::new();
     for (v, group) in &found {
         let (first, last) = quarters(group)?;
         let found = format!("V = {v}: first quarter {first:.2} mJ a round, last {last:.2}");
         parts.push(Part::new(last <= 0.95 * first, found));
     }
-    Ok((!parts.is_empty()).then(|| Finding {
+    Ok(Some(Finding {
         complete,
         ..Finding::whole(parts)
     }))

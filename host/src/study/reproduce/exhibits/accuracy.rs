@@ -119,7 +119,7 @@ pub fn show(
     }
     section.say(
         "Mean over the seeds of the mean over the last tenth of the rounds, with the sample standard \
-         deviation. `CRE first`: CRE's mean is the highest of the six. `Pairs`: of the 15 pairs of the \
+         deviation. CRE first: CRE's mean is the highest of the six. Pairs: of the 15 pairs of the \
          six, in how many the one that is ahead in the paper is ahead here. glean is ours and takes \
          no part in either; CRE as printed has every printed value and formula. CRE and glean choose \
          their powers, so their energies are the same in both tables; what baselines spend at the \

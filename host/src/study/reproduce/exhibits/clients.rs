@@ -19,7 +19,8 @@ pub fn of_clients(network: Network, edition: Edition, clients: usize) -> Setting
 /// Returns what the figure runs.
 #[must_use]
 pub fn settings(network: Network, extent: &Extent) -> Vec<Setting> {
-    Edition::VARIANTS
+    extent
+        .editions
         .iter()
         .flat_map(|&edition| {
             let counts = extent.clients.iter();

@@ -24,7 +24,8 @@ pub fn settings(network: Network, extent: &Extent) -> Vec<Setting> {
     if extent.factors.is_empty() {
         return Vec::new();
     }
-    let mut settings: Vec<Setting> = Edition::VARIANTS
+    let mut settings: Vec<Setting> = extent
+        .editions
         .iter()
         .flat_map(|&edition| {
             let factors = extent.factors.iter();
