@@ -25,7 +25,9 @@ mod place;
 mod plan;
 mod point;
 
-pub use engine::{Engine, EngineError, EngineOptions, Watcher, carry_out};
+pub use engine::{
+    Engine, EngineError, EngineOptions, HyperqueueOptions, SlurmOptions, Watcher, carry_out,
+};
 pub use error::{PlanError, PointError};
 pub use gather::gather;
 pub use make::{Making, make_point};
