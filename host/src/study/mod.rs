@@ -1,6 +1,7 @@
 //! Studies: many runs at once ([`run_all`]), schedulers compared ([`compare`]), raced ([`track`]) and
-//! timed ([`time_decisions`]), grids of keys and seeds ([`sweep`]); rounds from files ([`instances`]),
-//! and the check of the numeric core against vectors ([`vectors`]).
+//! timed ([`time_decisions`]), grids of keys and seeds ([`sweep`]), a week on harvested energy
+//! ([`week`]); rounds from files ([`instances`]), and the check of the numeric core against vectors
+//! ([`vectors`]).
 
 pub mod compare;
 mod decisions;
@@ -10,6 +11,7 @@ mod pool;
 pub mod sweep;
 pub mod track;
 pub mod vectors;
+pub mod week;
 
 pub use decisions::{Decisions, time_decisions};
 pub use pool::{PlannedRun, PlannedRunError, run_all, run_bare};

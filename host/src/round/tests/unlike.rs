@@ -89,8 +89,7 @@ fn a_client_that_keeps_the_round_but_not_its_own_deadline_is_late() {
             };
             Ok(Decision {
                 orders: vec![order(0), order(1)],
-                infeasible: Vec::new(),
-                promise: None,
+                ..Decision::default()
             })
         }
     }
