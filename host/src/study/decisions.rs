@@ -9,8 +9,8 @@ use crate::scenario::Scenario;
 use gleaner_cre::optim::{Instance, SolveError, random_instance};
 use gleaner_shared::rng::{Purpose, Rng};
 
-/// Rounds that precede the one that is decided.
-const AGE: u32 = 40;
+/// The round that is decided; for ten clients and three channels a turn begins in it.
+const AGE: u32 = 41;
 
 /// What the decisions of one size took.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -79,6 +79,7 @@ impl Surroundings {
                 surplus_j: *income_j,
             });
         }
+        Attendance::begin_turn(&mut attendance, &purses);
         Self {
             instance,
             norms,

@@ -58,8 +58,13 @@ fn nobody_is_late_under_any_scheduler_and_every_class_is_heard() {
                 assert!(end_s <= limit_s * (1.0 + 1e-9), "{scheduler}: {end_s}");
             }
         }
-        // CRE spares whoever cannot pay; the others ask everybody in turn or by rank.
-        assert!(heard.iter().sum::<i32>() >= 25, "{scheduler}: {heard:?}");
+        // CRE spares whoever cannot pay, and one rival lets every other chance pass; the others ask
+        // everybody in turn or by rank.
+        let least = match scheduler {
+            Scheduler::FedBacysOdd => 15,
+            _ => 25,
+        };
+        assert!(heard.iter().sum::<i32>() >= least, "{scheduler}: {heard:?}");
         if matches!(
             scheduler,
             Scheduler::Random | Scheduler::RoundRobin | Scheduler::FedNova
