@@ -46,8 +46,7 @@ impl Policy for BestChannelFirst {
         };
         Ok(Decision {
             orders: pairs.iter().map(order).collect(),
-            infeasible: Vec::new(),
-            promise: None,
+            ..Decision::default()
         })
     }
 }

@@ -93,6 +93,7 @@ fn decide(scheduler: Scheduler, power: BaselinePower, instance: &Instance, round
             spendable_j: 4e-3,
             epoch_j,
             order_j: 0.0,
+            surplus_j: 4e-4,
         })
         .collect();
     let view = View {
@@ -102,6 +103,7 @@ fn decide(scheduler: Scheduler, power: BaselinePower, instance: &Instance, round
         gradient_norms: &norms,
         purses: &purses,
         attendance: &[Attendance::default(); 10],
+        losses: &[None; 10],
     };
     let policy = settings::policy(&scenario(scheduler, power));
     policy.decide(&view).unwrap()
@@ -174,6 +176,7 @@ fn cre_with_epochs_per_client_orders_unequal_ones_that_all_meet_their_deadline()
             gradient_norms: &[0.0; 10],
             purses: &[Purse::default(); 10],
             attendance: &[Attendance::default(); 10],
+            losses: &[None; 10],
         };
         policy.decide(&view).unwrap()
     };

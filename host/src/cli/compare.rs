@@ -5,13 +5,13 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 
-use super::gather::{Gathering, choices};
+use super::gather::{Gathering, choices, schedulers};
 use super::record::RecordArgs;
 use super::scenario::ScenarioArgs;
 use super::simulate::numbered;
 use super::threads;
 use super::track::{self, Common, TrackArgs};
-use gleaner_host::policy::{BaselinePower, Scheduler};
+use gleaner_host::policy::BaselinePower;
 use gleaner_host::report::write_run;
 use gleaner_host::run::{RunDirectory, RunError};
 use gleaner_host::study::compare::{Row, Variant, best, plan, table, write};
@@ -22,8 +22,9 @@ use gleaner_host::study::{PlannedRun, run_all};
 pub struct Args {
     #[command(flatten)]
     scenario: ScenarioArgs,
-    /// Schedulers, separated by commas, or `all`.
-    #[arg(long, default_value = "all", value_name = "LIST")]
+    /// Schedulers, separated by commas; `paper` stands for the paper's six, `rivals` for those of the
+    /// energy-harvesting literature, `all` for all.
+    #[arg(long, default_value = "paper,glean", value_name = "LIST")]
     schedulers: String,
     /// Number of seeds; they start at --seed, or 0.
     #[arg(long, default_value_t = 5, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
@@ -56,7 +57,7 @@ pub struct Args {
 /// # Errors
 /// Whatever stopped the first run that failed.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    let schedulers = choices::<Scheduler>(&args.schedulers)?;
+    let schedulers = schedulers(&args.schedulers)?;
     let powers = choices::<BaselinePower>(&args.baseline_power)?;
     let first = args.scenario.seed.unwrap_or(0);
     let seeds: Vec<u64> = (0..args.seeds)

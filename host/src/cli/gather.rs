@@ -5,8 +5,10 @@ use std::time::Duration;
 
 use anyhow::anyhow;
 use indicatif::{ProgressBar, ProgressStyle};
+use strum::VariantArray;
 
 use super::word::{self, Word};
+use gleaner_host::policy::Scheduler;
 use gleaner_host::run::Summary;
 use gleaner_host::study::PlannedRun;
 use gleaner_host::study::batch::{Outcome, Point, Watcher};
@@ -21,6 +23,28 @@ pub fn choices<T: Word + PartialEq>(text: &str) -> anyhow::Result<Vec<T>> {
         let choice = word::parse(word.trim()).map_err(|error| anyhow!(error))?;
         if !chosen.contains(&choice) {
             chosen.push(choice);
+        }
+    }
+    Ok(chosen)
+}
+
+/// Parses a list of schedulers, in which `paper` and `rivals` stand for several and `all` for all.
+pub fn schedulers(text: &str) -> anyhow::Result<Vec<Scheduler>> {
+    let mut chosen = Vec::new();
+    for word in text.split(',') {
+        let named = match word.trim() {
+            "all" => Scheduler::VARIANTS.to_vec(),
+            "paper" => Scheduler::PAPER.to_vec(),
+            "rivals" => Scheduler::RIVALS.to_vec(),
+            word => {
+                let groups = |error| anyhow!("{error}; paper, rivals or all are several of them");
+                vec![word::parse(word).map_err(groups)?]
+            }
+        };
+        for scheduler in named {
+            if !chosen.contains(&scheduler) {
+                chosen.push(scheduler);
+            }
         }
     }
     Ok(chosen)
@@ -104,5 +128,25 @@ impl Watcher for Gathering {
 
     fn end(&mut self) {
         Self::end(self);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn groups_of_schedulers_can_be_mixed_with_names_and_nobody_is_named_twice() {
+        let usual = schedulers("paper,glean").unwrap();
+        assert_eq!(usual.len(), 7);
+        let all = schedulers("all").unwrap();
+        assert_eq!(all, Scheduler::VARIANTS);
+        assert_eq!(schedulers("paper,glean,rivals").unwrap(), all);
+        assert_eq!(schedulers("rivals, greedy").unwrap(), Scheduler::RIVALS);
+        let error = schedulers("paper,greed").unwrap_err().to_string();
+        assert!(
+            error.contains("`greed` is none of") && error.contains("rivals"),
+            "{error}"
+        );
     }
 }

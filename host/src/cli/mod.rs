@@ -46,6 +46,7 @@ mod threads;
 mod track;
 mod verify;
 mod version;
+mod week;
 mod word;
 
 /// The exit code of a complete run in which a board booked another income or upload than the model.
@@ -119,6 +120,8 @@ enum Command {
     Verify(verify::Args),
     /// Print the version of this build and of the protocol it speaks.
     Version(version::Args),
+    /// Live through a simulated week on harvested energy with every scheduler.
+    Week(week::Args),
 }
 
 impl Cli {
@@ -153,6 +156,7 @@ impl Cli {
             Command::Solve(args) => solve::run(&args),
             Command::Verify(args) => verify::run(&args),
             Command::Version(args) => version::run(&args),
+            Command::Week(args) => week::run(&args),
         }
     }
 }

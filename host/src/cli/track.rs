@@ -59,7 +59,8 @@ impl TrackArgs {
     }
 }
 
-fn positive(text: &str) -> Result<f64, String> {
+/// Parses a number above zero.
+pub fn positive(text: &str) -> Result<f64, String> {
     match text.trim().parse::<f64>() {
         Ok(number) if number.is_finite() && number > 0.0 => Ok(number),
         _ => Err(format!("`{text}` is not a positive number")),
@@ -103,10 +104,7 @@ pub fn run(args: &TrackArgs, common: Common<'_>) -> anyhow::Result<ExitCode> {
     let out = common.out.unwrap_or_else(|| PathBuf::from("runs/track"));
     let directory = RunDirectory::new(out);
     let resolve = |more: &[Override]| common.scenario.resolve_with(more);
-    let mut bar = Bar {
-        quiet: common.quiet,
-        gathering: None,
-    };
+    let mut bar = Bar::new(common.quiet);
     let outcome = race(&track, &directory, &resolve, common.threads, &mut bar)?;
     outcome.write(&directory, &common.scenario.resolve()?)?;
     if common.json {
@@ -122,9 +120,19 @@ pub fn run(args: &TrackArgs, common: Common<'_>) -> anyhow::Result<ExitCode> {
 }
 
 /// Shows how the runs go.
-struct Bar {
+pub struct Bar {
     quiet: bool,
     gathering: Option<Gathering>,
+}
+
+impl Bar {
+    /// Shows nothing yet, and nothing at all if it is to be quiet.
+    pub const fn new(quiet: bool) -> Self {
+        Self {
+            quiet,
+            gathering: None,
+        }
+    }
 }
 
 impl Watcher for Bar {

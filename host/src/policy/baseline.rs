@@ -78,8 +78,7 @@ pub(super) fn with_fixed_epochs(
     orders.sort_unstable_by_key(|order| order.client);
     Decision {
         orders,
-        infeasible: Vec::new(),
-        promise: None,
+        ..Decision::default()
     }
 }
 

@@ -77,7 +77,7 @@ fn decision(tasks: impl Iterator<Item = Task>, promise: Promise) -> Decision {
     };
     Decision {
         orders: tasks.map(order).collect(),
-        infeasible: Vec::new(),
         promise: Some(promise),
+        ..Decision::default()
     }
 }

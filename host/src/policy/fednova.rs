@@ -31,7 +31,7 @@ impl Policy for FedNova {
         Ok(Decision {
             orders: able.iter().map(order).collect(),
             infeasible,
-            promise: None,
+            ..Decision::default()
         })
     }
 }

@@ -18,9 +18,9 @@ use gleaner_shared::rng::{Purpose, Rng};
 use serde::{Deserialize, Serialize};
 use strum::{Display, EnumMessage, EnumString, IntoStaticStr, VariantArray};
 
+use super::offer::{Offer, least_bill};
 use super::{Decision, Order, Policy, View};
 use gleaner_cre::bound::weights;
-use gleaner_cre::costs::RadioCost;
 use gleaner_cre::optim::power::{efficient_power, least_power};
 use gleaner_cre::optim::{SolveError, heaviest_assignment};
 
@@ -48,13 +48,6 @@ pub struct Glean {
     pub epochs: u32,
     /// What speaks for a client.
     pub claim: Claim,
-}
-
-/// What a client would send with on a channel, and what the round would cost it.
-#[derive(Clone, Copy, Debug)]
-struct Offer {
-    power_w: f64,
-    bill_j: f64,
 }
 
 impl Policy for Glean {
@@ -101,8 +94,7 @@ impl Policy for Glean {
         orders.sort_unstable_by_key(|order| order.client);
         Ok(Decision {
             orders,
-            infeasible: Vec::new(),
-            promise: None,
+            ..Decision::default()
         })
     }
 }
@@ -125,15 +117,11 @@ impl Glean {
             return None;
         }
         // The least power takes all the slack; a higher one is for those it is cheaper for.
-        let (power_w, airtime_s) = match efficient_w > least_w {
+        let sending = match efficient_w > least_w {
             true => (efficient_w, instance.upload_s(client, channel, efficient_w)),
             false => (least_w, slack_s),
         };
-        let (purse, radio) = (&view.purses[client], &instance.costs[client].radio);
-        let work_j = tau * purse.epoch_j + purse.order_j;
-        let bill_j = work_j + radio.energy_j(power_w, airtime_s);
-        let booked_j = bill_j + rounding_j(radio, power_w, airtime_s);
-        (booked_j <= purse.spendable_j).then_some(Offer { power_w, bill_j })
+        Offer::of(view, client, self.epochs, sending).payable(view, client)
     }
 
     /// Returns phi_i of every client that can pay, 0 of all others.
@@ -158,21 +146,6 @@ impl Glean {
         }
         claims
     }
-}
-
-/// Returns the least bill among a client's offers.
-fn least_bill(offers: &[Option<Offer>]) -> Option<f64> {
-    let bills = offers.iter().flatten().map(|offer| offer.bill_j);
-    bills.min_by(f64::total_cmp)
-}
-
-/// Returns what rounding to whole nanowatts, microseconds and picojoules may add to an upload in
-/// the books, the epoch's last picojoule included. An amplifier draws a multiple of the rounded
-/// power, and that is rounded again.
-fn rounding_j(radio: &RadioCost, power_w: f64, airtime_s: f64) -> f64 {
-    let again_w = if radio.efficiency < 1.0 { 0.5e-9 } else { 0.0 };
-    let off_w = 0.5e-9 / radio.efficiency + again_w;
-    0.5e-6 * radio.drawn_w(power_w) + off_w * airtime_s + 2e-12
 }
 
 #[cfg(test)]

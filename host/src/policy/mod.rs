@@ -11,9 +11,13 @@ mod channel_allocate;
 mod cre;
 mod drawn;
 mod fednova;
+#[cfg(test)]
+mod fixture;
 mod glean;
 mod importance_aware;
+mod offer;
 mod random;
+mod rivals;
 mod round_robin;
 
 use serde::{Deserialize, Serialize};
@@ -21,7 +25,7 @@ use strum::{Display, EnumMessage, EnumString, IntoStaticStr, VariantArray};
 
 use gleaner_cre::optim::{Instance, SolveError, Solver};
 
-pub use attendance::Attendance;
+pub use attendance::{Attendance, turn_rounds};
 pub use baseline::{BaselinePower, GradientNorms};
 pub use channel_allocate::ChannelAllocate;
 pub use cre::{Cre, CreEpochs};
@@ -29,6 +33,7 @@ pub use fednova::FedNova;
 pub use glean::{Claim, Glean};
 pub use importance_aware::ImportanceAware;
 pub use random::Random;
+pub use rivals::{Eafl, FedBacys, Greedy, Ocean, Sustainable, UniformEhfl, VersionAge};
 pub use round_robin::RoundRobin;
 
 /// Who decides which clients train in a round.
@@ -53,6 +58,26 @@ pub enum Scheduler {
     ImportanceAware,
     /// one epoch, least power; channels assigned to ages against shares of the bill, to those who can pay
     Glean,
+    /// rival: whoever can pay, as many as there are channels, drawn at random
+    Greedy,
+    /// rival: each client once in every cycle of rounds that pays for an order (Guler and Yener)
+    Sustainable,
+    /// rival: as many clients in every round as the income of all sustains (Shen, Yang and Xu)
+    UniformEhfl,
+    /// rival: groups by what is stored, the richest first, in turn (Jeong and Pappas)
+    #[serde(rename = "fedbacys")]
+    #[strum(serialize = "fedbacys")]
+    FedBacys,
+    /// rival: the same, each client taking only its odd chances
+    #[serde(rename = "fedbacys-odd")]
+    #[strum(serialize = "fedbacys-odd")]
+    FedBacysOdd,
+    /// rival: of those who can pay, the ones whose model is the most versions old (Jeong et al.)
+    VersionAge,
+    /// rival: as many clients as their energy-deficit queues allow (Xu and Wang)
+    Ocean,
+    /// rival: what is left in the store against what a client's loss promises (Arouj and Abdelmoniem)
+    Eafl,
 }
 
 /// What schedulers can be told; each takes what concerns it.
@@ -71,6 +96,28 @@ pub struct Settings {
 }
 
 impl Scheduler {
+    /// The paper's six.
+    pub const PAPER: [Self; 6] = [
+        Self::Random,
+        Self::RoundRobin,
+        Self::Cre,
+        Self::FedNova,
+        Self::ChannelAllocate,
+        Self::ImportanceAware,
+    ];
+
+    /// Those of the energy-harvesting literature; `docs/rivals.md` says how each was read.
+    pub const RIVALS: [Self; 8] = [
+        Self::Greedy,
+        Self::Sustainable,
+        Self::UniformEhfl,
+        Self::FedBacys,
+        Self::FedBacysOdd,
+        Self::VersionAge,
+        Self::Ocean,
+        Self::Eafl,
+    ];
+
     /// Returns the scheduler itself.
     #[must_use]
     pub fn policy(self, settings: &Settings) -> Box<dyn Policy> {
@@ -89,6 +136,14 @@ impl Scheduler {
             Self::ChannelAllocate => Box::new(ChannelAllocate { power, epochs }),
             Self::ImportanceAware => Box::new(ImportanceAware { power, epochs }),
             Self::Glean => Box::new(glean),
+            Self::Greedy => Box::new(Greedy { power }),
+            Self::Sustainable => Box::new(Sustainable { power }),
+            Self::UniformEhfl => Box::new(UniformEhfl { power }),
+            Self::FedBacys => Box::new(FedBacys { power, odd: false }),
+            Self::FedBacysOdd => Box::new(FedBacys { power, odd: true }),
+            Self::VersionAge => Box::new(VersionAge { power }),
+            Self::Ocean => Box::new(Ocean { power }),
+            Self::Eafl => Box::new(Eafl { power }),
         }
     }
 
@@ -125,8 +180,10 @@ pub struct View<'a> {
     pub gradient_norms: &'a [f64],
     /// What every client may spend.
     pub purses: &'a [Purse],
-    /// When every client was last ordered, and how that went.
+    /// When every client was last ordered, how that went, and what else is counted of it.
     pub attendance: &'a [Attendance],
+    /// The loss every client last reported, if it has.
+    pub losses: &'a [Option<f64>],
 }
 
 /// What a client can pay, as its ledger books it.
@@ -139,10 +196,13 @@ pub struct Purse {
     pub epoch_j: f64,
     /// What an order costs beside epochs and upload, in whole picojoules.
     pub order_j: f64,
+    /// What an average round leaves for orders: its income as it arrives in the store, less what
+    /// leaks from it and what everybody pays.
+    pub surplus_j: f64,
 }
 
 /// What a scheduler decides.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Decision {
     /// Who takes part, in client order.
     pub orders: Vec<Order>,
@@ -150,6 +210,25 @@ pub struct Decision {
     pub infeasible: Vec<usize>,
     /// What the plan promises, where the scheduler weighs plans.
     pub promise: Option<Promise>,
+    /// What is to be remembered of clients, as their [`Attendance`].
+    pub notes: Vec<Note>,
+}
+
+/// What a scheduler asks to be remembered of a client.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Note {
+    /// It could have had an order and was let pass.
+    Passed {
+        /// The client.
+        client: usize,
+    },
+    /// A cycle of so many rounds begins.
+    Renewed {
+        /// The client.
+        client: usize,
+        /// The rounds.
+        rounds: u32,
+    },
 }
 
 /// Objective and bound of a plan.

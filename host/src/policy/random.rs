@@ -38,6 +38,6 @@ pub(super) fn with_common_epochs(
     Decision {
         orders: able.iter().map(order).collect(),
         infeasible,
-        promise: None,
+        ..Decision::default()
     }
 }

@@ -9,8 +9,8 @@ use crate::scenario::Scenario;
 use gleaner_cre::optim::{Instance, SolveError, random_instance};
 use gleaner_shared::rng::{Purpose, Rng};
 
-/// Rounds that precede the one that is decided.
-const AGE: u32 = 40;
+/// The round that is decided; for ten clients and three channels a turn begins in it.
+const AGE: u32 = 41;
 
 /// What the decisions of one size took.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -56,12 +56,14 @@ struct Surroundings {
     norms: Vec<f64>,
     purses: Vec<Purse>,
     attendance: Vec<Attendance>,
+    losses: Vec<Option<f64>>,
 }
 
 impl Surroundings {
     /// Ages up to [`AGE`], balances up to ten incomes.
     fn of(instance: Instance, seed: u64) -> Self {
-        let (mut norms, mut purses, mut attendance) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut norms, mut losses) = (Vec::new(), Vec::new());
+        let (mut purses, mut attendance) = (Vec::new(), Vec::new());
         let costs = instance.epoch_j.iter().zip(&instance.income_j);
         for (client, (&epoch_j, income_j)) in (0..).zip(costs) {
             let mut rng = Rng::stream(seed, Purpose::Synthetic, client, 3);
@@ -69,17 +71,21 @@ impl Surroundings {
             history.note(rng.below(AGE), rng.below(10) > 0);
             attendance.push(history);
             norms.push(rng.uniform());
+            losses.push(Some(2.3 * rng.uniform()));
             purses.push(Purse {
                 spendable_j: 10.0 * income_j * rng.uniform(),
                 epoch_j,
                 order_j: instance.costs[client as usize].order_j,
+                surplus_j: *income_j,
             });
         }
+        Attendance::begin_turn(&mut attendance, &purses);
         Self {
             instance,
             norms,
             purses,
             attendance,
+            losses,
         }
     }
 }
@@ -92,6 +98,7 @@ fn time(policy: &dyn Policy, round: &Surroundings) -> Result<(f64, usize), Solve
         gradient_norms: &round.norms,
         purses: &round.purses,
         attendance: &round.attendance,
+        losses: &round.losses,
     };
     let (mut times, mut orders) = ([0.0; 3], 0);
     for time in &mut times {

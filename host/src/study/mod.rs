@@ -1,7 +1,7 @@
 //! Studies: many runs at once ([`run_all`]), schedulers compared ([`compare`]), raced ([`track`]) and
 //! timed ([`time_decisions`]), grids of keys and seeds ([`sweep`]), lists of points for workers on any
-//! machine ([`batch`]), the paper made again ([`reproduce`]); rounds from files ([`instances`]), and the
-//! check of the numeric core against vectors ([`vectors`]).
+//! machine ([`batch`]), the paper made again ([`reproduce`]), a week on harvested energy ([`week`]);
+//! rounds from files ([`instances`]), and the check of the numeric core against vectors ([`vectors`]).
 
 pub mod batch;
 pub mod compare;
@@ -13,6 +13,7 @@ pub mod reproduce;
 pub mod sweep;
 pub mod track;
 pub mod vectors;
+pub mod week;
 
 pub use decisions::{Decisions, time_decisions};
 pub use pool::{PlannedRun, PlannedRunError, run_all, run_bare};

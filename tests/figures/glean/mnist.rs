@@ -74,7 +74,7 @@ fn raced(args: &Args, more: &[Override]) -> Result<Outcome, Box<dyn Error>> {
     let mut track = Track {
         parts: args.parts.clone(),
         cells: Cell::list(&args.cells)?,
-        schedulers: Scheduler::VARIANTS.to_vec(),
+        schedulers: [&Scheduler::PAPER[..], &[Scheduler::Glean]].concat(),
         powers: args.powers.clone(),
         seeds: (0..args.seeds).collect(),
         tuning: Tuning {

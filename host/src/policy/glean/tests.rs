@@ -1,10 +1,10 @@
 //! glean on small rounds whose answers are known, and against every assignment tried.
 
 use super::*;
-use crate::policy::{Attendance, Purse};
-use gleaner_cre::bound::LossBound;
-use gleaner_cre::costs::Costs;
-use gleaner_cre::optim::Instance;
+use crate::policy::Purse;
+use crate::policy::fixture::Round;
+use crate::policy::offer::rounding_j;
+use gleaner_cre::costs::RadioCost;
 use gleaner_shared::energy::{Activity, CostModel, RadioModel};
 use gleaner_shared::rng::{Purpose, Rng};
 use gleaner_shared::units::{Cycles, Micros, NanoWatts, PicoJoules};
@@ -15,92 +15,14 @@ const GLEAN: Glean = Glean {
     claim: Claim::Age,
 };
 
-/// Clients of 1,000 samples with the same gain on every channel; an epoch is 0.2 ms and 0.25 mJ.
-fn instance(clients: usize, channels: usize) -> Instance {
-    Instance {
-        channels,
-        samples: vec![1000; clients],
-        gain: vec![vec![1e-2; channels]; clients],
-        downlink_s: 1e-3,
-        queue_j: vec![0.0; clients],
-        delta: vec![0.0; clients],
-        epoch_s: vec![2e-4; clients],
-        epoch_j: vec![2.5e-4; clients],
-        bound: LossBound {
-            rho: 1.0,
-            beta: 1.0,
-            eta: 0.01,
-            b1: 0.3,
-            gap: 1.0,
-        },
-        v: 0.0,
-        energy_unit_j: 1.0,
-        deadline_s: 0.01,
-        model_bits: 318_080.0,
-        bandwidth_hz: 1e6,
-        noise_w_per_hz: 4e-21,
-        power_max_w: 0.2,
-        income_j: vec![4e-4; clients],
-        reserve_s: vec![0.0; clients],
-        costs: vec![Costs::PAPER; clients],
-    }
-}
-
-struct Round {
-    number: u32,
-    instance: Instance,
-    purses: Vec<Purse>,
-    attendance: Vec<Attendance>,
-}
-
 impl Round {
-    /// Nobody was ever ordered and everybody is rich.
-    fn first(clients: usize, channels: usize) -> Self {
-        let rich = Purse {
-            spendable_j: 1.0,
-            epoch_j: 2.5e-4,
-            order_j: 0.0,
-        };
-        Self {
-            number: 1,
-            instance: instance(clients, channels),
-            purses: vec![rich; clients],
-            attendance: vec![Attendance::default(); clients],
-        }
-    }
-
-    fn view(&self) -> View<'_> {
-        View {
-            seed: 1,
-            round: self.number,
-            instance: &self.instance,
-            gradient_norms: &[],
-            purses: &self.purses,
-            attendance: &self.attendance,
-        }
-    }
-
-    fn orders(&self, glean: Glean) -> Vec<Order> {
-        glean.decide(&self.view()).unwrap().orders
-    }
-
     fn clients(&self, glean: Glean) -> Vec<usize> {
-        let orders = self.orders(glean);
-        orders.iter().map(|order| order.client).collect()
+        self.chosen(&glean)
     }
 
     /// Lets rounds go by in which those ordered answer unless they are dead.
     fn live(&mut self, rounds: u32, dead: impl Fn(u32, usize) -> bool) -> Vec<Vec<usize>> {
-        (0..rounds)
-            .map(|_| {
-                let clients = self.clients(GLEAN);
-                for &client in &clients {
-                    self.attendance[client].note(self.number, !dead(self.number, client));
-                }
-                self.number += 1;
-                clients
-            })
-            .collect()
+        self.go_by(&GLEAN, rounds, dead)
     }
 }
 
@@ -115,16 +37,16 @@ fn one_client_is_heard_in_every_round() {
 #[test]
 fn nobody_who_cannot_pay_is_ordered_and_a_picojoule_decides() {
     let mut round = Round::first(4, 2);
-    let order = round.orders(GLEAN)[0];
+    let order = round.orders(&GLEAN)[0];
     let slack_s = round.instance.slack_s(0, 1.0);
     let booked_j =
         2.5e-4 + order.power_w * slack_s + rounding_j(&RadioCost::PAPER, order.power_w, slack_s);
     round.purses.fill(Purse {
         spendable_j: booked_j - 1e-12,
         epoch_j: 2.5e-4,
-        order_j: 0.0,
+        ..Purse::default()
     });
-    assert_eq!(round.orders(GLEAN), []);
+    assert_eq!(round.orders(&GLEAN), []);
     round.purses[2].spendable_j = booked_j;
     assert_eq!(round.clients(GLEAN), [2]);
 }
@@ -136,7 +58,7 @@ fn nobody_who_misses_the_deadline_or_needs_more_than_full_power_is_ordered() {
     round.instance.gain[1] = vec![1e-4; 3];
     assert_eq!(round.clients(GLEAN), [2]);
     round.instance.downlink_s = 0.02;
-    assert_eq!(round.orders(GLEAN), []);
+    assert_eq!(round.orders(&GLEAN), []);
 }
 
 #[test]
@@ -145,7 +67,7 @@ fn more_channels_than_clients_leave_the_worst_channels_empty() {
     round.instance.gain[0] = vec![1e-2, 2e-2, 9e-2, 3e-2, 1e-2];
     round.instance.gain[1] = vec![1e-2, 2e-2, 9e-2, 8e-2, 1e-2];
     // Alike in age, so the sum of the bills decides; both on channel 2 cannot be.
-    let orders = round.orders(Glean {
+    let orders = round.orders(&Glean {
         lambda: 0.5,
         ..GLEAN
     });
@@ -162,7 +84,7 @@ fn a_client_without_samples_is_never_ordered_and_does_not_disturb_the_others() {
     assert!(heard.iter().all(|clients| !clients.contains(&1)));
     assert!(heard.iter().flatten().count() >= 30);
     round.instance.samples = vec![0; 3];
-    assert_eq!(round.orders(GLEAN), []);
+    assert_eq!(round.orders(&GLEAN), []);
 }
 
 #[test]
@@ -248,12 +170,12 @@ fn the_assignment_is_the_best_of_all() {
         let worth = |i: usize, c: usize| Some(age(i) / ages - offers[i][c]?.bill_j / bill);
         let best = best_of_all(0, &mut vec![false; clients], channels, &worth);
         let found: f64 = round
-            .orders(GLEAN)
+            .orders(&GLEAN)
             .iter()
             .map(|order| worth(order.client, order.channel).unwrap())
             .sum();
         assert!((found - best).abs() < 1e-8, "{found} {best}");
-        assert_eq!(able.is_empty(), round.orders(GLEAN).is_empty());
+        assert_eq!(able.is_empty(), round.orders(&GLEAN).is_empty());
     }
 }
 
@@ -329,7 +251,7 @@ fn with_circuit_power_the_order_is_the_cheapest_and_no_power_of_the_grid_is_chea
         };
         round.instance.costs[0].radio = radio;
         round.purses[0].spendable_j = f64::MAX;
-        let order = round.orders(GLEAN)[0];
+        let order = round.orders(&GLEAN)[0];
         let energy_j = |power_w| radio.energy_j(power_w, round.instance.upload_s(0, 0, power_w));
         let slack_s = round.instance.slack_s(0, 1.0);
         let least_w = least_power(&round.instance, 0, 0, slack_s);
@@ -365,6 +287,7 @@ fn what_is_ordered_can_be_paid_by_the_books_of_any_radio() {
             spendable_j: f64::MAX,
             epoch_j: 2.5e-4,
             order_j: PicoJoules(order_pj).as_joules(),
+            ..Purse::default()
         };
         let Some(offer) = GLEAN.offer(&round.view(), 0, 0) else {
             continue;
@@ -404,5 +327,5 @@ fn the_costs_of_an_order_are_part_of_the_bill() {
     round.purses[1].order_j = 2.0;
     assert_eq!(round.clients(GLEAN), [0], "it cannot pay");
     round.instance.costs[0].order_s = 0.0089;
-    assert_eq!(round.orders(GLEAN), [], "no time is left to send");
+    assert_eq!(round.orders(&GLEAN), [], "no time is left to send");
 }

@@ -9,7 +9,9 @@ use super::theme::{
 
 /// Labels below bars may shrink to this size.
 const SMALLEST_LABEL: f64 = 10.0;
-/// How far below the first line of names the second is.
+/// Lines that names may take turns on.
+const MOST_LABEL_LINES: f64 = 3.0;
+/// How far below one line of names the next is.
 const LABEL_LINE: f64 = 15.0;
 
 /// One bar.
@@ -72,10 +74,14 @@ impl BarChart {
             .iter()
             .map(|bar| text_width(&bar.label, TEXT))
             .fold(0.0, f64::max);
-        // Names shrink a little, then take turns on two lines, before any is left out.
+        // Names shrink a little, then take turns on a few lines, before any is left out.
         let size = (TEXT * (slot - 8.0) / widest).clamp(SMALLEST_LABEL, TEXT);
         let slots = (widest * size / TEXT + 8.0) / slot - 1e-9;
-        let lines: usize = if slots > 1.0 && slots <= 2.0 { 2 } else { 1 };
+        let lines = if slots <= MOST_LABEL_LINES {
+            slots.ceil().max(1.0) as usize
+        } else {
+            1
+        };
         let label_every = (slots / lines as f64).ceil().max(1.0) as usize;
         for (n, bar) in self.bars.iter().enumerate() {
             self.draw_bar(&mut svg, &frame, bar, LEFT + n as f64 * slot, slot);

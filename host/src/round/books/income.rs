@@ -53,4 +53,12 @@ impl Incomes {
             None => self.expected(client, round).as_joules(),
         }
     }
+
+    /// Returns what a client earns in an average round of its source.
+    pub(in crate::round) fn mean_j(&self, client: usize) -> f64 {
+        match &self.constant_j {
+            Some(constant_j) => constant_j[client],
+            None => self.harvest.mean(client).as_joules(),
+        }
+    }
 }

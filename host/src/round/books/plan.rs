@@ -54,6 +54,7 @@ impl Books {
             spendable_j: spendable_j - costs.standing_j - margin_j,
             epoch_j: epoch - idle_w * self.seconds(client, it.pace.epoch),
             order_j: costs.order_j,
+            ..Purse::default()
         }
     }
 

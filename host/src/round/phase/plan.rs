@@ -1,6 +1,6 @@
 //! Phase 1: the state of the channels, the round's problem, and the scheduler's decision.
 
-use crate::policy::{Decision, GradientNorms, Purse, View};
+use crate::policy::{Attendance, Decision, GradientNorms, Purse, View, turn_rounds};
 use crate::round::fleet::Question;
 use crate::round::{Engine, EngineError, settings};
 use gleaner_cre::bound::LossBound;
@@ -12,6 +12,8 @@ pub(in crate::round) struct Planned {
     pub(in crate::round) round: u32,
     pub(in crate::round) instance: Instance,
     pub(in crate::round) decision: Decision,
+    /// What an average round leaves each client for orders.
+    pub(in crate::round) budgets_j: Vec<f64>,
 }
 
 impl Engine<'_> {
@@ -32,6 +34,10 @@ impl Engine<'_> {
         let purses: Vec<Purse> = (0..self.samples.len())
             .map(|client| self.purse(client, round, &instance))
             .collect();
+        let turn = turn_rounds(purses.len(), instance.channels);
+        if (round - 1).is_multiple_of(turn) {
+            Attendance::begin_turn(&mut self.state.attendance, &purses);
+        }
         let view = View {
             seed: self.scenario.run.seed,
             round,
@@ -39,6 +45,7 @@ impl Engine<'_> {
             gradient_norms: self.state.knowledge.norms(),
             purses: &purses,
             attendance: &self.state.attendance,
+            losses: self.state.knowledge.losses(),
         };
         let decision = self
             .policy
@@ -48,6 +55,7 @@ impl Engine<'_> {
             round,
             instance,
             decision,
+            budgets_j: purses.iter().map(|purse| purse.surplus_j).collect(),
         })
     }
 
@@ -59,8 +67,25 @@ impl Engine<'_> {
             Some(store) => store.after(income, self.books.period()).as_joules(),
             None => self.state.accounts[client].balance_j() + income.as_joules(),
         };
-        self.books
-            .purse(client, instance.downlink_s, spendable_j, store.is_some())
+        let purse = self
+            .books
+            .purse(client, instance.downlink_s, spendable_j, store.is_some());
+        Purse {
+            surplus_j: self.mean_arrival_j(client) - instance.costs[client].standing_j,
+            ..purse
+        }
+    }
+
+    /// Returns what an average round brings into a client's store, less what leaks from it.
+    fn mean_arrival_j(&self, client: usize) -> f64 {
+        let harvest = &self.scenario.harvest;
+        let income_j = self.incomes.mean_j(client);
+        match self.stores.get(client) {
+            Some(_) => {
+                income_j * harvest.charge_efficiency - harvest.leakage_w * self.scenario.period_s()
+            }
+            None => income_j,
+        }
     }
 
     /// States the round's problem under the given gains.

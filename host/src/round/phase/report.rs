@@ -1,6 +1,9 @@
 //! Phase 5: accounts, evaluation, and the round's log.
 
-use super::Aggregated;
+use gleaner_shared::units::PicoJoules;
+
+use super::{Aggregated, Planned};
+use crate::policy::Attendance;
 use crate::round::record::{Absence, ClientState, Ending, RoundRow};
 use crate::round::{Engine, EngineError, RoundLog};
 use crate::scenario::StopRule;
@@ -57,6 +60,7 @@ impl Engine<'_> {
             self.state.attendance[client].note(planned.round, answered);
             self.book_order(order, timing, state, &mut log);
         }
+        self.remember(&planned, &log);
         if let Some(promise) = planned.decision.promise {
             log.round.objective = Some(promise.objective);
             log.round.bound = Some(promise.bound);
@@ -71,6 +75,27 @@ impl Engine<'_> {
         log.problem = Some(planned.instance);
         self.fleet.settle(&log, &self.state.model)?;
         Ok(log)
+    }
+
+    /// Writes down what schedulers count of every client.
+    fn remember(&mut self, planned: &Planned, log: &RoundLog) {
+        Attendance::write_down(
+            &mut self.state.attendance,
+            planned.round,
+            &planned.decision.notes,
+        );
+        let resting = self.books.resting(log.round.downlink_s);
+        let new_model = !log.round.participants.is_empty();
+        for (client, row) in log.energy.iter().enumerate() {
+            let attendance = &mut self.state.attendance[client];
+            if new_model {
+                attendance.hear(log.round.participants.contains(&client));
+            }
+            let rest = self.books.due(client, &resting).total();
+            let spent = row.record().spent.total();
+            let order = PicoJoules(spent.0.saturating_sub(rest.0));
+            attendance.spend(order.as_joules(), planned.budgets_j[client]);
+        }
     }
 
     /// Scores the new model, in the rounds in which that is due, and says so if it was the last.

@@ -58,8 +58,13 @@ fn nobody_is_late_under_any_scheduler_and_every_class_is_heard() {
                 assert!(end_s <= limit_s * (1.0 + 1e-9), "{scheduler}: {end_s}");
             }
         }
-        // CRE spares whoever cannot pay; the others ask everybody in turn or by rank.
-        assert!(heard.iter().sum::<i32>() >= 25, "{scheduler}: {heard:?}");
+        // CRE spares whoever cannot pay, and one rival lets every other chance pass; the others ask
+        // everybody in turn or by rank.
+        let least = match scheduler {
+            Scheduler::FedBacysOdd => 15,
+            _ => 25,
+        };
+        assert!(heard.iter().sum::<i32>() >= least, "{scheduler}: {heard:?}");
         if matches!(
             scheduler,
             Scheduler::Random | Scheduler::RoundRobin | Scheduler::FedNova
@@ -89,8 +94,7 @@ fn a_client_that_keeps_the_round_but_not_its_own_deadline_is_late() {
             };
             Ok(Decision {
                 orders: vec![order(0), order(1)],
-                infeasible: Vec::new(),
-                promise: None,
+                ..Decision::default()
             })
         }
     }

@@ -1,0 +1,120 @@
+//! Small rounds for the tests of schedulers.
+
+use super::{Attendance, Decision, Order, Policy, Purse, View};
+use gleaner_cre::bound::LossBound;
+use gleaner_cre::costs::Costs;
+use gleaner_cre::optim::Instance;
+
+/// Clients of 1,000 samples with the same gain on every channel; an epoch is 0.2 ms and 0.25 mJ.
+fn instance(clients: usize, channels: usize) -> Instance {
+    Instance {
+        channels,
+        samples: vec![1000; clients],
+        gain: vec![vec![1e-2; channels]; clients],
+        downlink_s: 1e-3,
+        queue_j: vec![0.0; clients],
+        delta: vec![0.0; clients],
+        epoch_s: vec![2e-4; clients],
+        epoch_j: vec![2.5e-4; clients],
+        bound: LossBound {
+            rho: 1.0,
+            beta: 1.0,
+            eta: 0.01,
+            b1: 0.3,
+            gap: 1.0,
+        },
+        v: 0.0,
+        energy_unit_j: 1.0,
+        deadline_s: 0.01,
+        model_bits: 318_080.0,
+        bandwidth_hz: 1e6,
+        noise_w_per_hz: 4e-21,
+        power_max_w: 0.2,
+        income_j: vec![4e-4; clients],
+        reserve_s: vec![0.0; clients],
+        costs: vec![Costs::PAPER; clients],
+    }
+}
+
+/// A round and what a scheduler sees of it.
+pub(super) struct Round {
+    pub(super) number: u32,
+    pub(super) seed: u64,
+    pub(super) instance: Instance,
+    pub(super) purses: Vec<Purse>,
+    pub(super) attendance: Vec<Attendance>,
+    pub(super) losses: Vec<Option<f64>>,
+}
+
+impl Round {
+    /// Nobody was ever ordered and everybody is rich.
+    pub(super) fn first(clients: usize, channels: usize) -> Self {
+        let rich = Purse {
+            spendable_j: 1.0,
+            epoch_j: 2.5e-4,
+            order_j: 0.0,
+            surplus_j: 4e-4,
+        };
+        Self {
+            number: 1,
+            seed: 1,
+            instance: instance(clients, channels),
+            purses: vec![rich; clients],
+            attendance: vec![Attendance::default(); clients],
+            losses: vec![None; clients],
+        }
+    }
+
+    pub(super) fn view(&self) -> View<'_> {
+        View {
+            seed: self.seed,
+            round: self.number,
+            instance: &self.instance,
+            gradient_norms: &[],
+            purses: &self.purses,
+            attendance: &self.attendance,
+            losses: &self.losses,
+        }
+    }
+
+    pub(super) fn decide(&self, policy: &dyn Policy) -> Decision {
+        policy.decide(&self.view()).unwrap()
+    }
+
+    pub(super) fn orders(&self, policy: &dyn Policy) -> Vec<Order> {
+        self.decide(policy).orders
+    }
+
+    pub(super) fn chosen(&self, policy: &dyn Policy) -> Vec<usize> {
+        let orders = self.orders(policy);
+        orders.iter().map(|order| order.client).collect()
+    }
+
+    /// Lets rounds go by in which those ordered answer unless they are dead, and what is remembered
+    /// of clients is written down as the engine does.
+    pub(super) fn go_by(
+        &mut self,
+        policy: &dyn Policy,
+        rounds: u32,
+        dead: impl Fn(u32, usize) -> bool,
+    ) -> Vec<Vec<usize>> {
+        (0..rounds)
+            .map(|_| {
+                let decision = self.decide(policy);
+                let clients: Vec<usize> = decision.orders.iter().map(|it| it.client).collect();
+                for &client in &clients {
+                    self.attendance[client].note(self.number, !dead(self.number, client));
+                }
+                Attendance::write_down(&mut self.attendance, self.number, &decision.notes);
+                let trained = |client| clients.contains(&client) && !dead(self.number, client);
+                if (0..self.attendance.len()).any(trained) {
+                    for client in 0..self.attendance.len() {
+                        self.attendance[client].hear(trained(client));
+                    }
+                }
+                self.number += 1;
+                clients
+            })
+            .collect()
+    }
+}

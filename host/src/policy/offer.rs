@@ -1,0 +1,53 @@
+//! What a client would do on a channel, and what that would cost it.
+
+use super::View;
+use gleaner_cre::costs::RadioCost;
+
+/// What a client would send with on a channel, and what the round would cost it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Offer {
+    pub(super) power_w: f64,
+    /// What the order costs beside what everybody pays.
+    pub(super) bill_j: f64,
+    /// The same as the books may round it.
+    booked_j: f64,
+}
+
+impl Offer {
+    /// Counts what so many epochs cost a client that sends with this power for so long.
+    pub(super) fn of(
+        view: &View<'_>,
+        client: usize,
+        epochs: u32,
+        (power_w, airtime_s): (f64, f64),
+    ) -> Self {
+        let (purse, radio) = (&view.purses[client], &view.instance.costs[client].radio);
+        let work_j = f64::from(epochs) * purse.epoch_j + purse.order_j;
+        let bill_j = work_j + radio.energy_j(power_w, airtime_s);
+        Self {
+            power_w,
+            bill_j,
+            booked_j: bill_j + rounding_j(radio, power_w, airtime_s),
+        }
+    }
+
+    /// Returns it if the client can pay.
+    pub(super) fn payable(self, view: &View<'_>, client: usize) -> Option<Self> {
+        (self.booked_j <= view.purses[client].spendable_j).then_some(self)
+    }
+}
+
+/// Returns the least bill among a client's offers.
+pub(super) fn least_bill(offers: &[Option<Offer>]) -> Option<f64> {
+    let bills = offers.iter().flatten().map(|offer| offer.bill_j);
+    bills.min_by(f64::total_cmp)
+}
+
+/// Returns what rounding to whole nanowatts, microseconds and picojoules may add to an upload in
+/// the books, the epoch's last picojoule included. An amplifier draws a multiple of the rounded
+/// power, and that is rounded again.
+pub(super) fn rounding_j(radio: &RadioCost, power_w: f64, airtime_s: f64) -> f64 {
+    let again_w = if radio.efficiency < 1.0 { 0.5e-9 } else { 0.0 };
+    let off_w = 0.5e-9 / radio.efficiency + again_w;
+    0.5e-6 * radio.drawn_w(power_w) + off_w * airtime_s + 2e-12
+}
