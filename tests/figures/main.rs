@@ -23,6 +23,7 @@ mod powercuts;
 mod reference;
 mod stations;
 mod transfer;
+mod workers;
 
 use std::process::ExitCode;
 
@@ -80,6 +81,8 @@ enum Figure {
     Stations(stations::Args),
     /// A model through the two state machines over lines that lose, repeat and flip.
     Transfer(transfer::Args),
+    /// Workers of a sweep killed at random moments: the gathered table is that of none killed.
+    Workers(workers::Args),
 }
 
 fn main() -> ExitCode {
@@ -105,6 +108,7 @@ fn main() -> ExitCode {
         Figure::Reference(args) => reference::run(&args),
         Figure::Stations(args) => stations::run(&args),
         Figure::Transfer(args) => transfer::run(&args),
+        Figure::Workers(args) => workers::run(&args),
     };
     if holds {
         ExitCode::SUCCESS

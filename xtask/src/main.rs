@@ -27,12 +27,19 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Task {
     /// Install what the test suite needs: thumb targets, QEMU, Node.js and the RP2040 emulator, Python.
-    Setup,
+    Setup {
+        /// Also Slurm and HyperQueue, for the tests of sweeps on them.
+        #[arg(long)]
+        engines: bool,
+    },
     /// Set up, then run everything CI runs: format, layers, lints, docs, licences, images, all tests.
     Test {
         /// Run only the steps whose name contains this word.
         #[arg(long)]
         only: Option<String>,
+        /// Install Slurm and HyperQueue for the tests of sweeps on them; under CI=true they always are.
+        #[arg(long)]
+        engines: bool,
     },
     /// Build every board's image and say what it takes: flash, RAM, stack, cycles of a sealed frame.
     Size {
@@ -47,8 +54,8 @@ fn main() -> ExitCode {
     let result = std::env::set_current_dir(root())
         .map_err(Into::into)
         .and_then(|()| match task {
-            Task::Setup => setup::run().map(|_| ()),
-            Task::Test { only } => suite::run(only.as_deref()),
+            Task::Setup { engines } => setup::run(engines).map(|_| ()),
+            Task::Test { only, engines } => suite::run(only.as_deref(), engines),
             Task::Size { json } => setup::toolchain::prepare().and_then(|toolchain| {
                 board::build_all(&toolchain)?;
                 size::report(json)

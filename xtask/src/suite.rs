@@ -70,10 +70,11 @@ fn whole_workspace(subcommand: &str) -> Command {
     cargo
 }
 
-/// Sets up and runs the steps whose name contains `only`; a failure stops none of the others.
-pub fn run(only: Option<&str>) -> Result<()> {
+/// Sets up, with the engines of sweeps if asked to, and runs the steps whose name contains `only`; a
+/// failure stops none of the others.
+pub fn run(only: Option<&str>, engines: bool) -> Result<()> {
     let mut suite = Suite {
-        toolchain: setup::run()?,
+        toolchain: setup::run(engines)?,
         count: Count::default(),
     };
     let mut times: Vec<(&str, Taken)> = Vec::new();

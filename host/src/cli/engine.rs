@@ -1,12 +1,15 @@
 //! The options of commands whose points any engine can make.
 
+use std::path::PathBuf;
+
 use anyhow::Context;
 
 use super::{threads, word};
-use gleaner_host::study::batch::{Engine, EngineOptions};
+use gleaner_host::study::batch::{Engine, EngineOptions, HyperqueueOptions, SlurmOptions};
 
 /// Who makes the points, and how.
 #[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Engine")]
 pub struct EngineArgs {
     /// Who makes the points.
     #[arg(long, value_parser = word::parser::<Engine>(), default_value = "local", value_name = "ENGINE")]
@@ -15,6 +18,25 @@ pub struct EngineArgs {
     /// others, 0 meaning one. Results do not depend on it.
     #[arg(long, value_parser = threads::parse, default_value_t = 0, value_name = "N")]
     threads: usize,
+    /// Most points at a time with Slurm, or with the HyperQueue that is started here.
+    #[arg(long, value_name = "N", value_parser = at_least_one)]
+    max_jobs: Option<usize>,
+    /// Time limit of a Slurm task, as in 02:00:00. Ahead of it a point stops at a checkpoint and
+    /// queues again.
+    #[arg(long, value_name = "LIMIT")]
+    time: Option<String>,
+    /// Seconds ahead of the limit of a Slurm task at which it stops: longer than a round takes.
+    #[arg(long, default_value_t = 60, value_name = "S")]
+    notice_s: u32,
+    /// Further arguments of sbatch, separated by blanks: --slurm-args "--partition=long --mem=2G".
+    #[arg(long, value_name = "ARGS", allow_hyphen_values = true)]
+    slurm_args: Option<String>,
+    /// The Python with the package hyperqueue.
+    #[arg(long, default_value = "python3", value_name = "PROGRAM")]
+    python: PathBuf,
+    /// The directory of a HyperQueue server that runs already; its workers make the points.
+    #[arg(long, value_name = "DIR")]
+    server_dir: Option<PathBuf>,
 }
 
 impl EngineArgs {
@@ -23,10 +45,28 @@ impl EngineArgs {
     /// # Errors
     /// When this program cannot be found again for workers to start.
     pub fn options(&self) -> anyhow::Result<EngineOptions> {
-        let _ = std::env::current_exe().context("cannot find this program")?;
+        let arguments = self.slurm_args.iter().flat_map(|it| it.split_whitespace());
         Ok(EngineOptions {
             engine: self.engine,
             threads: self.threads,
+            program: std::env::current_exe().context("cannot find this program")?,
+            max_jobs: self.max_jobs,
+            slurm: SlurmOptions {
+                time: self.time.clone(),
+                notice_s: self.notice_s,
+                arguments: arguments.map(str::to_owned).collect(),
+            },
+            hyperqueue: HyperqueueOptions {
+                python: self.python.clone(),
+                server_dir: self.server_dir.clone(),
+            },
         })
+    }
+}
+
+fn at_least_one(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(number) if number > 0 => Ok(number),
+        _ => Err("give a number from 1".to_owned()),
     }
 }

@@ -2,6 +2,7 @@
 
 mod apt;
 pub mod emulator;
+mod engines;
 pub mod python;
 pub mod toolchain;
 
@@ -10,11 +11,12 @@ use anyhow::{Result, bail};
 use toolchain::DeviceToolchain;
 
 /// Installs what is missing; what cannot be installed is an error under `CI=true` and a notice
-/// with the command to type elsewhere.
-pub fn run() -> Result<DeviceToolchain> {
+/// with the command to type elsewhere. Engines of sweeps are installed if they are wanted, or under `CI=true`.
+pub fn run(engines_wanted: bool) -> Result<DeviceToolchain> {
     let toolchain = toolchain::prepare()?;
     emulator::prepare()?;
     python::prepare()?;
+    engines::prepare(engines_wanted)?;
     Ok(toolchain)
 }
 

@@ -1,5 +1,5 @@
 //! Python environments: of the example client of `docs/examples`, which speaks the protocol without
-//! our code, and of the STM32's emulator.
+//! our code, of the STM32's emulator, and of HyperQueue.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -27,12 +27,27 @@ const ENVIRONMENTS: [Environment; 2] = [
     },
 ];
 
+/// The engine that sweeps find in a Python package.
+const ENGINE: Environment = Environment {
+    folder: "host/hyperqueue",
+    imports: "import hyperqueue",
+};
+
 /// The folder of our runner around Unicorn.
 pub const EMULATOR: &str = "emulator/stm32";
 
 /// Makes every environment.
 pub fn prepare() -> Result<()> {
     ENVIRONMENTS.iter().try_for_each(Environment::prepare)
+}
+
+/// Makes the environment of HyperQueue if that is `wanted`; else says what is skipped without it.
+pub fn prepare_engine(wanted: bool) -> Result<()> {
+    if wanted || ENGINE.is_ready() {
+        return ENGINE.prepare();
+    }
+    println!("setup: no HyperQueue; its tests will be skipped (`--engines` installs it)");
+    Ok(())
 }
 
 /// Returns the Python of the STM32's emulator, if it is installed.

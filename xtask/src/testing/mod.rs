@@ -18,13 +18,14 @@ pub const FEATURES: [&str; 2] = [
 ];
 
 /// The programs that take longest, which start first so that none is left alone at the end.
-const LONGEST: [&str; 9] = [
+const LONGEST: [&str; 10] = [
     "gleaner-tests emulated",
     "gleaner-tests hil_emulated",
     "gleaner-host flash",
     "gleaner-host golden",
     "gleaner-tests hil_fleet",
     "gleaner-tests hil_doctor",
+    "gleaner-host engines",
     "gleaner-host resume",
     "gleaner-host solvers",
     "emulator",

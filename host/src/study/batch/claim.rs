@@ -3,10 +3,13 @@
 //! It saves work and guards nothing: see the [module](super) for what is relied on.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io::{Read, Write};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 use gleaner_learn::file::{self, FileError};
+
+/// Times that a folder may be removed between making it and opening a file in it.
+const TRIES: u32 = 100;
 
 /// A point that this process is at.
 pub(super) struct Claim {
@@ -26,12 +29,7 @@ pub(super) enum Asked {
 impl Claim {
     /// Asks for the claim behind a lock file; one that is `forced` is granted in any case.
     pub(super) fn ask(path: PathBuf, forced: bool) -> Result<Asked, FileError> {
-        if let Some(folder) = path.parent() {
-            fs::create_dir_all(folder).map_err(file::at(folder))?;
-        }
-        let mut options = OpenOptions::new();
-        options.create(true).truncate(false).read(true).write(true);
-        let mut file = options.open(&path).map_err(file::at(&path))?;
+        let mut file = open(&path)?;
         let locked = match file.try_lock() {
             Ok(()) => true,
             Err(TryLockError::WouldBlock) if !forced => {
@@ -59,6 +57,22 @@ impl Claim {
         let _ = fs::remove_file(&self.path);
         drop(self.file);
         let _ = fs::remove_dir(self.path.parent().unwrap_or(Path::new("")));
+    }
+}
+
+/// Opens a lock file; its folder may be removed by another worker that finds it empty.
+fn open(path: &Path) -> Result<File, FileError> {
+    let mut options = OpenOptions::new();
+    options.create(true).truncate(false).read(true).write(true);
+    let mut tries = 0..TRIES;
+    loop {
+        if let Some(folder) = path.parent() {
+            fs::create_dir_all(folder).map_err(file::at(folder))?;
+        }
+        match options.open(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound && tries.next().is_some() => {}
+            opened => return opened.map_err(file::at(path)),
+        }
     }
 }
 

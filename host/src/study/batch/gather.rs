@@ -50,7 +50,7 @@ pub(super) fn read(run: &RunDirectory, point: &Point, reports: bool) -> Outcome 
 }
 
 /// The round of the newest checkpoint among what workers left or are at.
-fn newest(place: &Place<'_>) -> Option<u32> {
+pub(super) fn newest(place: &Place<'_>) -> Option<u32> {
     let checkpoints = place.leftovers();
     let rounds = checkpoints.iter().filter_map(|run| {
         let (checkpoint, _) = Checkpoint::read(run);

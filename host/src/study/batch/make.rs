@@ -7,12 +7,12 @@ use std::time::Duration;
 use super::Outcome;
 use super::claim::{Asked, Claim};
 use super::error::PointError;
-use super::gather::read;
+use super::gather::{check_sums, read};
 use super::place::{Place, remove, rename};
 use super::point::Point;
 use crate::fleet;
 use crate::report;
-use crate::run::{Observer, RunDirectory, adopt, prepare, resume};
+use crate::run::{Observer, RunDirectory, adopt, prepare, resume, scenario_of, start};
 use crate::study::PlannedRunError;
 use crate::study::pool::Library;
 
@@ -83,7 +83,7 @@ fn attempt(
         }
     };
     // It may have become complete between the look and the claim.
-    if !place.run().is_complete() {
+    if !place.run().is_complete() && !publish_leftover(place, point)? {
         let own = place.fresh().map_err(PointError::Unfinished)?;
         if let Err(error) = run(place, point, how, &claim, &own, library, observer) {
             // Locks do not reach as far as the worker that took the point over.
@@ -100,8 +100,8 @@ fn attempt(
             return Err(error);
         }
         publish(place, &own)?;
-        place.leftovers().iter().for_each(remove);
     }
+    place.leftovers().iter().for_each(remove);
     claim.close();
     read(&place.run(), point, how.reports)
 }
@@ -121,7 +121,8 @@ fn run(
     // A run that was made in its place before there were folders of work.
     others.extend(Some(place.run()).filter(RunDirectory::is_started));
     prepare(scenario, own)?;
-    if let Some(round) = adopt(scenario, own, &others)? {
+    let adopted = adopt(scenario, own, &others)?;
+    if let Some(round) = adopted {
         observer.notice(&format!(
             "going on after round {round}, where another worker ended"
         ));
@@ -136,11 +137,24 @@ fn run(
     let data = library.get(scenario).map_err(PlannedRunError::from)?;
     let mut deployment =
         fleet::build(scenario, &data, how.threads).map_err(PlannedRunError::from)?;
-    resume(scenario, &mut deployment, own, how.threads, observer)?;
+    let make = if adopted.is_some() { resume } else { start };
+    make(scenario, &mut deployment, own, how.threads, observer)?;
     if how.reports {
         report::write_run(own)?;
     }
     Ok(())
+}
+
+/// Gives a run whose worker died just before it could do so the point's name, if there is one.
+fn publish_leftover(place: &Place<'_>, point: &Point) -> Result<bool, PointError> {
+    let whole = |it: &RunDirectory| {
+        let same = scenario_of(it).is_ok_and(|scenario| scenario == point.scenario);
+        it.is_complete() && same && check_sums(it).is_ok()
+    };
+    match place.leftovers().into_iter().find(whole) {
+        Some(run) => publish(place, &run).map(|()| true),
+        None => Ok(false),
+    }
 }
 
 /// Gives a complete run the point's name; the first of several workers to do so is the one.

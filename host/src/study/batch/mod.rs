@@ -25,7 +25,9 @@ mod place;
 mod plan;
 mod point;
 
-pub use engine::{Engine, EngineError, EngineOptions, Watcher, carry_out};
+pub use engine::{
+    Engine, EngineError, EngineOptions, HyperqueueOptions, SlurmOptions, Watcher, carry_out,
+};
 pub use error::{PlanError, PointError};
 pub(super) use gather::check_sums;
 pub use gather::gather;

@@ -1,13 +1,21 @@
 //! Engines: who makes the points of a plan.
 
+mod error;
+mod follow;
+mod hyperqueue;
 mod local;
+mod slurm;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use super::error::PlanError;
+pub use error::EngineError;
+
 use super::place::Place;
 use super::plan::Plan;
 use super::{Outcome, Point};
+use follow::follow;
+use hyperqueue::Hyperqueue;
+use slurm::Slurm;
 
 /// Who makes the points.
 #[derive(
@@ -28,16 +36,68 @@ pub enum Engine {
     /// This process, on the processors of this machine.
     #[default]
     Local,
+    /// A job array of Slurm, one task a point.
+    Slurm,
+    /// Tasks of HyperQueue, on a server of their own or one that is there.
+    Hyperqueue,
 }
 
 /// How an engine works.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct EngineOptions {
     /// Which one.
     pub engine: Engine,
     /// Threads in all of the local engine, and of each point elsewhere; 0 means one per processor
     /// here, and one elsewhere.
     pub threads: usize,
+    /// The program that workers start; by default this one.
+    pub program: PathBuf,
+    /// Most points at a time on Slurm and HyperQueue, if there is a limit.
+    pub max_jobs: Option<usize>,
+    /// What Slurm is told.
+    pub slurm: SlurmOptions,
+    /// What HyperQueue is told.
+    pub hyperqueue: HyperqueueOptions,
+}
+
+/// What Slurm is told.
+#[derive(Clone, Debug)]
+pub struct SlurmOptions {
+    /// The limit of one task, in Slurm's words, as in `02:00:00`; by default the partition's.
+    pub time: Option<String>,
+    /// Seconds ahead of the limit at which a task stops at a checkpoint and queues again.
+    pub notice_s: u32,
+    /// Further arguments of `sbatch`.
+    pub arguments: Vec<String>,
+}
+
+/// What HyperQueue is told.
+#[derive(Clone, Debug)]
+pub struct HyperqueueOptions {
+    /// The Python with the package `hyperqueue`.
+    pub python: PathBuf,
+    /// The directory of a server that runs already; by default one is started here.
+    pub server_dir: Option<PathBuf>,
+}
+
+impl Default for EngineOptions {
+    fn default() -> Self {
+        Self {
+            engine: Engine::Local,
+            threads: 0,
+            program: std::env::current_exe().unwrap_or_else(|_| PathBuf::from("gleaner")),
+            max_jobs: None,
+            slurm: SlurmOptions {
+                time: None,
+                notice_s: 60,
+                arguments: Vec::new(),
+            },
+            hyperqueue: HyperqueueOptions {
+                python: PathBuf::from("python3"),
+                server_dir: None,
+            },
+        }
+    }
 }
 
 impl EngineOptions {
@@ -48,6 +108,11 @@ impl EngineOptions {
             threads,
             ..Self::default()
         }
+    }
+
+    /// Threads of one point where each is a process of its own.
+    fn threads_of_point(&self) -> usize {
+        self.threads.max(1)
     }
 }
 
@@ -61,15 +126,6 @@ pub trait Watcher {
     fn notice(&mut self, _text: &str) {}
     /// All points are done with.
     fn end(&mut self) {}
-}
-
-/// Why an engine could not work at all.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum EngineError {
-    /// The plan is not in the directory.
-    #[error(transparent)]
-    Plan(#[from] PlanError),
 }
 
 /// Makes every point of a plan that is not complete in `dir`, where the plan was written to; points
@@ -91,6 +147,10 @@ pub fn carry_out(
     watcher.begin(plan.points().len());
     let outcomes = match options.engine {
         Engine::Local => Ok(local::carry_out(plan, dir, options.threads, watcher)),
+        Engine::Slurm => Slurm::new(plan, dir, options)
+            .and_then(|mut slurm| follow(plan, dir, &mut slurm, watcher)),
+        Engine::Hyperqueue => Hyperqueue::new(plan, dir, options)
+            .and_then(|mut queue| follow(plan, dir, &mut queue, watcher)),
     };
     watcher.end();
     outcomes

@@ -1,0 +1,331 @@
+//! Points of a plan, made in this process by workers that die, race and find what others left: the
+//! same bytes in the end, or a refusal that says what to do.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use gleaner_host::fleet;
+use gleaner_host::run::{self, Observer, RunDirectory, RunError, Silent, Summary};
+use gleaner_host::scenario::{Override, resolve};
+use gleaner_host::study::batch::{
+    EngineError, EngineOptions, Making, Outcome, Plan, PlanError, Point, PointError, Watcher,
+    carry_out, gather, make_point, run_directory,
+};
+
+const ROUNDS: i64 = 6;
+
+/// A point that takes a moment and has a checkpoint after every round.
+fn point(seed: i64) -> Point {
+    let sets = [
+        Override::new("run.rounds", ROUNDS),
+        Override::new("run.checkpoint_every", 1),
+        Override::new("run.seed", seed),
+        Override::new("run.scheduler", "random"),
+        Override::new("partition.mean_samples", 60.0),
+        Override::new("partition.std_samples", 10.0),
+        Override::new("data.test_samples", 50),
+    ];
+    let values = vec![("run.seed".to_owned(), seed.to_string())];
+    Point::new(values, resolve("paper-mlp", &sets).unwrap())
+}
+
+fn plan(seeds: i64) -> Plan {
+    Plan::new((0..seeds).map(point).collect(), false)
+}
+
+const ALONE: Making = Making {
+    threads: 1,
+    reports: false,
+    wait: false,
+    force: false,
+};
+
+fn sums(dir: &Path, point: &Point) -> String {
+    let run = run_directory(dir, point);
+    fs::read_to_string(run.file(RunDirectory::SUMS)).unwrap()
+}
+
+/// What a point comes to if nobody disturbs it.
+fn undisturbed(point: &Point) -> (Summary, String) {
+    let folder = tempfile::tempdir().unwrap();
+    let summary = make_point(folder.path(), point, &ALONE, &mut Silent).unwrap();
+    (summary, sums(folder.path(), point))
+}
+
+/// Ends a run after so many rounds.
+struct After(usize);
+
+impl Observer for After {
+    fn pauses(&mut self) -> bool {
+        self.0 -= 1;
+        self.0 == 0
+    }
+}
+
+#[derive(Default)]
+struct Names(Vec<String>);
+
+impl Watcher for Names {
+    fn finished(&mut self, point: &Point, outcome: &Outcome) {
+        assert!(outcome.is_ok(), "{outcome:?}");
+        self.0.push(point.id.clone());
+    }
+}
+
+#[test]
+fn a_plan_is_carried_out_once_and_gathered_in_its_order() {
+    let folder = tempfile::tempdir().unwrap();
+    let plan = plan(3);
+    plan.write(folder.path()).unwrap();
+    let options = EngineOptions::local(2);
+    let mut names = Names::default();
+    let first = carry_out(&plan, folder.path(), &options, &mut names).unwrap();
+    assert_eq!(names.0.len(), 3);
+    let made = |point: &Point| {
+        let file = run_directory(folder.path(), point).file(RunDirectory::SUMS);
+        fs::metadata(file).unwrap().modified().unwrap()
+    };
+    let times: Vec<_> = plan.points().iter().map(made).collect();
+    let again = carry_out(&plan, folder.path(), &options, &mut Names::default()).unwrap();
+    assert_eq!(plan.points().iter().map(made).collect::<Vec<_>>(), times);
+    let read = Plan::read(folder.path()).unwrap();
+    assert_eq!(read.digest(), plan.digest());
+    let gathered = gather(&read, folder.path());
+    for ((first, again), gathered) in first.iter().zip(&again).zip(&gathered) {
+        let summary = first.as_ref().unwrap();
+        assert_eq!(summary, again.as_ref().unwrap());
+        assert_eq!(summary, gathered.as_ref().unwrap());
+    }
+    assert!(!folder.path().join("work").exists(), "work is left");
+}
+
+#[test]
+fn a_point_that_stops_after_every_round_ends_with_the_same_bytes() {
+    let (point, folder) = (point(7), tempfile::tempdir().unwrap());
+    let dir = folder.path();
+    let mut stops = Vec::new();
+    let summary = loop {
+        match make_point(dir, &point, &ALONE, &mut After(1)) {
+            Ok(summary) => break summary,
+            Err(PointError::Paused { round }) => stops.push(round),
+            Err(error) => panic!("{error}"),
+        }
+    };
+    assert_eq!(stops, (1..ROUNDS as usize).collect::<Vec<_>>());
+    assert_eq!((summary, sums(dir, &point)), undisturbed(&point));
+    assert!(!dir.join("work").exists() && !dir.join("failed").exists());
+}
+
+#[test]
+fn workers_that_ignore_each_others_locks_come_to_one_run_with_the_same_bytes() {
+    let (point, folder) = (point(8), tempfile::tempdir().unwrap());
+    let dir = folder.path();
+    let how = Making {
+        force: true,
+        ..ALONE
+    };
+    let outcomes: Vec<Outcome> = std::thread::scope(|scope| {
+        let work = || make_point(dir, &point, &how, &mut Silent);
+        let workers: Vec<_> = (0..4).map(|_| scope.spawn(work)).collect();
+        workers.into_iter().map(|it| it.join().unwrap()).collect()
+    });
+    let (summary, expected) = undisturbed(&point);
+    for outcome in outcomes {
+        match outcome {
+            Ok(found) => assert_eq!(found, summary),
+            // One whose folder the first to finish removed may leave it to others.
+            Err(error) => assert!(matches!(error, PointError::Taken { .. }), "{error}"),
+        }
+    }
+    assert_eq!(sums(dir, &point), expected);
+    assert_eq!(fs::read_dir(dir.join("points")).unwrap().count(), 1);
+}
+
+#[test]
+fn one_of_two_workers_leaves_or_waits() {
+    let (point, folder) = (point(9), tempfile::tempdir().unwrap());
+    let dir = folder.path();
+    /// Tries to make the same point while a round of it is being made.
+    struct Meanwhile<'a>(&'a Path, &'a Point, bool);
+    impl Observer for Meanwhile<'_> {
+        fn round(&mut self, _: &gleaner_host::round::RoundLog) {
+            let refused = make_point(self.0, self.1, &ALONE, &mut Silent).unwrap_err();
+            let owner = format!("process {} on", std::process::id());
+            assert!(refused.to_string().contains(&owner), "{refused}");
+            self.2 = true;
+        }
+    }
+    let mut meanwhile = Meanwhile(dir, &point, false);
+    std::thread::scope(|scope| {
+        let made = scope.spawn(|| make_point(dir, &point, &ALONE, &mut meanwhile));
+        let how = Making {
+            wait: true,
+            ..ALONE
+        };
+        let waited = make_point(dir, &point, &how, &mut Silent);
+        match made.join().unwrap() {
+            Ok(summary) => assert_eq!(summary, waited.unwrap()),
+            // The other was first.
+            Err(error) => assert!(matches!(error, PointError::Taken { .. }), "{error}"),
+        }
+    });
+    assert_eq!(sums(dir, &point), undisturbed(&point).1);
+}
+
+#[test]
+fn what_an_earlier_version_began_in_the_points_place_goes_on() {
+    let (point, folder) = (point(10), tempfile::tempdir().unwrap());
+    let dir = folder.path();
+    let place = run_directory(dir, &point);
+    let data = fleet::load_data(&point.scenario).unwrap();
+    let mut deployment = fleet::build(&point.scenario, &data, 1).unwrap();
+    let begun = run::execute(&point.scenario, &mut deployment, &place, 1, &mut After(4));
+    assert!(matches!(begun, Err(RunError::Paused { round: 4, .. })));
+    #[derive(Default)]
+    struct Notices(Vec<String>);
+    impl Observer for Notices {
+        fn notice(&mut self, text: &str) {
+            self.0.push(text.to_owned());
+        }
+    }
+    let mut notices = Notices::default();
+    make_point(dir, &point, &ALONE, &mut notices).unwrap();
+    let text = notices.0.join("\n");
+    assert!(text.contains("going on after round 4"), "{text}");
+    assert_eq!(sums(dir, &point), undisturbed(&point).1);
+    assert!(!dir.join("work").exists());
+}
+
+#[test]
+fn leftovers_that_are_damaged_or_of_another_point_are_not_used() {
+    let (point, other) = (point(11), point(12));
+    let folder = tempfile::tempdir().unwrap();
+    let dir = folder.path();
+    let paused = make_point(dir, &other, &ALONE, &mut After(3));
+    assert!(matches!(paused, Err(PointError::Paused { round: 3 })));
+    let work = |id: &str| -> Vec<PathBuf> {
+        let entries = fs::read_dir(dir.join("work")).unwrap().flatten();
+        let folders = entries.map(|entry| entry.path()).filter(|it| it.is_dir());
+        let name = |it: &PathBuf| it.file_name().unwrap().to_string_lossy().into_owned();
+        folders.filter(|it| name(it).starts_with(id)).collect()
+    };
+    // Another point's leftover under this one's name; a log cut short; a checkpoint that is noise.
+    let left = &work(&other.id)[0];
+    let foreign = dir.join("work").join(format!("{}.foreign", point.id));
+    fs::rename(left, &foreign).unwrap();
+    for damage in ["log", "checkpoint"] {
+        let paused = make_point(dir, &point, &ALONE, &mut After(2));
+        assert!(matches!(paused, Err(PointError::Paused { round: 2 })));
+        let own = &work(&point.id)[0];
+        match damage {
+            "log" => fs::write(own.join("clients.csv"), "round,client\n").unwrap(),
+            _ => fs::write(own.join("checkpoint.bin"), "noise").unwrap(),
+        }
+        let _ = fs::remove_file(own.join("checkpoint.previous.bin"));
+    }
+    make_point(dir, &point, &ALONE, &mut Silent).unwrap();
+    assert_eq!(sums(dir, &point), undisturbed(&point).1);
+}
+
+#[test]
+fn a_worker_with_another_result_is_told_so_and_both_are_kept() {
+    let (point, folder) = (point(13), tempfile::tempdir().unwrap());
+    let dir = folder.path();
+    /// Puts a run of other bytes into the point's place just before this one is complete.
+    struct Rival<'a>(&'a Path, &'a Point);
+    impl Observer for Rival<'_> {
+        fn round(&mut self, log: &gleaner_host::round::RoundLog) {
+            let run = run_directory(self.0, self.1);
+            if i64::from(log.round.round) == ROUNDS {
+                fs::create_dir_all(run.path()).unwrap();
+                fs::write(run.file(RunDirectory::SUMS), "other\n").unwrap();
+            }
+        }
+    }
+    let refused = make_point(dir, &point, &ALONE, &mut Rival(dir, &point)).unwrap_err();
+    assert!(matches!(refused, PointError::Differs { .. }), "{refused}");
+    let plan = Plan::new(vec![point], false);
+    let gathered = gather(&plan, dir).remove(0).unwrap_err().to_string();
+    assert!(gathered.contains("SHA256SUMS"), "{gathered}");
+}
+
+#[test]
+fn a_complete_point_that_was_changed_is_refused_by_name() {
+    let (plan, folder) = (plan(1), tempfile::tempdir().unwrap());
+    let dir = folder.path();
+    plan.write(dir).unwrap();
+    make_point(dir, &plan.points()[0], &ALONE, &mut Silent).unwrap();
+    let log = run_directory(dir, &plan.points()[0]).file(RunDirectory::ROUNDS);
+    let text = fs::read_to_string(&log).unwrap();
+    let cut = text.lines().next().unwrap().len() + 1;
+    fs::write(&log, &text[..text.len() - cut]).unwrap();
+    let refused = gather(&plan, dir).remove(0).unwrap_err();
+    assert!(matches!(refused, PointError::Damaged { path } if path == log));
+}
+
+#[test]
+fn plans_that_are_damaged_edited_foreign_or_of_another_sweep_are_refused_by_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let dir = folder.path();
+    assert!(matches!(Plan::read(dir), Err(PlanError::Absent { .. })));
+    let plan = plan(2);
+    plan.write(dir).unwrap();
+    plan.write(dir).unwrap();
+    let other = Plan::new(vec![point(40)], false);
+    assert!(matches!(other.write(dir), Err(PlanError::Other { .. })));
+    let mut nobody = Names::default();
+    let refused = carry_out(&other, dir, &EngineOptions::local(1), &mut nobody);
+    assert!(matches!(
+        refused,
+        Err(EngineError::Plan(PlanError::Other { .. }))
+    ));
+
+    let file = dir.join("plan.json");
+    let text = fs::read_to_string(&file).unwrap();
+    for (from, to) in [
+        ("\"reports\": false", "\"reports\": true"),
+        ("\"0\"", "\"1\""),
+        ("gleaner plan 1", "gleaner plan 2"),
+        ("{", ""),
+        ("\"values\"", "\"value\""),
+    ] {
+        assert!(text.contains(from), "{from}");
+        fs::write(&file, text.replacen(from, to, 1)).unwrap();
+        let refused = Plan::read(dir).unwrap_err().to_string();
+        assert!(refused.contains("plan.json"), "{refused}");
+        let refused = Plan::read_point(dir, 0).unwrap_err().to_string();
+        assert!(refused.contains("plan.json"), "{refused}");
+    }
+    for cut in [0, 1, text.len() / 2, text.len() - 3] {
+        fs::write(&file, &text[..cut]).unwrap();
+        assert!(Plan::read(dir).is_err(), "{cut}");
+    }
+    fs::write(&file, b"\xff\xfe").unwrap();
+    assert!(matches!(Plan::read(dir), Err(PlanError::Edited { .. })));
+    fs::write(&file, &text).unwrap();
+
+    let (_, scenario) = (
+        0,
+        dir.join(format!("scenarios/{}.toml", plan.points()[1].id)),
+    );
+    let planned = fs::read_to_string(&scenario).unwrap();
+    fs::write(&scenario, planned.replace("rounds = 6", "rounds = 7")).unwrap();
+    assert_ne!(fs::read_to_string(&scenario).unwrap(), planned);
+    let refused = Plan::read_point(dir, 1).unwrap_err();
+    assert!(matches!(&refused, PlanError::Scenario { path, .. } if *path == scenario));
+    assert!(Plan::read_point(dir, 0).is_ok());
+    fs::remove_file(&scenario).unwrap();
+    let refused = Plan::read(dir).unwrap_err().to_string();
+    assert!(refused.contains(scenario.to_str().unwrap()), "{refused}");
+    // Planning the same again mends it.
+    plan.write(dir).unwrap();
+    assert_eq!(Plan::read(dir).unwrap().digest(), plan.digest());
+    assert!(matches!(
+        Plan::read_point(dir, 2),
+        Err(PlanError::Range {
+            number: 2,
+            points: 2,
+            ..
+        })
+    ));
+}

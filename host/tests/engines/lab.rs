@@ -1,0 +1,116 @@
+//! What the tests of engines share: a small grid, its table, and ways to kill who makes it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+
+use gleaner_host::device::image::is_strict;
+
+/// Points long enough to be hit in the middle, with a checkpoint after every round.
+const SWEEP: &str = "
+seeds = 2
+[set]
+run.rounds = 40
+run.checkpoint_every = 1
+clients.count = 4
+partition.mean_samples = 40.0
+partition.std_samples = 5.0
+data.test_samples = 50
+data.validation_samples = 50
+[grid]
+run.scheduler = [\"random\", \"round-robin\"]
+";
+
+/// A folder with the grid in `lab.toml` and its table made here.
+pub struct Lab {
+    folder: tempfile::TempDir,
+    pub table: String,
+}
+
+impl Lab {
+    pub fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("lab.toml"), SWEEP).unwrap();
+        let mut lab = Self {
+            folder,
+            table: String::new(),
+        };
+        succeed(lab.sweep("local", &["--threads", "2"]));
+        lab.table = lab.table_of("local");
+        lab
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    pub fn table_of(&self, dir: &str) -> String {
+        fs::read_to_string(self.path(dir).join("sweep.csv")).unwrap()
+    }
+
+    /// The whole sweep into a directory.
+    pub fn sweep(&self, dir: &str, more: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_gleaner"));
+        command
+            .current_dir(self.folder.path())
+            .args(["sweep", "lab.toml", "--out", dir])
+            .args(more)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        command
+    }
+}
+
+/// Runs a command that must succeed, and returns what it remarked.
+pub fn succeed(mut command: Command) -> String {
+    finish(command.spawn().unwrap())
+}
+
+/// Waits for a process that must succeed, and returns what it remarked.
+pub fn finish(child: Child) -> String {
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success(), "{}", said(&output));
+    said(&output)
+}
+
+fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// Looks again and again until there is something to see; the follower must not end meanwhile.
+pub fn until<T>(follower: &mut Child, mut look: impl FnMut() -> Option<T>) -> T {
+    loop {
+        if let Some(seen) = look() {
+            return seen;
+        }
+        assert!(follower.try_wait().unwrap().is_none(), "ended before");
+        std::thread::yield_now();
+    }
+}
+
+/// A worker in the middle of a point: the point's name and the worker's process.
+pub fn worker_at_work(dir: &Path) -> Option<(String, u32)> {
+    let work = fs::read_dir(dir.join("work")).ok()?.flatten();
+    work.filter(|entry| entry.path().join("checkpoint.bin").is_file())
+        .find_map(|entry| {
+            let name = entry.file_name().into_string().ok()?;
+            let (id, _) = name.split_once('.')?;
+            let lock = dir.join("work").join(format!("{id}.lock"));
+            let owner = fs::read_to_string(lock).ok()?;
+            let process = owner.strip_prefix("process ")?.split(' ').next()?;
+            Some((id.to_owned(), process.parse().ok()?))
+        })
+}
+
+/// Sends a signal to a process.
+pub fn signal(signal: &str, process: u32) {
+    let mut kill = Command::new("kill");
+    // One that has just ended is as good as killed.
+    let _ = kill.args([signal, &process.to_string()]).output().unwrap();
+}
+
+/// Says that an engine is not there; a failure where nothing may be skipped.
+pub fn skip(what: &str) {
+    assert!(!is_strict(), "{what} (CI=true: nothing may be skipped)");
+    eprintln!("\n*** SKIPPED: {what} (`cargo xtask test --engines` installs it) ***\n");
+}

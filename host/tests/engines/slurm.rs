@@ -1,0 +1,221 @@
+//! Slurm on one node, without systemd: its daemons are started by hand and ended by their processes.
+
+use std::fs;
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use crate::lab::{Lab, finish, signal, skip, until, worker_at_work};
+
+const PROGRAMS: [&str; 3] = ["munged", "slurmctld", "slurmd"];
+
+/// A cluster of one node with two processors.
+struct Cluster {
+    folder: tempfile::TempDir,
+    daemons: Vec<Child>,
+}
+
+impl Cluster {
+    fn start() -> Option<Self> {
+        let absent = PROGRAMS.iter().find(|it| find(it).is_none());
+        if let Some(absent) = absent {
+            skip(&format!("Slurm is not installed: there is no {absent}"));
+            return None;
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let mut cluster = Self {
+            folder,
+            daemons: Vec::new(),
+        };
+        for name in ["state", "spool", "log"] {
+            fs::create_dir(cluster.path(name)).unwrap();
+        }
+        let random: Vec<u8> = (0..4).flat_map(|_| random_bytes()).collect();
+        fs::write(cluster.path("munge.key"), random).unwrap();
+        own(&cluster.path("munge.key"));
+        fs::write(cluster.path("slurm.conf"), cluster.configuration()).unwrap();
+        let at = |name: &str| cluster.path(name).display().to_string();
+        let munged = [
+            "--foreground".to_owned(),
+            // The folder is in one that everybody may write to.
+            "--force".to_owned(),
+            format!("--key-file={}", at("munge.key")),
+            format!("--socket={}", at("munge.socket")),
+            format!("--pid-file={}", at("munge.pid")),
+            format!("--log-file={}", at("log/munge.log")),
+            format!("--seed-file={}", at("munge.seed")),
+        ];
+        cluster.daemon("munged", &munged);
+        cluster.until(|cluster| cluster.path("munge.socket").exists());
+        let words = |words: &[&str]| words.iter().map(ToString::to_string).collect::<Vec<_>>();
+        cluster.daemon("slurmctld", &words(&["-D", "-i"]));
+        cluster.daemon("slurmd", &words(&["-D"]));
+        cluster.until(|cluster| cluster.says("sinfo", &["-h", "-o", "%T"]).contains("idle"));
+        Some(cluster)
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn daemon(&mut self, program: &str, arguments: &[String]) {
+        let log = fs::File::create(self.path("log").join(program)).unwrap();
+        let mut command = Command::new(find(program).unwrap());
+        command
+            .args(arguments)
+            .env("SLURM_CONF", self.path("slurm.conf"))
+            .stdin(Stdio::null())
+            .stdout(log.try_clone().unwrap())
+            .stderr(log);
+        self.daemons.push(command.spawn().unwrap());
+    }
+
+    /// Waits until the daemons have come so far, all of them being alive.
+    fn until(&mut self, there: impl Fn(&Self) -> bool) {
+        while !there(self) {
+            for (daemon, program) in self.daemons.iter_mut().zip(PROGRAMS) {
+                if daemon.try_wait().unwrap().is_some() {
+                    let log = self.folder.path().join("log").join(program);
+                    panic!("{program}: {}", fs::read_to_string(log).unwrap());
+                }
+            }
+            std::thread::yield_now();
+        }
+    }
+
+    /// What one of Slurm's commands says.
+    fn says(&self, program: &str, arguments: &[&str]) -> String {
+        let mut command = Command::new(program);
+        command.args(arguments);
+        let output = self.on(command).output().unwrap();
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    }
+
+    /// Makes a command one of this cluster's.
+    fn on(&self, mut command: Command) -> Command {
+        command.env("SLURM_CONF", self.path("slurm.conf"));
+        command
+    }
+
+    fn configuration(&self) -> String {
+        let here = self.folder.path().display();
+        let name = |program: &str, argument: &str| {
+            let output = Command::new(program).arg(argument).output().unwrap();
+            String::from_utf8(output.stdout).unwrap().trim().to_owned()
+        };
+        let (host, user) = (name("hostname", "-s"), name("id", "-un"));
+        let [control, node] = free_ports();
+        format!(
+            "ClusterName=gleaner
+SlurmctldHost={host}(127.0.0.1)
+SlurmctldPort={control}
+SlurmdPort={node}
+SlurmUser={user}
+SlurmdUser={user}
+AuthType=auth/munge
+AuthInfo=socket={here}/munge.socket,cred_expire=2
+StateSaveLocation={here}/state
+SlurmdSpoolDir={here}/spool
+SlurmctldPidFile={here}/slurmctld.pid
+SlurmdPidFile={here}/slurmd.pid
+ProctrackType=proctrack/pgid
+TaskPlugin=task/none
+SelectType=select/cons_tres
+SelectTypeParameters=CR_Core
+SchedulerParameters=sched_interval=1,sched_min_interval=0
+ReturnToService=2
+MpiDefault=none
+AccountingStorageType=accounting_storage/none
+JobAcctGatherType=jobacct_gather/none
+SwitchType=switch/none
+MailProg=/bin/true
+KillWait=2
+NodeName={host} NodeAddr=127.0.0.1 CPUs=2 RealMemory=100 State=UNKNOWN
+PartitionName=main Nodes={host} Default=YES MaxTime=INFINITE State=UP
+"
+        )
+    }
+}
+
+impl Drop for Cluster {
+    fn drop(&mut self) {
+        // The node before its controller, and the keeper of the key last.
+        while let Some(mut daemon) = self.daemons.pop() {
+            signal("-TERM", daemon.id());
+            let _ = daemon.wait();
+        }
+    }
+}
+
+/// Returns where a program of the system is.
+fn find(program: &str) -> Option<PathBuf> {
+    let path = std::env::var("PATH").unwrap_or_default();
+    let folders = path.split(':').chain(["/usr/sbin", "/sbin"]);
+    folders
+        .map(|folder| Path::new(folder).join(program))
+        .find(|path| path.is_file())
+}
+
+/// Two ports that nobody has.
+fn free_ports() -> [u16; 2] {
+    let listeners = [(); 2].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());
+    listeners.map(|listener| listener.local_addr().unwrap().port())
+}
+
+/// Bytes that nobody knows beforehand.
+fn random_bytes() -> Vec<u8> {
+    let id = gleaner_host::run::new_id().unwrap();
+    id.0.to_vec()
+}
+
+/// Makes a file its owner's alone.
+fn own(path: &Path) {
+    use std::os::unix::fs::PermissionsExt;
+    fs::set_permissions(path, fs::Permissions::from_mode(0o600)).unwrap();
+}
+
+#[test]
+fn slurm_makes_the_local_table_though_a_worker_and_the_follower_are_killed_and_a_limit_comes_near()
+{
+    let Some(cluster) = Cluster::start() else {
+        return;
+    };
+    let lab = Lab::new();
+    let dir = lab.path("slurm");
+    let follow = |more: &[&str]| {
+        let options = ["--engine", "slurm", "--max-jobs", "2", "--time", "10"];
+        let command = lab.sweep("slurm", &[&options[..], more].concat());
+        cluster.on(command).spawn().unwrap()
+    };
+    let mut follower = follow(&[]);
+    let (killed, worker) = until(&mut follower, || worker_at_work(&dir));
+    signal("-KILL", worker);
+    // The follower dies; its array goes on and is found again.
+    follower.kill().unwrap();
+    follower.wait().unwrap();
+    let mut follower = follow(&["--resume"]);
+
+    // As the limit of a task comes near Slurm tells its script, and no other process.
+    let task = until(&mut follower, || {
+        let (id, _) = worker_at_work(&dir)?;
+        let task = cluster.says("squeue", &["-h", "-t", "R", "-o", "%A"]);
+        let task = task.lines().next()?.to_owned();
+        (id != killed).then_some(task)
+    });
+    cluster.says("scancel", &["--batch", "--signal=USR1", &task]);
+    let said = finish(follower);
+    assert_eq!(lab.table_of("slurm"), lab.table, "{said}");
+    assert!(!lab.path("slurm/work").exists());
+
+    let logs = fs::read_dir(dir.join("slurm")).unwrap().flatten();
+    let logs: Vec<String> = logs
+        .map(|log| log.path())
+        .filter(|log| log.extension().is_some_and(|it| it == "log"))
+        .map(|log| fs::read_to_string(log).unwrap())
+        .collect();
+    // One for each point and one for that of the killed worker: nothing was submitted twice.
+    assert_eq!(logs.len(), 5, "{said}\n{logs:#?}");
+    let requeued = logs.iter().find(|log| log.contains("stopped after round"));
+    let requeued = requeued.expect("a task that stopped ahead of its limit");
+    assert!(requeued.contains("going on after round"), "{requeued}");
+}

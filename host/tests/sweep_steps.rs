@@ -1,0 +1,317 @@
+//! `gleaner sweep plan`, `point` and `gather` as processes: killed, stopped, out of room, at odds.
+#![cfg(target_os = "linux")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+
+use gleaner_shared::rng::{Purpose, Rng};
+
+const SWEEP: &str = "
+seeds = 2
+[set]
+run.rounds = 12
+run.checkpoint_every = 1
+partition.mean_samples = 60.0
+partition.std_samples = 5.0
+data.test_samples = 50
+data.validation_samples = 50
+[grid]
+run.scheduler = [\"random\", \"round-robin\"]
+";
+
+fn gleaner(words: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_gleaner"));
+    command.args(words);
+    command
+}
+
+fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// A folder with the sweep in `lab.toml`.
+struct Lab {
+    folder: tempfile::TempDir,
+}
+
+impl Lab {
+    fn new(sweep: &str) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("lab.toml"), sweep).unwrap();
+        Self { folder }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn text(&self, name: &str) -> String {
+        self.path(name).display().to_string()
+    }
+
+    fn run(&self, words: &[&str]) -> Output {
+        let mut command = gleaner(words);
+        command.current_dir(self.folder.path()).output().unwrap()
+    }
+
+    fn succeed(&self, words: &[&str]) -> String {
+        let output = self.run(words);
+        assert!(output.status.success(), "{words:?}: {}", said(&output));
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    /// The table of the whole sweep, made in one piece.
+    fn whole(&self) -> String {
+        self.succeed(&["sweep", "lab.toml", "--out", "whole", "-q"]);
+        fs::read_to_string(self.path("whole/sweep.csv")).unwrap()
+    }
+
+    fn point(&self, dir: &str, number: usize) -> Child {
+        gleaner(&["sweep", "point", &self.text(dir), &number.to_string(), "-q"])
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap()
+    }
+}
+
+/// Bytes in all logs of rounds below a folder of work.
+fn logged(work: &Path) -> u64 {
+    let runs = fs::read_dir(work).into_iter().flatten().flatten();
+    runs.filter_map(|run| fs::metadata(run.path().join("rounds.jsonl")).ok())
+        .map(|log| log.len())
+        .sum()
+}
+
+fn is_running(child: &mut Child) -> bool {
+    child.try_wait().unwrap().is_none()
+}
+
+#[test]
+fn workers_killed_at_many_moments_leave_the_table_of_a_sweep_nobody_killed() {
+    const KILLS: u64 = 16;
+    let lab = Lab::new(SWEEP);
+    let whole = lab.whole();
+    lab.succeed(&["sweep", "plan", "lab.toml", "--out", "torn"]);
+    let run = fs::read_dir(lab.path("whole/points")).unwrap().next();
+    let log = run.unwrap().unwrap().path().join("rounds.jsonl");
+    let length = fs::metadata(log).unwrap().len();
+    let mut rng = Rng::stream(3, Purpose::Faults, 0, 0);
+    let mut hits = 0;
+    for kill in 0..KILLS {
+        let number = (kill % 4) as usize;
+        let mut worker = lab.point("torn", number);
+        let moment = length * (kill / 4) / 4 + u64::from(rng.below(length as u32 / 4));
+        while is_running(&mut worker) && logged(&lab.path("torn/work")) < moment {
+            std::thread::yield_now();
+        }
+        hits += u32::from(is_running(&mut worker));
+        worker.kill().unwrap();
+        worker.wait().unwrap();
+    }
+    assert!(hits > 8, "only {hits} kills came before the end");
+    let output = lab.run(&["sweep", "gather", "torn", "-q"]);
+    let missing = said(&output).contains("missing");
+    assert_eq!(
+        output.status.code(),
+        Some(i32::from(missing)),
+        "{}",
+        said(&output)
+    );
+    for number in 0..4 {
+        lab.succeed(&["sweep", "point", "torn", &number.to_string(), "-q"]);
+        // Once more is nothing.
+        lab.succeed(&["sweep", "point", "torn", &number.to_string(), "-q"]);
+    }
+    lab.succeed(&["sweep", "gather", "torn", "-q"]);
+    assert_eq!(
+        fs::read_to_string(lab.path("torn/sweep.csv")).unwrap(),
+        whole
+    );
+    assert!(!lab.path("torn/work").exists());
+    let best = |dir: &str| fs::read_to_string(lab.path(dir).join("best.json")).unwrap();
+    assert_eq!(best("torn"), best("whole"));
+    assert!(best("torn").contains("\"chosen_by\": \"tail_validation_accuracy\""));
+}
+
+#[test]
+fn a_second_worker_leaves_with_a_code_of_its_own_and_a_signal_stops_at_a_checkpoint() {
+    // Longer than anybody waits: it ends when it is told to.
+    let lab = Lab::new(&SWEEP.replace("rounds = 12", "rounds = 1000000"));
+    lab.succeed(&["sweep", "plan", "lab.toml", "--out", "long"]);
+    let mut worker = gleaner(&["sweep", "point", &lab.text("long"), "0", "-q"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    while is_running(&mut worker) && logged(&lab.path("long/work")) == 0 {
+        std::thread::yield_now();
+    }
+    let second = lab.run(&["sweep", "point", "long", "0"]);
+    assert_eq!(second.status.code(), Some(4), "{}", said(&second));
+    let owner = format!("process {} on", worker.id());
+    assert!(said(&second).contains(&owner), "{}", said(&second));
+    let mut kill = Command::new("kill");
+    kill.args(["-USR1", &worker.id().to_string()]);
+    assert!(kill.status().unwrap().success());
+    let stopped = worker.wait_with_output().unwrap();
+    assert_eq!(stopped.status.code(), Some(130), "{}", said(&stopped));
+    assert!(
+        said(&stopped).contains("stopped after round"),
+        "{}",
+        said(&stopped)
+    );
+    let output = lab.run(&["sweep", "gather", "long"]);
+    assert_eq!(output.status.code(), Some(1));
+    let note = said(&output);
+    assert!(
+        note.contains("point 0") && note.contains("newest checkpoint is after round"),
+        "{note}"
+    );
+    assert!(
+        note.contains("4 missing and 0 failed of 4 points"),
+        "{note}"
+    );
+    assert!(!lab.path("long/failed").exists());
+}
+
+#[test]
+fn a_gathering_names_what_is_missing_and_what_failed_and_chooses_nothing() {
+    let sweep = SWEEP
+        .replace("[set]", "[set]\nharvest.source = \"trace\"")
+        .replace(
+            "[grid]",
+            "[grid]\nharvest.file = [\"light.csv\", \"gone.csv\"]",
+        )
+        .replace("seeds = 2", "seeds = 1");
+    let lab = Lab::new(&sweep);
+    fs::write(lab.path("light.csv"), "t_s,p_w\n0,0.5\n10,0.5\n").unwrap();
+    lab.succeed(&["sweep", "plan", "lab.toml", "--out", "gaps"]);
+    lab.succeed(&["sweep", "point", "gaps", "0", "-q"]);
+    let output = lab.run(&["sweep", "point", "gaps", "3", "-q"]);
+    assert_eq!(output.status.code(), Some(1));
+    let output = lab.run(&["sweep", "gather", "gaps"]);
+    assert_eq!(output.status.code(), Some(1));
+    let note = said(&output);
+    for number in [1, 2] {
+        let missing = format!("point {number} (");
+        let line = note.lines().find(|line| line.starts_with(&missing));
+        assert!(
+            line.is_some_and(|line| line.ends_with("not made yet")),
+            "{note}"
+        );
+    }
+    let failed = note.lines().find(|line| line.starts_with("point 3 ("));
+    assert!(
+        failed.is_some_and(|line| line.contains("gone.csv")),
+        "{note}"
+    );
+    assert!(
+        note.contains("2 missing and 1 failed of 4 points"),
+        "{note}"
+    );
+    let table = fs::read_to_string(lab.path("gaps/sweep.csv")).unwrap();
+    assert_eq!(table.lines().count(), 2);
+    let best = fs::read_to_string(lab.path("gaps/best.json")).unwrap();
+    assert!(best.contains("\"chosen_by\": null"), "{best}");
+    let output = lab.run(&["sweep", "point", "gaps", "4"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(
+        said(&output).contains("there is no point 4"),
+        "{}",
+        said(&output)
+    );
+}
+
+#[test]
+fn a_point_on_a_full_disk_says_so_to_whoever_gathers_and_goes_on_to_the_same_bytes() {
+    let lab = Lab::new(SWEEP);
+    let whole = lab.whole();
+    lab.succeed(&["sweep", "plan", "lab.toml", "--out", "full"]);
+    let script = "trap '' XFSZ; ulimit -f 4; exec \"$0\" \"$@\"";
+    let output = Command::new("sh")
+        .args(["-c", script, env!("CARGO_BIN_EXE_gleaner")])
+        .args(["sweep", "point", &lab.text("full"), "1", "-q"])
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(1), "{}", said(&output));
+    assert!(
+        said(&output).contains("File too large"),
+        "{}",
+        said(&output)
+    );
+    let output = lab.run(&["sweep", "gather", "full"]);
+    let note = said(&output);
+    assert!(
+        note.contains("File too large") && note.contains("3 missing and 1 failed"),
+        "{note}"
+    );
+    let (file, dir) = (lab.text("lab.toml"), lab.text("full"));
+    lab.succeed(&["sweep", &file, "--out", &dir, "--resume", "-q"]);
+    assert_eq!(
+        fs::read_to_string(lab.path("full/sweep.csv")).unwrap(),
+        whole
+    );
+    assert!(!lab.path("full/failed").exists() && !lab.path("full/work").exists());
+}
+
+#[test]
+fn another_sweeps_plan_stays_and_an_edit_of_the_file_changes_no_plan() {
+    let lab = Lab::new(SWEEP);
+    lab.succeed(&["sweep", "plan", "lab.toml", "--out", "mine"]);
+    let planned = fs::read_to_string(lab.path("mine/plan.json")).unwrap();
+    fs::write(
+        lab.path("lab.toml"),
+        SWEEP.replace("rounds = 12", "rounds = 3"),
+    )
+    .unwrap();
+    let output = lab.run(&["sweep", "plan", "lab.toml", "--out", "mine"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(
+        said(&output).contains("the plan of another sweep"),
+        "{}",
+        said(&output)
+    );
+    assert_eq!(
+        fs::read_to_string(lab.path("mine/plan.json")).unwrap(),
+        planned
+    );
+    let run = lab.succeed(&["sweep", "point", "mine", "3", "-q"]);
+    let scenario = fs::read_to_string(lab.path(&format!("{}/scenario.toml", run.trim()))).unwrap();
+    assert!(scenario.contains("rounds = 12"), "{scenario}");
+}
+
+#[test]
+fn without_validation_images_no_point_is_named_and_an_engine_that_is_missing_says_what_to_install()
+{
+    let lab = Lab::new(
+        &SWEEP
+            .replace("data.validation_samples = 50\n", "")
+            .replace("rounds = 12", "rounds = 2"),
+    );
+    let output = lab.run(&["sweep", "lab.toml", "--out", "plain"]);
+    assert!(output.status.success(), "{}", said(&output));
+    assert!(
+        said(&output).contains("data.validation_samples"),
+        "{}",
+        said(&output)
+    );
+    assert!(!String::from_utf8_lossy(&output.stdout).contains("best of"));
+
+    let bare = |engine: &str| {
+        let mut command = gleaner(&["sweep", "lab.toml", "--engine", engine, "--out", engine]);
+        command
+            .current_dir(lab.folder.path())
+            .env("PATH", lab.folder.path());
+        command.output().unwrap()
+    };
+    for (engine, remedy) in [
+        ("slurm", "apt install slurm-wlm"),
+        ("hyperqueue", "pip install hyperqueue"),
+    ] {
+        let output = bare(engine);
+        assert_eq!(output.status.code(), Some(1));
+        assert!(said(&output).contains(remedy), "{}", said(&output));
+    }
+}
