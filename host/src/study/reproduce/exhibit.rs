@@ -7,6 +7,7 @@ use super::edition::Network;
 use super::error::ReproduceError;
 use super::exhibits::{accuracy, bound, clients, curves, factor, solution, statistics};
 use super::results::Results;
+use super::scale::Extent;
 use super::section::Section;
 use super::setting::{Setting, Study};
 
@@ -77,20 +78,17 @@ impl Exhibit {
     /// Returns the settings whose runs it shows.
     #[must_use]
     pub fn settings(self, study: &Study) -> Vec<Setting> {
-        let settings = match self {
-            Self::TableAccuracyMnist | Self::TableAccuracyCifar => accuracy::settings,
-            Self::FigV => factor::settings,
-            Self::FigMnist | Self::FigCifar => curves::settings,
-            Self::FigBound => bound::settings,
-            Self::TableSolution => solution::settings,
-            Self::TableStatistics => statistics::settings,
-            Self::FigClients => clients::settings,
-        };
         let networks = self.networks().iter();
         networks
-            .filter_map(|&network| Some((network, study.extent(network)?)))
-            .flat_map(|(network, extent)| settings(network, &extent))
+            .flat_map(|&network| self.settings_of(network, study))
             .collect()
+    }
+
+    /// Returns those of one network; none if the scale has none.
+    #[must_use]
+    pub fn settings_of(self, network: Network, study: &Study) -> Vec<Setting> {
+        let extent = study.extent(network);
+        extent.map_or_else(Vec::new, |extent| (self.way().settings)(network, &extent))
     }
 
     /// Shows what the runs that are there came to.
@@ -99,26 +97,68 @@ impl Exhibit {
     /// Names the log that cannot be read.
     pub fn show(self, results: &Results) -> Result<Section, ReproduceError> {
         let mut section = Section::new(self);
+        let study = results.study();
         for &network in self.networks() {
-            let Some(extent) = results.study().extent(network) else {
-                section.say(format!("{}: not run at this scale.", network.title()));
-                continue;
-            };
-            let show = match self {
-                Self::TableAccuracyMnist | Self::TableAccuracyCifar => accuracy::show,
-                Self::FigV => factor::show,
-                Self::FigMnist | Self::FigCifar => curves::show,
-                Self::FigBound => bound::show,
-                Self::TableSolution => solution::show,
-                Self::TableStatistics => statistics::show,
-                Self::FigClients => clients::show,
-            };
             let before = section.size();
-            show(network, &extent, results, &mut section)?;
+            if let Some(extent) = study.extent(network) {
+                (self.way().show)(network, &extent, results, &mut section)?;
+            }
             if section.size() == before {
-                section.say(format!("{}: no runs at this scale.", network.title()));
+                section.say(format!(
+                    "{}: {}.",
+                    network.title(),
+                    self.absence(network, study)
+                ));
             }
         }
         Ok(section)
     }
+
+    /// Says why there is nothing to see of a network.
+    #[must_use]
+    pub fn absence(self, network: Network, study: &Study) -> &'static str {
+        match self.settings_of(network, study).is_empty() {
+            true => "not run at this scale",
+            false => "not made yet",
+        }
+    }
+
+    fn way(self) -> Way {
+        match self {
+            Self::TableAccuracyMnist | Self::TableAccuracyCifar => Way {
+                settings: accuracy::settings,
+                show: accuracy::show,
+            },
+            Self::FigV => Way {
+                settings: factor::settings,
+                show: factor::show,
+            },
+            Self::FigMnist | Self::FigCifar => Way {
+                settings: curves::settings,
+                show: curves::show,
+            },
+            Self::FigBound => Way {
+                settings: bound::settings,
+                show: bound::show,
+            },
+            Self::TableSolution => Way {
+                settings: solution::settings,
+                show: solution::show,
+            },
+            Self::TableStatistics => Way {
+                settings: statistics::settings,
+                show: statistics::show,
+            },
+            Self::FigClients => Way {
+                settings: clients::settings,
+                show: clients::show,
+            },
+        }
+    }
+}
+
+/// What an exhibit runs, and how the runs are read.
+struct Way {
+    settings: fn(Network, &Extent) -> Vec<Setting>,
+    show: fn(Network, &Extent, &Results, &mut Section) -> Result<(), ReproduceError>,
 }

@@ -35,19 +35,17 @@ impl<'a> Field<'a> {
     }
 
     /// Returns the runs of one of the six.
-    ///
-    /// # Panics
-    /// If it is not one of them.
     #[must_use]
-    pub fn group(&self, scheduler: Scheduler) -> &Group<'a> {
+    pub fn group(&self, scheduler: Scheduler) -> Option<&Group<'a>> {
         let found = self.groups.iter().find(|(it, _)| *it == scheduler);
-        &found.unwrap_or(&self.groups[0]).1
+        found.map(|(_, group)| group)
     }
 
-    /// Returns the mean accuracy of one of them, in percent.
+    /// Returns the mean accuracy of one of them, in percent; no number of any other.
     #[must_use]
     pub fn accuracy(&self, scheduler: Scheduler) -> f64 {
-        self.group(scheduler).accuracy().mean
+        self.group(scheduler)
+            .map_or(f64::NAN, |group| group.accuracy().mean)
     }
 
     /// Returns the best of the five that CRE is compared with.
@@ -64,8 +62,13 @@ impl<'a> Field<'a> {
     /// which pair: both have the same clients, samples and channels.
     #[must_use]
     pub fn lead(&self, other: Scheduler) -> (f64, Option<f64>) {
-        let tail = |group: &Group<'_>| group.values(|made| 100.0 * made.summary.tail_accuracy);
-        let (cre, other) = (tail(self.group(Scheduler::Cre)), tail(self.group(other)));
+        let tail = |it: Scheduler| {
+            let group = self.group(it);
+            group.map_or_else(Vec::new, |group| {
+                group.values(|made| 100.0 * made.summary.tail_accuracy)
+            })
+        };
+        let (cre, other) = (tail(Scheduler::Cre), tail(other));
         let differences: Vec<f64> = cre.iter().zip(&other).map(|(a, b)| a - b).collect();
         let all = Statistic::of(&differences);
         let error = (all.count > 1).then(|| all.deviation / (all.count as f64).sqrt());

@@ -70,10 +70,7 @@ impl Paper {
     }
 }
 
-/// Returns the paper's numbers.
-///
-/// # Panics
-/// Never: the file is part of the program, and a test reads it.
+/// Returns the paper's numbers. The file is part of the program, and a test reads it.
 #[must_use]
 pub fn paper() -> &'static Paper {
     static PAPER: LazyLock<Paper> =

@@ -183,7 +183,6 @@ impl Scale {
                     common.push(Override::new("data.test_samples", 100));
                     common
                 },
-                ..whole
             },
             (Self::Smoke, Network::Cnn) => return None,
         })

@@ -263,9 +263,10 @@ fn fastest(question: &Question<'_>) -> Answer {
         let target = ends.fold(f64::INFINITY, f64::min);
         let mut arrivals = Vec::new();
         for &it in &SIX {
-            let curve = field
-                .group(it)
-                .curve("", 0, &|row| Some(100.0 * row.accuracy?))?;
+            let Some(group) = field.group(it) else {
+                continue;
+            };
+            let curve = group.curve("", 0, &|row| Some(100.0 * row.accuracy?))?;
             let there = curve.points.iter().find(|(_, percent)| *percent >= target);
             arrivals.push((it, there.map_or(f64::INFINITY, |(round, _)| *round)));
         }

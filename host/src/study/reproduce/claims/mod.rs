@@ -96,53 +96,58 @@ pub struct Judgement {
 /// # Errors
 /// Names the log that cannot be read.
 pub fn judge(results: &Results) -> Result<Vec<Judgement>, ReproduceError> {
-    let study = results.study();
     let mut all = Vec::new();
     for claim in claims() {
         for &(network, exhibit) in claim.exhibits {
             for &edition in claim.editions {
-                let extent = study.extent(network);
-                let weight = Weight {
-                    seeds: extent.as_ref().map_or(0, |it| it.seeds),
-                    full_length: extent
-                        .as_ref()
-                        .is_some_and(|it| it.rounds >= network.papers_rounds()),
-                    lifelike: extent.as_ref().is_some_and(|it| it.lifelike),
-                };
-                let finding = match extent {
-                    Some(_) => (claim.judge)(&Question {
-                        results,
-                        network,
-                        edition,
-                    })?,
-                    None => None,
-                };
-                let (verdict, evidence, parts) = match finding {
-                    Some(finding) => {
-                        let verdict = Verdict::of(&finding, weight);
-                        (verdict, finding.summary, finding.parts)
-                    }
-                    None => {
-                        let why = "not run at this scale, or not yet";
-                        (Verdict::NotTestable, why.to_owned(), Vec::new())
-                    }
-                };
-                all.push(Judgement {
-                    claim: claim.id,
-                    sentence: claim.sentence,
-                    rule: claim.rule,
+                let question = Question {
+                    results,
                     network,
-                    edition: (claim.editions.len() > 1).then_some(edition),
-                    verdict,
-                    evidence,
-                    parts,
-                    extent: extent.map_or_else(|| "not run".to_owned(), |it| it.text(network)),
-                    command: study.command(exhibit),
-                });
+                    edition,
+                };
+                all.push(claim.judge(&question, exhibit)?);
             }
         }
     }
     Ok(all)
+}
+
+impl Claim {
+    fn judge(
+        &self,
+        question: &Question<'_>,
+        exhibit: Exhibit,
+    ) -> Result<Judgement, ReproduceError> {
+        let &Question {
+            results,
+            network,
+            edition,
+        } = question;
+        let study = results.study();
+        let extent = study.extent(network);
+        let (verdict, evidence, parts) = match (self.judge)(question)? {
+            Some(finding) => {
+                let verdict = Verdict::of(&finding, Weight::of(network, extent.as_ref()));
+                (verdict, finding.summary, finding.parts)
+            }
+            None => {
+                let why = exhibit.absence(network, study).to_owned();
+                (Verdict::NotTestable, why, Vec::new())
+            }
+        };
+        Ok(Judgement {
+            claim: self.id,
+            sentence: self.sentence,
+            rule: self.rule,
+            network,
+            edition: (self.editions.len() > 1).then_some(edition),
+            verdict,
+            evidence,
+            parts,
+            extent: extent.map_or_else(|| "nothing".to_owned(), |it| it.text(network)),
+            command: study.command(exhibit),
+        })
+    }
 }
 
 #[cfg(test)]

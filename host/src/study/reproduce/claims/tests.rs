@@ -60,12 +60,7 @@ fn verdict_of(results: &Results, network: Network, id: &str) -> Verdict {
         network,
         edition: Edition::Repaired,
     };
-    let extent = results.study().extent(network).unwrap();
-    let weight = Weight {
-        seeds: extent.seeds,
-        full_length: extent.rounds >= network.papers_rounds(),
-        lifelike: extent.lifelike,
-    };
+    let weight = Weight::of(network, results.study().extent(network).as_ref());
     match (claim.judge)(&question).unwrap() {
         Some(finding) => Verdict::of(&finding, weight),
         None => Verdict::NotTestable,

@@ -3,6 +3,9 @@
 use serde::Serialize;
 use strum::{Display, EnumMessage, EnumString, IntoStaticStr, VariantArray};
 
+use crate::study::reproduce::edition::Network;
+use crate::study::reproduce::scale::Extent;
+
 /// What the runs say about a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[derive(Display, EnumMessage, EnumString, IntoStaticStr, VariantArray)]
@@ -86,6 +89,19 @@ pub struct Weight {
     pub full_length: bool,
     /// Whether clients have samples like the paper's.
     pub lifelike: bool,
+}
+
+impl Weight {
+    /// Weighs what a scale runs of a network.
+    #[must_use]
+    pub fn of(network: Network, extent: Option<&Extent>) -> Self {
+        let rounds = network.papers_rounds();
+        Self {
+            seeds: extent.map_or(0, |it| it.seeds),
+            full_length: extent.is_some_and(|it| it.rounds >= rounds),
+            lifelike: extent.is_some_and(|it| it.lifelike),
+        }
+    }
 }
 
 impl Verdict {
