@@ -92,7 +92,7 @@ fn rounds_without_anybody_and_of_other_schedulers_are_recorded_too() {
         assert!(
             table
                 .lines()
-                .all(|line| columns(line) == columns(&table.lines().next().unwrap()))
+                .all(|line| columns(line) == columns(table.lines().next().unwrap()))
         );
     }
 }
