@@ -79,6 +79,25 @@ fn a_recorded_run_is_the_same_run_and_its_rounds_are_solved_to_the_same_plans() 
 }
 
 #[test]
+fn rounds_without_anybody_and_of_other_schedulers_are_recorded_too() {
+    let folder = tempfile::tempdir().unwrap();
+    for more in ["--set=device.deadline_s=1e-4", "--scheduler=random"] {
+        let file = folder.path().join("rounds.json");
+        let option = format!("--record-instances={}", file.display());
+        let output = simulate(&folder.path().join(more), &[&option, more]);
+        assert!(output.status.success(), "{more}");
+        let table = printed(gleaner().args(["solve", "--csv", "--instance"]).arg(&file));
+        assert_eq!(table.lines().count(), 1 + 3, "{table}");
+        let columns = |line: &str| line.matches(',').count();
+        assert!(
+            table
+                .lines()
+                .all(|line| columns(line) == columns(table.lines().next().unwrap()))
+        );
+    }
+}
+
+#[test]
 fn a_place_that_cannot_be_written_is_refused_before_the_run() {
     let folder = tempfile::tempdir().unwrap();
     let run = folder.path().join("run");
