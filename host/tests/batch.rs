@@ -21,8 +21,8 @@ fn point(seed: i64) -> Point {
         Override::new("run.checkpoint_every", 1),
         Override::new("run.seed", seed),
         Override::new("run.scheduler", "random"),
-        Override::new("partition.mean_samples", 60.0),
-        Override::new("partition.std_samples", 10.0),
+        Override::new("partition.mean_samples", 20.0),
+        Override::new("partition.std_samples", 2.0),
         Override::new("data.test_samples", 50),
     ];
     let values = vec![("run.seed".to_owned(), seed.to_string())];
@@ -304,10 +304,7 @@ fn plans_that_are_damaged_edited_foreign_or_of_another_sweep_are_refused_by_name
     assert!(matches!(Plan::read(dir), Err(PlanError::Edited { .. })));
     fs::write(&file, &text).unwrap();
 
-    let (_, scenario) = (
-        0,
-        dir.join(format!("scenarios/{}.toml", plan.points()[1].id)),
-    );
+    let scenario = dir.join(format!("scenarios/{}.toml", plan.points()[1].id));
     let planned = fs::read_to_string(&scenario).unwrap();
     fs::write(&scenario, planned.replace("rounds = 6", "rounds = 7")).unwrap();
     assert_ne!(fs::read_to_string(&scenario).unwrap(), planned);

@@ -4,6 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
+use std::time::Duration;
 
 use gleaner_shared::rng::{Purpose, Rng};
 
@@ -12,8 +13,8 @@ seeds = 2
 [set]
 run.rounds = 12
 run.checkpoint_every = 1
-partition.mean_samples = 60.0
-partition.std_samples = 5.0
+partition.mean_samples = 20.0
+partition.std_samples = 2.0
 data.test_samples = 50
 data.validation_samples = 50
 [grid]
@@ -84,6 +85,11 @@ fn logged(work: &Path) -> u64 {
         .sum()
 }
 
+/// Leaves the processors to those who are watched.
+fn pause() {
+    std::thread::sleep(Duration::from_millis(2));
+}
+
 fn is_running(child: &mut Child) -> bool {
     child.try_wait().unwrap().is_none()
 }
@@ -104,7 +110,7 @@ fn workers_killed_at_many_moments_leave_the_table_of_a_sweep_nobody_killed() {
         let mut worker = lab.point("torn", number);
         let moment = length * (kill / 4) / 4 + u64::from(rng.below(length as u32 / 4));
         while is_running(&mut worker) && logged(&lab.path("torn/work")) < moment {
-            std::thread::yield_now();
+            pause();
         }
         hits += u32::from(is_running(&mut worker));
         worker.kill().unwrap();
@@ -146,7 +152,7 @@ fn a_second_worker_leaves_with_a_code_of_its_own_and_a_signal_stops_at_a_checkpo
         .spawn()
         .unwrap();
     while is_running(&mut worker) && logged(&lab.path("long/work")) == 0 {
-        std::thread::yield_now();
+        pause();
     }
     let second = lab.run(&["sweep", "point", "long", "0"]);
     assert_eq!(second.status.code(), Some(4), "{}", said(&second));

@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
 
-use crate::lab::{Lab, finish, signal, skip, succeed, until, worker_at_work};
+use crate::lab::{Lab, finish, pause, signal, skip, succeed, until, worker_at_work};
 
 /// A server with a worker, as a site has it.
 const SERVER: &str = "
@@ -83,7 +83,7 @@ fn hyperqueue_makes_the_local_table_though_a_worker_is_killed() {
     follower.kill().unwrap();
     follower.wait().unwrap();
     while Path::new(&format!("/proc/{worker}")).exists() {
-        std::thread::yield_now();
+        pause();
     }
     let server_dir = lab.path("server");
     let _server = Server::start(Path::new(python), &server_dir);

@@ -5,7 +5,9 @@ use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-use crate::lab::{Lab, finish, signal, skip, until, worker_at_work};
+use gleaner_host::study::batch::Plan;
+
+use crate::lab::{Lab, finish, pause, signal, skip, until, worker_at_work};
 
 const PROGRAMS: [&str; 3] = ["munged", "slurmctld", "slurmd"];
 
@@ -79,7 +81,7 @@ impl Cluster {
                     panic!("{program}: {}", fs::read_to_string(log).unwrap());
                 }
             }
-            std::thread::yield_now();
+            pause();
         }
     }
 
@@ -174,6 +176,22 @@ fn own(path: &Path) {
     fs::set_permissions(path, fs::Permissions::from_mode(0o600)).unwrap();
 }
 
+/// What the tasks of a sweep said.
+fn logs(dir: &Path) -> Vec<String> {
+    let files = fs::read_dir(dir.join("slurm")).unwrap().flatten();
+    files
+        .map(|file| file.path())
+        .filter(|path| path.extension().is_some_and(|it| it == "log"))
+        .map(|path| fs::read_to_string(path).unwrap())
+        .collect()
+}
+
+/// The number of a point in the plan.
+fn position(dir: &Path, id: &str) -> usize {
+    let plan = Plan::read(dir).unwrap();
+    plan.position(id).unwrap()
+}
+
 #[test]
 fn slurm_makes_the_local_table_though_a_worker_and_the_follower_are_killed_and_a_limit_comes_near()
 {
@@ -195,24 +213,31 @@ fn slurm_makes_the_local_table_though_a_worker_and_the_follower_are_killed_and_a
     follower.wait().unwrap();
     let mut follower = follow(&["--resume"]);
 
-    // As the limit of a task comes near Slurm tells its script, and no other process.
-    let task = until(&mut follower, || {
-        let (id, _) = worker_at_work(&dir)?;
-        let task = cluster.says("squeue", &["-h", "-t", "R", "-o", "%A"]);
-        let task = task.lines().next()?.to_owned();
-        (id != killed).then_some(task)
+    // As the limit of a task comes near Slurm tells its script, and no other process. A point may
+    // be complete before the signal arrives; then another one is told.
+    let mut told = vec![killed];
+    until(&mut follower, || {
+        if logs(&dir)
+            .iter()
+            .any(|log| log.contains("stopped after round"))
+        {
+            return Some(());
+        }
+        let (id, _) = worker_at_work(&dir).filter(|(id, _)| !told.contains(id))?;
+        let number = position(&dir, &id);
+        let running = cluster.says("squeue", &["-h", "-r", "-t", "R", "-o", "%F_%K"]);
+        let task = running
+            .lines()
+            .find(|task| task.ends_with(&format!("_{number}")))?;
+        cluster.says("scancel", &["--batch", "--signal=USR1", task]);
+        told.push(id);
+        None
     });
-    cluster.says("scancel", &["--batch", "--signal=USR1", &task]);
     let said = finish(follower);
     assert_eq!(lab.table_of("slurm"), lab.table, "{said}");
     assert!(!lab.path("slurm/work").exists());
 
-    let logs = fs::read_dir(dir.join("slurm")).unwrap().flatten();
-    let logs: Vec<String> = logs
-        .map(|log| log.path())
-        .filter(|log| log.extension().is_some_and(|it| it == "log"))
-        .map(|log| fs::read_to_string(log).unwrap())
-        .collect();
+    let logs = logs(&dir);
     // One for each point and one for that of the killed worker: nothing was submitted twice.
     assert_eq!(logs.len(), 5, "{said}\n{logs:#?}");
     let requeued = logs.iter().find(|log| log.contains("stopped after round"));
