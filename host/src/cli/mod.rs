@@ -33,6 +33,7 @@ mod report;
 mod resume;
 mod run;
 mod scenario;
+mod scheduler;
 mod selftest;
 mod shard;
 mod simulate;

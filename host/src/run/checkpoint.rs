@@ -16,7 +16,7 @@ use super::log::Lengths;
 use crate::round::State;
 
 /// Changes whenever the layout does.
-const MAGIC: &[u8; 8] = b"GLNRCKP4";
+const MAGIC: &[u8; 8] = b"GLNRCKP5";
 const HEADER: usize = MAGIC.len() + 32;
 
 /// What a resumed run needs.

@@ -9,6 +9,7 @@ use super::fleet::{hint, init};
 mod cipher;
 mod decide;
 mod device;
+mod process;
 mod rounds;
 mod server;
 mod solve;
@@ -29,6 +30,8 @@ enum Kind {
     Decide(decide::Args),
     /// A board's firmware in its emulator: what an epoch costs it.
     Device(device::Args),
+    /// A program that schedules: what asking it adds to a round.
+    Process(process::Args),
     /// The round engine: how cost grows with clients and rounds.
     Rounds(rounds::Args),
     /// The old name of `gleaner fleet init`.
@@ -48,6 +51,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         Kind::Cipher(args) => cipher::run(args),
         Kind::Decide(args) => decide::run(args),
         Kind::Device(args) => device::run(args),
+        Kind::Process(args) => process::run(args),
         Kind::Rounds(args) => rounds::run(args),
         Kind::Init(args) => {
             hint("`gleaner bench init`", "`gleaner fleet init`");
