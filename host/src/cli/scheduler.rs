@@ -8,7 +8,8 @@ use clap::error::ErrorKind;
 use clap::{Arg, Command, Error};
 use strum::{EnumMessage, VariantArray};
 
-use gleaner_host::policy::{Decider, Scheduler};
+use super::gather::choices;
+use gleaner_host::policy::{Decider, DeciderError, Scheduler};
 
 /// Parses an option that says who decides; `--help` lists the names.
 #[derive(Clone, Copy, Debug)]
@@ -41,19 +42,28 @@ impl TypedValueParser for DeciderParser {
     }
 }
 
-/// Parses `all` or a list separated by commas outside quotes; what is named twice is meant once.
+/// Parses a list separated by commas outside quotes; what is named twice is meant once, and `all` is
+/// all of ours.
 ///
 /// # Errors
 /// Names the word that is no scheduler.
 pub fn list(text: &str) -> anyhow::Result<Vec<Decider>> {
-    if text == "all" {
-        return Ok(Scheduler::VARIANTS.iter().map(|&it| it.into()).collect());
-    }
     let mut chosen = Vec::new();
     for word in split(text) {
-        let decider: Decider = word.trim().parse().map_err(|error| anyhow!("{error}"))?;
-        if !chosen.contains(&decider) {
-            chosen.push(decider);
+        let word = word.trim();
+        let named = match word.parse() {
+            Ok(decider @ Decider::Process(_)) => vec![decider],
+            Err(error) if !matches!(error, DeciderError::Unknown { .. }) => bail!(error),
+            _ => {
+                let own = choices::<Scheduler>(word);
+                let own = own.map_err(|error| anyhow!("{error}, or {}", Decider::PROCESS.0))?;
+                own.into_iter().map(Decider::from).collect()
+            }
+        };
+        for decider in named {
+            if !chosen.contains(&decider) {
+                chosen.push(decider);
+            }
         }
     }
     Ok(chosen)
@@ -116,6 +126,8 @@ mod tests {
         let error = list("random,process:a,best").unwrap_err().to_string();
         assert!(error.contains("`best` is none of random"), "{error}");
         assert!(list("random,").is_err());
+        let error = list("random,process:").unwrap_err().to_string();
+        assert!(error.contains("has no command"), "{error}");
         assert_eq!(list("all").unwrap().len(), Scheduler::VARIANTS.len());
     }
 

@@ -41,7 +41,7 @@ fn a_run_that_was_killed_ends_with_the_same_digests() {
 /// One client after the other, by the round of the request; `$n` counts this session's.
 fn in_turn(first: &str) -> String {
     let body = "r=${l#*\\\"round\\\":}; r=${r%%,*}\n\
-                printf '{\"round\":%s,\"orders\":[{\"client\":%s,\"channel\":1,\"power_w\":0.01,\
+                printf '{\"round\":%s,\"orders\":[{\"client\":%s,\"channel\":1,\"power_w\":0.19,\
                 \"epochs\":1}]}\\n' $r $((r % 10))";
     each(&format!("{first}\n{body}"))
 }

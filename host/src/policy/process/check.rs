@@ -5,7 +5,9 @@ use serde::de::DeserializeOwned;
 
 use super::error::ProcessError;
 use super::message::{Answer, Greeting, Ordered, VERSION};
+use super::object::Object;
 use super::text::{around, shown};
+use crate::policy::baseline::epochs_at_full_power;
 use crate::policy::{Decision, Order};
 use gleaner_cre::optim::epochs::{epoch_limit, whole_epochs};
 use gleaner_cre::optim::power::least_power;
@@ -41,7 +43,8 @@ pub(super) fn read<T: DeserializeOwned>(line: &[u8]) -> Result<T, ProcessError> 
         }
     };
     let mut reader = serde_json::Deserializer::from_str(text);
-    let value = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
+    let value: Result<Object<T>, _> = serde_path_to_error::deserialize(&mut reader);
+    let Object(value) = value.map_err(|error| {
         let path = error.path().to_string();
         let place = match path.as_str() {
             "." => String::new(),
@@ -92,7 +95,7 @@ pub(super) fn decision(
     let mut roll = Roll::of(instance);
     let orders = answer.orders.iter().enumerate();
     let mut orders = orders
-        .map(|(at, order)| roll.order(instance, at, order))
+        .map(|(at, Object(order))| roll.order(instance, at, order))
         .collect::<Result<Vec<Order>, ProcessError>>()?;
     orders.sort_unstable_by_key(|order| order.client);
     let mut infeasible = answer.infeasible.clone();
@@ -153,24 +156,21 @@ impl Roll {
             let fix = format!("leave client {client} out, or order 1 or more");
             return Err(ProcessError::value(field("epochs"), epochs, fix));
         }
-        let most = |power_w| {
-            let upload = Upload {
-                client,
-                channel,
-                power_w,
-            };
-            whole_epochs(epoch_limit(instance, &upload))
-        };
         let (pair, power_w) = (
             format!("client {client} on channel {channel}"),
             power_w.min(limit_w),
         );
-        if epochs > most(limit_w) {
-            let most = most(limit_w);
+        let most = epochs_at_full_power(instance, client, channel);
+        if epochs > most {
             let fix = format!("{pair} finishes {most} before the deadline at full power");
             return Err(ProcessError::value(field("epochs"), epochs, fix));
         }
-        if epochs > most(power_w) {
+        let upload = Upload {
+            client,
+            channel,
+            power_w,
+        };
+        if epochs > whole_epochs(epoch_limit(instance, &upload)) {
             let slack_s = instance.slack_s(client, f64::from(epochs));
             let least_w = least_power(instance, client, channel, slack_s).min(limit_w);
             let fix = format!("{pair} needs {least_w} W to meet the deadline, epochs = {epochs}");

@@ -96,15 +96,8 @@ impl Child {
         })
     }
 
-    /// Sends a line and returns the one that comes back within the limit. After an error the program
-    /// is not worth waiting for.
+    /// Sends a line and returns the one that comes back within the limit.
     pub(super) fn ask(&mut self, line: Vec<u8>, limit: Duration) -> Result<Vec<u8>, ProcessError> {
-        let answer = self.exchange(line, limit);
-        self.failed |= answer.is_err();
-        answer
-    }
-
-    fn exchange(&mut self, line: Vec<u8>, limit: Duration) -> Result<Vec<u8>, ProcessError> {
         match self.heard.try_recv() {
             Err(TryRecvError::Empty) => {}
             Ok(Heard::Line(line)) => return Err(ProcessError::Unasked { line: shown(&line) }),
@@ -168,6 +161,11 @@ impl Child {
         }
         let lines: Vec<String> = stderr.tail.iter().map(|it| format!("\n  {it}")).collect();
         format!("; the last it wrote to standard error:{}", lines.concat())
+    }
+
+    /// Notes that the program has failed and is not worth waiting for when it is to end.
+    pub(super) const fn give_up(&mut self) {
+        self.failed = true;
     }
 
     /// Returns what it has written to standard error since the last time, as much as is shown.

@@ -4,9 +4,9 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::object::Object;
 use crate::policy::View;
-use gleaner_cre::optim::Upload;
-use gleaner_cre::optim::epochs::{epoch_limit, whole_epochs};
+use crate::policy::baseline::epochs_at_full_power;
 use gleaner_cre::optim::power::least_power;
 
 /// Version of the protocol.
@@ -190,18 +190,11 @@ impl Feasible {
     fn of(view: &View<'_>) -> Self {
         let instance = view.instance;
         let clients = 0..instance.clients();
-        let most = |client, channel| {
-            let upload = Upload {
-                client,
-                channel,
-                power_w: instance.power_max_w,
-            };
-            whole_epochs(epoch_limit(instance, &upload))
-        };
         let epochs_max: Vec<Vec<u32>> = clients
             .map(|client| {
                 let channels = 0..instance.channels;
-                channels.map(|channel| most(client, channel)).collect()
+                let most = |channel| epochs_at_full_power(instance, client, channel);
+                channels.map(most).collect()
             })
             .collect();
         let least = |client: usize, (channel, &most): (usize, &u32)| {
@@ -225,7 +218,7 @@ impl Feasible {
 #[serde(deny_unknown_fields)]
 pub(super) struct Answer {
     pub(super) round: u32,
-    pub(super) orders: Vec<Ordered>,
+    pub(super) orders: Vec<Object<Ordered>>,
     #[serde(default)]
     pub(super) infeasible: Vec<usize>,
     pub(super) state: Option<String>,

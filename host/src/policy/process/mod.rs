@@ -8,6 +8,7 @@ mod check;
 mod child;
 mod error;
 mod message;
+mod object;
 mod text;
 
 use std::cell::RefCell;
@@ -61,10 +62,20 @@ impl Process {
 
     fn start(&self) -> Result<Running, ProcessError> {
         let mut child = Child::start(&self.command)?;
+        match self.greet(&mut child) {
+            Ok(greeting) => Ok(Running { child, greeting }),
+            Err(error) => {
+                child.give_up();
+                Err(error)
+            }
+        }
+    }
+
+    fn greet(&self, child: &mut Child) -> Result<Greeting, ProcessError> {
         let answer = child.ask(line(&Hello::from(self.facts)), self.limit)?;
         let greeting = check::read(&answer)?;
         check::greeting(&greeting)?;
-        Ok(Running { child, greeting })
+        Ok(greeting)
     }
 
     fn ask(&self, inner: &mut Inner, view: &View<'_>) -> Result<Decision, ProcessError> {
@@ -90,8 +101,9 @@ impl Process {
 
     /// Says who failed; the program is ended.
     fn failed(&self, inner: &mut Inner, error: &ProcessError) -> SolveError {
-        if let Some(Running { child, .. }) = inner.running.take() {
+        if let Some(Running { mut child, .. }) = inner.running.take() {
             inner.said.extend(child.said());
+            child.give_up();
         }
         SolveError::Asked(format!("scheduler `{}`: {error}", self.command))
     }
