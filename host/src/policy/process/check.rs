@@ -47,7 +47,7 @@ pub(super) fn read<T: DeserializeOwned>(line: &[u8]) -> Result<T, ProcessError> 
     let Object(value) = value.map_err(|error| {
         let path = error.path().to_string();
         let place = match path.as_str() {
-            "." => String::new(),
+            "." | "?" => String::new(),
             path => format!("{path}: "),
         };
         malformed(place, error.inner())
