@@ -5,12 +5,12 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 
-use super::gather::{Gathering, choices, schedulers};
+use super::gather::{Gathering, choices};
 use super::record::RecordArgs;
 use super::scenario::ScenarioArgs;
 use super::simulate::numbered;
-use super::threads;
 use super::track::{self, Common, TrackArgs};
+use super::{scheduler, threads};
 use gleaner_host::policy::BaselinePower;
 use gleaner_host::report::write_run;
 use gleaner_host::run::{RunDirectory, RunError};
@@ -23,7 +23,8 @@ pub struct Args {
     #[command(flatten)]
     scenario: ScenarioArgs,
     /// Schedulers, separated by commas; `paper` stands for the paper's six, `rivals` for those of the
-    /// energy-harvesting literature, `all` for all.
+    /// energy-harvesting literature, `all` for all of ours. Commas inside quotes belong to a command, as
+    /// in `random,process:"python3 my.py --rates 1,2"`.
     #[arg(long, default_value = "paper,glean", value_name = "LIST")]
     schedulers: String,
     /// Number of seeds; they start at --seed, or 0.
@@ -57,7 +58,7 @@ pub struct Args {
 /// # Errors
 /// Whatever stopped the first run that failed.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    let schedulers = schedulers(&args.schedulers)?;
+    let schedulers = scheduler::list(&args.schedulers)?;
     let powers = choices::<BaselinePower>(&args.baseline_power)?;
     let first = args.scenario.seed.unwrap_or(0);
     let seeds: Vec<u64> = (0..args.seeds)
@@ -66,7 +67,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     if args.track.wanted() {
         let common = Common {
             scenario: &args.scenario,
-            schedulers,
+            schedulers: scheduler::only_own(&schedulers)?,
             powers,
             seeds,
             out: args.out.clone(),
@@ -92,8 +93,8 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
 
     let mut rows: Vec<Row> = variants
         .iter()
-        .map(|&variant| Row {
-            variant,
+        .map(|variant| Row {
+            variant: variant.clone(),
             seeds: Vec::new(),
             summaries: Vec::new(),
             runs: Vec::new(),

@@ -36,6 +36,7 @@ mod reproduce;
 mod resume;
 mod run;
 mod scenario;
+mod scheduler;
 mod selftest;
 mod shard;
 mod simulate;

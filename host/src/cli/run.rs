@@ -9,18 +9,19 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context;
 
+use super::LEDGERS_DIFFER;
 use super::fleet::{FleetArgs, hint};
 use super::listen::ListenArgs;
 use super::progress::Progress;
 use super::record::RecordArgs;
 use super::scenario::ScenarioArgs;
+use super::scheduler::DeciderParser;
 use super::simulate::{OutputArgs, fresh_directory, show};
-use super::{LEDGERS_DIFFER, word};
 use crate::view::{View, ViewState};
 use gleaner_host::device::emulator::prepare::prepare;
 use gleaner_host::fleet::file::{FILE_NAME, FleetFile, OLD_FILE_NAME, find_in, write_private};
 use gleaner_host::fleet::{self, demo};
-use gleaner_host::policy::Scheduler;
+use gleaner_host::policy::Decider;
 use gleaner_host::report::{LEDGERS, ledgers_table, mismatched_boards, write_run};
 use gleaner_host::round::world;
 use gleaner_host::run::RunDirectory;
@@ -49,8 +50,8 @@ pub struct RoundArgs {
     pub(super) scenario: ScenarioArgs,
     /// Who decides which clients train; boards cannot serve one that asks all of them for fresh
     /// gradient norms.
-    #[arg(long, value_name = "NAME", value_parser = word::parser::<Scheduler>())]
-    scheduler: Option<Scheduler>,
+    #[arg(long, value_name = "NAME", value_parser = DeciderParser)]
+    scheduler: Option<Decider>,
     /// Directory of the run; by default a new one under runs/.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,

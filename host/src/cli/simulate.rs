@@ -8,9 +8,10 @@ use anyhow::Context;
 use super::print::OutputError;
 use super::record::{RecordArgs, Recorder};
 use super::scenario::ScenarioArgs;
-use super::{threads, word};
+use super::scheduler::DeciderParser;
+use super::threads;
 use gleaner_host::fleet::{self, Deployment};
-use gleaner_host::policy::Scheduler;
+use gleaner_host::policy::Decider;
 use gleaner_host::report::table::Table;
 use gleaner_host::report::{classes_table, summary_table, write_run};
 use gleaner_host::run::{Completed, Observer, RunDirectory, RunError, execute};
@@ -22,8 +23,8 @@ pub struct Args {
     #[command(flatten)]
     scenario: ScenarioArgs,
     /// Who decides which clients train.
-    #[arg(long, value_name = "NAME", value_parser = word::parser::<Scheduler>())]
-    scheduler: Option<Scheduler>,
+    #[arg(long, value_name = "NAME", value_parser = DeciderParser)]
+    scheduler: Option<Decider>,
     /// Directory of the run; by default a new one under runs/.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
@@ -170,7 +171,8 @@ pub(super) fn fresh_directory(preset: &str, scenario: &Scenario) -> RunDirectory
         .file_stem()
         .unwrap_or_default()
         .to_string_lossy();
-    let name = format!("{stem}-{}-{}", scenario.run.scheduler, scenario.run.seed);
+    let (scheduler, seed) = (scenario.run.scheduler.label(), scenario.run.seed);
+    let name = format!("{stem}-{scheduler}-{seed}");
     (1u32..)
         .map(|number| numbered(&name, number))
         .find(RunDirectory::is_vacant)

@@ -3,12 +3,13 @@
 //! A scheduler sees a round's problem and answers with orders. It keeps no state of its own: what
 //! looks like state follows from seed and round (whose turn it is, which clients were drawn) or is
 //! handed to it (when a client was last ordered), so a resumed run decides as the uninterrupted one
-//! would have.
+//! would have. A program of the user's ([`Process`]) may have one: it is a text that checkpoints keep.
 
 mod attendance;
 mod baseline;
 mod channel_allocate;
 mod cre;
+mod decider;
 mod drawn;
 mod fednova;
 #[cfg(test)]
@@ -16,6 +17,7 @@ mod fixture;
 mod glean;
 mod importance_aware;
 mod offer;
+pub mod process;
 mod random;
 mod rivals;
 mod round_robin;
@@ -29,9 +31,11 @@ pub use attendance::{Attendance, turn_rounds};
 pub use baseline::{BaselinePower, GradientNorms};
 pub use channel_allocate::ChannelAllocate;
 pub use cre::{Cre, CreEpochs};
+pub use decider::{CommandLine, Decider, DeciderError};
 pub use fednova::FedNova;
 pub use glean::{Claim, Glean};
 pub use importance_aware::ImportanceAware;
+pub use process::Process;
 pub use random::Random;
 pub use rivals::{Eafl, FedBacys, Greedy, Ocean, Sustainable, UniformEhfl, VersionAge};
 pub use round_robin::RoundRobin;
@@ -256,5 +260,35 @@ pub trait Policy: Send {
     /// Says whether rho, beta, delta and the loss gap must be kept up to date.
     fn wants_estimates(&self) -> bool {
         false
+    }
+
+    /// Says whether updates are to be divided by their epochs where the scenario leaves the rule of
+    /// aggregation to the scheduler.
+    fn wants_nova(&self) -> bool {
+        false
+    }
+
+    /// Prepares for the first round of a session; `memory` is what [`Policy::memory`] returned after
+    /// the last round of the session before, empty if there was none.
+    ///
+    /// # Errors
+    /// When it cannot decide rounds at all.
+    fn begin(&self, _memory: &str) -> Result<(), SolveError> {
+        Ok(())
+    }
+
+    /// Returns what it has to remember of the rounds it has decided, for the checkpoint.
+    fn memory(&self) -> String {
+        String::new()
+    }
+
+    /// Returns what it calls itself, if the scenario does not say.
+    fn name(&self) -> Option<String> {
+        None
+    }
+
+    /// Returns what it has to say that stops nothing, once.
+    fn said(&self) -> Vec<String> {
+        Vec::new()
     }
 }

@@ -63,6 +63,14 @@ pub enum EngineError {
         /// What the solver said.
         source: SolveError,
     },
+    /// The scheduler's decision cannot be used.
+    #[error("round {round}: {what}")]
+    Scheduler {
+        /// The round.
+        round: u32,
+        /// Which scheduler, and what is wrong.
+        what: String,
+    },
     /// Training left the range of numbers.
     #[error(
         "round {round}: the updates of most clients are no longer finite; lower \
@@ -98,6 +106,8 @@ pub struct Engine<'a> {
     fleet: &'a mut dyn Fleet,
     examiner: &'a dyn Examiner,
     policy: Box<dyn Policy>,
+    /// Whether the scheduler has been told that rounds begin.
+    begun: bool,
     radio: RadioParams,
     channel: ChannelSource,
     incomes: Incomes,
@@ -170,6 +180,7 @@ impl<'a> Engine<'a> {
             fleet,
             examiner,
             policy: settings::policy(scenario),
+            begun: false,
             radio: settings::radio(scenario),
             channel: world.channel,
             incomes: Incomes::new(scenario, &devices, world.harvest),
@@ -202,6 +213,19 @@ impl<'a> Engine<'a> {
     pub fn with_policy(mut self, policy: Box<dyn Policy>) -> Self {
         self.policy = policy;
         self
+    }
+
+    /// Returns what the scheduler is called: by its own word, or by the scenario's.
+    #[must_use]
+    pub fn scheduler(&self) -> String {
+        let name = self.policy.name();
+        name.unwrap_or_else(|| self.scenario.run.scheduler.label())
+    }
+
+    /// Returns what the scheduler has to say that stops nothing, once.
+    #[must_use]
+    pub fn said(&self) -> Vec<String> {
+        self.policy.said()
     }
 
     /// Returns the state after the last finished round.
@@ -265,6 +289,11 @@ impl<'a> Engine<'a> {
     /// Whatever stops the whole run.
     pub fn step(&mut self) -> Result<Vec<RoundLog>, EngineError> {
         let mut logs = Vec::new();
+        if !self.begun {
+            let begun = self.policy.begin(&self.state.memory);
+            begun.map_err(|error| unplanned(self.state.round + 1, error))?;
+            self.begun = true;
+        }
         if !self.state.is_introduced() {
             logs.extend(self.introduce()?);
         }
@@ -273,6 +302,14 @@ impl<'a> Engine<'a> {
         let aggregated = self.aggregate(collected)?;
         logs.push(self.report(aggregated)?);
         Ok(logs)
+    }
+}
+
+/// Says why a round has no plan.
+fn unplanned(round: u32, error: SolveError) -> EngineError {
+    match error {
+        SolveError::Asked(what) => EngineError::Scheduler { round, what },
+        source => EngineError::Solve { round, source },
     }
 }
 

@@ -4,7 +4,10 @@ use gleaner_cre::system::{DeviceParams, RoundParams, System};
 use gleaner_shared::energy::{ComputeModel, CostModel, RadioModel};
 use gleaner_shared::units::{NanoWatts, PicoJoules};
 
-use crate::policy::{self, Glean, Policy};
+use std::time::Duration;
+
+use crate::policy::process::Facts;
+use crate::policy::{self, Decider, Glean, Policy, Process};
 use crate::scenario::{ClientDevice, Scenario};
 use gleaner_cre::channel::{Fading, RadioParams, epoch_energy, epoch_latency};
 use gleaner_cre::costs::Costs;
@@ -63,7 +66,21 @@ pub fn radio(scenario: &Scenario) -> RadioParams {
 /// Returns the scheduler of a scenario.
 #[must_use]
 pub fn policy(scenario: &Scenario) -> Box<dyn Policy> {
-    scenario.run.scheduler.policy(&policy::Settings {
+    let scheduler = match &scenario.run.scheduler {
+        Decider::Own(scheduler) => scheduler,
+        Decider::Process(command) => {
+            let limit = Duration::try_from_secs_f64(scenario.run.decision_limit_s);
+            let facts = Facts {
+                seed: scenario.run.seed,
+                rounds: scenario.run.rounds,
+                clients: scenario.clients.count,
+                channels: scenario.radio.channels,
+            };
+            let limit = limit.unwrap_or(Duration::MAX);
+            return Box::new(Process::new(command.clone(), limit, facts));
+        }
+    };
+    scheduler.policy(&policy::Settings {
         power: scenario.baselines.power,
         epochs: u32::try_from(scenario.baselines.epochs).unwrap_or(u32::MAX),
         solver: scenario.cre.solver,

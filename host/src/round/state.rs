@@ -24,6 +24,8 @@ pub struct State {
     pub(super) attendance: Vec<Attendance>,
     pub(super) server: server::State,
     pub(super) watch: Watch,
+    /// What the scheduler remembers.
+    pub(super) memory: String,
     fleet: Vec<u8>,
 }
 
@@ -42,6 +44,7 @@ impl State {
             attendance: vec![Attendance::default(); clients],
             server: server::State::default(),
             watch: Watch::default(),
+            memory: String::new(),
             fleet: Vec::new(),
         }
     }

@@ -1,8 +1,13 @@
 //! Where and how a run was made: everything that may differ between equal runs.
 
+use std::fs::File;
+use std::path::Path;
 use std::time::Duration;
 
+use gleaner_learn::digest::{hexadecimal, sha256_of};
 use serde::{Deserialize, Serialize};
+
+use crate::policy::Decider;
 
 /// The surroundings of a run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -23,6 +28,50 @@ pub struct Environment {
     pub resumed: bool,
     /// Largest resident memory, where the system tells.
     pub peak_memory_mb: Option<f64>,
+    /// The program that scheduled, where one did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scheduler: Option<Program>,
+}
+
+/// A program that schedules.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Program {
+    /// Its command line.
+    pub command: String,
+    /// Digests of the words of the command line that are files, as they were when the last session
+    /// began.
+    pub files: Vec<ProgramFile>,
+}
+
+/// A file of a program.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProgramFile {
+    /// Its path as the command line has it.
+    pub path: String,
+    /// Its digest.
+    pub sha256: String,
+}
+
+impl Program {
+    /// Describes the program of a scenario that has one.
+    pub(super) fn of(decider: &Decider) -> Option<Self> {
+        let Decider::Process(command) = decider else {
+            return None;
+        };
+        let program = [command.program().to_owned()];
+        let words = program.iter().chain(command.arguments());
+        let files = words.filter_map(|path| {
+            let found = Path::new(path).is_file().then(|| File::open(path))?;
+            Some(ProgramFile {
+                path: path.clone(),
+                sha256: hexadecimal(&found.and_then(sha256_of).ok()?),
+            })
+        });
+        Some(Self {
+            command: command.to_string(),
+            files: files.collect(),
+        })
+    }
 }
 
 impl Environment {
@@ -38,6 +87,7 @@ impl Environment {
             wall_s: wall.as_secs_f64(),
             resumed,
             peak_memory_mb: peak_memory_mb(),
+            scheduler: None,
         }
     }
 }

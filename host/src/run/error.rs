@@ -39,6 +39,17 @@ pub enum RunError {
         /// Which file, and what the system said.
         source: FileError,
     },
+    /// The scheduler of a run in progress failed.
+    #[error(
+        "{source}\nmend the scheduler, then `gleaner resume {}` continues after the last checkpoint",
+        path.display()
+    )]
+    Undecided {
+        /// The directory of the run.
+        path: PathBuf,
+        /// In which round, and what is wrong.
+        source: EngineError,
+    },
     /// The directory is not empty.
     #[error(
         "{} is not empty; choose another --out, or continue the run there with \
@@ -113,6 +124,9 @@ impl RunError {
         match self {
             Self::File(source) | Self::Log(LogError::File(source)) => {
                 Self::Unfinished { path, source }
+            }
+            Self::Engine(source @ EngineError::Scheduler { .. }) => {
+                Self::Undecided { path, source }
             }
             other => other,
         }

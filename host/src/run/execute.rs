@@ -8,14 +8,14 @@ use gleaner_learn::file::{self, sync_parent, write_atomically};
 
 use super::checkpoint::Checkpoint;
 use super::directory::RunDirectory;
-use super::environment::{Environment, thread_count};
+use super::environment::{Environment, Program, thread_count};
 use super::error::RunError;
 use super::log::{Lengths, Logs};
 use super::safetensors::encode_model;
 use super::summary::{Summary, Tally};
 use super::world::{self, Traces};
 use crate::fleet::Deployment;
-use crate::round::{Engine, RoundLog, State};
+use crate::round::{Engine, EngineError, RoundLog};
 use crate::scenario::{Scenario, resolve_text};
 
 /// Is told what happens during a run.
@@ -206,11 +206,29 @@ fn drive(
             )
         }
     };
+    let program = Program::of(&scenario.run.scheduler);
     observer.started(engine.state().round() as usize, scenario.run.rounds);
     let begin = Instant::now();
     let every = scenario.run.checkpoint_every;
+    let save = |engine: &Engine<'_>, logs: &mut Logs| -> Result<(), RunError> {
+        let checkpoint = Checkpoint {
+            scenario: fingerprint,
+            logs: logs.sync()?,
+            state: engine.checkpoint(),
+        };
+        Ok(checkpoint.write(directory)?)
+    };
     while !engine.is_finished() {
-        for log in engine.step()? {
+        let step = engine.step();
+        for words in engine.said() {
+            observer.notice(&format!("scheduler: {words}"));
+        }
+        let round = engine.state().round() as usize;
+        if matches!(step, Err(EngineError::Scheduler { .. })) && every > 0 && round > 0 {
+            // The round was not begun: nothing before it is lost.
+            save(&engine, &mut logs)?;
+        }
+        for log in step? {
             logs.append(&log)?;
             tally.add(&log);
             observer.round(&log);
@@ -221,14 +239,7 @@ fn drive(
         let round = engine.state().round() as usize;
         let pauses = observer.pauses();
         if pauses || (every > 0 && round.is_multiple_of(every)) {
-            let logs = logs.sync()?;
-            let state = engine.checkpoint();
-            Checkpoint {
-                scenario: fingerprint,
-                state,
-                logs,
-            }
-            .write(directory)?;
+            save(&engine, &mut logs)?;
         }
         if pauses {
             let path = directory.path().to_owned();
@@ -237,10 +248,12 @@ fn drive(
     }
     logs.sync()?;
     let wall = begin.elapsed();
-    let state = engine.state();
-    let about = about(scenario, state);
-    let model = encode_model(state.kept_model(), &deployment.tensors, &about);
-    let environment = Environment::here(thread_count(threads), wall, resumed);
+    let about = about(scenario, &engine);
+    let model = encode_model(engine.state().kept_model(), &deployment.tensors, &about);
+    let environment = Environment {
+        scheduler: program,
+        ..Environment::here(thread_count(threads), wall, resumed)
+    };
     let model_sha256 = complete(scenario, directory, &model, &environment)?;
     Ok(Completed {
         summary: tally.summary(),
@@ -251,11 +264,11 @@ fn drive(
 
 /// Returns what a model file says of the run it came from, and of how many of its rounds.
 #[must_use]
-pub fn about(scenario: &Scenario, state: &State) -> [(&'static str, String); 3] {
+pub fn about(scenario: &Scenario, engine: &Engine<'_>) -> [(&'static str, String); 3] {
     [
-        ("scheduler", scenario.run.scheduler.to_string()),
+        ("scheduler", engine.scheduler()),
         ("seed", scenario.run.seed.to_string()),
-        ("rounds", state.kept_round().to_string()),
+        ("rounds", engine.state().kept_round().to_string()),
     ]
 }
 

@@ -35,7 +35,7 @@ mod world;
 pub use adopt::adopt;
 pub use checkpoint::Checkpoint;
 pub use directory::RunDirectory;
-pub use environment::{Environment, peak_memory_mb, thread_count};
+pub use environment::{Environment, Program, ProgramFile, peak_memory_mb, thread_count};
 pub use error::RunError;
 pub use execute::{
     Completed, Observer, Silent, about, check_vacant, execute, prepare, resume, scenario_of, start,

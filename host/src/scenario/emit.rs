@@ -25,9 +25,10 @@ pub(super) fn value(value: &toml::Value) -> String {
 
 /// Keys and sections younger than the first runs. With their defaults they are left out of the
 /// canonical form, whose hash names runs and their checkpoints: those made without keep their names.
-const YOUNGER: [&str; 23] = [
+const YOUNGER: [&str; 24] = [
     "run.stop",
     "run.patience",
+    "run.decision_limit_s",
     "data.validation_samples",
     "channel.trace",
     "device.cycles_per_epoch",

@@ -21,7 +21,7 @@ mod sections;
 mod validate;
 pub mod value;
 
-use crate::policy::Scheduler;
+use crate::policy::{Decider, Scheduler};
 use gleaner_learn::aggregate::Rule;
 use gleaner_learn::server::{Momentum, Spectral, Step};
 use gleaner_learn::train::ModelKind;
@@ -140,8 +140,9 @@ impl Scenario {
             hostile,
             clip_factor,
         } = self.aggregation;
-        match (rule, self.run.scheduler) {
-            (AggregationRule::Auto, Scheduler::FedNova) | (AggregationRule::Nova, _) => Rule::Nova,
+        match (rule, &self.run.scheduler) {
+            (AggregationRule::Auto, Decider::Own(Scheduler::FedNova))
+            | (AggregationRule::Nova, _) => Rule::Nova,
             (AggregationRule::Auto | AggregationRule::Mean, _) => Rule::Mean,
             (AggregationRule::Clip, _) => Rule::Clip {
                 factor: clip_factor,
@@ -165,7 +166,10 @@ impl Scenario {
             ..
         } = self.server;
         let rule = match self.server.rule {
-            ServerRule::Auto => ServerRule::of(self.run.scheduler),
+            ServerRule::Auto => match &self.run.scheduler {
+                Decider::Own(scheduler) => ServerRule::of(*scheduler),
+                Decider::Process(_) => ServerRule::Plain,
+            },
             chosen => chosen,
         };
         match rule {

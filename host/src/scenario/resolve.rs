@@ -243,7 +243,15 @@ fn adapt(
     choices: &[(&str, &str)],
 ) -> Result<toml::Value, (toml::Value, String)> {
     use toml::Value::{Boolean, Float, Integer, String};
-    let chosen = |value: &toml::Value| choices.iter().any(|(word, _)| value.as_str() == Some(word));
+    // A word such as `process:COMMAND` stands for whatever follows its colon.
+    let is_one = |text: &str, word: &str| match word.split_once(':') {
+        Some((head, _)) => text.split_once(':').is_some_and(|(own, _)| own == head),
+        None => text == word,
+    };
+    let chosen = |value: &toml::Value| {
+        let text = value.as_str().unwrap_or_default();
+        choices.iter().any(|(word, _)| is_one(text, word))
+    };
     let wanted = match (slot, &value) {
         (Float(_), Integer(number)) => return Ok(Float(*number as f64)),
         (Float(_), Float(_)) => return Ok(value),

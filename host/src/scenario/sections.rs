@@ -6,7 +6,7 @@ use super::choices::{
 use super::class::DeviceClass;
 use super::range::Range::{AtLeast, AtMost, Finite, NotNegative, Positive, Within};
 use super::section::section;
-use crate::policy::{BaselinePower, Claim, CreEpochs, GradientNorms, Scheduler};
+use crate::policy::{BaselinePower, Claim, CreEpochs, Decider, GradientNorms, Scheduler};
 use gleaner_cre::channel::FadingKind;
 use gleaner_cre::estimate::DivergenceRule;
 use gleaner_cre::optim::Solver;
@@ -22,7 +22,7 @@ section!(
         /// Communication rounds.
         rounds: usize = 200, "", AtLeast(1);
         /// Who decides which clients train.
-        scheduler: Scheduler = Scheduler::Cre, "";
+        scheduler: Decider = Decider::Own(Scheduler::Cre), "";
         /// Rounds between evaluations on the test set; the last round is always evaluated.
         evaluate_every: usize = 1, "rounds", AtLeast(1);
         /// Rounds between checkpoints; 0 writes none.
@@ -32,6 +32,9 @@ section!(
         /// Evaluations without a better validation score after which a run with `stop` =
         /// `validation` ends.
         patience: usize = 20, "evaluations", AtLeast(1);
+        /// Wall time that a program of `process:COMMAND` may take for one answer; it ends runs that
+        /// hang and decides nothing else.
+        decision_limit_s: f64 = 60.0, "s", Within(0.001, 1e6);
     }
 );
 

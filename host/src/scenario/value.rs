@@ -57,6 +57,16 @@ values!(
     StopRule,
 );
 
+impl Value for policy::Decider {
+    const KIND: &'static str = "choice";
+
+    fn choices() -> Vec<(&'static str, &'static str)> {
+        let mut choices = policy::Scheduler::choices();
+        choices.push(Self::PROCESS);
+        choices
+    }
+}
+
 impl Value for f64 {
     const KIND: &'static str = "number";
 }

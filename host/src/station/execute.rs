@@ -302,7 +302,7 @@ pub fn verify_before(
         let what = format!("the log tells of round {last_round}, the run ends after round {ended}");
         return Err(EngineError::from(FleetError::Failed(what)).into());
     }
-    let about = run::about(&scenario, state);
+    let about = run::about(&scenario, &engine);
     let replayed = encode_model(state.kept_model(), &deployment.tensors, &about);
     Ok(Verdict {
         orders,

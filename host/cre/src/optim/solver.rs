@@ -38,6 +38,9 @@ pub enum SolveError {
     /// The solver's promise cannot be kept at this size.
     #[error("{0}")]
     Unaffordable(String),
+    /// Whoever was asked instead of a solver gave no answer that can be used.
+    #[error("{0}")]
+    Asked(String),
 }
 
 impl Solver {

@@ -10,6 +10,7 @@ mod cipher;
 mod decide;
 mod device;
 mod engines;
+mod process;
 mod rounds;
 mod server;
 mod solve;
@@ -32,6 +33,8 @@ enum Kind {
     Device(device::Args),
     /// The engines of sweeps: their time beside that of the runs they make.
     Engines(engines::Args),
+    /// A program that schedules: what asking it adds to a round.
+    Process(process::Args),
     /// The round engine: how cost grows with clients and rounds.
     Rounds(rounds::Args),
     /// The old name of `gleaner fleet init`.
@@ -52,6 +55,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         Kind::Decide(args) => decide::run(args),
         Kind::Device(args) => device::run(args),
         Kind::Engines(args) => engines::run(args),
+        Kind::Process(args) => process::run(args),
         Kind::Rounds(args) => rounds::run(args),
         Kind::Init(args) => {
             hint("`gleaner bench init`", "`gleaner fleet init`");

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use crate::cli::{threads, word};
 use gleaner_cre::optim::SolveError;
 use gleaner_host::fleet;
-use gleaner_host::policy::{Decision, Policy, Scheduler, View};
+use gleaner_host::policy::{Decider, Decision, Policy, Scheduler, View};
 use gleaner_host::report::table::Table;
 use gleaner_host::round::{Engine, settings, world};
 use gleaner_host::run::thread_count;
@@ -89,45 +89,57 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
 }
 
 impl Args {
-    /// Equal clients whatever their number, so that only the number varies.
     fn scenario(
         &self,
         scheduler: Scheduler,
         clients: usize,
         rounds: usize,
     ) -> anyhow::Result<Scenario> {
-        let channels = self.channels.unwrap_or((3 * clients / 10).max(1));
-        let whole = |number: usize| i64::try_from(number).unwrap_or(i64::MAX);
-        Ok(resolve(
-            "paper-mlp",
-            &[
-                Override::new("run.scheduler", scheduler.to_string()),
-                Override::new("run.rounds", whole(rounds)),
-                Override::new("run.evaluate_every", whole(rounds)),
-                Override::new("clients.count", whole(clients)),
-                Override::new("radio.channels", whole(channels)),
-                Override::new("partition.rule", "iid"),
-                Override::new("partition.mean_samples", 36.0),
-                Override::new("partition.std_samples", 0.0),
-                // An epoch takes as long as the paper's of 1000 samples, so as many fit in a round.
-                Override::new("device.cycles_per_sample", 100_000.0 / 36.0),
-            ],
-        )?)
+        scenario(&scheduler.into(), clients, self.channels, rounds)
     }
 }
 
+/// Equal clients whatever their number, so that only the number varies; without a number of
+/// channels there are 3 for every 10 clients.
+pub(super) fn scenario(
+    scheduler: &Decider,
+    clients: usize,
+    channels: Option<usize>,
+    rounds: usize,
+) -> anyhow::Result<Scenario> {
+    let channels = channels.unwrap_or((3 * clients / 10).max(1));
+    let whole = |number: usize| i64::try_from(number).unwrap_or(i64::MAX);
+    Ok(resolve(
+        "paper-mlp",
+        &[
+            Override::new("run.scheduler", scheduler.to_string()),
+            Override::new("run.rounds", whole(rounds)),
+            Override::new("run.evaluate_every", whole(rounds)),
+            Override::new("clients.count", whole(clients)),
+            Override::new("radio.channels", whole(channels)),
+            Override::new("partition.rule", "iid"),
+            Override::new("partition.mean_samples", 36.0),
+            Override::new("partition.std_samples", 0.0),
+            // An epoch takes as long as the paper's of 1000 samples, so as many fit in a round.
+            Override::new("device.cycles_per_sample", 100_000.0 / 36.0),
+        ],
+    )?)
+}
+
 /// The wall time of one round.
-struct Round {
+pub(super) struct Round {
     whole_s: f64,
-    scheduling_s: f64,
+    /// What starting the scheduler took; only in the first.
+    pub(super) start_s: f64,
+    pub(super) scheduling_s: f64,
 }
 
 /// Times all rounds, without loading and without files.
-fn measure(scenario: &Scenario, threads: usize) -> anyhow::Result<Vec<Round>> {
+pub(super) fn measure(scenario: &Scenario, threads: usize) -> anyhow::Result<Vec<Round>> {
     let data = fleet::load_data(scenario)?;
     let mut deployment = fleet::build(scenario, &data, threads)?;
     let model = deployment.model.clone();
-    let clock = Arc::default();
+    let clock: Arc<Mutex<Clock>> = Arc::default();
     let policy = Timed {
         policy: settings::policy(scenario),
         clock: Arc::clone(&clock),
@@ -144,11 +156,12 @@ fn measure(scenario: &Scenario, threads: usize) -> anyhow::Result<Vec<Round>> {
     while !engine.is_finished() {
         let begin = Instant::now();
         engine.step()?;
-        let scheduling: Duration =
-            std::mem::take(&mut *clock.lock().unwrap_or_else(PoisonError::into_inner));
+        let whole_s = begin.elapsed().as_secs_f64();
+        let clock = std::mem::take(&mut *clock.lock().unwrap_or_else(PoisonError::into_inner));
         rounds.push(Round {
-            whole_s: begin.elapsed().as_secs_f64(),
-            scheduling_s: scheduling.as_secs_f64(),
+            whole_s: whole_s - clock.start.as_secs_f64(),
+            start_s: clock.start.as_secs_f64(),
+            scheduling_s: clock.deciding.as_secs_f64(),
         });
     }
     Ok(rounds)
@@ -157,15 +170,29 @@ fn measure(scenario: &Scenario, threads: usize) -> anyhow::Result<Vec<Round>> {
 /// A scheduler that notes how long it thinks.
 struct Timed {
     policy: Box<dyn Policy>,
-    clock: Arc<Mutex<Duration>>,
+    clock: Arc<Mutex<Clock>>,
+}
+
+/// What a scheduler took.
+#[derive(Clone, Copy, Debug, Default)]
+struct Clock {
+    start: Duration,
+    deciding: Duration,
+}
+
+impl Timed {
+    fn time<T>(&self, hand: fn(&mut Clock) -> &mut Duration, work: impl FnOnce() -> T) -> T {
+        let begin = Instant::now();
+        let result = work();
+        let mut clock = self.clock.lock().unwrap_or_else(PoisonError::into_inner);
+        *hand(&mut clock) += begin.elapsed();
+        result
+    }
 }
 
 impl Policy for Timed {
     fn decide(&self, view: &View<'_>) -> Result<Decision, SolveError> {
-        let begin = Instant::now();
-        let decision = self.policy.decide(view);
-        *self.clock.lock().unwrap_or_else(PoisonError::into_inner) += begin.elapsed();
-        decision
+        self.time(|clock| &mut clock.deciding, || self.policy.decide(view))
     }
 
     fn wants_gradient_norms(&self) -> bool {
@@ -175,9 +202,21 @@ impl Policy for Timed {
     fn wants_estimates(&self) -> bool {
         self.policy.wants_estimates()
     }
+
+    fn wants_nova(&self) -> bool {
+        self.policy.wants_nova()
+    }
+
+    fn begin(&self, memory: &str) -> Result<(), SolveError> {
+        self.time(|clock| &mut clock.start, || self.policy.begin(memory))
+    }
+
+    fn memory(&self) -> String {
+        self.policy.memory()
+    }
 }
 
-fn median(values: impl Iterator<Item = f64>) -> f64 {
+pub(super) fn median(values: impl Iterator<Item = f64>) -> f64 {
     let mut values: Vec<f64> = values.collect();
     values.sort_by(f64::total_cmp);
     values.get(values.len() / 2).copied().unwrap_or(0.0)

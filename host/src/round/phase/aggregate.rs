@@ -7,8 +7,8 @@ use crate::round::knowledge::Seen;
 use crate::round::plausible::Heard;
 use crate::round::record::{ClientState, Doubt};
 use crate::round::{Engine, EngineError, State};
-use crate::scenario::Estimates;
-use gleaner_learn::aggregate::Contribution;
+use crate::scenario::{AggregationRule, Estimates};
+use gleaner_learn::aggregate::{Contribution, Rule};
 
 /// A round with its new model in place.
 pub(in crate::round) struct Aggregated {
@@ -21,6 +21,15 @@ pub(in crate::round) struct Aggregated {
 }
 
 impl Engine<'_> {
+    /// Returns the rule of aggregation: the scenario's, or the scheduler's where that is left to it.
+    fn rule(&self) -> Rule {
+        let auto = self.scenario.aggregation.rule == AggregationRule::Auto;
+        match auto && self.policy.wants_nova() {
+            true => Rule::Nova,
+            false => self.scenario.rule(),
+        }
+    }
+
     pub(in crate::round) fn aggregate(
         &mut self,
         Collected {
@@ -55,8 +64,8 @@ impl Engine<'_> {
                 (seen.client, contribution)
             })
             .collect();
+        let rule = self.rule();
         let State { model, server, .. } = &mut self.state;
-        let rule = self.scenario.rule();
         let next = self.server.advance(server, rule, model, &contributions);
         let start = std::mem::replace(&mut self.state.model, next);
         let planned_delta = self.state.knowledge.delta().to_vec();
@@ -73,7 +82,7 @@ impl Engine<'_> {
     /// Marks what arrived as unused where the rule needs more of it: among a few updates the hostile
     /// ones may be the majority, so the model stays as it is.
     fn leave_unused(&self, deliveries: &mut [Delivery]) {
-        let needs = self.scenario.rule().needs();
+        let needs = self.rule().needs();
         let arrived = deliveries.iter().filter(|one| one.result.is_ok()).count();
         if arrived >= needs {
             return;

@@ -2,7 +2,7 @@
 
 use crate::policy::{Attendance, Decision, GradientNorms, Purse, View, turn_rounds};
 use crate::round::fleet::Question;
-use crate::round::{Engine, EngineError, settings};
+use crate::round::{Engine, EngineError, settings, unplanned};
 use gleaner_cre::bound::LossBound;
 use gleaner_cre::channel::RoundState;
 use gleaner_cre::optim::Instance;
@@ -47,10 +47,9 @@ impl Engine<'_> {
             attendance: &self.state.attendance,
             losses: self.state.knowledge.losses(),
         };
-        let decision = self
-            .policy
-            .decide(&view)
-            .map_err(|source| EngineError::Solve { round, source })?;
+        let decision = self.policy.decide(&view);
+        let decision = decision.map_err(|error| unplanned(round, error))?;
+        self.state.memory = self.policy.memory();
         Ok(Planned {
             round,
             instance,

@@ -1,7 +1,7 @@
 //! Unlike devices: a fast class, a slow one with less income that must be done early, and the rest.
 
 use super::*;
-use crate::policy::{BaselinePower, CreEpochs, Decision, View};
+use crate::policy::{BaselinePower, CreEpochs, Decider, Decision, View};
 use crate::scenario::ClientDevice;
 use gleaner_shared::units::PicoJoules;
 
@@ -41,7 +41,7 @@ fn everywhere() -> impl Iterator<Item = Scenario> {
 #[test]
 fn nobody_is_late_under_any_scheduler_and_every_class_is_heard() {
     for scenario in everywhere() {
-        let scheduler = scenario.run.scheduler;
+        let scheduler = scenario.run.scheduler.clone();
         let (logs, _) = run(&scenario, NOBODY);
         let devices = scenario.devices();
         let mut heard = [0; 3];
@@ -67,7 +67,7 @@ fn nobody_is_late_under_any_scheduler_and_every_class_is_heard() {
         assert!(heard.iter().sum::<i32>() >= least, "{scheduler}: {heard:?}");
         if matches!(
             scheduler,
-            Scheduler::Random | Scheduler::RoundRobin | Scheduler::FedNova
+            Decider::Own(Scheduler::Random | Scheduler::RoundRobin | Scheduler::FedNova)
         ) {
             assert!(
                 heard.iter().all(|&times| times > 3),
@@ -125,7 +125,7 @@ fn computing(device: &ClientDevice, samples: u32, epochs: u32) -> PicoJoules {
 #[test]
 fn every_class_is_booked_by_its_own_clock_and_income() {
     for scenario in everywhere() {
-        let scheduler = scenario.run.scheduler;
+        let scheduler = scenario.run.scheduler.clone();
         let (logs, _) = run(&scenario, NOBODY);
         let devices = scenario.devices();
         assert!(FAST.iter().all(|&client| devices[client].harvest_j == 1e-3));

@@ -2,7 +2,7 @@
 
 use super::plan::Row;
 use super::statistics::Statistic;
-use crate::policy::{BaselinePower, Scheduler};
+use crate::policy::{BaselinePower, Decider, Scheduler};
 use crate::report::Chart;
 use crate::report::plot::{BarChart, BarGroup, LineChart, Mark, Series};
 use crate::round::RoundRow;
@@ -15,14 +15,12 @@ use strum::VariantArray;
 /// Names the log that cannot be read.
 pub(super) fn draw(rows: &[Row]) -> Result<Vec<Chart>, LogError> {
     // One line per scheduler: baselines at full power where they ran so, as the paper has them.
-    let shown: Vec<&Row> = Scheduler::VARIANTS
-        .iter()
-        .filter_map(|scheduler| {
-            rows.iter()
-                .filter(|row| row.variant.scheduler == *scheduler)
-                .max_by_key(|row| row.variant.power != Some(BaselinePower::Min))
-        })
-        .collect();
+    let own = Scheduler::VARIANTS.iter().filter_map(|scheduler| {
+        rows.iter()
+            .filter(|row| row.variant.scheduler == *scheduler)
+            .max_by_key(|row| row.variant.power != Some(BaselinePower::Min))
+    });
+    let shown: Vec<&Row> = own.chain(programs(rows)).collect();
     let logs: Vec<Vec<Vec<RoundRow>>> = shown
         .iter()
         .map(|row| {
@@ -35,12 +33,7 @@ pub(super) fn draw(rows: &[Row]) -> Result<Vec<Chart>, LogError> {
             .iter()
             .zip(&logs)
             .map(|(row, logs)| {
-                over_seeds(
-                    row.variant.name(),
-                    colour_of(row.variant.scheduler),
-                    logs,
-                    figure,
-                )
+                over_seeds(row.variant.name(), colour_among(rows, row), logs, figure)
             })
             .collect()
     };
@@ -76,6 +69,23 @@ pub(super) fn draw(rows: &[Row]) -> Result<Vec<Chart>, LogError> {
         charts.insert(1, Chart { name, svg, caption });
     }
     Ok(charts)
+}
+
+/// The rows of programs.
+fn programs(rows: &[Row]) -> impl Iterator<Item = &Row> {
+    let is_program = |row: &&Row| matches!(row.variant.scheduler, Decider::Process(_));
+    rows.iter().filter(is_program)
+}
+
+/// Programs have the colours behind those of all schedulers.
+fn colour_among(rows: &[Row], row: &Row) -> usize {
+    match &row.variant.scheduler {
+        Decider::Own(scheduler) => colour_of(*scheduler),
+        Decider::Process(_) => {
+            let place = programs(rows).position(|other| other.variant == row.variant);
+            Scheduler::VARIANTS.len() + place.unwrap_or_default()
+        }
+    }
 }
 
 /// Every scheduler keeps its colour in every plot, by its place among all of them.
@@ -135,7 +145,7 @@ fn trade_off(rows: &[Row]) -> Chart {
             let mark = if quiet { Mark::Rings } else { Mark::Discs };
             Series::line(
                 row.variant.name(),
-                colour_of(row.variant.scheduler),
+                colour_among(rows, row),
                 vec![(energy, accuracy)],
             )
             .with_mark(mark)
@@ -163,7 +173,7 @@ fn fairness(shown: &[&Row]) -> Chart {
     let bars = shown
         .iter()
         .map(|row| BarGroup {
-            label: row.variant.scheduler.to_string(),
+            label: row.variant.label(),
             parts: vec![row.statistic(|summary| summary.fairness).mean],
             reference: None,
         })

@@ -1,36 +1,37 @@
 //! What a comparison consists of: its variants, their runs, and what all seeds of one came to.
 
 use super::statistics::Statistic;
-use crate::policy::{BaselinePower, Scheduler};
+use crate::policy::{BaselinePower, Decider};
 use crate::run::{RunDirectory, Summary};
 use crate::scenario::{Override, Scenario, ScenarioError};
 use crate::study::PlannedRun;
+use gleaner_learn::digest::{hexadecimal, sha256};
 
 /// One row of a comparison: a scheduler, and for baselines their transmit power.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Variant {
     /// Who decides which clients train.
-    pub scheduler: Scheduler,
-    /// Its transmit power; `None` for CRE and glean, which choose their powers.
+    pub scheduler: Decider,
+    /// Its transmit power; `None` for CRE, glean and programs, which choose their powers.
     pub power: Option<BaselinePower>,
 }
 
 impl Variant {
     /// Lists the variants of some schedulers: baselines once per power, others once.
     #[must_use]
-    pub fn list(schedulers: &[Scheduler], powers: &[BaselinePower]) -> Vec<Self> {
+    pub fn list(schedulers: &[Decider], powers: &[BaselinePower]) -> Vec<Self> {
         schedulers
             .iter()
-            .flat_map(|&scheduler| match scheduler.is_baseline() {
+            .flat_map(|scheduler| match scheduler.is_baseline() {
                 true => powers
                     .iter()
                     .map(|&power| Self {
-                        scheduler,
+                        scheduler: scheduler.clone(),
                         power: Some(power),
                     })
                     .collect(),
                 false => vec![Self {
-                    scheduler,
+                    scheduler: scheduler.clone(),
                     power: None,
                 }],
             })
@@ -41,8 +42,22 @@ impl Variant {
     #[must_use]
     pub fn name(&self) -> String {
         match self.power {
-            Some(power) => format!("{}-{power}", self.scheduler),
-            None => self.scheduler.to_string(),
+            Some(power) => format!("{}-{power}", self.label()),
+            None => self.label(),
+        }
+    }
+
+    /// Returns the scheduler's name, which tells a program from others of the same name by the digest
+    /// of its command line.
+    #[must_use]
+    pub fn label(&self) -> String {
+        let label = self.scheduler.label();
+        match &self.scheduler {
+            Decider::Own(_) => label,
+            Decider::Process(command) => {
+                let digest = sha256(command.to_string().as_bytes());
+                format!("{label}-{}", hexadecimal(&digest[..4]))
+            }
         }
     }
 
@@ -72,13 +87,13 @@ pub fn plan(
 ) -> Result<Vec<(Variant, PlannedRun)>, ScenarioError> {
     let mut runs = Vec::new();
     for &seed in seeds {
-        for &variant in variants {
+        for variant in variants {
             let scenario = resolve(&variant.overrides(seed))?;
             let path = directory
                 .file("runs")
                 .join(format!("{}-seed{seed}", variant.name()));
             runs.push((
-                variant,
+                variant.clone(),
                 PlannedRun {
                     scenario,
                     directory: RunDirectory::new(path),
@@ -113,12 +128,28 @@ impl Row {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::policy::Scheduler;
     use crate::scenario::resolve;
     use strum::VariantArray;
 
+    fn every(schedulers: &[Scheduler]) -> Vec<Decider> {
+        schedulers.iter().map(|&it| it.into()).collect()
+    }
+
+    #[test]
+    fn programs_that_differ_in_one_argument_have_directories_of_their_own() {
+        let programs = ["process:python3 a.py --x 1", "process:python3 a.py --x 2"];
+        let programs = programs.map(|text| text.parse().unwrap());
+        let variants = Variant::list(&programs, BaselinePower::VARIANTS);
+        let names: Vec<String> = variants.iter().map(Variant::name).collect();
+        assert_eq!(names.len(), 2, "once each: they choose their powers");
+        assert_ne!(names[0], names[1]);
+        assert!(names.iter().all(|name| name.starts_with("process-a-")));
+    }
+
     #[test]
     fn baselines_appear_once_per_power_and_those_that_choose_theirs_once() {
-        let variants = Variant::list(Scheduler::VARIANTS, BaselinePower::VARIANTS);
+        let variants = Variant::list(&every(Scheduler::VARIANTS), BaselinePower::VARIANTS);
         let baselines = Scheduler::VARIANTS.len() - 2;
         assert_eq!(variants.len(), baselines * 2 + 2);
         let names: Vec<String> = variants.iter().map(Variant::name).collect();
@@ -130,7 +161,7 @@ mod tests {
     #[test]
     fn every_run_has_its_own_directory_and_scenario() {
         let variants = Variant::list(
-            &[Scheduler::Cre, Scheduler::Random],
+            &every(&[Scheduler::Cre, Scheduler::Random]),
             BaselinePower::VARIANTS,
         );
         let directory = RunDirectory::new("out");

@@ -39,7 +39,7 @@ pub fn table(rows: &[Row]) -> Table {
     for row in rows {
         let power = row.variant.power.map_or("chosen", Into::into);
         let mut cells = vec![
-            row.variant.scheduler.to_string(),
+            row.variant.label(),
             power.to_owned(),
             row.statistic(|summary| summary.tail_accuracy)
                 .text(100.0, 1),
@@ -123,7 +123,7 @@ fn csv(rows: &[Row]) -> String {
     for row in rows {
         let power = row.variant.power.map_or("", <&str>::from);
         for (seed, summary) in row.seeds.iter().zip(&row.summaries) {
-            let (scheduler, cells) = (row.variant.scheduler, summary.csv_cells());
+            let (scheduler, cells) = (row.variant.label(), summary.csv_cells());
             text.push_str(&format!("{scheduler},{power},{seed},{cells}\n"));
         }
     }
@@ -171,7 +171,7 @@ fn saving(rows: &[Row]) -> Option<String> {
     let least = |power: BaselinePower| {
         rows.iter()
             .filter(|row| row.variant.power == Some(power))
-            .map(|row| (energy(row), row.variant.scheduler))
+            .map(|row| (energy(row), &row.variant.scheduler))
             .min_by(|a, b| a.0.total_cmp(&b.0))
     };
     let sentence = |power: BaselinePower, words: &str| {

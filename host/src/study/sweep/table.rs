@@ -16,9 +16,31 @@ pub fn csv(points: &[(&Point, &Summary)]) -> String {
     for (point, summary) in points {
         text.push_str(&point.id);
         for (_, value) in &point.values {
-            text.push_str(&format!(",{}", value.trim_matches('"')));
+            text.push_str(&format!(",{}", cell(value)));
         }
         text.push_str(&format!(",{}\n", summary.csv_cells()));
     }
     text
+}
+
+/// Writes a value as one cell: a text without its quotes, unless a comma or a quote needs them.
+fn cell(value: &str) -> String {
+    let text = value.trim_matches('"');
+    match text.contains([',', '"']) {
+        true => format!("\"{}\"", text.replace('"', "\"\"")),
+        false => text.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::cell;
+
+    #[test]
+    fn a_command_with_commas_is_one_cell() {
+        assert_eq!(cell("\"random\""), "random");
+        assert_eq!(cell("0.5"), "0.5");
+        assert_eq!(cell("[1, 2]"), "\"[1, 2]\"");
+        assert_eq!(cell("\"process:a 'x,\"y'\""), "\"process:a 'x,\"\"y'\"");
+    }
 }

@@ -45,6 +45,11 @@ impl Server {
     }
 }
 
+fn variant(scheduler: Scheduler, power: Option<BaselinePower>) -> Variant {
+    let scheduler = scheduler.into();
+    Variant { scheduler, power }
+}
+
 /// One line of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Entrant {
@@ -66,16 +71,16 @@ impl Entrant {
         powers: &[BaselinePower],
         server: Option<Server>,
     ) -> Vec<Self> {
-        let entrant = |Variant { scheduler, power }| Self {
-            scheduler,
-            power,
-            server: server.unwrap_or(Server::of(scheduler)),
-            tuned: None,
-        };
-        Variant::list(schedulers, powers)
-            .into_iter()
-            .map(entrant)
-            .collect()
+        let entrants = schedulers.iter().flat_map(|&scheduler| {
+            let variants = Variant::list(&[scheduler.into()], powers).into_iter();
+            variants.map(move |variant| Self {
+                scheduler,
+                power: variant.power,
+                server: server.unwrap_or(Server::of(scheduler)),
+                tuned: None,
+            })
+        });
+        entrants.collect()
     }
 
     /// Returns the same entrant with its knob set.
@@ -102,7 +107,7 @@ impl Entrant {
             server,
             ..
         } = *self;
-        let power = Variant { scheduler, power }.name();
+        let power = variant(scheduler, power).name();
         match server == Server::of(scheduler) {
             true => power,
             false => format!("{power}, {}", server.word()),
@@ -118,7 +123,7 @@ impl Entrant {
             server,
             tuned,
         } = *self;
-        let mut overrides = Variant { scheduler, power }.overrides(seed);
+        let mut overrides = variant(scheduler, power).overrides(seed);
         // `auto` where it means the same, so that runs of (a) and (b) that are the same are one.
         let rule = match server == Server::of(scheduler) {
             true => "auto",

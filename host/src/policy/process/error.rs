@@ -1,0 +1,100 @@
+//! What can be wrong with a program that schedules and with what it says.
+
+use std::io;
+
+/// Why a program's decision cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ProcessError {
+    /// It does not start.
+    #[error("cannot start `{program}`: {source}; is it installed, and is the path right?")]
+    Start {
+        /// The program.
+        program: String,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// It ended.
+    #[error("it ended with {status} before it answered{stderr}")]
+    Died {
+        /// How it ended.
+        status: String,
+        /// Its last lines on standard error.
+        stderr: String,
+    },
+    /// It closed one of its lines and lives on.
+    #[error("it closed its standard {stream} and did not end{stderr}")]
+    Closed {
+        /// Which one.
+        stream: &'static str,
+        /// Its last lines on standard error.
+        stderr: String,
+    },
+    /// It takes too long.
+    #[error(
+        "no answer within run.decision_limit_s = {limit_s} s; does it flush its standard output \
+         after every line?{stderr}"
+    )]
+    Late {
+        /// The limit.
+        limit_s: f64,
+        /// Its last lines on standard error.
+        stderr: String,
+    },
+    /// It does not end its line.
+    #[error("its line is longer than {limit} bytes; one JSON object with a line break is expected")]
+    TooLong {
+        /// The most bytes of a line.
+        limit: usize,
+    },
+    /// It spoke without being asked.
+    #[error("a line that nobody asked for: `{line}`; one line is expected for each that comes in")]
+    Unasked {
+        /// How the line begins.
+        line: String,
+    },
+    /// Its line is not UTF-8.
+    #[error("byte {at} of its line is not UTF-8: `{line}`")]
+    NotText {
+        /// The first byte that is not.
+        at: usize,
+        /// How the line begins.
+        line: String,
+    },
+    /// Its line is not JSON, or not the JSON that is expected.
+    #[error("{place}{message}, in `{line}`{hint}")]
+    Malformed {
+        /// The field, followed by a colon; empty where the line as a whole is wrong.
+        place: String,
+        /// What the parser said.
+        message: String,
+        /// What stands there.
+        line: String,
+        /// What to do about it, where that is known.
+        hint: &'static str,
+    },
+    /// A field has a value that cannot be.
+    #[error("{field} = {value}: {fix}")]
+    Value {
+        /// The field.
+        field: String,
+        /// Its value.
+        value: String,
+        /// What it must be instead.
+        fix: String,
+    },
+}
+
+impl ProcessError {
+    pub(super) fn value(
+        field: impl Into<String>,
+        value: impl ToString,
+        fix: impl Into<String>,
+    ) -> Self {
+        Self::Value {
+            field: field.into(),
+            value: value.to_string(),
+            fix: fix.into(),
+        }
+    }
+}

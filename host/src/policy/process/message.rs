@@ -1,0 +1,236 @@
+//! What goes over the two lines between the base station and a program that schedules: one JSON
+//! object per line, `docs/schedulers.md` is its text and `docs/examples/schedulers/schema.json` its
+//! schema.
+
+use serde::{Deserialize, Serialize};
+
+use super::object::Object;
+use crate::policy::View;
+use crate::policy::baseline::epochs_at_full_power;
+use gleaner_cre::optim::power::least_power;
+
+/// Version of the protocol.
+pub const VERSION: u32 = 1;
+
+/// What a program is told of its run before anything else.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Facts {
+    /// Seed of the run.
+    pub seed: u64,
+    /// Rounds of the run.
+    pub rounds: usize,
+    /// Clients U.
+    pub clients: usize,
+    /// Uplink channels C.
+    pub channels: usize,
+}
+
+/// The first line to the program.
+#[derive(Debug, Serialize)]
+#[serde(tag = "type", rename = "hello")]
+pub(super) struct Hello {
+    version: u32,
+    gleaner: &'static str,
+    seed: u64,
+    rounds: usize,
+    clients: usize,
+    channels: usize,
+}
+
+impl From<Facts> for Hello {
+    fn from(facts: Facts) -> Self {
+        Self {
+            version: VERSION,
+            gleaner: env!("CARGO_PKG_VERSION"),
+            seed: facts.seed,
+            rounds: facts.rounds,
+            clients: facts.clients,
+            channels: facts.channels,
+        }
+    }
+}
+
+/// The program's answer to it.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Greeting {
+    pub(super) version: u32,
+    pub(super) name: Option<String>,
+    #[serde(default)]
+    pub(super) wants: Vec<Want>,
+    #[serde(default)]
+    pub(super) aggregation: Averaging,
+}
+
+/// What costs something to find out, and is told to those who ask for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Want {
+    GradientNorms,
+    Estimates,
+}
+
+/// The rule of aggregation that `aggregation.rule = "auto"` means for the program.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Averaging {
+    #[default]
+    Mean,
+    Nova,
+}
+
+/// A round as the program sees it. Lists are in the order of clients, `gain` and what is feasible
+/// are lists of lists, `[client][channel]`.
+#[derive(Debug, Serialize)]
+#[serde(tag = "type", rename = "decide")]
+pub(super) struct Request<'a> {
+    version: u32,
+    round: u32,
+    seed: u64,
+    state: &'a str,
+    clients: usize,
+    channels: usize,
+    deadline_s: f64,
+    downlink_s: f64,
+    model_bits: f64,
+    bandwidth_hz: f64,
+    noise_w_per_hz: f64,
+    power_max_w: f64,
+    gain: &'a [Vec<f64>],
+    samples: &'a [u32],
+    epoch_s: &'a [f64],
+    epoch_j: &'a [f64],
+    reserve_s: &'a [f64],
+    order_s: Vec<f64>,
+    order_j: Vec<f64>,
+    standing_j: Vec<f64>,
+    amplifier_efficiency: Vec<f64>,
+    circuit_w: Vec<f64>,
+    upload_j: Vec<f64>,
+    queue_j: &'a [f64],
+    income_j: &'a [f64],
+    spendable_j: Vec<f64>,
+    age: Vec<f64>,
+    feasible: Feasible,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    gradient_norm: Option<&'a [f64]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    estimates: Option<Estimates<'a>>,
+}
+
+/// What a client can do on a channel.
+#[derive(Debug, Serialize)]
+struct Feasible {
+    /// Most epochs that fit before the deadline at full power; 0 where none does.
+    epochs_max: Vec<Vec<u32>>,
+    /// Least power with which one epoch meets the deadline; null where none does.
+    power_min_w: Vec<Vec<Option<f64>>>,
+}
+
+/// What the base station believes of the learning.
+#[derive(Debug, Serialize)]
+struct Estimates<'a> {
+    rho: f64,
+    beta: f64,
+    gap: f64,
+    delta: &'a [f64],
+}
+
+impl<'a> Request<'a> {
+    pub(super) fn of(view: &View<'a>, state: &'a str, wants: &[Want]) -> Self {
+        let instance = view.instance;
+        let costs = |figure: fn(&gleaner_cre::costs::Costs) -> f64| {
+            instance.costs.iter().map(figure).collect::<Vec<f64>>()
+        };
+        let purses = view.purses.iter();
+        let attendance = view.attendance.iter();
+        Self {
+            version: VERSION,
+            round: view.round,
+            seed: view.seed,
+            state,
+            clients: instance.clients(),
+            channels: instance.channels,
+            deadline_s: instance.deadline_s,
+            downlink_s: instance.downlink_s,
+            model_bits: instance.model_bits,
+            bandwidth_hz: instance.bandwidth_hz,
+            noise_w_per_hz: instance.noise_w_per_hz,
+            power_max_w: instance.power_max_w,
+            gain: &instance.gain,
+            samples: &instance.samples,
+            epoch_s: &instance.epoch_s,
+            epoch_j: &instance.epoch_j,
+            reserve_s: &instance.reserve_s,
+            order_s: costs(|it| it.order_s),
+            order_j: costs(|it| it.order_j),
+            standing_j: costs(|it| it.standing_j),
+            amplifier_efficiency: costs(|it| it.radio.efficiency),
+            circuit_w: costs(|it| it.radio.circuit_w),
+            upload_j: costs(|it| it.radio.per_upload_j),
+            queue_j: &instance.queue_j,
+            income_j: &instance.income_j,
+            spendable_j: purses.map(|purse| purse.spendable_j).collect(),
+            age: attendance.map(|it| it.age(view.round)).collect(),
+            feasible: Feasible::of(view),
+            gradient_norm: wants
+                .contains(&Want::GradientNorms)
+                .then_some(view.gradient_norms),
+            estimates: wants.contains(&Want::Estimates).then_some(Estimates {
+                rho: instance.bound.rho,
+                beta: instance.bound.beta,
+                gap: instance.bound.gap,
+                delta: &instance.delta,
+            }),
+        }
+    }
+}
+
+impl Feasible {
+    fn of(view: &View<'_>) -> Self {
+        let instance = view.instance;
+        let clients = 0..instance.clients();
+        let epochs_max: Vec<Vec<u32>> = clients
+            .map(|client| {
+                let channels = 0..instance.channels;
+                let most = |channel| epochs_at_full_power(instance, client, channel);
+                channels.map(most).collect()
+            })
+            .collect();
+        let least = |client: usize, (channel, &most): (usize, &u32)| {
+            let slack_s = instance.slack_s(client, 1.0);
+            let power_w = least_power(instance, client, channel, slack_s);
+            (most > 0).then_some(power_w.min(instance.power_max_w))
+        };
+        let rows = epochs_max.iter().enumerate();
+        let power_min_w = rows
+            .map(|(client, row)| row.iter().enumerate().map(|it| least(client, it)).collect())
+            .collect();
+        Self {
+            epochs_max,
+            power_min_w,
+        }
+    }
+}
+
+/// The program's answer to a request.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Answer {
+    pub(super) round: u32,
+    pub(super) orders: Vec<Object<Ordered>>,
+    #[serde(default)]
+    pub(super) infeasible: Vec<usize>,
+    pub(super) state: Option<String>,
+    pub(super) note: Option<String>,
+}
+
+/// One of its orders.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Ordered {
+    pub(super) client: usize,
+    pub(super) channel: usize,
+    pub(super) power_w: f64,
+    pub(super) epochs: u32,
+}

@@ -1,0 +1,181 @@
+//! What goes over the lines is what `schema.json` says, both ways.
+
+use std::fs;
+use std::io::Write;
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+
+use crate::support::{Script, each, example, examples, run};
+
+/// The part of JSON Schema that ours uses; a keyword it does not know is an error.
+fn check(schema: &Value, root: &Value, value: &Value, at: &str) -> Result<(), String> {
+    let wrong = |what: &str| Err(format!("{at}: {value} {what}"));
+    for (keyword, rule) in schema.as_object().ok_or("not a schema")? {
+        match keyword.as_str() {
+            "description" | "required" => {}
+            "$ref" => {
+                let path = rule.as_str().unwrap_or_default().trim_start_matches('#');
+                let part = root.pointer(path).ok_or(format!("no {path}"))?;
+                check(part, root, value, at)?;
+            }
+            "type" => {
+                let one = [rule.clone()];
+                let kinds = rule.as_array().map_or(&one[..], |kinds| kinds);
+                let is = |kind: &Value| match kind.as_str() {
+                    Some("object") => value.is_object(),
+                    Some("array") => value.is_array(),
+                    Some("string") => value.is_string(),
+                    Some("number") => value.is_number(),
+                    Some("integer") => value.is_u64() || value.is_i64(),
+                    Some("null") => value.is_null(),
+                    _ => false,
+                };
+                if !kinds.iter().any(is) {
+                    return wrong("has the wrong type");
+                }
+            }
+            "const" if value != rule => return wrong("is not the constant"),
+            "const" => {}
+            "enum" if !rule.as_array().is_some_and(|all| all.contains(value)) => {
+                return wrong("is none of the choices");
+            }
+            "enum" => {}
+            "items" => {
+                for (index, item) in value.as_array().into_iter().flatten().enumerate() {
+                    check(rule, root, item, &format!("{at}[{index}]"))?;
+                }
+            }
+            "properties" => {
+                for (name, rule) in rule.as_object().into_iter().flatten() {
+                    if let Some(inner) = value.get(name) {
+                        check(rule, root, inner, &format!("{at}.{name}"))?;
+                    }
+                }
+            }
+            "additionalProperties" => {
+                let known = |name: &String| schema["properties"].get(name).is_some();
+                let mut names = value.as_object().into_iter().flat_map(|it| it.keys());
+                if let Some(name) = names.find(|name| !known(name)) {
+                    return Err(format!("{at}: unknown {name}"));
+                }
+            }
+            "minimum" | "exclusiveMinimum" => {
+                let least = rule.as_f64().unwrap_or(f64::NAN);
+                let number = value.as_f64().unwrap_or(f64::NAN);
+                if number < least || (keyword != "minimum" && number <= least) {
+                    return wrong("is too small");
+                }
+            }
+            "minLength" | "maxLength" => {
+                let (limit, length) = (rule.as_u64(), value.as_str().map(|it| it.chars().count()));
+                let (Some(limit), Some(length)) = (limit, length) else {
+                    continue;
+                };
+                if (length as u64) < limit && keyword == "minLength" {
+                    return wrong("is too short");
+                }
+                if (length as u64) > limit && keyword == "maxLength" {
+                    return wrong("is too long");
+                }
+            }
+            other => return Err(format!("{at}: keyword {other} is not known here")),
+        }
+    }
+    for name in schema["required"].as_array().into_iter().flatten() {
+        if value.get(name.as_str().unwrap_or_default()).is_none() {
+            return Err(format!("{at}: {name} is missing"));
+        }
+    }
+    Ok(())
+}
+
+fn schema() -> Value {
+    let text = fs::read_to_string(examples().join("schema.json")).unwrap();
+    serde_json::from_str(&text).unwrap()
+}
+
+fn check_as(what: &str, line: &str) -> Result<(), String> {
+    let (root, value) = (schema(), serde_json::from_str(line));
+    let value: Value = value.map_err(|error| error.to_string())?;
+    check(&root["$defs"][what], &root, &value, what)
+}
+
+/// What the base station says in a run, to a program that wants everything.
+fn spoken() -> String {
+    let body = "printf '%s\\n' \"$l\" >>lines\necho \"{\\\"round\\\":$n,\\\"orders\\\":[]}\"";
+    let greeting = "{\"version\":1,\"wants\":[\"gradient-norms\",\"estimates\"]}";
+    let listens = each(body).replace("{\"version\":1}", greeting);
+    let listens = listens.replacen("read -r l;", "read -r l; printf '%s\\n' \"$l\" >lines;", 1);
+    let script = Script::new(&format!("cd \"$(dirname \"$0\")\"\n{listens}"));
+    let ended = run(&script.decider(), &["clients.count=4"]);
+    assert_eq!((ended.error.as_str(), ended.rounds), ("", 6));
+    fs::read_to_string(script.beside("lines")).unwrap()
+}
+
+#[test]
+fn what_the_base_station_says_keeps_to_the_schema() {
+    let lines = spoken();
+    assert_eq!(lines.lines().count(), 7);
+    for (number, line) in lines.lines().enumerate() {
+        let what = if number == 0 { "hello" } else { "request" };
+        check_as(what, line).unwrap();
+    }
+}
+
+#[test]
+fn what_the_examples_answer_keeps_to_the_schema() {
+    let lines = spoken();
+    for (interpreter, file) in [
+        ("python3", "like_random.py"),
+        ("python3", "thrifty.py"),
+        ("node", "best-channel.mjs"),
+    ] {
+        if example(interpreter, file).is_none() {
+            continue;
+        }
+        let mut program = Command::new(interpreter)
+            .arg(examples().join(file))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut stdin = program.stdin.take().unwrap();
+        stdin.write_all(lines.as_bytes()).unwrap();
+        drop(stdin);
+        let output = program.wait_with_output().unwrap();
+        assert!(output.status.success(), "{file} ends with its input");
+        let answers = String::from_utf8(output.stdout).unwrap();
+        assert_eq!(answers.lines().count(), 7, "{file}");
+        for (number, line) in answers.lines().enumerate() {
+            let what = if number == 0 { "greeting" } else { "decision" };
+            check_as(what, line).unwrap_or_else(|error| panic!("{file}: {error}"));
+        }
+    }
+}
+
+#[test]
+fn the_schema_refuses_what_the_base_station_refuses() {
+    for (what, line) in [
+        ("greeting", r#"{"version":2}"#),
+        ("greeting", r#"{"version":1,"wants":["all"]}"#),
+        ("greeting", r#"{"version":1,"nam":"x"}"#),
+        ("decision", r#"{"orders":[]}"#),
+        ("decision", r#"{"round":1,"orders":[{"client":0}]}"#),
+        (
+            "decision",
+            r#"{"round":1,"orders":[{"client":-1,"channel":0,"power_w":0.1,"epochs":1}]}"#,
+        ),
+        (
+            "decision",
+            r#"{"round":1,"orders":[{"client":1,"channel":0,"power_w":0,"epochs":1}]}"#,
+        ),
+        (
+            "decision",
+            r#"{"round":1,"orders":[{"client":1,"channel":0,"power_w":0.1,"epochs":0}]}"#,
+        ),
+    ] {
+        assert!(check_as(what, line).is_err(), "{line}");
+    }
+    check_as("decision", r#"{"round":1,"orders":[],"state":null}"#).unwrap();
+}
