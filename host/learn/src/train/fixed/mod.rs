@@ -4,51 +4,62 @@
 //! is the order on the wire; a client that starts from a model in device units and hands one
 //! back loses nothing on the way (weights are multiples of 2^-14 and 2^-12).
 
+mod model;
+
 use gleaner_shared::mlp::sample::Slices;
 use gleaner_shared::mlp::{
-    EpochResult, LearningRate, PaperParams, Samples as _, TrainError, Trainer, Work, evaluate,
-    scratch_words,
+    EpochResult, LearningRate, Params, Shape, TrainError, Trainer, Work, evaluate, scratch_words,
 };
 use gleaner_shared::rng::Rng;
 
+pub use self::model::{FixedModel, TooLarge};
+use self::model::{Room, within};
 use super::Evaluation;
 use crate::data::Samples;
-
-const PIXELS: usize = 784;
-const HIDDEN: usize = 50;
 
 /// A simulated board with its own samples.
 #[derive(Clone, Debug)]
 pub struct FixedClient {
-    pixels: Vec<[u8; PIXELS]>,
+    /// The network before anything is known, in memory of its sizes.
+    blank: FixedModel,
+    /// Sample after sample, each with zeros up to what the memory of the network has inputs.
+    pixels: Vec<u8>,
     labels: Vec<u8>,
 }
 
 impl FixedClient {
-    /// Gives the client the samples `indices` of a set.
+    /// Gives the client the samples `indices` of a set, to train a network of these sizes on.
+    ///
+    /// # Errors
+    /// When the network is too large.
     ///
     /// # Panics
-    /// When the images are not of 784 pixels or an index is beyond the set.
-    #[must_use]
-    pub fn new(samples: &Samples, indices: &[u32]) -> Self {
-        let (images, rest) = samples.images.as_chunks::<PIXELS>();
-        assert!(
-            rest.is_empty() && images.len() == samples.len(),
-            "images are not of 784 pixels"
+    /// When samples are not of as many bytes as the network has inputs, or an index is beyond the
+    /// set.
+    pub fn new(samples: &Samples, indices: &[u32], shape: Shape) -> Result<Self, TooLarge> {
+        let (inputs, blank) = (shape.inputs, FixedModel::new(shape)?);
+        assert_eq!(
+            samples.images.len(),
+            samples.len() * inputs,
+            "samples are not of {inputs} bytes"
         );
-        Self {
-            pixels: indices.iter().map(|&at| images[at as usize]).collect(),
-            labels: indices
-                .iter()
-                .map(|&at| samples.labels[at as usize])
-                .collect(),
+        let stride = blank.stride();
+        let mut pixels = vec![0; indices.len() * stride];
+        for (to, &at) in pixels.chunks_exact_mut(stride).zip(indices) {
+            to[..inputs].copy_from_slice(&samples.images[at as usize * inputs..][..inputs]);
         }
+        let labels = indices.iter().map(|&at| samples.labels[at as usize]);
+        Ok(Self {
+            blank,
+            pixels,
+            labels: labels.collect(),
+        })
     }
 
     /// Returns D_i.
     #[must_use]
     pub fn samples(&self) -> usize {
-        self.slices().len()
+        self.labels.len()
     }
 
     /// Trains `epochs` full-batch steps in place and returns what each found before its step.
@@ -59,16 +70,25 @@ impl FixedClient {
     /// When there are no samples or too many, or a label is not a class.
     pub fn train(
         &self,
-        parameters: &mut PaperParams,
+        model: &mut FixedModel,
         epochs: u32,
         rate: LearningRate,
         rng: Rng,
     ) -> Result<Vec<EpochResult>, TrainError> {
-        let samples = self.slices();
+        within!(&mut model.0, params => self.train_in(params, epochs, rate, rng))
+    }
+
+    fn train_in<const IN: usize, const HID: usize, const OUT: usize>(
+        &self,
+        params: &mut Params<IN, HID, OUT>,
+        epochs: u32,
+        rate: LearningRate,
+        rng: Rng,
+    ) -> Result<Vec<EpochResult>, TrainError> {
+        let samples = self.slices::<IN>();
         let mut work = Box::new(Work::new());
-        let mut scratch = vec![0; scratch_words::<HIDDEN>(samples.len())];
-        let mut trainer =
-            Trainer::try_new(parameters, &samples, &mut work, &mut scratch, rate, rng)?;
+        let mut scratch = vec![0; scratch_words::<HID>(self.samples())];
+        let mut trainer = Trainer::try_new(params, &samples, &mut work, &mut scratch, rate, rng)?;
         Ok((0..epochs).map(|_| trainer.epoch()).collect())
     }
 
@@ -83,11 +103,11 @@ impl FixedClient {
         learning_rate: f32,
         rng: Rng,
     ) -> Result<Vec<f64>, TrainError> {
-        let mut fixed = Box::new(PaperParams::new());
-        fixed.read_f32(parameters);
+        let mut model = self.blank.clone();
+        model.read_real(parameters);
         let rate = LearningRate::from_real(f64::from(learning_rate));
-        let results = self.train(&mut fixed, epochs, rate, rng)?;
-        fixed.write_f32(parameters);
+        let results = self.train(&mut model, epochs, rate, rng)?;
+        parameters.copy_from_slice(&model.real());
         Ok(results
             .iter()
             .map(|result| evaluation(result).loss)
@@ -96,20 +116,22 @@ impl FixedClient {
 
     /// Evaluates parameters by the forward pass of the firmware.
     #[must_use]
-    pub fn evaluate(&self, parameters: &PaperParams) -> Evaluation {
-        let mut work = Box::new(Work::<HIDDEN, 10>::new());
-        let samples = self.slices();
-        evaluation(&evaluate(
-            parameters,
-            &samples,
-            0..samples.len(),
-            &mut work.pass,
-        ))
+    pub fn evaluate(&self, model: &FixedModel) -> Evaluation {
+        within!(&model.0, params => self.evaluate_in(params))
     }
 
-    fn slices(&self) -> Slices<'_, PIXELS> {
+    fn evaluate_in<const IN: usize, const HID: usize, const OUT: usize>(
+        &self,
+        params: &Params<IN, HID, OUT>,
+    ) -> Evaluation {
+        let mut work = Box::new(Work::<HID, OUT>::new());
+        let (samples, all) = (self.slices::<IN>(), 0..self.samples());
+        evaluation(&evaluate(params, &samples, all, &mut work.pass))
+    }
+
+    fn slices<const IN: usize>(&self) -> Slices<'_, IN> {
         Slices {
-            pixels: &self.pixels,
+            pixels: self.pixels.as_chunks().0,
             labels: &self.labels,
         }
     }
@@ -125,54 +147,4 @@ fn evaluation(result: &EpochResult) -> Evaluation {
 }
 
 #[cfg(test)]
-mod tests {
-    use gleaner_shared::rng::Purpose;
-
-    use super::*;
-    use crate::data::embedded;
-    use crate::train::{Kernel, Mlp, Model};
-
-    #[test]
-    fn integers_follow_the_float_network() {
-        let set = embedded::mnist_subset().unwrap();
-        let indices: Vec<u32> = (0..300).collect();
-        let model = Mlp::paper(Kernel::available()[0]);
-        let float = model.objective(&set.train, &indices);
-        let fixed = FixedClient::new(&set.train, &indices);
-        let mut by_float = model.initialise(4);
-        let mut by_fixed = by_float.clone();
-        let rng = Rng::stream(4, Purpose::Training, 0, 1);
-        let float_losses = float.descend(&mut by_float, 20, 0.1);
-        let fixed_losses = fixed.descend(&mut by_fixed, 20, 0.1, rng).unwrap();
-        for (float, fixed) in float_losses.iter().zip(&fixed_losses) {
-            assert!((float / fixed - 1.0).abs() < 0.01, "{float} {fixed}");
-        }
-        let in_float = float.evaluate(&by_fixed);
-        let mut parameters = Box::new(PaperParams::new());
-        parameters.read_f32(&by_fixed);
-        let in_integers = fixed.evaluate(&parameters);
-        assert!((in_float.loss / in_integers.loss - 1.0).abs() < 0.01);
-        assert_eq!(in_integers.samples, 300);
-    }
-
-    #[test]
-    fn a_model_in_device_units_crosses_unchanged() {
-        let mut parameters = Box::new(PaperParams::new());
-        parameters.initialise(9);
-        let mut real = vec![0.0; PaperParams::COUNT];
-        parameters.write_f32(&mut real);
-        let mut back = Box::new(PaperParams::new());
-        back.read_f32(&real);
-        assert_eq!(back, parameters);
-    }
-
-    #[test]
-    fn a_client_without_samples_says_so() {
-        let none = FixedClient::new(&Samples::default(), &[]);
-        let rng = Rng::stream(0, Purpose::Training, 0, 0);
-        let said = none
-            .descend(&mut vec![0.0; PaperParams::COUNT], 1, 0.1, rng)
-            .unwrap_err();
-        assert_eq!(said, TrainError::NoSamples);
-    }
-}
+mod tests;
