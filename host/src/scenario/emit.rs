@@ -30,6 +30,7 @@ const YOUNGER: [&str; 24] = [
     "run.patience",
     "run.decision_limit_s",
     "data.validation_samples",
+    "learning.hidden",
     "channel.trace",
     "device.cycles_per_epoch",
     "device.epoch_j",
@@ -79,7 +80,7 @@ pub(super) fn scenario(scenario: &Scenario, comments: bool) -> String {
         }
         match &entry {
             // The last key of its section: what follows a table's header belongs to the table.
-            toml::Value::Array(classes) if !classes.is_empty() => {
+            toml::Value::Array(classes) if classes.iter().any(toml::Value::is_table) => {
                 classes.iter().for_each(|it| class(&mut text, it, comments));
             }
             entry => line(&mut text, (key.name, key.unit, key.doc), entry, comments),
