@@ -25,7 +25,7 @@ pub(super) fn value(value: &toml::Value) -> String {
 
 /// Keys and sections younger than the first runs. With their defaults they are left out of the
 /// canonical form, whose hash names runs and their checkpoints: those made without keep their names.
-const YOUNGER: [&str; 24] = [
+const YOUNGER: [&str; 25] = [
     "run.stop",
     "run.patience",
     "run.decision_limit_s",

@@ -61,7 +61,7 @@ fn nobody_is_late_under_any_scheduler_and_every_class_is_heard() {
         // CRE spares whoever cannot pay, and one rival lets every other chance pass; the others ask
         // everybody in turn or by rank.
         let least = match scheduler {
-            Scheduler::FedBacysOdd => 15,
+            Decider::Own(Scheduler::FedBacysOdd) => 15,
             _ => 25,
         };
         assert!(heard.iter().sum::<i32>() >= least, "{scheduler}: {heard:?}");

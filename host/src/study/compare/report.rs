@@ -213,7 +213,7 @@ mod tests {
         summary.tail_accuracy = test;
         summary.tail_validation_accuracy = validation;
         Row {
-            variant: Variant::list(&[scheduler], BaselinePower::VARIANTS)[0],
+            variant: Variant::list(&[scheduler.into()], BaselinePower::VARIANTS)[0].clone(),
             seeds: vec![0],
             summaries: vec![summary],
             runs: Vec::new(),
