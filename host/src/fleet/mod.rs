@@ -10,6 +10,8 @@ mod hostile;
 mod lost;
 mod way;
 
-pub use build::{BuildError, Deployment, build, build_around, deal, load_data, scheme, set_aside};
+pub use build::{
+    BuildError, Deployment, build, build_around, data_facts, deal, load_data, scheme, set_aside,
+};
 pub use fixed::FixedFleet;
 pub use float::FloatFleet;

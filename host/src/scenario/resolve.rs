@@ -220,12 +220,15 @@ fn merge(
                 *slot = class::read(value, origin)?;
                 continue;
             }
-            *slot = adapt(slot, value, &(key.choices)()).map_err(|(value, wanted)| {
-                ScenarioError::Syntax {
+            let choices = match (key.accepts_others)() {
+                true => Vec::new(),
+                false => (key.choices)(),
+            };
+            *slot =
+                adapt(slot, value, &choices).map_err(|(value, wanted)| ScenarioError::Syntax {
                     origin: place(section, &name),
                     message: format!("{path} = {value}: {wanted} is expected"),
-                }
-            })?;
+                })?;
         }
     }
     Ok(())
