@@ -309,7 +309,8 @@ mod tests {
         assert_eq!(
             message("preset = \"paper-mpl\"\n"),
             "lab.toml, line 1: preset = \"paper-mpl\": one of paper-mlp, paper-cnn, printed-mlp, \
-             rp2040, rp2350, stm32l4r5, stm32l496, demo is expected; did you mean `paper-mlp`?"
+             rp2040, rp2350, stm32l4r5, stm32l496, demo, har, digits is expected; did you mean \
+             `paper-mlp`?"
         );
     }
 

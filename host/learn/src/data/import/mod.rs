@@ -64,10 +64,11 @@ pub fn import(
     if path.exists() && !options.force {
         return Err(ImportError::Exists { path });
     }
+    let is_new = !directory.exists();
     std::fs::create_dir_all(directory).map_err(file::at(directory))?;
     let result = import_into(name, options, directory, progress);
-    if result.is_err() {
-        // Only if it is empty: what could not be filled is not left behind.
+    if result.is_err() && is_new {
+        // What could not be filled is not left behind; why it could not is what matters.
         let _ = std::fs::remove_dir(directory);
     }
     result
