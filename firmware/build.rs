@@ -17,11 +17,17 @@ use std::{env, fs};
 #[path = "../shared/src/board/mod.rs"]
 mod board;
 
-use board::{BOARDS, Board, Boot, EMULATED};
+use board::{BOARDS, Board, Boot, EMULATED, Shape};
+
+/// The network an image is built for, `784-50-10` unless it is set.
+const NETWORK: &str = "GLEANER_NETWORK";
 
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");
     println!("cargo:rerun-if-changed=../shared/src/board");
+    println!("cargo:rerun-if-env-changed={NETWORK}");
+    let network = network();
+    println!("cargo:rustc-env={NETWORK}={network}");
     let mut chosen = BOARDS.into_iter().filter(|board| is_chosen(board));
     let board = chosen.next();
     if let (Some(one), Some(other)) = (board, chosen.next()) {
@@ -33,7 +39,19 @@ fn main() {
     let name = board.unwrap_or(&EMULATED).name;
     println!("cargo:rustc-env=GLEANER_BOARD={name}");
     if let Some(board) = board {
-        place_memory_map(board);
+        match board.built_for(network) {
+            Ok(board) => place_memory_map(&board),
+            Err(reason) => panic!("{}: {reason}", board.title),
+        }
+    }
+}
+
+/// Returns the sizes of the network.
+fn network() -> Shape {
+    let text = env::var(NETWORK).unwrap_or_default();
+    match text.as_str() {
+        "" => Shape::PAPER,
+        text => (text.parse()).unwrap_or_else(|error| panic!("{NETWORK}={text}: {error}")),
     }
 }
 
@@ -53,7 +71,7 @@ fn place_memory_map(board: &Board) {
     // Here and not in `.cargo/config.toml`, where RUSTFLAGS of the environment would erase them.
     println!("cargo:rustc-link-arg-bins=--nmagic");
     println!("cargo:rustc-link-arg-bins=-Tlink.x");
-    if board == &EMULATED {
+    if board.name == EMULATED.name {
         // Chips bring this file with their register crate; this machine names its own handlers.
         write("device.x", "");
     }

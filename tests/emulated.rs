@@ -19,7 +19,7 @@ use gleaner_host::device::flash::target::Memory;
 use gleaner_host::device::image::Program;
 use gleaner_host::device::shard::with_lists;
 use gleaner_shared::board;
-use gleaner_shared::mlp::selftest::small_nets;
+use gleaner_shared::mlp::selftest::{networks, small_nets};
 use gleaner_shared::units::Micros;
 use gleaner_shared::wire::link::Event;
 use gleaner_shared::wire::message::{
@@ -214,6 +214,7 @@ fn a_thousand_epochs_give_the_hosts_number_and_frames_keep_to_their_cycles() {
             found.unwrap_or_else(|| panic!("{what} {bytes}")).number
         };
         assert_eq!(of("fingerprint", 8), small_nets(|| {}));
+        assert_eq!(of("networks", 8), networks(|| {}));
         for (what, most_per_byte) in limits {
             // A piece of a model and its two numbers.
             let bytes = CHUNK_BYTES + 4;

@@ -35,6 +35,7 @@ fn identity(endpoint: Endpoint) -> Identity {
         seed: 1,
         store: STORE,
         cost: CostModel::paper(1e-26, 5e8),
+        network: gleaner_shared::board::Shape::PAPER,
         shard_crc: Some(7),
     }
 }

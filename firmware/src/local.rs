@@ -25,11 +25,11 @@ impl Local {
 
     /// Returns the memory as bytes.
     pub const fn bytes(&mut self) -> &mut [u8] {
-        const { assert!(size_of::<Params>() == STORE_BYTES) };
-        // SAFETY: `Params` is `repr(C)` and made of integers without padding (its size equals
-        // that of its exact form, checked above), so every byte is initialised and every value
-        // of a byte leaves valid integers; the exclusive borrow lasts as long as the slice.
-        unsafe { core::slice::from_raw_parts_mut((&raw mut self.0).cast(), size_of::<Params>()) }
+        const { assert!(Params::NUMBER_BYTES == STORE_BYTES) };
+        // SAFETY: `Params` is `repr(C)` and begins with integers without padding (their bytes are as
+        // many as those of the exact form, checked above), so every byte is initialised and every
+        // value of a byte leaves valid integers; the exclusive borrow lasts as long as the slice.
+        unsafe { core::slice::from_raw_parts_mut((&raw mut self.0).cast(), STORE_BYTES) }
     }
 }
 

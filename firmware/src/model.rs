@@ -1,23 +1,31 @@
 //! The network this firmware trains: its layer sizes, and all memory it needs.
 //!
-//! Another perceptron is built by changing the constants here; nothing else knows them.
+//! Another perceptron is built with `GLEANER_NETWORK=192-50-7` in the environment, as `gleaner flash`
+//! does for a scenario; nothing else knows the sizes.
 
-use gleaner_shared::board::{self, Board};
+use gleaner_shared::board::{self, Board, Shape};
 use gleaner_shared::mlp::{self, Scratch, Width, scratch_words};
 use gleaner_shared::shard;
 use gleaner_shared::wire::message::ModelShape;
 
 pub use crate::local::Local;
 
+/// The sizes of the network, from the build script.
+const NETWORK: Shape = Shape::parse(env!("GLEANER_NETWORK")).expect("the build script checks it");
 /// Pixels of a sample.
-pub const INPUTS: usize = 784;
+pub const INPUTS: usize = NETWORK.inputs;
 /// Hidden units.
-pub const HIDDEN: usize = 50;
+pub const HIDDEN: usize = NETWORK.hidden;
 /// Classes.
-pub const OUTPUTS: usize = 10;
+pub const OUTPUTS: usize = NETWORK.classes;
 
 /// The board this is built for; the build script names it.
-pub const BOARD: &Board = board::named(env!("GLEANER_BOARD"));
+pub const BOARD: &Board = &BUILT;
+
+const BUILT: Board = match board::named(env!("GLEANER_BOARD")).built_for(NETWORK) {
+    Ok(board) => board,
+    Err(_) => panic!("the network does not fit the board"),
+};
 
 /// Most samples a board trains on: what its RAM has error rows for and its flash holds.
 pub const MAX_SAMPLES: usize = BOARD.most_samples;
@@ -27,7 +35,13 @@ pub type Params = mlp::Params<INPUTS, HIDDEN, OUTPUTS>;
 /// The trainer's working memory.
 pub type Work = mlp::Work<HIDDEN, OUTPUTS>;
 /// Memory that holds error rows during training and the coded update after it.
-pub type Rows = Scratch<{ scratch_words::<HIDDEN>(MAX_SAMPLES) }>;
+pub type Rows = Scratch<ROW_WORDS>;
+
+const ROW_WORDS: usize = {
+    let rows = scratch_words::<HIDDEN>(MAX_SAMPLES);
+    let update = board::update_bytes(NETWORK).div_ceil(size_of::<u32>());
+    if rows > update { rows } else { update }
+};
 
 /// The sizes as they are told to the base station.
 pub const SHAPE: ModelShape = ModelShape {

@@ -5,7 +5,7 @@ use core::task::Poll;
 
 use embassy_futures::poll_once;
 use embedded_io_async::Read as _;
-use gleaner_shared::mlp::selftest::small_nets;
+use gleaner_shared::mlp::selftest::{networks, small_nets};
 
 use crate::cost;
 use crate::crash::CrashLog;
@@ -27,6 +27,7 @@ pub async fn run<P: Platform>(mut board: Board<P>) -> ! {
         obey(&mut board);
     });
     report.say("fingerprint", 8, fingerprint);
+    report.say("networks", 8, networks(|| board.watchdog.feed()));
     report.repeat(board, obey).await
 }
 

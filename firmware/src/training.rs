@@ -18,8 +18,12 @@ use crate::platform::{Clock, CycleCounter, Platform};
 use crate::runner::Runner;
 
 /// Rows summed between two looks at the link: about 200,000 cycles, 1.6 ms on an RP2040, in which
-/// the line brings 150 bytes.
-const STEP_ROWS: u32 = 1_024;
+/// the line brings 150 bytes. Longer rows take longer.
+const STEP_ROWS: u32 = if HIDDEN <= 50 {
+    1_024
+} else {
+    (1_024 * 50 / HIDDEN) as u32
+};
 /// Samples a core evaluates between two looks at the link.
 const STEP_SAMPLES: usize = 8;
 

@@ -35,7 +35,7 @@ fn instance(seed: u64, round: u32) -> Instance {
         channels: 3,
         samples: SAMPLES.to_vec(),
         downlink_s: radio
-            .downlink_time(&gains, settings::model_bits(&scenario))
+            .downlink_time(&gains, settings::model_bits(&scenario, &[]))
             .0,
         gain: gains.uplink,
         queue_j: (0..10).map(|client| 2e-4 * f64::from(client)).collect(),

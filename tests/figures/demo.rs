@@ -42,7 +42,7 @@ pub fn run(args: &Args) -> bool {
     };
     let scenario = scenario(&fleet, args.rounds);
     demo::fill_stores(&mut fleet, &scenario);
-    prepare(&fleet.emulated()).expect("emulators and images");
+    prepare(&fleet.emulated(), gleaner_shared::board::Shape::PAPER).expect("emulators and images");
     let data = fleet::load_data(&scenario).expect("the digits");
 
     let (boards, alone) = (Folder::new("demo-boards"), Folder::new("demo-alone"));

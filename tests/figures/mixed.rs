@@ -19,7 +19,7 @@ pub struct Args {
 /// Compares the two runs.
 pub fn run(args: &Args) -> bool {
     let boards: Vec<Board> = Board::emulated().collect();
-    if let Err(missing) = prepare(&boards) {
+    if let Err(missing) = prepare(&boards, gleaner_shared::board::Shape::PAPER) {
         println!("{missing}");
         return false;
     }

@@ -328,6 +328,7 @@ pub fn board(client: u32, endpoint: Endpoint, events: EventSender) -> Handle {
         seed: 1,
         store,
         cost: CostModel::paper(1e-26, 5e8),
+        network: gleaner_shared::board::Shape::PAPER,
         shard_crc: None,
     };
     Handle::spawn(identity, Standing::new(STORE, store), events)

@@ -8,6 +8,7 @@ use gleaner_host::device::emulator::EmulatorError;
 use gleaner_host::device::emulator::qemu::Qemu;
 use gleaner_host::device::emulator::runner::{Lockstep, Served};
 use gleaner_host::device::image::{Program, is_strict};
+use gleaner_shared::board::Shape;
 use tempfile::NamedTempFile;
 
 use crate::wire::{LockstepWire, TcpWire};
@@ -33,6 +34,15 @@ pub fn available<T>(result: Result<T, EmulatorError>) -> Option<T> {
 #[must_use]
 pub fn on_rp2040(program: Program, shard: Option<&[u8]>) -> Option<LockstepWire> {
     in_lockstep(Board::Rp2040, program, shard, Lockstep::start)
+}
+
+/// Starts a board in lockstep with the client for a network.
+#[must_use]
+pub fn in_lockstep_for(board: Board, network: Shape, shard: &[u8]) -> Option<LockstepWire> {
+    let image = available(board.ensure_for(Program::Client, network))?;
+    let shard = temporary_file(shard);
+    let started = Lockstep::start(board, &image, Some(shard.path()));
+    Some(LockstepWire::new(available(started)?))
 }
 
 /// Starts an RP2040 in lockstep whose flash answers at once.
@@ -111,9 +121,24 @@ pub fn on_failing_m4(
     operation: u32,
 ) -> Option<TcpWire<impl FnMut() + use<>>> {
     let image = available(Board::M4.ensure(program))?;
+    on_m4_image(&image, shard, operation)
+}
+
+/// Starts a Cortex-M4 with the client for a network.
+#[must_use]
+pub fn on_m4_for(network: Shape, shard: &[u8]) -> Option<TcpWire<impl FnMut() + use<>>> {
+    let image = available(Board::M4.ensure_for(Program::Client, network))?;
+    on_m4_image(&image, Some(shard), 0)
+}
+
+fn on_m4_image(
+    image: &Path,
+    shard: Option<&[u8]>,
+    operation: u32,
+) -> Option<TcpWire<impl FnMut() + use<>>> {
     let shard = shard.map(temporary_file);
     let path = shard.as_ref().map(NamedTempFile::path);
-    let started = Qemu::start_failing(Board::M4, &image, path, operation);
+    let started = Qemu::start_failing(Board::M4, image, path, operation);
     let mut board = available(started)?;
     let link = board.link();
     Some(TcpWire::new(link, move || {

@@ -3,8 +3,8 @@
 use std::process::Command;
 
 use anyhow::Result;
-use gleaner_shared::board::RP2040;
 pub use gleaner_shared::board::{BOARDS, Board};
+use gleaner_shared::board::{EMULATED, RP2040};
 
 use crate::process;
 use crate::setup::toolchain::DeviceToolchain;
@@ -14,8 +14,10 @@ pub fn image(board: &Board) -> String {
     format!("target/{}/firmware/{}", board.triple, board.name)
 }
 
-/// Builds every board's image, and its self-test where an emulator runs it.
+/// Builds every board's image, its self-test where an emulator runs it, and images for other networks.
 pub fn build_all(toolchain: &DeviceToolchain) -> Result<()> {
+    // First, so that the last build of a package is that of its usual network.
+    build_networks(toolchain)?;
     BOARDS.iter().try_for_each(|board| {
         let mut cargo = toolchain.cargo("build", board.triple);
         choose(board, &mut cargo, "firmware", "");
@@ -29,6 +31,23 @@ pub fn build_all(toolchain: &DeviceToolchain) -> Result<()> {
         } else {
             Ok(())
         }
+    })
+}
+
+/// The images for other networks that tests run.
+const NETWORKS: [(&Board, &str); 2] = [(&RP2040, "192-50-7"), (&EMULATED, "784-100-10")];
+
+/// Builds these, each where `gleaner` builds and looks for it.
+fn build_networks(toolchain: &DeviceToolchain) -> Result<()> {
+    NETWORKS.into_iter().try_for_each(|(board, network)| {
+        let target = crate::root().join("target");
+        let mut cargo = toolchain.cargo("build", board.triple);
+        choose(board, &mut cargo, "firmware", "");
+        cargo.args(["--bin", board.name]);
+        cargo.env("GLEANER_NETWORK", network);
+        cargo.env("CARGO_TARGET_DIR", target.join("networks").join(network));
+        cargo.env("CARGO_BUILD_BUILD_DIR", target);
+        process::run(&mut cargo)
     })
 }
 

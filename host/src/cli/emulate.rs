@@ -105,12 +105,14 @@ fn serve(args: &Args, mut fleet: FleetFile) -> anyhow::Result<ExitCode> {
     );
     let scenario = args.rounds.resolve(&fleet)?;
     let data = fleet::load_data(&scenario)?;
-    prepare(&fleet.emulated())?;
+    let network = fleet::shape(&scenario, &data)?;
+    prepare(&fleet.emulated(), network)?;
     let images = shards(&scenario, &data, |_| None)?;
     let folder = tempfile::tempdir().context("no folder for temporary files")?;
     let mut machines = Vec::new();
     for entry in &mut fleet.clients {
-        let Some(machine) = start_machine(entry, &images[entry.id as usize], folder.path())? else {
+        let shard = &images[entry.id as usize];
+        let Some(machine) = start_machine(entry, network, shard, folder.path())? else {
             continue;
         };
         entry.link = LinkKind::Tcp;

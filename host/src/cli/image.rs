@@ -4,13 +4,16 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, bail, ensure};
+use gleaner_shared::board::Shape;
 use gleaner_shared::shard::Shard;
 
 use super::board::by_name;
+use super::scenario::ScenarioArgs;
 use gleaner_host::device::board::{self, Board};
 use gleaner_host::device::flash::target::Part;
 use gleaner_host::device::flash::{program, shard_part, uf2};
 use gleaner_host::device::image::Program;
+use gleaner_host::fleet;
 use gleaner_host::fleet::file::write_private;
 
 /// Which program, into which file.
@@ -19,7 +22,10 @@ pub struct Args {
     /// The board whose program it is.
     #[arg(long, value_parser = by_name(), default_value = Board::Rp2040.name())]
     board: Board,
-    /// An ELF file to convert; by default the client is built with `cargo fw-BOARD`.
+    #[command(flatten)]
+    scenario: ScenarioArgs,
+    /// An ELF file to convert; by default the client is built for the scenario's network with
+    /// `cargo fw-BOARD`.
     #[arg(long, value_name = "ELF")]
     firmware: Option<PathBuf>,
     /// The samples to put beside it: a `.bin` of `gleaner shard`.
@@ -46,13 +52,16 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
             args.board.name()
         )
     })?;
+    let scenario = args.scenario.resolve()?;
+    let data = fleet::load_data(&scenario)?;
+    let network = fleet::shape(&scenario, &data)?;
     let path = match &args.firmware {
         Some(path) => path.clone(),
-        None => args.board.ensure(Program::Client)?,
+        None => args.board.ensure_for(Program::Client, network)?,
     };
     let mut parts = vec![program::read(&path, args.board)?];
     if let Some(shard) = &args.shard {
-        parts.push(read_shard(shard, args.board)?);
+        parts.push(read_shard(shard, args.board, network)?);
     }
     let stretches: Vec<(u32, &[u8])> = parts.iter().map(|it| (it.address, &*it.bytes)).collect();
     // A shard may hold a key.
@@ -70,13 +79,21 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn read_shard(path: &Path, board: Board) -> anyhow::Result<Part> {
+fn read_shard(path: &Path, board: Board, network: Shape) -> anyhow::Result<Part> {
     let bytes = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
-    if let Err(error) = Shard::open(&bytes) {
-        bail!(
+    let header = match Shard::open(&bytes) {
+        Ok(shard) => *shard.header(),
+        Err(error) => bail!(
             "{}: {error}; `gleaner shard --out FILE.bin` makes one",
             path.display()
-        );
-    }
-    Ok(shard_part(board, bytes)?)
+        ),
+    };
+    let (inputs, classes) = (usize::from(header.inputs), usize::from(header.classes));
+    ensure!(
+        (inputs, classes) == (network.inputs, network.classes),
+        "{}: samples of {inputs} bytes and {classes} classes are not for a network {network}; give the \
+         scenario they were made with",
+        path.display()
+    );
+    Ok(shard_part(board, network, bytes)?)
 }

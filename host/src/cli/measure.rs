@@ -9,7 +9,7 @@ use std::time::Duration;
 use anyhow::Context;
 use gleaner_energy::mark::{Header, Log};
 use gleaner_host::fleet::file::{Entry, FleetFile, LinkKind, Place};
-use gleaner_host::fleet::load_data;
+use gleaner_host::fleet::{load_data, shape};
 use gleaner_host::station::link::Endpoint;
 use gleaner_host::station::measure::{Measured, Plan, measure};
 use gleaner_host::station::setup::{overrides, shards, start_machine};
@@ -86,11 +86,12 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         None if emulated => {
             let scenario = args.scenario.resolve_with(&overrides(&fleet))?;
             let data = load_data(&scenario)?;
+            let network = shape(&scenario, &data)?;
             let shards = shards(&scenario, &data, |client| fleet.key_of(client))?;
             let shard = shards
                 .get(entry.id as usize)
                 .context("the scenario has no such client")?;
-            let started = start_machine(entry, shard, folder.path())?;
+            let started = start_machine(entry, network, shard, folder.path())?;
             let machine = started.context("nothing emulates this board")?;
             (Place::Tcp(machine.link().to_string()), Some(machine))
         }

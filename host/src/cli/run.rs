@@ -108,7 +108,7 @@ pub(super) fn on_fleet(fleet: &FleetFile, args: &RoundArgs) -> anyhow::Result<Ex
     let scenario = args.resolve(fleet)?;
     world::of(&scenario)?;
     // It may take minutes: a directory chosen before would no longer be a fresh one.
-    prepare(&fleet.emulated())?;
+    prepare_for(fleet, &scenario)?;
     let directory = match &args.out {
         Some(path) => RunDirectory::new(path),
         None => fresh_directory(&args.scenario.preset, &scenario),
@@ -165,8 +165,18 @@ pub(super) fn resume(
     }
     door::check(&fleet, line.listen.listen)?;
     let scenario = gleaner_host::run::scenario_of(directory)?;
-    prepare(&fleet.emulated())?;
+    prepare_for(&fleet, &scenario)?;
     carry_out(&fleet, &scenario, directory, line, output)
+}
+
+/// Has the emulated boards of a fleet ready for a scenario's network.
+fn prepare_for(fleet: &FleetFile, scenario: &Scenario) -> anyhow::Result<()> {
+    let boards = fleet.emulated();
+    if !boards.is_empty() {
+        let data = fleet::load_data(scenario)?;
+        prepare(&boards, fleet::shape(scenario, &data)?)?;
+    }
+    Ok(())
 }
 
 fn carry_out(

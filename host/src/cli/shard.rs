@@ -49,7 +49,9 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         args.client,
         shards.len()
     );
-    let part = shard_part(args.board, shards.swap_remove(args.client as usize))?;
+    let network = fleet::shape(&scenario, &data)?;
+    let shard = shards.swap_remove(args.client as usize);
+    let part = shard_part(args.board, network, shard)?;
     let file = match format {
         Format::Bin => part.bytes.clone(),
         Format::Uf2 { family } => uf2::file(family, &[(part.address, &part.bytes)]),

@@ -1,5 +1,7 @@
 //! Why an emulated board, or the image it is to run, is not there.
 
+use gleaner_shared::board::Unfit;
+
 use super::board::{self, Board};
 
 /// Why an emulated board does not run.
@@ -21,6 +23,14 @@ pub enum EmulatorError {
     NotEmulated {
         /// The board that was to be started.
         board: Board,
+    },
+    /// The network does not fit the board.
+    #[error("an {board} is not for this scenario: {reason}")]
+    Unfit {
+        /// The board.
+        board: Board,
+        /// Why not, with the numbers.
+        reason: Unfit,
     },
     /// The image could not be built.
     #[error("{command} failed: {reason}")]

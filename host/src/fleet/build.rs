@@ -11,10 +11,12 @@ use crate::scenario::{ClientKind, Scenario};
 use gleaner_learn::data::{self, DataError, Dataset, Facts, Samples};
 use gleaner_learn::partition::{self, Parameters, Partition, PartitionError, Scheme, validation};
 use gleaner_learn::train::{
-    Engine, FixedClient, Kernel, KernelError, Model, ModelKind, Objective, Tensor,
+    Engine, FixedClient, FixedModel, Kernel, KernelError, Model, NetworkError, Objective, Tensor,
+    TooLarge,
 };
 
 use super::{FixedFleet, FloatFleet, hostile, lost};
+use gleaner_shared::mlp::Shape;
 
 /// The clients of a run with everything they start from.
 pub struct Deployment {
@@ -45,20 +47,19 @@ pub enum BuildError {
     #[error(transparent)]
     Threads(#[from] ThreadPoolBuildError),
     /// Network and images do not fit.
-    #[error(
-        "data.dataset = \"{dataset}\" has images of {found} bytes, learning.model = \"{model}\" \
-         takes {expected}; use \"mnist\" with \"mlp\" and \"cifar10\" with \"cnn\""
-    )]
-    Shape {
+    #[error("data.dataset = \"{dataset}\": {source}")]
+    Network {
         /// The data set.
         dataset: String,
-        /// The network.
-        model: ModelKind,
-        /// Bytes of an image.
-        found: usize,
-        /// Bytes the network takes.
-        expected: usize,
+        /// What does not fit.
+        source: NetworkError,
     },
+    /// The fixed-point arithmetic is not made for such a network.
+    #[error("{0}; set learning.hidden lower, or clients.kind = \"float\"")]
+    TooLarge(#[from] TooLarge),
+    /// The firmware trains one hidden layer.
+    #[error("learning.hidden = {0:?}: a network in fixed point has one hidden layer")]
+    Layers(Vec<usize>),
     /// This processor cannot run the kernels.
     #[error(transparent)]
     Kernel(#[from] KernelError),
@@ -163,15 +164,17 @@ pub fn build_around(
         .map(|indices| network.objective(&data.train, indices))
         .collect();
     let (seed, rate) = (scenario.run.seed, scenario.learning.learning_rate);
+    let tensors = network.tensors();
+    let shared = Arc::clone(&engine);
+    let float = FloatFleet::new(shared, objectives, rate as f32, tensors.clone());
     let (fleet, model): (Box<dyn Fleet + Send>, Vec<f32>) = match scenario.clients.kind {
-        ClientKind::Float => {
-            let fleet = FloatFleet::new(engine, objectives, rate as f32);
-            (Box::new(fleet), network.initialise(seed))
-        }
+        ClientKind::Float => (Box::new(float), network.initialise(seed)),
         ClientKind::FixedPoint => {
-            let deal = |indices: &Vec<u32>| FixedClient::new(&data.train, indices);
-            let clients = partition.clients.iter().map(deal).collect();
-            let fleet = FixedFleet::new(engine, seed, rate, clients, objectives)?;
+            let (shape, clients) = (shape(scenario, data)?, partition.clients.iter());
+            let deal = |indices: &Vec<u32>| FixedClient::new(&data.train, indices, shape);
+            let clients = clients.map(deal).collect::<Result<_, _>>()?;
+            let held = FixedModel::new(shape)?;
+            let fleet = FixedFleet::new(&engine, seed, rate, clients, float, held)?;
             let model = fleet.first_model();
             (wrap(fleet)?, model)
         }
@@ -181,23 +184,37 @@ pub fn build_around(
         fleet: lost::among(fleet, seed, &scenario.faults),
         examiner: Box::new(examiner),
         model,
-        tensors: network.tensors(),
+        tensors,
     })
 }
 
-fn network(scenario: &Scenario, data: &Dataset) -> Result<Box<dyn Model>, BuildError> {
-    let kernel = Kernel::chosen()?;
-    let model = scenario.learning.model;
-    let expected = model.images().bytes();
-    if data.shape.bytes() != expected {
-        return Err(BuildError::Shape {
-            dataset: data.name.clone(),
-            model,
-            found: data.shape.bytes(),
-            expected,
-        });
+/// Returns the network of a scenario, its inputs and classes those of the data.
+///
+/// # Errors
+/// When there is no such network.
+pub fn network(scenario: &Scenario, data: &Dataset) -> Result<Box<dyn Model>, BuildError> {
+    let (kernel, learning) = (Kernel::chosen()?, &scenario.learning);
+    let (inputs, classes) = (data.shape.bytes(), data.classes);
+    let network = (learning.model).network(inputs, &learning.hidden, classes, kernel);
+    network.map_err(|source| BuildError::Network {
+        dataset: data.name.clone(),
+        source,
+    })
+}
+
+/// Returns the sizes of a scenario's network in fixed point.
+///
+/// # Errors
+/// When it has other than one hidden layer.
+pub fn shape(scenario: &Scenario, data: &Dataset) -> Result<Shape, BuildError> {
+    match &*scenario.learning.hidden {
+        &[hidden] => Ok(Shape {
+            inputs: data.shape.bytes(),
+            hidden,
+            classes: data.classes,
+        }),
+        layers => Err(BuildError::Layers(layers.to_vec())),
     }
-    Ok(model.paper(kernel))
 }
 
 fn test_indices(scenario: &Scenario, test: &Samples) -> Vec<u32> {

@@ -4,17 +4,14 @@
 //! broadcast, so there is one such model; boards that take part in its place decode the same
 //! bytes to the same parameters.
 
-use std::sync::Arc;
-
-use gleaner_shared::mlp::code::{self, Code};
-use gleaner_shared::mlp::{LearningRate, PaperParams, Width};
+use gleaner_shared::mlp::{CodeError, LearningRate, Shape};
 use gleaner_shared::rng::{Purpose, Rng};
 use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder};
 
 use super::FloatFleet;
 use crate::round::{Broadcast, ExactGradient, Fleet, FleetError, Order, Question, Reply, Update};
-use gleaner_learn::train::{Engine, FixedClient, Objective};
+use gleaner_learn::train::{Engine, FixedClient, FixedModel, Tensor};
 
 /// Reported losses are in units of 2^-16.
 const LOSS_UNITS: f64 = 65_536.0;
@@ -27,34 +24,34 @@ pub struct FixedFleet {
     /// Answers questions about exact gradients, which a board could not.
     oracle: FloatFleet,
     /// The model both ends hold.
-    held: Box<PaperParams>,
+    held: FixedModel,
     /// The coded change that led to it.
     change: Vec<u8>,
     pool: ThreadPool,
 }
 
 impl FixedFleet {
-    /// Gathers clients; `objectives` are the same clients' losses in floating point.
+    /// Gathers clients; `oracle` are the same clients in floating point.
     ///
     /// # Errors
     /// When the system refuses the threads.
     pub fn new(
-        engine: Arc<Engine>,
+        engine: &Engine,
         seed: u64,
         learning_rate: f64,
         clients: Vec<FixedClient>,
-        objectives: Vec<Box<dyn Objective>>,
+        oracle: FloatFleet,
+        mut held: FixedModel,
     ) -> Result<Self, ThreadPoolBuildError> {
         let pool = ThreadPoolBuilder::new()
             .num_threads(engine.threads())
             .build()?;
-        let mut held = Box::new(PaperParams::new());
         held.initialise(seed);
         Ok(Self {
             seed,
             rate: LearningRate::from_real(learning_rate),
             clients,
-            oracle: FloatFleet::new(engine, objectives, learning_rate as f32),
+            oracle,
             held,
             change: Vec::new(),
             pool,
@@ -64,13 +61,19 @@ impl FixedFleet {
     /// Returns the first model, which every client draws from the seed by itself.
     #[must_use]
     pub fn first_model(&self) -> Vec<f32> {
-        real(&self.held)
+        self.held.real()
     }
 
     /// Returns the model both ends hold.
     #[must_use]
-    pub fn held(&self) -> &PaperParams {
+    pub const fn held(&self) -> &FixedModel {
         &self.held
+    }
+
+    /// Returns the sizes of the network.
+    #[must_use]
+    pub fn shape(&self) -> Shape {
+        self.held.shape()
     }
 
     /// Returns the bytes of the last announcement: the change from the model held before.
@@ -89,8 +92,10 @@ impl FixedFleet {
     ///
     /// # Errors
     /// When they are no update of this network.
-    pub fn decode(&self, update: &[u8]) -> Result<Vec<f32>, code::CodeError> {
-        apply(update, &self.held).map(|received| real(&received))
+    pub fn decode(&self, update: &[u8]) -> Result<Vec<f32>, CodeError> {
+        let mut received = self.held.clone();
+        received.apply(update)?;
+        Ok(received.real())
     }
 
     fn carry_out(&self, order: &Order, broadcast: &Broadcast<'_>) -> Reply {
@@ -105,7 +110,7 @@ impl FixedFleet {
         let mut rounding = Rng::stream(self.seed, Purpose::Uplink, id, broadcast.round);
         match over_the_air(&parameters, &self.held, &mut rounding) {
             Ok((_, received)) => Reply::Trained(Update {
-                model: real(&received),
+                model: received.real(),
                 loss_before: epochs
                     .first()
                     .map_or(f64::NAN, |epoch| f64::from(epoch.mean_loss()) / LOSS_UNITS),
@@ -123,13 +128,17 @@ impl Fleet for FixedFleet {
         self.oracle.samples()
     }
 
+    fn tensors(&self) -> &[Tensor] {
+        self.oracle.tensors()
+    }
+
     fn announce(&mut self, round: u32, model: &[f32]) -> Result<Vec<f32>, FleetError> {
-        let mut wanted = Box::new(PaperParams::new());
-        wanted.read_f32(model);
+        let mut wanted = self.held.clone();
+        wanted.read_real(model);
         let mut rounding = Rng::stream(self.seed, Purpose::Downlink, 0, round);
         (self.change, self.held) = over_the_air(&wanted, &self.held, &mut rounding)
             .map_err(|error| FleetError::Failed(error.to_string()))?;
-        Ok(real(&self.held))
+        Ok(self.held.real())
     }
 
     fn train(&mut self, broadcast: &Broadcast<'_>) -> Result<Vec<Reply>, FleetError> {
@@ -147,10 +156,7 @@ impl Fleet for FixedFleet {
     }
 
     fn save(&self) -> Vec<u8> {
-        let mut bytes = vec![0; PaperParams::EXACT_BYTES];
-        let fits = self.held.write_exact(&mut bytes);
-        debug_assert!(fits, "the buffer has the length of the exact form");
-        bytes
+        self.held.exact()
     }
 
     fn restore(&mut self, state: &[u8]) -> Result<(), FleetError> {
@@ -167,31 +173,17 @@ impl Fleet for FixedFleet {
 
 /// Returns what is sent and what arrives when `model` travels as an 8-bit difference to `base`.
 fn over_the_air(
-    model: &PaperParams,
-    base: &PaperParams,
+    model: &FixedModel,
+    base: &FixedModel,
     rounding: &mut Rng,
-) -> Result<(Vec<u8>, Box<PaperParams>), code::CodeError> {
-    let mut bytes = vec![0; Width::Byte.coded_bytes(PaperParams::COUNT)];
-    code::encode(model, base, Width::Byte, rounding, &mut bytes)?;
-    let received = apply(&bytes, base)?;
+) -> Result<(Vec<u8>, FixedModel), CodeError> {
+    let bytes = model.code(base, rounding)?;
+    let mut received = base.clone();
+    received.apply(&bytes)?;
     Ok((bytes, received))
-}
-
-/// Adds a coded difference to `base`.
-fn apply(bytes: &[u8], base: &PaperParams) -> Result<Box<PaperParams>, code::CodeError> {
-    let mut received = Box::new(PaperParams::new());
-    received.copy_from(base);
-    Code::parse(bytes, Width::Byte)?.apply(&mut received);
-    Ok(received)
 }
 
 /// Rounds a mean loss down as a client reports it.
 fn as_reported(loss: f64) -> f64 {
     (loss * LOSS_UNITS).floor() / LOSS_UNITS
-}
-
-fn real(parameters: &PaperParams) -> Vec<f32> {
-    let mut values = vec![0.0; PaperParams::COUNT];
-    parameters.write_f32(&mut values);
-    values
 }

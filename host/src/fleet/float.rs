@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::round::{Broadcast, ExactGradient, Fleet, FleetError, Question, Reply, Update};
-use gleaner_learn::train::{Engine, Job, Objective};
+use gleaner_learn::train::{Engine, Job, Objective, Tensor};
 
 /// Clients with their data and a pool of threads.
 pub struct FloatFleet {
@@ -11,15 +11,17 @@ pub struct FloatFleet {
     objectives: Vec<Box<dyn Objective>>,
     samples: Vec<u32>,
     learning_rate: f32,
+    tensors: Vec<Tensor>,
 }
 
 impl FloatFleet {
-    /// Gathers clients.
+    /// Gathers clients whose model has these parts.
     #[must_use]
     pub fn new(
         engine: Arc<Engine>,
         objectives: Vec<Box<dyn Objective>>,
         learning_rate: f32,
+        tensors: Vec<Tensor>,
     ) -> Self {
         let samples = objectives
             .iter()
@@ -30,6 +32,7 @@ impl FloatFleet {
             objectives,
             samples,
             learning_rate,
+            tensors,
         }
     }
 }
@@ -37,6 +40,10 @@ impl FloatFleet {
 impl Fleet for FloatFleet {
     fn samples(&self) -> &[u32] {
         &self.samples
+    }
+
+    fn tensors(&self) -> &[Tensor] {
+        &self.tensors
     }
 
     fn train(&mut self, broadcast: &Broadcast<'_>) -> Result<Vec<Reply>, FleetError> {

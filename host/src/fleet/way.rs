@@ -1,6 +1,8 @@
 //! The way of updates from clients to the engine, for experiments in which something happens to them
 //! there, wherever the clients compute.
 
+use gleaner_learn::train::Tensor;
+
 use crate::round::{Broadcast, ExactGradient, Fleet, FleetError, Order, Question, Reply, RoundLog};
 
 /// Something that happens to updates.
@@ -19,6 +21,10 @@ pub(super) struct Through<W> {
 impl<W: Way> Fleet for Through<W> {
     fn samples(&self) -> &[u32] {
         self.fleet.samples()
+    }
+
+    fn tensors(&self) -> &[Tensor] {
+        self.fleet.tensors()
     }
 
     fn announce(&mut self, round: u32, model: &[f32]) -> Result<Vec<f32>, FleetError> {

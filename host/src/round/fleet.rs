@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::RoundLog;
 use crate::policy::Order;
+use gleaner_learn::train::Tensor;
 
 /// What the base station sends in a round.
 #[derive(Clone, Copy, Debug)]
@@ -119,6 +120,11 @@ pub enum FleetError {
 pub trait Fleet {
     /// Returns the number of samples D_i of every client.
     fn samples(&self) -> &[u32];
+
+    /// Returns the parts of the model they train; none where it is one of no known parts.
+    fn tensors(&self) -> &[Tensor] {
+        &[]
+    }
 
     /// Tells every client the global model and returns the model they then hold: the same one,
     /// unless the way there loses something.

@@ -25,6 +25,7 @@ use crate::policy::Policy;
 use crate::scenario::{ClientDevice, Scenario, StopRule};
 use gleaner_cre::channel::{ChannelSource, RadioParams, TraceError};
 use gleaner_cre::optim::SolveError;
+use gleaner_cre::units::Bits;
 use gleaner_learn::server::{Server, StateError};
 use gleaner_shared::units::PicoJoules;
 
@@ -106,6 +107,8 @@ pub struct Engine<'a> {
     devices: Vec<ClientDevice>,
     weights: Vec<f64>,
     server: Server,
+    /// The length of one model transfer.
+    model_bits: Bits,
     state: State,
 }
 
@@ -165,7 +168,6 @@ impl<'a> Engine<'a> {
         });
         Self {
             scenario,
-            fleet,
             examiner,
             policy: settings::policy(scenario),
             radio: settings::radio(scenario),
@@ -176,7 +178,9 @@ impl<'a> Engine<'a> {
             weights: gleaner_cre::bound::weights(&samples),
             samples,
             devices,
-            server: settings::server(scenario, state.model.len()),
+            server: settings::server(scenario, fleet.tensors(), state.model.len()),
+            model_bits: settings::model_bits(scenario, fleet.tensors()),
+            fleet,
             state,
         }
     }

@@ -6,7 +6,7 @@ use gleaner_shared::units::PicoJoules;
 use super::books::{EnergyRow, OnAir};
 use super::phase::Timing;
 use super::record::{ClientRow, ClientState, RoundRow};
-use super::{Engine, RoundLog, settings};
+use super::{Engine, RoundLog};
 use crate::policy::Order;
 
 impl Engine<'_> {
@@ -122,7 +122,7 @@ impl Engine<'_> {
             power_w: 0.0,
             epochs: 0,
             // Everybody hears the broadcast.
-            down_bytes: (settings::model_bits(self.scenario).0 / 8.0) as u64,
+            down_bytes: (self.model_bits.0 / 8.0) as u64,
             up_bytes: 0,
             compute_s: 0.0,
             upload_s: 0.0,

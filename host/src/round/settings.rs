@@ -12,7 +12,7 @@ use gleaner_cre::units::{
     Bits, Db, Dbm, Gigahertz, Hertz, Joules, Metres, Seconds, Watts, WattsPerHertz,
 };
 use gleaner_learn::server::Server;
-use gleaner_learn::train::Kernel;
+use gleaner_learn::train::{Kernel, Tensor};
 
 /// Returns the system of a scenario: its radio, the device of clients in no class, and what is asked
 /// of a round.
@@ -30,7 +30,7 @@ pub fn system(scenario: &Scenario) -> System {
         },
         round: RoundParams {
             deadline_s: Seconds(device.deadline_s),
-            model_bits: model_bits(scenario),
+            model_bits: model_bits(scenario, &[]),
             eta: scenario.learning.learning_rate,
             b1: cre.b1,
             v: cre.v,
@@ -76,20 +76,23 @@ pub fn policy(scenario: &Scenario) -> Box<dyn Policy> {
     })
 }
 
-/// Returns the base station's step on a model of so many parameters. One that is not the scenario's
-/// network, as in a test, is one layer.
+/// Returns the base station's step on a model of so many parameters. One whose parts are not known,
+/// as in a test, is one layer.
 #[must_use]
-pub fn server(scenario: &Scenario, parameters: usize) -> Server {
+pub fn server(scenario: &Scenario, tensors: &[Tensor], parameters: usize) -> Server {
     // Whoever set up the clients has refused a kernel that is not there; the bits are the same.
     let kernel = Kernel::chosen().unwrap_or_else(|_| Kernel::available()[0]);
-    let network = scenario.learning.model.paper(kernel);
-    Server::new(scenario.server(), kernel, &network.tensors(), parameters)
+    Server::new(scenario.server(), kernel, tensors, parameters)
 }
 
-/// Returns the length of one model transfer.
+/// Returns the length of one transfer of a model of these parts; without any it is as long as the
+/// paper's.
 #[must_use]
-pub fn model_bits(scenario: &Scenario) -> Bits {
-    Bits(scenario.model_bits())
+pub fn model_bits(scenario: &Scenario, tensors: &[Tensor]) -> Bits {
+    match tensors.iter().map(Tensor::len).sum() {
+        0 => Bits(scenario.model_bits()),
+        parameters => Bits(scenario.model_bits_of(parameters)),
+    }
 }
 
 /// Returns what work costs on a device, in the integers it counts in.

@@ -35,7 +35,7 @@ pub enum Estimates {
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum ModelBits {
-    /// the paper's count: 318,080 for the MLP, 3,781,200 for the CNN
+    /// the paper's count: 3,781,200 for the CNN, 8 for every parameter of an MLP
     Paper,
     /// 8 bits for every parameter the network really has
     Actual,

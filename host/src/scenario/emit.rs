@@ -25,10 +25,11 @@ pub(super) fn value(value: &toml::Value) -> String {
 
 /// Keys and sections younger than the first runs. With their defaults they are left out of the
 /// canonical form, whose hash names runs and their checkpoints: those made without keep their names.
-const YOUNGER: [&str; 23] = [
+const YOUNGER: [&str; 24] = [
     "run.stop",
     "run.patience",
     "data.validation_samples",
+    "learning.hidden",
     "channel.trace",
     "device.cycles_per_epoch",
     "device.epoch_j",
@@ -78,7 +79,7 @@ pub(super) fn scenario(scenario: &Scenario, comments: bool) -> String {
         }
         match &entry {
             // The last key of its section: what follows a table's header belongs to the table.
-            toml::Value::Array(classes) if !classes.is_empty() => {
+            toml::Value::Array(classes) if classes.iter().any(toml::Value::is_table) => {
                 classes.iter().for_each(|it| class(&mut text, it, comments));
             }
             entry => line(&mut text, (key.name, key.unit, key.doc), entry, comments),

@@ -185,13 +185,22 @@ impl Scenario {
         }
     }
 
-    /// Returns the number of bits of one model transfer.
+    /// Returns the number of bits of one transfer of the paper's model.
     #[must_use]
     pub fn model_bits(&self) -> f64 {
+        match self.learning.model {
+            ModelKind::Mlp => self.model_bits_of(39_760),
+            ModelKind::Cnn => self.model_bits_of(576_778),
+        }
+    }
+
+    /// Returns the number of bits of one transfer of a model of so many parameters: 8 for each,
+    /// which is what the paper counts for its perceptron.
+    #[must_use]
+    pub fn model_bits_of(&self, parameters: usize) -> f64 {
         match (self.learning.model, self.radio.model_bits) {
-            (ModelKind::Mlp, _) => 318_080.0,
             (ModelKind::Cnn, ModelBits::Paper) => 3_781_200.0,
-            (ModelKind::Cnn, ModelBits::Actual) => 8.0 * 576_778.0,
+            _ => 8.0 * parameters as f64,
         }
     }
 }

@@ -1,4 +1,5 @@
-//! Sections that had another name: files and options may use it for one version more.
+//! Keys that go by another name: sections that had one, which files and options may use for one
+//! version more, and those of `[model]`, which are kept with the training.
 
 use std::borrow::Cow;
 use std::io::{self, Write};
@@ -21,10 +22,25 @@ pub(super) fn section(name: &str) -> &str {
     new
 }
 
-/// Returns the path a key has now.
+/// Keys with two spellings, the second as scenarios are written.
+const SPELLINGS: &[((&str, &str), (&str, &str))] = &[
+    (("model", "kind"), ("learning", "model")),
+    (("model", "hidden"), ("learning", "hidden")),
+];
+
+/// Returns section and name under which a key is kept.
+pub(super) fn kept<'a>(of: &'a str, name: &'a str) -> (&'a str, &'a str) {
+    let other = SPELLINGS.iter().find(|(other, _)| *other == (of, name));
+    other.map_or((section(of), name), |(_, kept)| *kept)
+}
+
+/// Returns the path under which a key is kept.
 pub(super) fn key(path: &str) -> Cow<'_, str> {
     match path.split_once('.') {
-        Some((old, name)) if section(old) != old => format!("{}.{name}", section(old)).into(),
+        Some((of, name)) if kept(of, name) != (of, name) => {
+            let (section, name) = kept(of, name);
+            format!("{section}.{name}").into()
+        }
         _ => path.into(),
     }
 }

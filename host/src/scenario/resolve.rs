@@ -198,22 +198,22 @@ fn merge(
     patch: toml::Table,
     place: impl Fn(&str, &str) -> String,
 ) -> Result<(), ScenarioError> {
-    for (section, entries) in patch {
-        let section = renamed::section(&section);
+    for (written, entries) in patch {
+        let section = renamed::section(&written);
         let toml::Value::Table(entries) = entries else {
             return Err(unknown(&place(section, ""), section));
         };
-        let Some(known) = base.get_mut(section).and_then(toml::Value::as_table_mut) else {
-            let first = entries.keys().next().map_or("", String::as_str);
-            return Err(unknown(
-                &place(section, first),
-                &format!("{section}.{first}"),
-            ));
-        };
+        if entries.is_empty() && !base.contains_key(section) {
+            return Err(unknown(&place(section, ""), &format!("{section}.")));
+        }
         for (name, value) in entries {
-            let path = format!("{section}.{name}");
-            let (Some(slot), Some(key)) = (known.get_mut(&name), keys::find(&path)) else {
-                return Err(unknown(&place(section, &name), &path));
+            let (section, key_name) = renamed::kept(&written, &name);
+            let path = format!("{section}.{key_name}");
+            let origin = || place(renamed::section(&written), &name);
+            let known = base.get_mut(section).and_then(toml::Value::as_table_mut);
+            let slot = known.and_then(|known| known.get_mut(key_name));
+            let (Some(slot), Some(key)) = (slot, keys::find(&path)) else {
+                return Err(unknown(&origin(), &path));
             };
             if path == keys::CLASSES {
                 let origin = |at: usize, key: &str| place(section, &format!("{name}.{at}.{key}"));
@@ -226,7 +226,7 @@ fn merge(
             };
             *slot =
                 adapt(slot, value, &choices).map_err(|(value, wanted)| ScenarioError::Syntax {
-                    origin: place(section, &name),
+                    origin: origin(),
                     message: format!("{path} = {value}: {wanted} is expected"),
                 })?;
         }
@@ -235,13 +235,13 @@ fn merge(
 }
 
 /// Gives `value` the type of the value it replaces: whole numbers may stand for floats, and a
-/// text where there are `choices` must be one of them.
+/// text where there are `choices` must be one of them; one whole number is a list of one.
 fn adapt(
     slot: &toml::Value,
     value: toml::Value,
     choices: &[(&str, &str)],
 ) -> Result<toml::Value, (toml::Value, String)> {
-    use toml::Value::{Boolean, Float, Integer, String};
+    use toml::Value::{Array, Boolean, Float, Integer, String};
     let chosen = |value: &toml::Value| choices.iter().any(|(word, _)| value.as_str() == Some(word));
     let wanted = match (slot, &value) {
         (Float(_), Integer(number)) => return Ok(Float(*number as f64)),
@@ -251,6 +251,11 @@ fn adapt(
         (Integer(_), _) => "a whole number, 0 or more,".to_owned(),
         (Boolean(_), Boolean(_)) => return Ok(value),
         (Boolean(_), _) => "true or false".to_owned(),
+        (Array(_), Integer(0..)) => return Ok(Array(vec![value])),
+        (Array(_), Array(items)) if items.iter().all(|it| matches!(it, Integer(0..))) => {
+            return Ok(value);
+        }
+        (Array(_), _) => "a list of whole numbers".to_owned(),
         (_, String(_)) if choices.is_empty() || chosen(&value) => return Ok(value),
         _ if choices.is_empty() => "a text in quotes".to_owned(),
         _ => {
@@ -364,6 +369,42 @@ mod tests {
             said.starts_with("lab.toml, line 4: unknown key `radio.chanels`; did you mean"),
             "{said}"
         );
+    }
+
+    #[test]
+    fn a_network_is_a_section_of_its_own_or_part_of_learning() {
+        let text = "[model]\nkind = \"mlp\"\nhidden = [100, 20]\n";
+        let scenario = resolve_text(text, "lab.toml", &[]).unwrap();
+        assert_eq!(scenario.learning.hidden, [100, 20]);
+        let emitted = scenario.to_toml();
+        assert!(
+            emitted.contains("model = \"mlp\"\nhidden = [100, 20]\n"),
+            "{emitted}"
+        );
+        assert_eq!(resolve_text(&emitted, "copy", &[]).unwrap(), scenario);
+        for set in ["learning.hidden=32", "model.hidden=[32]", "hidden=32"] {
+            let scenario = resolve("paper-mlp", &[set.parse().unwrap()]).unwrap();
+            assert_eq!(scenario.learning.hidden, [32], "{set}");
+        }
+        let usual = resolve("paper-mlp", &["model.hidden=50".parse().unwrap()]).unwrap();
+        assert!(!usual.to_toml().contains("hidden"), "runs keep their names");
+        assert!(
+            message("[run]\nseed = 1\n[model]\nhidden = \"many\"\n").starts_with(
+                "lab.toml, line 4: learning.hidden = \"many\": a list of whole numbers"
+            )
+        );
+        assert!(message("[model]\nhiden = [3]\n").contains("lab.toml, line 2: unknown key"));
+        for (text, part) in [
+            ("[model]\nhidden = []\n", "one or two"),
+            ("[model]\nhidden = [5, 5, 5]\n", "one or two"),
+            ("[model]\nhidden = [0]\n", "1 to 1024"),
+            (
+                "[model]\nkind = \"cnn\"\nhidden = [9]\n",
+                "learning.model = \"mlp\"",
+            ),
+        ] {
+            assert!(message(text).contains(part), "{text}: {}", message(text));
+        }
     }
 
     #[test]

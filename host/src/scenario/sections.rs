@@ -84,6 +84,9 @@ section!(
     Learning as "learning" {
         /// The network that is trained.
         model: ModelKind = ModelKind::Mlp, "";
+        /// Units of the perceptron's hidden layers, one or two; its inputs and classes are those of the
+        /// data.
+        hidden: Vec<usize> = vec![50], "";
         /// Learning rate eta of full-batch gradient descent.
         learning_rate: f64 = 0.01, "", Positive;
     }

@@ -38,6 +38,7 @@ pub(super) fn check(s: &Scenario) -> Result<(), ScenarioError> {
                 .to_owned()
         },
     )?;
+    check_network(s)?;
     require(
         s.run.stop == StopRule::Rounds || s.data.validation_samples > 0,
         "run.stop",
@@ -67,6 +68,35 @@ pub(super) fn check(s: &Scenario) -> Result<(), ScenarioError> {
     classes::check(s)?;
     harvest::check(s)?;
     check_updates(s)
+}
+
+/// Checks the hidden layers; whether they suit the data is seen when these are there.
+fn check_network(s: &Scenario) -> Result<(), ScenarioError> {
+    let hidden = &s.learning.hidden;
+    let refuse = |fix: &str| {
+        require(false, "learning.hidden", format!("{hidden:?}"), || {
+            fix.to_owned()
+        })
+    };
+    if s.learning.model == ModelKind::Cnn {
+        return match &**hidden {
+            [50] => Ok(()),
+            _ => refuse("is for learning.model = \"mlp\"; the \"cnn\" is the paper's"),
+        };
+    }
+    match (&**hidden, s.clients.kind) {
+        ([] | [_, _, _, ..], _) => refuse("one or two layers are expected, say [50]"),
+        ([_, _], ClientKind::FixedPoint) => refuse(
+            "the firmware trains one hidden layer; write one, or set clients.kind = \"float\"",
+        ),
+        ([units], ClientKind::FixedPoint) if !(1..=256).contains(units) => {
+            refuse("the firmware trains 1 to 256 units; fewer, or clients.kind = \"float\"")
+        }
+        (layers, _) if layers.iter().any(|units| !(1..=1024).contains(units)) => {
+            refuse("a layer has 1 to 1024 units")
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Makes sure that a round can bring as many updates as the rule of aggregation needs.

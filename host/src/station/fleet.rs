@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use gleaner_shared::energy::{Activity, CostModel, Phase};
-use gleaner_shared::mlp::{PaperParams, Width};
+use gleaner_shared::mlp::Width;
 use gleaner_shared::units::{Cycles, Micros, NanoWatts, PicoJoules};
 use gleaner_shared::wire::message::{self as wire, ModelHash, Report, RoundMark, RunId};
 use serde::{Deserialize, Serialize};
@@ -27,6 +27,7 @@ use crate::round::{
     Broadcast, ClientState, ExactGradient, Fleet, FleetError, Incomes, Order, Question, Reply,
     RoundLog, Update, micros,
 };
+use gleaner_learn::train::Tensor;
 
 /// Whether the lines take as long as the modelled radio would.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -161,9 +162,7 @@ impl StationFleet {
 
     /// Takes note of the model now held.
     fn hold(&mut self) {
-        let mut bytes = vec![0; PaperParams::EXACT_BYTES];
-        let fits = self.fixed.held().write_exact(&mut bytes);
-        debug_assert!(fits, "the buffer has the length of the exact form");
+        let bytes = self.fixed.held().exact();
         self.held = ModelHash::of(&bytes);
         self.exact = bytes.into();
     }
@@ -194,7 +193,7 @@ impl StationFleet {
             order,
             model: Arc::clone(&self.exact),
             update: self.change.clone(),
-            upload_bytes: Width::Byte.coded_bytes(PaperParams::COUNT),
+            upload_bytes: Width::Byte.coded_bytes(self.fixed.shape().parameters()),
             limits: self.rules.limits,
             pace,
         }
@@ -274,6 +273,10 @@ impl StationFleet {
 impl Fleet for StationFleet {
     fn samples(&self) -> &[u32] {
         self.fixed.samples()
+    }
+
+    fn tensors(&self) -> &[Tensor] {
+        self.fixed.tensors()
     }
 
     fn announce(&mut self, round: u32, model: &[f32]) -> Result<Vec<f32>, FleetError> {

@@ -11,6 +11,7 @@ use crate::fleet::FixedFleet;
 use crate::round::{
     Broadcast, ExactGradient, Fleet, FleetError, Order, Question, Reply, RoundLog, Update,
 };
+use gleaner_learn::train::Tensor;
 
 /// What the log says became of every order.
 #[derive(Clone, Debug, Default)]
@@ -181,6 +182,10 @@ impl ReplayFleet {
 impl Fleet for ReplayFleet {
     fn samples(&self) -> &[u32] {
         self.fixed.samples()
+    }
+
+    fn tensors(&self) -> &[Tensor] {
+        self.fixed.tensors()
     }
 
     fn announce(&mut self, round: u32, model: &[f32]) -> Result<Vec<f32>, FleetError> {

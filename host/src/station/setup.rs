@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use gleaner_shared::board::Shape;
 use gleaner_shared::shard::body_crc;
 
 use super::board::{Identity, Limits};
@@ -15,7 +16,8 @@ use super::kept::KeptUpdates;
 use super::stop::Stop;
 use crate::device::emulator::EmulatorError;
 use crate::device::emulator::machine::Machine;
-use crate::device::flash::{ShardTooLarge, shard_part};
+use crate::device::flash::{ShardRefused, shard_part};
+use crate::device::image::Program;
 use crate::device::shard::{ClientSamples, ShardBuildError, image};
 use crate::fleet::file::{Entry, FleetFile, LinkKind, Place, write_private};
 use crate::fleet::{self, BuildError, Deployment};
@@ -47,7 +49,7 @@ pub enum SetupError {
         /// The client.
         name: String,
         /// How much is too much, and what to lower.
-        source: ShardTooLarge,
+        source: ShardRefused,
     },
     /// An emulator does not start.
     #[error("client \"{name}\": {source}")]
@@ -148,24 +150,26 @@ fn shards_of(
         .collect()
 }
 
-/// Starts an emulator with a client's shard.
+/// Starts an emulator with a client's shard and the image for a network.
 ///
 /// # Errors
 /// Names the client and what is missing.
 pub fn start_machine(
     entry: &Entry,
+    network: Shape,
     shard: &[u8],
     folder: &Path,
 ) -> Result<Option<Machine>, SetupError> {
     let Some(board) = entry.emulated() else {
         return Ok(None);
     };
-    let part = shard_part(board, shard.to_vec()).map_err(|source| SetupError::Room {
+    let part = shard_part(board, network, shard.to_vec()).map_err(|source| SetupError::Room {
         name: entry.name.clone(),
         source,
     })?;
     let path = write_shard(entry, &part.bytes, folder)?;
-    let machine = Machine::start(board, &path);
+    let image = board.ensure_for(Program::Client, network);
+    let machine = image.and_then(|image| Machine::start_image(board, &image, Some(&path)));
     machine.map(Some).map_err(|source| SetupError::Emulator {
         name: entry.name.clone(),
         source,
@@ -199,6 +203,7 @@ pub fn assemble(
     let world = world_of(scenario, &directory).map_err(Box::new)?;
     let partition = fleet::deal(scenario, data).map_err(BuildError::from)?;
     let shards = shards_of(&partition, data, |client| fleet.key_of(client))?;
+    let network = fleet::shape(scenario, data)?;
     let counters = Arc::new(FaultCounters::default());
     let mut machines = Vec::new();
     let mut boards = Vec::new();
@@ -207,7 +212,8 @@ pub fn assemble(
         let endpoint = match entry.link {
             LinkKind::Simulated => continue,
             LinkKind::Emulated => {
-                let Some(machine) = start_machine(entry, shard, &folder.join(SHARDS))? else {
+                let Some(machine) = start_machine(entry, network, shard, &folder.join(SHARDS))?
+                else {
                     continue;
                 };
                 let address = machine.link().to_string();
@@ -237,6 +243,7 @@ pub fn assemble(
             seed: scenario.run.seed,
             store: entry.store(scenario),
             cost: entry.cost_model(scenario),
+            network,
             shard_crc: shard_crc(shard),
         };
         boards.push((identity, entry.stored(scenario)));
@@ -312,7 +319,7 @@ mod tests {
         let board = Some(Board::Rp2040);
         let entry = Entry::new("pico".to_owned(), 0, LinkKind::Emulated, board);
         let nowhere = Path::new("/nowhere");
-        let refused = start_machine(&entry, &shard, nowhere).unwrap_err();
+        let refused = start_machine(&entry, Shape::PAPER, &shard, nowhere).unwrap_err();
         let words = refused.to_string();
         assert!(
             words.contains("\"pico\"") && words.contains("at most 1000"),

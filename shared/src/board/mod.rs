@@ -4,12 +4,18 @@
 //! most samples from it; the base station and the development tasks read the same rows. What only
 //! the base station needs (probes, drives, emulators) stands in its own table.
 //!
+//! A row is that of 784-50-10; [`Board::built_for`] is the row of another network, or why it does not fit.
+//!
 //! The build script includes this folder as source, so nothing here uses the rest of the crate.
 
+mod budget;
 mod row;
+mod shape;
 mod table;
 
+pub use budget::{Unfit, update_bytes};
 pub use row::{Board, Boot, Region};
+pub use shape::{MOST_CLASSES, MOST_HIDDEN, MOST_INPUTS, NoShape, Shape, ShapeError};
 pub use table::{BOARDS, EMULATED, RP2040, RP2350, STM32L4R5, STM32L496};
 
 /// Returns the row of a name, as an image's build script hands it to the image.

@@ -21,7 +21,7 @@ pub fn classify<const IN: usize, const HID: usize, const OUT: usize>(
 ) -> Guess {
     const { assert!(OUT <= 256, "a class is a byte") };
     pass.forward(params, pixels, &[]);
-    let (class, confidence_q16) = most_likely(&pass.output);
+    let (class, confidence_q16) = most_likely(&pass.output[..params.shape().classes]);
     Guess {
         class: class as u8,
         confidence_q16,

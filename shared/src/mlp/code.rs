@@ -14,6 +14,7 @@
 
 use super::descent::Factor;
 use super::params::{Params, Tensor};
+use crate::board::Shape;
 use crate::rng::Rng;
 
 /// Bytes of the four scales in front of the codes.
@@ -116,7 +117,7 @@ pub fn encode<const IN: usize, const HID: usize, const OUT: usize>(
     rng: &mut Rng,
     out: &mut [u8],
 ) -> Result<usize, CodeError> {
-    let expected = width.coded_bytes(Params::<IN, HID, OUT>::COUNT);
+    let expected = width.coded_bytes(model.shape().parameters());
     let bytes = out.len();
     let Some((header, codes)) = out
         .get_mut(..expected)
@@ -130,7 +131,7 @@ pub fn encode<const IN: usize, const HID: usize, const OUT: usize>(
     };
     let mut codes = codes.chunks_exact_mut(width.bytes());
     for (tensor, header) in Tensor::ALL.into_iter().zip(header.as_chunks_mut::<4>().0) {
-        let indices = 0..Params::<IN, HID, OUT>::range(tensor).len();
+        let indices = 0..tensor.range(model.shape()).len();
         let largest = (indices.clone()).fold(0, |largest: u32, index| {
             largest.max(difference(tensor, index).unsigned_abs())
         });
@@ -163,6 +164,7 @@ pub struct Code<'a, const IN: usize, const HID: usize, const OUT: usize> {
     scales: [u32; 4],
     codes: &'a [u8],
     width: Width,
+    shape: Shape,
 }
 
 impl<'a, const IN: usize, const HID: usize, const OUT: usize> Code<'a, IN, HID, OUT> {
@@ -171,7 +173,16 @@ impl<'a, const IN: usize, const HID: usize, const OUT: usize> Code<'a, IN, HID, 
     /// # Errors
     /// If the length is not that of a coded model of this size, or a scale is impossible.
     pub fn parse(bytes: &'a [u8], width: Width) -> Result<Self, CodeError> {
-        let expected = width.coded_bytes(Params::<IN, HID, OUT>::COUNT);
+        Self::parse_sized(Params::<IN, HID, OUT>::ROOM, bytes, width)
+    }
+
+    /// As [`Code::parse`], of a network of these sizes.
+    ///
+    /// # Errors
+    /// As [`Code::parse`].
+    #[inline]
+    pub fn parse_sized(shape: Shape, bytes: &'a [u8], width: Width) -> Result<Self, CodeError> {
+        let expected = width.coded_bytes(shape.parameters());
         let (header, codes) = match bytes.split_first_chunk::<HEADER_BYTES>() {
             Some(parts) if bytes.len() == expected => parts,
             _ => {
@@ -197,6 +208,7 @@ impl<'a, const IN: usize, const HID: usize, const OUT: usize> Code<'a, IN, HID, 
             scales,
             codes,
             width,
+            shape,
         })
     }
 
@@ -207,7 +219,7 @@ impl<'a, const IN: usize, const HID: usize, const OUT: usize> Code<'a, IN, HID, 
     #[must_use]
     #[inline]
     pub fn difference(&self, tensor: Tensor, index: usize) -> i32 {
-        let at = Params::<IN, HID, OUT>::range(tensor).start + index;
+        let at = tensor.range(self.shape).start + index;
         let code = match self.width {
             Width::Byte => i64::from(self.codes[at] as i8),
             Width::Wide => i64::from(i16::from_le_bytes([
@@ -231,7 +243,7 @@ impl<'a, const IN: usize, const HID: usize, const OUT: usize> Code<'a, IN, HID, 
     pub fn write_f32(&self, out: &mut [f32]) {
         for tensor in Tensor::ALL {
             let scale = 1.0 / f64::from(tensor.units());
-            for (index, at) in Params::<IN, HID, OUT>::range(tensor).enumerate() {
+            for (index, at) in tensor.range(self.shape).enumerate() {
                 if let Some(out) = out.get_mut(at) {
                     *out = (f64::from(self.difference(tensor, index)) * scale) as f32;
                 }

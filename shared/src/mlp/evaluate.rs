@@ -16,13 +16,14 @@ pub fn evaluate<const IN: usize, const HID: usize, const OUT: usize>(
     pass: &mut Pass<HID, OUT>,
 ) -> EpochResult {
     let lists = lists_of(samples);
+    let classes = params.shape().classes;
     let mut result = EpochResult::default();
     for index in range.start..range.end.min(samples.len()) {
         let label = usize::from(samples.label(index));
-        if label < OUT {
+        if label < classes {
             let row = lists.as_ref().map_or(&[][..], |lists| lists.row(index));
             pass.forward(params, samples.pixels(index), row);
-            result.count(softmax_error(&mut pass.output, label));
+            result.count(softmax_error(&mut pass.output[..classes], label));
         }
     }
     result

@@ -38,6 +38,10 @@
 //! flash that answers at once), and 34,000 on a Cortex-M4 (by its table): `tests/emulated.rs` measures
 //! the latter two in the firmware's images.
 //!
+//! Sizes are constants of a build on a device. Elsewhere memory for a network may hold a smaller one
+//! (`Params::reshape`): inputs, units and classes beyond its [`Shape`] stay zero, draw no random bits and
+//! add nothing to any sum, so that the outcome is that of memory of its own size.
+//!
 //! A unit whose activation rounds to zero counts as dead. Sums over a sample's pixels, its hidden
 //! units and a pixel's samples are exact in 32 bits up to a stated number of entries and
 //! saturate where such parts are joined; the lists are cut at the same places everywhere.
@@ -66,6 +70,7 @@ pub mod softmax;
 pub mod trainer;
 pub mod work;
 
+pub use crate::board::{Shape, ShapeError};
 pub use classify::{Guess, classify};
 pub use code::{CodeError, Width};
 pub use descent::LearningRate;

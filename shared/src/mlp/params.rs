@@ -5,6 +5,7 @@
 //! little-endian `i16`, b1 and b2 as little-endian `i32`: 79,640 bytes for 784-50-10.
 
 use super::kernel;
+use crate::board::Shape;
 use crate::rng::{Purpose, Rng};
 
 /// The four parameter tensors, in wire order.
@@ -35,6 +36,21 @@ impl Tensor {
         }
     }
 
+    /// Returns the range of its parameters' indices in a network of these sizes.
+    #[must_use]
+    #[inline]
+    pub const fn range(self, shape: Shape) -> core::ops::Range<usize> {
+        let b1 = shape.inputs * shape.hidden;
+        let w2 = b1 + shape.hidden;
+        let b2 = w2 + shape.hidden * shape.classes;
+        match self {
+            Self::W1 => 0..b1,
+            Self::B1 => b1..w2,
+            Self::W2 => w2..b2,
+            Self::B2 => b2..shape.parameters(),
+        }
+    }
+
     /// Returns the largest magnitude a parameter may have, in units; everything saturates there.
     /// Weights use 16 bits, biases 31 so that adding one to a sum is the only place to saturate.
     #[must_use]
@@ -46,7 +62,7 @@ impl Tensor {
     }
 }
 
-/// The parameters of an `IN`-`HID`-`OUT` perceptron.
+/// The parameters of an `IN`-`HID`-`OUT` perceptron; outside a device, of one that is no larger.
 #[derive(Clone, Debug)]
 #[repr(C, align(4))]
 pub struct Params<const IN: usize, const HID: usize, const OUT: usize> {
@@ -54,13 +70,24 @@ pub struct Params<const IN: usize, const HID: usize, const OUT: usize> {
     pub(super) b1: [i32; HID],
     pub(super) w2: [[i16; OUT]; HID],
     pub(super) b2: [i32; OUT],
+    /// A device is built for one network.
+    #[cfg(not(target_os = "none"))]
+    shape: Shape,
 }
 
 impl<const IN: usize, const HID: usize, const OUT: usize> Params<IN, HID, OUT> {
-    /// How many parameters there are.
-    pub const COUNT: usize = IN * HID + HID + HID * OUT + OUT;
-    /// How many bytes the exact form takes.
-    pub const EXACT_BYTES: usize = 2 * (IN * HID + HID * OUT) + 4 * (HID + OUT);
+    /// The largest network there is memory for.
+    pub const ROOM: Shape = Shape {
+        inputs: IN,
+        hidden: HID,
+        classes: OUT,
+    };
+    /// How many bytes the numbers take in memory, from the first on.
+    pub const NUMBER_BYTES: usize = core::mem::offset_of!(Self, b2) + size_of::<[i32; OUT]>();
+    /// How many parameters that has.
+    pub const COUNT: usize = Self::ROOM.parameters();
+    /// How many bytes its exact form takes.
+    pub const EXACT_BYTES: usize = Self::ROOM.exact_bytes();
 
     /// Returns memory for parameters, ready for a static; its contents are a valid network, but
     /// of no use before one of the methods that fill it.
@@ -72,21 +99,45 @@ impl<const IN: usize, const HID: usize, const OUT: usize> Params<IN, HID, OUT> {
             b1: [0; HID],
             w2: [[0; OUT]; HID],
             b2: [0; OUT],
+            #[cfg(not(target_os = "none"))]
+            shape: Self::ROOM,
         }
     }
 
-    /// Returns the range of parameter indices of a tensor.
+    /// Makes this a network of these sizes, all zero; `false`, and nothing changed, if there is no
+    /// room for it.
+    #[cfg(not(target_os = "none"))]
+    #[must_use]
+    pub fn reshape(&mut self, shape: Shape) -> bool {
+        let fits = shape.fits(Self::ROOM);
+        if fits {
+            self.w1.as_flattened_mut().fill(0);
+            self.b1.fill(0);
+            self.w2.as_flattened_mut().fill(0);
+            self.b2.fill(0);
+            self.shape = shape;
+        }
+        fits
+    }
+
+    /// Returns the sizes of the network.
+    #[must_use]
+    #[inline(always)]
+    pub const fn shape(&self) -> Shape {
+        #[cfg(not(target_os = "none"))]
+        {
+            self.shape
+        }
+        #[cfg(target_os = "none")]
+        {
+            Self::ROOM
+        }
+    }
+
+    /// Returns the range of parameter indices of a tensor of the largest network.
     #[must_use]
     pub const fn range(tensor: Tensor) -> core::ops::Range<usize> {
-        let b1 = IN * HID;
-        let w2 = b1 + HID;
-        let b2 = w2 + HID * OUT;
-        match tensor {
-            Tensor::W1 => 0..b1,
-            Tensor::B1 => b1..w2,
-            Tensor::W2 => w2..b2,
-            Tensor::B2 => b2..Self::COUNT,
-        }
+        tensor.range(Self::ROOM)
     }
 
     /// Returns element `index` of a tensor, in its units.
@@ -96,13 +147,16 @@ impl<const IN: usize, const HID: usize, const OUT: usize> Params<IN, HID, OUT> {
     #[must_use]
     #[inline]
     pub fn get(&self, tensor: Tensor, index: usize) -> i32 {
+        let Shape {
+            hidden, classes, ..
+        } = self.shape();
         match tensor {
             Tensor::W1 => {
-                let (row, column) = kernel::place::<IN, HID>(index / HID, index % HID);
+                let (row, column) = kernel::place::<IN, HID>(index / hidden, index % hidden);
                 i32::from(kernel::load(&self.w1[row], column))
             }
             Tensor::B1 => self.b1[index],
-            Tensor::W2 => i32::from(kernel::load(&self.w2[index / OUT], index % OUT)),
+            Tensor::W2 => i32::from(kernel::load(&self.w2[index / classes], index % classes)),
             Tensor::B2 => self.b2[index],
         }
     }
@@ -114,13 +168,18 @@ impl<const IN: usize, const HID: usize, const OUT: usize> Params<IN, HID, OUT> {
     #[inline]
     pub fn set(&mut self, tensor: Tensor, index: usize, value: i32) {
         let value = value.clamp(-tensor.limit(), tensor.limit());
+        let Shape {
+            hidden, classes, ..
+        } = self.shape();
         match tensor {
             Tensor::W1 => {
-                let (row, column) = kernel::place::<IN, HID>(index / HID, index % HID);
+                let (row, column) = kernel::place::<IN, HID>(index / hidden, index % hidden);
                 kernel::store(&mut self.w1[row], column, value as i16);
             }
             Tensor::B1 => self.b1[index] = value,
-            Tensor::W2 => kernel::store(&mut self.w2[index / OUT], index % OUT, value as i16),
+            Tensor::W2 => {
+                kernel::store(&mut self.w2[index / classes], index % classes, value as i16);
+            }
             Tensor::B2 => self.b2[index] = value,
         }
     }
@@ -129,7 +188,7 @@ impl<const IN: usize, const HID: usize, const OUT: usize> Params<IN, HID, OUT> {
     #[inline]
     pub fn map(&mut self, mut value: impl FnMut(Tensor, usize, i32) -> i32) {
         for tensor in Tensor::ALL {
-            for index in 0..Self::range(tensor).len() {
+            for index in 0..tensor.range(self.shape()).len() {
                 let old = self.get(tensor, index);
                 self.set(tensor, index, value(tensor, index, old));
             }
@@ -140,10 +199,11 @@ impl<const IN: usize, const HID: usize, const OUT: usize> Params<IN, HID, OUT> {
     /// [`Purpose::Initialise`] stream: the model before round 1, the same on both ends.
     pub fn initialise(&mut self, seed: u64) {
         let mut rng = Rng::stream(seed, Purpose::Initialise, 0, 0);
+        let Shape { inputs, hidden, .. } = self.shape();
         self.map(|tensor, _, _| {
             let fan_in = match tensor {
-                Tensor::W1 | Tensor::B1 => IN,
-                Tensor::W2 | Tensor::B2 => HID,
+                Tensor::W1 | Tensor::B1 => inputs,
+                Tensor::W2 | Tensor::B2 => hidden,
             };
             let units = u64::from(tensor.units());
             let bound = (units * units / fan_in as u64).isqrt() as u32;
@@ -157,13 +217,17 @@ impl<const IN: usize, const HID: usize, const OUT: usize> Params<IN, HID, OUT> {
         self.b1 = other.b1;
         self.w2.copy_from_slice(&other.w2);
         self.b2 = other.b2;
+        #[cfg(not(target_os = "none"))]
+        {
+            self.shape = other.shape;
+        }
     }
 
     /// Writes the parameters as real numbers, in wire order, as far as `out` reaches.
     pub fn write_f32(&self, out: &mut [f32]) {
         for tensor in Tensor::ALL {
             let scale = 1.0 / f64::from(tensor.units());
-            for (index, at) in Self::range(tensor).enumerate() {
+            for (index, at) in tensor.range(self.shape()).enumerate() {
                 if let Some(out) = out.get_mut(at) {
                     *out = (f64::from(self.get(tensor, index)) * scale) as f32;
                 }
@@ -176,7 +240,7 @@ impl<const IN: usize, const HID: usize, const OUT: usize> Params<IN, HID, OUT> {
     pub fn read_f32(&mut self, values: &[f32]) {
         for tensor in Tensor::ALL {
             let units = f64::from(tensor.units());
-            for (index, at) in Self::range(tensor).enumerate() {
+            for (index, at) in tensor.range(self.shape()).enumerate() {
                 if let Some(&value) = values.get(at) {
                     let scaled = f64::from(value) * units;
                     // `as` truncates and saturates, so half a unit away from zero rounds.
@@ -190,12 +254,12 @@ impl<const IN: usize, const HID: usize, const OUT: usize> Params<IN, HID, OUT> {
     /// Writes the exact form; `false`, and nothing written, if `out` is too short.
     #[must_use]
     pub fn write_exact(&self, out: &mut [u8]) -> bool {
-        if out.len() < Self::EXACT_BYTES {
+        if out.len() < self.shape().exact_bytes() {
             return false;
         }
         let mut at = 0;
         for tensor in Tensor::ALL {
-            for index in 0..Self::range(tensor).len() {
+            for index in 0..tensor.range(self.shape()).len() {
                 let bytes = self.get(tensor, index).to_le_bytes();
                 let width = exact_width(tensor);
                 out[at..at + width].copy_from_slice(&bytes[..width]);
@@ -208,7 +272,7 @@ impl<const IN: usize, const HID: usize, const OUT: usize> Params<IN, HID, OUT> {
     /// Reads the exact form; `false`, and nothing changed, if `bytes` has the wrong length.
     #[must_use]
     pub fn read_exact(&mut self, bytes: &[u8]) -> bool {
-        if bytes.len() != Self::EXACT_BYTES {
+        if bytes.len() != self.shape().exact_bytes() {
             return false;
         }
         let mut rest = bytes;
@@ -229,7 +293,7 @@ impl<const IN: usize, const HID: usize, const OUT: usize> Params<IN, HID, OUT> {
     pub fn fingerprint(&self) -> u64 {
         let mut hash = 0xCBF2_9CE4_8422_2325u64;
         for tensor in Tensor::ALL {
-            for index in 0..Self::range(tensor).len() {
+            for index in 0..tensor.range(self.shape()).len() {
                 hash ^= u64::from(self.get(tensor, index) as u32);
                 hash = hash.wrapping_mul(0x0000_0100_0000_01B3);
             }
@@ -254,7 +318,9 @@ impl<const IN: usize, const HID: usize, const OUT: usize> Default for Params<IN,
 
 impl<const IN: usize, const HID: usize, const OUT: usize> PartialEq for Params<IN, HID, OUT> {
     fn eq(&self, other: &Self) -> bool {
-        self.w1 == other.w1 && self.b1 == other.b1 && self.w2 == other.w2 && self.b2 == other.b2
+        let layers = self.w1 == other.w1 && self.b1 == other.b1;
+        let layers = layers && self.w2 == other.w2 && self.b2 == other.b2;
+        layers && self.shape() == other.shape()
     }
 }
 

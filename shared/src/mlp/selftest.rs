@@ -127,6 +127,44 @@ fn small<const IN: usize, const HID: usize, const OUT: usize, const WORDS: usize
     .unwrap_or(0)
 }
 
+/// Trains networks of other sizes than the paper's, each on samples like handwriting and on samples
+/// without a zero. Returns one number for all of them. Calls `between` after each.
+pub fn networks(mut between: impl FnMut()) -> u64 {
+    let mut hash = 0u64;
+    let mut mix = |one: u64| {
+        hash = hash.rotate_left(13) ^ one;
+        between();
+    };
+    for dense in [false, true] {
+        mix(network::<64, 32, 10, { scratch_words::<32>(12) }>(dense));
+        mix(network::<192, 50, 7, { scratch_words::<50>(12) }>(dense));
+        mix(network::<100, 100, 10, { scratch_words::<100>(12) }>(dense));
+    }
+    hash
+}
+
+#[inline(never)]
+fn network<const IN: usize, const HID: usize, const OUT: usize, const WORDS: usize>(
+    dense: bool,
+) -> u64 {
+    let seed = (IN * OUT) as u64;
+    let mut pixels = images::<IN, 12>(seed);
+    if dense {
+        let mut rng = Rng::stream(seed, Purpose::Synthetic, 3, 0);
+        for pixel in pixels.as_flattened_mut() {
+            *pixel = 1 + rng.below(255) as u8;
+        }
+    }
+    let samples = Slices {
+        pixels: &pixels,
+        labels: &labels::<12>(seed, OUT as u32),
+    };
+    let mut params = Params::<IN, HID, OUT>::new();
+    let (mut work, mut scratch) = (Work::new(), Scratch::<WORDS>::new());
+    let (words, rate) = (scratch.words(), LearningRate(1 << 22));
+    train(seed, &mut params, &samples, &mut work, words, rate, 3).unwrap_or(0)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -21,6 +21,7 @@ use super::result::EpochResult;
 use super::sample::Samples;
 use super::scratch::error_rows;
 use super::work::{BLOCK, Work, exact_rows};
+use crate::board::Shape;
 use crate::rng::Rng;
 
 /// How many samples each of two cores learns between two joins: enough that their sums of rows
@@ -129,7 +130,7 @@ impl<'a, S: Samples<IN>, const IN: usize, const HID: usize, const OUT: usize>
         }
         for sample in 0..samples.len() {
             let label = samples.label(sample);
-            if usize::from(label) >= OUT {
+            if usize::from(label) >= params.shape().classes {
                 return Err(TrainError::Label { sample, label });
             }
         }
@@ -198,7 +199,7 @@ impl<S: Samples<IN>, const IN: usize, const HID: usize, const OUT: usize, P: Par
                 Place::Pixel(first) => {
                     let (rows, next) = self.descend(first);
                     done += rows;
-                    if next >= IN {
+                    if next >= self.params.shape().inputs {
                         self.finish();
                         self.place = Place::Sample(0);
                         return Step::Done(self.result());
@@ -266,7 +267,7 @@ impl<S: Samples<IN>, const IN: usize, const HID: usize, const OUT: usize, P: Par
         let (samples, errors, exact) = (self.samples, &*self.errors, self.exact);
         let (work, second) = (&mut *self.work, first + BLOCK);
         let rows = match &mut self.helper {
-            Some(helper) if second < IN => {
+            Some(helper) if second < self.params.shape().inputs => {
                 let other = &mut *helper.work;
                 let mut rows = (0, 0);
                 helper.partner.join(
@@ -299,6 +300,7 @@ impl<S: Samples<IN>, const IN: usize, const HID: usize, const OUT: usize, P: Par
             &*self.work,
             self.helper.as_ref().map(|helper| &*helper.work),
         );
+        let shape = self.params.shape();
         let both =
             |gradient: &dyn Fn(&Work<HID, OUT>) -> i64| gradient(work) + other.map_or(0, gradient);
         let mut step = |tensor, index, factor: Factor, gradient| {
@@ -306,14 +308,18 @@ impl<S: Samples<IN>, const IN: usize, const HID: usize, const OUT: usize, P: Par
             let old = self.params.get(tensor, index);
             self.params.set(tensor, index, old.saturating_sub(step));
         };
-        for unit in 0..HID {
+        let Shape {
+            hidden, classes, ..
+        } = shape;
+        for unit in 0..hidden {
             let gradient = both(&|work| i64::from(work.db1[unit]));
             step(Tensor::B1, unit, b1, gradient);
         }
-        for index in 0..HID * OUT {
-            step(Tensor::W2, index, w2, both(&|work| work.dw2(index)));
+        for index in 0..hidden * classes {
+            let (unit, class) = (index / classes, index % classes);
+            step(Tensor::W2, index, w2, both(&|work| work.dw2(unit, class)));
         }
-        for class in 0..OUT {
+        for class in 0..classes {
             let gradient = both(&|work| i64::from(work.db2[class]));
             step(Tensor::B2, class, b2, gradient);
         }
@@ -342,9 +348,10 @@ fn take_steps<const IN: usize, const HID: usize, const OUT: usize>(
     factor: RowFactor,
     rng: &mut Rng,
 ) {
+    let hidden = params.shape().hidden;
     for (pixel, (gradient, &touched)) in (first..).zip(work.sums.iter().zip(&work.touched)) {
         if touched != 0 {
-            kernel::step_row(&mut params.w1, pixel, gradient, factor, rng);
+            kernel::step_row(&mut params.w1, (pixel, hidden), gradient, factor, rng);
         }
     }
 }

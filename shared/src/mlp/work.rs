@@ -80,8 +80,8 @@ impl<const HID: usize, const OUT: usize> Work<HID, OUT> {
             let list = lists.as_ref().map_or(&[][..], |lists| lists.row(index));
             rows += self.pass.forward(params, samples.pixels(index), list);
             let label = usize::from(samples.label(index));
-            self.result
-                .count(softmax_error(&mut self.pass.output, label));
+            let output = &mut self.pass.output[..params.shape().classes];
+            self.result.count(softmax_error(output, label));
 
             // |h d2| is at most h 2^12, so sums of dW2 fit while the activations add up to less
             // than 2^19 - 16 and 16 bits are left of what was folded.
@@ -226,9 +226,8 @@ impl<const HID: usize, const OUT: usize> Work<HID, OUT> {
         touched.iter().sum()
     }
 
-    /// Returns element `index` of dW2.
-    pub(super) fn dw2(&self, index: usize) -> i64 {
-        let (unit, class) = (index / OUT, index % OUT);
+    /// Returns the gradient of the weight from a unit to a class.
+    pub(super) fn dw2(&self, unit: usize, class: usize) -> i64 {
         (i64::from(self.dw2_folded[unit][class]) << 16) + i64::from(self.dw2[unit][class])
     }
 }

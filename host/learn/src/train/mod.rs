@@ -2,7 +2,8 @@
 //! engine that trains many clients at once.
 //!
 //! - [`Model`] is an architecture; [`Objective`] is its loss F_i on one client's data.
-//! - [`mlp`] is the perceptron of MNIST, [`cnn`] the convolutional network of CIFAR-10.
+//! - [`mlp`] is the perceptron of MNIST, [`cnn`] the convolutional network of CIFAR-10, and
+//!   [`Perceptron`] one of any sizes.
 //! - [`FixedClient`] trains in integers, by the code of the firmware.
 //! - [`Engine`] spreads the work over threads.
 //! - `kernel` holds the few inner loops that decide the speed.
@@ -19,15 +20,17 @@ mod kernel;
 mod kind;
 pub mod mlp;
 mod parameters;
+mod perceptron;
 mod softmax;
 
 pub use cnn::Cnn;
 pub use engine::{Engine, Job, Trained};
-pub use fixed::FixedClient;
+pub use fixed::{FixedClient, FixedModel, TooLarge};
 pub use kernel::{Kernel, KernelError};
-pub use kind::ModelKind;
+pub use kind::{ModelKind, NetworkError, sizes};
 pub use mlp::Mlp;
 pub use parameters::Tensor;
+pub use perceptron::Perceptron;
 
 pub(crate) use aligned::Aligned;
 pub(crate) use kernel::{Left, multiply};

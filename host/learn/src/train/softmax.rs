@@ -24,31 +24,73 @@ impl Score {
 /// Turns each row of scores z into (softmax(z) - y) `scale`, the gradient of `scale` times the
 /// cross-entropy, and returns the score; y is the one-hot label.
 pub(super) fn errors(rows: &mut [f32], labels: &[u8], classes: usize, scale: f32) -> Score {
+    let (rows, _) = rows.as_chunks_mut::<LANES>();
+    errors_of(rows.iter_mut(), labels, |row, label| {
+        row_error(row, label, classes, scale)
+    })
+}
+
+/// As [`errors`], of rows of any `width`.
+pub(super) fn wide_errors(
+    rows: &mut [f32],
+    width: usize,
+    labels: &[u8],
+    classes: usize,
+    scale: f32,
+) -> Score {
+    errors_of(rows.chunks_exact_mut(width), labels, |row, label| {
+        row_error(row, label, classes, scale)
+    })
+}
+
+#[inline(always)]
+fn errors_of<R>(
+    mut rows: impl Iterator<Item = R>,
+    labels: &[u8],
+    mut row_error: impl FnMut(R, usize) -> RowScore,
+) -> Score {
     let mut score = Score::default();
-    // A sum of powers is at most 16, so 64 of them multiply without overflow: one logarithm.
-    for (rows, labels) in rows.chunks_mut(64 * LANES).zip(labels.chunks(64)) {
+    // A sum of powers is at most 256, so 64 of them multiply without overflow: one logarithm.
+    for labels in labels.chunks(64) {
         let mut product = 1.0;
-        for (row, &label) in rows.as_chunks_mut::<LANES>().0.iter_mut().zip(labels) {
-            let label = usize::from(label);
-            let (largest, at) = maximum(&row[..classes]);
-            score.correct += usize::from(at == label);
-            score.loss -= f64::from(row[label] - largest);
-            let sum = powers(row, largest, classes);
-            product *= f64::from(sum);
-            let share = scale / sum;
-            for error in row.iter_mut() {
-                *error *= share;
-            }
-            row[label] -= scale;
+        for (&label, row) in labels.iter().zip(&mut rows) {
+            let row = row_error(row, usize::from(label));
+            score.correct += usize::from(row.correct);
+            score.loss -= f64::from(row.below_largest);
+            product *= f64::from(row.sum);
         }
         score.loss += libm::log(product);
     }
     score
 }
 
+/// What a row of scores amounts to: its cross-entropy is ln `sum` - `below_largest`.
+struct RowScore {
+    correct: bool,
+    below_largest: f32,
+    sum: f32,
+}
+
+#[inline(always)]
+fn row_error(row: &mut [f32], label: usize, classes: usize, scale: f32) -> RowScore {
+    let (largest, at) = maximum(&row[..classes]);
+    let below_largest = row[label] - largest;
+    let sum = powers(row, largest, classes);
+    let share = scale / sum;
+    for error in row.iter_mut() {
+        *error *= share;
+    }
+    row[label] -= scale;
+    RowScore {
+        correct: at == label,
+        below_largest,
+        sum,
+    }
+}
+
 /// Replaces scores by powers of e, those beyond the classes by zero, and returns their sum.
 #[inline(always)]
-fn powers(row: &mut [f32; LANES], largest: f32, classes: usize) -> f32 {
+fn powers(row: &mut [f32], largest: f32, classes: usize) -> f32 {
     for value in row.iter_mut() {
         *value = exp_of_negative(*value - largest);
     }
@@ -123,5 +165,17 @@ mod tests {
         assert!(row[3..].iter().all(|&lane| lane == 0.0));
         assert!((score.loss - (sum.ln() - 0.5)).abs() < 1e-6);
         assert_eq!(score.correct, 0);
+    }
+
+    #[test]
+    fn rows_of_any_width_give_the_same_errors() {
+        let rows: Vec<f32> = (0..200 * LANES)
+            .map(|at| (at * 37 % 101) as f32 / 9.0)
+            .collect();
+        let labels: Vec<u8> = (0..200).map(|at| at % 16).collect();
+        let (mut narrow, mut wide) = (rows.clone(), rows);
+        let of_narrow = errors(&mut narrow, &labels, 16, 0.1);
+        let of_wide = wide_errors(&mut wide, LANES, &labels, 16, 0.1);
+        assert_eq!((of_narrow, narrow), (of_wide, wide));
     }
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 use gleaner_shared::energy::{CostModel, Ledger, Reservoir};
-use gleaner_shared::mlp::{LearningRate, PaperParams};
+use gleaner_shared::mlp::{LearningRate, Shape};
 use gleaner_shared::units::{Cycles, Micros, NanoWatts, PicoJoules};
 use gleaner_shared::wire::message::{DeclineReason, ModelHash, Order, Provision, Report, RunId};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -16,6 +16,7 @@ use tempfile::NamedTempFile;
 
 use crate::cli::board::emulated_by_chip;
 use crate::cli::print::OutputError;
+use crate::cli::scenario::ScenarioArgs;
 use gleaner_host::device::Board;
 use gleaner_host::device::emulator::Emulator;
 use gleaner_host::device::emulator::figures::{StackDepth, keep};
@@ -23,10 +24,12 @@ use gleaner_host::device::emulator::prepare::prepare;
 use gleaner_host::device::emulator::trial::{self, FlashReads, Task, TrialError, TrialResult};
 use gleaner_host::device::image::Program;
 use gleaner_host::device::shard::{ClientSamples, image, with_lists};
+use gleaner_host::fleet::{load_data, shape};
 use gleaner_host::round::settings::cost_model;
 use gleaner_host::scenario::{Scenario, resolve};
 use gleaner_host::station::text::printable;
-use gleaner_learn::data::embedded::mnist_subset;
+use gleaner_learn::data::Dataset;
+use gleaner_learn::train::FixedModel;
 
 /// Bits a byte takes on a UART, and its speed.
 const UART: (f64, f64) = (10.0, 921_600.0);
@@ -40,7 +43,9 @@ pub struct Args {
     /// An image to count instead of the one that is built.
     #[arg(long, value_name = "IMAGE")]
     firmware: Option<PathBuf>,
-    /// Digits in the board's shard, the first of the MNIST subset.
+    #[command(flatten)]
+    scenario: ScenarioArgs,
+    /// Samples in the board's shard, the first of the scenario's data.
     #[arg(long, value_name = "N", default_value_t = 1000)]
     samples: usize,
     /// Epochs to train; the figure is their mean.
@@ -66,6 +71,7 @@ pub struct Args {
 struct Figures {
     board: String,
     build: String,
+    network: String,
     samples: u32,
     epochs: u16,
     /// What an emulator counts: cycles, or instructions.
@@ -106,13 +112,12 @@ struct FlashFigures {
 /// Measures and prints.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let scenario = resolve(args.board.row().preset, &[])?;
-    let mut global = Box::new(PaperParams::new());
+    let learnt = args.scenario.resolve()?;
+    let data = load_data(&learnt)?;
+    let network = shape(&learnt, &data)?;
+    let mut global = FixedModel::new(network)?;
     global.initialise(CLIENT_SEED);
-    let mut model = vec![0; PaperParams::EXACT_BYTES];
-    anyhow::ensure!(
-        global.write_exact(&mut model),
-        "the model does not fit its buffer"
-    );
+    let model = global.exact();
     let task = |miss_cycles| Task {
         provision: provision(&scenario),
         model: &model,
@@ -122,14 +127,14 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
 
     let board = args.board;
     let emulator = Emulator::of(board)?;
-    prepare(&[board])?;
+    prepare(&[board], network)?;
     let spinner = spinner();
     spinner.set_message("building the image");
     let program = match &args.firmware {
         Some(image) => image.clone(),
-        None => board.ensure(Program::Client)?,
+        None => board.ensure_for(Program::Client, network)?,
     };
-    let shard = shard_file(board, args)?;
+    let shard = shard_file(board, network, &data, args)?;
     let train = |miss_cycles| {
         let task = task(miss_cycles);
         let result = trial::train(board, &program, shard.path(), &task, |stage| {
@@ -147,7 +152,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     spinner.finish_and_clear();
     let (result, ideal) = (result?, ideal.transpose()?);
 
-    let figures = figures(emulator, &scenario, &result, ideal.as_ref(), model.len());
+    let figures = figures(emulator, &scenario, &result, ideal.as_ref(), network);
     if args.json {
         outln!("{}", serde_json::to_string_pretty(&figures)?);
     } else {
@@ -231,7 +236,7 @@ fn figures(
     scenario: &Scenario,
     result: &TrialResult,
     ideal: Option<&TrialResult>,
-    model_bytes: usize,
+    network: Shape,
 ) -> Figures {
     let report = &result.report;
     let per_epoch = report.cycles.0 / u64::from(report.epochs.max(1));
@@ -241,11 +246,12 @@ fn figures(
     let energy = cost_model(&scenario.device.common())
         .compute
         .energy(Cycles(per_epoch), 1);
-    let floor_s = model_bytes as f64 * UART.0 / UART.1;
+    let floor_s = network.exact_bytes() as f64 * UART.0 / UART.1;
     let (stack_bytes, stack_used_bytes) = result.stack_bytes;
     Figures {
         board: printable(&result.about.board),
         build: printable(&result.about.build),
+        network: network.to_string(),
         samples: report.samples,
         epochs: report.epochs,
         unit: emulator.unit(),
@@ -285,9 +291,10 @@ fn flash_figures(report: &Report, flash: FlashReads, ideal: Option<&TrialResult>
 fn print(figures: &Figures) -> Result<(), OutputError> {
     let unit = figures.unit;
     outln!(
-        "{} ({}), 784-50-10, {} samples, {} epochs, emulated",
+        "{} ({}), {}, {} samples, {} epochs, emulated",
         figures.board,
         figures.build,
+        figures.network,
         figures.samples,
         figures.epochs
     );
@@ -356,26 +363,31 @@ fn print(figures: &Figures) -> Result<(), OutputError> {
 }
 
 /// Writes a shard for the emulator into a file that goes when it is dropped.
-fn shard_file(board: Board, args: &Args) -> anyhow::Result<NamedTempFile> {
-    let samples = args.samples;
-    let set = mnist_subset()?.train;
+fn shard_file(
+    board: Board,
+    network: Shape,
+    data: &Dataset,
+    args: &Args,
+) -> anyhow::Result<NamedTempFile> {
+    let (samples, set) = (args.samples, &data.train);
     anyhow::ensure!(
         (1..=set.labels.len()).contains(&samples),
-        "--samples {samples}: the MNIST subset has 1 to {}",
+        "--samples {samples}: {} has 1 to {}",
+        data.name,
         set.labels.len()
     );
     let bytes = image(&ClientSamples {
         client: 0,
-        inputs: 784,
-        classes: 10,
-        pixels: &set.images[..784 * samples],
+        inputs: u16::try_from(network.inputs)?,
+        classes: u16::try_from(network.classes)?,
+        pixels: &set.images[..network.inputs * samples],
         labels: &set.labels[..samples],
         key: None,
     })?;
     let bytes = if args.no_lists {
         bytes
     } else {
-        with_lists(bytes, board.shard_flash().len())
+        with_lists(bytes, board.built_for(network)?.shard().bytes as usize)
     };
     let mut file = NamedTempFile::new().context("no temporary file")?;
     file.write_all(&bytes)

@@ -10,6 +10,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::{Context, bail, ensure};
+use gleaner_shared::board::Shape;
 
 use super::fleet::FleetArgs;
 use super::scenario::ScenarioArgs;
@@ -121,18 +122,24 @@ fn prepare<'a>(
     fleet: &FleetFile,
     chosen: &[(&'a Entry, Board)],
 ) -> anyhow::Result<Vec<FlashTask<'a>>> {
+    let scenario = args.scenario.resolve_with(&overrides(fleet))?;
+    let data = fleet::load_data(&scenario)?;
+    let network = fleet::shape(&scenario, &data)?;
+    for &(entry, board) in chosen {
+        board
+            .built_for(network)
+            .with_context(|| format!("client \"{}\"", entry.name))?;
+    }
     let mut images: HashMap<Board, Part> = HashMap::new();
     for &(_, board) in chosen {
         if let hash_map::Entry::Vacant(image) = images.entry(board) {
-            image.insert(firmware(args, board)?);
+            image.insert(firmware(args, board, network)?);
         }
     }
-    let scenario = args.scenario.resolve_with(&overrides(fleet))?;
-    let data = fleet::load_data(&scenario)?;
     let mut shards = shards(&scenario, &data, |client| fleet.key_of(client))?;
     let task = |&(entry, board): &(&'a Entry, Board)| {
         let shard = std::mem::take(&mut shards[entry.id as usize]);
-        let parts = vec![images[&board].clone(), shard_part(board, shard)?];
+        let parts = vec![images[&board].clone(), shard_part(board, network, shard)?];
         Ok(FlashTask {
             entry,
             board,
@@ -142,7 +149,7 @@ fn prepare<'a>(
     chosen.iter().map(task).collect()
 }
 
-fn firmware(args: &Args, board: Board) -> anyhow::Result<Part> {
+fn firmware(args: &Args, board: Board, network: Shape) -> anyhow::Result<Part> {
     let path = match &args.firmware {
         Some(path) => path.clone(),
         None => {
@@ -151,8 +158,9 @@ fn firmware(args: &Args, board: Board) -> anyhow::Result<Part> {
             } else {
                 Program::Client
             };
-            errln!("building the client: cargo {}", board.alias(program));
-            board.ensure(program)?
+            let alias = board.alias(program);
+            errln!("building the client for {network}: cargo {alias}");
+            board.ensure_for(program, network)?
         }
     };
     Ok(program::read(&path, board)?)

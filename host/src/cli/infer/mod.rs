@@ -15,12 +15,12 @@ use super::fleet::FleetArgs;
 use super::scenario::ScenarioArgs;
 use gleaner_host::device::Board;
 use gleaner_host::fleet::file::{Entry, FleetFile, LinkKind, Place};
-use gleaner_host::fleet::load_data;
+use gleaner_host::fleet::{load_data, shape};
 use gleaner_host::station::infer::{Answer, Question, infer};
 use gleaner_host::station::link::Endpoint;
 use gleaner_host::station::setup::{overrides, shards, start_machine};
 use gleaner_host::station::text::printable;
-use gleaner_learn::data::{Dataset, Shape, picture};
+use gleaner_learn::data::{Dataset, picture};
 use gleaner_shared::wire::message::SamplePlace;
 use models::Known;
 use table::Row;
@@ -39,8 +39,9 @@ pub struct Args {
     fleet: FleetArgs,
     #[command(flatten)]
     scenario: ScenarioArgs,
-    /// A picture: a PNG of 28 x 28 grey pixels, a file of 784 bytes, or `test:17`, the 17th test image
-    /// of the scenario's data, counted from 0; may be given again.
+    /// A sample: a picture, for MNIST a PNG of 28 x 28 grey pixels, a file of the bytes of a sample
+    /// (784), or `test:17`, the 17th test sample of the scenario's data, counted from 0; may be given
+    /// again.
     #[arg(long, value_name = "FILE|test:N")]
     image: Vec<String>,
     /// A sample of the board's shard, by number; may be given again.
@@ -91,15 +92,17 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let entry = fleet.named(&args.board)?;
     let scenario = args.scenario.resolve_with(&overrides(&fleet))?;
     let wants_data =
-        entry.link == LinkKind::Emulated || args.image.iter().any(|it| it.starts_with(TEST));
+        entry.link == LinkKind::Emulated || !args.image.is_empty() || args.run.is_some();
     let data = wants_data.then(|| load_data(&scenario)).transpose()?;
     let asked = questions(args, data.as_deref())?;
     anyhow::ensure!(
         !asked.is_empty(),
         "there is nothing to ask: give --image, --flashed, --gathered or --label"
     );
-    let known = args.run.as_deref().map(models::of_run).transpose()?;
-    let known: Vec<Known> = known.unwrap_or_default();
+    let known: Vec<Known> = match (&args.run, &data) {
+        (Some(run), Some(data)) => models::of_run(run, shape(&scenario, data)?)?,
+        _ => Vec::new(),
+    };
     let model = match (args.deliver, known.first()) {
         (true, Some(known)) => Some(Arc::from(known.bytes())),
         _ => None,
@@ -111,11 +114,12 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let place = match (entry.place(), &data) {
         (Some(place), _) => place,
         (None, Some(data)) if entry.link == LinkKind::Emulated => {
+            let network = shape(&scenario, data)?;
             let shards = shards(&scenario, data, |client| fleet.key_of(client))?;
             let shard = shards
                 .get(entry.id as usize)
                 .context("the scenario has no such client")?;
-            let started = start_machine(entry, shard, folder.path())?;
+            let started = start_machine(entry, network, shard, folder.path())?;
             let started = started.context("nothing emulates this board")?;
             let address = started.link().to_string();
             machine = Some(started);
@@ -164,9 +168,10 @@ fn questions(args: &Args, data: Option<&Dataset>) -> anyhow::Result<Vec<(String,
         asked.push((format!("label {number}"), Question::Label(number, class)));
     }
     for image in &args.image {
+        let data = data.context("no data were loaded")?;
         let pixels = match image.strip_prefix(TEST) {
             Some(number) => test_image(number, data)?,
-            None => picture::read(image.as_ref(), Shape::MNIST)?,
+            None => picture::read(image.as_ref(), data.shape)?,
         };
         asked.push((image.clone(), Question::Pixels(pixels.into())));
     }
@@ -181,8 +186,7 @@ fn questions(args: &Args, data: Option<&Dataset>) -> anyhow::Result<Vec<(String,
     Ok(asked)
 }
 
-fn test_image(number: &str, data: Option<&Dataset>) -> anyhow::Result<Vec<u8>> {
-    let data = data.context("no data were loaded")?;
+fn test_image(number: &str, data: &Dataset) -> anyhow::Result<Vec<u8>> {
     let (bytes, count) = (data.shape.bytes(), data.test.len());
     let at: usize = number.parse().with_context(|| {
         format!("\"{TEST}{number}\" is no test image; write for example test:17")

@@ -4,31 +4,25 @@ use std::path::Path;
 
 use anyhow::Context;
 use gleaner_host::run::{Checkpoint, RunDirectory, decode_model};
-use gleaner_shared::mlp::{Guess, PaperParams, classify, forward::Pass};
+use gleaner_learn::train::FixedModel;
+use gleaner_shared::mlp::{Guess, Shape};
 use gleaner_shared::wire::message::ModelHash;
 
 /// A model by its hash.
 pub struct Known {
     hash: ModelHash,
-    params: Box<PaperParams>,
+    model: FixedModel,
 }
 
 impl Known {
-    fn new(params: Box<PaperParams>) -> Self {
-        let mut known = Self {
-            hash: ModelHash::default(),
-            params,
-        };
-        known.hash = ModelHash::of(&known.bytes());
-        known
+    fn new(model: FixedModel) -> Self {
+        let hash = ModelHash::of(&model.exact());
+        Self { hash, model }
     }
 
     /// Returns it as it travels whole.
     pub fn bytes(&self) -> Vec<u8> {
-        let mut bytes = vec![0; PaperParams::EXACT_BYTES];
-        let fits = self.params.write_exact(&mut bytes);
-        debug_assert!(fits, "the buffer has the length of the exact form");
-        bytes
+        self.model.exact()
     }
 
     /// Tells whether it is the model of that hash.
@@ -38,13 +32,13 @@ impl Known {
 
     /// Asks it; `None` if these are no pixels of its size.
     pub fn classify(&self, pixels: &[u8]) -> Option<Guess> {
-        let pixels = pixels.try_into().ok()?;
-        Some(classify(&self.params, pixels, &mut Pass::new()))
+        let fits = pixels.len() == self.model.shape().inputs;
+        fits.then(|| self.model.classify(pixels))
     }
 }
 
-/// Reads the models of a run, the final one first.
-pub fn of_run(path: &Path) -> anyhow::Result<Vec<Known>> {
+/// Reads the models of a run, the final one first; `network` is that of the boards.
+pub fn of_run(path: &Path, network: Shape) -> anyhow::Result<Vec<Known>> {
     let directory = RunDirectory::new(path);
     let file = directory.file(RunDirectory::MODEL);
     let bytes = std::fs::read(&file).with_context(|| {
@@ -55,18 +49,18 @@ pub fn of_run(path: &Path) -> anyhow::Result<Vec<Known>> {
     })?;
     let real = decode_model(&bytes).with_context(|| format!("{} is no model", file.display()))?;
     anyhow::ensure!(
-        real.len() == PaperParams::COUNT,
-        "{} has {} parameters, the boards' network {}: run a scenario with their perceptron",
+        real.len() == network.parameters(),
+        "{} has {} parameters, the scenario's network {network} has {}: give the scenario of the run",
         file.display(),
         real.len(),
-        PaperParams::COUNT
+        network.parameters()
     );
-    let mut params = Box::new(PaperParams::new());
-    params.read_f32(&real);
-    let mut known = vec![Known::new(params)];
+    let mut model = FixedModel::new(network)?;
+    model.read_real(&real);
+    let mut held = model.clone();
+    let mut known = vec![Known::new(model)];
     // What the fleet kept is the model that was announced last, where it trains in integers.
     let (checkpoint, _) = Checkpoint::read(&directory);
-    let mut held = Box::new(PaperParams::new());
     if checkpoint.is_some_and(|it| held.read_exact(it.state.fleet())) {
         known.push(Known::new(held));
     }

@@ -3,20 +3,25 @@
 use std::io::{Write, stderr};
 use std::process::Stdio;
 
+use gleaner_shared::board::Shape;
+
 use super::{Emulator, EmulatorError};
 use crate::device::Board;
 use crate::device::image::{Program, cargo, is_strict};
 
-/// Has the emulators and images of `boards` ready: installs what is missing with
+/// Has the emulators of `boards`, and their images for a network, ready: installs what is missing with
 /// `cargo xtask setup`, builds what is not built, and says so on standard error. Under `CI=true`
 /// nothing is installed or built.
 ///
 /// # Errors
 /// Names what is still missing and what to type.
-pub fn prepare(boards: &[Board]) -> Result<(), EmulatorError> {
+pub fn prepare(boards: &[Board], network: Shape) -> Result<(), EmulatorError> {
     let mut kinds = boards.to_vec();
     kinds.sort_unstable();
     kinds.dedup();
+    for board in &kinds {
+        board.built_for(network)?;
+    }
     if let Some(missing) = first_missing(&kinds)
         && !is_strict()
     {
@@ -33,10 +38,10 @@ pub fn prepare(boards: &[Board]) -> Result<(), EmulatorError> {
         if !is_strict() {
             let alias = board.alias(Program::Client);
             say(format_args!(
-                "`cargo {alias}`: a minute or two if anything has changed"
+                "`cargo {alias}` for {network}: a minute or two if anything has changed"
             ));
         }
-        board.ensure(Program::Client)?;
+        board.ensure_for(Program::Client, network)?;
     }
     Ok(())
 }

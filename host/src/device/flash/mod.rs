@@ -8,41 +8,54 @@ pub mod target;
 pub mod uf2;
 pub mod update;
 
+use gleaner_shared::board::Shape;
 use gleaner_shared::shard::ShardHeader;
 
 use crate::device::Board;
+use crate::device::error::EmulatorError;
 use crate::device::shard::with_lists;
 use target::Part;
 
 /// Why a shard does not go to a board.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "client {client} has {samples} samples, {} trains on at most {}: lower \
-     partition.mean_samples or partition.std_samples with --set",
-    board.name(),
-    board.most_samples()
-)]
-pub struct ShardTooLarge {
-    /// The board it was meant for.
-    pub board: Board,
-    /// The number of the client whose shard it is.
-    pub client: u32,
-    /// Samples of its shard.
-    pub samples: u32,
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ShardRefused {
+    /// It has too many samples.
+    #[error(
+        "client {client} has {samples} samples, {} trains on at most {most}: lower \
+         partition.mean_samples or partition.std_samples with --set",
+        board.name(),
+    )]
+    TooLarge {
+        /// The board it was meant for.
+        board: Board,
+        /// The number of the client whose shard it is.
+        client: u32,
+        /// Samples of its shard.
+        samples: u32,
+        /// Samples the board takes.
+        most: usize,
+    },
+    /// The board is not for the network at all.
+    #[error(transparent)]
+    Board(#[from] EmulatorError),
 }
 
-/// Checks that a board can hold a shard and train on it.
+/// Checks that a board can hold a shard and train a network on it.
 ///
 /// # Errors
-/// When it has too many samples.
-pub fn check_room(board: Board, shard: &[u8]) -> Result<(), ShardTooLarge> {
+/// When it has too many samples, or the board is not for the network.
+pub fn check_room(board: Board, network: Shape, shard: &[u8]) -> Result<(), ShardRefused> {
+    let built = board.built_for(network)?;
     let header = ShardHeader::from_bytes(shard);
     let (client, samples) = header.map_or((0, 0), |header| (header.client, header.samples));
-    if samples as usize > board.most_samples() || shard.len() > board.shard_flash().len() {
-        return Err(ShardTooLarge {
+    let most = built.most_samples;
+    if samples as usize > most || shard.len() > built.shard().bytes as usize {
+        return Err(ShardRefused::TooLarge {
             board,
             client,
             samples,
+            most,
         });
     }
     Ok(())
@@ -52,13 +65,13 @@ pub fn check_room(board: Board, shard: &[u8]) -> Result<(), ShardTooLarge> {
 ///
 /// # Errors
 /// As [`check_room`].
-pub fn shard_part(board: Board, shard: Vec<u8>) -> Result<Part, ShardTooLarge> {
-    check_room(board, &shard)?;
-    let flash = board.shard_flash();
+pub fn shard_part(board: Board, network: Shape, shard: Vec<u8>) -> Result<Part, ShardRefused> {
+    check_room(board, network, &shard)?;
+    let flash = board.built_for(network)?.shard();
     Ok(Part {
         what: "shard",
         address: flash.start,
-        bytes: with_lists(shard, flash.len()),
+        bytes: with_lists(shard, flash.bytes as usize),
     })
 }
 
@@ -79,14 +92,21 @@ mod tests {
             key: None,
         };
         let shard = image(&samples).unwrap();
-        let error = shard_part(Board::Rp2040, shard.clone()).unwrap_err();
+        let error = shard_part(Board::Rp2040, Shape::PAPER, shard.clone()).unwrap_err();
         let message = error.to_string();
         for words in ["client 2", "1101 samples", "at most 1000", "mean_samples"] {
             assert!(message.contains(words), "{words} in {message}");
         }
         assert_eq!(
-            shard_part(Board::Stm32l4r5, shard).unwrap().address,
+            shard_part(Board::Stm32l4r5, Shape::PAPER, shard.clone())
+                .unwrap()
+                .address,
             0x0806_0000
         );
+        let wide = "784-100-10".parse().unwrap();
+        let error = shard_part(Board::Rp2040, wide, shard)
+            .unwrap_err()
+            .to_string();
+        assert!(error.contains("784-100-10 needs"), "{error}");
     }
 }

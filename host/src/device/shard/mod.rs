@@ -2,7 +2,7 @@
 
 mod listed;
 
-pub use self::listed::with_lists;
+pub use self::listed::{listed, with_lists};
 
 use gleaner_shared::shard::{ShardHeader, body_crc};
 

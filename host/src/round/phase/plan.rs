@@ -73,8 +73,7 @@ impl Engine<'_> {
         });
         let (epoch_s, epoch_j) = epochs.unzip();
         let devices = self.devices.iter();
-        let model_bits = settings::model_bits(scenario);
-        let downlink_s = self.radio.downlink_time(gains, model_bits).0;
+        let downlink_s = self.radio.downlink_time(gains, self.model_bits).0;
         let costs = everybody.clone().map(|it| self.books.costs(it, downlink_s));
         let incomes = everybody.map(|client| self.incomes.expected_j(client, round));
         Instance {
@@ -101,7 +100,7 @@ impl Engine<'_> {
             v: scenario.cre.v,
             energy_unit_j: scenario.cre.energy_unit_j,
             deadline_s: scenario.device.deadline_s,
-            model_bits: model_bits.0,
+            model_bits: self.model_bits.0,
             bandwidth_hz: self.radio.uplink_bandwidth_hz.0,
             noise_w_per_hz: self.radio.noise_w_per_hz.0,
             power_max_w: self.radio.uplink_power_max_w.0,

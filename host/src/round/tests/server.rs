@@ -111,7 +111,7 @@ fn too_few_updates_for_the_rule_of_aggregation_leave_model_and_memory() {
         let mut scenario = with_server(Scheduler::Random, Estimates::Oracle, rule);
         scenario.aggregation.rule = crate::scenario::AggregationRule::Median;
         let (_, state) = run(&scenario, |_, client| client > 1);
-        let server = settings::server(&scenario, 2);
+        let server = settings::server(&scenario, &[], 2);
         assert_eq!(state.model(), [0.0, 0.0], "{rule}");
         assert_eq!(state.server, server.start(&[0.0, 0.0], 10), "{rule}");
     }

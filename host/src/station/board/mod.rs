@@ -12,6 +12,7 @@ pub use task::run;
 use std::sync::Arc;
 use std::time::Duration;
 
+use gleaner_shared::board::Shape;
 use gleaner_shared::energy::{CostModel, Ledger, Reservoir, Snapshot};
 use gleaner_shared::units::{Micros, PicoJoules};
 use gleaner_shared::wire::HostKeys;
@@ -41,6 +42,8 @@ pub struct Identity {
     pub store: Reservoir,
     /// What its work costs.
     pub cost: CostModel,
+    /// The network it must be built for.
+    pub network: Shape,
     /// The shard it must hold, by checksum; `None` takes any.
     pub shard_crc: Option<u32>,
 }

@@ -244,6 +244,7 @@ mod tests {
             seed: 1,
             store: Reservoir::lossless(PicoJoules(1_000)),
             cost: CostModel::paper(1e-26, 5e8),
+            network: gleaner_shared::board::Shape::PAPER,
             shard_crc: None,
         };
         let standing = Standing::new(PicoJoules(500), identity.store);

@@ -10,7 +10,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use gleaner_shared::mlp::PaperParams;
+use gleaner_shared::board::Shape;
 use gleaner_shared::wire::link::Greeting;
 use gleaner_shared::wire::message::{About, ShardStatus, Version};
 use tokio::runtime::Runtime;
@@ -124,6 +124,7 @@ pub fn examine(
 ) -> Result<Diagnosis, SetupError> {
     let runtime = Runtime::new().map_err(file::at(folder))?;
     let shards = shards(scenario, data, |client| fleet.key_of(client))?;
+    let network = crate::fleet::shape(scenario, data)?;
     let door = care.listen.map(|address| answer(fleet, address, &runtime));
     let door = door.transpose()?;
     let mut findings = Vec::new();
@@ -136,7 +137,7 @@ pub fn examine(
                 findings.push(Finding::good(entry, LINK, "simulated: always there"));
                 continue;
             }
-            LinkKind::Emulated => match start_machine(entry, shard, folder) {
+            LinkKind::Emulated => match start_machine(entry, network, shard, folder) {
                 Ok(Some(started)) => {
                     let address = started.link().to_string();
                     machine = Some(started);
@@ -175,7 +176,7 @@ pub fn examine(
                 }
             }
         };
-        let talk = talk(entry, (endpoint, seen), scenario, shard, care);
+        let talk = talk(entry, (endpoint, seen), scenario, (network, shard), care);
         findings.extend(runtime.block_on(talk));
         drop(machine);
     }
@@ -222,7 +223,7 @@ async fn talk(
     entry: &Entry,
     (endpoint, seen): (Endpoint, String),
     scenario: &Scenario,
-    shard: &[u8],
+    (network, shard): (Shape, &[u8]),
     care: Care,
 ) -> Vec<Finding> {
     let store = entry.store(scenario);
@@ -240,6 +241,7 @@ async fn talk(
         seed: scenario.run.seed,
         store,
         cost: entry.cost_model(scenario),
+        network,
         shard_crc: None,
     };
     let standing = Standing::new(entry.stored(scenario), store);
@@ -262,8 +264,8 @@ async fn talk(
     let mut findings = vec![
         Finding::good(entry, LINK, seen),
         session_finding(entry, &greeting),
-        firmware_finding(entry, &greeting.about),
-        shard_finding(entry, &greeting.about, shard),
+        firmware_finding(entry, &greeting.about, network),
+        shard_finding(entry, &greeting.about, network, shard),
     ];
     let arrived = std::iter::from_fn(|| heard.try_next());
     findings.extend(flash::look(entry, arrived.map(|event| event.what)));
@@ -307,12 +309,19 @@ fn session_finding(entry: &Entry, greeting: &Greeting) -> Finding {
     )
 }
 
-fn firmware_finding(entry: &Entry, about: &About) -> Finding {
-    let seen = format!("{} on {}", about.build, about.board);
-    Finding::good(entry, "firmware", printable(&seen))
+fn firmware_finding(entry: &Entry, about: &About, network: Shape) -> Finding {
+    const CHECK: &str = "firmware";
+    let seen = printable(&format!("{} on {}", about.build, about.board));
+    let built = about.shape.sizes();
+    if built == network {
+        return Finding::good(entry, CHECK, seen);
+    }
+    let seen = format!("{seen}, for a network {built}; this scenario's is {network}");
+    let fix = format!("gleaner flash --board {}", entry.name);
+    Finding::bad(entry, CHECK, seen, fix)
 }
 
-fn shard_finding(entry: &Entry, about: &About, shard: &[u8]) -> Finding {
+fn shard_finding(entry: &Entry, about: &About, network: Shape, shard: &[u8]) -> Finding {
     const CHECK: &str = "shard";
     let fix = format!(
         "make it with `gleaner shard --client {}` and flash it",
@@ -332,7 +341,7 @@ fn shard_finding(entry: &Entry, about: &About, shard: &[u8]) -> Finding {
                     let seen = format!("{seen}; this scenario's has {:08x}", header.crc);
                     Finding::bad(entry, CHECK, seen, fix)
                 }
-                _ => match entry.board.map(|board| check_room(board, shard)) {
+                _ => match entry.board.map(|board| check_room(board, network, shard)) {
                     Some(Err(fix)) => Finding::bad(entry, CHECK, seen, fix.to_string()),
                     _ => Finding::good(entry, CHECK, seen),
                 },
@@ -350,8 +359,8 @@ fn pattern(from: usize, len: usize) -> Vec<u8> {
 
 /// Returns the bytes of a piece that the board can hold, or why nothing is sent: whoever takes less
 /// than a model is of no use, and would make the echo last for ever.
-fn piece(largest_transfer: u32) -> Result<usize, String> {
-    let model = PaperParams::EXACT_BYTES;
+fn piece(largest_transfer: u32, network: Shape) -> Result<usize, String> {
+    let model = network.exact_bytes();
     match largest_transfer as usize {
         room if room < model => Err(format!(
             "not sent: it takes transfers of {room} bytes at most, a model has {model}"
@@ -363,7 +372,7 @@ fn piece(largest_transfer: u32) -> Result<usize, String> {
 /// Sends bytes there and back in pieces the board can hold.
 async fn echo(entry: &Entry, board: &Handle, about: &About, care: Care) -> Finding {
     const CHECK: &str = "echo";
-    let piece = match piece(about.largest_transfer) {
+    let piece = match piece(about.largest_transfer, about.shape.sizes()) {
         Ok(piece) => piece,
         Err(seen) => {
             return Finding::bad(entry, CHECK, seen, "flash the firmware of this revision");
@@ -398,18 +407,21 @@ mod tests {
 
     #[test]
     fn a_board_without_room_for_a_model_gets_no_echo() {
-        let refused = piece(0).unwrap_err();
+        let refused = piece(0, Shape::PAPER).unwrap_err();
         assert!(refused.contains("0 bytes at most"), "{refused}");
         assert!(refused.contains("79640"), "{refused}");
-        assert_eq!(piece(79_640), Ok(79_640));
-        assert_eq!(piece(u32::MAX), Ok(gleaner_shared::wire::MAX_TRANSFER));
+        assert_eq!(piece(79_640, Shape::PAPER), Ok(79_640));
+        assert_eq!(
+            piece(u32::MAX, Shape::PAPER),
+            Ok(gleaner_shared::wire::MAX_TRANSFER)
+        );
     }
 
     #[test]
     fn a_board_does_not_command_the_terminal_of_whoever_examines_it() {
         let about = about();
         let entry = Entry::new("a".to_owned(), 0, LinkKind::Serial, None);
-        let shown = Diagnosis(vec![firmware_finding(&entry, &about)]).to_string();
+        let shown = Diagnosis(vec![firmware_finding(&entry, &about, Shape::PAPER)]).to_string();
         let seen = "v1\\u{1b}]0;owned\\u{7} on pico\\u{d}ok\\u{202e}\n";
         assert!(shown.ends_with(seen), "{shown:?}");
     }

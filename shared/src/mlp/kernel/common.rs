@@ -251,34 +251,34 @@ pub(crate) fn round_error<const HID: usize>(
     row.set(unit, mantissa);
 }
 
-/// Steps the weights of one pixel.
+/// Steps the weights from one pixel to so many hidden units.
 #[inline]
 pub(crate) fn step_row<const IN: usize, const HID: usize>(
     w1: &mut [[i16; HID]; IN],
-    pixel: usize,
+    row: (usize, usize),
     gradient: &[i32; HID],
     factor: RowFactor,
     rng: &mut Rng,
 ) {
     match factor {
         RowFactor::Down { mantissa, shift } => {
-            step_by(w1, pixel, gradient, rng, |gradient, random| {
+            step_by(w1, row, gradient, rng, |gradient, random| {
                 step_down(mantissa, shift, gradient, random)
             });
         }
         RowFactor::Up { mantissa, shift } => {
-            step_by(w1, pixel, gradient, rng, |gradient, random| {
+            step_by(w1, row, gradient, rng, |gradient, random| {
                 step_up(mantissa, shift, gradient, random)
             });
         }
     }
 }
 
-/// Steps the weights of one pixel by what `step` makes of gradients and random bits.
+/// Steps the weights from one pixel to so many hidden units by what `step` makes of gradients and random bits.
 #[inline(always)]
 fn step_by<const IN: usize, const HID: usize>(
     w1: &mut [[i16; HID]; IN],
-    pixel: usize,
+    (pixel, hidden): (usize, usize),
     gradient: &[i32; HID],
     rng: &mut Rng,
     step: impl Fn(i32, u16) -> i32,
@@ -291,13 +291,13 @@ fn step_by<const IN: usize, const HID: usize>(
         let new = i32::from(load(row, column)) - step(gradient[unit], random as u16);
         store(row, column, new.clamp(-LIMIT, LIMIT) as i16);
     };
-    for pair in 0..HID / 2 {
+    for pair in 0..hidden / 2 {
         let random = bits.next_u32();
         step(2 * pair, random);
         step(2 * pair + 1, random >> 16);
     }
-    if !HID.is_multiple_of(2) {
-        step(HID - 1, bits.next_u32());
+    if !hidden.is_multiple_of(2) {
+        step(hidden - 1, bits.next_u32());
     }
     *rng = bits;
 }

@@ -8,6 +8,7 @@ use super::common::{
 use super::crash::Crash;
 use super::infer::{Classified, InferRefusal};
 use super::measure::{Mark, MeasureRefusal, Supply};
+use crate::board::Shape;
 use crate::energy::{Shortfall, Snapshot, Spent};
 use crate::units::{Cycles, Micros, PicoJoules};
 use crate::wire::auth::Nonce;
@@ -23,6 +24,18 @@ wire_struct! {
         pub hidden: u16,
         /// Classes.
         pub outputs: u16,
+    }
+}
+
+impl ModelShape {
+    /// Returns the sizes as the network has them.
+    #[must_use]
+    pub const fn sizes(self) -> Shape {
+        Shape {
+            inputs: self.inputs as usize,
+            hidden: self.hidden as usize,
+            classes: self.outputs as usize,
+        }
     }
 }
 

@@ -31,6 +31,12 @@ impl Mlp {
         Self::new(784, 50, 10, kernel)
     }
 
+    /// Says whether there are lanes for a network of so many hidden units and classes.
+    #[must_use]
+    pub fn has_lanes_for(hidden: usize, outputs: usize) -> bool {
+        hidden <= ROW && outputs <= softmax::LANES
+    }
+
     /// Describes a network.
     ///
     /// # Panics
@@ -103,6 +109,6 @@ impl Model for Mlp {
 }
 
 /// First values of a unit's weights and bias lie within ±1/sqrt(fan-in).
-fn limit(fan_in: usize) -> f64 {
+pub(super) fn limit(fan_in: usize) -> f64 {
     1.0 / libm::sqrt(fan_in as f64)
 }

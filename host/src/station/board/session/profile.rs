@@ -1,16 +1,10 @@
 //! Who a board is to be: what it is provisioned with, and the shard it must hold.
 
+use gleaner_shared::board::Shape;
 use gleaner_shared::energy::{CostModel, Reservoir};
-use gleaner_shared::wire::message::{About, ModelShape, Provision, RunId, ShardStatus};
+use gleaner_shared::wire::message::{About, Provision, RunId, ShardStatus};
 
 use crate::station::board::{Identity, Standing};
-
-/// The network of all clients.
-const SHAPE: ModelShape = ModelShape {
-    inputs: 784,
-    hidden: 50,
-    outputs: 10,
-};
 
 /// What the rules need to know of a board's identity; where the board is, they need not.
 #[derive(Clone, Debug)]
@@ -25,6 +19,8 @@ pub(in crate::station::board) struct Profile {
     pub(super) store: Reservoir,
     /// What its work costs.
     pub(super) cost: CostModel,
+    /// The network it must be built for.
+    network: Shape,
     /// The shard it must hold, by checksum; `None` takes any.
     shard_crc: Option<u32>,
 }
@@ -37,6 +33,7 @@ impl From<&Identity> for Profile {
             seed: identity.seed,
             store: identity.store,
             cost: identity.cost,
+            network: identity.network,
             shard_crc: identity.shard_crc,
         }
     }
@@ -59,10 +56,11 @@ impl Profile {
     /// Says why the board that greeted cannot do a round's work with a model of so many bytes.
     pub(super) fn unfit(&self, about: &About, model: usize) -> Option<String> {
         let (found, room) = (about.shape, about.largest_transfer);
-        if found != SHAPE {
-            let (found, ours) = (words(found), words(SHAPE));
+        let (found, ours) = (found.sizes(), self.network);
+        if found != ours {
             return Some(format!(
-                "it was built for a network {found}, this run's is {ours}"
+                "it was built for a network {found}, this run's is {ours}: `gleaner flash` builds and \
+                 writes that"
             ));
         }
         if (room as usize) < model {
@@ -90,9 +88,4 @@ impl Profile {
             },
         }
     }
-}
-
-/// Writes a network as its layers.
-fn words(shape: ModelShape) -> String {
-    format!("{}-{}-{}", shape.inputs, shape.hidden, shape.outputs)
 }

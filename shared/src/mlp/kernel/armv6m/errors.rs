@@ -44,7 +44,7 @@ pub(crate) fn sum_errors<const HID: usize>(
     entries: &[Entry],
     out: &mut [i32; HID],
 ) {
-    const { assert!(HID <= 64, "a Cortex-M0+ trains up to 64 hidden units") };
+    const { assert!(HID <= 128, "a Cortex-M0+ trains up to 128 hidden units") };
     if entries.is_empty() {
         return;
     }

@@ -31,7 +31,7 @@ use super::{Entry, arm, portable};
 
 /// Whether rows of this width suit the assembly: whole words, within reach of an offset.
 const fn packed<const W: usize>() -> bool {
-    W.is_multiple_of(2) && W <= 64
+    W.is_multiple_of(2) && W <= 128
 }
 
 /// The bits of a weight that are flipped in storage.

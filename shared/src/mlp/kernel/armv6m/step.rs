@@ -12,14 +12,14 @@ use crate::rng::Rng;
 /// Steps the weights of one pixel.
 pub(crate) fn step_row<const IN: usize, const HID: usize>(
     w1: &mut [[i16; HID]; IN],
-    pixel: usize,
+    (pixel, hidden): (usize, usize),
     gradient: &[i32; HID],
     factor: RowFactor,
     rng: &mut Rng,
 ) {
     const { assert!(Tensor::W1.limit() == i16::MAX as i32) };
     if !packed::<HID>() || HID == 0 {
-        return common::step_row(w1, pixel, gradient, factor, rng);
+        return common::step_row(w1, (pixel, hidden), gradient, factor, rng);
     }
     type Walk = unsafe extern "C" fn(*mut u32, *const i32, &mut Draw, *const u32);
     let (walk, mantissa, shift) = match factor {

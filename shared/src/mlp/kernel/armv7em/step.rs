@@ -12,7 +12,7 @@ use crate::rng::Rng;
 /// Steps the weights of one pixel.
 pub(crate) fn step_row<const IN: usize, const HID: usize>(
     w1: &mut [[i16; HID]; IN],
-    pixel: usize,
+    (pixel, hidden): (usize, usize),
     gradient: &[i32; HID],
     factor: RowFactor,
     rng: &mut Rng,
@@ -25,7 +25,7 @@ pub(crate) fn step_row<const IN: usize, const HID: usize>(
         {
             (mantissa, shift)
         }
-        _ => return common::step_row(w1, pixel, gradient, factor, rng),
+        _ => return common::step_row(w1, (pixel, hidden), gradient, factor, rng),
     };
     let mut draw = Draw {
         state: rng.state(),

@@ -245,7 +245,8 @@ fn a_board_of_another_network_or_without_room_for_the_model_is_not_used() {
     for (about, reason) in [
         (
             other,
-            "it was built for a network 784-30-10, this run's is 784-50-10",
+            "it was built for a network 784-30-10, this run's is 784-50-10: `gleaner flash` builds \
+             and writes that",
         ),
         (
             small,

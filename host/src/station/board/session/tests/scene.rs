@@ -217,6 +217,7 @@ impl Board {
             seed: 1,
             store: STORE,
             cost: CostModel::paper(1e-26, 5e8),
+            network: gleaner_shared::board::Shape::PAPER,
             shard_crc: Some(7),
         };
         let standing = Standing::new(PicoJoules(500), STORE);

@@ -1,0 +1,186 @@
+//! A fixed-point model of any sizes, in the smallest memory there is for it.
+//!
+//! The code of the firmware is made for memory of constant sizes. A network that is smaller than its
+//! memory comes to the same bits (see [`gleaner_shared::mlp`]), so a few such memories do for all.
+
+use gleaner_shared::mlp::code::{self, Code};
+use gleaner_shared::mlp::forward::Pass;
+use gleaner_shared::mlp::{CodeError, Guess, Params, Shape, Width, classify};
+use gleaner_shared::rng::Rng;
+
+/// Parameters in the units of devices.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FixedModel(pub(super) Room);
+
+/// The memories there are, the smallest first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Room {
+    Small(Box<Params<256, 64, 16>>),
+    Paper(Box<Params<784, 50, 10>>),
+    Medium(Box<Params<1024, 64, 16>>),
+    Many(Box<Params<1024, 64, 256>>),
+    Broad(Box<Params<512, 256, 64>>),
+    Large(Box<Params<1024, 128, 64>>),
+    Long(Box<Params<4096, 64, 64>>),
+}
+
+/// Does something with the parameters of a model, whatever their memory.
+macro_rules! within {
+    ($room:expr, $params:ident => $done:expr) => {
+        match $room {
+            Room::Paper($params) => $done,
+            Room::Small($params) => $done,
+            Room::Medium($params) => $done,
+            Room::Many($params) => $done,
+            Room::Broad($params) => $done,
+            Room::Large($params) => $done,
+            Room::Long($params) => $done,
+        }
+    };
+}
+pub(super) use within;
+
+/// There is no memory for so large a network.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "no fixed-point network of {0}: 256 hidden units go with up to 512 inputs, 128 with 1024, 64 with 4096, \
+     each with 2 to 64 classes, and up to 256 classes with 64 units and 1024 inputs; no board holds more"
+)]
+pub struct TooLarge(pub Shape);
+
+impl FixedModel {
+    /// Returns a model of these sizes, all zero.
+    ///
+    /// # Errors
+    /// When it is too large.
+    pub fn new(shape: Shape) -> Result<Self, TooLarge> {
+        let rooms: [fn() -> Room; 7] = [
+            || Room::Small(Box::new(Params::new())),
+            || Room::Paper(Box::new(Params::new())),
+            || Room::Medium(Box::new(Params::new())),
+            || Room::Many(Box::new(Params::new())),
+            || Room::Broad(Box::new(Params::new())),
+            || Room::Large(Box::new(Params::new())),
+            || Room::Long(Box::new(Params::new())),
+        ];
+        let shape = shape.check().map_err(|_| TooLarge(shape))?;
+        let fitting = rooms.iter().find_map(|room| {
+            let mut room = room();
+            within!(&mut room, params => params.reshape(shape)).then_some(room)
+        });
+        fitting.map(Self).ok_or(TooLarge(shape))
+    }
+
+    /// Returns its sizes.
+    #[must_use]
+    pub fn shape(&self) -> Shape {
+        within!(&self.0, params => params.shape())
+    }
+
+    /// Returns the bytes of a sample in its memory.
+    pub(super) fn stride(&self) -> usize {
+        fn of<const IN: usize, const HID: usize, const OUT: usize>(
+            _: &Params<IN, HID, OUT>,
+        ) -> usize {
+            IN
+        }
+        within!(&self.0, params => of(params))
+    }
+
+    /// Draws every parameter from the run's stream, as every client does by itself.
+    pub fn initialise(&mut self, seed: u64) {
+        within!(&mut self.0, params => params.initialise(seed));
+    }
+
+    /// Reads real numbers, rounding to the nearest unit.
+    pub fn read_real(&mut self, values: &[f32]) {
+        within!(&mut self.0, params => params.read_f32(values));
+    }
+
+    /// Returns the parameters as real numbers, in wire order.
+    #[must_use]
+    pub fn real(&self) -> Vec<f32> {
+        let mut values = vec![0.0; self.shape().parameters()];
+        within!(&self.0, params => params.write_f32(&mut values));
+        values
+    }
+
+    /// Returns the exact form.
+    #[must_use]
+    pub fn exact(&self) -> Vec<u8> {
+        let mut bytes = vec![0; self.shape().exact_bytes()];
+        let fits = within!(&self.0, params => params.write_exact(&mut bytes));
+        debug_assert!(fits, "the buffer has the length of the exact form");
+        bytes
+    }
+
+    /// Reads the exact form; `false`, and nothing changed, if `bytes` has the wrong length.
+    #[must_use]
+    pub fn read_exact(&mut self, bytes: &[u8]) -> bool {
+        within!(&mut self.0, params => params.read_exact(bytes))
+    }
+
+    /// Codes the difference to a model of the same sizes in 8 bits a parameter.
+    ///
+    /// # Errors
+    /// When `base` is of other sizes.
+    pub fn code(&self, base: &Self, rounding: &mut Rng) -> Result<Vec<u8>, CodeError> {
+        let mut bytes = vec![0; Width::Byte.coded_bytes(self.shape().parameters())];
+        let mut encode = |out: &mut [u8]| match (&self.0, &base.0) {
+            (Room::Paper(model), Room::Paper(base)) => {
+                code::encode(model, base, Width::Byte, rounding, out)
+            }
+            (Room::Small(model), Room::Small(base)) => {
+                code::encode(model, base, Width::Byte, rounding, out)
+            }
+            (Room::Medium(model), Room::Medium(base)) => {
+                code::encode(model, base, Width::Byte, rounding, out)
+            }
+            (Room::Many(model), Room::Many(base)) => {
+                code::encode(model, base, Width::Byte, rounding, out)
+            }
+            (Room::Broad(model), Room::Broad(base)) => {
+                code::encode(model, base, Width::Byte, rounding, out)
+            }
+            (Room::Large(model), Room::Large(base)) => {
+                code::encode(model, base, Width::Byte, rounding, out)
+            }
+            (Room::Long(model), Room::Long(base)) => {
+                code::encode(model, base, Width::Byte, rounding, out)
+            }
+            _ => Err(CodeError::Length {
+                bytes: out.len(),
+                expected: Width::Byte.coded_bytes(base.shape().parameters()),
+            }),
+        };
+        encode(&mut bytes)?;
+        Ok(bytes)
+    }
+
+    /// Adds a coded difference.
+    ///
+    /// # Errors
+    /// When the bytes are no update of this network.
+    pub fn apply(&mut self, code: &[u8]) -> Result<(), CodeError> {
+        let shape = self.shape();
+        within!(&mut self.0, params => {
+            Code::parse_sized(shape, code, Width::Byte)?.apply(params);
+        });
+        Ok(())
+    }
+
+    /// Classifies a sample; one that is too short is filled up with zeros.
+    #[must_use]
+    pub fn classify(&self, sample: &[u8]) -> Guess {
+        fn of<const IN: usize, const HID: usize, const OUT: usize>(
+            params: &Params<IN, HID, OUT>,
+            sample: &[u8],
+        ) -> Guess {
+            let mut pixels = [0; IN];
+            let count = sample.len().min(IN);
+            pixels[..count].copy_from_slice(&sample[..count]);
+            classify(params, &pixels, &mut Box::new(Pass::new()))
+        }
+        within!(&self.0, params => of(params, sample))
+    }
+}
