@@ -70,7 +70,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         mean_samples: args.mean,
         deviation_samples: args.sigma,
     };
-    let partition = partition::split(&plan, &set.train.labels, set.classes, args.seed)?;
+    let partition = partition::deal(&plan, &set, args.seed)?;
     let (labels, classes) = (&set.train.labels, set.classes);
     let unowned = validation::draw(args.validation, &partition, labels, classes, args.seed)?;
     let table = Table::of(&partition, labels, classes).with_validation(&unowned, labels, classes);

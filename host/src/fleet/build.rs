@@ -8,7 +8,7 @@ use rayon::ThreadPoolBuildError;
 
 use crate::round::{Examiner, Fleet, FleetError, Score};
 use crate::scenario::{ClientKind, Scenario};
-use gleaner_learn::data::{self, DataError, Dataset, Samples};
+use gleaner_learn::data::{self, DataError, Dataset, Facts, Samples};
 use gleaner_learn::partition::{self, Parameters, Partition, PartitionError, Scheme, validation};
 use gleaner_learn::train::{
     Engine, FixedClient, FixedModel, Kernel, KernelError, Model, NetworkError, Objective, Tensor,
@@ -71,14 +71,15 @@ pub enum BuildError {
 /// Names the file that is missing or damaged.
 pub fn load_data(scenario: &Scenario) -> Result<Arc<Dataset>, DataError> {
     let directory = Path::new(&scenario.data.directory);
-    let dataset = scenario.data.dataset;
-    let set = match dataset.set() {
-        Some(set) if !directory.as_os_str().is_empty() => {
-            data::load_files(set, directory, set.name())
-        }
-        _ => data::load(dataset.into()),
-    };
-    set.map(Arc::new)
+    data::load_from(&scenario.data.dataset, directory).map(Arc::new)
+}
+
+/// Says what the samples of a scenario are like, without loading them.
+///
+/// # Errors
+/// When there is no such data set.
+pub fn data_facts(scenario: &Scenario) -> Result<Facts, DataError> {
+    data::facts(&scenario.data.dataset, Path::new(&scenario.data.directory))
 }
 
 /// Returns how a scenario spreads labels over its clients.
@@ -104,7 +105,7 @@ pub fn deal(scenario: &Scenario, data: &Dataset) -> Result<Partition, PartitionE
         mean_samples: rule.mean_samples,
         deviation_samples: rule.std_samples,
     };
-    partition::split(&plan, &data.train.labels, data.classes, scenario.run.seed)
+    partition::deal(&plan, data, scenario.run.seed)
 }
 
 /// Draws the training samples of a scenario that models are validated on: of those that no client

@@ -11,7 +11,8 @@ mod lost;
 mod way;
 
 pub use build::{
-    BuildError, Deployment, build, build_around, deal, load_data, network, scheme, set_aside, shape,
+    BuildError, Deployment, build, build_around, data_facts, deal, load_data, network, scheme,
+    set_aside, shape,
 };
 pub use fixed::FixedFleet;
 pub use float::FloatFleet;

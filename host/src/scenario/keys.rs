@@ -21,6 +21,8 @@ pub struct Key {
     pub kind: &'static str,
     /// The words it accepts, with their meanings.
     pub choices: fn() -> Vec<(&'static str, &'static str)>,
+    /// Whether it accepts other words than those.
+    pub accepts_others: fn() -> bool,
     /// The ranges it must keep to, whatever the other keys say.
     pub ranges: &'static [Range],
 }

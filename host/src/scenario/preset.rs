@@ -58,4 +58,14 @@ pub const PRESETS: &[Preset] = &[
         about: "MNIST on four boards of 100 samples that live on what they harvest; for `emulate`",
         toml: include_str!("presets/demo.toml"),
     },
+    Preset {
+        name: "har",
+        about: "exercises of ten people with a watch, each a client with their own (192-50-7)",
+        toml: include_str!("presets/har.toml"),
+    },
+    Preset {
+        name: "digits",
+        about: "digits of 8 x 8 pixels for parts with little memory (64-32-10)",
+        toml: include_str!("presets/digits.toml"),
+    },
 ];

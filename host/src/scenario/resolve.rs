@@ -224,12 +224,15 @@ fn merge(
                 *slot = class::read(value, origin)?;
                 continue;
             }
-            *slot = adapt(slot, value, &(key.choices)()).map_err(|(value, wanted)| {
-                ScenarioError::Syntax {
+            let choices = match (key.accepts_others)() {
+                true => Vec::new(),
+                false => (key.choices)(),
+            };
+            *slot =
+                adapt(slot, value, &choices).map_err(|(value, wanted)| ScenarioError::Syntax {
                     origin: origin(),
                     message: format!("{path} = {value}: {wanted} is expected"),
-                }
-            })?;
+                })?;
         }
     }
     Ok(())
@@ -337,7 +340,8 @@ mod tests {
         assert_eq!(
             message("preset = \"paper-mpl\"\n"),
             "lab.toml, line 1: preset = \"paper-mpl\": one of paper-mlp, paper-cnn, printed-mlp, \
-             printed-cnn, rp2040, rp2350, stm32l4r5, stm32l496, demo is expected; did you mean `paper-mlp`?"
+             printed-cnn, rp2040, rp2350, stm32l4r5, stm32l496, demo, har, digits is expected; did you mean \
+             `paper-mlp`?"
         );
     }
 

@@ -38,6 +38,7 @@ macro_rules! section {
                     doc: concat!($($doc),+).trim_ascii(),
                     kind: <$type as $crate::scenario::value::Value>::KIND,
                     choices: <$type as $crate::scenario::value::Value>::choices,
+                    accepts_others: <$type as $crate::scenario::value::Value>::accepts_others,
                     ranges: &[$($range),*],
                 },)+
             ];

@@ -10,7 +10,7 @@ use crate::policy::{BaselinePower, Claim, CreEpochs, Decider, GradientNorms, Sch
 use gleaner_cre::channel::FadingKind;
 use gleaner_cre::estimate::DivergenceRule;
 use gleaner_cre::optim::Solver;
-use gleaner_learn::data::DatasetKind;
+use gleaner_learn::data::{DatasetKind, DatasetName};
 use gleaner_learn::partition::Rule;
 use gleaner_learn::train::ModelKind;
 
@@ -51,9 +51,11 @@ section!(
 section!(
     /// Where images come from.
     Data as "data" {
-        /// Which images are learnt.
-        dataset: DatasetKind = DatasetKind::MnistSubset, "";
-        /// Folder with the data files; empty means the cache that `gleaner data fetch` fills.
+        /// Which samples are learnt: one of these, or the name of a set that `gleaner data import`
+        /// made.
+        dataset: DatasetName = DatasetKind::MnistSubset.into(), "";
+        /// Folder with the data files; empty means the cache that `gleaner data fetch` and `import`
+        /// fill.
         directory: String = String::new(), "";
         /// Test images evaluated per evaluation; 0 means all.
         test_samples: usize = 0, "images";

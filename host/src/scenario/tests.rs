@@ -41,8 +41,8 @@ fn values_out_of_range_name_key_value_and_fix() {
         ),
         (
             "[data]\ndirectory = \"here\"",
-            "data.directory = here: the subset is inside the program; set data.dataset = \
-             \"mnist\" or \"cifar10\"",
+            "data.directory = here: mnist-subset is inside the program; set data.dataset = \
+             \"mnist\", \"cifar10\", \"fashion-mnist\" or that of your own",
         ),
         (
             "[server]\nmomentum = 1.0",

@@ -13,15 +13,19 @@ use gleaner_learn::train::ModelKind;
 pub(super) fn check(s: &Scenario) -> Result<(), ScenarioError> {
     check_ranges(s)?;
     require(
-        s.data.directory.is_empty() || s.data.dataset.set().is_some(),
+        s.data.directory.is_empty()
+            || s.data
+                .dataset
+                .kind()
+                .is_none_or(|kind| kind.set().is_some()),
         "data.directory",
         &s.data.directory,
         || {
             let names: Vec<String> = catalogue::sets()
                 .map(|set| format!("\"{}\"", set.name()))
                 .collect();
-            let names = names.join(" or ");
-            format!("the subset is inside the program; set data.dataset = {names}")
+            let (names, set) = (names.join(", "), &s.data.dataset);
+            format!("{set} is inside the program; set data.dataset = {names} or that of your own")
         },
     )?;
     require(

@@ -4,6 +4,7 @@ use super::choices::{
     AggregationRule, Attack, ClientKind, Estimates, ModelBits, ServerRule, StopRule,
 };
 use crate::policy;
+use gleaner_learn::data::{DatasetKind, DatasetName};
 
 /// A type a scenario key can have.
 pub trait Value {
@@ -13,6 +14,12 @@ pub trait Value {
     #[must_use]
     fn choices() -> Vec<(&'static str, &'static str)> {
         Vec::new()
+    }
+
+    /// Whether other words than those are accepted too.
+    #[must_use]
+    fn accepts_others() -> bool {
+        false
     }
 }
 
@@ -40,7 +47,7 @@ values!(
     gleaner_cre::optim::Solver,
     gleaner_energy::harvest::Forecast,
     gleaner_energy::harvest::Source,
-    gleaner_learn::data::DatasetKind,
+    DatasetKind,
     gleaner_learn::partition::Rule,
     gleaner_learn::train::ModelKind,
     policy::BaselinePower,
@@ -64,6 +71,18 @@ impl Value for policy::Decider {
         let mut choices = policy::Scheduler::choices();
         choices.push(Self::PROCESS);
         choices
+    }
+}
+
+impl Value for DatasetName {
+    const KIND: &'static str = "choice or name";
+
+    fn choices() -> Vec<(&'static str, &'static str)> {
+        DatasetKind::choices()
+    }
+
+    fn accepts_others() -> bool {
+        true
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 
-use gleaner_learn::data::{DataError, Dataset, DatasetKind};
+use gleaner_learn::data::{DataError, Dataset, DatasetName};
 
 use crate::fleet::{self, BuildError};
 use crate::report;
@@ -172,12 +172,15 @@ fn run_one(
 /// Data sets that are loaded once, whoever asks first.
 #[derive(Default)]
 pub(super) struct Library {
-    sets: Mutex<HashMap<(DatasetKind, String), Arc<Dataset>>>,
+    sets: Mutex<HashMap<(DatasetName, String), Arc<Dataset>>>,
 }
 
 impl Library {
     pub(super) fn get(&self, scenario: &Scenario) -> Result<Arc<Dataset>, DataError> {
-        let key = (scenario.data.dataset, scenario.data.directory.clone());
+        let key = (
+            scenario.data.dataset.clone(),
+            scenario.data.directory.clone(),
+        );
         // A thread that panicked while loading left the map as it was.
         let mut sets = self.sets.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(data) = sets.get(&key) {

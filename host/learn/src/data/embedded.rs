@@ -45,8 +45,10 @@ pub fn mnist_subset() -> Result<Dataset, DataError> {
         name: DatasetKind::MnistSubset.to_string(),
         shape: Shape::MNIST,
         classes: CLASSES,
+        class_names: Vec::new(),
         train: pair(0)?,
         test: pair(2)?,
+        owners: None,
     })
 }
 

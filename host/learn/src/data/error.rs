@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use strum::VariantArray;
 
 use super::catalogue::{DatasetKind, sets};
+use super::imported;
 use crate::file::FileError;
 
 /// Why a data set could not be had.
@@ -78,7 +79,10 @@ pub enum DataError {
         directory: PathBuf,
     },
     /// Nobody knows this set.
-    #[error("no data set `{name}`: choose {} or an existing folder", names().join(", "))]
+    #[error(
+        "no data set `{name}`: choose {} or an existing folder; `gleaner data import` brings in your \
+         own", names().join(", ")
+    )]
     UnknownSet {
         /// The name asked for.
         name: String,
@@ -96,9 +100,10 @@ pub enum DataError {
     },
 }
 
-/// Returns the names of all sets.
-fn names() -> Vec<&'static str> {
-    DatasetKind::VARIANTS.iter().map(Into::into).collect()
+/// Returns the names of all sets, those of the catalogue first.
+fn names() -> Vec<String> {
+    let known = DatasetKind::VARIANTS.iter().map(ToString::to_string);
+    known.chain(imported()).collect()
 }
 
 /// Returns what the files of every set are called.

@@ -212,6 +212,7 @@ mod tests {
         format: idx::FORMAT,
         shape: Shape::MNIST,
         classes: 10,
+        names: &[],
         files: &[DataFile {
             name: "greeting",
             // SHA-256 of "hello".

@@ -1,6 +1,8 @@
-//! Data sets: images of one shape with class labels, from the repository, the cache or a folder.
+//! Data sets: samples of one shape with class labels, from the program, the cache or a folder.
 //!
 //! - [`embedded`]: the MNIST subset every build carries.
+//! - [`built_in`]: small sets of other tasks that every build carries too.
+//! - [`own`], [`import`]: the format of users' own sets, and how their files become one.
 //! - `idx`, `cifar`: the standard files, read as they are.
 //! - [`picture`]: one image from a file.
 //! - [`catalogue`]: the sets by name, and which files make up which set, with their digests.
@@ -11,17 +13,23 @@
 use std::path::Path;
 
 mod bounded;
+pub mod built_in;
 pub mod cache;
 pub mod catalogue;
 mod cifar;
 pub mod embedded;
 mod error;
+mod fashion;
 pub mod fetch;
 mod idx;
+pub mod import;
+mod name;
+pub mod own;
 pub mod picture;
 
 pub use catalogue::DatasetKind;
 pub use error::DataError;
+pub use name::{DatasetName, Facts, facts, imported, load_from};
 
 /// The size of one image; pixels are stored row by row, channels together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,10 +105,40 @@ pub struct Dataset {
     pub shape: Shape,
     /// Labels are below this.
     pub classes: usize,
+    /// What the classes are called; empty where they are the digits 0 to 9 or nobody says.
+    pub class_names: Vec<String>,
     /// The training set.
     pub train: Samples,
     /// The test set.
     pub test: Samples,
+    /// Whose the samples are, where that is known.
+    pub owners: Option<Owners>,
+}
+
+/// Those who gathered the samples of a set.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Owners {
+    /// Their names.
+    pub names: Vec<String>,
+    /// Whose each training sample is, as a place in the names.
+    pub train: Vec<u16>,
+    /// Whose each test sample is.
+    pub test: Vec<u16>,
+}
+
+impl Dataset {
+    /// Returns the number of features of a sample, one byte each.
+    #[must_use]
+    pub const fn inputs(&self) -> usize {
+        self.shape.bytes()
+    }
+
+    /// Returns what a class is called: its name, or its number.
+    #[must_use]
+    pub fn class_name(&self, class: usize) -> String {
+        let name = self.class_names.get(class).cloned();
+        name.unwrap_or_else(|| class.to_string())
+    }
 }
 
 /// Loads a data set by name, in this program or in the cache, or by the path of a folder that
@@ -109,9 +147,9 @@ pub struct Dataset {
 /// # Errors
 /// When the name is unknown, or files are missing, corrupt, truncated or mislabelled.
 pub fn load(name: &str) -> Result<Dataset, DataError> {
-    match name.parse().map(DatasetKind::set) {
-        Ok(None) => embedded::mnist_subset(),
-        Ok(Some(set)) => {
+    match name.parse::<DatasetKind>().map(|kind| (kind, kind.set())) {
+        Ok((kind, None)) => built_in::load(kind),
+        Ok((_, Some(set))) => {
             let directory = cache::directory()?.join(name);
             load_files(set, &directory, name).map_err(|error| match error {
                 DataError::Malformed { .. } => DataError::Fetched {
@@ -121,8 +159,14 @@ pub fn load(name: &str) -> Result<Dataset, DataError> {
                 error => error,
             })
         }
+        Err(_) if name::home(name, Path::new("")).is_ok() => {
+            own::read(&name::home(name, Path::new(""))?, name)
+        }
         Err(_) if Path::new(name).is_dir() => {
             let directory = Path::new(name);
+            if directory.join(own::FILE).is_file() {
+                return own::read(directory, name);
+            }
             let set = catalogue::recognise(directory).ok_or_else(|| DataError::NoKnownFiles {
                 directory: directory.to_owned(),
             })?;
@@ -156,7 +200,9 @@ pub fn load_files(
         name: name.to_owned(),
         shape: set.shape,
         classes: set.classes,
+        class_names: set.class_names(),
         train,
         test,
+        owners: None,
     })
 }

@@ -1,17 +1,20 @@
-//! Which client owns which training samples: the paper's non-IID split and three others.
+//! Which client owns which training samples: the paper's non-IID split and four others.
 //!
 //! Every split is disjoint, a pure function of (plan, labels, seed), and made of indices into
-//! the training set. One scheme per file: [`degree`], [`iid`], [`dirichlet`], [`shards`]. What no
-//! client owns is there for [`validation`].
+//! the training set. One scheme per file: [`degree`], [`iid`], [`dirichlet`], [`shards`],
+//! [`natural`]. What no client owns is there for [`validation`].
 
 use std::fmt::{self, Formatter};
 
 use serde::{Deserialize, Serialize};
 use strum::{Display, EnumMessage, EnumString, IntoStaticStr, VariantArray};
 
+use crate::data::Dataset;
+
 pub mod degree;
 pub mod dirichlet;
 pub mod iid;
+pub mod natural;
 pub mod plot;
 pub mod shards;
 mod size;
@@ -34,6 +37,8 @@ pub enum Rule {
     Dirichlet,
     /// label-sorted shards, a few per client
     Shards,
+    /// every client has the samples it gathered, as the data set says; sizes are theirs
+    Natural,
 }
 
 /// The parameters of all rules; each takes what concerns it.
@@ -62,6 +67,7 @@ impl Rule {
             Self::Shards => Scheme::Shards {
                 per_client: parameters.shards,
             },
+            Self::Natural => Scheme::Natural,
         }
     }
 }
@@ -86,6 +92,8 @@ pub enum Scheme {
         /// Pieces per client.
         per_client: usize,
     },
+    /// The data set says whose each sample is.
+    Natural,
 }
 
 impl fmt::Display for Scheme {
@@ -95,6 +103,7 @@ impl fmt::Display for Scheme {
             Self::Iid => write!(f, "IID samples"),
             Self::Dirichlet { alpha } => write!(f, "Dirichlet samples, alpha {alpha}"),
             Self::Shards { per_client } => write!(f, "samples in {per_client} shards each"),
+            Self::Natural => write!(f, "samples of whoever gathered them"),
         }
     }
 }
@@ -153,6 +162,25 @@ pub enum PartitionError {
         /// How many there are in all.
         total: usize,
     },
+    /// Another number of clients gathered the samples.
+    #[error(
+        "clients.count = {clients}: the samples of this data set were gathered by {found} clients \
+         ({names}); set clients.count = {found}, or another partition.rule than \"natural\""
+    )]
+    Natural {
+        /// How many are asked for.
+        clients: usize,
+        /// How many there are.
+        found: usize,
+        /// Some of their names.
+        names: String,
+    },
+    /// Nobody knows who gathered the samples.
+    #[error(
+        "partition.rule = \"natural\": this data set does not say who gathered its samples; choose \
+         another rule, or import it with --client-column"
+    )]
+    NobodyKnown,
     /// A parameter is out of range.
     #[error("{parameter} = {value}: expected {expected}")]
     Parameter {
@@ -163,6 +191,17 @@ pub enum PartitionError {
         /// The range.
         expected: &'static str,
     },
+}
+
+/// Splits the training samples of a data set.
+///
+/// # Errors
+/// When a parameter is out of range, the data do not suffice, or do not say whose they are.
+pub fn deal(plan: &Plan, data: &Dataset, seed: u64) -> Result<Partition, PartitionError> {
+    match (plan.scheme, &data.owners) {
+        (Scheme::Natural, Some(owners)) => natural::split(owners, plan.clients),
+        _ => split(plan, &data.train.labels, data.classes, seed),
+    }
 }
 
 /// Splits the samples that have these `labels`, all below `classes`.
@@ -182,6 +221,7 @@ pub fn split(
         Scheme::Iid => iid::split(&sizes, labels.len(), seed),
         Scheme::Dirichlet { alpha } => dirichlet::split(alpha, &sizes, labels, classes, seed),
         Scheme::Shards { per_client } => shards::split(per_client, &sizes, labels, seed),
+        Scheme::Natural => Err(PartitionError::NobodyKnown),
     }?;
     Ok(Partition { clients })
 }
@@ -234,7 +274,7 @@ fn check(plan: &Plan, samples: usize) -> Result<(), PartitionError> {
             per_client as f64,
             "at least 1",
         ),
-        Scheme::Iid => Ok(()),
+        Scheme::Iid | Scheme::Natural => Ok(()),
     }
 }
 
@@ -299,7 +339,8 @@ pub(crate) mod tests {
             alpha: 0.5,
             shards: 2,
         };
-        let rules = Rule::VARIANTS.iter();
+        // What is natural does not depend on labels.
+        let rules = Rule::VARIANTS.iter().filter(|rule| **rule != Rule::Natural);
         rules.map(move |rule| rule.scheme(&parameters))
     }
 

@@ -124,8 +124,10 @@ fn photographs() -> Result<Dataset, DataError> {
         name,
         shape: Shape::CIFAR10,
         classes: 10,
+        class_names: Vec::new(),
         train,
         test: Samples::default(),
+        owners: None,
     })
 }
 

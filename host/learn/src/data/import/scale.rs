@@ -1,0 +1,227 @@
+//! How values become bytes: from the training values themselves, or as a table says.
+//!
+//! A column runs from its least to its greatest training value, or over four standard deviations on
+//! either side of the mean where that is less: one outlier does not cost all others their steps.
+
+use std::cell::Cell;
+use std::fmt::Write as _;
+use std::path::Path;
+
+use super::csv::Table;
+use super::gather::Spool;
+use super::number;
+use super::options::Scaling;
+use super::stretch::Plan;
+use super::{ImportError, Place};
+use crate::data::fetch::Progress;
+use crate::data::own::{Column, Header};
+use crate::file;
+
+/// Standard deviations on either side of the mean.
+const SPREAD: f64 = 4.0;
+
+/// Returns the columns with their scales.
+///
+/// # Errors
+/// When a table does not say it of every column, or the system refuses.
+pub(super) fn fit(
+    spool: &Spool,
+    names: &[String],
+    plan: &Plan,
+    scaling: &Scaling,
+    progress: &mut dyn Progress,
+) -> Result<Vec<Column>, ImportError> {
+    if let Scaling::File(path) = scaling {
+        return read_scale(path, names);
+    }
+    let mut spreads = vec![Spread::default(); names.len()];
+    let (mut cutter, border) = (plan.cutter(), Cell::new(0));
+    spool.each::<ImportError>(
+        |stretch| border.set(cutter.next(stretch).border),
+        |row, values| {
+            if u64::from(row) < border.get() {
+                for step in values.chunks_exact(names.len()) {
+                    for (spread, &value) in spreads.iter_mut().zip(step) {
+                        spread.add(f64::from(value));
+                    }
+                }
+            }
+            progress.advance(4 * values.len() as u64);
+            Ok(())
+        },
+    )?;
+    if *scaling == Scaling::Common {
+        let all = spreads
+            .iter()
+            .fold(Spread::default(), |all, spread| all.with(spread));
+        spreads.fill(all);
+    }
+    let columns = names.iter().zip(&spreads);
+    Ok(columns.map(|(name, spread)| spread.column(name)).collect())
+}
+
+/// The spread of values, seen from the first of them so that sums stay small.
+#[derive(Clone, Copy, Debug, Default)]
+struct Spread {
+    count: f64,
+    first: f64,
+    sum: f64,
+    squares: f64,
+    least: f64,
+    most: f64,
+}
+
+impl Spread {
+    fn add(&mut self, value: f64) {
+        if self.count == 0.0 {
+            (self.first, self.least, self.most) = (value, value, value);
+        }
+        let distance = value - self.first;
+        self.count += 1.0;
+        self.sum += distance;
+        self.squares += distance * distance;
+        self.least = self.least.min(value);
+        self.most = self.most.max(value);
+    }
+
+    /// Returns the spread of both together.
+    fn with(self, other: &Self) -> Self {
+        if self.count == 0.0 {
+            return *other;
+        }
+        let shift = other.first - self.first;
+        Self {
+            count: self.count + other.count,
+            first: self.first,
+            sum: self.sum + other.sum + other.count * shift,
+            squares: self.squares
+                + other.squares
+                + 2.0 * shift * other.sum
+                + other.count * shift * shift,
+            least: self.least.min(other.least),
+            most: self.most.max(other.most),
+        }
+    }
+
+    fn column(&self, name: &str) -> Column {
+        let mean = self.sum / self.count;
+        let variance = (self.squares / self.count - mean * mean).max(0.0);
+        let reach = SPREAD * variance.sqrt();
+        let least = self.least.max(self.first + mean - reach);
+        let most = self.most.min(self.first + mean + reach);
+        let scale = ((most - least) / 255.0) as f32;
+        // A column that never changes is byte 0.
+        let (scale, least) = match scale >= f32::MIN_POSITIVE {
+            true => (scale, least),
+            false => (1.0, self.least),
+        };
+        Column {
+            name: name.to_owned(),
+            scale,
+            offset: least as f32,
+        }
+    }
+}
+
+/// Writes the scales of a set as the table that [`Scaling::File`] reads.
+#[must_use]
+pub fn write_scale(header: &Header) -> String {
+    let mut text = "column,scale,offset\n".to_owned();
+    for column in &header.columns {
+        let name = column.name.replace('"', "\"\"");
+        // Writing to a string does not fail.
+        let _ = writeln!(text, "\"{name}\",{:?},{:?}", column.scale, column.offset);
+    }
+    text
+}
+
+fn read_scale(path: &Path, names: &[String]) -> Result<Vec<Column>, ImportError> {
+    let file = std::fs::File::open(path).map_err(file::at(path))?;
+    let mut table = Table::new(path, file, b',');
+    let mut columns: Vec<Option<Column>> = vec![None; names.len()];
+    let wrong = |line, what: String| ImportError::at(path, Place::Line(line), what);
+    let mut first = true;
+    while table.next()? {
+        let line = table.line();
+        let cells: Vec<&[u8]> = table.cells().collect();
+        if std::mem::take(&mut first) {
+            if cells != [&b"column"[..], b"scale", b"offset"] {
+                return Err(wrong(line, "`column,scale,offset` is expected".to_owned()));
+            }
+            continue;
+        }
+        let [name, scale, offset] = cells[..] else {
+            return Err(wrong(line, format!("{} cells instead of 3", cells.len())));
+        };
+        let name = String::from_utf8_lossy(name).into_owned();
+        let Some(at) = names.iter().position(|known| *known == name) else {
+            let some: Vec<&str> = names.iter().take(12).map(String::as_str).collect();
+            let what = format!(
+                "no column is called `{name}`; there are {}",
+                some.join(", ")
+            );
+            return Err(wrong(line, what));
+        };
+        let number = |cell: &[u8], what: &str| {
+            number::parse(cell).map_err(|said| wrong(line, format!("the {what} {said}")))
+        };
+        let (scale, offset) = (number(scale, "scale")?, number(offset, "offset")?);
+        if scale <= 0.0 {
+            return Err(wrong(
+                line,
+                format!("the scale is {scale}: above 0 is expected"),
+            ));
+        }
+        if columns[at].is_some() {
+            return Err(wrong(line, format!("column `{name}` has a scale already")));
+        }
+        columns[at] = Some(Column {
+            name,
+            scale,
+            offset,
+        });
+    }
+    let missing = columns.iter().position(Option::is_none);
+    if let Some(at) = missing {
+        let what = format!("says nothing of column `{}`", names[at]);
+        return Err(ImportError::whole(path, what));
+    }
+    Ok(columns.into_iter().flatten().collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(values: &[f64]) -> Spread {
+        let mut spread = Spread::default();
+        values.iter().for_each(|&value| spread.add(value));
+        spread
+    }
+
+    #[test]
+    fn bytes_stay_bytes_and_an_outlier_does_not_cost_the_others_their_steps() {
+        let bytes: Vec<f64> = (0..256).map(f64::from).collect();
+        let column = of(&bytes).column("x");
+        assert_eq!(
+            (column.scale.to_bits(), column.offset.to_bits()),
+            (1.0f32.to_bits(), 0)
+        );
+        let mut values: Vec<f64> = (0..1000).map(|at| f64::from(at % 10)).collect();
+        values.push(1e6);
+        let column = of(&values).column("x");
+        assert!(column.scale * 255.0 < 2e5, "{column:?}");
+        let flat = of(&[1.6e9; 5]).column("t");
+        assert_eq!(
+            (flat.scale.to_bits(), flat.offset.to_bits()),
+            (1.0f32.to_bits(), 1.6e9f32.to_bits())
+        );
+    }
+
+    #[test]
+    fn two_spreads_together_are_the_spread_of_all() {
+        let (a, b) = ([1.0, 5.0, -3.0], [100.0, 104.0]);
+        let both = of(&a).with(&of(&b)).column("x");
+        assert_eq!(both, of(&[a.as_slice(), &b].concat()).column("x"));
+    }
+}

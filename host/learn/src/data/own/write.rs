@@ -1,0 +1,121 @@
+//! Writing a data set: record after record into a temporary file, renamed when it is whole.
+
+use std::fs;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest, Sha256};
+use tempfile::NamedTempFile;
+
+use super::{FILE, Header, MAGIC, TEST, TRAIN};
+use crate::file::{self, FileError};
+
+/// One sample to be written.
+#[derive(Clone, Copy, Debug)]
+pub struct Record<'a> {
+    /// One byte per input.
+    pub features: &'a [u8],
+    /// Its class.
+    pub label: u8,
+    /// Whether models are judged by it instead of learning from it.
+    pub test: bool,
+    /// Whose it is; not written where the header has no clients.
+    pub owner: u16,
+}
+
+/// A data set that is being written.
+pub struct Writer {
+    path: PathBuf,
+    out: BufWriter<NamedTempFile>,
+    hash: Sha256,
+    inputs: usize,
+    owned: bool,
+    due: u64,
+}
+
+impl Writer {
+    /// Begins the file of a set in `directory`, which is made if need be. Nothing is seen of it
+    /// before [`Self::finish`].
+    ///
+    /// # Errors
+    /// Whatever the system refuses, with the file's name.
+    ///
+    /// # Panics
+    /// When the header states what no set can have.
+    pub fn create(directory: &Path, header: &Header) -> Result<Self, FileError> {
+        if let Err((expected, found)) = header.check() {
+            panic!("a header with {found} instead of {expected}");
+        }
+        let path = directory.join(FILE);
+        fs::create_dir_all(directory).map_err(file::at(directory))?;
+        // A name nobody else has: two imports at once do not write into each other's file.
+        let mut builder = tempfile::Builder::new();
+        builder.prefix(".dataset-");
+        // As open as any new file, not its owner's alone.
+        #[cfg(unix)]
+        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+        let temporary = builder.tempfile_in(directory).map_err(file::at(&path))?;
+        let text = serde_json::to_vec(header)
+            .map_err(io::Error::from)
+            .map_err(file::at(&path))?;
+        let mut writer = Self {
+            path,
+            out: BufWriter::with_capacity(1 << 20, temporary),
+            hash: Sha256::new(),
+            inputs: header.inputs(),
+            owned: !header.clients.is_empty(),
+            due: header.train + header.test,
+        };
+        writer.put(MAGIC)?;
+        writer.put(&(text.len() as u32).to_le_bytes())?;
+        writer.put(&text)?;
+        Ok(writer)
+    }
+
+    fn put(&mut self, bytes: &[u8]) -> Result<(), FileError> {
+        self.hash.update(bytes);
+        self.out.write_all(bytes).map_err(file::at(&self.path))
+    }
+
+    /// Writes the next sample.
+    ///
+    /// # Errors
+    /// Whatever the system refuses.
+    ///
+    /// # Panics
+    /// When it has another number of features than the header says.
+    pub fn record(&mut self, record: &Record<'_>) -> Result<(), FileError> {
+        assert_eq!(record.features.len(), self.inputs, "features of a record");
+        self.due = self.due.saturating_sub(1);
+        self.put(record.features)?;
+        self.put(&[record.label, if record.test { TEST } else { TRAIN }])?;
+        match self.owned {
+            true => self.put(&record.owner.to_le_bytes()),
+            false => Ok(()),
+        }
+    }
+
+    /// Adds the digest and gives the file its name, in the place of what had it; returns the digest.
+    ///
+    /// # Errors
+    /// Whatever the system refuses; nothing is left behind then.
+    ///
+    /// # Panics
+    /// When fewer records were written than the header says.
+    pub fn finish(mut self) -> Result<[u8; 32], FileError> {
+        assert_eq!(self.due, 0, "records that are missing");
+        let digest: [u8; 32] = self.hash.finalize().into();
+        let path = &self.path;
+        self.out.write_all(&digest).map_err(file::at(path))?;
+        let temporary = self
+            .out
+            .into_inner()
+            .map_err(|error| file::at(path)(error.into_error()))?;
+        temporary.as_file().sync_all().map_err(file::at(path))?;
+        temporary
+            .persist(path)
+            .map_err(|error| file::at(path)(error.error))?;
+        file::sync_parent(path)?;
+        Ok(digest)
+    }
+}

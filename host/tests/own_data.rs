@@ -1,0 +1,175 @@
+//! Data of one's own through the command line: imported, listed, shown, dealt, and refused.
+
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+fn gleaner(cache: &Path, arguments: &str) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_gleaner"));
+    command
+        .env("GLEANER_DATA", cache)
+        .args(arguments.split_whitespace());
+    command
+}
+
+fn output(cache: &Path, arguments: &str) -> (Option<i32>, String) {
+    let Output {
+        status,
+        stdout,
+        stderr,
+    } = gleaner(cache, arguments).output().unwrap();
+    let said = String::from_utf8_lossy(&stdout) + String::from_utf8_lossy(&stderr);
+    (status.code(), said.into_owned())
+}
+
+/// Readings of four people who rest, walk and run, two columns, one row each.
+fn readings() -> String {
+    let mut text = "x,y,activity,person\n".to_owned();
+    for person in ["ada", "bob", "cyd", "dan"] {
+        for (activity, level) in [("rest", 0), ("walk", 40), ("run", 90)] {
+            for at in 0..60 {
+                let wave = (at * 7 + level) % 17;
+                text.push_str(&format!(
+                    "{},{},{activity},{person}\n",
+                    level + wave,
+                    level - wave
+                ));
+            }
+        }
+    }
+    text
+}
+
+const OPTIONS: &str = "--label-column activity --client-column person --window 8 --stride 4";
+
+fn import(cache: &Path) -> String {
+    let table = cache.join("readings.csv");
+    fs::write(&table, readings()).unwrap();
+    let line = format!("data import steps --csv {} {OPTIONS}", table.display());
+    let (code, said) = output(cache, &line);
+    assert_eq!(code, Some(0), "{said}");
+    said
+}
+
+#[test]
+fn a_table_is_imported_listed_shown_and_dealt_to_those_who_gathered_it() {
+    let cache = tempfile::tempdir().unwrap();
+    let cache = cache.path();
+    let said = import(cache);
+    assert!(said.contains("of 16 inputs, 3 classes"), "{said}");
+    assert!(
+        said.contains("--set partition.rule=natural --set clients.count=4"),
+        "{said}"
+    );
+    let (_, list) = output(cache, "data list");
+    assert!(
+        list.contains("steps") && list.contains("imported from readings.csv"),
+        "{list}"
+    );
+    assert!(list.contains("har") && list.contains("digits"), "{list}");
+    let (_, info) = output(cache, "data show steps");
+    assert!(info.contains("classes: rest, run, walk"), "{info}");
+    assert!(info.lines().any(|line| line.starts_with("ada ")), "{info}");
+    let (_, json) = output(cache, "data info steps --json");
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(json["header"]["window"], 8);
+    let dealt = "partition --data steps --scheme natural --clients";
+    let (code, table) = output(cache, &format!("{dealt} 4"));
+    assert_eq!((code, table.lines().count()), (Some(0), 5), "{table}");
+    let (code, said) = output(cache, &format!("{dealt} 10"));
+    assert_eq!(code, Some(1));
+    assert!(
+        said.contains("gathered by 4 clients (ada, bob, cyd, dan); set clients.count = 4"),
+        "{said}"
+    );
+    let (code, said) = output(cache, "partition --scheme natural");
+    assert_eq!(code, Some(1));
+    assert!(
+        said.contains("does not say who gathered its samples"),
+        "{said}"
+    );
+}
+
+#[test]
+fn a_name_nobody_knows_is_refused_with_all_names_there_are() {
+    let cache = tempfile::tempdir().unwrap();
+    import(cache.path());
+    let (code, said) = output(
+        cache.path(),
+        "simulate --rounds 1 --set data.dataset=stpes --out x",
+    );
+    assert_eq!(code, Some(1));
+    assert!(
+        said.contains("no data set `stpes`: choose mnist-subset, mnist"),
+        "{said}"
+    );
+    assert!(
+        said.contains("digits, steps or an existing folder"),
+        "{said}"
+    );
+    let (code, said) = output(
+        cache.path(),
+        "simulate --rounds 1 --set data.dataset=../steps",
+    );
+    assert_ne!(code, Some(0));
+    assert!(said.contains("cannot name a data set"), "{said}");
+}
+
+#[test]
+fn a_table_may_come_through_a_pipe_and_the_scale_of_one_set_serves_another() {
+    let cache = tempfile::tempdir().unwrap();
+    let cache = cache.path();
+    import(cache);
+    let (_, scale) = output(cache, "data info steps --scale");
+    let path = cache.join("scale.csv");
+    fs::write(&path, scale).unwrap();
+    let line = format!(
+        "data import later --csv - {OPTIONS} --scale {}",
+        path.display()
+    );
+    let mut child = gleaner(cache, &line)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut input = child.stdin.take().unwrap();
+    input.write_all(readings().as_bytes()).unwrap();
+    drop(input);
+    assert!(child.wait().unwrap().success());
+    let (_, again) = output(cache, "data info later --scale");
+    assert_eq!(again, fs::read_to_string(path).unwrap());
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn an_import_without_room_leaves_what_was_there_and_nothing_else() {
+    let cache = tempfile::tempdir().unwrap();
+    let cache = cache.path();
+    import(cache);
+    let set = cache.join("steps/dataset.gds");
+    let before = fs::read(&set).unwrap();
+    // Room for neither the rows, then for those but not for the set.
+    for (blocks, window) in [(1, 8), (14, 8)] {
+        let line = format!(
+            "data import steps --force --csv {} --label-column activity --client-column person --window \
+             {window} --stride 1",
+            cache.join("readings.csv").display()
+        );
+        let output = Command::new("sh")
+            .arg("-c")
+            .arg(format!(
+                "trap '' XFSZ; ulimit -f {blocks}; exec \"$0\" \"$@\""
+            ))
+            .arg(env!("CARGO_BIN_EXE_gleaner"))
+            .args(line.split_whitespace())
+            .env("GLEANER_DATA", cache)
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{said}");
+        assert!(said.contains("File too large"), "{said}");
+        assert_eq!(fs::read(&set).unwrap(), before);
+        assert_eq!(fs::read_dir(cache.join("steps")).unwrap().count(), 1);
+    }
+}
