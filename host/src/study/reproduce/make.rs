@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use gleaner_learn::data::DatasetKind;
+use gleaner_learn::data::DatasetName;
 
 use super::error::ReproduceError;
 use super::exhibit::Exhibit;
@@ -108,9 +108,9 @@ fn by_setting(
 
 /// Makes sure that all images are there before the first run begins.
 fn check_data(plan: &Plan, out: &Path) -> Result<(), ReproduceError> {
-    let mut seen: Vec<DatasetKind> = Vec::new();
+    let mut seen: Vec<&DatasetName> = Vec::new();
     for point in plan.points() {
-        let dataset = point.scenario.data.dataset;
+        let dataset = &point.scenario.data.dataset;
         if !seen.contains(&dataset) && !run_directory(out, point).is_complete() {
             seen.push(dataset);
             fleet::load_data(&point.scenario)?;
