@@ -12,9 +12,10 @@ use gleaner_host::device::image::is_strict;
 const SWEEP: &str = "
 seeds = 2
 [set]
-run.rounds = 40
+run.rounds = 240
 run.checkpoint_every = 1
 clients.count = 4
+device.cycles_per_sample = 3000.0
 partition.mean_samples = 12.0
 partition.std_samples = 1.0
 data.test_samples = 50
