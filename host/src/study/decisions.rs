@@ -52,6 +52,7 @@ pub fn time_decisions(
 
 /// A random round with what a scheduler may ask for beside it.
 struct Surroundings {
+    seed: u64,
     instance: Instance,
     norms: Vec<f64>,
     purses: Vec<Purse>,
@@ -81,6 +82,7 @@ impl Surroundings {
         }
         Attendance::begin_turn(&mut attendance, &purses);
         Self {
+            seed,
             instance,
             norms,
             purses,
@@ -92,7 +94,7 @@ impl Surroundings {
 
 fn time(policy: &dyn Policy, round: &Surroundings) -> Result<(f64, usize), SolveError> {
     let view = View {
-        seed: 0,
+        seed: round.seed,
         round: AGE,
         instance: &round.instance,
         gradient_norms: &round.norms,
