@@ -123,6 +123,15 @@ pub fn signal(signal: &str, process: u32) {
     let _ = kill.args([signal, &process.to_string()]).output().unwrap();
 }
 
+/// Says whether SIGUSR1 has reached a process that has not taken it yet.
+pub fn is_told(process: u32) -> bool {
+    let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
+    let pending = status.lines().find_map(|line| line.strip_prefix("ShdPnd:"));
+    let pending = pending.map_or(0, |set| u64::from_str_radix(set.trim(), 16).unwrap());
+    // Signal 10 is the tenth bit.
+    pending & (1 << 9) != 0
+}
+
 /// Says that an engine is not there; a failure where nothing may be skipped.
 pub fn skip(what: &str) {
     assert!(!is_strict(), "{what} (CI=true: nothing may be skipped)");
