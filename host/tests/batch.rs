@@ -21,6 +21,7 @@ fn point(seed: i64) -> Point {
         Override::new("run.checkpoint_every", 1),
         Override::new("run.seed", seed),
         Override::new("run.scheduler", "random"),
+        Override::new("device.cycles_per_sample", 3000.0),
         Override::new("partition.mean_samples", 20.0),
         Override::new("partition.std_samples", 2.0),
         Override::new("data.test_samples", 50),

@@ -13,6 +13,7 @@ seeds = 2
 [set]
 run.rounds = 12
 run.checkpoint_every = 1
+device.cycles_per_sample = 3000.0
 partition.mean_samples = 20.0
 partition.std_samples = 2.0
 data.test_samples = 50

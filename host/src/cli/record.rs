@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf, absolute};
 use anyhow::{Context, ensure};
 
 use super::progress::Progress;
-use super::simulate::OutputArgs;
 use gleaner_host::round::RoundLog;
 use gleaner_host::run::{Observer, RunDirectory, check_vacant, record_channel};
 use gleaner_host::scenario::Scenario;
@@ -65,7 +64,7 @@ impl<'a> Recorder<'a> {
     pub fn new(
         file: Option<&'a Path>,
         directory: &RunDirectory,
-        output: OutputArgs,
+        quiet: bool,
     ) -> anyhow::Result<Self> {
         if let Some(file) = file {
             check_outside("--record-instances", file, directory)?;
@@ -81,7 +80,7 @@ impl<'a> Recorder<'a> {
             }
         }
         Ok(Self {
-            progress: Progress::new(output.quiet),
+            progress: Progress::new(quiet),
             file,
             recording: Recording::default(),
         })

@@ -42,7 +42,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         ensure_run(&directory)?;
         Completed::read(&directory)?
     } else {
-        let mut observer = Recorder::new(None, &directory, args.output)?;
+        let mut observer = Recorder::new(None, &directory, args.output.quiet)?;
         carry_out(resume, &scenario, &directory, args.output, &mut observer)?
     };
     show(&scenario, &directory, &outcome, args.output)?;

@@ -68,7 +68,8 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         None => fresh_directory(&args.scenario.preset, &scenario),
     };
     args.record.write(&scenario, &directory)?;
-    let mut observer = Recorder::new(args.record_instances.as_deref(), &directory, args.output)?;
+    let instances = args.record_instances.as_deref();
+    let mut observer = Recorder::new(instances, &directory, args.output.quiet)?;
     let outcome = carry_out(execute, &scenario, &directory, args.output, &mut observer)?;
     observer.finish()?;
     if args.scenario.keep_profile(&directory)? {

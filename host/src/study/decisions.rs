@@ -3,7 +3,7 @@
 use std::hint::black_box;
 use std::time::Instant;
 
-use crate::policy::{Attendance, Policy, Purse, View};
+use crate::policy::{Attendance, Note, Policy, Purse, View};
 use crate::round::settings;
 use crate::scenario::Scenario;
 use gleaner_cre::optim::{Instance, SolveError, random_instance};
@@ -52,6 +52,7 @@ pub fn time_decisions(
 
 /// A random round with what a scheduler may ask for beside it.
 struct Surroundings {
+    seed: u64,
     instance: Instance,
     norms: Vec<f64>,
     purses: Vec<Purse>,
@@ -60,7 +61,7 @@ struct Surroundings {
 }
 
 impl Surroundings {
-    /// Ages up to [`AGE`], balances up to ten incomes.
+    /// Ages up to [`AGE`], balances up to ten incomes; every other client once let a chance pass.
     fn of(instance: Instance, seed: u64) -> Self {
         let (mut norms, mut losses) = (Vec::new(), Vec::new());
         let (mut purses, mut attendance) = (Vec::new(), Vec::new());
@@ -79,8 +80,14 @@ impl Surroundings {
                 surplus_j: *income_j,
             });
         }
+        let passed: Vec<Note> = (0..attendance.len())
+            .step_by(2)
+            .map(|client| Note::Passed { client })
+            .collect();
+        Attendance::write_down(&mut attendance, AGE - 1, &passed);
         Attendance::begin_turn(&mut attendance, &purses);
         Self {
+            seed,
             instance,
             norms,
             purses,
@@ -92,7 +99,7 @@ impl Surroundings {
 
 fn time(policy: &dyn Policy, round: &Surroundings) -> Result<(f64, usize), SolveError> {
     let view = View {
-        seed: 0,
+        seed: round.seed,
         round: AGE,
         instance: &round.instance,
         gradient_norms: &round.norms,

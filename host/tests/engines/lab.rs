@@ -12,9 +12,10 @@ use gleaner_host::device::image::is_strict;
 const SWEEP: &str = "
 seeds = 2
 [set]
-run.rounds = 40
+run.rounds = 240
 run.checkpoint_every = 1
 clients.count = 4
+device.cycles_per_sample = 3000.0
 partition.mean_samples = 12.0
 partition.std_samples = 1.0
 data.test_samples = 50
@@ -120,6 +121,15 @@ pub fn signal(signal: &str, process: u32) {
     let mut kill = Command::new("kill");
     // One that has just ended is as good as killed.
     let _ = kill.args([signal, &process.to_string()]).output().unwrap();
+}
+
+/// Says whether SIGUSR1 has reached a process that has not taken it yet.
+pub fn is_told(process: u32) -> bool {
+    let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
+    let pending = status.lines().find_map(|line| line.strip_prefix("ShdPnd:"));
+    let pending = pending.map_or(0, |set| u64::from_str_radix(set.trim(), 16).unwrap());
+    // Signal 10 is the tenth bit.
+    pending & (1 << 9) != 0
 }
 
 /// Says that an engine is not there; a failure where nothing may be skipped.

@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 
 use gleaner_host::study::batch::Plan;
 
-use crate::lab::{Lab, finish, pause, signal, skip, until, worker_at_work};
+use crate::lab::{Lab, finish, is_told, pause, signal, skip, until, worker_at_work};
 
 const PROGRAMS: [&str; 3] = ["munged", "slurmctld", "slurmd"];
 
@@ -213,8 +213,8 @@ fn slurm_makes_the_local_table_though_a_worker_and_the_follower_are_killed_and_a
     follower.wait().unwrap();
     let mut follower = follow(&["--resume"]);
 
-    // As the limit of a task comes near Slurm tells its script, and no other process. A point may
-    // be complete before the signal arrives; then another one is told.
+    // As the limit of a task comes near Slurm tells its script, and no other process. The worker is
+    // held until it has heard of it: a busy machine may take longer over that than the point lasts.
     let mut told = vec![killed];
     until(&mut follower, || {
         if logs(&dir)
@@ -223,13 +223,22 @@ fn slurm_makes_the_local_table_though_a_worker_and_the_follower_are_killed_and_a
         {
             return Some(());
         }
-        let (id, _) = worker_at_work(&dir).filter(|(id, _)| !told.contains(id))?;
+        let (id, worker) = worker_at_work(&dir).filter(|(id, _)| !told.contains(id))?;
         let number = position(&dir, &id);
         let running = cluster.says("squeue", &["-h", "-r", "-t", "R", "-o", "%F_%K"]);
         let task = running
             .lines()
             .find(|task| task.ends_with(&format!("_{number}")))?;
+        signal("-STOP", worker);
         cluster.says("scancel", &["--batch", "--signal=USR1", task]);
+        // Half a minute, in case the task ended just now and nobody will be told.
+        for _ in 0..3_000 {
+            if is_told(worker) {
+                break;
+            }
+            pause();
+        }
+        signal("-CONT", worker);
         told.push(id);
         None
     });

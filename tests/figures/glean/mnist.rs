@@ -14,8 +14,6 @@ use gleaner_host::study::track::{
     Cell, CellVerdict, Outcome, Part, Server, Track, Tuning, race, verdicts,
 };
 
-use strum::VariantArray;
-
 use super::all_hold;
 use super::runs::Bar;
 

@@ -52,7 +52,9 @@ pub(super) fn make(
     let place = Place::new(dir, &point.id);
     let outcome = match attempt(&place, point, how, library, observer) {
         // Another worker was faster, and has removed what this one had.
-        Err(PointError::Run(_) | PointError::Unfinished(_)) if place.run().is_complete() => {
+        Err(PointError::Run(_) | PointError::Unfinished(_) | PointError::Taken { .. })
+            if place.run().is_complete() =>
+        {
             read(&place.run(), point, how.reports)
         }
         outcome => outcome,
@@ -85,12 +87,13 @@ fn attempt(
     // It may have become complete between the look and the claim.
     if !place.run().is_complete() && !publish_leftover(place, point)? {
         let own = place.fresh().map_err(PointError::Unfinished)?;
+        if let Err(error) = prepare(&point.scenario, &own) {
+            remove(&own);
+            return Err(error.into());
+        }
         if let Err(error) = run(place, point, how, &claim, &own, library, observer) {
             // Locks do not reach as far as the worker that took the point over.
-            if error.is_failure()
-                && own.path().parent().is_some_and(Path::exists)
-                && !own.path().exists()
-            {
+            if error.is_failure() && !own.path().exists() {
                 let owner = "a worker on another machine".to_owned();
                 return Err(PointError::Taken { owner });
             }
@@ -106,7 +109,7 @@ fn attempt(
     read(&place.run(), point, how.reports)
 }
 
-/// Makes the run in a folder of its own.
+/// Makes the run in a folder of its own, which is prepared.
 fn run(
     place: &Place<'_>,
     point: &Point,
@@ -120,7 +123,6 @@ fn run(
     let mut others = place.leftovers();
     // A run that was made in its place before there were folders of work.
     others.extend(Some(place.run()).filter(RunDirectory::is_started));
-    prepare(scenario, own)?;
     let adopted = adopt(scenario, own, &others)?;
     if let Some(round) = adopted {
         observer.notice(&format!(
