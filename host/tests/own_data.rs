@@ -100,13 +100,13 @@ fn clients_learn_what_they_gathered_in_either_arithmetic() {
         let line = format!(
             "simulate --rounds 20 --threads 1 --scheduler random --set data.dataset=steps --set \
              partition.rule=natural --set clients.count=4 --set learning.hidden=8 --set \
-             learning.learning_rate=0.5 --set clients.kind={kind} --out {kind}"
+             learning.learning_rate=0.5 --set clients.kind={kind} --out {kind} --json --quiet"
         );
-        let (code, said) = output(cache.path(), &line);
-        assert_eq!(code, Some(0), "{said}");
-        let summary = fs::read_to_string(cache.path().join(kind).join("summary.json")).unwrap();
-        let summary: serde_json::Value = serde_json::from_str(&summary).unwrap();
-        let accuracy = summary["final_accuracy"].as_f64().unwrap();
+        let made = gleaner(cache.path(), &line).output().unwrap();
+        let said = String::from_utf8_lossy(&made.stderr);
+        assert!(made.status.success(), "{said}");
+        let summary: serde_json::Value = serde_json::from_slice(&made.stdout).unwrap();
+        let accuracy = summary["summary"]["final_accuracy"].as_f64().unwrap();
         // Three activities that a single number nearly tells apart.
         assert!(accuracy > 0.6, "{kind}: {accuracy}");
     }
