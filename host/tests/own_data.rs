@@ -9,6 +9,7 @@ fn gleaner(cache: &Path, arguments: &str) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_gleaner"));
     command
         .env("GLEANER_DATA", cache)
+        .current_dir(cache)
         .args(arguments.split_whitespace());
     command
 }
@@ -89,6 +90,26 @@ fn a_table_is_imported_listed_shown_and_dealt_to_those_who_gathered_it() {
         said.contains("does not say who gathered its samples"),
         "{said}"
     );
+}
+
+#[test]
+fn clients_learn_what_they_gathered_in_either_arithmetic() {
+    let cache = tempfile::tempdir().unwrap();
+    import(cache.path());
+    for kind in ["float", "fixed-point"] {
+        let line = format!(
+            "simulate --rounds 20 --threads 1 --scheduler random --set data.dataset=steps --set \
+             partition.rule=natural --set clients.count=4 --set learning.hidden=8 --set \
+             learning.learning_rate=0.5 --set clients.kind={kind} --out {kind} --json --quiet"
+        );
+        let made = gleaner(cache.path(), &line).output().unwrap();
+        let said = String::from_utf8_lossy(&made.stderr);
+        assert!(made.status.success(), "{said}");
+        let summary: serde_json::Value = serde_json::from_slice(&made.stdout).unwrap();
+        let accuracy = summary["summary"]["final_accuracy"].as_f64().unwrap();
+        // Three activities that a single number nearly tells apart.
+        assert!(accuracy > 0.6, "{kind}: {accuracy}");
+    }
 }
 
 #[test]

@@ -109,7 +109,7 @@ impl Gatherer {
             ));
         }
         let scratch = || {
-            let file = tempfile::tempfile_in(folder).map_err(|error| error.to_string())?;
+            let file = tempfile::tempfile_in(folder).map_err(|error| no_room(folder, &error))?;
             Ok::<_, String>(BufWriter::with_capacity(1 << 18, file))
         };
         let labels = match options.classes.is_empty() {
@@ -182,7 +182,7 @@ impl Gatherer {
         }
         self.kept += 1;
         let written = self.rows.write_all(&self.bytes);
-        written.map_err(|error| self.no_room(&error))
+        written.map_err(|error| no_room(&self.folder, &error))
     }
 
     /// Ends the stretch that is open; `Err` if it is too short for a window.
@@ -208,12 +208,9 @@ impl Gatherer {
         bytes[6..8].copy_from_slice(&stretch.client.to_le_bytes());
         bytes[8] = stretch.part as u8;
         let written = self.stretches.write_all(&bytes);
-        written.map_err(|error| self.no_room(&error))
+        written.map_err(|error| no_room(&self.folder, &error))
     }
 
-    fn no_room(&self, error: &io::Error) -> String {
-        format!("cannot keep rows in {}: {error}", self.folder.display())
-    }
 
     /// Ends the source; every stretch must be closed.
     ///
@@ -224,12 +221,16 @@ impl Gatherer {
         let named = !self.clients.names().is_empty();
         let (labels, label_places) = self.labels.sorted(self.given);
         let (clients, client_places) = self.clients.sorted(false);
-        let file = |out: BufWriter<File>| out.into_inner().map_err(|error| error.to_string());
+        let file = |out: BufWriter<File>| {
+            let kept = out.into_inner();
+            kept.map_err(|error| no_room(&self.folder, error.error()))
+        };
+        let (rows, stretches) = (file(self.rows)?, file(self.stretches)?);
         Ok(Gathered {
             spool: Spool {
                 folder: self.folder,
-                rows: file(self.rows)?,
-                stretches: file(self.stretches)?,
+                rows,
+                stretches,
                 row: self.bytes.len() / 4,
                 kept: self.kept,
                 count: self.count,
@@ -244,6 +245,10 @@ impl Gatherer {
             source,
         })
     }
+}
+
+fn no_room(folder: &Path, error: &io::Error) -> String {
+    format!("cannot keep its rows in {}: {error}", folder.display())
 }
 
 /// What was gathered, to be gone through as often as need be.
