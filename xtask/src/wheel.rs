@@ -7,9 +7,9 @@ use anyhow::Result;
 
 use crate::{process, setup};
 
-/// What the release tests have just built the program with: their own dependencies ask for it, and
-/// with it cargo finds the program made. Users' wheels do without.
-const SAME_AS_TESTS: &str = "build-args=--features tokio/test-util";
+/// The features of dependencies that the release tests have just built the program with, for their
+/// own sake: with the same ones cargo finds it made. Users' wheels do without.
+const SAME_AS_TESTS: &str = "build-args=--features tokio/test-util,serde/default,serde_json/alloc";
 
 /// Installs the wheel into the module's environment and runs its tests there.
 pub fn test(each: impl FnMut(&str)) -> Result<()> {
