@@ -51,7 +51,7 @@ fn bytes(field: u64, content: &[u8], message: &mut Vec<u8>) {
 }
 
 fn key(field: u64, wire: Wire, message: &mut Vec<u8>) {
-    varint(field << 3 | wire as u64, message);
+    varint((field << 3) | wire as u64, message);
 }
 
 fn varint(mut number: u64, message: &mut Vec<u8>) {

@@ -1,3 +1,5 @@
+//! Events against the bytes of TensorBoard itself, and against runs that were cut back.
+
 use super::*;
 use crate::run::Silent;
 
