@@ -9,7 +9,7 @@ use gleaner_learn::digest::sha256;
 use gleaner_shared::rng::{Purpose, Rng};
 
 /// Small enough to be quick, long enough to be hit in the middle.
-const SMALL: [&str; 12] = [
+const SMALL: [&str; 13] = [
     "--rounds",
     "30",
     "--set",
@@ -22,6 +22,7 @@ const SMALL: [&str; 12] = [
     "run.checkpoint_every=1",
     "--threads",
     "1",
+    "--tensorboard",
 ];
 
 fn gleaner() -> Command {
@@ -109,6 +110,9 @@ fn is_killed_and_resumed_to_the_same_bytes(kills: u32, more: &[&str]) {
         succeed(&mut resume(&broken));
     }
     assert_eq!(sums(&broken), expected);
+    let events =
+        |run: &Path| fs::read(run.join("tensorboard/events.out.tfevents.0.gleaner")).unwrap();
+    assert_eq!(events(&broken), events(&whole));
 }
 
 #[test]

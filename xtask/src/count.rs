@@ -14,9 +14,11 @@ pub struct Count {
 }
 
 impl Count {
-    /// Adds a line of `cargo test`'s output, or of Node's in TAP or Python's, if it is a result.
+    /// Adds a line of `cargo test`'s output, or of Node's in TAP, Python's or pytest's, if it is a
+    /// result.
     pub fn read(&mut self, line: &str) {
         self.read_python(line);
+        self.read_pytest(line);
         let of_node = |outcome: &str| line.trim().strip_prefix(outcome)?.parse::<u64>().ok();
         self.passed += of_node("# pass ").unwrap_or(0);
         self.failed += of_node("# fail ").unwrap_or(0);
@@ -50,6 +52,27 @@ impl Count {
             .sum();
         self.failed += failed;
         self.passed = self.passed.saturating_sub(failed);
+    }
+
+    /// Pytest ends with `1 failed, 23 passed, 2 skipped in 5.10s`.
+    fn read_pytest(&mut self, line: &str) {
+        let Some((outcomes, _)) = line
+            .rsplit_once(" in ")
+            .filter(|(_, time)| time.ends_with('s'))
+        else {
+            return;
+        };
+        for outcome in outcomes.split(", ").filter_map(|it| it.split_once(' ')) {
+            let Ok(number) = outcome.0.parse::<u64>() else {
+                continue;
+            };
+            match outcome.1 {
+                "passed" => self.passed += number,
+                "failed" | "error" | "errors" => self.failed += number,
+                "skipped" => self.skipped += number,
+                _ => {}
+            }
+        }
     }
 }
 
@@ -98,5 +121,7 @@ mod tests {
         count.read("Ran 10 tests in 0.921s");
         count.read("FAILED (failures=1, errors=2)");
         assert_eq!(count.to_string(), "25 passed, 6 failed, 1 skipped");
+        count.read("1 failed, 23 passed, 2 skipped, 1 error in 5.10s");
+        assert_eq!(count.to_string(), "48 passed, 8 failed, 3 skipped");
     }
 }

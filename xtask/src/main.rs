@@ -1,6 +1,7 @@
 //! Gleaner's development tasks: `cargo xtask setup`, `cargo xtask test`, `cargo xtask size`.
 
 mod board;
+mod book;
 mod clock;
 mod count;
 mod layers;
@@ -10,6 +11,7 @@ mod setup;
 mod size;
 mod suite;
 mod testing;
+mod wheel;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

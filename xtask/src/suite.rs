@@ -8,7 +8,7 @@ use crate::clock::{Clock, Taken};
 use crate::count::Count;
 use crate::setup::toolchain::DeviceToolchain;
 use crate::testing::{self, FEATURES};
-use crate::{board, layers, licence, process, setup, size};
+use crate::{board, book, layers, licence, process, setup, size, wheel};
 
 /// What the steps share.
 struct Suite {
@@ -19,11 +19,12 @@ struct Suite {
 /// One step: its name and what it does.
 type Step = (&'static str, fn(&mut Suite) -> Result<()>);
 
-const STEPS: [Step; 11] = [
+const STEPS: [Step; 13] = [
     ("format", |_| {
         process::run(process::cargo().args(["fmt", "--all", "--check"]))
     }),
     ("layers", |_| layers::check()),
+    ("book", |_| book::check()),
     ("lint", |_| {
         let mut clippy = whole_workspace("clippy");
         clippy.args(["--all-targets", "--", "--deny", "warnings"]);
@@ -59,6 +60,11 @@ const STEPS: [Step; 11] = [
         test.args(["--test", "golden", "--test", "flash"]);
         let count = &mut suite.count;
         process::run_reading(&mut test, |line| count.read(line))
+    }),
+    // After the release step, whose program it takes.
+    ("wheel", |suite| {
+        let count = &mut suite.count;
+        wheel::test(|line| count.read(line))
     }),
 ];
 

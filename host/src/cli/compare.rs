@@ -4,15 +4,16 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Context;
+use strum::VariantArray;
 
 use super::gather::{Gathering, choices};
 use super::record::RecordArgs;
 use super::scenario::ScenarioArgs;
 use super::simulate::numbered;
 use super::track::{self, Common, TrackArgs};
-use super::{scheduler, threads};
-use gleaner_host::policy::BaselinePower;
-use gleaner_host::report::write_run;
+use super::{scheduler, threads, word};
+use gleaner_host::policy::{BaselinePower, Scheduler};
+use gleaner_host::report::{write_run, write_tensorboard};
 use gleaner_host::run::{RunDirectory, RunError};
 use gleaner_host::study::compare::{Row, Variant, best, plan, table, write};
 use gleaner_host::study::{PlannedRun, run_all};
@@ -25,7 +26,13 @@ pub struct Args {
     /// Schedulers, separated by commas; `paper` stands for the paper's six, `rivals` for those of the
     /// energy-harvesting literature, `all` for all of ours. Commas inside quotes belong to a command, as
     /// in `random,process:"python3 my.py --rates 1,2"`.
-    #[arg(long, default_value = "paper,glean", value_name = "LIST")]
+    #[arg(
+        long,
+        default_value = "paper,glean",
+        value_name = "LIST",
+        hide_possible_values = true
+    )]
+    #[arg(value_parser = word::suggesting(["paper", "rivals", "all"].into_iter().chain(names())))]
     schedulers: String,
     /// Number of seeds; they start at --seed, or 0.
     #[arg(long, default_value_t = 5, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
@@ -43,6 +50,9 @@ pub struct Args {
     /// Threads in all; 0 means one per processor. Results do not depend on it.
     #[arg(long, value_parser = threads::parse, default_value_t = 0, value_name = "N")]
     threads: usize,
+    /// Write the rounds of every run for TensorBoard as well: `tensorboard --logdir DIR`.
+    #[arg(long, conflicts_with = "track")]
+    tensorboard: bool,
     /// Print the rows as JSON.
     #[arg(long)]
     json: bool,
@@ -51,6 +61,11 @@ pub struct Args {
     quiet: bool,
     #[command(flatten)]
     track: TrackArgs,
+}
+
+/// The schedulers a shell suggests.
+fn names() -> impl Iterator<Item = &'static str> {
+    Scheduler::VARIANTS.iter().map(<&str>::from)
 }
 
 /// Runs the comparison.
@@ -113,6 +128,9 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         if args.scenario.keep_profile(&run.directory)? {
             write_run(&run.directory)?;
         }
+        if args.tensorboard {
+            write_tensorboard(&run.directory)?;
+        }
     }
     write(&directory, &runs[0].scenario, &rows)?;
     if args.json {
@@ -123,6 +141,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
                     "scheduler": row.variant.scheduler,
                     "baseline_power": row.variant.power,
                     "seeds": row.summaries,
+                    "runs": row.runs.iter().map(RunDirectory::path).collect::<Vec<_>>(),
                 })
             })
             .collect();

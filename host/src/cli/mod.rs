@@ -14,6 +14,7 @@ pub mod print;
 mod bench;
 mod board;
 mod compare;
+mod completions;
 mod config;
 mod data;
 mod doctor;
@@ -27,6 +28,7 @@ mod image;
 mod infer;
 mod listen;
 mod logs;
+mod man;
 mod measure;
 mod partition;
 mod progress;
@@ -75,6 +77,8 @@ enum Command {
     Bench(bench::Args),
     /// Compare schedulers over seeds: a table, plots and a report.
     Compare(compare::Args),
+    /// Print what a shell needs to complete these commands.
+    Completions(completions::Args),
     /// Show and explain scenarios: every key, its unit, meaning and default.
     Config(config::Args),
     /// List, fetch and inspect data sets.
@@ -95,6 +99,8 @@ enum Command {
     Infer(infer::Args),
     /// Show the log of a board while it runs.
     Logs(logs::Args),
+    /// Print the manual page, or write one for every command.
+    Man(man::Args),
     /// Order a board through a plan while a meter records its current.
     Measure(measure::Args),
     /// Show which client owns which samples.
@@ -134,6 +140,7 @@ impl Cli {
         match self.command {
             Command::Bench(args) => bench::run(&args),
             Command::Compare(args) => compare::run(&args),
+            Command::Completions(args) => completions::run(&args),
             Command::Config(args) => config::run(&args),
             Command::Data(args) => data::run(&args),
             Command::Doctor(args) => doctor::run(&args),
@@ -144,6 +151,7 @@ impl Cli {
             Command::Image(args) => image::run(&args),
             Command::Infer(args) => infer::run(&args),
             Command::Logs(args) => logs::run(&args),
+            Command::Man(args) => man::run(&args),
             Command::Measure(args) => measure::run(&args),
             Command::Partition(args) => partition::run(&args),
             Command::Selftest(args) => selftest::run(&args),

@@ -1,25 +1,46 @@
-//! `gleaner report`: make the report of a run again from its logs.
+//! `gleaner report`: make the reports of runs again from their logs.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use gleaner_host::report::write_run;
-use gleaner_host::run::RunDirectory;
+use gleaner_host::report::{write_run, write_tensorboard};
+use gleaner_host::run::{Completed, RunDirectory, scenario_of};
 
-/// Which run.
+/// Which runs.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Directory of the run.
-    directory: PathBuf,
+    /// Directories of runs.
+    #[arg(required = true)]
+    directories: Vec<PathBuf>,
+    /// Write the rounds for TensorBoard as well: `tensorboard --logdir DIR`.
+    #[arg(long)]
+    tensorboard: bool,
+    /// Print what each run came to as a line of JSON, as `gleaner simulate --json` does, and write
+    /// nothing.
+    #[arg(long, conflicts_with = "tensorboard")]
+    json: bool,
 }
 
-/// Writes `report.html` and the plots.
+/// Writes `report.html` and the plots, or prints the figures.
 ///
 /// # Errors
 /// Names the log and line that cannot be read.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    let directory = RunDirectory::new(&args.directory);
-    write_run(&directory)?;
-    outln!("{}", directory.file(RunDirectory::REPORT).display());
+    for directory in args.directories.iter().map(RunDirectory::new) {
+        if args.json {
+            let scenario = scenario_of(&directory)?;
+            let complete = Completed::read(&directory)?;
+            outln!(
+                "{}",
+                super::simulate::json(&scenario, &directory, &complete)
+            );
+            continue;
+        }
+        write_run(&directory)?;
+        outln!("{}", directory.file(RunDirectory::REPORT).display());
+        if args.tensorboard {
+            outln!("{}", write_tensorboard(&directory)?.display());
+        }
+    }
     Ok(ExitCode::SUCCESS)
 }

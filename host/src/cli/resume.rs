@@ -7,7 +7,7 @@ use super::record::Recorder;
 use super::run::{LineArgs, judge};
 use super::simulate::{OutputArgs, carry_out, show};
 use gleaner_host::fleet::file::find_in;
-use gleaner_host::report::ensure_run;
+use gleaner_host::report::{ensure_run, write_tensorboard};
 use gleaner_host::run::{Completed, RunDirectory, resume, scenario_of};
 
 /// Which run.
@@ -40,6 +40,9 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
             errln!("{} is complete already", args.directory.display());
         }
         ensure_run(&directory)?;
+        if args.output.tensorboard {
+            write_tensorboard(&directory)?;
+        }
         Completed::read(&directory)?
     } else {
         let mut observer = Recorder::new(None, &directory, args.output.quiet)?;

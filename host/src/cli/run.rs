@@ -22,13 +22,13 @@ use gleaner_host::device::emulator::prepare::prepare;
 use gleaner_host::fleet::file::{FILE_NAME, FleetFile, OLD_FILE_NAME, find_in, write_private};
 use gleaner_host::fleet::{self, demo};
 use gleaner_host::policy::Decider;
-use gleaner_host::report::{LEDGERS, ledgers_table, mismatched_boards, write_run};
+use gleaner_host::report::{LEDGERS, Live, ledgers_table, mismatched_boards, write_run};
 use gleaner_host::round::world;
 use gleaner_host::run::RunDirectory;
 use gleaner_host::scenario::{Override, Scenario};
 use gleaner_host::station::door::{self, Calls};
 use gleaner_host::station::event::{Event, EventKind};
-use gleaner_host::station::execute::{self, Audience, Listener};
+use gleaner_host::station::execute::{self, Audience, Listener, StationError};
 use gleaner_host::station::fleet::Pace;
 use gleaner_host::station::link::faults::Faults;
 use gleaner_host::station::setup::{self, Options};
@@ -197,7 +197,16 @@ fn carry_out(
     let stop = Stop::on_signals();
     let calls = Arc::new(Calls::default());
     let follow = |audience: Audience<'_>| {
-        execute::run(scenario, fleet, &data, directory, &options, audience)
+        let mut live = Live::new(audience.observer, directory, output.tensorboard);
+        let audience = Audience {
+            observer: &mut live,
+            listener: audience.listener,
+            stop: audience.stop,
+            calls: audience.calls,
+        };
+        let finished = execute::run(scenario, fleet, &data, directory, &options, audience)?;
+        live.finish()?;
+        Ok::<_, StationError>(finished)
     };
     let finished = if screen {
         let mut view = View::open(

@@ -2,9 +2,10 @@
 
 use std::path::PathBuf;
 
+use super::word;
 use gleaner_host::run::RunDirectory;
 use gleaner_host::scenario::{
-    Override, Scenario, ScenarioError, read_profile, resolve, resolve_with_profile,
+    Override, PRESETS, Scenario, ScenarioError, read_profile, resolve, resolve_with_profile,
 };
 use gleaner_learn::file::{self, FileError, write_atomically};
 
@@ -12,7 +13,13 @@ use gleaner_learn::file::{self, FileError, write_atomically};
 #[derive(Clone, Debug, clap::Args)]
 pub struct ScenarioArgs {
     /// A preset (see `gleaner config presets`) or a scenario file that ends in .toml.
-    #[arg(long, default_value = "paper-mlp", value_name = "PRESET|FILE")]
+    #[arg(
+        long,
+        default_value = "paper-mlp",
+        value_name = "PRESET|FILE",
+        hide_possible_values = true
+    )]
+    #[arg(value_parser = word::suggesting(PRESETS.iter().map(|preset| preset.name)))]
     pub preset: String,
     /// Seed of every random stream.
     // A scenario is TOML, whose whole numbers are signed.

@@ -13,7 +13,7 @@ use super::threads;
 use gleaner_host::fleet::{self, Deployment};
 use gleaner_host::policy::Decider;
 use gleaner_host::report::table::Table;
-use gleaner_host::report::{classes_table, summary_table, write_run};
+use gleaner_host::report::{Live, classes_table, summary_table, write_run};
 use gleaner_host::run::{Completed, Observer, RunDirectory, RunError, execute};
 use gleaner_host::scenario::{Override, Scenario};
 
@@ -44,6 +44,9 @@ pub struct OutputArgs {
     /// Threads that train; 0 means one per processor. Results do not depend on it.
     #[arg(long, value_parser = threads::parse, default_value_t = 0, value_name = "N")]
     pub threads: usize,
+    /// Write the rounds for TensorBoard as well, while they are made: `tensorboard --logdir DIR`.
+    #[arg(long)]
+    pub tensorboard: bool,
     /// Print the result as JSON.
     #[arg(long)]
     pub json: bool,
@@ -94,16 +97,20 @@ pub(super) fn carry_out(
     make: Make,
     scenario: &Scenario,
     directory: &RunDirectory,
-    OutputArgs { threads, .. }: OutputArgs,
+    output: OutputArgs,
     observer: &mut Recorder<'_>,
 ) -> anyhow::Result<Completed> {
+    let threads = output.threads;
     let data = fleet::load_data(scenario)?;
     let mut deployment = fleet::build(scenario, &data, threads)?;
     // The clients have copies of what they own; the rest need not stay in memory.
     drop(data);
-    let outcome = make(scenario, &mut deployment, directory, threads, observer)?;
+    let mut live = Live::new(observer, directory, output.tensorboard);
+    let outcome = make(scenario, &mut deployment, directory, threads, &mut live)?;
+    let events = live.finish();
     observer.hide();
     write_run(directory)?;
+    events?;
     Ok(outcome)
 }
 
@@ -133,15 +140,7 @@ fn print(
 ) -> Result<(), OutputError> {
     let report = directory.file(RunDirectory::REPORT);
     if output.json {
-        let value = serde_json::json!({
-            "directory": directory.path(),
-            "scheduler": scenario.run.scheduler,
-            "seed": scenario.run.seed,
-            "summary": outcome.summary,
-            "model_sha256": outcome.model_sha256,
-            "wall_s": outcome.wall.as_secs_f64(),
-        });
-        outln!("{value}");
+        outln!("{}", json(scenario, directory, outcome));
         return Ok(());
     }
     if !output.quiet {
@@ -164,6 +163,22 @@ fn print(
         outln!("report  {}", report.display());
     }
     Ok(())
+}
+
+/// Returns what a run came to as JSON.
+pub(super) fn json(
+    scenario: &Scenario,
+    directory: &RunDirectory,
+    outcome: &Completed,
+) -> serde_json::Value {
+    serde_json::json!({
+        "directory": directory.path(),
+        "scheduler": scenario.run.scheduler,
+        "seed": scenario.run.seed,
+        "summary": outcome.summary,
+        "model_sha256": outcome.model_sha256,
+        "wall_s": outcome.wall.as_secs_f64(),
+    })
 }
 
 /// Returns the first free directory under `runs/` named after preset, scheduler and seed.

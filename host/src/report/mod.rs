@@ -13,6 +13,7 @@ mod ledgers;
 pub mod plot;
 mod run;
 pub mod table;
+mod tensorboard;
 mod text;
 
 pub(crate) use charts::Chart;
@@ -21,4 +22,5 @@ pub(crate) use html::{Card, Page, Remark};
 pub use ledgers::{LEDGERS, ledgers_table, mismatched_boards};
 pub(crate) use run::setting;
 pub use run::{ensure_run, summary_table, write_run};
+pub use tensorboard::{Live, write_tensorboard};
 pub use text::counted;

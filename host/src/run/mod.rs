@@ -16,6 +16,7 @@
 //! | `SHA256SUMS` | digests of the reproducible files; its presence means the run is complete |
 //! | `environment.json` | where, when and how fast: what differs between equal runs |
 //! | `report.html`, `plots/*.svg` | the report, once somebody has made it |
+//! | `tensorboard/` | the rounds as TensorBoard reads them, where asked for |
 
 mod adopt;
 mod checkpoint;

@@ -25,7 +25,7 @@ const LIBRARY: [&str; 9] = [
 const PROGRAM: [&str; 2] = ["view", "cli"];
 
 /// Crates that only the program needs.
-const OF_THE_PROGRAM: [&str; 2] = ["clap", "ratatui"];
+const OF_THE_PROGRAM: [&str; 4] = ["clap", "clap_complete", "clap_mangen", "ratatui"];
 
 /// Most modules a root may have.
 const MOST_MODULES: usize = 9;

@@ -1,5 +1,5 @@
 //! Python environments: of the example client of `docs/examples`, which speaks the protocol without
-//! our code, of the STM32's emulator, and of HyperQueue.
+//! our code, of the STM32's emulator, of HyperQueue, and of our Python module.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -16,7 +16,7 @@ struct Environment {
     imports: &'static str,
 }
 
-const ENVIRONMENTS: [Environment; 2] = [
+const ENVIRONMENTS: [Environment; 3] = [
     Environment {
         folder: "docs/examples",
         imports: "import numpy, blake3",
@@ -24,6 +24,10 @@ const ENVIRONMENTS: [Environment; 2] = [
     Environment {
         folder: EMULATOR,
         imports: "import unicorn",
+    },
+    Environment {
+        folder: MODULE,
+        imports: "import maturin, numpy, pandas, pytest",
     },
 ];
 
@@ -35,6 +39,9 @@ const ENGINE: Environment = Environment {
 
 /// The folder of our runner around Unicorn.
 pub const EMULATOR: &str = "emulator/stm32";
+
+/// The folder of the Python module, whose environment builds the wheel and tests it.
+const MODULE: &str = "python";
 
 /// Makes every environment.
 pub fn prepare() -> Result<()> {
@@ -52,8 +59,20 @@ pub fn prepare_engine(wanted: bool) -> Result<()> {
 
 /// Returns the Python of the STM32's emulator, if it is installed.
 pub fn of_emulator() -> Option<PathBuf> {
-    let [_, emulator] = &ENVIRONMENTS;
-    emulator.is_ready().then(|| emulator.program("python"))
+    of(EMULATOR)
+}
+
+/// Returns the Python of the module's environment, if it is installed.
+pub fn of_module() -> Option<PathBuf> {
+    of(MODULE)
+}
+
+fn of(folder: &str) -> Option<PathBuf> {
+    let mut environments = ENVIRONMENTS.iter();
+    let environment = environments.find(|it| it.folder == folder)?;
+    environment
+        .is_ready()
+        .then(|| environment.program("python"))
 }
 
 impl Environment {
@@ -98,7 +117,8 @@ impl Environment {
             environment()?;
         }
         let mut pip = Command::new(self.program("pip"));
-        pip.args(["install", "--quiet", "--requirement"]);
+        // What is imported is compiled then; all of it would take longer than the download.
+        pip.args(["install", "--quiet", "--no-compile", "--requirement"]);
         process::run(pip.arg(folder.join("requirements.txt")))
     }
 }

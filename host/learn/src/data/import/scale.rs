@@ -91,7 +91,10 @@ impl Spread {
         let mean = self.sum / self.count;
         let variance = (self.squares / self.count - mean * mean).max(0.0);
         let (middle, reach) = (self.first + mean, REACH * variance.sqrt());
-        (self.least.max(middle - reach), self.most.min(middle + reach))
+        (
+            self.least.max(middle - reach),
+            self.most.min(middle + reach),
+        )
     }
 }
 
@@ -100,7 +103,11 @@ fn column(name: &str, (least, most): (f64, f64)) -> Column {
     Column {
         name: name.to_owned(),
         // A column that never changes is byte 0.
-        scale: if scale >= f32::MIN_POSITIVE { scale } else { 1.0 },
+        scale: if scale >= f32::MIN_POSITIVE {
+            scale
+        } else {
+            1.0
+        },
         offset: least as f32,
     }
 }

@@ -1,5 +1,5 @@
 //! One epoch and one evaluation of each network, on the calling thread's pool.
-//! `cargo bench -p gleaner-host --bench train`
+//! `cargo bench -p gleaner-tests --bench train`
 
 use std::hint::black_box;
 

@@ -1,0 +1,145 @@
+//! The rounds of a run as TensorBoard reads them: `tensorboard/events.out.tfevents.0.gleaner`.
+//!
+//! The file is a function of `rounds.jsonl`: its times are modelled ones, so equal runs have equal
+//! files, and one that grows with the run ([`Live`]) ends as the one made afterwards
+//! ([`write_tensorboard`]). A run that goes on after a crash begins the file anew from the log, which
+//! was cut back to the checkpoint: no round is there twice, none is missing.
+
+mod figures;
+mod message;
+mod record;
+
+use std::fs::{self, File, OpenOptions};
+use std::io::Write;
+use std::path::PathBuf;
+
+use gleaner_learn::file::{self, write_atomically};
+
+use crate::round::{RoundLog, RoundRow};
+use crate::run::{Observer, RunDirectory, RunError, each_round};
+
+/// Where the events of a run are, in its directory. TensorBoard looks for `tfevents`.
+const FILE: &str = "tensorboard/events.out.tfevents.0.gleaner";
+
+/// Writes the events of all rounds in the log of a run.
+///
+/// # Errors
+/// Names the log and line that cannot be read, or the file that cannot be written.
+pub fn write_tensorboard(directory: &RunDirectory) -> Result<PathBuf, RunError> {
+    begin(directory)?;
+    Ok(directory.file(FILE))
+}
+
+/// Writes the events of the rounds so far; returns when the last of them ended.
+fn begin(directory: &RunDirectory) -> Result<Clock, RunError> {
+    let path = directory.file(FILE);
+    let folder = path.parent().unwrap_or(directory.path());
+    let mut clock = Clock::default();
+    let mut bytes = Vec::new();
+    record::append(&message::version(), &mut bytes);
+    for row in each_round(&directory.file(RunDirectory::ROUNDS))? {
+        clock.append(&row?, &mut bytes);
+    }
+    fs::create_dir_all(folder).map_err(file::at(folder))?;
+    write_atomically(&path, &bytes)?;
+    Ok(clock)
+}
+
+/// Modelled time since the run began.
+#[derive(Default)]
+struct Clock {
+    modelled_s: f64,
+}
+
+impl Clock {
+    /// Adds the event of a round to the bytes of a file.
+    fn append(&mut self, row: &RoundRow, bytes: &mut Vec<u8>) {
+        self.modelled_s += row.round_s;
+        let event = message::event(self.modelled_s, row.round, &figures::of(row));
+        record::append(&event, bytes);
+    }
+}
+
+/// An observer that writes events while a run is made, and passes everything on to another.
+pub struct Live<'a> {
+    next: &'a mut dyn Observer,
+    directory: &'a RunDirectory,
+    wanted: bool,
+    file: Option<Growing>,
+    /// What stopped the file from growing; the run goes on without.
+    failed: Option<RunError>,
+}
+
+/// A file of events that grows.
+struct Growing {
+    path: PathBuf,
+    file: File,
+    clock: Clock,
+}
+
+impl<'a> Live<'a> {
+    /// Prepares to write events if they are `wanted` or the run has some already.
+    pub fn new(next: &'a mut dyn Observer, directory: &'a RunDirectory, wanted: bool) -> Self {
+        Self {
+            next,
+            directory,
+            wanted: wanted || directory.file(FILE).is_file(),
+            file: None,
+            failed: None,
+        }
+    }
+
+    /// Ends the file.
+    ///
+    /// # Errors
+    /// What could not be written since the run began.
+    pub fn finish(self) -> Result<(), RunError> {
+        self.failed.map_or(Ok(()), Err)
+    }
+}
+
+impl Growing {
+    fn open(directory: &RunDirectory) -> Result<Self, RunError> {
+        let path = directory.file(FILE);
+        let clock = begin(directory)?;
+        let file = OpenOptions::new().append(true).open(&path);
+        let file = file.map_err(file::at(&path))?;
+        Ok(Self { path, file, clock })
+    }
+
+    fn append(&mut self, row: &RoundRow) -> Result<(), RunError> {
+        let mut bytes = Vec::new();
+        self.clock.append(row, &mut bytes);
+        let written = self.file.write_all(&bytes);
+        Ok(written.map_err(file::at(&self.path))?)
+    }
+}
+
+impl Observer for Live<'_> {
+    fn started(&mut self, done: usize, total: usize) {
+        if self.wanted {
+            match Growing::open(self.directory) {
+                Ok(file) => self.file = Some(file),
+                Err(error) => self.failed = Some(error),
+            }
+        }
+        self.next.started(done, total);
+    }
+
+    fn round(&mut self, log: &RoundLog) {
+        if let Some(file) = &mut self.file
+            && let Err(error) = file.append(&log.round)
+        {
+            self.file = None;
+            self.failed = Some(error);
+        }
+        self.next.round(log);
+    }
+
+    fn notice(&mut self, text: &str) {
+        self.next.notice(text);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,184 @@
+"""What a run left in its directory, as tables and arrays."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import os
+import tomllib
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ._program import GleanerError, call
+from ._tensors import decode
+
+#: Columns of the rounds that are numbers where a round has them.
+_FIGURES = (
+    "accuracy",
+    "test_loss",
+    "train_loss",
+    "bound",
+    "objective",
+    "rho",
+    "beta",
+    "compute_j",
+    "radio_j",
+    "harvest_j",
+    "spent_j",
+    "downlink_s",
+    "round_s",
+    "validation_accuracy",
+    "validation_loss",
+)
+
+#: Numbers as they were written, to the bit; from 3.1 on pandas knows no other way.
+_OLD = tuple(int(part) for part in pd.__version__.split(".")[:2]) < (3, 1)
+_EXACT: dict[str, Any] = {"float_precision": "round_trip"} if _OLD else {}
+
+#: Columns that a table of clients begins with.
+_KEYS = ["round", "client"]
+
+
+class Run:
+    """A run in its directory. Files are read when they are first asked for.
+
+    A complete run is checked against its digests. One that was interrupted, or is still being
+    made, has the rounds that are whole in each of its tables.
+    """
+
+    def __init__(self, directory: str | os.PathLike[str]) -> None:
+        #: Where the run is.
+        self.directory = Path(directory)
+        if not (self.directory / "scenario.toml").is_file():
+            raise GleanerError(f"{self.directory} holds no run: there is no scenario.toml")
+
+    @classmethod
+    def read(cls, directory: str | os.PathLike[str]) -> Run:
+        """Return the run in a directory.
+
+        Raises:
+            GleanerError: There is none.
+        """
+        return cls(directory)
+
+    def __repr__(self) -> str:
+        state = "" if self.complete else ", not complete"
+        return f"Run({str(self.directory)!r}{state})"
+
+    @property
+    def complete(self) -> bool:
+        """Whether all rounds are done."""
+        return (self.directory / "SHA256SUMS").is_file()
+
+    @cached_property
+    def scenario(self) -> dict[str, Any]:
+        """The resolved scenario, by section and key."""
+        data = self._bytes("scenario.toml")
+        try:
+            return tomllib.loads(data.decode())
+        except ValueError as error:
+            raise self._damaged("scenario.toml", error) from error
+
+    @cached_property
+    def rounds(self) -> pd.DataFrame:
+        """One row per round: accuracy, losses, energies, who took part."""
+        rows = []
+        for number, line in enumerate(self._lines("rounds.jsonl").splitlines(), 1):
+            try:
+                row = json.loads(line)
+                rows.append({"round": int(row.pop("round")), **row})
+            except (ValueError, AttributeError, KeyError, TypeError) as error:
+                raise self._damaged(f"rounds.jsonl, line {number}", error) from error
+        table = pd.DataFrame(rows, columns=None if rows else ["round", *_FIGURES[:4]])
+        # Rounds that were not evaluated have null, and all of a column may.
+        return table.astype({name: float for name in _FIGURES if name in table})
+
+    @cached_property
+    def clients(self) -> pd.DataFrame:
+        """One row per client and round: its state, order, energies and queue."""
+        return self._table("clients.csv", {"channel": "Int64"})
+
+    @cached_property
+    def energy(self) -> pd.DataFrame | None:
+        """Every client's energy by phase, in picojoules; ``None`` under the paper's books."""
+        if not (self.directory / "energy.csv").is_file() and not self._is_promised("energy.csv"):
+            return None
+        return self._table("energy.csv", {})
+
+    @cached_property
+    def summary(self) -> dict[str, Any]:
+        """The figures the run is judged by, as ``gleaner simulate --json`` prints them."""
+        self._ensure_complete("summary")
+        summary: dict[str, Any]
+        summary = json.loads(call(["report", "--json", "--", self.directory]))["summary"]
+        return summary
+
+    @cached_property
+    def model(self) -> dict[str, np.ndarray]:
+        """The tensors of the final model by name."""
+        self._ensure_complete("model")
+        try:
+            return decode(self._bytes("model.safetensors"))
+        except ValueError as error:
+            raise self._damaged("model.safetensors", error) from error
+
+    def _ensure_complete(self, what: str) -> None:
+        if not self.complete:
+            raise GleanerError(
+                f"{self.directory} is not complete and has no {what} yet; gleaner.resume continues it"
+            )
+
+    def _table(self, name: str, types: dict[str, str]) -> pd.DataFrame:
+        data = self._lines(name)
+        if not data:
+            return pd.DataFrame(columns=_KEYS)
+        try:
+            table = pd.read_csv(io.BytesIO(data), dtype=types, **_EXACT)
+        except ValueError as error:
+            raise self._damaged(name, error) from error
+        if list(table.columns[:2]) != _KEYS:
+            raise self._damaged(name, ValueError("its columns are not round, client and so on"))
+        return table if self.complete else _whole_rounds(table, self.scenario["clients"]["count"])
+
+    def _lines(self, name: str) -> bytes:
+        """Return a file that grows by lines, without one that is still being written."""
+        data = self._bytes(name)
+        return data if self.complete else data[: data.rfind(b"\n") + 1]
+
+    def _bytes(self, name: str) -> bytes:
+        """Return a file; that of a complete run is the one it had when it was completed."""
+        try:
+            data = (self.directory / name).read_bytes()
+        except OSError as error:
+            raise GleanerError(f"{self.directory / name}: {error.strerror}") from error
+        expected = self._digests.get(name)
+        if expected is not None and hashlib.sha256(data).hexdigest() != expected:
+            raise GleanerError(
+                f"{self.directory / name} is damaged: its SHA-256 is not the one in SHA256SUMS"
+            )
+        return data
+
+    def _is_promised(self, name: str) -> bool:
+        return name in self._digests
+
+    @cached_property
+    def _digests(self) -> dict[str, str]:
+        if not self.complete:
+            return {}
+        lines = (self.directory / "SHA256SUMS").read_text().splitlines()
+        pairs = (line.split(maxsplit=1) for line in lines)
+        return {pair[1]: pair[0] for pair in pairs if len(pair) == 2}
+
+    def _damaged(self, place: str, error: Exception) -> GleanerError:
+        return GleanerError(f"{self.directory / place}: {error}")
+
+
+def _whole_rounds(table: pd.DataFrame, clients: int) -> pd.DataFrame:
+    """Return the rounds of which every client has its row; only the last may lack some."""
+    is_last = table["round"].eq(table["round"].max())
+    return table if is_last.sum() in (0, clients) else table.loc[~is_last]

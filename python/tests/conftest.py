@@ -1,0 +1,33 @@
+"""A run small enough to be quick, made once by the program that is installed."""
+
+import pathlib
+
+import pytest
+
+import gleaner
+
+#: Ten clients of some thirty samples.
+SMALL = {"partition": {"mean_samples": 30, "std_samples": 3}, "data.test_samples": 50}
+
+
+@pytest.fixture(scope="session")
+def small() -> dict:
+    """What makes any scenario small."""
+    return SMALL
+
+
+@pytest.fixture(scope="session")
+def made(tmp_path_factory: pytest.TempPathFactory) -> gleaner.Run:
+    """A complete run, in a folder with spaces and letters beyond ASCII."""
+    out = tmp_path_factory.mktemp("runs") / "ein Lauf, größer – 试验"
+    return gleaner.simulate(
+        scheduler="cre", rounds=4, seed=3, set=SMALL, out=out, tensorboard=True, threads=1
+    )
+
+
+@pytest.fixture
+def copied(made: gleaner.Run, tmp_path: pathlib.Path) -> pathlib.Path:
+    """A copy of that run to be damaged."""
+    import shutil
+
+    return pathlib.Path(shutil.copytree(made.directory, tmp_path / "copy"))

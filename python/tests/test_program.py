@@ -1,0 +1,103 @@
+"""The program behind the module: missing, foreign, failing, interrupted."""
+
+import importlib.metadata
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+import gleaner
+
+
+def pretend(path: pathlib.Path, script: str) -> pathlib.Path:
+    """Writes a program of somebody else's."""
+    path.write_text(f"#!/bin/sh\n{script}\n")
+    path.chmod(0o755)
+    return path
+
+
+def test_module_wheel_and_program_have_one_version():
+    assert importlib.metadata.version("gleaner") == gleaner.__version__
+    said = subprocess.run([gleaner.program(), "version"], capture_output=True, text=True)
+    assert said.stdout.splitlines()[0] == f"gleaner {gleaner.__version__}"
+
+
+def test_the_program_is_the_one_installed_beside_the_module(monkeypatch):
+    monkeypatch.delenv("GLEANER_PROGRAM", raising=False)
+    assert gleaner.program().parent == pathlib.Path(sys.executable).parent
+
+
+def test_a_program_that_is_missing_or_another_is_refused_with_what_to_do(monkeypatch, tmp_path):
+    def refused(path, match):
+        monkeypatch.setenv("GLEANER_PROGRAM", str(path))
+        with pytest.raises(gleaner.ProgramError, match=match) as error:
+            gleaner.simulate(rounds=1)
+        assert "pip install ." in str(error.value)
+
+    refused(tmp_path / "nowhere", "No such file")
+    older = pretend(tmp_path / "older", "echo gleaner 0.0.1")
+    refused(older, f"is gleaner 0.0.1, this module is of {gleaner.__version__}")
+    refused(pretend(tmp_path / "other", "echo hello"), "is not the program gleaner")
+    refused(pretend(tmp_path / "mute", "exit 1"), "is not the program gleaner")
+    (tmp_path / "data").write_text("no program")
+    refused(tmp_path / "data", "cannot be started")
+
+
+def test_no_program_anywhere_is_said(monkeypatch, tmp_path):
+    monkeypatch.delenv("GLEANER_PROGRAM", raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr("sysconfig.get_path", lambda *_: str(tmp_path))
+    with pytest.raises(gleaner.ProgramError, match="is not installed"):
+        gleaner.program()
+
+
+def test_what_the_program_refuses_is_an_exception_with_its_words(made, tmp_path):
+    with pytest.raises(gleaner.GleanerError, match="paper-mlp") as error:
+        gleaner.simulate("paper-mpl", out=tmp_path / "run")
+    assert "error:" not in str(error.value)
+    with pytest.raises(gleaner.GleanerError, match="cre.w"):
+        gleaner.simulate(set={"cre.w": 1}, out=tmp_path / "run")
+    with pytest.raises(gleaner.GleanerError, match="is not empty"):
+        gleaner.simulate(rounds=1, out=made.directory)
+    with pytest.raises(gleaner.GleanerError, match="invalid value"):
+        gleaner.simulate(rounds=-1, out=tmp_path / "run")
+    with pytest.raises(gleaner.GleanerError, match="nowhere"):
+        gleaner.resume(tmp_path / "nowhere")
+
+
+def test_remarks_are_passed_on_if_wanted(small, tmp_path, capsys):
+    gleaner.simulate(rounds=2, set=small, out=tmp_path / "run", quiet=False, threads=1)
+    assert "round 2/2" in capsys.readouterr().err
+
+
+def test_ctrl_c_ends_the_program_and_leaves_a_run_to_go_on_with(small, tmp_path):
+    """The signal goes to Python alone, as a notebook sends it."""
+    out = tmp_path / "lang"
+    script = f"""
+        import gleaner
+        gleaner.simulate(rounds=1_000_000, set={small!r}, out={str(out)!r}, threads=1)
+    """
+    python = subprocess.Popen(
+        [sys.executable, "-c", textwrap.dedent(script)],
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    log = out / "rounds.jsonl"
+    while not (log.is_file() and log.stat().st_size):
+        assert python.poll() is None, python.communicate()[1]
+    children = pathlib.Path(f"/proc/{python.pid}/task/{python.pid}/children")
+    child = int(children.read_text().split()[0]) if children.is_file() else None
+    python.send_signal(signal.SIGINT)
+    said = python.communicate()[1]
+    assert "KeyboardInterrupt" in said and python.returncode != 0, said
+    if child is not None:
+        with pytest.raises(ProcessLookupError):
+            os.kill(child, 0)
+    run = gleaner.Run.read(out)
+    assert not run.complete
+    assert list(run.rounds["round"]) == list(range(1, len(run.rounds) + 1))
