@@ -69,7 +69,7 @@ fn fleet_file() -> FleetFile {
 /// When they differ in a bit of the model, a line of a log or a ledger.
 #[must_use]
 pub fn equal_to_the_bit(scenario: &Scenario) -> Option<String> {
-    let scheduler = scenario.run.scheduler;
+    let scheduler = &scenario.run.scheduler;
     let data = fleet::load_data(scenario).unwrap();
     let (mixed, alone) = (
         Folder::new(&format!("emulated-mixed-{scheduler}")),

@@ -22,8 +22,11 @@ pub(super) fn section(name: &str) -> &str {
     new
 }
 
+/// Section and name of a key.
+type Key = (&'static str, &'static str);
+
 /// Keys with two spellings, the second as scenarios are written.
-const SPELLINGS: &[((&str, &str), (&str, &str))] = &[
+const SPELLINGS: &[(Key, Key)] = &[
     (("model", "kind"), ("learning", "model")),
     (("model", "hidden"), ("learning", "hidden")),
 ];

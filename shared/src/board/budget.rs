@@ -95,7 +95,7 @@ impl Board {
             return Err(Unfit::Sizes(shape));
         }
         let most = self.most_hidden();
-        if shape.hidden % 2 != 0 || shape.hidden > most {
+        if !shape.hidden.is_multiple_of(2) || shape.hidden > most {
             return Err(Unfit::Hidden { shape, most });
         }
         let area = (shape.exact_bytes() + PAGE_BYTES).div_ceil(SECTOR_BYTES);

@@ -33,7 +33,7 @@ enum Action {
         name: String,
     },
     /// Make a data set of your own from a table, arrays or sounds.
-    Import(import::Args),
+    Import(Box<import::Args>),
     /// Show the size of a data set, its samples per class and client, and where it comes from.
     #[command(visible_alias = "show")]
     Info {

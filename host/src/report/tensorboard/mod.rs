@@ -136,6 +136,10 @@ impl Observer for Live<'_> {
         self.next.round(log);
     }
 
+    fn pauses(&mut self) -> bool {
+        self.next.pauses()
+    }
+
     fn notice(&mut self, text: &str) {
         self.next.notice(text);
     }

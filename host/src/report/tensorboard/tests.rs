@@ -18,6 +18,7 @@ fn row(round: u32) -> RoundLog {
         round: serde_json::from_str(&line(round)).unwrap(),
         clients: Vec::new(),
         energy: Vec::new(),
+        problem: None,
     }
 }
 

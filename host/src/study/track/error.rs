@@ -24,7 +24,7 @@ pub enum TrackError {
         /// Its directory.
         directory: PathBuf,
         /// Why.
-        source: PlannedRunError,
+        source: Box<PlannedRunError>,
     },
     /// What a run came to cannot be read.
     #[error("{}: {problem}; remove the directory to make the run again", path.display())]

@@ -56,7 +56,7 @@ pub fn make(
     for ((at, run), outcome) in missing.into_iter().zip(&runs).zip(outcomes) {
         let completed = outcome.map_err(|source| TrackError::Failed {
             directory: run.directory.path().to_owned(),
-            source,
+            source: Box::new(source),
         })?;
         summaries[at] = Some(completed.summary);
     }

@@ -28,7 +28,7 @@ pub enum WeekError {
         /// Its directory.
         directory: PathBuf,
         /// Why.
-        source: PlannedRunError,
+        source: Box<PlannedRunError>,
     },
     /// A preset has no store, so nothing of it is a week on harvested energy.
     #[error(

@@ -77,7 +77,7 @@ pub fn live(
     for (run, outcome) in runs.iter().zip(outcomes) {
         let failed = |source: PlannedRunError| WeekError::Failed {
             directory: run.directory.path().to_owned(),
-            source,
+            source: Box::new(source),
         };
         summaries.push(outcome.map_err(failed)?.summary);
     }
