@@ -78,7 +78,7 @@ class Comparison:
 def compare(
     preset: PathLike = "paper-mlp",
     *,
-    schedulers: str | Sequence[str] = "all",
+    schedulers: str | Sequence[str] = "paper,glean",
     seeds: int = 5,
     seed: int | None = None,
     baseline_power: str | Sequence[str] = ("max", "min"),
@@ -94,7 +94,7 @@ def compare(
 
     Args:
         preset, seed, rounds, set, profile, threads, tensorboard, quiet: As of :func:`simulate`.
-        schedulers: Their names, or ``"all"``.
+        schedulers: Their names; ``"paper"``, ``"rivals"`` and ``"all"`` stand for several.
         seeds: Number of seeds; they start at ``seed``, or 0.
         baseline_power: Transmit powers of the baselines.
         out: Directory of the comparison; runs that are complete there are not made again.
