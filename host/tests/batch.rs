@@ -142,6 +142,73 @@ fn workers_that_ignore_each_others_locks_come_to_one_run_with_the_same_bytes() {
     assert_eq!(fs::read_dir(dir.join("points")).unwrap().count(), 1);
 }
 
+/// Does something after one of the rounds, which it counts.
+struct Then<F: FnMut()> {
+    after: usize,
+    act: F,
+    rounds: usize,
+}
+
+impl<F: FnMut()> Then<F> {
+    fn new(after: usize, act: F) -> Self {
+        let rounds = 0;
+        Self { after, act, rounds }
+    }
+}
+
+impl<F: FnMut()> Observer for Then<F> {
+    fn round(&mut self, _: &gleaner_host::round::RoundLog) {
+        self.rounds += 1;
+        if self.rounds == self.after {
+            (self.act)();
+        }
+    }
+}
+
+#[test]
+fn a_worker_whose_folder_is_swept_leaves_the_point_or_has_what_the_other_made() {
+    let (point, folder) = (point(14), tempfile::tempdir().unwrap());
+    let (summary, expected) = undisturbed(&point);
+    let force = Making {
+        force: true,
+        ..ALONE
+    };
+    for round in [1, ROUNDS as usize] {
+        let dir = &folder.path().join(round.to_string());
+        let sweep = || fs::remove_dir_all(dir.join("work")).unwrap();
+        let swept = make_point(dir, &point, &ALONE, &mut Then::new(round, sweep)).unwrap_err();
+        assert!(matches!(swept, PointError::Taken { .. }), "{swept}");
+        assert!(!dir.join("failed").exists());
+
+        let faster = || {
+            let made = make_point(dir, &point, &force, &mut Silent);
+            assert_eq!(made.unwrap(), summary);
+        };
+        let made = make_point(dir, &point, &ALONE, &mut Then::new(round, faster));
+        assert_eq!(made.unwrap(), summary);
+        assert_eq!(sums(dir, &point), expected);
+        assert!(!dir.join("failed").exists() && !dir.join("work").exists());
+    }
+}
+
+#[test]
+fn a_whole_run_that_is_being_removed_is_not_published() {
+    let (point, folder) = (point(15), tempfile::tempdir().unwrap());
+    let dir = folder.path();
+    let place = run_directory(dir, &point);
+    for (ending, rounds) in [("dead", 0), ("dead.gone", ROUNDS as usize)] {
+        make_point(dir, &point, &ALONE, &mut Silent).unwrap();
+        fs::create_dir(dir.join("work")).unwrap();
+        let left = dir.join("work").join(format!("{}.{ending}", point.id));
+        fs::rename(place.path(), left).unwrap();
+        let mut counted = Then::new(0, || ());
+        make_point(dir, &point, &ALONE, &mut counted).unwrap();
+        assert_eq!(counted.rounds, rounds, "{ending}");
+        assert_eq!(sums(dir, &point), undisturbed(&point).1);
+        assert!(!dir.join("work").exists());
+    }
+}
+
 #[test]
 fn one_of_two_workers_leaves_or_waits() {
     let (point, folder) = (point(9), tempfile::tempdir().unwrap());

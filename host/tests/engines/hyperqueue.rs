@@ -70,7 +70,7 @@ fn hyperqueue_makes_the_local_table_though_a_worker_is_killed() {
         .sweep("own", &[&options[..], &["--max-jobs", "2"]].concat())
         .spawn()
         .unwrap();
-    let (id, worker) = until(&mut follower, || worker_at_work(&lab.path("own")));
+    let (id, worker) = until(&mut follower, || worker_at_work(&lab.path("own"), |_| true));
     signal("-KILL", worker);
     let said = finish(follower);
     assert!(said.contains(&id), "{said}");
@@ -79,7 +79,9 @@ fn hyperqueue_makes_the_local_table_though_a_worker_is_killed() {
 
     // A follower that is killed takes its server and tasks along; the next one goes on.
     let mut follower = lab.sweep("again", &options).spawn().unwrap();
-    let (_, worker) = until(&mut follower, || worker_at_work(&lab.path("again")));
+    let (_, worker) = until(&mut follower, || {
+        worker_at_work(&lab.path("again"), |_| true)
+    });
     follower.kill().unwrap();
     follower.wait().unwrap();
     while Path::new(&format!("/proc/{worker}")).exists() {

@@ -12,7 +12,7 @@ use gleaner_host::device::image::is_strict;
 const SWEEP: &str = "
 seeds = 2
 [set]
-run.rounds = 240
+run.rounds = 80
 run.checkpoint_every = 1
 clients.count = 4
 device.cycles_per_sample = 3000.0
@@ -102,13 +102,14 @@ pub fn until<T>(follower: &mut Child, mut look: impl FnMut() -> Option<T>) -> T 
     }
 }
 
-/// A worker in the middle of a point: the point's name and the worker's process.
-pub fn worker_at_work(dir: &Path) -> Option<(String, u32)> {
+/// A worker in the middle of a point, if it is one of those wanted: the point's name and the worker's
+/// process.
+pub fn worker_at_work(dir: &Path, is_wanted: impl Fn(&str) -> bool) -> Option<(String, u32)> {
     let work = fs::read_dir(dir.join("work")).ok()?.flatten();
     work.filter(|entry| entry.path().join("checkpoint.bin").is_file())
         .find_map(|entry| {
             let name = entry.file_name().into_string().ok()?;
-            let (id, _) = name.split_once('.')?;
+            let (id, _) = name.split_once('.').filter(|(id, _)| is_wanted(id))?;
             let lock = dir.join("work").join(format!("{id}.lock"));
             let owner = fs::read_to_string(lock).ok()?;
             let process = owner.strip_prefix("process ")?.split(' ').next()?;
@@ -125,11 +126,22 @@ pub fn signal(signal: &str, process: u32) {
 
 /// Says whether SIGUSR1 has reached a process that has not taken it yet.
 pub fn is_told(process: u32) -> bool {
-    let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
-    let pending = status.lines().find_map(|line| line.strip_prefix("ShdPnd:"));
-    let pending = pending.map_or(0, |set| u64::from_str_radix(set.trim(), 16).unwrap());
+    let pending = status(process, "ShdPnd:");
+    let pending = pending.map_or(0, |set| u64::from_str_radix(&set, 16).unwrap());
     // Signal 10 is the tenth bit.
     pending & (1 << 9) != 0
+}
+
+/// Says whether a process is held by SIGSTOP.
+pub fn is_held(process: u32) -> bool {
+    status(process, "State:").is_some_and(|state| state.starts_with('T'))
+}
+
+/// What the kernel says of a process that there is.
+fn status(process: u32, field: &str) -> Option<String> {
+    let text = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
+    let value = text.lines().find_map(|line| line.strip_prefix(field))?;
+    Some(value.trim().to_owned())
 }
 
 /// Says that an engine is not there; a failure where nothing may be skipped.

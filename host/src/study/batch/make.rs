@@ -1,6 +1,7 @@
 //! Making one point: by anybody, any number of times, with the same bytes in the end.
 
 use std::fs;
+use std::io::ErrorKind;
 use std::path::Path;
 use std::time::Duration;
 
@@ -8,11 +9,11 @@ use super::Outcome;
 use super::claim::{Asked, Claim};
 use super::error::PointError;
 use super::gather::{check_sums, read};
-use super::place::{Place, remove, rename};
+use super::place::{Place, Renamed, remove, rename};
 use super::point::Point;
 use crate::fleet;
 use crate::report;
-use crate::run::{Observer, RunDirectory, adopt, prepare, resume, scenario_of, start};
+use crate::run::{Observer, RunDirectory, RunError, adopt, prepare, resume, scenario_of, start};
 use crate::study::PlannedRunError;
 use crate::study::pool::Library;
 
@@ -89,22 +90,22 @@ fn attempt(
         let own = place.fresh().map_err(PointError::Unfinished)?;
         if let Err(error) = prepare(&point.scenario, &own) {
             remove(&own);
-            return Err(error.into());
+            return Err(match error {
+                RunError::File(error) if error.source.kind() == ErrorKind::NotFound => taken_over(),
+                other => other.into(),
+            });
         }
         if let Err(error) = run(place, point, how, &claim, &own, library, observer) {
-            // Locks do not reach as far as the worker that took the point over.
-            if error.is_failure() && !own.path().exists() {
-                let owner = "a worker on another machine".to_owned();
-                return Err(PointError::Taken { owner });
-            }
+            // Its scenario was there from the beginning.
+            let swept = error.is_failure() && !own.is_started();
             if !own.file(RunDirectory::CHECKPOINT).is_file() {
                 remove(&own);
             }
-            return Err(error);
+            return Err(if swept { taken_over() } else { error });
         }
         publish(place, &own)?;
     }
-    place.leftovers().iter().for_each(remove);
+    place.sweep(None);
     claim.close();
     read(&place.run(), point, how.reports)
 }
@@ -130,11 +131,7 @@ fn run(
         ));
     }
     if claim.is_exclusive() {
-        place
-            .leftovers()
-            .iter()
-            .filter(|it| *it != own)
-            .for_each(remove);
+        place.sweep(Some(own));
     }
     let data = library.get(scenario).map_err(PlannedRunError::from)?;
     let mut deployment =
@@ -162,13 +159,20 @@ fn publish_leftover(place: &Place<'_>, point: &Point) -> Result<bool, PointError
 /// Gives a complete run the point's name; the first of several workers to do so is the one.
 fn publish(place: &Place<'_>, own: &RunDirectory) -> Result<(), PointError> {
     let there = place.run();
+    let rename = |from: &RunDirectory, to: &RunDirectory| {
+        let renamed = rename(from, to);
+        renamed.map_err(PointError::Unfinished)
+    };
+    let sums = |run: &RunDirectory| fs::read(run.file(RunDirectory::SUMS)).ok();
     loop {
-        if rename(own, &there).map_err(PointError::Unfinished)? {
-            return Ok(());
+        match rename(own, &there)? {
+            Renamed::Done => return Ok(()),
+            Renamed::Gone => return Err(taken_over()),
+            Renamed::Occupied => {}
         }
-        if there.is_complete() {
-            let sums = |run: &RunDirectory| fs::read(run.file(RunDirectory::SUMS)).ok();
-            if sums(&there) != sums(own) {
+        if let Some(theirs) = sums(&there) {
+            // The first worker sweeps, so that there may be nothing left to compare.
+            if sums(own).is_some_and(|ours| ours != theirs) {
                 return Err(PointError::Differs {
                     there: there.path().to_owned(),
                     here: own.path().to_owned(),
@@ -179,6 +183,16 @@ fn publish(place: &Place<'_>, own: &RunDirectory) -> Result<(), PointError> {
         }
         // What somebody began there goes to the other leftovers.
         let aside = place.fresh().map_err(PointError::Unfinished)?;
-        rename(&there, &aside).map_err(PointError::Unfinished)?;
+        if rename(&there, &aside)? == Renamed::Done && aside.is_complete() {
+            // Another worker had done so, and published its own meanwhile.
+            rename(&aside, &there)?;
+        }
+    }
+}
+
+/// What became of a point whose folder was swept by a worker that locks do not reach.
+fn taken_over() -> PointError {
+    PointError::Taken {
+        owner: "a worker on another machine".to_owned(),
     }
 }

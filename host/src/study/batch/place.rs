@@ -9,6 +9,9 @@ use gleaner_learn::file::{self, FileError, write_atomically};
 
 use crate::run::{RunDirectory, new_id};
 
+/// How the name of a folder ends that is being removed.
+const DOOMED: &str = "gone";
+
 /// The files of one point.
 pub(super) struct Place<'a> {
     dir: &'a Path,
@@ -44,6 +47,21 @@ impl<'a> Place<'a> {
 
     /// What workers are at, or left when they died.
     pub(super) fn leftovers(&self) -> Vec<RunDirectory> {
+        let (_, found) = self.folders();
+        found
+    }
+
+    /// Removes what workers left, and what those at work here have, except for one of them.
+    pub(super) fn sweep(&self, own: Option<&RunDirectory>) {
+        let (doomed, left) = self.folders();
+        let others = left.iter().filter(|it| Some(*it) != own);
+        others.for_each(remove);
+        // Whoever was removing them may have died over it.
+        doomed.iter().for_each(erase);
+    }
+
+    /// The folders of this point that are being removed, and the others.
+    fn folders(&self) -> (Vec<RunDirectory>, Vec<RunDirectory>) {
         let prefix = format!("{}.", self.id);
         let entries = fs::read_dir(self.work()).into_iter().flatten().flatten();
         let mut found: Vec<PathBuf> = entries
@@ -54,7 +72,8 @@ impl<'a> Place<'a> {
             })
             .collect();
         found.sort();
-        found.into_iter().map(RunDirectory::new).collect()
+        let found = found.into_iter().map(RunDirectory::new);
+        found.partition(|it| it.path().extension().is_some_and(|end| end == DOOMED))
     }
 
     /// Why the last attempt failed, if it did.
@@ -90,13 +109,39 @@ impl<'a> Place<'a> {
 }
 
 /// Removes a folder with all that is in it; one that is gone already is fine.
+///
+/// It loses its name first, all at once: a worker that is at it finds nothing rather than a part of
+/// it, and nobody can give the point's name to a folder whose files are going.
 pub(super) fn remove(directory: &RunDirectory) {
+    let mut name = directory.path().as_os_str().to_owned();
+    name.push(format!(".{DOOMED}"));
+    let doomed = RunDirectory::new(name);
+    match fs::rename(directory.path(), doomed.path()) {
+        Ok(()) => erase(&doomed),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        // Some systems rename no folder with open files in it.
+        Err(_) => erase(directory),
+    }
+}
+
+fn erase(directory: &RunDirectory) {
     // What is left costs space and nothing else.
     let _ = fs::remove_dir_all(directory.path());
 }
 
+/// What came of giving a folder another name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Renamed {
+    /// It has the name.
+    Done,
+    /// Something else has the name.
+    Occupied,
+    /// There is no such folder any more.
+    Gone,
+}
+
 /// Gives a folder another name, unless something has it.
-pub(super) fn rename(from: &RunDirectory, to: &RunDirectory) -> Result<bool, FileError> {
+pub(super) fn rename(from: &RunDirectory, to: &RunDirectory) -> Result<Renamed, FileError> {
     let path = to.path();
     if let Some(parent) = path.parent() {
         fs::create_dir_all(parent).map_err(file::at(parent))?;
@@ -104,9 +149,10 @@ pub(super) fn rename(from: &RunDirectory, to: &RunDirectory) -> Result<bool, Fil
     match fs::rename(from.path(), path) {
         Ok(()) => {
             file::sync_parent(path)?;
-            Ok(true)
+            Ok(Renamed::Done)
         }
-        Err(error) if is_occupied(&error) => Ok(false),
+        Err(error) if is_occupied(&error) => Ok(Renamed::Occupied),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Renamed::Gone),
         Err(error) => Err(file::at(path)(error)),
     }
 }

@@ -8,6 +8,9 @@ use super::select::Kernel;
 /// The lanes of a row: the hidden layer, padded.
 pub(in crate::train) const ROW: usize = 64;
 
+/// Codes that are looked at together.
+const GROUP: usize = 8;
+
 /// Lists of (row, code) pairs, each of even length; a code stands for a number in a table.
 #[derive(Clone, Debug, Default)]
 pub(in crate::train) struct Lists {
@@ -27,15 +30,36 @@ impl Lists {
     }
 
     /// Appends the non-zero codes of a list; code 0 stands for zero, and pads odd lengths.
-    pub(in crate::train) fn push(&mut self, codes: impl Iterator<Item = u8>) {
+    pub(in crate::train) fn push(&mut self, codes: &[u8]) {
         let first = self.entries.len();
-        for (row, code) in codes.enumerate().filter(|&(_, code)| code != 0) {
-            self.entries.push([row as u8, code]);
+        // Room for all: each code is written, and stays if the next does not take its place. Whether
+        // a pixel is zero cannot be foretold, so that a branch would cost more.
+        self.entries.resize(first + codes.len() + 1, [0, 0]);
+        let out = &mut self.entries[first..];
+        let mut kept = 0;
+        for (group, codes) in codes.chunks(GROUP).enumerate() {
+            // Most of an image is blank.
+            if codes == &[0; GROUP][..codes.len()] {
+                continue;
+            }
+            for (at, &code) in codes.iter().enumerate() {
+                out[kept] = [(group * GROUP + at) as u8, code];
+                kept += usize::from(code != 0);
+            }
         }
-        if (self.entries.len() - first) % 2 == 1 {
-            self.entries.push([0, 0]);
+        if kept % 2 == 1 {
+            out[kept] = [0, 0];
+            kept += 1;
         }
+        self.entries.truncate(first + kept);
         self.starts.push(self.entries.len() as u32);
+    }
+
+    /// Returns the (row, code) pairs of a list, without the padding.
+    pub(in crate::train) fn list(&self, at: usize) -> impl Iterator<Item = (usize, u8)> {
+        let bounds = self.starts[at] as usize..self.starts[at + 1] as usize;
+        let pairs = self.entries[bounds].iter().filter(|pair| pair[1] != 0);
+        pairs.map(|&[row, code]| (usize::from(row), code))
     }
 }
 
@@ -174,9 +198,7 @@ mod tests {
                 .collect(),
         ];
         let mut lists = Lists::new();
-        codes
-            .iter()
-            .for_each(|list| lists.push(list.iter().copied()));
+        codes.iter().for_each(|list| lists.push(list));
         let of = |kernel, used| {
             let sum = RowSum {
                 lists: &lists,

@@ -189,18 +189,20 @@ fn script_of(name: &str, dir: &Path, options: &EngineOptions) -> Result<String, 
 {program} sweep point {dir} "$((${{1:-0}} + SLURM_ARRAY_TASK_ID))" --threads {threads} --wait --quiet &
 worker=$!
 limit=
-trap 'limit=near; kill -USR1 "$worker"' USR1
+trap '[ "$limit" ] || kill -USR1 "$worker"; limit=near' USR1
 trap 'kill -TERM "$worker"' TERM
 wait "$worker"
 code=$?
-# A signal ends the wait ahead of the worker, which stops at its next checkpoint.
-if [ "$code" -gt 128 ] && kill -0 "$worker" 2>/dev/null; then
+# Every signal ends the wait ahead of the worker, which stops at its next checkpoint.
+while [ "$code" -gt 128 ] && kill -0 "$worker" 2>/dev/null; do
     wait "$worker"
     code=$?
-fi
-if [ "$limit" ] && [ "$code" -eq 130 ]; then
-    scontrol requeue "$SLURM_JOB_ID"
-fi
+done
+# 138: told before it could listen. The last task of an array has the array's own number as its
+# SLURM_JOB_ID, by which all tasks would queue again.
+case "$limit $code" in
+'near 130' | 'near 138') scontrol requeue "${{SLURM_ARRAY_JOB_ID}}_$SLURM_ARRAY_TASK_ID" ;;
+esac
 exit "$code"
 "#,
         log = dir.join("slurm/%A_%a.log").display(),
