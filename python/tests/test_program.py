@@ -78,7 +78,9 @@ def test_ctrl_c_ends_the_program_and_leaves_a_run_to_go_on_with(small, tmp_path)
     """The signal goes to Python alone, as a notebook sends it."""
     out = tmp_path / "lang"
     script = f"""
-        import gleaner
+        import signal, gleaner
+        # Tests that were started in the background inherit a signal that is ignored.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         gleaner.simulate(rounds=1_000_000, set={small!r}, out={str(out)!r}, threads=1)
     """
     python = subprocess.Popen(
@@ -93,7 +95,7 @@ def test_ctrl_c_ends_the_program_and_leaves_a_run_to_go_on_with(small, tmp_path)
     children = pathlib.Path(f"/proc/{python.pid}/task/{python.pid}/children")
     child = int(children.read_text().split()[0]) if children.is_file() else None
     python.send_signal(signal.SIGINT)
-    said = python.communicate()[1]
+    said = python.communicate(timeout=120)[1]
     assert "KeyboardInterrupt" in said and python.returncode != 0, said
     if child is not None:
         with pytest.raises(ProcessLookupError):
