@@ -18,7 +18,7 @@ use gleaner_host::device::emulator::qemu::Qemu;
 use gleaner_host::device::flash::target::Memory;
 use gleaner_host::device::image::Program;
 use gleaner_host::device::shard::with_lists;
-use gleaner_shared::board;
+use gleaner_shared::board::{self, Shape};
 use gleaner_shared::mlp::selftest::{networks, small_nets};
 use gleaner_shared::units::Micros;
 use gleaner_shared::wire::link::Event;
@@ -124,7 +124,7 @@ fn stack_within_limit<W: Wire>(station: &mut Station<W>, board: Board) -> u32 {
         available_bytes: available,
         used_bytes: used,
     };
-    keep(board, "stack", &depth).unwrap();
+    keep((board, Shape::PAPER), "stack", &depth).unwrap();
     available
 }
 
@@ -206,7 +206,7 @@ fn a_thousand_epochs_give_the_hosts_number_and_frames_keep_to_their_cycles() {
         };
         let unit = Emulator::of(board).unwrap().unit();
         let frames = FrameCost::of(unit, &figures).unwrap();
-        keep(board, "frames", &frames).unwrap();
+        keep((board, Shape::PAPER), "frames", &frames).unwrap();
         let of = |what: &str, bytes: usize| {
             let found = figures
                 .iter()

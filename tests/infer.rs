@@ -282,6 +282,25 @@ async fn another_clients_board_is_not_asked() {
     assert!(matches!(asked, Err(InferError::OtherClient { found: 4 })));
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_board_of_another_network_is_named_with_its_sizes() {
+    let board = Served::start(Digits::take(0, 4).shard(CLIENT, None));
+    let entry = board_at(board.address().to_string());
+    let endpoint = Endpoint::new(entry.place().unwrap());
+    let sample = || vec![Question::Pixels(vec![7; 192].into())];
+    let model = Arc::from(vec![0; 20_128]);
+    for (model, said) in [
+        (None, "784 bytes of a sample, not 192"),
+        (Some(model), "79640 bytes of a model, not 20128"),
+    ] {
+        let asked = infer(&entry, &endpoint, model, sample(), PATIENCE, &mut |_| {}).await;
+        let refused = asked.unwrap_err().to_string();
+        for words in ["784-50-10", said, "gleaner flash"] {
+            assert!(refused.contains(words), "{words} in {refused}");
+        }
+    }
+}
+
 /// Returns the crash that the board tells in a session, if it does.
 fn told<W: Wire>(station: &mut Station<W>) -> Option<(ResetCause, u32, u32)> {
     station.connect();

@@ -4,7 +4,6 @@
 //! The currents are made up, the marks are the firmware's own. Under `CI=true` a missing emulator or
 //! image is a failure; elsewhere the test says what to install and passes.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use gleaner_energy::align::{Options, by_pins};
@@ -48,20 +47,11 @@ async fn measured(clocks_hz: Vec<u32>, shard_of: u32) -> Result<Measured, Measur
     let mut entry = Entry::new("board".to_owned(), CLIENT, LinkKind::Tcp, None);
     entry.address = Some(board.address().to_string());
     let endpoint = Endpoint::new(entry.place().unwrap());
-    let model: Arc<[u8]> = exact(&initial(1)).into();
     let plan = Plan {
         clocks_hz,
         ..plan()
     };
-    measure(
-        &entry,
-        &endpoint,
-        model,
-        plan.steps(),
-        PATIENCE,
-        &mut |_| {},
-    )
-    .await
+    measure(&entry, &endpoint, plan.steps(), PATIENCE, &mut |_| {}).await
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -86,6 +76,20 @@ async fn a_clock_that_the_board_does_not_have_is_refused_with_the_one_it_has() {
     assert!(refused.to_string().contains("125000000"), "{refused}");
     let other = measured(Vec::new(), CLIENT + 1).await.unwrap_err();
     assert!(matches!(other, MeasureError::OtherClient { found } if found == CLIENT + 1));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_transfer_that_the_boards_network_leaves_no_room_for_is_refused_with_both() {
+    let board = Served::start(Digits::take(0, 4).shard(CLIENT, None));
+    let mut entry = Entry::new("board".to_owned(), CLIENT, LinkKind::Tcp, None);
+    entry.address = Some(board.address().to_string());
+    let endpoint = Endpoint::new(entry.place().unwrap());
+    let steps = vec![Step::Echo(vec![0; 79_641].into())];
+    let refused = measure(&entry, &endpoint, steps, PATIENCE, &mut |_| {}).await;
+    let said = refused.unwrap_err().to_string();
+    for words in ["79641", "784-50-10", "79640 at most", "--print-plan"] {
+        assert!(said.contains(words), "{words} in {said}");
+    }
 }
 
 /// The real image of a Pico, in its emulator, at its three clocks.

@@ -9,25 +9,25 @@ use crate::data::LocalData;
 use crate::model::{INPUTS, MAX_SAMPLES, OUTPUTS};
 
 /// Samples by number; numbers of those that are gone are not used again before the next start.
-pub trait SampleSource: Sync {
+pub trait SampleSource<const N: usize = INPUTS>: Sync {
     /// Returns the numbers of the samples that are there, between which some may be missing.
     fn numbers(&self) -> Range<u32>;
 
     /// Returns the pixels of a sample that is there.
-    fn pixels(&self, number: u32) -> Option<&[u8; INPUTS]>;
+    fn pixels(&self, number: u32) -> Option<&[u8; N]>;
 
     /// Returns the class of a sample that is there and labelled.
     fn label(&self, number: u32) -> Option<u8>;
 }
 
 /// Where an application keeps what it gathers.
-pub trait Gathered {
+pub trait Gathered<const N: usize = INPUTS> {
     /// Returns what is there.
-    fn samples(&self) -> &dyn SampleSource;
+    fn samples(&self) -> &dyn SampleSource<N>;
 
     /// Adds a sample in the place of the oldest and returns its number; a label that is no class is
     /// none.
-    fn gather(&mut self, pixels: &[u8; INPUTS], label: Option<u8>) -> u32;
+    fn gather(&mut self, pixels: &[u8; N], label: Option<u8>) -> u32;
 
     /// Labels a sample; false if it is not there or `label` is no class.
     fn set_label(&mut self, number: u32, label: u8) -> bool;
@@ -47,10 +47,10 @@ impl SampleSource for LocalData<'_> {
     }
 }
 
-/// The last `K` samples that were gathered, in RAM: 786 bytes each.
+/// The last `K` samples of `N` bytes that were gathered, in RAM: three bytes more each.
 #[derive(Debug)]
-pub struct Ring<const K: usize> {
-    pixels: [[u8; INPUTS]; K],
+pub struct Ring<const K: usize, const N: usize = INPUTS> {
+    pixels: [[u8; N]; K],
     labels: [Option<u8>; K],
     /// Which places hold a sample.
     there: [bool; K],
@@ -58,13 +58,13 @@ pub struct Ring<const K: usize> {
     gathered: u32,
 }
 
-impl<const K: usize> Ring<K> {
+impl<const K: usize, const N: usize> Ring<K, N> {
     /// Returns an empty ring, ready for a static.
     #[must_use]
     pub const fn new() -> Self {
         const { assert!(K > 0, "a ring holds something") };
         Self {
-            pixels: [[0; INPUTS]; K],
+            pixels: [[0; N]; K],
             labels: [None; K],
             there: [false; K],
             gathered: 0,
@@ -73,23 +73,28 @@ impl<const K: usize> Ring<K> {
 
     /// Adds a sample in the place of the oldest and returns its number; a label that is no class is
     /// none.
-    pub fn push(&mut self, pixels: &[u8; INPUTS], label: Option<u8>) -> u32 {
+    pub fn push(&mut self, pixels: &[u8; N], label: Option<u8>) -> u32 {
         let number = self.gathered;
-        self.put(number, pixels, label);
+        *self.pixels_of(number) = *pixels;
+        self.take_in(number, label);
         // Four billion samples are enough: a ring that reached them keeps its last number.
         self.gathered = number.saturating_add(1);
         number
     }
 
-    /// Puts a sample where its number belongs.
-    pub(crate) fn put(&mut self, number: u32, pixels: &[u8; INPUTS], label: Option<u8>) {
+    /// Returns the memory for the pixels of a sample of that number, in the place of the oldest.
+    pub(crate) const fn pixels_of(&mut self, number: u32) -> &mut [u8; N] {
+        &mut self.pixels[number as usize % K]
+    }
+
+    /// Takes in a sample whose [pixels](Self::pixels_of) are there.
+    pub(crate) fn take_in(&mut self, number: u32, label: Option<u8>) {
         let place = number as usize % K;
-        self.pixels[place] = *pixels;
         self.there[place] = true;
         self.labels[place] = label.filter(|&label| usize::from(label) < OUTPUTS);
     }
 
-    /// Goes on behind the samples that were [`put`](Self::put), of which this is the newest.
+    /// Goes on behind the samples that were [taken in](Self::take_in), of which this is the newest.
     pub(crate) const fn go_on_behind(&mut self, newest: u32) {
         self.gathered = newest.saturating_add(1);
     }
@@ -111,18 +116,18 @@ impl<const K: usize> Ring<K> {
     }
 }
 
-impl<const K: usize> Default for Ring<K> {
+impl<const K: usize, const N: usize> Default for Ring<K, N> {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl<const K: usize> SampleSource for Ring<K> {
+impl<const K: usize, const N: usize> SampleSource<N> for Ring<K, N> {
     fn numbers(&self) -> Range<u32> {
         self.gathered.saturating_sub(K as u32)..self.gathered
     }
 
-    fn pixels(&self, number: u32) -> Option<&[u8; INPUTS]> {
+    fn pixels(&self, number: u32) -> Option<&[u8; N]> {
         self.place(number).map(|place| &self.pixels[place])
     }
 
@@ -131,12 +136,12 @@ impl<const K: usize> SampleSource for Ring<K> {
     }
 }
 
-impl<const K: usize> Gathered for &mut Ring<K> {
-    fn samples(&self) -> &dyn SampleSource {
+impl<const K: usize, const N: usize> Gathered<N> for &mut Ring<K, N> {
+    fn samples(&self) -> &dyn SampleSource<N> {
         &**self
     }
 
-    fn gather(&mut self, pixels: &[u8; INPUTS], label: Option<u8>) -> u32 {
+    fn gather(&mut self, pixels: &[u8; N], label: Option<u8>) -> u32 {
         self.push(pixels, label)
     }
 

@@ -121,24 +121,9 @@ pub fn on_failing_m4(
     operation: u32,
 ) -> Option<TcpWire<impl FnMut() + use<>>> {
     let image = available(Board::M4.ensure(program))?;
-    on_m4_image(&image, shard, operation)
-}
-
-/// Starts a Cortex-M4 with the client for a network.
-#[must_use]
-pub fn on_m4_for(network: Shape, shard: &[u8]) -> Option<TcpWire<impl FnMut() + use<>>> {
-    let image = available(Board::M4.ensure_for(Program::Client, network))?;
-    on_m4_image(&image, Some(shard), 0)
-}
-
-fn on_m4_image(
-    image: &Path,
-    shard: Option<&[u8]>,
-    operation: u32,
-) -> Option<TcpWire<impl FnMut() + use<>>> {
     let shard = shard.map(temporary_file);
     let path = shard.as_ref().map(NamedTempFile::path);
-    let started = Qemu::start_failing(Board::M4, image, path, operation);
+    let started = Qemu::start_failing(Board::M4, &image, path, operation);
     let mut board = available(started)?;
     let link = board.link();
     Some(TcpWire::new(link, move || {

@@ -1,8 +1,7 @@
 //! Dense windows for tests: samples without a zero, in classes that can be told apart.
 
 use gleaner_host::device::shard::{ClientSamples, image};
-use gleaner_learn::data::embedded::mnist_subset;
-use gleaner_learn::data::{Dataset, Samples, Shape};
+use gleaner_learn::data::Samples;
 use gleaner_shared::board;
 use gleaner_shared::rng::{Purpose, Rng};
 
@@ -25,26 +24,7 @@ pub fn samples(network: board::Shape, count: usize, stream: u32) -> Samples {
     samples
 }
 
-/// Returns a data set of such samples.
-///
-/// # Panics
-/// Never: the subset it takes the place of is part of the crate.
-#[must_use]
-pub fn dataset(network: board::Shape, count: usize) -> Dataset {
-    let mut set = mnist_subset().expect("the subset is part of the crate");
-    "windows".clone_into(&mut set.name);
-    set.shape = Shape {
-        height: 1,
-        width: network.inputs,
-        channels: 1,
-    };
-    set.classes = network.classes;
-    set.train = samples(network, count, 0);
-    set.test = samples(network, 200, 1);
-    set
-}
-
-/// Returns them as a board takes them.
+/// Returns samples as a board takes them.
 ///
 /// # Panics
 /// Never: bytes and labels belong together.

@@ -4,7 +4,7 @@ use std::process::Command;
 
 use anyhow::Result;
 pub use gleaner_shared::board::{BOARDS, Board};
-use gleaner_shared::board::{EMULATED, RP2040};
+use gleaner_shared::board::{RP2040, STM32L4R5};
 
 use crate::process;
 use crate::setup::toolchain::DeviceToolchain;
@@ -35,7 +35,13 @@ pub fn build_all(toolchain: &DeviceToolchain) -> Result<()> {
 }
 
 /// The images for other networks that tests run.
-const NETWORKS: [(&Board, &str); 2] = [(&RP2040, "192-50-7"), (&EMULATED, "784-100-10")];
+const NETWORKS: [(&Board, &str); 5] = [
+    (&RP2040, "64-32-10"),
+    (&RP2040, "192-50-7"),
+    (&STM32L4R5, "64-32-10"),
+    (&STM32L4R5, "192-50-7"),
+    (&STM32L4R5, "784-100-10"),
+];
 
 /// Builds these, each where `gleaner` builds and looks for it.
 fn build_networks(toolchain: &DeviceToolchain) -> Result<()> {

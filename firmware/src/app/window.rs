@@ -8,7 +8,7 @@ use super::{App, Desk};
 use crate::gather::Gathered;
 use crate::model::INPUTS;
 
-/// Readings taken in one go; a window is seven of them.
+/// Readings taken in one go; a window of 784 is seven of them.
 const AT_ONCE: usize = 112;
 
 /// What a window is made of.

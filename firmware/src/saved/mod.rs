@@ -10,9 +10,10 @@ mod model;
 mod record;
 mod region;
 mod ring;
+mod slots;
 
 pub use region::{Region, SECTOR};
-pub use ring::{KeptRing, sectors as ring_sectors};
+pub use ring::{KeptRing, sectors as ring_sectors, sectors_for as ring_sectors_for};
 
 use embedded_storage::nor_flash::NorFlash;
 use gleaner_shared::wire::message::{ModelHash, RoundMark};

@@ -13,14 +13,10 @@ use gleaner_host::fleet::{load_data, shape};
 use gleaner_host::station::link::Endpoint;
 use gleaner_host::station::measure::{Measured, Plan, measure};
 use gleaner_host::station::setup::{overrides, shards, start_machine};
-use gleaner_shared::mlp::Params;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::fleet::FleetArgs;
 use super::scenario::ScenarioArgs;
-
-/// The network that every board's firmware is built for.
-type Network = Params<784, 50, 10>;
 
 /// Which board, and what it is to do.
 #[derive(Debug, clap::Args)]
@@ -105,14 +101,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let mut watch = |done: usize| bar.set_position(done as u64);
     let patience = Duration::from_secs(args.patience_s);
     let endpoint = Endpoint::new(place);
-    let survey = measure(
-        entry,
-        &endpoint,
-        model().into(),
-        steps,
-        patience,
-        &mut watch,
-    );
+    let survey = measure(entry, &endpoint, steps, patience, &mut watch);
     let found = tokio::runtime::Runtime::new()?.block_on(survey);
     bar.finish_and_clear();
     drop(machine);
@@ -132,16 +121,6 @@ fn built_in(entry: &Entry) -> Plan {
             .to_vec(),
         ..Plan::default()
     }
-}
-
-/// Any model does: a step of training costs the same whatever the weights are.
-fn model() -> Vec<u8> {
-    let mut params = Box::new(Network::new());
-    params.initialise(1);
-    let mut bytes = vec![0; Network::EXACT_BYTES];
-    let written = params.write_exact(&mut bytes);
-    debug_assert!(written, "room for the exact form");
-    bytes
 }
 
 fn bar(steps: usize) -> ProgressBar {

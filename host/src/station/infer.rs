@@ -6,6 +6,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
+use gleaner_shared::board::Shape;
 use gleaner_shared::wire::link::{Event, HostEnd};
 use gleaner_shared::wire::message::{
     Classified, DeviceToHost, HostToDevice, InferRefusal, ModelHash, Payload, Refusal,
@@ -37,6 +38,21 @@ pub enum InferError {
     /// No session, and the board or this end said why.
     #[error("no session: {0}")]
     Refused(Refusal),
+    /// The board was built for another network than the bytes it is to be sent.
+    #[error(
+        "the board was built for a network {network}, which takes {fits} bytes of {what}, not {found}: give the \
+         board's scenario (--preset, --scenario, --set), or `gleaner flash` the image of this one"
+    )]
+    OtherNetwork {
+        /// The board's network.
+        network: Shape,
+        /// What does not fit.
+        what: &'static str,
+        /// Bytes it takes.
+        fits: usize,
+        /// Bytes there are.
+        found: usize,
+    },
     /// The board does not take a transfer.
     #[error("the board does not take the bytes: {0:?}; flash the firmware of this revision")]
     Rejected(RejectReason),
@@ -172,6 +188,7 @@ impl Interview<'_> {
                     _ => {}
                 }
                 self.last = "a session is open".to_owned();
+                self.fits(greeting.about.shape.sizes())?;
                 self.ask();
             }
             Event::Message(DeviceToHost::Crash(crash)) => (self.watch)(crash.into()),
@@ -199,6 +216,26 @@ impl Interview<'_> {
             _ => {}
         }
         Ok(())
+    }
+
+    /// Checks that all that is sent is for the board's network.
+    fn fits(&self, network: Shape) -> Result<(), InferError> {
+        let (whole, sample) = (network.exact_bytes(), network.inputs);
+        let models = (self.model.iter()).map(|model| ("a model", whole, model.len()));
+        let samples = self.questions.iter().filter_map(|question| match question {
+            Question::Pixels(pixels) => Some(("a sample", sample, pixels.len())),
+            Question::Stored(..) | Question::Label(..) => None,
+        });
+        let mut sent = models.chain(samples);
+        match sent.find(|(_, fits, found)| fits != found) {
+            None => Ok(()),
+            Some((what, fits, found)) => Err(InferError::OtherNetwork {
+                network,
+                what,
+                fits,
+                found,
+            }),
+        }
     }
 
     /// Takes the answer to the question in front; whatever else the board says is of no concern.

@@ -11,6 +11,7 @@ use gleaner_host::device::Board;
 use gleaner_host::device::emulator::Emulator;
 use gleaner_host::device::emulator::figures::{Figure, FrameCost, figures, keep};
 use gleaner_host::device::image::Program;
+use gleaner_shared::board::Shape;
 
 /// Count what a sealed frame costs a board, in the emulator.
 #[derive(Debug, clap::Args)]
@@ -50,7 +51,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let unit = Emulator::of(args.board)?.unit();
     let figures = figures(args.board, Program::Ciphers)?;
     let frames = FrameCost::of(unit, &figures).context("the image said nothing of frames")?;
-    keep(args.board, "frames", &frames).context("cannot write beside the image")?;
+    keep((args.board, Shape::PAPER), "frames", &frames).context("cannot write beside the image")?;
     let table = Table {
         board: args.board,
         unit,

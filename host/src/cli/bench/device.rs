@@ -23,7 +23,7 @@ use gleaner_host::device::emulator::figures::{StackDepth, keep};
 use gleaner_host::device::emulator::prepare::prepare;
 use gleaner_host::device::emulator::trial::{self, FlashReads, Task, TrialError, TrialResult};
 use gleaner_host::device::image::Program;
-use gleaner_host::device::shard::{ClientSamples, image, with_lists};
+use gleaner_host::device::shard::{ClientSamples, image, listed, with_lists};
 use gleaner_host::fleet::{load_data, shape};
 use gleaner_host::round::settings::cost_model;
 use gleaner_host::scenario::{Scenario, resolve};
@@ -61,6 +61,9 @@ pub struct Args {
     /// Leave out the lists of pixels that are not zero, as in a shard that fills its flash.
     #[arg(long)]
     no_lists: bool,
+    /// Put them in however dense the samples are, which is slower where most bytes are not zero.
+    #[arg(long, conflicts_with = "no_lists")]
+    lists: bool,
     /// Print JSON.
     #[arg(long)]
     json: bool,
@@ -140,7 +143,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         let result = trial::train(board, &program, shard.path(), &task, |stage| {
             spinner.set_message(format!("{board}: {stage}"));
         });
-        checked(board, args, result)
+        checked((board, network), args, result)
     };
     let result = train(args.xip_miss_cycles);
     let ideal = match &result {
@@ -163,7 +166,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
 
 /// Says what went wrong in the words of this command.
 fn checked(
-    board: Board,
+    (board, network): (Board, Shape),
     args: &Args,
     result: Result<TrialResult, TrialError>,
 ) -> anyhow::Result<TrialResult> {
@@ -185,7 +188,7 @@ fn checked(
         available_bytes,
         used_bytes,
     };
-    keep(board, "stack", &depth).context("cannot write beside the image")?;
+    keep((board, network), "stack", &depth).context("cannot write beside the image")?;
     Ok(result)
 }
 
@@ -384,10 +387,11 @@ fn shard_file(
         labels: &set.labels[..samples],
         key: None,
     })?;
-    let bytes = if args.no_lists {
-        bytes
-    } else {
-        with_lists(bytes, board.built_for(network)?.shard().bytes as usize)
+    let room = board.built_for(network)?.shard().bytes as usize;
+    let bytes = match (args.lists, args.no_lists) {
+        (true, _) => listed(bytes, room),
+        (_, true) => bytes,
+        _ => with_lists(bytes, room),
     };
     let mut file = NamedTempFile::new().context("no temporary file")?;
     file.write_all(&bytes)

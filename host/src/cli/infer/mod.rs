@@ -142,10 +142,13 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     drop(machine);
 
     let clock_hz = clock_hz(entry)?;
+    let names: &[String] = data.as_ref().map_or(&[], |data| &data.class_names);
     let rows: Vec<Row> = asked
         .iter()
         .zip(&answers)
-        .map(|((name, question), answer)| Row::new(name, question, answer, &known, clock_hz))
+        .map(|((name, question), answer)| {
+            Row::new(name, question, answer, &known, clock_hz).named(names)
+        })
         .collect();
     match args.json {
         true => outln!("{}", serde_json::to_string_pretty(&rows)?),

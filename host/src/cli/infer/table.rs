@@ -1,6 +1,7 @@
 //! Answers as a table for people, and as rows for programs.
 
 use gleaner_host::station::infer::{Answer, Question};
+use gleaner_host::station::text::printable;
 use serde::Serialize;
 
 use super::models::Known;
@@ -11,6 +12,8 @@ pub struct Row {
     sample: String,
     /// The class, by the board.
     class: Option<u8>,
+    /// What the class is called, where the data say so.
+    class_name: Option<String>,
     confidence: Option<f64>,
     /// What the sample is labelled, if it is.
     label: Option<u8>,
@@ -36,6 +39,7 @@ impl Row {
         let mut row = Self {
             sample: name.to_owned(),
             class: None,
+            class_name: None,
             confidence: None,
             label: None,
             cycles: None,
@@ -67,6 +71,13 @@ impl Row {
         }
         row
     }
+
+    /// Adds what its class is called.
+    pub fn named(mut self, names: &[String]) -> Self {
+        let name = self.class.and_then(|class| names.get(usize::from(class)));
+        self.class_name = name.cloned();
+        self
+    }
 }
 
 /// Prints the rows for people.
@@ -89,7 +100,10 @@ pub fn print(rows: &[Row]) -> anyhow::Result<()> {
                 ];
                 let more: Vec<String> = more.into_iter().flatten().collect();
                 let share = 100.0 * confidence;
-                outln!("{name:<width$}  {class}  {share:.1} %  {}", more.join(", "));
+                let called = row.class_name.as_deref().map(printable).unwrap_or_default();
+                let class = format!("{class} {called}");
+                let (class, more) = (class.trim_end(), more.join(", "));
+                outln!("{name:<width$}  {class}  {share:.1} %  {more}");
             }
             _ => outln!("{name:<width$}  labelled {}", row.label.unwrap_or_default()),
         }

@@ -1,5 +1,6 @@
 //! What an image of the self-test says in its emulator: lines of `what bytes number`.
 
+use gleaner_shared::board::Shape;
 use gleaner_shared::mlp::{PaperParams, Width};
 use gleaner_shared::units::Micros;
 use gleaner_shared::wire::CHUNK_BYTES;
@@ -72,12 +73,16 @@ pub struct StackDepth {
     pub used_bytes: u32,
 }
 
-/// Leaves a figure beside the board's image, where `cargo xtask size` finds it.
+/// Leaves a figure beside the board's image for a network, where `cargo xtask size` finds that of 784-50-10.
 ///
 /// # Errors
 /// When the file cannot be written.
-pub fn keep(board: Board, kind: &str, figure: &impl Serialize) -> std::io::Result<()> {
-    let path = board.image(Program::Client);
+pub fn keep(
+    (board, network): (Board, Shape),
+    kind: &str,
+    figure: &impl Serialize,
+) -> std::io::Result<()> {
+    let path = board.image_for(Program::Client, network);
     let text = serde_json::to_string(figure)?;
     std::fs::write(path.with_extension(format!("{kind}.json")), text)
 }

@@ -10,9 +10,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use gleaner_energy::mark::Mark;
+use gleaner_learn::train::{FixedModel, TooLarge};
+use gleaner_shared::board::Shape;
 use gleaner_shared::wire::link::{Event, HostEnd};
 use gleaner_shared::wire::message::{
-    DeviceToHost, HostToDevice, MeasureRefusal, MeasureStep, Payload, Refusal, RejectReason,
+    About, DeviceToHost, HostToDevice, MeasureRefusal, MeasureStep, Payload, Refusal, RejectReason,
     ShardStatus,
 };
 use tokio::time::{sleep, timeout};
@@ -53,6 +55,22 @@ pub enum MeasureError {
     /// The board does not take a transfer.
     #[error("the board does not take the bytes: {0:?}; flash the firmware of this revision")]
     Rejected(RejectReason),
+    /// The board says it trains a network that none does.
+    #[error("the board on this line says it was built for another network: {0}")]
+    Network(#[from] TooLarge),
+    /// The board has no room for a transfer of the plan.
+    #[error(
+        "transfer_bytes has {bytes}: a board built for a network {network} takes {most} at most; lower it in \
+         a plan of your own (`gleaner measure --print-plan > plan.toml`, `--plan plan.toml`)"
+    )]
+    Transfer {
+        /// Bytes there and back.
+        bytes: usize,
+        /// What the board takes.
+        most: u32,
+        /// Its network.
+        network: Shape,
+    },
     /// Marks are missing.
     #[error(
         "mark {found} came where mark {expected} was due, in step {number}: the line lost its \
@@ -100,15 +118,15 @@ pub struct Measured {
     pub marks: Vec<Mark>,
 }
 
-/// Measures a board at `endpoint`: delivers a model, takes all steps and gathers the marks;
-/// `watch` is told how many steps are done.
+/// Measures a board at `endpoint`: delivers a model of its network, takes all steps and gathers the marks;
+/// `watch` is told how many steps are done. Any model does: a step of training costs the same whatever the
+/// weights are.
 ///
 /// # Errors
 /// Says why not, and in which step.
 pub async fn measure(
     entry: &Entry,
     endpoint: &Endpoint,
-    model: Arc<[u8]>,
     steps: Vec<Step>,
     patience: Duration,
     watch: &mut (dyn FnMut(usize) + Send),
@@ -116,7 +134,8 @@ pub async fn measure(
     let mut survey = Survey {
         entry,
         peer: Peer::try_new(entry.wire_keys(), entry.timing())?,
-        model: Some(model),
+        model: None,
+        has_model: false,
         steps: steps.into(),
         number: 0,
         begun: false,
@@ -147,8 +166,9 @@ pub async fn measure(
 struct Survey<'a> {
     entry: &'a Entry,
     peer: Peer,
-    /// The model that goes first.
+    /// The model that goes first, until it arrived.
     model: Option<Arc<[u8]>>,
+    has_model: bool,
     steps: VecDeque<Step>,
     /// Number of the step in front.
     number: u32,
@@ -216,11 +236,12 @@ impl Survey<'_> {
                 self.found.build = greeting.about.build.to_string();
                 self.found.board = greeting.about.board.to_string();
                 self.last = "a session is open".to_owned();
+                self.fit(&greeting.about)?;
                 self.go_on();
             }
             Event::Message(message) => self.heard(&message)?,
             Event::Delivered(offer) if offer.payload == Payload::Model => {
-                self.model = None;
+                (self.model, self.has_model) = (None, true);
                 self.last = "the model arrived".to_owned();
                 self.go_on();
             }
@@ -252,6 +273,28 @@ impl Survey<'_> {
                 }
             }
             _ => {}
+        }
+        Ok(())
+    }
+
+    /// Makes a model for the board's network, and checks that it has room for what is sent to it.
+    fn fit(&mut self, about: &About) -> Result<(), MeasureError> {
+        let (network, most) = (about.shape.sizes(), about.largest_transfer);
+        let too_long = self.steps.iter().find_map(|step| match step {
+            Step::Echo(bytes) if bytes.len() > most as usize => Some(bytes.len()),
+            _ => None,
+        });
+        if let Some(bytes) = too_long {
+            return Err(MeasureError::Transfer {
+                bytes,
+                most,
+                network,
+            });
+        }
+        if !self.has_model {
+            let mut model = FixedModel::new(network)?;
+            model.initialise(1);
+            self.model = Some(model.exact().into());
         }
         Ok(())
     }
