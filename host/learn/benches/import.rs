@@ -1,7 +1,8 @@
 //! What docs/data-format.md claims of imports: `cargo bench -p gleaner-learn --bench import`.
 //!
-//! A table of sensor readings is made and imported: megabytes of text a second on one core, and the
-//! memory that takes. `-- MEGABYTES` sets its size. Exits with 1 if a claim does not hold.
+//! A table of sensor readings is made and imported: megabytes of text a second of processor time, on
+//! one core, and the memory that takes. `-- MEGABYTES` sets its size. Exits with 1 if a claim does not
+//! hold.
 
 #![allow(missing_docs)]
 
@@ -9,7 +10,7 @@ use std::fs::{self, File};
 use std::io::{BufWriter, Write};
 use std::path::Path;
 use std::process::ExitCode;
-use std::time::Instant;
+use std::time::UNIX_EPOCH;
 
 use gleaner_learn::data::fetch::Progress;
 use gleaner_learn::data::import::{Input, Options, import};
@@ -21,8 +22,8 @@ const LEAST_MB_PER_S: f64 = 100.0;
 /// Memory that an import may take, whatever it reads.
 const MOST_MB: f64 = 64.0;
 
-/// Repetitions; the median counts.
-const TIMES: usize = 5;
+/// Megabytes that are imported over and over; the median counts. A larger table is imported once.
+const OFTEN: usize = 1000;
 
 struct Silent;
 
@@ -61,6 +62,16 @@ fn peak_mb() -> Option<f64> {
     Some(kilobytes * 1024.0 / 1e6)
 }
 
+/// Seconds this thread has had a processor, as Linux counts them; elsewhere the clock's.
+fn processor_s() -> f64 {
+    let spent = fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+    let nanoseconds = spent.split_whitespace().next();
+    match nanoseconds.and_then(|word| word.parse::<f64>().ok()) {
+        Some(nanoseconds) => nanoseconds / 1e9,
+        None => UNIX_EPOCH.elapsed().map_or(0.0, |time| time.as_secs_f64()),
+    }
+}
+
 fn main() -> ExitCode {
     let megabytes = std::env::args()
         .find_map(|word| word.parse().ok())
@@ -78,9 +89,9 @@ fn main() -> ExitCode {
     };
     let mut fails = false;
     for window in [1, 32] {
-        let mut times: Vec<f64> = (0..TIMES)
+        let mut times: Vec<f64> = (0..(OFTEN / megabytes.max(1)).clamp(1, 5))
             .map(|_| {
-                let start = Instant::now();
+                let start = processor_s();
                 let made = import(
                     "readings",
                     &options(window),
@@ -88,13 +99,13 @@ fn main() -> ExitCode {
                     &mut Silent,
                 );
                 made.unwrap();
-                start.elapsed().as_secs_f64()
+                processor_s() - start
             })
             .collect();
         times.sort_by(f64::total_cmp);
-        let speed = bytes as f64 / 1e6 / times[TIMES / 2];
+        let speed = bytes as f64 / 1e6 / times[times.len() / 2];
         println!(
-            "{:.0} MB, windows of {window}: {speed:.0} MB/s",
+            "{:.0} MB, windows of {window}: {speed:.0} MB a second of processor time",
             bytes as f64 / 1e6
         );
         fails |= speed < LEAST_MB_PER_S;

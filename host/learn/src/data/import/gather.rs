@@ -8,11 +8,8 @@ use std::path::{Path, PathBuf};
 
 use super::names::Names;
 use super::options::Options;
-use crate::data::own::{MOST_CLASSES, MOST_INPUTS, Source};
+use crate::data::own::{MOST_INPUTS, Source};
 use crate::file::{self, FileError};
-
-/// Clients that fit the two bytes of an owner.
-const MOST_CLIENTS: usize = 1 << 16;
 
 /// Bytes of a stretch in its file.
 const STRETCH: usize = 9;
@@ -113,7 +110,7 @@ impl Gatherer {
             Ok::<_, String>(BufWriter::with_capacity(1 << 18, file))
         };
         let labels = match options.classes.is_empty() {
-            true => Names::new("label", MOST_CLASSES),
+            true => Names::labels(),
             false => Names::closed("label", &options.classes),
         };
         Ok(Self {
@@ -125,7 +122,7 @@ impl Gatherer {
             steps,
             labels,
             given: !options.classes.is_empty(),
-            clients: Names::new("client", MOST_CLIENTS),
+            clients: Names::clients(),
             open: None,
             session: Vec::new(),
             // At most MOST_INPUTS.

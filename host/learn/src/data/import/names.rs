@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 
+use crate::data::own::MOST_CLASSES;
+
 /// Bytes of the longest name.
 const LONGEST: usize = 256;
 
@@ -16,8 +18,18 @@ pub(super) struct Names {
 }
 
 impl Names {
+    /// A table of as many labels as there may be classes.
+    pub(super) fn labels() -> Self {
+        Self::new("label", MOST_CLASSES)
+    }
+
+    /// A table of as many clients as fit the two bytes of an owner.
+    pub(super) fn clients() -> Self {
+        Self::new("client", 1 << 16)
+    }
+
     /// A table of at most `most` names of `what`.
-    pub(super) fn new(what: &'static str, most: usize) -> Self {
+    fn new(what: &'static str, most: usize) -> Self {
         Self {
             what,
             most,

@@ -2,13 +2,14 @@
 
 use std::fs::File;
 use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use zip::ZipArchive;
 
 use super::ImportError;
 use super::gather::Gathered;
-use super::npy::{Array, gather_arrays, names};
+use super::names::Names;
+use super::npy::{Array, NameOfEach, gather_arrays};
 use super::options::Options;
 use super::read::Account;
 use crate::data::fetch::Progress;
@@ -42,19 +43,21 @@ pub(super) fn gather(
     let features = features(&all, options).map_err(|what| ImportError::whole(path, what))?;
     // An array of the archive has a path of its own in messages.
     let inside = |name: &str| path.join(format!("{name}.npy"));
-    let mut read = |name: &str| -> Result<(PathBuf, Vec<String>), ImportError> {
+    let mut read = |name: &str, names: Names| {
         let entry = archive.by_name(&format!("{name}.npy")).map_err(broken)?;
-        Ok((inside(name), names(&inside(name), entry)?))
+        NameOfEach::read(&inside(name), entry, names)
     };
-    let (label_path, labels) = read(&options.label)?;
-    let clients = options.client.as_deref().map(read).transpose()?;
+    let labels = read(&options.label, Names::labels())?;
+    let clients = options.client.as_deref();
+    let clients = clients
+        .map(|name| read(name, Names::clients()))
+        .transpose()?;
     let entry = archive
         .by_name(&format!("{features}.npy"))
         .map_err(broken)?;
     let entry: Box<dyn Read + '_> = Box::new(entry);
     let mut array = Array::open(&inside(&features), entry)?;
-    let clients = clients.map(|(_, names)| names);
-    let gatherer = gather_arrays(&mut array, (&label_path, labels), clients, options, folder)?;
+    let gatherer = gather_arrays(&mut array, &labels, clients.as_ref(), options, folder)?;
     let finished = gatherer.finish(source);
     finished.map_err(|what| ImportError::whole(path, what))
 }

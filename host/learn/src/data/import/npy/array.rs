@@ -4,6 +4,7 @@ use std::io::{self, BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use super::super::gather::{Gatherer, Tags};
+use super::super::names::Names;
 use super::super::options::Options;
 use super::super::{ImportError, Place};
 use super::element::Element;
@@ -16,7 +17,7 @@ const MAGIC: &[u8] = b"\x93NUMPY";
 /// Bytes of the longest header.
 const MOST_HEADER: u32 = 1 << 16;
 
-/// Labels and clients are kept as text; so many would take gigabytes.
+/// Samples that names are kept of, two bytes each.
 const MOST_NAMES: u64 = 1 << 26;
 
 /// An array that is being read.
@@ -139,36 +140,55 @@ impl<R: Read> Array<R> {
     }
 }
 
-/// Reads an array of names: whole numbers or texts.
-///
-/// # Errors
-/// Names the record that is none.
-pub(in crate::data::import) fn names(
-    path: &Path,
-    input: impl Read,
-) -> Result<Vec<String>, ImportError> {
-    let mut array = Array::open(path, input)?;
-    let count = match array.shape[..] {
-        [count] | [count, 1] if count <= MOST_NAMES => count,
-        _ => {
-            let what = format!(
-                "has the shape {:?}: one name per sample is expected, at most {MOST_NAMES}",
-                array.shape
-            );
-            return Err(ImportError::whole(path, what));
+/// The names of all samples, each kept once: an archive of a few kilobytes may hold millions.
+pub(in crate::data::import) struct NameOfEach {
+    path: PathBuf,
+    names: Names,
+    numbers: Vec<u16>,
+}
+
+impl NameOfEach {
+    /// Reads an array of names, whole numbers or texts, into an empty table of them.
+    ///
+    /// # Errors
+    /// Names the record that is none, or one too many.
+    pub(in crate::data::import) fn read(
+        path: &Path,
+        input: impl Read,
+        mut names: Names,
+    ) -> Result<Self, ImportError> {
+        let mut array = Array::open(path, input)?;
+        let count = match array.shape[..] {
+            [count] | [count, 1] if count <= MOST_NAMES => count,
+            _ => {
+                let what = format!(
+                    "has the shape {:?}: one name per sample is expected, at most {MOST_NAMES}",
+                    array.shape
+                );
+                return Err(ImportError::whole(path, what));
+            }
+        };
+        let element = array.element;
+        let mut bytes = vec![0; element.bytes];
+        // Grows with what is there, not with what is stated.
+        let mut numbers = Vec::new();
+        for number in 0..count {
+            array.record(number, &mut bytes)?;
+            let name = element.name(&bytes);
+            let known = name.and_then(|name| names.number(name.as_bytes()));
+            numbers.push(known.map_err(|what| ImportError::at(path, Place::Record(number), what))?);
         }
-    };
-    let element = array.element;
-    let mut bytes = vec![0; element.bytes];
-    // Grows with what is there, not with what is stated.
-    let mut names = Vec::new();
-    for number in 0..count {
-        array.record(number, &mut bytes)?;
-        let name = element.name(&bytes);
-        names.push(name.map_err(|what| ImportError::at(path, Place::Record(number), what))?);
+        array.end()?;
+        Ok(Self {
+            path: path.to_owned(),
+            names,
+            numbers,
+        })
     }
-    array.end()?;
-    Ok(names)
+
+    fn of(&self, sample: usize) -> &[u8] {
+        self.names.names()[usize::from(self.numbers[sample])].as_bytes()
+    }
 }
 
 /// Goes through the features with the names beside them.
@@ -177,19 +197,25 @@ pub(in crate::data::import) fn names(
 /// Names the record and what is wrong there.
 pub(in crate::data::import) fn gather_arrays(
     features: &mut Array<impl Read>,
-    (label_path, labels): (&Path, Vec<String>),
-    clients: Option<Vec<String>>,
+    labels: &NameOfEach,
+    clients: Option<&NameOfEach>,
     options: &Options,
     folder: &Path,
 ) -> Result<Gatherer, ImportError> {
     let path = features.path.clone();
     let (steps, width) = features.steps_and_columns()?;
     let count = features.shape[0];
-    for (what, names) in [("labels", Some(&labels)), ("clients", clients.as_ref())] {
-        if names.is_some_and(|names| names.len() as u64 != count) {
-            let found = names.map_or(0, Vec::len);
-            let what = format!("{found} {what}, but {} has {count} samples", path.display());
-            return Err(ImportError::whole(label_path, what));
+    for (what, each) in [("labels", Some(labels)), ("clients", clients)] {
+        let Some(NameOfEach {
+            path: at, numbers, ..
+        }) = each
+        else {
+            continue;
+        };
+        if numbers.len() as u64 != count {
+            let (found, path) = (numbers.len(), path.display());
+            let what = format!("{found} {what}, but {path} has {count} samples");
+            return Err(ImportError::whole(at, what));
         }
     }
     let columns = (0..width).map(|column| column.to_string()).collect();
@@ -198,7 +224,7 @@ pub(in crate::data::import) fn gather_arrays(
     let element = features.element;
     let mut bytes = vec![0; element.bytes * steps * width];
     let mut values = vec![0.0; steps * width];
-    for (number, label) in (0..).zip(&labels) {
+    for (number, sample) in (0..count).zip(0..) {
         features.record(number, &mut bytes)?;
         let wrong = |what| ImportError::at(&path, Place::Record(number), what);
         for (at, (value, bytes)) in values
@@ -211,10 +237,8 @@ pub(in crate::data::import) fn gather_arrays(
                 .map_err(|said| wrong(format!("feature {at} {said}")))?;
         }
         let tags = Tags {
-            label: label.as_bytes(),
-            client: clients
-                .as_ref()
-                .map(|names| names[number as usize].as_bytes()),
+            label: labels.of(sample),
+            client: clients.map(|clients| clients.of(sample)),
             ..Tags::default()
         };
         gatherer.row(&tags, &values).map_err(wrong)?;

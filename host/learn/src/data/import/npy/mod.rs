@@ -4,13 +4,14 @@ mod array;
 mod element;
 mod header;
 
-pub(super) use array::{Array, gather_arrays, names};
+pub(super) use array::{Array, NameOfEach, gather_arrays};
 
 use std::fs::File;
 use std::path::Path;
 
 use super::ImportError;
 use super::gather::Gathered;
+use super::names::Names;
 use super::options::Options;
 use super::read::Account;
 use crate::data::fetch::Progress;
@@ -39,12 +40,13 @@ pub(super) fn gather(
     }
     progress.step("read", Some(total));
     let mut account = Account::new(progress);
-    let label_names = names(labels, account.file(open(labels)?))?;
-    let owners = clients.map(|path| names(path, account.file(open(path)?)));
+    let labels = NameOfEach::read(labels, account.file(open(labels)?), Names::labels())?;
+    let owners =
+        clients.map(|path| NameOfEach::read(path, account.file(open(path)?), Names::clients()));
     let owners = owners.transpose()?;
     let watched = account.file(open(features)?);
     let mut array = Array::open(features, watched)?;
-    let gatherer = gather_arrays(&mut array, (labels, label_names), owners, options, folder)?;
+    let gatherer = gather_arrays(&mut array, &labels, owners.as_ref(), options, folder)?;
     drop(array);
     let source = account.source("npy", features);
     gatherer

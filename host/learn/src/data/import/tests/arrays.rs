@@ -169,6 +169,27 @@ fn arrays_that_are_not_what_they_say_are_refused() {
     );
 }
 
+#[test]
+fn either_order_of_bytes_says_the_same() {
+    let turned = |bytes: &[u8], size| -> Vec<u8> {
+        let elements = bytes.chunks(size).map(|it| it.iter().rev().copied());
+        elements.flatten().collect()
+    };
+    let sign: Vec<u8> = (0..10i64)
+        .flat_map(|at| (-(at % 2)).to_le_bytes())
+        .collect();
+    let little = scene(&features(), &npy("<i8", false, "(10,)", &sign));
+    let big = scene(
+        &npy(">f4", false, "(10, 3, 2)", &turned(&floats(60), 4)),
+        &npy(">i8", false, "(10, 1)", &turned(&sign, 8)),
+    );
+    let (little, big) = (little.import().unwrap().1, big.import().unwrap().1);
+    assert_eq!(little.class_names, ["-1", "0"]);
+    assert_eq!(little.class_names, big.class_names);
+    assert_eq!(little.train.images, big.train.images);
+    assert_eq!(little.train.labels, big.train.labels);
+}
+
 fn npz(entries: &[(&str, Vec<u8>)]) -> Vec<u8> {
     let mut writer = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
     for (name, bytes) in entries {
@@ -243,4 +264,31 @@ fn archives_that_are_damaged_or_hold_anything_are_refused() {
         let said = archive(&npz(&entries)).refusal();
         assert!(said.replace('\\', "/").starts_with(words), "{said}");
     }
+}
+
+/// Megabytes of zeros are a few kilobytes in an archive.
+#[test]
+fn archives_that_unpack_to_far_more_than_they_state_or_can_name_are_stopped() {
+    let mut endless = features();
+    endless.extend(vec![0; 1 << 24]);
+    let bytes = npz(&[("x.npy", endless), ("y.npy", labels())]);
+    assert!(bytes.len() < 1 << 16);
+    let said = archive(&bytes).refusal().replace('\\', "/");
+    assert_eq!(
+        said,
+        "d.npz/x.npy: holds more than the 10 records of its header"
+    );
+    let many = npy("|u1", false, "(1000000,)", &vec![0; 1_000_000]);
+    let said = archive(&npz(&[("x.npy", features()), ("y.npy", many)])).refusal();
+    let said = said.replace('\\', "/");
+    assert!(
+        said.starts_with("d.npz/y.npy: 1000000 labels, but"),
+        "{said}"
+    );
+    let each: Vec<u8> = (0..300i16).flat_map(i16::to_le_bytes).collect();
+    let each = npy("<i2", false, "(300,)", &each);
+    let said = archive(&npz(&[("x.npy", features()), ("y.npy", each)])).refusal();
+    let said = said.replace('\\', "/");
+    let words = "d.npz/y.npy, record 256: the label `256` is one more than the 256 there may be";
+    assert!(said.starts_with(words), "{said}");
 }

@@ -157,4 +157,25 @@ mod tests {
                 .contains("only 4 follow")
         );
     }
+
+    #[test]
+    fn headers_that_are_odd_are_refused_with_their_byte() {
+        let whole = wav(1, 16, 16_000, &[1, 2, 3, 4]);
+        let with = |at: usize, bytes: &[u8]| {
+            let mut odd = whole.clone();
+            odd[at..at + bytes.len()].copy_from_slice(bytes);
+            Sound::parse(&odd).unwrap_err()
+        };
+        // Floats, and the form that says elsewhere what it is.
+        for code in [3u16, 0xFFFE] {
+            let (at, said) = with(20, &code.to_le_bytes());
+            assert_eq!(at, 12);
+            assert!(said.starts_with(&format!("code {code}, ")), "{said}");
+        }
+        assert_eq!(with(0, b"RIFX").0, 0);
+        assert!(with(12, b"fmt?").1.contains("before it is said how"));
+        assert!(with(12, b"fmt \x08\0\0\0").1.starts_with("says too little"));
+        let (_, said) = Sound::parse(&wav(2, 16, 8_000, &[0; 6])).unwrap_err();
+        assert_eq!(said, "6 bytes are not whole samples of 4");
+    }
 }
