@@ -164,6 +164,7 @@ fn an_epoch_of_a_thousand_digits_stays_within_its_cycles() {
     let digits = Digits::take(0, 1_000);
     let shard = with_lists(
         digits.shard(CLIENT, None),
+        Board::Rp2040,
         Board::Rp2040.shard_flash().len(),
     );
     println!("shard: {} bytes with lists", shard.len());

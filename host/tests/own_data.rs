@@ -5,6 +5,10 @@ use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
+use gleaner_host::device::Board;
+use gleaner_host::device::emulator::Emulator;
+use gleaner_host::device::image::{Program, is_strict};
+
 fn gleaner(cache: &Path, arguments: &str) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_gleaner"));
     command
@@ -110,6 +114,87 @@ fn clients_learn_what_they_gathered_in_either_arithmetic() {
         // Three activities that a single number nearly tells apart.
         assert!(accuracy > 0.6, "{kind}: {accuracy}");
     }
+}
+
+/// Ten gestures of two people, two columns: windows of 32 readings for a network 64-32-10.
+fn gestures() -> String {
+    let mut text = "x,y,gesture,person\n".to_owned();
+    for person in 0..2 {
+        for gesture in 0..10 {
+            for at in 0..160 {
+                let (x, y) = ((at * (gesture + 1)) % 32, (at * 5 + gesture * 13) % 41);
+                text.push_str(&format!("{x},{},g{gesture},p{person}\n", y + person));
+            }
+        }
+    }
+    text
+}
+
+const GESTURES: &str = r#"
+[data]
+dataset = "gestures"
+[partition]
+rule = "natural"
+[clients]
+count = 2
+kind = "fixed-point"
+[cre]
+estimates = "uplink"
+[learning]
+hidden = [32]
+learning_rate = 0.2
+"#;
+
+fn json(cache: &Path, arguments: &str) -> serde_json::Value {
+    let made = gleaner(cache, arguments).output().unwrap();
+    let said = String::from_utf8_lossy(&made.stderr);
+    assert!(made.status.success(), "{arguments}: {said}");
+    serde_json::from_slice(&made.stdout).unwrap()
+}
+
+/// The walk of docs/own-data.md: a table, a set, a simulation, an image for its network, rounds with an
+/// emulated Pico that end with the same model, and a window that the Pico classifies.
+#[test]
+fn a_table_becomes_a_model_on_a_pico_that_names_what_it_is_shown() {
+    let network = "64-32-10".parse().unwrap();
+    let pico = Board::Rp2040;
+    let ready = (Emulator::of(pico).and_then(Emulator::ensure_installed))
+        .and_then(|()| pico.ensure_for(Program::Client, network));
+    if let Err(missing) = ready {
+        assert!(!is_strict(), "{missing}");
+        eprintln!("\n*** SKIPPED: {missing} ***\n");
+        return;
+    }
+    let cache = tempfile::tempdir().unwrap();
+    let cache = cache.path();
+    fs::write(cache.join("gestures.csv"), gestures()).unwrap();
+    fs::write(cache.join("gestures.toml"), GESTURES).unwrap();
+    let (code, said) = output(
+        cache,
+        "data import gestures --csv gestures.csv --label-column gesture --client-column person --window 32 \
+         --stride 16",
+    );
+    assert_eq!(code, Some(0), "{said}");
+    let rounds = "--preset gestures.toml --scheduler round-robin --rounds 3 --json --quiet --out";
+    let simulated = json(cache, &format!("simulate {rounds} simulated"));
+    let trained = json(
+        cache,
+        &format!("emulate --boards rp2040:1 --simulated 1 --run {rounds} trained"),
+    );
+    assert_eq!(trained["model_sha256"], simulated["model_sha256"]);
+    let asked = "infer --fleet trained/fleet.toml --board pico-0 --preset gestures.toml --run trained \
+                 --deliver --image test:0 --image test:9 --flashed 3 --json";
+    let answers = json(cache, asked);
+    for answer in &answers.as_array().unwrap()[..2] {
+        let class = answer["class"].as_u64().unwrap();
+        assert_eq!(answer["host_class"], class, "{answer}");
+        assert_eq!(answer["class_name"], format!("g{class}"), "{answer}");
+    }
+    assert!(answers[2]["label"].is_u64(), "{answers}");
+    // A scenario of another network is named before anything is asked.
+    let (code, said) = output(cache, &asked.replace("gestures.toml", "har"));
+    assert_ne!(code, Some(0));
+    assert!(said.contains("192-50-7"), "{said}");
 }
 
 #[test]

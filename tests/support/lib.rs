@@ -24,7 +24,6 @@ pub mod served;
 pub mod shard;
 pub mod station;
 pub mod transfer;
-pub mod windows;
 pub mod wire;
 
 use indicatif::{ProgressBar, ProgressStyle};

@@ -96,9 +96,9 @@ impl Board {
         self.ensure_for(program, Shape::PAPER)
     }
 
-    /// Builds the image of a program for a network, or reports what is missing; an image that is up to
-    /// date takes no time. Every network has its own place for images; what does not depend on it is
-    /// compiled once.
+    /// Builds the image of a program for a network, or reports what is missing; one that is up to date takes
+    /// no time, unless another network's was built since. Every network has its own place for images; what
+    /// does not depend on it is compiled once.
     ///
     /// Under `CI=true` the image must have been built before, so that what is tested is what was
     /// measured.

@@ -61,7 +61,7 @@ pub struct Args {
     /// Leave out the lists of pixels that are not zero, as in a shard that fills its flash.
     #[arg(long)]
     no_lists: bool,
-    /// Put them in however dense the samples are, which is slower where most bytes are not zero.
+    /// Put them in however dense the samples are; a board whose flash has a cache is slower with those.
     #[arg(long, conflicts_with = "no_lists")]
     lists: bool,
     /// Print JSON.
@@ -391,7 +391,7 @@ fn shard_file(
     let bytes = match (args.lists, args.no_lists) {
         (true, _) => listed(bytes, room),
         (_, true) => bytes,
-        _ => with_lists(bytes, room),
+        _ => with_lists(bytes, board, room),
     };
     let mut file = NamedTempFile::new().context("no temporary file")?;
     file.write_all(&bytes)

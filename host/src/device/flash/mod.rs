@@ -61,7 +61,7 @@ pub fn check_room(board: Board, network: Shape, shard: &[u8]) -> Result<(), Shar
     Ok(())
 }
 
-/// Returns a shard as the part of a board's flash it is for, with lists if there is room.
+/// Returns a shard as the part of a board's flash it is for, with lists where it trains faster with them.
 ///
 /// # Errors
 /// As [`check_room`].
@@ -71,7 +71,7 @@ pub fn shard_part(board: Board, network: Shape, shard: Vec<u8>) -> Result<Part, 
     Ok(Part {
         what: "shard",
         address: flash.start,
-        bytes: with_lists(shard, flash.bytes as usize),
+        bytes: with_lists(shard, board, flash.bytes as usize),
     })
 }
 

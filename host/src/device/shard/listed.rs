@@ -1,17 +1,26 @@
 //! Adds the lists to a shard, where the board's flash has room for them.
 
+use gleaner_shared::board::Boot;
 use gleaner_shared::lists;
 use gleaner_shared::shard::{HEADER_BYTES, Shard, ShardHeader};
 
-/// Returns a shard as a board trains on it fastest: with the lists of its samples, unless more than half
-/// of their bytes are not zero. Lists of such samples are longer than the samples themselves, and to read
-/// them takes longer than to look for what is not zero.
+use crate::device::Board;
+
+/// Returns a shard as a board trains on it fastest: with the lists of its samples if `room` bytes hold both,
+/// unless the flash is read through a cache and more than half of their bytes are not zero. Lists of such
+/// samples are longer than the samples themselves, and to fetch them takes longer than to look for what is
+/// not zero.
 #[must_use]
-pub fn with_lists(shard: Vec<u8>, room: usize) -> Vec<u8> {
+pub fn with_lists(shard: Vec<u8>, board: Board, room: usize) -> Vec<u8> {
     match Shard::open(&shard) {
-        Ok(opened) if is_dense(opened.pixels()) => shard,
+        Ok(opened) if has_cached_flash(board) && is_dense(opened.pixels()) => shard,
         _ => listed(shard, room),
     }
+}
+
+/// Tells whether the flash is a chip beside the processor: those of the RP2040 and the RP2350.
+fn has_cached_flash(board: Board) -> bool {
+    board.row().built.boot != Boot::VectorTable
 }
 
 fn is_dense(pixels: &[u8]) -> bool {
@@ -69,21 +78,28 @@ mod tests {
     #[test]
     fn lists_are_added_where_they_fit_and_change_nothing_else() {
         let plain = shard();
-        let listed = with_lists(plain.clone(), 4096);
+        let listed = with_lists(plain.clone(), Board::Rp2040, 4096);
         let (before, after) = (Shard::open(&plain).unwrap(), Shard::open(&listed).unwrap());
         assert!(after.lists().is_some());
         assert_eq!(after.header().key, Some([7; 32]));
         let what = |it: &Shard<'_>| (it.pixels().to_vec(), it.labels().to_vec(), it.header().crc);
         assert_eq!(what(&after), what(&before));
-        assert_eq!(with_lists(listed.clone(), 8192), listed);
-        assert_eq!(with_lists(plain.clone(), listed.len()), listed);
+        assert_eq!(with_lists(listed.clone(), Board::Rp2040, 8192), listed);
+        assert_eq!(
+            with_lists(plain.clone(), Board::Rp2040, listed.len()),
+            listed
+        );
         for room in [0, plain.len(), listed.len() - 1] {
-            assert_eq!(with_lists(plain.clone(), room), plain, "{room}");
+            assert_eq!(
+                with_lists(plain.clone(), Board::Rp2040, room),
+                plain,
+                "{room}"
+            );
         }
     }
 
     #[test]
-    fn dense_samples_are_read_themselves() {
+    fn dense_samples_are_read_themselves_where_flash_has_a_cache() {
         let samples = ClientSamples {
             client: 2,
             inputs: 3,
@@ -93,18 +109,19 @@ mod tests {
             key: None,
         };
         let dense = image(&samples).unwrap();
-        assert_eq!(with_lists(dense.clone(), 4096), dense);
-        let lists = listed(dense, 4096);
+        assert_eq!(with_lists(dense.clone(), Board::Rp2040, 4096), dense);
+        let lists = listed(dense.clone(), 4096);
+        assert_eq!(with_lists(dense, Board::Stm32l4r5, 4096), lists);
         assert!(Shard::open(&lists).unwrap().lists().is_some());
     }
 
     #[test]
     fn what_is_no_shard_is_left_as_it_is() {
         for bytes in [vec![], vec![0xFF; 300]] {
-            assert_eq!(with_lists(bytes.clone(), 4096), bytes);
+            assert_eq!(with_lists(bytes.clone(), Board::Rp2040, 4096), bytes);
         }
         let mut damaged = shard();
         damaged[70] ^= 1;
-        assert_eq!(with_lists(damaged.clone(), 4096), damaged);
+        assert_eq!(with_lists(damaged.clone(), Board::Rp2040, 4096), damaged);
     }
 }
