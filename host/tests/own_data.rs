@@ -28,12 +28,13 @@ fn output(cache: &Path, arguments: &str) -> (Option<i32>, String) {
     (status.code(), said.into_owned())
 }
 
-/// Readings of four people who rest, walk and run, two columns, one row each.
+/// Readings of four people who rest, walk and run, one of whom only rests; two columns.
 fn readings() -> String {
     let mut text = "x,y,activity,person\n".to_owned();
     for person in ["ada", "bob", "cyd", "dan"] {
         for (activity, level) in [("rest", 0), ("walk", 40), ("run", 90)] {
-            for at in 0..60 {
+            let rows = if person == "dan" && level > 0 { 0 } else { 60 };
+            for at in 0..rows {
                 let wave = (at * 7 + level) % 17;
                 text.push_str(&format!(
                     "{},{},{activity},{person}\n",
@@ -82,6 +83,9 @@ fn a_table_is_imported_listed_shown_and_dealt_to_those_who_gathered_it() {
     let dealt = "partition --data steps --scheme natural --clients";
     let (code, table) = output(cache, &format!("{dealt} 4"));
     assert_eq!((code, table.lines().count()), (Some(0), 5), "{table}");
+    // Dan has rested and done nothing else.
+    let dan = table.lines().last().unwrap();
+    assert!(dan.contains("100.0 % [0]"), "{table}");
     let (code, said) = output(cache, &format!("{dealt} 10"));
     assert_eq!(code, Some(1));
     assert!(
@@ -245,6 +249,42 @@ fn a_table_may_come_through_a_pipe_and_the_scale_of_one_set_serves_another() {
     assert!(child.wait().unwrap().success());
     let (_, again) = output(cache, "data info later --scale");
     assert_eq!(again, fs::read_to_string(path).unwrap());
+}
+
+#[test]
+fn what_cannot_be_used_is_refused_with_its_line_and_nothing_is_written() {
+    let cache = tempfile::tempdir().unwrap();
+    let cache = cache.path();
+    let good = readings();
+    for (bad, options, words) in [
+        (
+            good.clone() + "NaN,1,rest,ada\n",
+            OPTIONS,
+            "bad.csv, line 602: column `x` is `NaN`, not a finite number",
+        ),
+        (
+            good.clone() + "1,2,rest\n",
+            OPTIONS,
+            "bad.csv, line 602: 3 columns instead of 4",
+        ),
+        (
+            good.clone(),
+            "--label-column activty --client-column person",
+            "bad.csv, line 1: no column is called `activty` (--label-column); there are x, y, activity",
+        ),
+        (
+            good,
+            "--label-column activity --client-column person --classes rest,walk",
+            "bad.csv, line 122: the label `run` is one more than the 2 there may be (rest, walk)",
+        ),
+    ] {
+        fs::write(cache.join("bad.csv"), bad).unwrap();
+        let line = format!("data import steps --csv bad.csv {options}");
+        let (code, said) = output(cache, &line);
+        assert_eq!(code, Some(1), "{said}");
+        assert!(said.contains(words), "{said}");
+        assert!(!cache.join("steps").exists());
+    }
 }
 
 #[cfg(target_os = "linux")]

@@ -102,6 +102,11 @@ pub(super) fn carry_out(
 ) -> anyhow::Result<Completed> {
     let threads = output.threads;
     let data = fleet::load_data(scenario)?;
+    if let Some(said) = fleet::counted_with_another(scenario, &data)
+        && !output.quiet
+    {
+        errln!("warning: {said}");
+    }
     let mut deployment = fleet::build(scenario, &data, threads)?;
     // The clients have copies of what they own; the rest need not stay in memory.
     drop(data);

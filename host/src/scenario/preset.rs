@@ -68,4 +68,29 @@ pub const PRESETS: &[Preset] = &[
         about: "digits of 8 x 8 pixels for parts with little memory (64-32-10)",
         toml: include_str!("presets/digits.toml"),
     },
+    Preset {
+        name: "har-rp2040",
+        about: "the task of `har` on ten Raspberry Pi Picos",
+        toml: include_str!("presets/har-rp2040.toml"),
+    },
+    Preset {
+        name: "har-stm32l4r5",
+        about: "the task of `har` on ten Nucleo-L4R5ZIs",
+        toml: include_str!("presets/har-stm32l4r5.toml"),
+    },
+    Preset {
+        name: "digits-rp2040",
+        about: "the task of `digits` on ten Raspberry Pi Picos",
+        toml: include_str!("presets/digits-rp2040.toml"),
+    },
+    Preset {
+        name: "digits-stm32l4r5",
+        about: "the task of `digits` on ten Nucleo-L4R5ZIs",
+        toml: include_str!("presets/digits-stm32l4r5.toml"),
+    },
+    Preset {
+        name: "fashion-mnist",
+        about: "Fashion-MNIST on the perceptron, in the setting of paper-mlp",
+        toml: include_str!("presets/fashion-mnist.toml"),
+    },
 ];
