@@ -53,20 +53,33 @@ pub fn read_line(
 /// # Errors
 /// Names the file.
 pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
+    put(path, bytes, File::sync_all)?;
+    sync_parent(path)
+}
+
+/// Writes a file as [`write_atomically`] does, except that a power cut may take it, or its content
+/// alone: for what nobody relies on yet.
+///
+/// # Errors
+/// Names the file.
+pub fn write_unsynced(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
+    put(path, bytes, |_| Ok(()))
+}
+
+fn put(path: &Path, bytes: &[u8], sync: impl Fn(&File) -> io::Result<()>) -> Result<(), FileError> {
     let temporary = path.with_extension("tmp");
     let write = || {
         let mut file = create_anew(&temporary)?;
         file.write_all(bytes)?;
-        file.sync_all()?;
+        sync(&file)?;
         drop(file);
         fs::rename(&temporary, path)
     };
-    if let Err(error) = write() {
+    write().map_err(|error| {
         // What matters is why it could not be written.
         let _ = fs::remove_file(&temporary);
-        return Err(at(path)(error));
-    }
-    sync_parent(path)
+        at(path)(error)
+    })
 }
 
 /// Creates a file in the place of whatever has that name: a link there is removed, not followed.

@@ -41,6 +41,9 @@ impl Checkpoint {
         if newest.exists() {
             fs::rename(&newest, &previous).map_err(file::at(&previous))?;
             file::sync_parent(&previous)?;
+        } else {
+            // The directory itself may be a draft.
+            file::sync_parent(directory.path())?;
         }
         file::write_atomically(&newest, &self.encode())
     }

@@ -1,10 +1,11 @@
 //! Starting, continuing and completing a run.
 
 use std::fs::{self, File};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use gleaner_learn::digest::{hexadecimal, sha256, sha256_of};
-use gleaner_learn::file::{self, sync_parent, write_atomically};
+use gleaner_learn::file::{self, FileError, sync_parent, write_atomically, write_unsynced};
 
 use super::checkpoint::Checkpoint;
 use super::directory::RunDirectory;
@@ -24,6 +25,8 @@ pub trait Observer {
     fn started(&mut self, _done: usize, _total: usize) {}
     /// A round is finished.
     fn round(&mut self, _log: &RoundLog) {}
+    /// The last round is finished; what is left is writing files.
+    fn ended(&mut self) {}
     /// Something worth saying that does not stop the run.
     fn notice(&mut self, _text: &str) {}
     /// Asked after every round: whether the run is to stop here, with a checkpoint to go on from.
@@ -69,14 +72,33 @@ pub fn execute(
 /// An occupied directory, one that cannot be written to, or a trace that does not cover the run;
 /// the last leaves nothing behind.
 pub fn prepare(scenario: &Scenario, directory: &RunDirectory) -> Result<(), RunError> {
+    set_up(scenario, directory, |path, text| {
+        sync_parent(directory.path())?;
+        write_atomically(path, text)
+    })
+}
+
+/// As [`prepare`], for a directory that nobody relies on before it has a checkpoint or is complete: a
+/// power cut may take what is in it until then.
+///
+/// # Errors
+/// As [`prepare`].
+pub fn draft(scenario: &Scenario, directory: &RunDirectory) -> Result<(), RunError> {
+    set_up(scenario, directory, write_unsynced)
+}
+
+fn set_up(
+    scenario: &Scenario,
+    directory: &RunDirectory,
+    write: impl Fn(&Path, &[u8]) -> Result<(), FileError>,
+) -> Result<(), RunError> {
     check_vacant(directory)?;
     let path = directory.path();
     let traces = Traces::checked(scenario)?;
     fs::create_dir_all(path).map_err(file::at(path))?;
-    sync_parent(path)?;
     traces.stage(directory)?;
     let file = directory.file(RunDirectory::SCENARIO);
-    write_atomically(&file, scenario.to_toml().as_bytes())?;
+    write(&file, scenario.to_toml().as_bytes())?;
     traces.settle(directory)
 }
 
@@ -248,6 +270,7 @@ fn drive(
     }
     logs.sync()?;
     let wall = begin.elapsed();
+    observer.ended();
     let about = about(scenario, &engine);
     let model = encode_model(engine.state().kept_model(), &deployment.tensors, &about);
     let environment = Environment {
@@ -281,6 +304,9 @@ fn complete(
     environment: &Environment,
 ) -> Result<String, RunError> {
     let write = |name: &str, bytes: &[u8]| write_atomically(&directory.file(name), bytes);
+    let drafted = directory.file(RunDirectory::SCENARIO);
+    let sync = File::open(&drafted).and_then(|file| file.sync_all());
+    sync.map_err(file::at(&drafted))?;
     write(RunDirectory::MODEL, model)?;
     let json = serde_json::to_string_pretty(environment).unwrap_or_default();
     write(RunDirectory::ENVIRONMENT, format!("{json}\n").as_bytes())?;

@@ -39,7 +39,8 @@ pub use directory::RunDirectory;
 pub use environment::{Environment, Program, ProgramFile, peak_memory_mb, thread_count};
 pub use error::RunError;
 pub use execute::{
-    Completed, Observer, Silent, about, check_vacant, execute, prepare, resume, scenario_of, start,
+    Completed, Observer, Silent, about, check_vacant, draft, execute, prepare, resume, scenario_of,
+    start,
 };
 pub use identity::{new_id, run_id};
 pub use log::{Lengths, LogError, each_client, each_energy, each_round, read_rounds};

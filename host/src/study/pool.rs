@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, mpsc};
+use std::sync::{Arc, Condvar, Mutex, PoisonError, mpsc};
 
 use gleaner_learn::data::{DataError, Dataset, DatasetName};
 
@@ -100,30 +100,34 @@ fn make_all(
     finished: impl FnMut(usize, &Result<Completed, PlannedRunError>),
 ) -> Vec<Result<Completed, PlannedRunError>> {
     let library = Library::default();
-    let make = |at: usize, threads| run_one(&plan[at], threads, reports, &library);
+    let make = |at: usize, threads, _turn: Turn<'_>| run_one(&plan[at], threads, reports, &library);
     side_by_side(plan.len(), threads, make, finished)
 }
 
 /// Does so many things on `threads` threads in all, each with its share of them; `finished` hears of
-/// each as it ends. The results are in order.
+/// each as it ends. The results are in order. One that ends its turn early, to wait for the disk,
+/// makes room for the next.
 pub(super) fn side_by_side<T: Send>(
     count: usize,
     threads: usize,
-    make: impl Fn(usize, usize) -> T + Sync,
+    make: impl Fn(usize, usize, Turn<'_>) -> T + Sync,
     mut finished: impl FnMut(usize, &T),
 ) -> Vec<T> {
     let workers = thread_count(threads).min(count).max(1);
     let each = (thread_count(threads) / workers).max(1);
+    let turns = Turns::new(workers);
     let next = AtomicUsize::new(0);
     let (sender, receiver) = mpsc::channel();
     let mut results: Vec<Option<T>> = std::iter::repeat_with(|| None).take(count).collect();
     std::thread::scope(|scope| {
-        for _ in 0..workers {
-            let (sender, next, make) = (sender.clone(), &next, &make);
+        // For each that computes one that waits for the disk.
+        for _ in 0..count.min(2 * workers) {
+            let (sender, next, make, turns) = (sender.clone(), &next, &make, &turns);
             scope.spawn(move || {
                 loop {
+                    let turn = turns.take();
                     let at = next.fetch_add(1, Ordering::Relaxed);
-                    if at >= count || sender.send((at, make(at, each))).is_err() {
+                    if at >= count || sender.send((at, make(at, each, turn))).is_err() {
                         return;
                     }
                 }
@@ -136,6 +140,39 @@ pub(super) fn side_by_side<T: Send>(
         }
     });
     results.into_iter().flatten().collect()
+}
+
+/// So many at a time.
+struct Turns {
+    free: Mutex<usize>,
+    ended: Condvar,
+}
+
+/// Ends when it is dropped.
+pub(super) struct Turn<'a>(&'a Turns);
+
+impl Turns {
+    fn new(free: usize) -> Self {
+        Self {
+            free: Mutex::new(free),
+            ended: Condvar::new(),
+        }
+    }
+
+    /// Waits for a turn.
+    fn take(&self) -> Turn<'_> {
+        let free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
+        let free = self.ended.wait_while(free, |free| *free == 0);
+        *free.unwrap_or_else(PoisonError::into_inner) -= 1;
+        Turn(self)
+    }
+}
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        *self.0.free.lock().unwrap_or_else(PoisonError::into_inner) += 1;
+        self.0.ended.notify_one();
+    }
 }
 
 fn run_one(
@@ -189,5 +226,31 @@ impl Library {
         let data = fleet::load_data(scenario)?;
         sets.insert(key, Arc::clone(&data));
         Ok(data)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_that_ends_its_turn_makes_room_and_no_more_than_so_many_have_one() {
+        let (begun, others) = mpsc::channel();
+        let others = Mutex::new(others);
+        let holders = AtomicUsize::new(0);
+        let make = |at: usize, threads, turn: Turn<'_>| {
+            assert_eq!(threads, 1);
+            assert!(holders.fetch_add(1, Ordering::SeqCst) < 2);
+            begun.send(at).unwrap();
+            holders.fetch_sub(1, Ordering::SeqCst);
+            drop(turn);
+            // The first ends when all the others have begun.
+            if at == 0 {
+                let others = others.lock().unwrap();
+                assert_eq!(others.iter().take(8).sum::<usize>(), 28);
+            }
+            at
+        };
+        assert_eq!(side_by_side(8, 2, make, |_, _| ()), Vec::from_iter(0..8));
     }
 }

@@ -136,6 +136,10 @@ impl Observer for Live<'_> {
         self.next.round(log);
     }
 
+    fn ended(&mut self) {
+        self.next.ended();
+    }
+
     fn pauses(&mut self) -> bool {
         self.next.pauses()
     }

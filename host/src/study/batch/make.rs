@@ -13,7 +13,7 @@ use super::place::{Place, Renamed, remove, rename};
 use super::point::Point;
 use crate::fleet;
 use crate::report;
-use crate::run::{Observer, RunDirectory, RunError, adopt, prepare, resume, scenario_of, start};
+use crate::run::{Observer, RunDirectory, RunError, adopt, draft, resume, scenario_of, start};
 use crate::study::PlannedRunError;
 use crate::study::pool::Library;
 
@@ -88,7 +88,7 @@ fn attempt(
     // It may have become complete between the look and the claim.
     if !place.run().is_complete() && !publish_leftover(place, point)? {
         let own = place.fresh().map_err(PointError::Unfinished)?;
-        if let Err(error) = prepare(&point.scenario, &own) {
+        if let Err(error) = draft(&point.scenario, &own) {
             remove(&own);
             return Err(match error {
                 RunError::File(error) if error.source.kind() == ErrorKind::NotFound => taken_over(),

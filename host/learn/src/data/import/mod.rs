@@ -1,9 +1,9 @@
 //! From a user's files to a data set of our own format.
 //!
-//! A source ([`csv`](self::csv), `npy`, `npz`, `wav`) is read once, row by row, in constant memory:
-//! values go into a temporary file ([`gather`]), names of classes and clients into tables, and
-//! stretches of rows that belong together into a list ([`stretch`]). Only then is it known which rows
-//! are tested on; the scale is fitted to the others ([`scale`]), and windows are cut ([`cut`]).
+//! A source (`csv`, `npy`, `npz`, `wav`) is read once, row by row, in constant memory:
+//! values go into a temporary file (`gather`), names of classes and clients into tables, and
+//! stretches of rows that belong together into a list (`stretch`). Only then is it known which rows
+//! are tested on; the scale is fitted to the others (`scale`), and windows are cut (`cut`).
 
 mod csv;
 mod cut;

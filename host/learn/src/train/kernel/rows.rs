@@ -8,6 +8,8 @@ use super::select::Kernel;
 /// The lanes of a row: the hidden layer, padded.
 pub(in crate::train) const ROW: usize = 64;
 
+/// Most rows that entries can name.
+const ROWS: usize = 256;
 /// Codes that are looked at together.
 const GROUP: usize = 8;
 
@@ -31,11 +33,9 @@ impl Lists {
 
     /// Appends the non-zero codes of a list; code 0 stands for zero, and pads odd lengths.
     pub(in crate::train) fn push(&mut self, codes: &[u8]) {
-        let first = self.entries.len();
-        // Room for all: each code is written, and stays if the next does not take its place. Whether
-        // a pixel is zero cannot be foretold, so that a branch would cost more.
-        self.entries.resize(first + codes.len() + 1, [0, 0]);
-        let out = &mut self.entries[first..];
+        // Each code is written, and stays if the next does not take its place: whether a pixel is
+        // zero cannot be foretold, so that a branch would cost more.
+        let mut out = [[0, 0]; ROWS + 1];
         let mut kept = 0;
         for (group, codes) in codes.chunks(GROUP).enumerate() {
             // Most of an image is blank.
@@ -51,7 +51,7 @@ impl Lists {
             out[kept] = [0, 0];
             kept += 1;
         }
-        self.entries.truncate(first + kept);
+        self.entries.extend_from_slice(&out[..kept]);
         self.starts.push(self.entries.len() as u32);
     }
 

@@ -1,12 +1,13 @@
-//! The local engine: this process, as many points at a time as there are threads.
+//! The local engine: this process, as many points at a time as there are threads. While the files of
+//! a point are on their way to the disk the next one begins.
 
 use std::path::Path;
 
 use super::Watcher;
-use crate::run::Silent;
+use crate::run::Observer;
 use crate::study::batch::make::{Making, make};
 use crate::study::batch::{Outcome, Plan};
-use crate::study::pool::{Library, side_by_side};
+use crate::study::pool::{Library, Turn, side_by_side};
 
 pub(super) fn carry_out(
     plan: &Plan,
@@ -19,15 +20,24 @@ pub(super) fn carry_out(
     side_by_side(
         points.len(),
         threads,
-        |at, threads| {
+        |at, threads, turn| {
             let how = Making {
                 threads,
                 reports: plan.reports(),
                 wait: true,
                 force: false,
             };
-            make(dir, &points[at], &how, &library, &mut Silent)
+            make(dir, &points[at], &how, &library, &mut Rounds(Some(turn)))
         },
         |at, outcome| watcher.finished(&points[at], outcome),
     )
+}
+
+/// The turn of a point, which ends with its rounds.
+struct Rounds<'a>(Option<Turn<'a>>);
+
+impl Observer for Rounds<'_> {
+    fn ended(&mut self) {
+        self.0 = None;
+    }
 }
