@@ -135,18 +135,18 @@ fn gestures() -> String {
 }
 
 const GESTURES: &str = r#"
+preset = "demo"
 [data]
 dataset = "gestures"
 [partition]
 rule = "natural"
 [clients]
 count = 2
-kind = "fixed-point"
-[cre]
-estimates = "uplink"
 [learning]
 hidden = [32]
 learning_rate = 0.2
+[device]
+cycles_per_sample = 30e3
 "#;
 
 fn json(cache: &Path, arguments: &str) -> serde_json::Value {
@@ -179,7 +179,7 @@ fn a_table_becomes_a_model_on_a_pico_that_names_what_it_is_shown() {
          --stride 16",
     );
     assert_eq!(code, Some(0), "{said}");
-    let rounds = "--preset gestures.toml --scheduler round-robin --rounds 3 --json --quiet --out";
+    let rounds = "--preset gestures.toml --rounds 3 --json --quiet --out";
     let simulated = json(cache, &format!("simulate {rounds} simulated"));
     let trained = json(
         cache,
