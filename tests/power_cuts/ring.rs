@@ -128,7 +128,7 @@ const PAGES: usize = 16;
 
 /// Pages of a sample of `N` bytes: they end a page, or leave it 48 bytes and a mark for what is known.
 fn pages<const N: usize>() -> usize {
-    N.div_ceil(256) + usize::from(N % 256 == 0 || N % 256 > 200)
+    N.div_ceil(256) + usize::from(N.is_multiple_of(256) || N % 256 > 200)
 }
 
 #[test]
