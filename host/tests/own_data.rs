@@ -186,6 +186,8 @@ fn a_table_becomes_a_model_on_a_pico_that_names_what_it_is_shown() {
         &format!("emulate --boards rp2040:1 --simulated 1 --run {rounds} trained"),
     );
     assert_eq!(trained["model_sha256"], simulated["model_sha256"]);
+    let events = fs::read_to_string(cache.join("trained/events.jsonl")).unwrap();
+    assert!(events.contains(r#""event":"uploaded""#), "{events}");
     let asked = "infer --fleet trained/fleet.toml --board pico-0 --preset gestures.toml --run trained \
                  --deliver --image test:0 --image test:9 --flashed 3 --json";
     let answers = json(cache, asked);
