@@ -83,7 +83,9 @@ fn being_validated_changes_neither_the_model_nor_the_clients() {
 
 #[test]
 fn clients_and_the_shards_of_boards_are_as_without_and_contain_none() {
-    for rule in Rule::VARIANTS {
+    // Whose these pictures are is not known, and where it is nothing is left unowned.
+    let dealt = |rule: &&Rule| **rule != Rule::Natural;
+    for rule in Rule::VARIANTS.iter().filter(dealt) {
         for seed in 0..3 {
             let (rule, seed) = (format!("partition.rule={rule}"), format!("run.seed={seed}"));
             let plain = scenario(&[&rule, &seed]);
