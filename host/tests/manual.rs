@@ -25,7 +25,7 @@ fn commands(above: &[&str]) -> BTreeSet<String> {
     let mut names = BTreeSet::from([[&["gleaner"], above].concat().join("-")]);
     let listed = help
         .lines()
-        .skip_while(|line| *line != "Commands:")
+        .skip_while(|line| !["Commands:", "Steps:"].contains(line))
         .skip(1)
         .take_while(|line| !line.is_empty())
         .filter(|line| line.starts_with("  ") && !line.starts_with("   "))
