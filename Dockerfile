@@ -2,7 +2,7 @@
 # Gleaner in a container:
 #
 #   docker build -t gleaner .
-#   docker run --rm -v "$PWD/runs:/work/runs" gleaner simulate
+#   docker run --rm -v "$PWD/runs:/home/gleaner/runs" gleaner simulate
 #
 # and the whole test suite, which installs the emulators and needs the network:
 #
@@ -30,8 +30,8 @@ RUN --mount=type=cache,target=/usr/local/cargo/registry \
 # The README's first command: the program needs nothing but the C library.
 FROM debian:bookworm-slim
 COPY --from=build /out/ /usr/local/
-RUN useradd --create-home --uid 1000 gleaner && install -d --owner gleaner /work
+RUN useradd --create-home --uid 1000 gleaner
 USER 1000
-WORKDIR /work
+WORKDIR /home/gleaner
 ENTRYPOINT ["gleaner"]
 CMD ["simulate"]
