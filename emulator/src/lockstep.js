@@ -26,10 +26,13 @@ export function serveLockstep(build, tell, status) {
     machine.port.feed(Buffer.from(rx, 'hex'));
     const target = machine.nanos + micros * 1000;
     let watchdog = false;
-    while (machine.nanos < target && !stop) {
-      const interrupted = machine.runUntil(target, () => stop);
+    let interrupted;
+    // Whether the time is up, the machine says: after a reset its times are sums, and those may be
+    // rounded to just below the target for ever.
+    do {
+      interrupted = machine.runUntil(target, () => stop);
       watchdog ||= interrupted === INTERRUPTED.WATCHDOG;
-    }
+    } while (interrupted !== null && !stop);
     tell({ event: 'ran', tx: Buffer.from(sent).toString('hex'), watchdog, ...status(machine) });
   }
 
