@@ -84,6 +84,45 @@ fn a_run_on_a_full_disk_says_how_to_go_on_and_goes_on_to_the_same_bytes() {
     }
 }
 
+#[test]
+fn events_that_find_no_place_stop_no_run_and_are_written_afterwards() {
+    let folder = tempfile::tempdir().unwrap();
+    let (whole, broken) = (folder.path().join("whole"), folder.path().join("broken"));
+    let live = [simulate(&whole, 0), vec!["--tensorboard".to_owned()]].concat();
+    let output = gleaner().args(live).output().unwrap();
+    assert!(output.status.success(), "{}", said(&output));
+    let half = fs::metadata(whole.join("clients.csv")).unwrap().len() / 1024;
+    assert_eq!(
+        within(half, &simulate(&broken, 0)).status.code(),
+        Some(1),
+        "a run stopped in the middle"
+    );
+
+    // A file where the folder belongs takes no events, whoever asks.
+    fs::write(broken.join("tensorboard"), "").unwrap();
+    let mut resume = gleaner();
+    resume.arg("resume").arg(&broken).arg("--tensorboard");
+    let output = resume.output().unwrap();
+    assert_eq!(output.status.code(), Some(1), "{}", said(&output));
+    assert!(said(&output).contains("tensorboard"), "{}", said(&output));
+    assert_eq!(sums(&broken), sums(&whole));
+
+    fs::remove_file(broken.join("tensorboard")).unwrap();
+    let mut report = gleaner();
+    report.arg("report").arg(&broken).arg("--tensorboard");
+    let output = report.output().unwrap();
+    assert!(output.status.success(), "{}", said(&output));
+    let events = |run: &Path| {
+        let folder = fs::read_dir(run.join("tensorboard")).unwrap().flatten();
+        let files: Vec<_> = folder
+            .map(|entry| fs::read(entry.path()).unwrap())
+            .collect();
+        assert_eq!(files.len(), 1);
+        files
+    };
+    assert_eq!(events(&broken), events(&whole));
+}
+
 /// A fleet of six simulated clients: its run has an event log, and needs no board.
 fn fleet(folder: &Path) -> String {
     let client = |id| format!("[[client]]\nname = \"sim-{id}\"\nid = {id}\nlink = \"simulated\"\n");

@@ -42,6 +42,37 @@ fn a_run_says_that_nobody_took_part_and_how_many_threads_there_were() {
 }
 
 #[test]
+fn whoever_runs_a_network_with_the_cycles_of_another_is_warned() {
+    let folder = tempfile::tempdir().unwrap();
+    let fleet = folder.path().join("fleet.toml");
+    let client = "[[client]]\nname = \"simulated\"\nid = 0\nlink = \"simulated\"\n";
+    std::fs::write(&fleet, client).unwrap();
+    let fleet = fleet.display().to_string();
+    for (name, command) in [
+        ("simulate", vec!["simulate"]),
+        ("compare", vec!["compare", "--schedulers", "random"]),
+        ("run", vec!["run", "--plain", "--fleet", &fleet]),
+    ] {
+        let warned = |quiet: &[&str]| {
+            let output = gleaner()
+                .args(&command)
+                .args(["--preset", "rp2040", "--rounds", "1"])
+                .args(["--set", "data.dataset=digits"])
+                .args(["--set", "partition.mean_samples=20"])
+                .args(["--set", "partition.std_samples=1", "--out"])
+                .arg(folder.path().join(format!("{name}-{}", quiet.len())))
+                .args(quiet)
+                .output()
+                .unwrap();
+            assert!(output.status.success(), "{name}: {}", said(&output));
+            said(&output).contains("was counted with 784-50-10 and this network is 64-")
+        };
+        assert!(warned(&[]), "{name}");
+        assert!(!warned(&["-q"]), "{name}");
+    }
+}
+
+#[test]
 fn a_run_names_the_client_that_poisons_it_in_words_and_in_json() {
     let folder = tempfile::tempdir().unwrap();
     let run = |name: &str, more: &[&str]| {

@@ -11,7 +11,8 @@ use super::record::RecordArgs;
 use super::scenario::ScenarioArgs;
 use super::simulate::numbered;
 use super::track::{self, Common, TrackArgs};
-use super::{scheduler, threads, word};
+use super::{cycles, scheduler, threads, word};
+use gleaner_host::fleet::load_data;
 use gleaner_host::policy::{BaselinePower, Scheduler};
 use gleaner_host::report::{write_run, write_tensorboard};
 use gleaner_host::run::{RunDirectory, RunError};
@@ -97,6 +98,10 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let runs: Vec<PlannedRun> = planned.iter().map(|(_, run)| run.clone()).collect();
 
     runs.iter().try_for_each(PlannedRun::check_channel)?;
+    let scenario = &runs[0].scenario;
+    let data = load_data(scenario)?;
+    cycles::remark(scenario, &data, args.quiet);
+    drop(data);
     args.record.write_per_seed(&runs, &seeds)?;
 
     let mut gathering = Gathering::new(args.quiet, runs.len());

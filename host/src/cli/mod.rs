@@ -16,6 +16,7 @@ mod board;
 mod compare;
 mod completions;
 mod config;
+mod cycles;
 mod data;
 mod doctor;
 mod emulate;

@@ -9,7 +9,6 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context;
 
-use super::LEDGERS_DIFFER;
 use super::fleet::{FleetArgs, hint};
 use super::listen::ListenArgs;
 use super::progress::Progress;
@@ -17,6 +16,7 @@ use super::record::RecordArgs;
 use super::scenario::ScenarioArgs;
 use super::scheduler::DeciderParser;
 use super::simulate::{OutputArgs, fresh_directory, show};
+use super::{LEDGERS_DIFFER, cycles};
 use crate::view::{View, ViewState};
 use gleaner_host::device::emulator::prepare::prepare;
 use gleaner_host::fleet::file::{FILE_NAME, FleetFile, OLD_FILE_NAME, find_in, write_private};
@@ -192,6 +192,7 @@ fn carry_out(
         errln!("warning: {notice}");
     }
     let data = fleet::load_data(scenario)?;
+    cycles::remark(scenario, &data, output.quiet);
     let options = line.options(output.threads);
     let screen = !output.quiet && !output.json && !line.plain && std::io::stdout().is_terminal();
     let stop = Stop::on_signals();

@@ -9,7 +9,7 @@ use super::print::OutputError;
 use super::record::{RecordArgs, Recorder};
 use super::scenario::ScenarioArgs;
 use super::scheduler::DeciderParser;
-use super::threads;
+use super::{cycles, threads};
 use gleaner_host::fleet::{self, Deployment};
 use gleaner_host::policy::Decider;
 use gleaner_host::report::table::Table;
@@ -102,11 +102,7 @@ pub(super) fn carry_out(
 ) -> anyhow::Result<Completed> {
     let threads = output.threads;
     let data = fleet::load_data(scenario)?;
-    if let Some(said) = fleet::counted_with_another(scenario, &data)
-        && !output.quiet
-    {
-        errln!("warning: {said}");
-    }
+    cycles::remark(scenario, &data, output.quiet);
     let mut deployment = fleet::build(scenario, &data, threads)?;
     // The clients have copies of what they own; the rest need not stay in memory.
     drop(data);

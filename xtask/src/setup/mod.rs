@@ -4,6 +4,7 @@ mod apt;
 pub mod emulator;
 mod engines;
 pub mod python;
+mod room;
 pub mod toolchain;
 
 use anyhow::{Result, bail};
@@ -13,6 +14,7 @@ use toolchain::DeviceToolchain;
 /// Installs what is missing; what cannot be installed is an error under `CI=true` and a notice
 /// with the command to type elsewhere. Engines of sweeps are installed if they are wanted, or under `CI=true`.
 pub fn run(engines_wanted: bool) -> Result<DeviceToolchain> {
+    room::remark();
     let toolchain = toolchain::prepare()?;
     emulator::prepare()?;
     python::prepare()?;
