@@ -17,6 +17,26 @@ const OFFSET = 0x0fffffff;
 /** Registers of the memory protection unit, which is remembered and not enforced. */
 const MPU = { type: 0xd90, first: 0xd94, last: 0xda0 };
 const WFE = 0xbf20;
+/** The exception of interrupt 0. */
+const FIRST_INTERRUPT = 16;
+
+/**
+ * Has the start of a handler end what was pending, as in the NVIC; while a device holds its line high,
+ * it is pending again. rp2040js leaves that to the devices, so that the handler of an interrupt which
+ * software made pending would run for ever, until its device happens to let go of its line.
+ */
+function takePending(cpu) {
+  const { setInterrupt, exceptionEntry } = cpu;
+  let lines = 0;
+  cpu.setInterrupt = (irq, high) => {
+    lines = high ? lines | (1 << irq) : lines & ~(1 << irq);
+    setInterrupt.call(cpu, irq, high);
+  };
+  cpu.exceptionEntry = (number) => {
+    if (number >= FIRST_INTERRUPT) cpu.pendingInterrupts &= lines | ~(1 << (number - FIRST_INTERRUPT));
+    exceptionEntry.call(cpu, number);
+  };
+}
 
 export class Core {
   /**
@@ -41,6 +61,7 @@ export class Core {
     const info = (_name, message) => message === 'SEV' && sendEvent();
     this.logger = { debug() {}, info, warn() {}, error() {} };
     this.cpu = new chip.core.constructor(this);
+    takePending(this.cpu);
     this.ppb = new chip.ppb.constructor(this, `PPB${id}`);
     this.mpu = new Uint32Array(4);
     this.sio = new Sio(this, mailbox, chip.sio);

@@ -13,6 +13,7 @@ import { BootRom } from './rom.js';
 import { Rosc } from './rosc.js';
 import { watchSetUp } from './ssi.js';
 import { Stream, StreamPort } from './stream.js';
+import { fireInTime } from './timer.js';
 import { UsbHost } from './usb.js';
 import { MISS_CYCLES, Xip } from './xip.js';
 import { XipControl } from './xip_control.js';
@@ -23,6 +24,7 @@ const SLOT = {
   XIP_CTRL: 0x14000,
   SSI: 0x18000,
   UART0: 0x40034,
+  TIMER: 0x40054,
   WATCHDOG: 0x40058,
   ROSC: 0x40060,
   CHIP_RESET: 0x40064,
@@ -82,6 +84,7 @@ export class Machine {
     rp2040.peripherals[SLOT.XIP_AUX] = new StreamPort(rp2040, stream);
     paceDma(rp2040, xip);
     watchSetUp(rp2040.peripherals[SLOT.SSI], this.flash);
+    fireInTime(rp2040.peripherals[SLOT.TIMER]);
 
     const usb = this.link === 'usb';
     const uart = new Pl011(rp2040, 'UART0', UART0_IRQ, usb ? () => {} : this.onByte);

@@ -18,6 +18,7 @@ const FIFO_RD = 0xd0000058;
 const FRCE_OFF = 0x40010004;
 const PROC1 = 1 << 16;
 const NVIC_ISER = 0xe000e100;
+const NVIC_ISPR = 0xe000e200;
 const SYST_RVR = 0xe000e014;
 const MPU_CTRL = 0xe000ed94;
 const [VALID, READY, WRITTEN_WHEN_FULL, READ_WHEN_EMPTY] = [1, 2, 4, 8];
@@ -214,4 +215,21 @@ test('private peripherals are private', () => {
   const seen = (core) => [SYST_RVR, NVIC_ISER, MPU_CTRL].map((address) => core.readUint32(address));
   assert.deepEqual(seen(second), [77, 1 << 5, 5]);
   assert.deepEqual(seen(first), [0xffffff, 0, 0]);
+});
+
+test('an interrupt that software made pending is taken once, a line that stays high again and again', () => {
+  const { machine, first, run } = chip([[HALT], [addImmediate(5, 1), BX_LR]], { 36: 1 });
+  const taken = () => {
+    const before = first.cpu.registers[5];
+    run(2);
+    return first.cpu.registers[5] - before;
+  };
+  first.writeUint32(NVIC_ISER, 1 << 20);
+  first.writeUint32(NVIC_ISPR, 1 << 20);
+  assert.equal(taken(), 1);
+  machine.rp2040.setInterrupt(20, true);
+  assert.ok(taken() > 2);
+  machine.rp2040.setInterrupt(20, false);
+  run(1);
+  assert.equal(taken(), 0);
 });

@@ -11,6 +11,9 @@ const UART_ENABLED = 0x301;
 const WATCHDOG_CTRL = 0x40058000;
 const WATCHDOG_LOAD = 0x40058004;
 const ENABLE = 1 << 30;
+const TIMER_ALARM0 = 0x40054010;
+const TIMER_RAWL = 0x40054028;
+const TIMER_INTR = 0x40054034;
 const ROSC_STATUS = 0x40060018;
 const ROSC_RANDOMBIT = 0x4006001c;
 
@@ -35,7 +38,7 @@ test('a watchdog that nobody feeds resets the chip once', () => {
 
 test('an interrupt that software made pending outlives a byte on the wire', () => {
   const machine = spinning();
-  machine.rp2040.setInterrupt(20, true);
+  machine.rp2040.core.pendingInterrupts |= UART0_IRQ;
   machine.port.feed([0x55]);
   machine.runUntil(1e6, () => false);
   assert.equal(machine.port.received.length, 1);
@@ -84,4 +87,22 @@ test('cycles are counted on when the clock slows down', () => {
   machine.runUntil(2e6, () => false);
   const passed = machine.wallCycles - before;
   assert.ok(Math.abs(passed - 62_500) < 10, `${passed}`);
+});
+
+test('an alarm fires when the count is its own, not before', () => {
+  const machine = spinning();
+  const { rp2040 } = machine;
+  const [count, fired] = [TIMER_RAWL, TIMER_INTR].map((register) => () => rp2040.readUint32(register));
+  for (let ahead = 0; ahead < 4; ahead += 1) {
+    // Late in a microsecond, where what is left of it is less than one.
+    machine.runUntil(Math.ceil(machine.nanos / 1000) * 1000 + 900, () => false);
+    const due = count() + ahead;
+    rp2040.writeUint32(TIMER_ALARM0, due);
+    while (!fired()) {
+      assert.ok(count() <= due + 1, `${ahead}: too late`);
+      machine.runUntil(machine.nanos + 1, () => false);
+    }
+    assert.ok(count() >= due, `${ahead}: at ${count()} instead of ${due}`);
+    rp2040.writeUint32(TIMER_INTR, 1);
+  }
 });

@@ -228,26 +228,36 @@ fn an_echo_waits_for_a_busy_board_and_ends_with_any_other_rejection() {
     assert!(reason.contains("more bytes"), "{reason}");
 }
 
-#[test]
-fn a_board_of_another_network_or_without_room_for_the_model_is_not_used() {
-    let other = About {
+/// What a board says of itself that was built for another network.
+fn built_for_another() -> About {
+    About {
         shape: ModelShape {
             inputs: 784,
             hidden: 30,
             outputs: 10,
         },
         ..about()
-    };
+    }
+}
+
+const BUILT_FOR_ANOTHER: &str = "it was built for a network 784-30-10, this run's is 784-50-10: \
+                                 `gleaner flash` builds and writes that";
+
+fn greeted(about: About) -> Input {
+    Input::Connected(Box::new(Greeting {
+        about,
+        ..*greeting()
+    }))
+}
+
+#[test]
+fn a_board_of_another_network_or_without_room_for_the_model_is_not_used() {
     let small = About {
         largest_transfer: 7,
         ..about()
     };
     for (about, reason) in [
-        (
-            other,
-            "it was built for a network 784-30-10, this run's is 784-50-10: `gleaner flash` builds \
-             and writes that",
-        ),
+        (built_for_another(), BUILT_FOR_ANOTHER),
         (
             small,
             "it takes transfers of 7 bytes at most, the model has 8",
@@ -255,14 +265,31 @@ fn a_board_of_another_network_or_without_room_for_the_model_is_not_used() {
     ] {
         let mut board = Board::new();
         board.open();
-        board.tell(Input::Connected(Box::new(Greeting {
-            about,
-            ..*greeting()
-        })));
+        board.tell(greeted(about));
         board.work(job(0));
         assert_eq!(board.provisioned().missing(0), reason);
         assert_eq!(board.machine.wants(), None::<Want>);
     }
+}
+
+#[test]
+fn a_board_flashed_for_another_network_in_mid_round_is_left_out_until_it_has_its_own_again() {
+    let mut board = training(0);
+    board.tell(Input::Gone {
+        reason: "flashed".to_owned(),
+    });
+    board.open();
+    board.tell(greeted(built_for_another()));
+    assert_eq!(board.provisioned().missing(0), BUILT_FOR_ANOTHER);
+    // Whatever it goes on to say of the round counts for nothing.
+    board.report(0);
+    assert!(board.update(0).answer().is_none());
+    assert_eq!(board.work(job(1)).missing(1), BUILT_FOR_ANOTHER);
+
+    board.tell(greeted(about()));
+    board.provisioned();
+    board.work(job(2));
+    assert_eq!(board.finish(2), UPDATE);
 }
 
 #[test]
