@@ -66,8 +66,9 @@ fn programs_that_hang_or_close_a_line_are_ended() {
     for script in ["exec sleep 600".to_owned(), each("exec sleep 600")] {
         refused_with(&script, 0, &words, &short);
     }
-    let deaf = format!("{GREET}exec 0<&-; exec sleep 600");
-    refused(&deaf, 0, &["closed its standard input"]);
+    // Before it greets: a request that is already in the pipe would be one that nobody answers.
+    let deaf = "IFS= read -r l; exec 0<&-; echo '{\"version\":1}'; exec sleep 600";
+    refused(deaf, 0, &["closed its standard input"]);
     let mute = format!("{GREET}exec 1>&-; exec sleep 600");
     refused(&mute, 0, &["closed its standard output"]);
 }
