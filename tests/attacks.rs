@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use gleaner_host::station::event::EventKind;
+use gleaner_station::event::EventKind;
 use gleaner_tests::attack::aborts::{self, BOARDS, Ended, Field};
 use gleaner_tests::attack::hostile::Attack;
 use gleaner_tests::attack::siege::{self, HONEST, Length, Station};

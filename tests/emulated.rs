@@ -11,13 +11,6 @@ use std::io::Read;
 use std::net::TcpStream;
 use std::time::Duration;
 
-use gleaner_host::device::Board;
-use gleaner_host::device::emulator::Emulator;
-use gleaner_host::device::emulator::figures::{FrameCost, StackDepth, figures, keep};
-use gleaner_host::device::emulator::qemu::Qemu;
-use gleaner_host::device::flash::target::Memory;
-use gleaner_host::device::image::Program;
-use gleaner_host::device::shard::with_lists;
 use gleaner_shared::board::{self, Shape};
 use gleaner_shared::mlp::selftest::{networks, small_nets};
 use gleaner_shared::units::Micros;
@@ -26,6 +19,13 @@ use gleaner_shared::wire::message::{
     DeviceToHost, HostToDevice, Offer, Payload, Report, ShardStatus,
 };
 use gleaner_shared::wire::{Arrival, CHUNK_BYTES, FrameDecoder, Key};
+use gleaner_station::device::Board;
+use gleaner_station::device::emulator::Emulator;
+use gleaner_station::device::emulator::figures::{FrameCost, StackDepth, figures, keep};
+use gleaner_station::device::emulator::qemu::Qemu;
+use gleaner_station::device::flash::target::Memory;
+use gleaner_station::device::image::Program;
+use gleaner_station::device::shard::with_lists;
 use gleaner_tests::blackout::close_and_fail;
 use gleaner_tests::emulated::{
     available, on_failing_m4, on_m4, on_rp2040, on_rp2040_at_once, on_rp2040_usb, on_socket,

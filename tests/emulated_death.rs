@@ -4,9 +4,9 @@
 //! Under `CI=true` a missing emulator or image is a failure; elsewhere the test says what to
 //! install and passes.
 
-use gleaner_host::device::Board;
-use gleaner_host::device::image::Program;
 use gleaner_shared::units::Micros;
+use gleaner_station::device::Board;
+use gleaner_station::device::image::Program;
 use gleaner_tests::emulated::{on_m4, on_rp2040};
 use gleaner_tests::wire::Wire;
 

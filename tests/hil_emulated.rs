@@ -4,8 +4,8 @@
 //! Under `CI=true` a missing emulator or image is a failure; elsewhere the test says what to
 //! install and passes.
 
-use gleaner_host::device::Board;
-use gleaner_host::device::image::Program;
+use gleaner_station::device::Board;
+use gleaner_station::device::image::Program;
 use gleaner_tests::emulated::available;
 use gleaner_tests::octet::{equal_to_the_bit, scenario};
 

@@ -6,18 +6,18 @@ use std::fs;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use gleaner_host::fleet;
-use gleaner_host::report::mismatched_boards;
-use gleaner_host::round::Cause;
-use gleaner_host::run::{self, Observer, RunDirectory, Silent};
-use gleaner_host::scenario::{AggregationRule, Scenario, ServerRule, StopRule, resolve};
-use gleaner_host::station::event::{Event, EventKind};
-use gleaner_host::station::execute::{self, Audience, Finished};
-use gleaner_host::station::fleet::Pace;
-use gleaner_host::station::link::faults::Faults;
-use gleaner_host::station::log::{EVENTS, EventLog};
-use gleaner_host::station::setup::Options;
 use gleaner_shared::units::PicoJoules;
+use gleaner_sim::fleet;
+use gleaner_sim::round::Cause;
+use gleaner_sim::run::{self, Observer, RunDirectory, Silent};
+use gleaner_sim::scenario::{AggregationRule, Scenario, ServerRule, StopRule, resolve};
+use gleaner_station::event::{Event, EventKind};
+use gleaner_station::execute::{self, Audience, Finished};
+use gleaner_station::fleet::Pace;
+use gleaner_station::link::faults::Faults;
+use gleaner_station::log::{EVENTS, EventLog};
+use gleaner_station::mismatched_boards;
+use gleaner_station::setup::Options;
 use gleaner_tests::folder::{Folder, events};
 use gleaner_tests::mixed::{fleet_file, scenario};
 use gleaner_tests::served::{Button, Served};
@@ -357,7 +357,7 @@ fn a_board_that_never_comes_is_absent_with_a_reason_and_the_run_replays() {
 struct StopAfter(u32);
 
 impl Observer for StopAfter {
-    fn round(&mut self, log: &gleaner_host::round::RoundLog) {
+    fn round(&mut self, log: &gleaner_sim::round::RoundLog) {
         assert!(log.round.round < self.0, "stopped on purpose");
     }
 }
@@ -367,7 +367,7 @@ impl Observer for StopAfter {
 struct Seen(Vec<u32>);
 
 impl Observer for Seen {
-    fn round(&mut self, log: &gleaner_host::round::RoundLog) {
+    fn round(&mut self, log: &gleaner_sim::round::RoundLog) {
         self.0.push(log.round.round);
     }
 }
@@ -441,9 +441,14 @@ fn a_run_that_died_before_its_first_round_can_be_started_all_the_same() {
     let died = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| run(&mut stop)));
     assert!(died.is_err());
     // And once more as if the list of the fleet had not been written either.
-    fs::remove_file(directory.file(fleet::file::FILE_NAME)).unwrap();
+    fs::remove_file(directory.file(gleaner_station::fleet_file::FILE_NAME)).unwrap();
     run(&mut Silent).unwrap();
-    assert!(directory.is_complete() && directory.file(fleet::file::FILE_NAME).is_file());
+    assert!(
+        directory.is_complete()
+            && directory
+                .file(gleaner_station::fleet_file::FILE_NAME)
+                .is_file()
+    );
     fs::write(path.join("scenario.tmp"), "of another run").unwrap();
     assert!(!directory.is_vacant(), "a run is never written over");
 }

@@ -4,17 +4,17 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use gleaner_host::station::Handle;
-use gleaner_host::station::board::{Identity, Limits, RoundWork, Standing, WorkResult};
-use gleaner_host::station::bus::{self, EventReceiver};
-use gleaner_host::station::event::EventKind;
-use gleaner_host::station::link::faults::{FaultCounters, Faults};
-use gleaner_host::station::link::{Endpoint, memory};
 use gleaner_shared::energy::{CostModel, Reservoir};
 use gleaner_shared::units::{Micros, NanoWatts, PicoJoules};
 use gleaner_shared::wire::link::Timing;
 use gleaner_shared::wire::message::{self, DeviceToHost, ModelHash, Order, Refusal};
 use gleaner_shared::wire::{Direction, FrameBuffer, Header, Key, Kind};
+use gleaner_station::Handle;
+use gleaner_station::board::{Identity, Limits, RoundWork, Standing, WorkResult};
+use gleaner_station::bus::{self, EventReceiver};
+use gleaner_station::event::EventKind;
+use gleaner_station::link::faults::{FaultCounters, Faults};
+use gleaner_station::link::{Endpoint, memory};
 use gleaner_tests::client::{Client, update_of};
 use gleaner_tests::crowd::closing;
 use gleaner_tests::station::RUN;
@@ -405,7 +405,7 @@ async fn real_pace_takes_the_modelled_airtime() {
 #[cfg(unix)]
 mod pty {
     use super::*;
-    use gleaner_host::fleet::file::{Place, SerialAddress};
+    use gleaner_station::fleet_file::{Place, SerialAddress};
     use tokio_serial::{SerialPort, SerialStream};
 
     /// Opens a pair and returns the board's end and the path of the other.

@@ -4,9 +4,9 @@
 
 use std::ops::Range;
 
-use gleaner_host::device::Board;
-use gleaner_host::device::image::{Program, is_strict};
 use gleaner_shared::board::Boot;
+use gleaner_station::device::Board;
+use gleaner_station::device::image::{Program, is_strict};
 use object::{Object, ObjectSection, ObjectSegment, ObjectSymbol};
 
 fn image(board: Board) -> Option<Vec<u8>> {

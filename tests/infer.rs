@@ -8,11 +8,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use gleaner_host::device::image::Program;
-use gleaner_host::fleet::file::{Entry, LinkKind};
-use gleaner_host::station::infer::{Answer, InferError, Question, infer};
-use gleaner_host::station::link::Endpoint;
-use gleaner_host::station::link::faults::{FaultCounters, Faults};
 use gleaner_shared::mlp::PaperParams;
 use gleaner_shared::units::Micros;
 use gleaner_shared::wire::link::Event;
@@ -20,6 +15,11 @@ use gleaner_shared::wire::message::{
     Classified, DeviceToHost, HostToDevice, InferRefusal, ModelHash, Payload, RejectReason,
     ResetCause, SamplePlace,
 };
+use gleaner_station::device::image::Program;
+use gleaner_station::fleet_file::{Entry, LinkKind};
+use gleaner_station::infer::{Answer, InferError, Question, infer};
+use gleaner_station::link::Endpoint;
+use gleaner_station::link::faults::{FaultCounters, Faults};
 use gleaner_tests::emulated::{on_m4, on_rp2040};
 use gleaner_tests::in_process::InProcess;
 use gleaner_tests::oracle::{answer, as_the_host, ask, by_host};

@@ -9,23 +9,23 @@
 
 use std::time::Duration;
 
-use gleaner_host::device::Board;
-use gleaner_host::device::image::Program;
-use gleaner_host::device::shard::{ClientSamples, image, listed, with_lists};
-use gleaner_host::fleet::file::{Entry, FleetFile, LinkKind};
-use gleaner_host::fleet::{self, load_data};
-use gleaner_host::run::{self, Silent};
-use gleaner_host::scenario::{Override, resolve};
-use gleaner_host::station::execute::{self, Audience};
-use gleaner_host::station::fleet::Pace;
-use gleaner_host::station::link::faults::Faults;
-use gleaner_host::station::setup::{self, Options};
 use gleaner_learn::data::Samples;
 use gleaner_learn::train::{FixedClient, FixedModel};
 use gleaner_shared::board::Shape;
 use gleaner_shared::mlp::LearningRate;
 use gleaner_shared::rng::{Purpose, Rng};
 use gleaner_shared::wire::message::{Payload, Report};
+use gleaner_sim::fleet::{self, load_data};
+use gleaner_sim::run::{self, Silent};
+use gleaner_sim::scenario::{Override, resolve};
+use gleaner_station::device::Board;
+use gleaner_station::device::image::Program;
+use gleaner_station::device::shard::{ClientSamples, image, listed, with_lists};
+use gleaner_station::execute::{self, Audience};
+use gleaner_station::fleet::Pace;
+use gleaner_station::fleet_file::{Entry, FleetFile, LinkKind};
+use gleaner_station::link::faults::Faults;
+use gleaner_station::setup::{self, Options};
 use gleaner_tests::emulated::{available, in_lockstep_for};
 use gleaner_tests::folder::Folder;
 use gleaner_tests::station::{Station, generous, training_order};

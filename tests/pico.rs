@@ -1,6 +1,5 @@
 //! What only a Pico has, in its emulator: two ports at once, and a boot ROM that makes it a drive.
 
-use gleaner_host::device::image::Program;
 use gleaner_shared::rng::{Purpose, Rng};
 use gleaner_shared::units::Micros;
 use gleaner_shared::wire::Key;
@@ -8,6 +7,7 @@ use gleaner_shared::wire::link::Event;
 use gleaner_shared::wire::message::{
     BootselRefusal, Counters, DeviceToHost, HostToDevice, Payload, Refusal,
 };
+use gleaner_station::device::image::Program;
 use gleaner_tests::emulated::{on_m4, on_rp2040, on_rp2040_usb};
 use gleaner_tests::reference::{exact, initial};
 use gleaner_tests::rehearsal;

@@ -7,9 +7,9 @@
 
 use std::error::Error;
 
-use gleaner_host::report::table::Table;
-use gleaner_host::round::ClientRow;
-use gleaner_host::run::{RunDirectory, each_client, read_rounds};
+use gleaner_sim::report::table::Table;
+use gleaner_sim::round::ClientRow;
+use gleaner_sim::run::{RunDirectory, each_client, read_rounds};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let path = std::env::args_os().nth(1);

@@ -9,9 +9,9 @@ use std::error::Error;
 
 use gleaner_cre::optim::epochs::{epoch_limit, whole_epochs};
 use gleaner_cre::optim::{SolveError, Upload};
-use gleaner_host::policy::{Decision, Policy, View};
-use gleaner_host::round::{Engine, Order, world};
-use gleaner_host::{fleet, report::table::Table, scenario};
+use gleaner_sim::policy::{Decision, Policy, View};
+use gleaner_sim::round::{Engine, Order, world};
+use gleaner_sim::{fleet, report::table::Table, scenario};
 
 struct BestChannelFirst;
 

@@ -4,13 +4,13 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use gleaner_host::fleet;
-use gleaner_host::run::{self, Observer, RunDirectory, RunError, Silent, Summary};
-use gleaner_host::scenario::{Override, resolve};
-use gleaner_host::study::batch::{
+use gleaner_experiment::batch::{
     EngineError, EngineOptions, Making, Outcome, Plan, PlanError, Point, PointError, Watcher,
     carry_out, gather, make_point, run_directory,
 };
+use gleaner_sim::fleet;
+use gleaner_sim::run::{self, Observer, RunDirectory, RunError, Silent, Summary};
+use gleaner_sim::scenario::{Override, resolve};
 
 const ROUNDS: i64 = 6;
 
@@ -157,7 +157,7 @@ impl<F: FnMut()> Then<F> {
 }
 
 impl<F: FnMut()> Observer for Then<F> {
-    fn round(&mut self, _: &gleaner_host::round::RoundLog) {
+    fn round(&mut self, _: &gleaner_sim::round::RoundLog) {
         self.rounds += 1;
         if self.rounds == self.after {
             (self.act)();
@@ -216,7 +216,7 @@ fn one_of_two_workers_leaves_or_waits() {
     /// Tries to make the same point while a round of it is being made.
     struct Meanwhile<'a>(&'a Path, &'a Point, bool);
     impl Observer for Meanwhile<'_> {
-        fn round(&mut self, _: &gleaner_host::round::RoundLog) {
+        fn round(&mut self, _: &gleaner_sim::round::RoundLog) {
             let refused = make_point(self.0, self.1, &ALONE, &mut Silent).unwrap_err();
             let owner = format!("process {} on", std::process::id());
             assert!(refused.to_string().contains(&owner), "{refused}");
@@ -302,7 +302,7 @@ fn a_worker_with_another_result_is_told_so_and_both_are_kept() {
     /// Puts a run of other bytes into the point's place just before this one is complete.
     struct Rival<'a>(&'a Path, &'a Point);
     impl Observer for Rival<'_> {
-        fn round(&mut self, log: &gleaner_host::round::RoundLog) {
+        fn round(&mut self, log: &gleaner_sim::round::RoundLog) {
             let run = run_directory(self.0, self.1);
             if i64::from(log.round.round) == ROUNDS {
                 fs::create_dir_all(run.path()).unwrap();

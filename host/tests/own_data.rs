@@ -5,9 +5,9 @@ use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-use gleaner_host::device::Board;
-use gleaner_host::device::emulator::Emulator;
-use gleaner_host::device::image::{Program, is_strict};
+use gleaner_station::device::Board;
+use gleaner_station::device::emulator::Emulator;
+use gleaner_station::device::image::{Program, is_strict};
 
 fn gleaner(cache: &Path, arguments: &str) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_gleaner"));

@@ -7,10 +7,10 @@ use gleaner_cre::channel::Emulation;
 use gleaner_cre::costs::Costs;
 use gleaner_cre::optim::epochs::{epoch_limit, whole_epochs};
 use gleaner_cre::optim::{Instance, Upload, random_instance};
-use gleaner_host::policy::{Attendance, BaselinePower, Decision, Order, Purse, Scheduler, View};
-use gleaner_host::round::settings;
-use gleaner_host::scenario::{Override, Scenario, resolve};
 use gleaner_learn::aggregate::Rule;
+use gleaner_sim::policy::{Attendance, BaselinePower, Decision, Order, Purse, Scheduler, View};
+use gleaner_sim::round::settings;
+use gleaner_sim::scenario::{Override, Scenario, resolve};
 
 const SAMPLES: [u32; 10] = [900, 1100, 1000, 950, 1050, 870, 1130, 990, 1010, 1000];
 

@@ -4,9 +4,9 @@ use std::fs;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 
-use gleaner_host::run::{Checkpoint, RunDirectory};
 use gleaner_learn::digest::sha256;
 use gleaner_shared::rng::{Purpose, Rng};
+use gleaner_sim::run::{Checkpoint, RunDirectory};
 
 /// Small enough to be quick, long enough to be hit in the middle.
 const SMALL: [&str; 13] = [

@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use gleaner_host::run::encode_model;
 use gleaner_learn::train::{Cnn, Kernel, Mlp, Model};
+use gleaner_sim::run::encode_model;
 use safetensors::{Dtype, SafeTensors};
 
 fn reads_back(network: &dyn Model) {

@@ -1,8 +1,8 @@
 //! The server's step on real clients: float and fixed-point, interrupted or not, on one thread and two.
 
-use gleaner_host::fleet;
-use gleaner_host::round::{Engine, State, world};
-use gleaner_host::scenario::{Override, Scenario, resolve};
+use gleaner_sim::fleet;
+use gleaner_sim::round::{Engine, State, world};
+use gleaner_sim::scenario::{Override, Scenario, resolve};
 
 fn scenario(kind: &str, rule: &str, rounds: i64) -> Scenario {
     let overrides = [

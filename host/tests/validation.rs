@@ -6,10 +6,10 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
 
-use gleaner_host::fleet;
-use gleaner_host::scenario::{Override, Scenario, resolve};
-use gleaner_host::station::setup::shards;
 use gleaner_learn::partition::Rule;
+use gleaner_sim::fleet;
+use gleaner_sim::scenario::{Override, Scenario, resolve};
+use gleaner_station::setup::shards;
 use serde_json::Value;
 use strum::VariantArray;
 

@@ -5,8 +5,8 @@ use std::hint::black_box;
 
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
 use gleaner_cre::optim::{Solver, random_instance};
-use gleaner_host::round::settings;
-use gleaner_host::scenario::Scenario;
+use gleaner_sim::round::settings;
+use gleaner_sim::scenario::Scenario;
 use strum::VariantArray;
 
 const SIZES: [(u32, usize); 6] = [(10, 3), (30, 3), (30, 10), (100, 10), (100, 20), (1000, 50)];

@@ -1,10 +1,10 @@
 //! The STM32's image: parity, clock, watchdog, resets and power cuts.
 
-use gleaner_host::device::Board;
-use gleaner_host::device::flash::target::Memory;
 use gleaner_shared::energy::Phase;
 use gleaner_shared::units::Micros;
 use gleaner_shared::wire::message::{MeasureRefusal, MeasureStep};
+use gleaner_station::device::Board;
+use gleaner_station::device::flash::target::Memory;
 use gleaner_tests::blackout::{Recorded, rest_and_fail};
 use gleaner_tests::emulated::{on_stm32, on_stm32_without_crystal};
 use gleaner_tests::rehearsal::{self, Moment, reset_at};

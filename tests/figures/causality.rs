@@ -4,13 +4,13 @@
 
 use clap::Parser;
 use gleaner_energy::harvest::Forecast;
-use gleaner_host::policy::Scheduler;
-use gleaner_host::round::{
+use gleaner_shared::units::PicoJoules;
+use gleaner_sim::policy::Scheduler;
+use gleaner_sim::round::{
     Broadcast, ClientState, Engine, ExactGradient, Examiner, Fleet, FleetError, Order, Question,
     Reply, RoundLog, Score, Update, world,
 };
-use gleaner_host::scenario::{Override, PRESETS, Scenario, resolve};
-use gleaner_shared::units::PicoJoules;
+use gleaner_sim::scenario::{Override, PRESETS, Scenario, resolve};
 use strum::VariantArray;
 
 /// Energy causality over presets, schedulers, sources of income and forecasts.

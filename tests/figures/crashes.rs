@@ -5,16 +5,16 @@
 use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
-use gleaner_host::fleet;
-use gleaner_host::fleet::file::FleetFile;
-use gleaner_host::run::{self, RunDirectory, Silent};
-use gleaner_host::station::execute::{self, Audience};
-use gleaner_host::station::fleet::Pace;
-use gleaner_host::station::link::faults::Faults;
-use gleaner_host::station::log::EVENTS;
-use gleaner_host::station::setup::Options;
 use gleaner_learn::digest::{hexadecimal, sha256};
 use gleaner_shared::rng::{Purpose, Rng};
+use gleaner_sim::fleet;
+use gleaner_sim::run::{self, RunDirectory, Silent};
+use gleaner_station::execute::{self, Audience};
+use gleaner_station::fleet::Pace;
+use gleaner_station::fleet_file::FleetFile;
+use gleaner_station::link::faults::Faults;
+use gleaner_station::log::EVENTS;
+use gleaner_station::setup::Options;
 use gleaner_tests::folder::Folder;
 use gleaner_tests::served::Served;
 use gleaner_tests::{mixed, progress};

@@ -3,19 +3,19 @@
 
 use std::time::Duration;
 
-use gleaner_host::device::Board;
-use gleaner_host::device::emulator::prepare::prepare;
-use gleaner_host::fleet;
-use gleaner_host::fleet::demo::{self, PRESET};
-use gleaner_host::fleet::file::{Entry, FleetFile, LinkKind};
-use gleaner_host::run::{self, Silent};
-use gleaner_host::scenario::{Override, Scenario, resolve};
-use gleaner_host::station::execute::{self, Audience};
-use gleaner_host::station::fleet::Pace;
-use gleaner_host::station::ledgers::{Ledgers, Pair};
-use gleaner_host::station::link::faults::Faults;
-use gleaner_host::station::log::{EVENTS, each_line};
-use gleaner_host::station::setup::{Options, overrides};
+use gleaner_sim::fleet;
+use gleaner_sim::run::{self, Silent};
+use gleaner_sim::scenario::{Override, Scenario, resolve};
+use gleaner_station::demo::{self, PRESET};
+use gleaner_station::device::Board;
+use gleaner_station::device::emulator::prepare::prepare;
+use gleaner_station::execute::{self, Audience};
+use gleaner_station::fleet::Pace;
+use gleaner_station::fleet_file::{Entry, FleetFile, LinkKind};
+use gleaner_station::ledgers::{Ledgers, Pair};
+use gleaner_station::link::faults::Faults;
+use gleaner_station::log::{EVENTS, each_line};
+use gleaner_station::setup::{Options, overrides};
 use gleaner_tests::folder::Folder;
 
 /// How long the demonstration is.

@@ -1,10 +1,10 @@
 //! `cargo figures infer`: boards in their emulators name the digits of a whole test set, and every class
 //! and confidence is that of the host's fixed-point model, to the bit.
 
-use gleaner_host::device::image::Program;
 use gleaner_shared::board;
 use gleaner_shared::mlp::PaperParams;
 use gleaner_shared::wire::message::ModelHash;
+use gleaner_station::device::image::Program;
 use gleaner_tests::emulated::{on_m4, on_rp2040, on_stm32};
 use gleaner_tests::oracle::{Answers, as_the_host};
 use gleaner_tests::progress;

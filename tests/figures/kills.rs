@@ -9,18 +9,18 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use gleaner_host::device::Board;
-use gleaner_host::fleet;
-use gleaner_host::fleet::file::{Entry, FleetFile, LinkKind};
-use gleaner_host::round::Absence;
-use gleaner_host::run::{Observer, RunDirectory, read_rounds};
-use gleaner_host::station::event::{Event, EventKind};
-use gleaner_host::station::execute::{self, Audience};
-use gleaner_host::station::fleet::Pace;
-use gleaner_host::station::link::faults::Faults;
-use gleaner_host::station::setup::{self, Options};
 use gleaner_shared::rng::{Purpose, Rng};
 use gleaner_shared::units::PicoJoules;
+use gleaner_sim::fleet;
+use gleaner_sim::round::Absence;
+use gleaner_sim::run::{Observer, RunDirectory, read_rounds};
+use gleaner_station::device::Board;
+use gleaner_station::event::{Event, EventKind};
+use gleaner_station::execute::{self, Audience};
+use gleaner_station::fleet::Pace;
+use gleaner_station::fleet_file::{Entry, FleetFile, LinkKind};
+use gleaner_station::link::faults::Faults;
+use gleaner_station::setup::{self, Options};
 use gleaner_tests::emulated::available;
 use gleaner_tests::folder::{Folder, events};
 use gleaner_tests::mortal::Mortal;
@@ -175,7 +175,7 @@ struct Rounds {
 }
 
 impl Observer for Rounds {
-    fn round(&mut self, _: &gleaner_host::round::RoundLog) {
+    fn round(&mut self, _: &gleaner_sim::round::RoundLog) {
         self.bar.inc(1);
         self.scene.rounds.fetch_add(1, Ordering::Relaxed);
     }

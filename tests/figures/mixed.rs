@@ -1,8 +1,8 @@
 //! `cargo figures mixed`: two Picos, two M4s, two STM32s and two simulated clients end a run with the
 //! very model of eight simulated clients.
 
-use gleaner_host::device::Board;
-use gleaner_host::device::emulator::prepare::prepare;
+use gleaner_station::device::Board;
+use gleaner_station::device::emulator::prepare::prepare;
 use gleaner_tests::octet::{equal_to_the_bit, scenario};
 
 /// How long.

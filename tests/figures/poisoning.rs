@@ -7,11 +7,11 @@
 
 use std::collections::BTreeSet;
 
-use gleaner_host::fleet;
-use gleaner_host::report::table::Table;
-use gleaner_host::round::{Engine, world};
-use gleaner_host::scenario::{Override, Scenario, resolve};
 use gleaner_learn::data::Dataset;
+use gleaner_sim::fleet;
+use gleaner_sim::report::table::Table;
+use gleaner_sim::round::{Engine, world};
+use gleaner_sim::scenario::{Override, Scenario, resolve};
 use gleaner_tests::progress;
 
 /// The rules, and whether each is claimed to withstand the attacks; nothing is claimed of some.

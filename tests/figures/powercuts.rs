@@ -2,8 +2,8 @@
 //! in a run of ten rounds, and starts the board again; then inside the operations of the images in
 //! their emulators.
 
-use gleaner_host::device::image::Program;
 use gleaner_shared::units::Micros;
+use gleaner_station::device::image::Program;
 use gleaner_tests::blackout::{Awakening, Recorded, close_and_fail};
 use gleaner_tests::emulated::{on_failing_m4, on_rp2040, on_stm32};
 use gleaner_tests::power::Rehearsed;

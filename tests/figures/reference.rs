@@ -11,11 +11,11 @@ mod seeds;
 
 use std::path::PathBuf;
 
-use gleaner_host::report::table::Table;
-use gleaner_host::run::{RunDirectory, Summary};
-use gleaner_host::scenario::{Override, Scenario, ScenarioError, resolve};
-use gleaner_host::study::compare::Statistic;
-use gleaner_host::study::{PlannedRun, run_all};
+use gleaner_experiment::compare::Statistic;
+use gleaner_experiment::{PlannedRun, run_all};
+use gleaner_sim::report::table::Table;
+use gleaner_sim::run::{RunDirectory, Summary};
+use gleaner_sim::scenario::{Override, Scenario, ScenarioError, resolve};
 use gleaner_tests::progress;
 
 use cells::{Cell, SETTINGS, Setting};
@@ -234,7 +234,7 @@ impl<'a> Judged<'a> {
 
 #[cfg(test)]
 mod tests {
-    use gleaner_host::run::Tally;
+    use gleaner_sim::run::Tally;
     use gleaner_tests::folder::Folder;
 
     use super::*;

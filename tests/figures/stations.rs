@@ -8,7 +8,7 @@ use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
 use std::process::{Child, Command, Stdio};
 
-use gleaner_host::station::door::Tally;
+use gleaner_station::door::Tally;
 use gleaner_tests::crowd::{self, CrowdRound, MODEL_BYTES, Manners, Reception};
 use tokio::runtime::Runtime;
 
@@ -160,7 +160,7 @@ fn judge(args: &Args, how: &str, mut pairs: Pairs) -> Judged {
     let median = &pairs[pairs.len() / 2];
     let walls = pairs.iter().map(|(alone, _)| alone.wall.as_secs_f64());
     let wall_s = self::median(walls.collect());
-    let memory_mb = gleaner_host::run::peak_memory_mb();
+    let memory_mb = gleaner_sim::run::peak_memory_mb();
     println!(
         "{} clients {how}, {MODEL_BYTES} bytes each way",
         args.clients

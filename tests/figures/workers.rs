@@ -8,13 +8,13 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use gleaner_host::run::{RunDirectory, Silent};
-use gleaner_host::scenario::{Override, resolve};
-use gleaner_host::study::batch::{
+use gleaner_experiment::batch::{
     EngineOptions, Making, Plan, Point, Watcher, carry_out, gather, make_point, run_directory,
 };
-use gleaner_host::study::sweep::csv;
+use gleaner_experiment::sweep::csv;
 use gleaner_shared::rng::{Purpose, Rng};
+use gleaner_sim::run::{RunDirectory, Silent};
+use gleaner_sim::scenario::{Override, resolve};
 use gleaner_tests::folder::Folder;
 use gleaner_tests::progress;
 

@@ -5,12 +5,6 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use gleaner_host::fleet::file::{Entry, FleetFile, LinkKind, Place, SecretKey};
-use gleaner_host::station::Handle;
-use gleaner_host::station::board::{Closing, Identity, Limits, RoundWork, Standing, WorkResult};
-use gleaner_host::station::bus::{self, EventReceiver, EventSender};
-use gleaner_host::station::door::{Callers, Calls, Door, OpenDoor};
-use gleaner_host::station::link::Endpoint;
 use gleaner_shared::energy::{CostModel, Reservoir};
 use gleaner_shared::units::{Micros, NanoWatts, PicoJoules};
 use gleaner_shared::wire::FrameBuffer;
@@ -20,6 +14,12 @@ use gleaner_shared::wire::message::{
     About, DeviceId, DeviceToHost, LinkMessage, ModelHash, ModelShape, Offer, Order, Payload,
     RoundMark, ShardStatus,
 };
+use gleaner_station::Handle;
+use gleaner_station::board::{Closing, Identity, Limits, RoundWork, Standing, WorkResult};
+use gleaner_station::bus::{self, EventReceiver, EventSender};
+use gleaner_station::door::{Callers, Calls, Door, OpenDoor};
+use gleaner_station::fleet_file::{Entry, FleetFile, LinkKind, Place, SecretKey};
+use gleaner_station::link::Endpoint;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::{sleep, timeout};

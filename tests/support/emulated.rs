@@ -3,12 +3,12 @@
 use std::io::Write;
 use std::path::Path;
 
-use gleaner_host::device::Board;
-use gleaner_host::device::emulator::EmulatorError;
-use gleaner_host::device::emulator::qemu::Qemu;
-use gleaner_host::device::emulator::runner::{Lockstep, Served};
-use gleaner_host::device::image::{Program, is_strict};
 use gleaner_shared::board::Shape;
+use gleaner_station::device::Board;
+use gleaner_station::device::emulator::EmulatorError;
+use gleaner_station::device::emulator::qemu::Qemu;
+use gleaner_station::device::emulator::runner::{Lockstep, Served};
+use gleaner_station::device::image::{Program, is_strict};
 use tempfile::NamedTempFile;
 
 use crate::wire::{LockstepWire, TcpWire};

@@ -1,8 +1,8 @@
 //! A run's directory that is gone after the test, and what its log tells.
 
-use gleaner_host::run::RunDirectory;
-use gleaner_host::station::event::Event;
-use gleaner_host::station::log::{EVENTS, Line, each_line};
+use gleaner_sim::run::RunDirectory;
+use gleaner_station::event::Event;
+use gleaner_station::log::{EVENTS, Line, each_line};
 use tempfile::TempDir;
 
 /// A vacant directory among the temporary files.

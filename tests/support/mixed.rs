@@ -1,9 +1,9 @@
 //! A small fleet: four of the firmware's clients over TCP and two simulated ones.
 
-use gleaner_host::fleet::file::{Entry, FleetFile, LinkKind, SecretKey};
-use gleaner_host::scenario::{Override, Scenario, resolve};
-use gleaner_host::station::setup;
 use gleaner_learn::data::Dataset;
+use gleaner_sim::scenario::{Override, Scenario, resolve};
+use gleaner_station::fleet_file::{Entry, FleetFile, LinkKind, SecretKey};
+use gleaner_station::setup;
 
 use crate::served::Served;
 

@@ -5,9 +5,9 @@ use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use gleaner_host::device::Board;
-use gleaner_host::device::emulator::EmulatorError;
-use gleaner_host::device::emulator::machine::Machine;
+use gleaner_station::device::Board;
+use gleaner_station::device::emulator::EmulatorError;
+use gleaner_station::device::emulator::machine::Machine;
 
 /// A board whose emulator can be killed.
 pub struct Mortal {

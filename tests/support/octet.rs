@@ -3,17 +3,17 @@
 
 use std::time::Duration;
 
-use gleaner_host::device::Board;
-use gleaner_host::fleet;
-use gleaner_host::fleet::file::{Entry, FleetFile, LinkKind};
-use gleaner_host::run::{self, RunDirectory, Silent};
-use gleaner_host::scenario::{Override, Scenario, resolve};
-use gleaner_host::station::execute::{self, Audience, StationError};
-use gleaner_host::station::fleet::Pace;
-use gleaner_host::station::ledgers::{Ledgers, Pair};
-use gleaner_host::station::link::faults::Faults;
-use gleaner_host::station::log::{EVENTS, each_line};
-use gleaner_host::station::setup::{Options, SetupError};
+use gleaner_sim::fleet;
+use gleaner_sim::run::{self, RunDirectory, Silent};
+use gleaner_sim::scenario::{Override, Scenario, resolve};
+use gleaner_station::device::Board;
+use gleaner_station::execute::{self, Audience, StationError};
+use gleaner_station::fleet::Pace;
+use gleaner_station::fleet_file::{Entry, FleetFile, LinkKind};
+use gleaner_station::ledgers::{Ledgers, Pair};
+use gleaner_station::link::faults::Faults;
+use gleaner_station::log::{EVENTS, each_line};
+use gleaner_station::setup::{Options, SetupError};
 
 use crate::emulated::available;
 use crate::folder::Folder;

@@ -1,9 +1,9 @@
 //! Shards of MNIST for tests.
 
-use gleaner_host::device::shard::{ClientSamples, image};
 use gleaner_learn::data::embedded::mnist_subset;
 use gleaner_learn::data::{DataError, load};
 use gleaner_shared::mlp::sample::Slices;
+use gleaner_station::device::shard::{ClientSamples, image};
 
 /// Pixels of a sample.
 pub const INPUTS: usize = 784;

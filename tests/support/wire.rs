@@ -2,9 +2,9 @@
 
 use std::net::SocketAddr;
 
-use gleaner_host::device::emulator::line::{LockstepLine, SocketLine};
-use gleaner_host::device::emulator::runner::{Lockstep, Stat};
 use gleaner_shared::units::Micros;
+use gleaner_station::device::emulator::line::{LockstepLine, SocketLine};
+use gleaner_station::device::emulator::runner::{Lockstep, Stat};
 
 /// A line to one client.
 pub trait Wire {

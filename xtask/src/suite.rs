@@ -8,7 +8,7 @@ use crate::clock::{Clock, Taken};
 use crate::count::Count;
 use crate::setup::toolchain::DeviceToolchain;
 use crate::testing::{self, FEATURES};
-use crate::{board, book, layers, licence, process, setup, size, wheel};
+use crate::{board, book, licence, process, setup, size, wheel};
 
 /// What the steps share.
 struct Suite {
@@ -19,20 +19,15 @@ struct Suite {
 /// One step: its name and what it does.
 type Step = (&'static str, fn(&mut Suite) -> Result<()>);
 
-const STEPS: [Step; 13] = [
+const STEPS: [Step; 12] = [
     ("format", |_| {
         process::run(process::cargo().args(["fmt", "--all", "--check"]))
     }),
-    ("layers", |_| layers::check()),
     ("book", |_| book::check()),
     ("lint", |_| {
         let mut clippy = whole_workspace("clippy");
         clippy.args(["--all-targets", "--", "--deny", "warnings"]);
-        process::run(&mut clippy)?;
-        // The library stands without what only the command needs.
-        let mut library = process::cargo();
-        library.args(["check", "--locked", "--package", "gleaner-host"]);
-        process::run(library.args(["--lib", "--no-default-features"]))
+        process::run(&mut clippy)
     }),
     ("docs", |_| {
         let mut doc = whole_workspace("doc");

@@ -2,7 +2,7 @@
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
-use gleaner_host::device::Board;
+use gleaner_station::device::Board;
 
 /// Parses the name of a board's image.
 pub fn by_name() -> impl TypedValueParser<Value = Board> {

@@ -12,12 +12,12 @@ use super::scenario::ScenarioArgs;
 use super::simulate::numbered;
 use super::track::{self, Common, TrackArgs};
 use super::{cycles, scheduler, threads, word};
-use gleaner_host::fleet::load_data;
-use gleaner_host::policy::{BaselinePower, Scheduler};
-use gleaner_host::report::{write_run, write_tensorboard};
-use gleaner_host::run::{RunDirectory, RunError};
-use gleaner_host::study::compare::{Row, Variant, best, plan, table, write};
-use gleaner_host::study::{PlannedRun, run_all};
+use gleaner_experiment::compare::{Row, Variant, best, plan, table, write};
+use gleaner_experiment::{PlannedRun, run_all};
+use gleaner_sim::fleet::load_data;
+use gleaner_sim::policy::{BaselinePower, Scheduler};
+use gleaner_sim::report::{write_run, write_tensorboard};
+use gleaner_sim::run::{RunDirectory, RunError};
 
 /// What to compare.
 #[derive(Debug, clap::Args)]
@@ -131,7 +131,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     }
     for run in &runs {
         if args.scenario.keep_profile(&run.directory)? {
-            write_run(&run.directory)?;
+            write_run(&run.directory, &[])?;
         }
         if args.tensorboard {
             write_tensorboard(&run.directory)?;

@@ -7,7 +7,7 @@ use clap::Subcommand;
 
 use super::print::OutputError;
 use super::scenario::ScenarioArgs;
-use gleaner_host::scenario::{PRESETS, Scenario, keys};
+use gleaner_sim::scenario::{PRESETS, Scenario, keys};
 
 /// What to look at.
 #[derive(Debug, clap::Args)]
@@ -91,7 +91,7 @@ fn explain(path: &str) -> anyhow::Result<()> {
     }
     outln!("  default: {}", key.usual());
     for preset in PRESETS.iter().skip(1) {
-        let scenario = gleaner_host::scenario::resolve(preset.name, &[])
+        let scenario = gleaner_sim::scenario::resolve(preset.name, &[])
             .with_context(|| format!("preset {}", preset.name))?;
         let value = key.value_in(&scenario);
         if value != key.value_in(&Scenario::default()) {

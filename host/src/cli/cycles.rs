@@ -1,8 +1,8 @@
 //! The remark on cycles that were counted with another network.
 
-use gleaner_host::fleet::counted_with_another;
-use gleaner_host::scenario::Scenario;
 use gleaner_learn::data::Dataset;
+use gleaner_sim::scenario::Scenario;
+use gleaner_station::counted_with_another;
 
 /// Warns, unless it shall be quiet, if a scenario has a board's cycles of another network than its own.
 pub fn remark(scenario: &Scenario, data: &Dataset, quiet: bool) {

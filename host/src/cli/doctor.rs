@@ -8,10 +8,10 @@ use anyhow::Context;
 use super::fleet::FleetArgs;
 use super::listen::ListenArgs;
 use super::scenario::ScenarioArgs;
-use gleaner_host::fleet;
-use gleaner_host::fleet::file::FleetFile;
-use gleaner_host::station::doctor::{Care, examine};
-use gleaner_host::station::setup::overrides;
+use gleaner_sim::fleet;
+use gleaner_station::doctor::{Care, examine};
+use gleaner_station::fleet_file::FleetFile;
+use gleaner_station::setup::overrides;
 
 /// Which fleet, and how thorough to be.
 #[derive(Debug, clap::Args)]

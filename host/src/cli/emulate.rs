@@ -8,12 +8,13 @@ use anyhow::Context;
 use super::board::emulated;
 use super::fleet::FleetArgs;
 use super::run::{RoundArgs, on_fleet};
-use gleaner_host::device::board::{self, Board};
-use gleaner_host::device::emulator::prepare::prepare;
-use gleaner_host::fleet::file::{Entry, FleetFile, LinkKind, write_private};
-use gleaner_host::fleet::{self, demo};
-use gleaner_host::station::setup::{shards, start_machine};
-use gleaner_host::station::stop::Stop;
+use gleaner_sim::fleet;
+use gleaner_station::demo;
+use gleaner_station::device::board::{self, Board};
+use gleaner_station::device::emulator::prepare::prepare;
+use gleaner_station::fleet_file::{Entry, FleetFile, LinkKind, write_private};
+use gleaner_station::setup::{shards, start_machine};
+use gleaner_station::stop::Stop;
 
 /// How many boards of which kind.
 #[derive(Debug, clap::Args)]

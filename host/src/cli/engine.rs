@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::Context;
 
 use super::{threads, word};
-use gleaner_host::study::batch::{Engine, EngineOptions, HyperqueueOptions, SlurmOptions};
+use gleaner_experiment::batch::{Engine, EngineOptions, HyperqueueOptions, SlurmOptions};
 
 /// Who makes the points, and how.
 #[derive(Debug, clap::Args)]

@@ -8,10 +8,10 @@ use indicatif::{ProgressBar, ProgressStyle};
 use strum::VariantArray;
 
 use super::word::{self, Word};
-use gleaner_host::policy::Scheduler;
-use gleaner_host::run::Summary;
-use gleaner_host::study::PlannedRun;
-use gleaner_host::study::batch::{Outcome, Point, Watcher};
+use gleaner_experiment::PlannedRun;
+use gleaner_experiment::batch::{Outcome, Point, Watcher};
+use gleaner_sim::policy::Scheduler;
+use gleaner_sim::run::Summary;
 
 /// Parses `all` or a list separated by commas; what is named twice is meant once.
 pub fn choices<T: Word + PartialEq>(text: &str) -> anyhow::Result<Vec<T>> {

@@ -9,12 +9,12 @@ use gleaner_shared::shard::Shard;
 
 use super::board::by_name;
 use super::scenario::ScenarioArgs;
-use gleaner_host::device::board::{self, Board};
-use gleaner_host::device::flash::target::Part;
-use gleaner_host::device::flash::{program, shard_part, uf2};
-use gleaner_host::device::image::Program;
-use gleaner_host::fleet;
-use gleaner_host::fleet::file::write_private;
+use gleaner_sim::fleet;
+use gleaner_station::device::board::{self, Board};
+use gleaner_station::device::flash::target::Part;
+use gleaner_station::device::flash::{program, shard_part, uf2};
+use gleaner_station::device::image::Program;
+use gleaner_station::fleet_file::write_private;
 
 /// Which program, into which file.
 #[derive(Debug, clap::Args)]

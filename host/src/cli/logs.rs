@@ -44,16 +44,16 @@ mod reading {
     use anyhow::{Context, bail};
 
     use super::Args;
-    use gleaner_host::device::board::{self, Board};
-    use gleaner_host::device::emulator::machine::Machine;
-    use gleaner_host::device::flash::target::Memory;
-    use gleaner_host::device::image::Program;
-    use gleaner_host::device::logs::{Dictionary, Line, UpChannel};
-    use gleaner_host::device::probe::{Attached, Lister};
-    use gleaner_host::fleet;
-    use gleaner_host::fleet::file::{Entry, FleetFile, LinkKind};
-    use gleaner_host::station::setup::{overrides, shards};
-    use gleaner_host::station::text::printable;
+    use gleaner_sim::fleet;
+    use gleaner_station::device::board::{self, Board};
+    use gleaner_station::device::emulator::machine::Machine;
+    use gleaner_station::device::flash::target::Memory;
+    use gleaner_station::device::image::Program;
+    use gleaner_station::device::logs::{Dictionary, Line, UpChannel};
+    use gleaner_station::device::probe::{Attached, Lister};
+    use gleaner_station::fleet_file::{Entry, FleetFile, LinkKind};
+    use gleaner_station::setup::{overrides, shards};
+    use gleaner_station::text::printable;
 
     /// Between two looks; the board's buffer holds 1,024 bytes, some fifty lines.
     const PAUSE: Duration = Duration::from_millis(20);

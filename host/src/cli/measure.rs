@@ -8,11 +8,11 @@ use std::time::Duration;
 
 use anyhow::Context;
 use gleaner_energy::mark::{Header, Log};
-use gleaner_host::fleet::file::{Entry, FleetFile, LinkKind, Place};
-use gleaner_host::fleet::{load_data, shape};
-use gleaner_host::station::link::Endpoint;
-use gleaner_host::station::measure::{Measured, Plan, measure};
-use gleaner_host::station::setup::{overrides, shards, start_machine};
+use gleaner_sim::fleet::{load_data, shape};
+use gleaner_station::fleet_file::{Entry, FleetFile, LinkKind, Place};
+use gleaner_station::link::Endpoint;
+use gleaner_station::measure::{Measured, Plan, measure};
+use gleaner_station::setup::{overrides, shards, start_machine};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::fleet::FleetArgs;

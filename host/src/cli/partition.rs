@@ -6,9 +6,9 @@ use std::process::ExitCode;
 use anyhow::Context;
 
 use super::word;
-use gleaner_host::scenario::{self, Scenario};
 use gleaner_learn::data::{self, DatasetKind};
 use gleaner_learn::partition::{self, Parameters, Plan, Rule, plot, table::Table, validation};
+use gleaner_sim::scenario::{self, Scenario};
 
 /// The split to show.
 #[derive(Debug, clap::Args)]

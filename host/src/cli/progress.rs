@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-use gleaner_host::round::RoundLog;
-use gleaner_host::run::Observer;
+use gleaner_sim::round::RoundLog;
+use gleaner_sim::run::Observer;
 
 /// Shows rounds as they finish.
 pub struct Progress {

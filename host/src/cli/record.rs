@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf, absolute};
 use anyhow::{Context, ensure};
 
 use super::progress::Progress;
-use gleaner_host::round::RoundLog;
-use gleaner_host::run::{Observer, RunDirectory, check_vacant, record_channel};
-use gleaner_host::scenario::Scenario;
-use gleaner_host::study::PlannedRun;
-use gleaner_host::study::instances::Recording;
+use gleaner_experiment::PlannedRun;
+use gleaner_experiment::instances::Recording;
+use gleaner_sim::round::RoundLog;
+use gleaner_sim::run::{Observer, RunDirectory, check_vacant, record_channel};
+use gleaner_sim::scenario::Scenario;
 
 /// Where gains go.
 #[derive(Clone, Debug, clap::Args)]

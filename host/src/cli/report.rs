@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use gleaner_host::report::{write_run, write_tensorboard};
-use gleaner_host::run::{Completed, RunDirectory, scenario_of};
+use gleaner_sim::report::{write_run, write_tensorboard};
+use gleaner_sim::run::{Completed, RunDirectory, scenario_of};
 
 /// Which runs.
 #[derive(Debug, clap::Args)]
@@ -36,7 +36,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
             );
             continue;
         }
-        write_run(&directory)?;
+        write_run(&directory, &gleaner_station::report_sections(&directory))?;
         outln!("{}", directory.file(RunDirectory::REPORT).display());
         if args.tensorboard {
             outln!("{}", write_tensorboard(&directory)?.display());

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use super::engine::EngineArgs;
 use super::gather::{Gathering, choices};
 use super::word;
-use gleaner_host::study::reproduce::{Exhibit, Publication, Scale, Study, make, plan, read, write};
+use gleaner_experiment::reproduce::{Exhibit, Publication, Scale, Study, make, plan, read, write};
 
 /// What `--help` says at its end.
 const HELP: &str = "\

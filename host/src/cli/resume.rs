@@ -6,9 +6,9 @@ use std::process::ExitCode;
 use super::record::Recorder;
 use super::run::{LineArgs, judge};
 use super::simulate::{OutputArgs, carry_out, show};
-use gleaner_host::fleet::file::find_in;
-use gleaner_host::report::{ensure_run, write_tensorboard};
-use gleaner_host::run::{Completed, RunDirectory, resume, scenario_of};
+use gleaner_sim::report::{ensure_run, write_tensorboard};
+use gleaner_sim::run::{Completed, RunDirectory, resume, scenario_of};
+use gleaner_station::fleet_file::find_in;
 
 /// Which run.
 #[derive(Debug, clap::Args)]
@@ -39,7 +39,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         if !args.output.quiet {
             errln!("{} is complete already", args.directory.display());
         }
-        ensure_run(&directory)?;
+        ensure_run(&directory, &gleaner_station::report_sections(&directory))?;
         if args.output.tensorboard {
             write_tensorboard(&directory)?;
         }

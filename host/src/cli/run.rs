@@ -18,21 +18,23 @@ use super::scheduler::DeciderParser;
 use super::simulate::{OutputArgs, fresh_directory, show};
 use super::{LEDGERS_DIFFER, cycles};
 use crate::view::{View, ViewState};
-use gleaner_host::device::emulator::prepare::prepare;
-use gleaner_host::fleet::file::{FILE_NAME, FleetFile, OLD_FILE_NAME, find_in, write_private};
-use gleaner_host::fleet::{self, demo};
-use gleaner_host::policy::Decider;
-use gleaner_host::report::{LEDGERS, Live, ledgers_table, mismatched_boards, write_run};
-use gleaner_host::round::world;
-use gleaner_host::run::RunDirectory;
-use gleaner_host::scenario::{Override, Scenario};
-use gleaner_host::station::door::{self, Calls};
-use gleaner_host::station::event::{Event, EventKind};
-use gleaner_host::station::execute::{self, Audience, Listener, StationError};
-use gleaner_host::station::fleet::Pace;
-use gleaner_host::station::link::faults::Faults;
-use gleaner_host::station::setup::{self, Options};
-use gleaner_host::station::stop::{INTERRUPTED, Stop};
+use gleaner_sim::fleet;
+use gleaner_sim::policy::Decider;
+use gleaner_sim::report::{Live, write_run};
+use gleaner_sim::round::world;
+use gleaner_sim::run::RunDirectory;
+use gleaner_sim::scenario::{Override, Scenario};
+use gleaner_station::demo;
+use gleaner_station::device::emulator::prepare::prepare;
+use gleaner_station::door::{self, Calls};
+use gleaner_station::event::{Event, EventKind};
+use gleaner_station::execute::{self, Audience, Listener, StationError};
+use gleaner_station::fleet::Pace;
+use gleaner_station::fleet_file::{FILE_NAME, FleetFile, OLD_FILE_NAME, find_in, write_private};
+use gleaner_station::link::faults::Faults;
+use gleaner_station::setup::{self, Options};
+use gleaner_station::stop::{INTERRUPTED, Stop};
+use gleaner_station::{LEDGERS, ledgers_table, mismatched_boards, report_sections};
 
 /// Which fleet, which scenario, and where the results go.
 #[derive(Debug, clap::Args)]
@@ -122,7 +124,7 @@ pub(super) fn on_fleet(fleet: &FleetFile, args: &RoundArgs) -> anyhow::Result<Ex
     args.record.write(&scenario, &directory)?;
     let code = carry_out(fleet, &scenario, &directory, args.line, args.output)?;
     if args.scenario.keep_profile(&directory)? {
-        write_run(&directory)?;
+        write_run(&directory, &report_sections(&directory))?;
     }
     Ok(code)
 }
@@ -165,7 +167,7 @@ pub(super) fn resume(
             .with_context(|| format!("cannot write {}", file.display()))?;
     }
     door::check(&fleet, line.listen.listen)?;
-    let scenario = gleaner_host::run::scenario_of(directory)?;
+    let scenario = gleaner_sim::run::scenario_of(directory)?;
     prepare_for(&fleet, &scenario)?;
     carry_out(&fleet, &scenario, directory, line, output)
 }
@@ -245,7 +247,7 @@ fn carry_out(
         }
         finished => finished?,
     };
-    write_run(directory)?;
+    write_run(directory, &report_sections(directory))?;
     show(scenario, directory, &finished.outcome, output)?;
     if !output.quiet && !output.json {
         if let Some(ledgers) = ledgers_table(directory) {
@@ -282,7 +284,7 @@ pub(super) fn judge(directory: &RunDirectory) -> anyhow::Result<ExitCode> {
 }
 
 fn events(directory: &Path) -> PathBuf {
-    directory.join(gleaner_host::station::log::EVENTS)
+    directory.join(gleaner_station::log::EVENTS)
 }
 
 /// Says what happens in lines of text. Anybody may call and be turned away: that is said when it

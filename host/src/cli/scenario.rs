@@ -3,11 +3,11 @@
 use std::path::PathBuf;
 
 use super::word;
-use gleaner_host::run::RunDirectory;
-use gleaner_host::scenario::{
+use gleaner_learn::file::{self, FileError, write_atomically};
+use gleaner_sim::run::RunDirectory;
+use gleaner_sim::scenario::{
     Override, PRESETS, Scenario, ScenarioError, read_profile, resolve, resolve_with_profile,
 };
-use gleaner_learn::file::{self, FileError, write_atomically};
 
 /// Which scenario, and what to change in it.
 #[derive(Clone, Debug, clap::Args)]

@@ -9,7 +9,7 @@ use clap::{Arg, Command, Error};
 use strum::{EnumMessage, VariantArray};
 
 use super::gather::schedulers;
-use gleaner_host::policy::{Decider, DeciderError, Scheduler};
+use gleaner_sim::policy::{Decider, DeciderError, Scheduler};
 
 /// Parses an option that says who decides; `--help` lists the names.
 #[derive(Clone, Copy, Debug)]

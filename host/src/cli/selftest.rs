@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use gleaner_host::study::vectors;
+use gleaner_experiment::vectors;
 
 /// Check every test vector of a folder.
 #[derive(Debug, clap::Args)]

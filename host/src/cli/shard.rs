@@ -7,12 +7,12 @@ use anyhow::{Context, bail, ensure};
 
 use super::board::by_name;
 use super::scenario::ScenarioArgs;
-use gleaner_host::device::board::{self, Board};
-use gleaner_host::device::flash::{shard_part, uf2};
-use gleaner_host::device::row::Uf2Drive;
-use gleaner_host::fleet;
-use gleaner_host::fleet::file::{SecretKey, write_private};
-use gleaner_host::station::setup::shards;
+use gleaner_sim::fleet;
+use gleaner_station::device::board::{self, Board};
+use gleaner_station::device::flash::{shard_part, uf2};
+use gleaner_station::device::row::Uf2Drive;
+use gleaner_station::fleet_file::{SecretKey, write_private};
+use gleaner_station::setup::shards;
 
 /// Whose samples, for which board, into which file.
 #[derive(Debug, clap::Args)]

@@ -10,12 +10,12 @@ use super::record::{RecordArgs, Recorder};
 use super::scenario::ScenarioArgs;
 use super::scheduler::DeciderParser;
 use super::{cycles, threads};
-use gleaner_host::fleet::{self, Deployment};
-use gleaner_host::policy::Decider;
-use gleaner_host::report::table::Table;
-use gleaner_host::report::{Live, classes_table, summary_table, write_run};
-use gleaner_host::run::{Completed, Observer, RunDirectory, RunError, execute};
-use gleaner_host::scenario::{Override, Scenario};
+use gleaner_sim::fleet::{self, Deployment};
+use gleaner_sim::policy::Decider;
+use gleaner_sim::report::table::Table;
+use gleaner_sim::report::{Live, classes_table, summary_table, write_run};
+use gleaner_sim::run::{Completed, Observer, RunDirectory, RunError, execute};
+use gleaner_sim::scenario::{Override, Scenario};
 
 /// Which scenario, and where the results go.
 #[derive(Debug, clap::Args)]
@@ -76,13 +76,13 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let outcome = carry_out(execute, &scenario, &directory, args.output, &mut observer)?;
     observer.finish()?;
     if args.scenario.keep_profile(&directory)? {
-        write_run(&directory)?;
+        write_run(&directory, &[])?;
     }
     show(&scenario, &directory, &outcome, args.output)?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// [`execute`] or [`resume`](gleaner_host::run::resume).
+/// [`execute`] or [`resume`](gleaner_sim::run::resume).
 type Make = fn(
     &Scenario,
     &mut Deployment,
@@ -110,7 +110,7 @@ pub(super) fn carry_out(
     let outcome = make(scenario, &mut deployment, directory, threads, &mut live)?;
     let events = live.finish();
     observer.hide();
-    write_run(directory)?;
+    write_run(directory, &[])?;
     events?;
     Ok(outcome)
 }

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::print::OutputError;
 use super::terms::Terms;
 use gleaner_cre::optim::{Solution, Solver, nobody_objective};
-use gleaner_host::study::instances::{Case, Cases, read_cases};
+use gleaner_experiment::instances::{Case, Cases, read_cases};
 
 /// Plan rounds: who takes part, on which channel, at what power, for how many epochs.
 #[derive(Debug, clap::Args)]

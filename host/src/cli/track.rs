@@ -5,11 +5,11 @@ use std::process::ExitCode;
 
 use super::gather::{Gathering, choices};
 use super::scenario::ScenarioArgs;
-use gleaner_host::policy::{BaselinePower, Scheduler};
-use gleaner_host::run::{RunDirectory, Summary};
-use gleaner_host::scenario::Override;
-use gleaner_host::study::PlannedRun;
-use gleaner_host::study::track::{Cell, Part, Track, Tuning, Watcher, race};
+use gleaner_experiment::PlannedRun;
+use gleaner_experiment::track::{Cell, Part, Track, Tuning, Watcher, race};
+use gleaner_sim::policy::{BaselinePower, Scheduler};
+use gleaner_sim::run::{RunDirectory, Summary};
+use gleaner_sim::scenario::Override;
 
 /// What a track adds to a comparison.
 #[derive(Debug, clap::Args)]

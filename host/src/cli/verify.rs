@@ -8,9 +8,9 @@ use anyhow::ensure;
 
 use super::progress::Progress;
 use super::threads;
-use gleaner_host::run::RunDirectory;
-use gleaner_host::station::execute::verify_before;
-use gleaner_host::station::log::EVENTS;
+use gleaner_sim::run::RunDirectory;
+use gleaner_station::execute::verify_before;
+use gleaner_station::log::EVENTS;
 
 /// Which run.
 #[derive(Debug, clap::Args)]

@@ -6,9 +6,9 @@ use std::process::ExitCode;
 use super::gather::schedulers;
 use super::threads;
 use super::track::{Bar, positive};
-use gleaner_host::run::RunDirectory;
-use gleaner_host::scenario::Override;
-use gleaner_host::study::week::{PAGE, Week, live};
+use gleaner_experiment::week::{PAGE, Week, live};
+use gleaner_sim::run::RunDirectory;
+use gleaner_sim::scenario::Override;
 
 /// How much to simulate.
 #[derive(Debug, clap::Args)]

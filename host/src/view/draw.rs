@@ -148,8 +148,8 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use gleaner_host::fleet::file::template;
-    use gleaner_host::scenario::Scenario;
+    use gleaner_sim::scenario::Scenario;
+    use gleaner_station::fleet_file::template;
     use ratatui::Terminal;
     use ratatui::backend::TestBackend;
 

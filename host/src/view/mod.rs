@@ -19,11 +19,11 @@ use ratatui::crossterm::event::{self, Event as Input, KeyCode, KeyModifiers};
 pub use draw::draw;
 pub use state::ViewState;
 
-use gleaner_host::round::RoundLog;
-use gleaner_host::run::Observer;
-use gleaner_host::station::door::Calls;
-use gleaner_host::station::event::Event;
-use gleaner_host::station::stop::{INTERRUPTED, Stop};
+use gleaner_sim::round::RoundLog;
+use gleaner_sim::run::Observer;
+use gleaner_station::door::Calls;
+use gleaner_station::event::Event;
+use gleaner_station::stop::{INTERRUPTED, Stop};
 
 /// How often the screen is drawn.
 const FRAME: Duration = Duration::from_millis(150);

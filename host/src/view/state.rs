@@ -4,10 +4,10 @@ use std::collections::VecDeque;
 use std::time::Instant;
 
 use super::pace::Pace;
-use gleaner_host::fleet::file::{FleetFile, LinkKind};
-use gleaner_host::round::{ClientState, RoundLog};
-use gleaner_host::scenario::Scenario;
-use gleaner_host::station::event::{Event, EventKind};
+use gleaner_sim::round::{ClientState, RoundLog};
+use gleaner_sim::scenario::Scenario;
+use gleaner_station::event::{Event, EventKind};
+use gleaner_station::fleet_file::{FleetFile, LinkKind};
 
 /// Lines of the log that are kept.
 const LINES: usize = 8;
@@ -75,7 +75,7 @@ impl ViewState {
     /// The state before anything happened.
     #[must_use]
     pub fn new(fleet: &FleetFile, scenario: &Scenario) -> Self {
-        let board = |entry: &gleaner_host::fleet::file::Entry| BoardState {
+        let board = |entry: &gleaner_station::fleet_file::Entry| BoardState {
             name: entry.name.clone(),
             doing: match entry.link {
                 LinkKind::Simulated => "simulated".to_owned(),
@@ -240,7 +240,7 @@ impl ViewState {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gleaner_host::fleet::file::template;
+    use gleaner_station::fleet_file::template;
 
     fn hear(state: &mut ViewState, what: EventKind) {
         state.hear(&Event {

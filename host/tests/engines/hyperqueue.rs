@@ -19,7 +19,8 @@ cluster.stop()
 
 /// The Python of set-up, if it has the package.
 fn python() -> Option<PathBuf> {
-    let python = Path::new(env!("CARGO_MANIFEST_DIR")).join("hyperqueue/.venv/bin/python");
+    let python =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("experiment/hyperqueue/.venv/bin/python");
     let mut import = Command::new(&python);
     let import = import.args(["-c", "import hyperqueue"]).output();
     let found = import.is_ok_and(|output| output.status.success());

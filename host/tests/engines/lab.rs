@@ -6,7 +6,7 @@ use std::process::{Child, Command, Output, Stdio};
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use gleaner_host::device::image::is_strict;
+use gleaner_station::device::image::is_strict;
 
 /// Points long enough to be hit in the middle, with a checkpoint after every round.
 const SWEEP: &str = "

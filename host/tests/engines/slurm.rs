@@ -6,7 +6,7 @@ use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-use gleaner_host::study::batch::Plan;
+use gleaner_experiment::batch::Plan;
 
 use crate::lab::{Lab, finish, is_held, is_told, pause, signal, skip, until, worker_at_work};
 
@@ -176,7 +176,7 @@ fn free_ports() -> [u16; 2] {
 
 /// Bytes that nobody knows beforehand.
 fn random_bytes() -> Vec<u8> {
-    let id = gleaner_host::run::new_id().unwrap();
+    let id = gleaner_sim::run::new_id().unwrap();
     id.0.to_vec()
 }
 

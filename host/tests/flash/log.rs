@@ -3,11 +3,11 @@
 //! Under `CI=true` a missing emulator or image is a failure; elsewhere the test says what is
 //! missing and passes.
 
-use gleaner_host::device::Board;
-use gleaner_host::device::emulator::EmulatorError;
-use gleaner_host::device::emulator::runner::Lockstep;
-use gleaner_host::device::image::{Program, is_strict};
-use gleaner_host::device::logs::{Dictionary, LogError, UpChannel};
+use gleaner_station::device::Board;
+use gleaner_station::device::emulator::EmulatorError;
+use gleaner_station::device::emulator::runner::Lockstep;
+use gleaner_station::device::image::{Program, is_strict};
+use gleaner_station::device::logs::{Dictionary, LogError, UpChannel};
 
 use crate::folder::{ARM, Folder, elf_file};
 

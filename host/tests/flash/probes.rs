@@ -3,8 +3,8 @@
 
 use std::fmt;
 
-use gleaner_host::device::Board;
-use gleaner_host::device::probe::{Attached, Lister, ProbeError, choose};
+use gleaner_station::device::Board;
+use gleaner_station::device::probe::{Attached, Lister, ProbeError, choose};
 use probe_rs::config::Registry;
 use probe_rs::probe::fake_probe::FakeProbe;
 use probe_rs::probe::list::{Accessibility, ProbeListItem, ProbeLister};

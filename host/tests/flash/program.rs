@@ -1,8 +1,8 @@
 //! Program files against chips.
 
-use gleaner_host::device::Board;
-use gleaner_host::device::flash::program::read;
-use gleaner_host::device::image::{Program, is_strict};
+use gleaner_station::device::Board;
+use gleaner_station::device::flash::program::read;
+use gleaner_station::device::image::{Program, is_strict};
 
 use crate::folder::{ARM, Folder, elf_file};
 

@@ -3,8 +3,8 @@
 #![allow(dead_code)]
 
 use gleaner_cre::system::System;
-use gleaner_host::round::settings;
-use gleaner_host::scenario::resolve;
+use gleaner_sim::round::settings;
+use gleaner_sim::scenario::resolve;
 
 /// The perceptron on MNIST.
 pub fn mlp() -> System {

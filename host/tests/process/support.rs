@@ -4,9 +4,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use gleaner_host::fleet;
-use gleaner_host::round::{Engine, EngineError, State, world};
-use gleaner_host::scenario::{Override, resolve};
+use gleaner_sim::fleet;
+use gleaner_sim::round::{Engine, EngineError, State, world};
+use gleaner_sim::scenario::{Override, resolve};
 use tempfile::TempDir;
 
 /// Few samples and few test images: what is tested is who decides.

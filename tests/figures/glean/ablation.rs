@@ -7,7 +7,7 @@
 use std::error::Error;
 use std::path::PathBuf;
 
-use gleaner_host::report::table::Table;
+use gleaner_sim::report::table::Table;
 
 use super::all_hold;
 use super::runs::{Case, Run, accuracy, energy, make_all, mean};

@@ -8,9 +8,9 @@
 use std::error::Error;
 use std::path::PathBuf;
 
-use gleaner_host::report::table::Table;
-use gleaner_host::round::RoundRow;
-use gleaner_host::run::{RunDirectory, read_rounds};
+use gleaner_sim::report::table::Table;
+use gleaner_sim::round::RoundRow;
+use gleaner_sim::run::{RunDirectory, read_rounds};
 
 use super::all_hold;
 use super::runs::{Case, Run, energy, make_all, mean};

@@ -3,9 +3,9 @@
 
 use std::error::Error;
 
-use gleaner_host::report::table::Table;
-use gleaner_host::scenario::{Override, resolve};
-use gleaner_host::study::time_decisions;
+use gleaner_experiment::time_decisions;
+use gleaner_sim::report::table::Table;
+use gleaner_sim::scenario::{Override, resolve};
 
 use super::all_hold;
 

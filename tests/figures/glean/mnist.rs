@@ -7,12 +7,12 @@
 use std::error::Error;
 use std::path::PathBuf;
 
-use gleaner_host::policy::{BaselinePower, Scheduler};
-use gleaner_host::run::RunDirectory;
-use gleaner_host::scenario::{Override, resolve};
-use gleaner_host::study::track::{
+use gleaner_experiment::track::{
     Cell, CellVerdict, Outcome, Part, Server, Track, Tuning, race, verdicts,
 };
+use gleaner_sim::policy::{BaselinePower, Scheduler};
+use gleaner_sim::run::RunDirectory;
+use gleaner_sim::scenario::{Override, resolve};
 
 use super::all_hold;
 use super::runs::Bar;
@@ -146,7 +146,7 @@ fn claims(verdicts: &[CellVerdict], broken: usize) -> Vec<(String, bool)> {
 
 #[cfg(test)]
 mod tests {
-    use gleaner_host::study::track::{Against, Entrant};
+    use gleaner_experiment::track::{Against, Entrant};
     use gleaner_tests::folder::Folder;
 
     use super::*;

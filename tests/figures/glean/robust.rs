@@ -7,8 +7,8 @@
 use std::error::Error;
 use std::path::PathBuf;
 
-use gleaner_host::report::table::Table;
-use gleaner_host::run::{RunDirectory, read_rounds};
+use gleaner_sim::report::table::Table;
+use gleaner_sim::run::{RunDirectory, read_rounds};
 
 use super::all_hold;
 use super::runs::{Case, Run, accuracy, energy, make_all, mean};

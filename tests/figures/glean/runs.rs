@@ -4,10 +4,10 @@ use std::error::Error;
 use std::fmt::Display;
 use std::path::Path;
 
-use gleaner_host::run::{RunDirectory, Summary};
-use gleaner_host::scenario::{Override, resolve};
-use gleaner_host::study::PlannedRun;
-use gleaner_host::study::track::{Roster, Watcher, make};
+use gleaner_experiment::PlannedRun;
+use gleaner_experiment::track::{Roster, Watcher, make};
+use gleaner_sim::run::{RunDirectory, Summary};
+use gleaner_sim::scenario::{Override, resolve};
 use gleaner_tests::progress;
 use indicatif::ProgressBar;
 

@@ -2,9 +2,9 @@
 
 use gleaner_cre::channel::distance_in_disc;
 use gleaner_cre::units::Metres;
-use gleaner_host::report::table::Table;
-use gleaner_host::run::{RunDirectory, read_rounds};
-use gleaner_host::study::PlannedRun;
+use gleaner_experiment::PlannedRun;
+use gleaner_sim::report::table::Table;
+use gleaner_sim::run::{RunDirectory, read_rounds};
 
 use super::cells::Cell;
 
@@ -68,6 +68,6 @@ fn cells(run: &PlannedRun) -> Result<Vec<String>, String> {
     Ok(cells)
 }
 
-fn rounds(run: &PlannedRun) -> Result<Vec<gleaner_host::round::RoundRow>, String> {
+fn rounds(run: &PlannedRun) -> Result<Vec<gleaner_sim::round::RoundRow>, String> {
     read_rounds(&run.directory.file(RunDirectory::ROUNDS)).map_err(|error| error.to_string())
 }

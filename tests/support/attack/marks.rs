@@ -3,10 +3,6 @@
 
 use std::time::Duration;
 
-use gleaner_host::station::board::WorkResult;
-use gleaner_host::station::bus::{self, EventReceiver};
-use gleaner_host::station::event::EventKind;
-use gleaner_host::station::link::{Endpoint, memory};
 use gleaner_shared::energy::Snapshot;
 use gleaner_shared::rng::{Purpose, Rng};
 use gleaner_shared::units::{Cycles, Micros, PicoJoules};
@@ -16,6 +12,10 @@ use gleaner_shared::wire::message::{
     DeviceId, DeviceToHost, HostToDevice, LinkMessage, ModelHash, Offer, Order, OrderReply,
     Payload, Progress, WorkMark,
 };
+use gleaner_station::board::WorkResult;
+use gleaner_station::bus::{self, EventReceiver};
+use gleaner_station::event::EventKind;
+use gleaner_station::link::{Endpoint, memory};
 use indicatif::ProgressBar;
 use tokio::time::Instant;
 

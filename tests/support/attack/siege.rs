@@ -8,13 +8,13 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use gleaner_host::run::peak_memory_mb;
-use gleaner_host::station::Handle;
-use gleaner_host::station::board::{Closing, Limits, RoundWork, WorkResult};
-use gleaner_host::station::bus::{self, EventReceiver, EventSender, Heard};
-use gleaner_host::station::log::{EventLog, Line};
 use gleaner_shared::units::{Micros, PicoJoules};
 use gleaner_shared::wire::message::{ModelHash, RoundMark};
+use gleaner_sim::run::peak_memory_mb;
+use gleaner_station::Handle;
+use gleaner_station::board::{Closing, Limits, RoundWork, WorkResult};
+use gleaner_station::bus::{self, EventReceiver, EventSender, Heard};
+use gleaner_station::log::{EventLog, Line};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle as Task;
 

@@ -7,11 +7,11 @@ use anyhow::Context;
 use serde::Serialize;
 
 use crate::cli::board::emulated_by_chip;
-use gleaner_host::device::Board;
-use gleaner_host::device::emulator::Emulator;
-use gleaner_host::device::emulator::figures::{Figure, FrameCost, figures, keep};
-use gleaner_host::device::image::Program;
 use gleaner_shared::board::Shape;
+use gleaner_station::device::Board;
+use gleaner_station::device::emulator::Emulator;
+use gleaner_station::device::emulator::figures::{Figure, FrameCost, figures, keep};
+use gleaner_station::device::image::Program;
 
 /// Count what a sealed frame costs a board, in the emulator.
 #[derive(Debug, clap::Args)]

@@ -2,9 +2,9 @@
 
 use std::process::ExitCode;
 
-use gleaner_host::policy::Scheduler;
-use gleaner_host::scenario::{Override, resolve};
-use gleaner_host::study::{Decisions, time_decisions};
+use gleaner_experiment::{Decisions, time_decisions};
+use gleaner_sim::policy::Scheduler;
+use gleaner_sim::scenario::{Override, resolve};
 use strum::VariantArray;
 
 /// Time the decision of a round, scheduler by scheduler.

@@ -11,13 +11,13 @@ use std::time::Instant;
 use anyhow::{Context, bail};
 
 use crate::cli::gather::{Gathering, choices};
-use gleaner_host::report::table::Table;
-use gleaner_host::run::{Environment, RunDirectory, thread_count};
-use gleaner_host::scenario::{Override, resolve};
-use gleaner_host::study::batch::{
+use gleaner_experiment::batch::{
     Engine, EngineOptions, HyperqueueOptions, Making, Plan, Point, carry_out, make_point,
     run_directory,
 };
+use gleaner_sim::report::table::Table;
+use gleaner_sim::run::{Environment, RunDirectory, thread_count};
+use gleaner_sim::scenario::{Override, resolve};
 
 /// What to measure.
 #[derive(Debug, clap::Args)]
@@ -112,7 +112,7 @@ fn rounds_of(seconds: f64, dir: &Path) -> anyhow::Result<usize> {
         threads: 1,
         ..Making::default()
     };
-    make_point(dir, point, &how, &mut gleaner_host::run::Silent)?;
+    make_point(dir, point, &how, &mut gleaner_sim::run::Silent)?;
     let rounds_s = rounds_s(dir, point)?;
     Ok(((FEW as f64 * seconds / rounds_s) as usize).max(1))
 }

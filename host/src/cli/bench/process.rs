@@ -5,8 +5,8 @@ use std::process::ExitCode;
 use anyhow::anyhow;
 
 use super::rounds::{measure, median, scenario};
-use gleaner_host::policy::{CommandLine, Decider, Scheduler};
-use gleaner_host::report::table::Table;
+use gleaner_sim::policy::{CommandLine, Decider, Scheduler};
+use gleaner_sim::report::table::Table;
 
 /// Which program, on which rounds.
 #[derive(Debug, clap::Args)]

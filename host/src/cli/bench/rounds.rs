@@ -6,12 +6,12 @@ use std::time::{Duration, Instant};
 
 use crate::cli::{threads, word};
 use gleaner_cre::optim::SolveError;
-use gleaner_host::fleet;
-use gleaner_host::policy::{Decider, Decision, Policy, Scheduler, View};
-use gleaner_host::report::table::Table;
-use gleaner_host::round::{Engine, settings, world};
-use gleaner_host::run::thread_count;
-use gleaner_host::scenario::{Override, Scenario, resolve};
+use gleaner_sim::fleet;
+use gleaner_sim::policy::{Decider, Decision, Policy, Scheduler, View};
+use gleaner_sim::report::table::Table;
+use gleaner_sim::round::{Engine, settings, world};
+use gleaner_sim::run::thread_count;
+use gleaner_sim::scenario::{Override, Scenario, resolve};
 
 /// What to measure.
 #[derive(Debug, clap::Args)]

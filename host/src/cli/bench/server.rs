@@ -7,13 +7,13 @@ use std::time::Instant;
 use serde::Serialize;
 
 use crate::cli::threads;
-use gleaner_host::report::table::Table;
-use gleaner_host::scenario::{Override, resolve};
 use gleaner_learn::aggregate::{Contribution, Rule};
 use gleaner_learn::data::Samples;
 use gleaner_learn::server::{Server, Step};
 use gleaner_learn::train::{Engine, Job, Kernel, ModelKind, Objective};
 use gleaner_shared::rng::{Purpose, Rng};
+use gleaner_sim::report::table::Table;
+use gleaner_sim::scenario::{Override, resolve};
 
 /// Participants of a round.
 const PARTICIPANTS: u32 = 3;

@@ -8,8 +8,8 @@ use crate::cli::print::OutputError;
 use gleaner_cre::optim::{
     Instance, Solution, SolveError, Solver, nobody_objective, random_instance,
 };
-use gleaner_host::round::settings;
-use gleaner_host::scenario::resolve;
+use gleaner_sim::round::settings;
+use gleaner_sim::scenario::resolve;
 use strum::VariantArray;
 
 /// Time the solvers and measure how good their answers are.

@@ -9,7 +9,7 @@ use serde_json::json;
 
 use crate::cli::word;
 use gleaner_energy::harvest::{self, Harvest, Settings, Source, builtin};
-use gleaner_host::report::plot::{LineChart, Series};
+use gleaner_sim::report::plot::{LineChart, Series};
 
 const HOUR_S: f64 = 3_600.0;
 const DAY_HOURS: usize = 24;

@@ -8,11 +8,11 @@ use anyhow::Context;
 
 use super::super::fleet::bootsel;
 use super::{FlashTask, copy};
-use gleaner_host::device::Board;
-use gleaner_host::device::flash::drive::{BootDrive, DriveError};
-use gleaner_host::device::row::Uf2Drive;
-use gleaner_host::fleet::file::{FoundPort, KeyBook};
-use gleaner_host::station::link::serial;
+use gleaner_station::device::Board;
+use gleaner_station::device::flash::drive::{BootDrive, DriveError};
+use gleaner_station::device::row::Uf2Drive;
+use gleaner_station::fleet_file::{FoundPort, KeyBook};
+use gleaner_station::link::serial;
 
 /// Between two looks.
 const LOOK: Duration = Duration::from_millis(200);
@@ -104,7 +104,7 @@ fn until<T>(wait: Duration, mut look: impl FnMut() -> Option<T>) -> Option<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gleaner_host::fleet::file::UsbDevice;
+    use gleaner_station::fleet_file::UsbDevice;
 
     fn port(vendor: u16, number: &str) -> FoundPort {
         FoundPort {

@@ -14,15 +14,15 @@ use gleaner_shared::board::Shape;
 
 use super::fleet::FleetArgs;
 use super::scenario::ScenarioArgs;
-use gleaner_host::device::board::{self, Board};
-use gleaner_host::device::flash::drive::{BootDrive, DriveError};
-use gleaner_host::device::flash::target::Part;
-use gleaner_host::device::flash::{program, shard_part};
-use gleaner_host::device::image::Program;
-use gleaner_host::device::row::Uf2Drive;
-use gleaner_host::fleet;
-use gleaner_host::fleet::file::{Entry, FleetFile, LinkKind};
-use gleaner_host::station::setup::{overrides, shards};
+use gleaner_sim::fleet;
+use gleaner_station::device::board::{self, Board};
+use gleaner_station::device::flash::drive::{BootDrive, DriveError};
+use gleaner_station::device::flash::target::Part;
+use gleaner_station::device::flash::{program, shard_part};
+use gleaner_station::device::image::Program;
+use gleaner_station::device::row::Uf2Drive;
+use gleaner_station::fleet_file::{Entry, FleetFile, LinkKind};
+use gleaner_station::setup::{overrides, shards};
 
 /// Which boards, with what.
 #[derive(Debug, clap::Args)]
@@ -238,8 +238,8 @@ fn copy(drive: &BootDrive, kind: Uf2Drive, task: &FlashTask<'_>) -> anyhow::Resu
 
 #[cfg(feature = "probe")]
 fn through_probe(task: &FlashTask<'_>) -> anyhow::Result<()> {
-    use gleaner_host::device::flash::update::{PartState, bring_up_to_date};
-    use gleaner_host::device::probe::{Attached, Lister};
+    use gleaner_station::device::flash::update::{PartState, bring_up_to_date};
+    use gleaner_station::device::probe::{Attached, Lister};
 
     let name = &task.entry.name;
     let mut target = Attached::to(&Lister::new(), task.entry.probe.as_deref(), task.board)?;

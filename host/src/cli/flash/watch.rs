@@ -4,7 +4,7 @@ use std::io::IsTerminal;
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-use gleaner_host::device::flash::target::{Part, Step, Watch};
+use gleaner_station::device::flash::target::{Part, Step, Watch};
 
 /// One bar at a time, for the step at hand.
 #[derive(Debug)]

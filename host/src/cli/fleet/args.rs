@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use gleaner_host::fleet::file::{FILE_NAME, OLD_FILE_NAME, find_in};
+use gleaner_station::fleet_file::{FILE_NAME, OLD_FILE_NAME, find_in};
 
 use super::hint;
 

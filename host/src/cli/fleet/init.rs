@@ -5,11 +5,11 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 
-use gleaner_host::device::Board;
-use gleaner_host::device::flash::drive::BootDrive;
-use gleaner_host::device::row::Uf2Drive;
-use gleaner_host::fleet::file::{FILE_NAME, from_ports, template, write_private};
-use gleaner_host::station::link::serial;
+use gleaner_station::device::Board;
+use gleaner_station::device::flash::drive::BootDrive;
+use gleaner_station::device::row::Uf2Drive;
+use gleaner_station::fleet_file::{FILE_NAME, from_ports, template, write_private};
+use gleaner_station::link::serial;
 
 /// Where to write.
 #[derive(Debug, clap::Args)]

@@ -6,9 +6,9 @@ use std::time::Duration;
 use serde::Serialize;
 
 use super::FleetArgs;
-use gleaner_host::fleet::file::{Entry, KeyBook, LinkKind};
-use gleaner_host::station::link::Endpoint;
-use gleaner_host::station::rekey::{RekeyError, rekey};
+use gleaner_station::fleet_file::{Entry, KeyBook, LinkKind};
+use gleaner_station::link::Endpoint;
+use gleaner_station::rekey::{RekeyError, rekey};
 
 /// Which boards.
 #[derive(Debug, clap::Args)]

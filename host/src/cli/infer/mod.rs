@@ -13,15 +13,15 @@ use anyhow::Context;
 
 use super::fleet::FleetArgs;
 use super::scenario::ScenarioArgs;
-use gleaner_host::device::Board;
-use gleaner_host::fleet::file::{Entry, FleetFile, LinkKind, Place};
-use gleaner_host::fleet::{load_data, shape};
-use gleaner_host::station::infer::{Answer, Question, infer};
-use gleaner_host::station::link::Endpoint;
-use gleaner_host::station::setup::{overrides, shards, start_machine};
-use gleaner_host::station::text::printable;
 use gleaner_learn::data::{Dataset, picture};
 use gleaner_shared::wire::message::SamplePlace;
+use gleaner_sim::fleet::{load_data, shape};
+use gleaner_station::device::Board;
+use gleaner_station::fleet_file::{Entry, FleetFile, LinkKind, Place};
+use gleaner_station::infer::{Answer, Question, infer};
+use gleaner_station::link::Endpoint;
+use gleaner_station::setup::{overrides, shards, start_machine};
+use gleaner_station::text::printable;
 use models::Known;
 use table::Row;
 
@@ -131,7 +131,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         ),
     };
     let runtime = tokio::runtime::Runtime::new()?;
-    let mut watch = |death: gleaner_host::station::event::EventKind| {
+    let mut watch = |death: gleaner_station::event::EventKind| {
         eprintln!("{}: {}", entry.name, printable(&death.words()));
     };
     let questions = asked.iter().map(|(_, question)| question.clone()).collect();
@@ -206,7 +206,7 @@ fn test_image(number: &str, data: &Dataset) -> anyhow::Result<Vec<u8>> {
 
 /// Returns the clock that the preset of the board's kind states, if its kind is known.
 fn clock_hz(entry: &Entry) -> anyhow::Result<Option<f64>> {
-    let preset = |board: Board| gleaner_host::scenario::resolve(board.row().preset, &[]);
+    let preset = |board: Board| gleaner_sim::scenario::resolve(board.row().preset, &[]);
     let scenario = entry.board.map(preset).transpose()?;
     Ok(scenario.map(|scenario| scenario.device.frequency_hz))
 }

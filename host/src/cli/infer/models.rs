@@ -3,10 +3,10 @@
 use std::path::Path;
 
 use anyhow::Context;
-use gleaner_host::run::{Checkpoint, RunDirectory, decode_model};
 use gleaner_learn::train::FixedModel;
 use gleaner_shared::mlp::{Guess, Shape};
 use gleaner_shared::wire::message::ModelHash;
+use gleaner_sim::run::{Checkpoint, RunDirectory, decode_model};
 
 /// A model by its hash.
 pub struct Known {

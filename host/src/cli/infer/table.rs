@@ -1,7 +1,7 @@
 //! Answers as a table for people, and as rows for programs.
 
-use gleaner_host::station::infer::{Answer, Question};
-use gleaner_host::station::text::printable;
+use gleaner_station::infer::{Answer, Question};
+use gleaner_station::text::printable;
 use serde::Serialize;
 
 use super::models::Known;

@@ -5,11 +5,11 @@ use std::process::ExitCode;
 
 use anyhow::anyhow;
 
-use gleaner_host::report::counted;
-use gleaner_host::study::batch::{self, Outcome, Plan, PointError};
-use gleaner_host::study::compare::Statistic;
-use gleaner_host::study::sweep::{Best, NoChoice, choose, csv};
+use gleaner_experiment::batch::{self, Outcome, Plan, PointError};
+use gleaner_experiment::compare::Statistic;
+use gleaner_experiment::sweep::{Best, NoChoice, choose, csv};
 use gleaner_learn::file::write_atomically;
+use gleaner_sim::report::counted;
 
 /// Which sweep.
 #[derive(Debug, clap::Args)]
@@ -96,7 +96,7 @@ fn described(best: &Best) -> String {
         .map(|(key, value)| format!("{key} = {value}"))
         .collect();
     let seeds = best.points.len();
-    let share = |spread: gleaner_host::study::sweep::Spread| {
+    let share = |spread: gleaner_experiment::sweep::Spread| {
         let statistic = Statistic {
             count: seeds,
             mean: spread.mean,

@@ -11,7 +11,7 @@ use clap::Subcommand;
 
 use super::engine::EngineArgs;
 use super::gather::Gathering;
-use gleaner_host::study::batch::carry_out;
+use gleaner_experiment::batch::carry_out;
 use plan::PlaceArgs;
 
 /// What a sweep is, and how it is spread.

@@ -5,10 +5,10 @@ use std::process::ExitCode;
 
 use anyhow::{Context, bail};
 
-use gleaner_host::report::counted;
-use gleaner_host::run::RunDirectory;
-use gleaner_host::study::batch::Plan;
-use gleaner_host::study::sweep::Sweep;
+use gleaner_experiment::batch::Plan;
+use gleaner_experiment::sweep::Sweep;
+use gleaner_sim::report::counted;
+use gleaner_sim::run::RunDirectory;
 
 /// Which sweep.
 #[derive(Debug, clap::Args)]

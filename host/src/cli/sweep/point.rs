@@ -5,10 +5,10 @@ use std::process::ExitCode;
 
 use crate::cli::progress::Progress;
 use crate::cli::{POINT_TAKEN, threads};
-use gleaner_host::round::RoundLog;
-use gleaner_host::run::Observer;
-use gleaner_host::station::stop::{INTERRUPTED, Stop};
-use gleaner_host::study::batch::{Making, Plan, PointError, make_point, run_directory};
+use gleaner_experiment::batch::{Making, Plan, PointError, make_point, run_directory};
+use gleaner_sim::round::RoundLog;
+use gleaner_sim::run::Observer;
+use gleaner_station::stop::{INTERRUPTED, Stop};
 
 /// What the exit codes mean to whoever starts workers.
 const CODES: &str = "\

@@ -1,0 +1,190 @@
+//! HyperQueue: a small Python program beside this one gives the points out as tasks.
+//!
+//! The package has no command, so the driver (`host/experiment/hyperqueue/driver.py`) is in this program. It
+//! ends, with the tasks on a server of its own, when this process does.
+
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::mpsc::{self, Receiver};
+
+use gleaner_learn::file::{self, FileError};
+use serde_json::json;
+
+use super::follow::Queue;
+use super::{EngineError, EngineOptions, Watcher};
+use crate::batch::Plan;
+
+/// The program that speaks with HyperQueue.
+const DRIVER: &str = include_str!("../../../hyperqueue/driver.py");
+/// Times that the driver is started again.
+const STARTS: u32 = 3;
+
+pub(super) struct Hyperqueue {
+    python: PathBuf,
+    folder: PathBuf,
+    settings: serde_json::Value,
+    driver: Option<Driver>,
+    starts: u32,
+}
+
+/// A driver that runs.
+struct Driver {
+    child: Child,
+    orders: Option<ChildStdin>,
+    /// One for every line it says.
+    lines: Receiver<String>,
+    busy: bool,
+}
+
+impl Hyperqueue {
+    /// Starts the driver.
+    pub(super) fn new(
+        plan: &Plan,
+        dir: &Path,
+        options: &EngineOptions,
+    ) -> Result<Self, EngineError> {
+        let dir = std::path::absolute(dir).map_err(file::at(dir))?;
+        let folder = dir.join("hyperqueue");
+        fs::create_dir_all(&folder).map_err(file::at(&folder))?;
+        let text = |path: &Path| {
+            let text = path.to_str().ok_or_else(|| EngineError::Path {
+                path: path.to_owned(),
+            })?;
+            Ok::<_, EngineError>(text.to_owned())
+        };
+        let server_dir = options.hyperqueue.server_dir.as_deref();
+        let threads = options.threads_of_point();
+        let settings = json!({
+            "name": format!("gleaner-{}", &plan.digest()[..16]),
+            "command": [text(&options.program)?, "sweep", "point", text(&dir)?],
+            "options": ["--threads", threads.to_string(), "--wait", "--quiet"],
+            "threads": threads,
+            "cores": options.max_jobs.map(|jobs| jobs * threads),
+            "workdir": text(&std::env::current_dir().map_err(file::at("."))?)?,
+            "logs": text(&folder)?,
+            "server": text(&folder.join("server"))?,
+            "server_dir": server_dir.map(text).transpose()?,
+        });
+        let mut queue = Self {
+            python: options.hyperqueue.python.clone(),
+            folder,
+            settings,
+            driver: None,
+            starts: 0,
+        };
+        queue.start()?;
+        Ok(queue)
+    }
+
+    fn log(&self) -> PathBuf {
+        self.folder.join("driver.log")
+    }
+
+    fn start(&mut self) -> Result<(), EngineError> {
+        self.starts += 1;
+        let missing = |problem: String| EngineError::NoHyperqueue { problem };
+        let log = File::create(self.log()).map_err(file::at(self.log()))?;
+        let mut command = Command::new(&self.python);
+        command
+            .args(["-c", DRIVER, &self.settings.to_string()])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(log);
+        let mut child = command
+            .spawn()
+            .map_err(|error| missing(format!("{}: {error}", self.python.display())))?;
+        let (sender, lines) = mpsc::channel();
+        if let Some(stdout) = child.stdout.take() {
+            std::thread::spawn(move || {
+                for line in BufReader::new(stdout).lines().map_while(Result::ok) {
+                    if sender.send(line).is_err() {
+                        return;
+                    }
+                }
+            });
+        }
+        let driver = Driver {
+            orders: child.stdin.take(),
+            child,
+            lines,
+            busy: false,
+        };
+        match driver.lines.recv() {
+            Ok(line) if line == "ready" => {}
+            Ok(line) => {
+                let problem = line.strip_prefix("missing ").unwrap_or(&line);
+                return Err(missing(problem.to_owned()));
+            }
+            // It ended without a word; the log has the last ones.
+            Err(_) => return Err(EngineError::Hyperqueue { log: self.log() }),
+        }
+        self.driver = Some(driver);
+        Ok(())
+    }
+}
+
+impl Queue for Hyperqueue {
+    fn is_busy(&mut self, watcher: &mut dyn Watcher) -> Result<bool, EngineError> {
+        let Some(driver) = &mut self.driver else {
+            return Ok(false);
+        };
+        if driver.lines.try_iter().any(|line| line == "idle") {
+            driver.busy = false;
+        }
+        if matches!(driver.child.try_wait(), Ok(Some(_))) {
+            watcher.notice("HyperQueue has ended; starting it again");
+            self.driver = None;
+            return Ok(false);
+        }
+        Ok(driver.busy)
+    }
+
+    fn submit(&mut self, points: &[usize], _: &mut dyn Watcher) -> Result<(), EngineError> {
+        if self.driver.is_none() {
+            if self.starts == STARTS {
+                return Err(EngineError::Hyperqueue { log: self.log() });
+            }
+            self.start()?;
+        }
+        let Some(driver) = &mut self.driver else {
+            return Ok(());
+        };
+        driver.busy = true;
+        if driver.order(points).is_err() {
+            // It has just ended, which is noticed when it is asked for.
+            driver.busy = false;
+        }
+        Ok(())
+    }
+}
+
+impl Driver {
+    fn order(&mut self, points: &[usize]) -> Result<(), FileError> {
+        let Some(orders) = &mut self.orders else {
+            return Ok(());
+        };
+        let line = format!("{}\n", json!(points));
+        let written = orders.write_all(line.as_bytes());
+        written
+            .and_then(|()| orders.flush())
+            .map_err(file::at("driver"))
+    }
+}
+
+impl Drop for Driver {
+    fn drop(&mut self) {
+        // The end of its input ends it, with the tasks on a server of its own.
+        self.orders = None;
+        let _ = self.child.wait();
+    }
+}
+
+impl Drop for Hyperqueue {
+    fn drop(&mut self) {
+        self.driver = None;
+        // What its own server kept there is of no use any more.
+        let _ = fs::remove_dir_all(self.folder.join("server"));
+    }
+}

@@ -1,0 +1,103 @@
+//! Claims on the bound.
+
+use super::{Answer, BOTH, Claim, Finding, Part, Question};
+use crate::reproduce::edition::Network;
+use crate::reproduce::exhibit::Exhibit;
+use crate::reproduce::scale::Cell;
+use crate::reproduce::setting::Setting;
+
+pub(super) const CLAIMS: &[Claim] = &[Claim {
+    id: "bound",
+    sentence: "The derived upper bound follows the loss with a small gap that vanishes.",
+    rule: "Over all seeds: the bound is above the loss in 95 % of the rounds; the two correlate by more than 0.9; \
+           the mean distance over the last tenth is less than over the first tenth; and it is below 5 % of the loss.",
+    exhibits: &[
+        (Network::Mlp, Exhibit::FigBound),
+        (Network::Cnn, Exhibit::FigBound),
+    ],
+    editions: BOTH,
+    judge: follows,
+}];
+
+fn follows(question: &Question<'_>) -> Answer {
+    let setting = Setting::cre(question.network, question.edition, Cell::MIDDLE);
+    let Some(group) = question.results.of(&setting) else {
+        return Ok(None);
+    };
+    let (mut above, mut correlations, mut early, mut late) = (vec![], vec![], vec![], vec![]);
+    for made in &group.runs {
+        let rounds = made.rounds()?;
+        let pairs: Vec<(f64, f64)> = rounds
+            .iter()
+            .filter_map(|row| Some((row.bound?, row.train_loss?)))
+            .collect();
+        if pairs.len() < 2 {
+            return Ok(None);
+        }
+        let tenth = pairs.len().div_ceil(10);
+        let distance = |pairs: &[(f64, f64)]| {
+            let all = pairs
+                .iter()
+                .map(|(bound, loss)| (bound - loss).abs() / loss);
+            mean(&all.collect::<Vec<_>>())
+        };
+        let over = pairs.iter().filter(|(bound, loss)| bound >= loss).count();
+        above.push(over as f64 / pairs.len() as f64);
+        correlations.push(correlation(&pairs));
+        early.push(distance(&pairs[..tenth]));
+        late.push(distance(&pairs[pairs.len() - tenth..]));
+    }
+    let (above, correlation) = (mean(&above), mean(&correlations));
+    let (early, late) = (100.0 * mean(&early), 100.0 * mean(&late));
+    let parts = vec![
+        Part::new(
+            above >= 0.95,
+            format!(
+                "the bound is above the loss in {:.0} % of the rounds",
+                100.0 * above
+            ),
+        ),
+        Part::new(correlation > 0.9, format!("correlation {correlation:.2}")),
+        Part::new(
+            late < early,
+            format!(
+                "distance {early:.1} % of the loss over the first tenth, {late:.1} % over the last"
+            ),
+        ),
+        Part::new(
+            late < 5.0,
+            format!("distance at the end {late:.1} % of the loss"),
+        ),
+    ];
+    Ok(Some(Finding::whole(parts)))
+}
+
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len().max(1) as f64
+}
+
+/// Pearson's coefficient; 0 where one of the two does not vary.
+fn correlation(pairs: &[(f64, f64)]) -> f64 {
+    let (xs, ys): (Vec<f64>, Vec<f64>) = pairs.iter().copied().unzip();
+    let (x, y) = (mean(&xs), mean(&ys));
+    let sum = |figure: &dyn Fn(&(f64, f64)) -> f64| pairs.iter().map(figure).sum::<f64>();
+    let both = sum(&|pair| (pair.0 - x) * (pair.1 - y));
+    let each = sum(&|pair| (pair.0 - x).powi(2)) * sum(&|pair| (pair.1 - y).powi(2));
+    if each > 0.0 { both / each.sqrt() } else { 0.0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn correlation_is_one_on_a_line_minus_one_on_its_mirror_and_nought_on_a_level() {
+        let line: Vec<(f64, f64)> = (0..9)
+            .map(|n| (f64::from(n), 3.0 * f64::from(n) + 1.0))
+            .collect();
+        assert!((correlation(&line) - 1.0).abs() < 1e-12);
+        let mirror: Vec<(f64, f64)> = line.iter().map(|(x, y)| (*x, -y)).collect();
+        assert!((correlation(&mirror) + 1.0).abs() < 1e-12);
+        assert_eq!(correlation(&[(1.0, 2.0), (1.0, 3.0)]), 0.0);
+    }
+}

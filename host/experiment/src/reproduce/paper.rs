@@ -1,0 +1,119 @@
+//! What the paper prints, from `paper.toml`.
+
+use std::sync::LazyLock;
+
+use serde::Deserialize;
+
+use super::edition::Network;
+use super::scale::Cell;
+use gleaner_sim::policy::Scheduler;
+
+/// The paper's numbers.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Paper {
+    algorithms: Vec<Scheduler>,
+    accuracy: Vec<Accuracy>,
+    /// Ten rounds of CRE on CIFAR-10.
+    pub solution: Vec<SolutionRow>,
+    /// Schedules and epochs on CIFAR-10.
+    pub statistics: Vec<StatisticsRow>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Accuracy {
+    network: Network,
+    degree: f64,
+    deviation: f64,
+    percent: Vec<f64>,
+}
+
+/// One round of the table of solutions.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SolutionRow {
+    /// The round.
+    pub round: u32,
+    /// The client on every channel, from 1; 0 is nobody.
+    pub clients: Vec<u32>,
+    /// Its power.
+    pub power_mw: Vec<f64>,
+    /// The epochs of all.
+    pub epochs: u32,
+}
+
+/// One algorithm of the table of statistics.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StatisticsRow {
+    /// Who decided.
+    pub algorithm: Scheduler,
+    /// How often each client took part.
+    pub schedules: Vec<u32>,
+    /// How many epochs it trained.
+    pub epochs: Vec<u32>,
+    /// The printed sums of both.
+    pub sums: [u32; 2],
+}
+
+impl Paper {
+    /// Returns the accuracy of an algorithm in a cell, in percent.
+    #[must_use]
+    pub fn accuracy(&self, network: Network, cell: Cell, algorithm: Scheduler) -> Option<f64> {
+        let column = self.algorithms.iter().position(|&it| it == algorithm)?;
+        let here = |row: &&Accuracy| {
+            (row.network, row.degree, row.deviation) == (network, cell.degree, cell.deviation)
+        };
+        let row = self.accuracy.iter().find(here)?;
+        row.percent.get(column).copied()
+    }
+}
+
+/// Returns the paper's numbers. The file is part of the program, and a test reads it.
+#[must_use]
+pub fn paper() -> &'static Paper {
+    static PAPER: LazyLock<Paper> =
+        LazyLock::new(|| toml::from_str(include_str!("paper.toml")).unwrap_or_default());
+    &PAPER
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::reproduce::Scale;
+    use crate::reproduce::setting::SIX;
+
+    #[test]
+    fn the_file_reads_whole_and_its_sums_are_the_printed_ones() {
+        let paper: Paper = toml::from_str(include_str!("paper.toml")).unwrap();
+        assert_eq!(paper.algorithms, SIX);
+        assert_eq!((paper.accuracy.len(), paper.solution.len()), (18, 10));
+        for row in &paper.statistics {
+            let sums: [u32; 2] = [row.schedules.iter().sum(), row.epochs.iter().sum()];
+            assert_eq!(sums, row.sums, "{}", row.algorithm);
+        }
+        let all: f64 = paper.accuracy.iter().flat_map(|row| &row.percent).sum();
+        assert!((all - 7347.52).abs() < 1e-6, "{all}");
+    }
+
+    #[test]
+    fn cre_is_first_in_every_cell_and_known_cells_read_as_printed() {
+        for network in [Network::Mlp, Network::Cnn] {
+            for cell in Scale::Full.extent(network).unwrap().cells {
+                let of = |algorithm| paper().accuracy(network, cell, algorithm).unwrap();
+                let others = SIX.into_iter().filter(|&it| it != Scheduler::Cre);
+                assert!(others.into_iter().all(|it| of(it) < of(Scheduler::Cre)));
+            }
+        }
+        let of = |network, cell, it| paper().accuracy(network, cell, it).unwrap();
+        let (mlp, cnn) = (Network::Mlp, Network::Cnn);
+        assert_eq!(of(mlp, Cell::new(0.2, 50.0), Scheduler::Random), 82.66);
+        assert_eq!(of(mlp, Cell::MIDDLE, Scheduler::FedNova), 83.92);
+        assert_eq!(
+            of(cnn, Cell::new(0.6, 150.0), Scheduler::ImportanceAware),
+            43.77
+        );
+        assert_eq!(paper().accuracy(mlp, Cell::MIDDLE, Scheduler::Glean), None);
+    }
+}

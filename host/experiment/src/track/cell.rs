@@ -1,0 +1,143 @@
+//! The cells of a track: settings in which the whole field runs.
+
+use gleaner_sim::scenario::Override;
+
+/// The paper's nine cells: non-IID degree d and spread sigma of the sample counts.
+pub const PAPER: &str = "d=0.2,0.4,0.6;sigma=50,100,150";
+
+/// Short names of the keys that the paper varies.
+const SHORT: [(&str, &str); 2] = [
+    ("d", "partition.non_iid_degree"),
+    ("sigma", "partition.std_samples"),
+];
+
+/// One setting.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Cell {
+    /// Its name in tables: `d=0.2 sigma=50`.
+    pub name: String,
+    /// What it changes in the scenario.
+    pub keys: Vec<Override>,
+}
+
+/// Why a list of cells was refused.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "cells `{text}`: {problem}; write own, paper, or lists of values as in d=0.2,0.4;sigma=100, \
+     where d and sigma stand for partition.non_iid_degree and partition.std_samples"
+)]
+pub struct CellError {
+    text: String,
+    problem: String,
+}
+
+impl Cell {
+    /// Returns the cell that changes nothing.
+    #[must_use]
+    pub fn own() -> Self {
+        Self {
+            name: "own".to_owned(),
+            keys: Vec::new(),
+        }
+    }
+
+    /// Reads `own`, `paper`, or every combination of lists: `key=value,value;key=value`.
+    ///
+    /// # Errors
+    /// Says what is wrong, and how it is written.
+    pub fn list(text: &str) -> Result<Vec<Self>, CellError> {
+        let wrong = |problem: String| CellError {
+            text: text.to_owned(),
+            problem,
+        };
+        let lists = match text.trim() {
+            "own" => return Ok(vec![Self::own()]),
+            "paper" => PAPER,
+            other => other,
+        };
+        let (mut cells, mut seen) = (vec![(Vec::new(), Vec::new())], Vec::new());
+        for list in lists.split(';') {
+            let (word, values) = list
+                .split_once('=')
+                .ok_or_else(|| wrong(format!("`{list}` has no `=`")))?;
+            let word = word.trim();
+            let long = SHORT.iter().find(|(short, _)| *short == word);
+            let key = long.map_or(word, |(_, key)| *key);
+            if seen.contains(&key) {
+                return Err(wrong(format!("`{key}` is given twice")));
+            }
+            seen.push(key);
+            let mut longer = Vec::new();
+            for (names, keys) in &cells {
+                for value in values.split(',').map(str::trim) {
+                    if value.is_empty() {
+                        return Err(wrong(format!("a value of `{word}` is missing")));
+                    }
+                    let (mut names, mut keys): (Vec<String>, Vec<Override>) =
+                        (names.clone(), keys.clone());
+                    names.push(format!("{word}={value}"));
+                    keys.push(format!("{key}={value}").parse().map_err(wrong)?);
+                    longer.push((names, keys));
+                }
+            }
+            cells = longer;
+        }
+        let cell = |(names, keys): (Vec<String>, _)| Self {
+            name: names.join(" "),
+            keys,
+        };
+        Ok(cells.into_iter().map(cell).collect())
+    }
+
+    /// Returns its name as part of a file's.
+    #[must_use]
+    pub fn slug(&self) -> String {
+        let plain = |c: char| c.is_ascii_alphanumeric() || c == '.';
+        let slug = self.name.replace('=', "");
+        slug.replace(|c| !plain(c), "-")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gleaner_sim::scenario::resolve;
+
+    #[test]
+    fn the_papers_cells_are_all_nine_combinations() {
+        let cells = Cell::list("paper").unwrap();
+        assert_eq!(cells.len(), 9);
+        let last = resolve("paper-mlp", &cells[8].keys).unwrap();
+        assert_eq!(last.partition.non_iid_degree, 0.6);
+        assert_eq!(last.partition.std_samples, 150.0);
+        assert_eq!(cells[8].name, "d=0.6 sigma=150");
+        assert_eq!(cells[8].slug(), "d0.6-sigma150");
+    }
+
+    #[test]
+    fn any_key_makes_a_cell_and_none_leaves_the_scenario_alone() {
+        assert_eq!(Cell::list("own").unwrap(), [Cell::own()]);
+        let cells = Cell::list("radio.channels=2, 5").unwrap();
+        let five = resolve("paper-mlp", &cells[1].keys).unwrap();
+        assert_eq!(five.radio.channels, 5);
+    }
+
+    #[test]
+    fn mistakes_are_named_with_the_way_to_write_it() {
+        for (text, problem) in [
+            ("d", "`d` has no `=`"),
+            ("d=0.2;", "`` has no `=`"),
+            ("d=0.2,", "a value of `d` is missing"),
+            (
+                "d=0.2;partition.non_iid_degree=0.4",
+                "`partition.non_iid_degree` is given twice",
+            ),
+        ] {
+            let said = Cell::list(text).unwrap_err().to_string();
+            assert!(
+                said.contains(problem) && said.contains("write own, paper"),
+                "{said}"
+            );
+        }
+    }
+}

@@ -1,0 +1,16 @@
+//! The simulated clients of a run: set-up from a scenario, float and fixed-point clients, hostile
+//! ones, and lost updates.
+
+mod build;
+mod fixed;
+mod float;
+mod hostile;
+mod lost;
+mod way;
+
+pub use build::{
+    BuildError, Deployment, build, build_around, data_facts, deal, load_data, network, scheme,
+    set_aside, shape,
+};
+pub use fixed::FixedFleet;
+pub use float::FloatFleet;

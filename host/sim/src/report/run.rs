@@ -1,0 +1,317 @@
+//! The report of one run, from the files in its directory.
+
+use std::fs;
+
+use gleaner_learn::file::{self, write_atomically};
+use gleaner_shared::energy::Phase;
+
+use super::charts::{Chart, energy_charts, run_charts};
+use super::classes::classes_table;
+use super::data::RunData;
+use super::html::Page;
+use super::plot::number;
+use super::table::Table;
+use super::text::counted;
+use crate::fleet;
+use crate::round::{Cause, Ending};
+use crate::run::{EnergySplit, Environment, RunDirectory, RunError, Summary};
+use crate::scenario::Scenario;
+
+/// Writes the report of a complete run where there is none: it may have been killed in between.
+///
+/// # Errors
+/// As [`write_run`].
+pub fn ensure_run(directory: &RunDirectory, sections: &[Section]) -> Result<(), RunError> {
+    match directory.file(RunDirectory::REPORT).is_file() {
+        true => Ok(()),
+        false => write_run(directory, sections),
+    }
+}
+
+/// A part of a report that a layer above adds: the ledgers of the boards, for instance.
+#[derive(Clone, Debug)]
+pub struct Section {
+    /// Heading of the part.
+    pub heading: &'static str,
+    /// Paragraph between heading and table.
+    pub text: &'static str,
+    /// Table that the part shows.
+    pub table: Table,
+}
+
+/// Writes `report.html` and `plots/*.svg` of the run in a directory, with further `sections` before
+/// the scenario.
+///
+/// # Errors
+/// Names the file that cannot be read or written.
+pub fn write_run(directory: &RunDirectory, sections: &[Section]) -> Result<(), RunError> {
+    let run = RunData::read(directory)?;
+    let plots = directory.file(RunDirectory::PLOTS);
+    fs::create_dir_all(&plots).map_err(file::at(&plots))?;
+    let (charts, energy) = (run_charts(&run), energy_charts(&run));
+    for chart in charts.iter().chain(&energy) {
+        let file = plots.join(format!("{}.svg", chart.name));
+        write_atomically(&file, chart.svg.as_bytes())?;
+    }
+    let mut page = page(&run);
+    for chart in &charts {
+        page.figure(&chart.svg, &chart.caption);
+    }
+    where_it_went(&mut page, &run, &energy);
+    if let Some(classes) = classes_table(directory, &run.scenario)? {
+        page.heading("The classes of devices");
+        page.paragraph(
+            "Shares are of a class's client-rounds, epochs are those of a participant, and energies \
+             are of one client in one round.",
+        );
+        page.table(&classes);
+    }
+    for section in sections {
+        page.heading(section.heading);
+        page.paragraph(section.text);
+        page.table(&section.table);
+    }
+    page.heading("How to get this run again");
+    page.paragraph(
+        "Everything above follows from the scenario below and the data. `SHA256SUMS` beside this \
+         page holds the digests of model and logs: the same scenario gives the same bytes on any \
+         number of threads.",
+    );
+    page.details("scenario.toml", &run.scenario.to_commented_toml());
+    let environment = fs::read_to_string(directory.file(RunDirectory::ENVIRONMENT));
+    if let Some(environment) = environment
+        .ok()
+        .and_then(|text| serde_json::from_str::<Environment>(&text).ok())
+    {
+        let text = serde_json::to_string_pretty(&environment).unwrap_or_default();
+        page.details("environment.json", &text);
+    }
+    let file = directory.file(RunDirectory::REPORT);
+    Ok(write_atomically(&file, page.finish().as_bytes())?)
+}
+
+/// Adds what became of every client's energy, unless the books are the paper's.
+fn where_it_went(page: &mut Page, run: &RunData, charts: &[Chart]) {
+    let Some(split) = run.tally.summary().split else {
+        return;
+    };
+    page.heading("Where the energy went");
+    page.paragraph(
+        "Everything a client does is booked by phase: hearing the broadcast, computing, sending, \
+         waiting awake to the end of the deadline, and sleeping until the next round begins. \
+         Energies are modelled, in mJ, of all clients together; `energy.csv` has every client's \
+         rounds in whole picojoules.",
+    );
+    page.table(&split_table(&split));
+    for chart in charts {
+        page.figure(&chart.svg, &chart.caption);
+    }
+}
+
+/// Returns the split of a run's energy as a table.
+fn split_table(split: &EnergySplit) -> Table {
+    let mut table = Table::new(&["where", "mJ", "of all spent"]);
+    let spent: f64 = split.spent_j.values().sum();
+    let mj = |joules: f64| number(1e3 * joules);
+    for phase in Phase::IN_TIME {
+        let joules = split.spent_j.get(phase.name()).copied().unwrap_or_default();
+        let share = if spent > 0.0 { joules / spent } else { 0.0 };
+        let share = format!("{:.1} %", 100.0 * share);
+        table.row(vec![phase.name().to_owned(), mj(joules), share]);
+    }
+    let mut row = |name: &str, joules: f64| {
+        table.row(vec![name.to_owned(), mj(joules), String::new()]);
+    };
+    row("spent", spent);
+    row("harvested", split.harvested_j);
+    if let Some(stored_j) = split.stored_j {
+        row("lost in charging", split.conversion_j);
+        row("lost to full stores", split.overflow_j);
+        row("leaked", split.leaked_j);
+        row("stored at the end", stored_j);
+    }
+    table
+}
+
+fn page(run: &RunData) -> Page {
+    let scenario = &run.scenario;
+    let summary = run.tally.summary();
+    let title = format!("{} on {}", scenario.run.scheduler, scenario.data.dataset);
+    let lead = format!(
+        "{}, {}, seed {}.",
+        counted(summary.rounds, "round"),
+        setting(scenario),
+        scenario.run.seed
+    );
+    let mut page = Page::new(&title, &lead);
+    page.table(&summary_table(&summary));
+    page.paragraph(
+        "The mean of the last tenth is over that part of the rounds. Energy is what clients spent on computing and \
+         sending, by the model. Fairness is Jain's index of how often clients took part: 1 is \
+         even. A client is overdrawn, and the paper's constraint C5 fails, while it has spent \
+         more than it harvested. Modelled time is that of the clients, not of this computer.",
+    );
+    if summary.final_validation_accuracy.is_some() {
+        page.paragraph(
+            "Validation images are training images that no client owns. What is chosen is chosen \
+             on them; the test images only judge.",
+        );
+    }
+    if !summary.implausible.is_empty() {
+        page.paragraph(
+            "Some of what clients sent is implausible: no numbers, or out of all proportion to what \
+             the others sent. `rounds.jsonl` says in which round, and what.",
+        );
+    }
+    page
+}
+
+/// Says in a few words what is learnt where, for the first line of a page.
+#[must_use]
+pub fn setting(scenario: &Scenario) -> String {
+    format!(
+        "{} on {}, {} on {}, {}",
+        counted(scenario.clients.count, "client"),
+        counted(scenario.radio.channels, "channel"),
+        scenario.learning.model,
+        scenario.data.dataset,
+        fleet::scheme(scenario),
+    )
+}
+
+/// Returns the figures of a run as a table of two columns.
+#[must_use]
+pub fn summary_table(summary: &Summary) -> Table {
+    let mut table = Table::new(&["figure", "value"]);
+    let mut row = |name: &str, value: String| table.row(vec![name.to_owned(), value]);
+    let percent = |share: f64| format!("{:.2} %", 100.0 * share);
+    let model = match summary.ending {
+        None => "last round",
+        Some(_) => "model kept",
+    };
+    if let Some(ending) = summary.ending {
+        row("model kept", kept(&ending, summary.rounds));
+    }
+    row(
+        &format!("test accuracy, {model}"),
+        percent(summary.final_accuracy),
+    );
+    row(
+        "test accuracy, mean of the last tenth",
+        percent(summary.tail_accuracy),
+    );
+    if let Some(share) = summary.final_validation_accuracy {
+        row(&format!("validation accuracy, {model}"), percent(share));
+    }
+    if let Some(share) = summary.tail_validation_accuracy {
+        row(
+            "validation accuracy, mean of the last tenth",
+            percent(share),
+        );
+    }
+    row(
+        "energy of all clients",
+        format!("{} mJ", number(1e3 * summary.energy_j)),
+    );
+    row(
+        "energy per round",
+        format!("{} mJ", number(1e3 * summary.energy_per_round_j)),
+    );
+    row(
+        "of it computing",
+        format!("{:.0} %", 100.0 * summary.compute_share),
+    );
+    if let Some(split) = &summary.split {
+        let waiting = ["idle", "sleep"].map(|phase| split.spent_j.get(phase).copied());
+        let waiting_j: f64 = waiting.into_iter().flatten().sum();
+        let share = waiting_j / summary.energy_j.max(f64::MIN_POSITIVE);
+        row("of it waiting", format!("{:.0} %", 100.0 * share));
+    }
+    row(
+        "participants per round",
+        format!("{:.2}", summary.participants),
+    );
+    row("epochs per round", format!("{:.2}", summary.epochs));
+    row(
+        "rounds in which nobody trained",
+        summary.empty_rounds.to_string(),
+    );
+    row(
+        "fairness of participation (Jain)",
+        format!("{:.2}", summary.fairness),
+    );
+    row(
+        "longest energy queue at the end",
+        format!("{} mJ", number(1e3 * summary.largest_queue_j)),
+    );
+    row(
+        "client-rounds overdrawn (C5 fails)",
+        format!("{:.1} %", 100.0 * summary.overdrawn_share),
+    );
+    if let Some(split) = &summary.split
+        && split.stored_j.is_some()
+    {
+        row("orders declined", summary.declined.to_string());
+        row("client-rounds browned out", split.brownouts.to_string());
+    }
+    row("modelled time", format!("{} s", number(summary.modelled_s)));
+    if !summary.implausible.is_empty() {
+        let clients = summary.implausible.iter();
+        let clients: Vec<String> = clients
+            .map(|(client, &times)| format!("client {client}: {}", counted(times, "time")))
+            .collect();
+        row("sent what is implausible", clients.join(", "));
+    }
+    table
+}
+
+/// Says which model a run kept, and why it ended.
+fn kept(ending: &Ending, rounds: usize) -> String {
+    let why = match ending.cause {
+        Cause::Patience => "no better score came",
+        Cause::Rounds => "all rounds are done",
+    };
+    format!("of round {} of {rounds}: {why}", ending.kept_round)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::round::RoundRow;
+    use crate::run::Tally;
+    use crate::scenario::resolve;
+
+    #[test]
+    fn clients_that_sent_what_is_implausible_are_named_and_nobody_else_has_a_row() {
+        let mut tally = Tally::default();
+        let rows = |tally: &Tally| summary_table(&tally.summary()).to_text();
+        assert!(!rows(&tally).contains("implausible"));
+        let line = r#"{"round":1,"participants":[],"epochs":1,"compute_j":0,"radio_j":0,
+            "harvest_j":0,"spent_j":0,"downlink_s":0,"round_s":0,"overdrawn":[],"absent":[],
+            "implausible":[{"client":6,"what":"no numbers"}]}"#;
+        let row: RoundRow = serde_json::from_str(line).unwrap();
+        tally.add_round(&row);
+        tally.add_round(&row);
+        assert!(
+            rows(&tally).contains("client 6: 2 times"),
+            "{}",
+            rows(&tally)
+        );
+    }
+
+    #[test]
+    fn the_first_line_says_how_the_samples_were_dealt() {
+        let said = |rule: &str| {
+            let overrides = [format!("partition.rule={rule}").parse().unwrap()];
+            setting(&resolve("paper-mlp", &overrides).unwrap())
+        };
+        let start = "10 clients on 3 channels, mlp on mnist-subset, ";
+        assert_eq!(said("paper"), format!("{start}non-IID degree 0.4"));
+        assert_eq!(said("iid"), format!("{start}IID samples"));
+        assert_eq!(
+            said("dirichlet"),
+            format!("{start}Dirichlet samples, alpha 0.5")
+        );
+        assert_eq!(said("shards"), format!("{start}samples in 2 shards each"));
+    }
+}

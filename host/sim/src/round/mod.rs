@@ -1,0 +1,321 @@
+//! The round engine: plan, broadcast, collect, aggregate, report, for clients of any kind.
+//!
+//! A round is a chain of phases, one file each in `phase`: every phase takes what the one
+//! before it produced, so none can be skipped or repeated. Modelled time (cycles over clock,
+//! airtime from the channel) decides deadlines and energy; wall time is no business of this
+//! module. Where clients live is behind [`Fleet`], what becomes of the records behind the caller.
+
+mod account;
+mod books;
+pub mod channel;
+mod fleet;
+mod introduction;
+mod knowledge;
+mod phase;
+mod plausible;
+pub mod prices;
+mod record;
+mod rows;
+pub mod settings;
+mod state;
+mod watch;
+pub mod world;
+
+use crate::policy::Policy;
+use crate::scenario::{ClientDevice, Scenario, StopRule};
+use gleaner_cre::channel::{ChannelSource, RadioParams, TraceError};
+use gleaner_cre::optim::{Instance, SolveError};
+use gleaner_cre::units::Bits;
+use gleaner_learn::server::{Server, StateError};
+use gleaner_shared::units::PicoJoules;
+
+use self::books::{Books, Store};
+
+pub use crate::policy::Order;
+pub use account::{Account, rest};
+pub use books::micros;
+pub use books::{EnergyRow, Incomes, Shelf};
+pub use fleet::{
+    Broadcast, ExactGradient, Examiner, Fleet, FleetError, Question, Reply, Score, Update,
+};
+pub use knowledge::{Knowledge, Seen, Trial};
+pub use record::{Absence, Cause, ClientRow, ClientState, Doubt, Ending, RoundRow};
+pub use state::State;
+pub use world::{World, WorldError};
+
+/// Why a run stopped.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum EngineError {
+    /// The clients failed as a whole.
+    #[error(transparent)]
+    Fleet(#[from] FleetError),
+    /// The saved state is that of another server.
+    #[error(transparent)]
+    Server(#[from] StateError),
+    /// The gains of a round are not there.
+    #[error(transparent)]
+    Channel(#[from] TraceError),
+    /// The round's problem has no meaning.
+    #[error("round {round} cannot be planned")]
+    Solve {
+        /// The round.
+        round: u32,
+        /// What the solver said.
+        source: SolveError,
+    },
+    /// The scheduler's decision cannot be used.
+    #[error("round {round}: {what}")]
+    Scheduler {
+        /// The round.
+        round: u32,
+        /// Which scheduler, and what is wrong.
+        what: String,
+    },
+    /// Training left the range of numbers.
+    #[error(
+        "round {round}: the updates of most clients are no longer finite; lower \
+         learning.learning_rate = {rate}"
+    )]
+    Diverged {
+        /// The round.
+        round: u32,
+        /// The learning rate in use.
+        rate: f64,
+    },
+}
+
+/// What one round leaves behind.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RoundLog {
+    /// The line of the round.
+    pub round: RoundRow,
+    /// One row per client.
+    pub clients: Vec<ClientRow>,
+    /// One row per client with its energy by phase.
+    pub energy: Vec<EnergyRow>,
+    /// The problem as it was stated to the scheduler; the introduction has none.
+    pub problem: Option<Instance>,
+}
+
+/// An update, or why it cannot be used.
+type Sorted = Result<Update, String>;
+
+/// Drives rounds.
+pub struct Engine<'a> {
+    scenario: &'a Scenario,
+    fleet: &'a mut dyn Fleet,
+    examiner: &'a dyn Examiner,
+    policy: Box<dyn Policy>,
+    /// Whether the scheduler has been told that rounds begin.
+    begun: bool,
+    radio: RadioParams,
+    channel: ChannelSource,
+    incomes: Incomes,
+    books: Books,
+    /// The stores of simulated clients, where they have any; those of boards as the model has them.
+    stores: Vec<Store>,
+    samples: Vec<u32>,
+    devices: Vec<ClientDevice>,
+    weights: Vec<f64>,
+    server: Server,
+    /// The length of one model transfer.
+    model_bits: Bits,
+    state: State,
+}
+
+impl<'a> Engine<'a> {
+    /// Prepares round 1 from a first model, in a [`world`].
+    pub fn new(
+        scenario: &'a Scenario,
+        fleet: &'a mut dyn Fleet,
+        examiner: &'a dyn Examiner,
+        world: World,
+        model: Vec<f32>,
+    ) -> Self {
+        let clients = fleet.samples().len();
+        let mut state = State::new(model, clients, scenario.cre.delta_rule);
+        if let Some(store) = scenario.harvest.store() {
+            let stored = PicoJoules::from_joules(scenario.harvest.stored_j);
+            state.shelves = vec![Shelf::new(stored, store); clients];
+        }
+        let mut engine = Self::assemble(scenario, fleet, examiner, world, state);
+        engine.state.server = engine.server.start(&engine.state.model, clients);
+        engine
+    }
+
+    /// Continues from a saved state.
+    ///
+    /// # Errors
+    /// When the clients or the server do not fit the state.
+    pub fn resume(
+        scenario: &'a Scenario,
+        fleet: &'a mut dyn Fleet,
+        examiner: &'a dyn Examiner,
+        world: World,
+        state: State,
+    ) -> Result<Self, EngineError> {
+        fleet.restore(state.fleet())?;
+        let engine = Self::assemble(scenario, fleet, examiner, world, state);
+        let clients = engine.samples.len();
+        engine.check_stores()?;
+        engine.server.check(&engine.state.server, clients)?;
+        Ok(engine)
+    }
+
+    fn assemble(
+        scenario: &'a Scenario,
+        fleet: &'a mut dyn Fleet,
+        examiner: &'a dyn Examiner,
+        world: World,
+        state: State,
+    ) -> Self {
+        let samples = fleet.samples().to_vec();
+        let mut devices = scenario.devices();
+        devices.resize(samples.len(), scenario.device.common());
+        let store = scenario.harvest.store();
+        let shelves = state.shelves.iter();
+        let stores = store.map_or(Vec::new(), |store| {
+            shelves.filter_map(|it| Store::open(*it, store)).collect()
+        });
+        Self {
+            scenario,
+            examiner,
+            policy: settings::policy(scenario),
+            begun: false,
+            radio: settings::radio(scenario),
+            channel: world.channel,
+            incomes: Incomes::new(scenario, &devices, world.harvest),
+            books: Books::new(scenario, &devices, &samples),
+            stores,
+            weights: gleaner_cre::bound::weights(&samples),
+            samples,
+            devices,
+            server: settings::server(scenario, fleet.tensors(), state.model.len()),
+            model_bits: settings::model_bits(scenario, fleet.tensors()),
+            fleet,
+            state,
+        }
+    }
+
+    /// Makes sure that the saved stores are those of the scenario.
+    fn check_stores(&self) -> Result<(), EngineError> {
+        let has_stores = self.scenario.harvest.store().is_some();
+        let expected = if has_stores { self.samples.len() } else { 0 };
+        if self.stores.len() == expected && self.state.shelves.len() == expected {
+            return Ok(());
+        }
+        Err(FleetError::Restore(format!(
+            "{} usable stores, the clients have {expected}",
+            self.stores.len()
+        ))
+        .into())
+    }
+
+    /// Lets another scheduler decide than the scenario's, say one that is being measured.
+    #[must_use]
+    pub fn with_policy(mut self, policy: Box<dyn Policy>) -> Self {
+        self.policy = policy;
+        self
+    }
+
+    /// Returns what the scheduler is called: by its own word, or by the scenario's.
+    #[must_use]
+    pub fn scheduler(&self) -> String {
+        let name = self.policy.name();
+        name.unwrap_or_else(|| self.scenario.run.scheduler.label())
+    }
+
+    /// Returns what the scheduler has to say that stops nothing, once.
+    #[must_use]
+    pub fn said(&self) -> Vec<String> {
+        self.policy.said()
+    }
+
+    /// Returns the state after the last finished round.
+    #[must_use]
+    pub const fn state(&self) -> &State {
+        &self.state
+    }
+
+    /// Returns the state for a checkpoint, with whatever the clients remember.
+    #[must_use]
+    pub fn checkpoint(&self) -> State {
+        self.state.with_fleet(self.fleet.save())
+    }
+
+    /// Says whether no round is to follow: all are done, or validation says that more are in vain.
+    #[must_use]
+    pub fn is_finished(&self) -> bool {
+        self.cause().is_some()
+    }
+
+    /// Returns why no round is to follow, unless one is.
+    fn cause(&self) -> Option<Cause> {
+        let run = &self.scenario.run;
+        if run.stop == StopRule::Validation && self.state.watch.waited() >= run.patience {
+            return Some(Cause::Patience);
+        }
+        (self.state.round() as usize >= run.rounds).then_some(Cause::Rounds)
+    }
+
+    /// Sorts out an update nobody can compute with, and adds it to the doubts.
+    ///
+    /// # Errors
+    /// When most clients send such updates.
+    fn sort(
+        &mut self,
+        round: u32,
+        client: usize,
+        update: Update,
+        doubts: &mut Vec<Doubt>,
+    ) -> Result<Sorted, EngineError> {
+        let reason = plausible::unusable(&update.model, self.state.model.len());
+        self.state.unusable.note(client, reason.is_some());
+        if self.state.unusable.are_most() {
+            let rate = self.scenario.learning.learning_rate;
+            return Err(EngineError::Diverged { round, rate });
+        }
+        let Some(what) = reason else {
+            return Ok(Ok(update));
+        };
+        doubts.push(Doubt {
+            client,
+            what: what.clone(),
+        });
+        Ok(Err(what))
+    }
+
+    /// Runs the next round, phase by phase. The first call introduces the clients before that;
+    /// where the introduction costs energy it has a log of its own.
+    ///
+    /// # Errors
+    /// Whatever stops the whole run.
+    pub fn step(&mut self) -> Result<Vec<RoundLog>, EngineError> {
+        let mut logs = Vec::new();
+        if !self.begun {
+            let begun = self.policy.begin(&self.state.memory);
+            begun.map_err(|error| unplanned(self.state.round + 1, error))?;
+            self.begun = true;
+        }
+        if !self.state.is_introduced() {
+            logs.extend(self.introduce()?);
+        }
+        let planned = self.plan()?;
+        let collected = self.collect(planned)?;
+        let aggregated = self.aggregate(collected)?;
+        logs.push(self.report(aggregated)?);
+        Ok(logs)
+    }
+}
+
+/// Says why a round has no plan.
+fn unplanned(round: u32, error: SolveError) -> EngineError {
+    match error {
+        SolveError::Asked(what) => EngineError::Scheduler { round, what },
+        source => EngineError::Solve { round, source },
+    }
+}
+
+#[cfg(test)]
+mod tests;

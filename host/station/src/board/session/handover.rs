@@ -1,0 +1,253 @@
+//! The first part of a round's work: bringing model and order to the board.
+//!
+//! A board that holds the model before is sent the change first, any other is asked first: it
+//! says when it wants the whole model.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::time::Duration;
+
+use gleaner_shared::wire::message::{
+    DeclineReason, HostToDevice, OrderReply, Payload, RejectReason,
+};
+
+use super::action::Want;
+use super::round::{Heard, Scene};
+use crate::board::RoundWork;
+use crate::event::EventKind;
+
+/// Orders of one session that may be declined for want of the model before giving up.
+const ORDER_TRIES: u32 = 4;
+
+/// How long a board that is busy is left alone before a transfer is offered again.
+pub(super) const PAUSE: Duration = Duration::from_millis(500);
+
+/// Model and order on their way.
+#[derive(Debug)]
+pub(super) struct Handover {
+    /// When it began.
+    since: Duration,
+    /// How long it may take.
+    until: Duration,
+    /// Orders tried.
+    tries: u32,
+    stage: Stage,
+}
+
+/// How far a handover has come.
+#[derive(Debug)]
+enum Stage {
+    /// Bytes are to be offered.
+    Offering(Cargo),
+    /// Bytes were offered and are on their way.
+    Delivering(Cargo),
+    /// The board was busy; the bytes are offered again after a pause.
+    Pausing {
+        /// The bytes.
+        cargo: Cargo,
+        /// When the pause is over.
+        at: Duration,
+    },
+    /// The order is to be said.
+    Ordering,
+    /// The order was said and is to be answered.
+    Ordered,
+}
+
+/// What is sent.
+#[derive(Clone, Debug)]
+struct Cargo {
+    payload: Payload,
+    bytes: Arc<[u8]>,
+}
+
+/// How a handover ended.
+#[derive(Debug)]
+pub(super) enum Handed {
+    /// The board accepted the order.
+    Over {
+        /// When the modelled radio would have brought it the model.
+        from: Duration,
+    },
+    /// The board will not work, and why.
+    Missing(String),
+    /// The board cannot pay, and what is missing.
+    Declined(String),
+}
+
+/// The handover as it goes on, or how it ended.
+type Flow = ControlFlow<Handed, Handover>;
+
+impl Handover {
+    /// Begins with the change of the model for a board that holds the model before, and with the
+    /// order for any other.
+    pub(super) fn begin(scene: &mut Scene<'_>) -> Self {
+        let since = scene.out.now;
+        let handover = Self {
+            since,
+            until: since.saturating_add(scene.work.job.limits.download),
+            tries: 0,
+            stage: Stage::Ordering,
+        };
+        match &scene.work.job.update {
+            Some((base, change)) if scene.session.holds == Some(*base) => {
+                handover.offer(Payload::Update, Arc::clone(change), scene)
+            }
+            _ => Self {
+                tries: 1,
+                ..handover
+            },
+        }
+    }
+
+    /// Goes on with what was heard.
+    pub(super) fn hear(self, heard: Heard, scene: &mut Scene<'_>) -> Flow {
+        let now = scene.out.now;
+        match (&self.stage, heard) {
+            (Stage::Offering(cargo), Heard::Queued) => {
+                let cargo = cargo.clone();
+                self.at(Stage::Delivering(cargo))
+            }
+            (Stage::Delivering(_), Heard::Delivered) => {
+                scene.session.holds = None;
+                scene.out.publish(EventKind::Sent);
+                self.try_order()
+            }
+            // It made no progress for too long: again.
+            (Stage::Delivering(cargo), Heard::Rejected) => {
+                let cargo = cargo.clone();
+                self.at(Stage::Offering(cargo))
+            }
+            // The board does something else: again, but not at once.
+            (Stage::Delivering(cargo), Heard::Declined(RejectReason::Busy)) => {
+                let (cargo, at) = (cargo.clone(), now.saturating_add(PAUSE));
+                self.at(Stage::Pausing { cargo, at })
+            }
+            (Stage::Delivering(_), Heard::Declined(reason)) => {
+                missing(why_rejected(reason).to_owned())
+            }
+            (Stage::Pausing { cargo, at }, Heard::Time) if now >= *at && now < self.until => {
+                let cargo = cargo.clone();
+                self.at(Stage::Offering(cargo))
+            }
+            (Stage::Ordering, Heard::Queued) => self.at(Stage::Ordered),
+            (Stage::Ordered, Heard::Replied(reply)) if reply.work == scene.work.mark => {
+                self.replied(&reply, scene)
+            }
+            (_, Heard::Time) if now >= self.until => {
+                missing("the model did not arrive in time".to_owned())
+            }
+            _ => ControlFlow::Continue(self),
+        }
+    }
+
+    /// Returns what must be queued before the handover goes on.
+    pub(super) fn wants(&self, job: &RoundWork) -> Option<Want> {
+        match &self.stage {
+            Stage::Offering(cargo) => Some(Want::Offer {
+                payload: cargo.payload,
+                bytes: Arc::clone(&cargo.bytes),
+            }),
+            Stage::Ordering => Some(Want::Say(HostToDevice::Order(job.order))),
+            Stage::Delivering(_) | Stage::Pausing { .. } | Stage::Ordered => None,
+        }
+    }
+
+    /// Returns when the handover must be looked at without anything having happened.
+    pub(super) fn wakes_at(&self) -> Duration {
+        match self.stage {
+            Stage::Pausing { at, .. } => at.min(self.until),
+            _ => self.until,
+        }
+    }
+
+    fn at(mut self, stage: Stage) -> Flow {
+        self.stage = stage;
+        ControlFlow::Continue(self)
+    }
+
+    /// Offers bytes to the board.
+    fn offer(self, payload: Payload, bytes: Arc<[u8]>, scene: &mut Scene<'_>) -> Self {
+        scene.out.publish(EventKind::Sending {
+            bytes: bytes.len(),
+            whole: payload == Payload::Model,
+        });
+        Self {
+            stage: Stage::Offering(Cargo { payload, bytes }),
+            ..self
+        }
+    }
+
+    /// Says the order, unless it was said often enough.
+    fn try_order(self) -> Flow {
+        if self.tries >= ORDER_TRIES {
+            return missing("it does not keep the model".to_owned());
+        }
+        ControlFlow::Continue(Self {
+            tries: self.tries + 1,
+            stage: Stage::Ordering,
+            ..self
+        })
+    }
+
+    /// Goes on with the board's answer to the order.
+    fn replied(self, reply: &OrderReply, scene: &mut Scene<'_>) -> Flow {
+        match &reply.declined {
+            None => self.accepted(scene),
+            Some(DeclineReason::Model) => {
+                let model = Arc::clone(&scene.work.job.model);
+                ControlFlow::Continue(self.offer(Payload::Model, model, scene))
+            }
+            Some(reason @ DeclineReason::Energy(_)) => {
+                ControlFlow::Break(Handed::Declined(why(reason)))
+            }
+            Some(reason) => missing(format!("declined: {}", why(reason))),
+        }
+    }
+
+    /// Hands over to training.
+    fn accepted(self, scene: &mut Scene<'_>) -> Flow {
+        let job = &scene.work.job;
+        let order = &job.order;
+        scene.session.holds = Some(order.model);
+        scene.out.publish(EventKind::Ordered {
+            epochs: order.epochs.into(),
+            channel: order.channel.into(),
+            power_w: order.power.0 as f64 * 1e-9,
+        });
+        let down = job.pace.map_or(Duration::ZERO, |(down, _)| down);
+        let from = self.since.saturating_add(down);
+        ControlFlow::Break(Handed::Over { from })
+    }
+}
+
+const fn missing(reason: String) -> Flow {
+    ControlFlow::Break(Handed::Missing(reason))
+}
+
+/// Says why a transfer to the board was rejected.
+pub(super) const fn why_rejected(reason: RejectReason) -> &'static str {
+    match reason {
+        RejectReason::TooLarge => "it rejects the transfer: more bytes than it has room for",
+        RejectReason::Busy => "it rejects the transfer: it is busy",
+        RejectReason::Unexpected => "it rejects the transfer: not what it expects",
+        RejectReason::HashMismatch => {
+            "it rejects the transfer: the hash of what arrives does not fit, again and again"
+        }
+    }
+}
+
+/// Says why an order was declined.
+fn why(reason: &DeclineReason) -> String {
+    match reason {
+        DeclineReason::Energy(shortfall) => shortfall.to_string(),
+        DeclineReason::NotProvisioned => "it was not provisioned".to_owned(),
+        DeclineReason::Shard(_) => {
+            "its shard does not fit: `gleaner flash` says how to make a smaller one".to_owned()
+        }
+        DeclineReason::Model => "it does not hold the model".to_owned(),
+        DeclineReason::Stale { newest } => format!("it has closed round {newest} already"),
+        DeclineReason::Invalid => "a field of the order is out of range".to_owned(),
+        DeclineReason::OtherRun => "it was provisioned for another run".to_owned(),
+    }
+}

@@ -1,0 +1,197 @@
+//! What the board says and sends, handed to whatever waits for it.
+
+use std::ops::ControlFlow;
+
+use gleaner_shared::energy::Snapshot;
+use gleaner_shared::wire::message::{DeviceToHost, Offer, RejectReason};
+
+use super::action::{Action, Answer, Output};
+use super::check::Expected;
+use super::machine::Machine;
+use super::round::{Heard, Scene, Step};
+use super::state::{Activity, Session, Stage, State, Work};
+use crate::event::EventKind;
+
+/// How often the hash of a transfer may not fit: as often as the link asks for its bytes.
+const CORRUPT_TRIES: u32 = 4;
+
+impl Machine {
+    /// Takes a message: one arm each, and a check where it may concern something that is over.
+    pub(super) fn hear(&mut self, message: DeviceToHost, out: &mut Output) {
+        match message {
+            DeviceToHost::Provisioned { ledger, .. } => self.provisioned(ledger, out),
+            DeviceToHost::OrderReply(reply) => self.go_on(Heard::Replied(reply), out),
+            DeviceToHost::Progress(progress) => {
+                if self.state.has_grown(&progress) {
+                    out.publish(EventKind::Epoch {
+                        done: progress.epoch,
+                    });
+                }
+            }
+            DeviceToHost::Report(report) => self.go_on(Heard::Reported(Box::new(report)), out),
+            DeviceToHost::Cancelled { ledger, .. } => {
+                if let Some(differs) = self.books.note(ledger) {
+                    out.publish(differs);
+                }
+            }
+            DeviceToHost::Crash(crash) => out.publish(crash.into()),
+            DeviceToHost::Holds { model } => {
+                if let Some(session) = self.state.session_mut() {
+                    session.holds = Some(model);
+                }
+            }
+            DeviceToHost::FlashUse {
+                erases,
+                programs,
+                closed,
+            } => out.publish(EventKind::Flash {
+                erases,
+                programs,
+                closed,
+            }),
+            DeviceToHost::Link(_)
+            | DeviceToHost::Announce { .. }
+            | DeviceToHost::Hello(_)
+            | DeviceToHost::Refuse(_)
+            | DeviceToHost::Counters(_)
+            | DeviceToHost::Stack { .. }
+            | DeviceToHost::About(_)
+            // Keys are rotated outside of runs, samples classified, and boards measured.
+            | DeviceToHost::Rekeyed { .. }
+            | DeviceToHost::RekeyRefused(_)
+            | DeviceToHost::Classified(_)
+            | DeviceToHost::InferRefused(_)
+            | DeviceToHost::Labelled { .. }
+            | DeviceToHost::BootselRefused(_)
+            | DeviceToHost::Mark(_)
+            | DeviceToHost::Measured { .. }
+            | DeviceToHost::Supply(_) => {}
+        }
+    }
+
+    /// The board knows who it is: what waited for it begins.
+    fn provisioned(&mut self, ledger: Snapshot, out: &mut Output) {
+        if let Some(differs) = self.books.compare(ledger) {
+            out.publish(differs);
+        }
+        self.state = match self.take() {
+            State::Connecting {
+                stage: Stage::Greeted(session),
+                errand,
+            } => self.begin(session, errand, out),
+            other => other,
+        };
+    }
+
+    /// Answers an offer of the board. The awaited one with a wrong length ends what waits for it:
+    /// the board has no other.
+    pub(super) fn offered(&mut self, offer: &Offer, out: &mut Output) {
+        let admitted = match self.expects() {
+            Some(expected) => expected.admit(offer),
+            None => Err(RejectReason::Unexpected),
+        };
+        // An answer that finds no room is asked for again.
+        out.push(match admitted {
+            Ok(len) => Action::Accept { len },
+            Err(reason) => Action::Reject(reason),
+        });
+        if let Some(expected) = self.expects()
+            && admitted.is_err()
+            && expected.is_it(offer)
+        {
+            let (found, wanted) = (offer.len, expected.len);
+            let reason = format!("it has {found} bytes, {wanted} are expected");
+            self.go_on(Heard::Unfit(reason), out);
+        }
+    }
+
+    /// Takes note of a transfer whose hash does not fit. The link asks for it again a few times
+    /// by itself, and then rejects it.
+    pub(super) fn corrupt(&mut self, offer: &Offer, out: &mut Output) {
+        let awaited = self.expects().is_some_and(|it| it.admit(offer).is_ok());
+        if awaited && self.state.count_corrupt() >= CORRUPT_TRIES {
+            let reason = "its bytes do not have the hash they were offered with".to_owned();
+            self.go_on(Heard::Unfit(reason), out);
+        }
+    }
+
+    /// Tells now and then how much of a transfer is here.
+    pub(super) fn chunk(have: u16, of: u16, out: &mut Output) {
+        if have.is_multiple_of(8) || have == of {
+            out.publish(EventKind::Receiving { have, of });
+        }
+    }
+
+    /// Takes a transfer that is whole. One that was accepted for work that is over by now is
+    /// dropped.
+    pub(super) fn received(&mut self, offer: &Offer, bytes: Vec<u8>, out: &mut Output) {
+        let expected = self.expects();
+        if expected.is_some_and(|expected| expected.admit(offer) == Ok(bytes.len())) {
+            self.go_on(Heard::Received(bytes), out);
+        }
+    }
+
+    fn expects(&self) -> Option<Expected> {
+        match &self.state {
+            State::Connecting { .. } => None,
+            State::Provisioned { activity, .. } => activity.expects(),
+        }
+    }
+
+    /// Hands what was heard to what waits or is under way.
+    pub(super) fn go_on(&mut self, heard: Heard, out: &mut Output) {
+        self.state = match self.take() {
+            State::Connecting { stage, errand } => {
+                let errand = match (errand, heard) {
+                    (Some(errand), Heard::Time) => self.wait(errand, &stage, out),
+                    (errand, _) => errand,
+                };
+                State::Connecting { stage, errand }
+            }
+            State::Provisioned {
+                mut session,
+                activity,
+            } => {
+                let activity = match activity {
+                    Activity::Idle => Activity::Idle,
+                    Activity::Work { work, step } => {
+                        self.work_on(work, step, heard, &mut session, out)
+                    }
+                    Activity::Echo { echo, step } => match echo.hear(step, heard, out.now) {
+                        ControlFlow::Continue(step) => Activity::Echo { echo, step },
+                        ControlFlow::Break(back) => {
+                            out.answer(Answer::Echoed(back));
+                            Activity::Idle
+                        }
+                    },
+                };
+                State::Provisioned { session, activity }
+            }
+        };
+    }
+
+    /// Takes a step of a round's work.
+    fn work_on(
+        &mut self,
+        work: Work,
+        step: Step,
+        heard: Heard,
+        session: &mut Session,
+        out: &mut Output,
+    ) -> Activity {
+        let is_time = matches!(heard, Heard::Time);
+        let scene = &mut Scene {
+            work: &work,
+            session,
+            books: &mut self.books,
+            out,
+        };
+        match step.hear(heard, scene) {
+            ControlFlow::Break(outcome) => self.finish(&work, outcome, out),
+            ControlFlow::Continue(_) if is_time && out.now >= work.give_up_at => {
+                self.give_up(&work, out)
+            }
+            ControlFlow::Continue(step) => Activity::Work { work, step },
+        }
+    }
+}

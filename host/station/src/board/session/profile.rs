@@ -1,0 +1,91 @@
+//! Who a board is to be: what it is provisioned with, and the shard it must hold.
+
+use gleaner_shared::board::Shape;
+use gleaner_shared::energy::{CostModel, Reservoir};
+use gleaner_shared::wire::message::{About, Provision, RunId, ShardStatus};
+
+use crate::board::{Identity, Standing};
+
+/// What the rules need to know of a board's identity; where the board is, they need not.
+#[derive(Clone, Debug)]
+pub(in crate::board) struct Profile {
+    /// The client it plays.
+    pub(super) client: u32,
+    /// The run.
+    run: RunId,
+    /// The seed of the run.
+    seed: u64,
+    /// Its store.
+    pub(super) store: Reservoir,
+    /// What its work costs.
+    pub(super) cost: CostModel,
+    /// The network it must be built for.
+    network: Shape,
+    /// The shard it must hold, by checksum; `None` takes any.
+    shard_crc: Option<u32>,
+}
+
+impl From<&Identity> for Profile {
+    fn from(identity: &Identity) -> Self {
+        Self {
+            client: identity.client,
+            run: identity.run,
+            seed: identity.seed,
+            store: identity.store,
+            cost: identity.cost,
+            network: identity.network,
+            shard_crc: identity.shard_crc,
+        }
+    }
+}
+
+impl Profile {
+    /// Returns what makes the board this client, where it stands.
+    pub(super) const fn provision(&self, standing: &Standing) -> Provision {
+        Provision {
+            run: self.run,
+            client: self.client,
+            seed: self.seed,
+            store: self.store,
+            cost: self.cost,
+            ledger: standing.ledger,
+            last_round: standing.last_round,
+        }
+    }
+
+    /// Says why the board that greeted cannot do a round's work with a model of so many bytes.
+    pub(super) fn unfit(&self, about: &About, model: usize) -> Option<String> {
+        let (found, room) = (about.shape, about.largest_transfer);
+        let (found, ours) = (found.sizes(), self.network);
+        if found != ours {
+            return Some(format!(
+                "it was built for a network {found}, this run's is {ours}: `gleaner flash` builds and \
+                 writes that"
+            ));
+        }
+        if (room as usize) < model {
+            return Some(format!(
+                "it takes transfers of {room} bytes at most, the model has {model}"
+            ));
+        }
+        self.wrong_shard(about)
+    }
+
+    /// Says what is wrong with the shard of the board that greeted, if anything is.
+    fn wrong_shard(&self, about: &About) -> Option<String> {
+        let client = self.client;
+        match about.shard {
+            ShardStatus::Absent => Some("it has no shard: flash one".to_owned()),
+            ShardStatus::Damaged => Some("its shard is damaged: flash it again".to_owned()),
+            ShardStatus::Present { client: found, .. } if found != client => Some(format!(
+                "it holds the shard of client {found}, not {client}"
+            )),
+            ShardStatus::Present { crc, .. } => match self.shard_crc {
+                Some(expected) if expected != crc => Some(format!(
+                    "its shard has checksum {crc:08x}, this run's has {expected:08x}: flash it"
+                )),
+                _ => None,
+            },
+        }
+    }
+}

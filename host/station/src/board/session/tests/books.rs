@@ -1,0 +1,188 @@
+//! The board's energy, round by round.
+
+use gleaner_shared::energy::{CostModel, Phase, Snapshot, Spent};
+use gleaner_shared::units::PicoJoules;
+use gleaner_shared::wire::message::{DeviceToHost, HostToDevice, ModelHash, Report, RoundMark};
+
+use super::scene::*;
+use crate::board::session::books::Books;
+use crate::board::session::{Answer, Input, Request};
+use crate::board::{Closing, Standing};
+use crate::event::EventKind;
+
+const MARK: RoundMark = RoundMark {
+    run: RUN,
+    round: 0,
+    model: ModelHash([0; 16]),
+};
+
+const CLOSING: Closing = Closing {
+    mark: MARK,
+    counted: false,
+    income: INCOME,
+    period: PERIOD,
+    rest: None,
+};
+
+fn spent_on(phases: &[(Phase, u64)]) -> Spent {
+    let mut spent = Spent::ZERO;
+    for &(phase, amount) in phases {
+        spent[phase] = PicoJoules(amount);
+    }
+    spent
+}
+
+fn books() -> Books {
+    let standing = Standing::new(PicoJoules(500), STORE);
+    Books::new(standing, STORE, CostModel::default())
+}
+
+#[test]
+fn the_income_of_a_round_is_booked_once() {
+    // By the base station, for a board that was not heard of.
+    let mut silent = books();
+    silent.close(&CLOSING);
+    assert_eq!(silent.standing().ledger, ledger(1));
+    // By the board.
+    let mut busy = books();
+    busy.note(ledger(1));
+    busy.close(&CLOSING);
+    assert_eq!(busy.standing().ledger, ledger(1));
+    // By the base station, for a board that spent something and booked no income.
+    let spent = Snapshot {
+        stored: PicoJoules(400),
+        spent: spent_on(&[(Phase::Train, 100)]),
+        ..ledger(0)
+    };
+    let mut stopped = books();
+    stopped.note(spent);
+    stopped.close(&CLOSING);
+    let ledger = stopped.standing().ledger;
+    assert_eq!((ledger.stored, ledger.rounds), (PicoJoules(410), 1));
+}
+
+#[test]
+fn a_ledger_older_than_the_confirmed_one_is_not_noted() {
+    let mut books = books();
+    books.close(&CLOSING);
+    books.note(ledger(0));
+    books.close(&CLOSING);
+    assert_eq!(books.standing().ledger, ledger(2));
+}
+
+#[test]
+fn a_ledger_nobody_knew_of_is_said() {
+    let mut books = books();
+    assert_eq!(books.compare(ledger(0)), None);
+    let (expected, found) = (ledger(0), ledger(3));
+    let differs = EventKind::LedgerDiffers { expected, found };
+    assert_eq!(books.compare(found), Some(differs));
+    // Now it is known, and so is the confirmed one, which a board without power returns to.
+    assert_eq!(books.compare(found), None);
+    assert_eq!(books.compare(ledger(0)), None);
+}
+
+#[test]
+fn a_provisioned_board_with_another_ledger_is_told_of_and_gets_its_work() {
+    let mut board = Board::new();
+    board.open();
+    board.tell(Input::Connected(greeting()));
+    board.work(job(0));
+    let turn = board.say(DeviceToHost::Provisioned {
+        client: CLIENT,
+        ledger: ledger(5),
+    });
+    assert!(matches!(
+        turn.events()[..],
+        [EventKind::LedgerDiffers { .. }]
+    ));
+    assert_eq!(board.finish(0), UPDATE);
+}
+
+#[test]
+fn what_a_cancelled_board_spent_is_noted() {
+    let mut board = Board::there();
+    board.work(job(0));
+    board.queue();
+    board.reply(0, None);
+    board.pass(seconds(10)).missing(0);
+    let spent = Snapshot {
+        stored: PicoJoules(410),
+        spent: spent_on(&[(Phase::Train, 100)]),
+        ..ledger(1)
+    };
+    board.say(DeviceToHost::Cancelled {
+        work: mark(0),
+        ledger: spent,
+    });
+    let closing = Closing {
+        mark: MARK,
+        counted: false,
+        income: INCOME,
+        period: PERIOD,
+        rest: None,
+    };
+    let Some(Answer::Closed(standing)) = board.ask(Request::Close(closing)).answer() else {
+        panic!("the round is closed");
+    };
+    assert_eq!(standing.ledger, spent);
+}
+
+#[test]
+fn what_a_board_spent_before_it_lost_its_power_stays_booked_and_it_is_told_so() {
+    let mut board = Board::there();
+    board.work(job(0));
+    board.queue();
+    board.reply(0, None);
+    let spent = Snapshot {
+        stored: PicoJoules(410),
+        spent: spent_on(&[(Phase::Train, 60), (Phase::Transmit, 40)]),
+        ..ledger(1)
+    };
+    board.say(DeviceToHost::Report(Report {
+        ledger: spent,
+        ..report(0)
+    }));
+    board.update(0).done();
+    // Its memory is gone: it is provisioned with the ledger of the last closed round.
+    board.come();
+    let closing = Closing {
+        mark: MARK,
+        counted: true,
+        income: INCOME,
+        period: PERIOD,
+        rest: None,
+    };
+    let turn = board.ask(Request::Close(closing));
+    let [
+        HostToDevice::Provision(provision),
+        HostToDevice::Commit { .. },
+    ] = turn.sent()[..]
+    else {
+        panic!("it is told what it had booked: {:?}", turn.sent());
+    };
+    assert_eq!(
+        (provision.ledger, provision.last_round),
+        (spent, Some(MARK))
+    );
+    let Some(Answer::Closed(standing)) = turn.answer() else {
+        panic!("the round is closed");
+    };
+    assert_eq!(standing.ledger, spent);
+}
+
+#[test]
+fn a_board_that_kept_its_books_is_not_told_of_them_again() {
+    let mut board = Board::there();
+    board.work(job(0));
+    board.finish(0);
+    let closing = Closing {
+        mark: MARK,
+        counted: true,
+        income: INCOME,
+        period: PERIOD,
+        rest: None,
+    };
+    let turn = board.ask(Request::Close(closing));
+    assert!(matches!(turn.sent()[..], [HostToDevice::Commit { .. }]));
+}

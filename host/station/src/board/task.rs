@@ -1,0 +1,276 @@
+//! A board's task: drives its session's machine with a line, a clock and what it is asked.
+
+use std::io;
+use std::time::Duration;
+
+use gleaner_shared::wire::link::{Greeting, SendError};
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::yield_now;
+use tokio::time::{Instant, sleep_until};
+
+use super::session::{Action, Answer, Input, Machine, Profile, Request, Want};
+use super::{Command, Identity, Standing, WorkResult};
+use crate::bus::EventSender;
+use crate::link::Endpoint;
+use crate::peer::Peer;
+
+/// Between two looks whether a line has room again that a board which died without a word has
+/// filled up.
+const ROOM_WAIT: Duration = Duration::from_millis(20);
+
+/// Turns a task takes in one go: a line that never falls silent must leave time for the others.
+const TURNS: u64 = 32;
+
+/// Runs a board's task until the commands end.
+pub async fn run(
+    identity: Identity,
+    standing: Standing,
+    mut commands: mpsc::Receiver<Command>,
+    events: EventSender,
+) {
+    let peer = match Peer::try_new(identity.keys, identity.timing) {
+        Ok(peer) => peer,
+        // Without randomness there is no session; every command's sender sees the task gone.
+        Err(_) => return,
+    };
+    let machine = Machine::new(Profile::from(&identity), standing);
+    let line = Line {
+        peer,
+        endpoint: identity.endpoint,
+        openings: 0,
+    };
+    let mut task = Task {
+        machine,
+        line,
+        events,
+        epoch: Instant::now(),
+        asker: None,
+    };
+    for turn in 1u64.. {
+        if turn.is_multiple_of(TURNS) {
+            yield_now().await;
+        }
+        let (opens_at, wakes_at) = (task.opens_at(), task.wakes_at());
+        tokio::select! {
+            biased;
+            // One at a time: the next one waits until this one is answered.
+            command = commands.recv(), if !task.machine.is_busy() => match command {
+                Some(command) => task.take(command),
+                None => return,
+            },
+            input = task.line.next(opens_at) => task.tell(input),
+            () = sleep_until(wakes_at.unwrap_or(task.epoch)), if wakes_at.is_some() => {
+                task.tell(Input::Time);
+            }
+        }
+    }
+}
+
+/// A machine and what it acts on.
+struct Task {
+    machine: Machine,
+    line: Line,
+    events: EventSender,
+    /// The machine's time zero.
+    epoch: Instant,
+    /// Who waits for the answer to what the machine is busy with.
+    asker: Option<Asker>,
+}
+
+impl Task {
+    /// Returns when the line is to be opened, while there is none.
+    fn opens_at(&self) -> Option<Instant> {
+        self.machine.opens_at().and_then(|at| self.instant(at))
+    }
+
+    /// Returns when to go on if nothing happens before.
+    fn wakes_at(&self) -> Option<Instant> {
+        let due = self.machine.wakes_at().and_then(|at| self.instant(at));
+        let room = self.machine.wants().map(|_| Instant::now() + ROOM_WAIT);
+        [due, room].into_iter().flatten().min()
+    }
+
+    /// Returns a time of the machine as the clock's, unless that is too far away to ever come.
+    fn instant(&self, at: Duration) -> Option<Instant> {
+        self.epoch.checked_add(at)
+    }
+
+    /// Asks the machine for what a command wants.
+    fn take(&mut self, command: Command) {
+        let (request, asker) = match command {
+            Command::Work(job, asker) => (Request::Work(job), Some(Asker::Work(asker))),
+            Command::Close(closing, asker) => (Request::Close(closing), Some(Asker::Close(asker))),
+            Command::Restore(standing) => (Request::Restore(standing), None),
+            Command::Greet(limit, asker) => (Request::Greet(limit), Some(Asker::Greet(asker))),
+            Command::Echo(bytes, limit, asker) => {
+                (Request::Echo(bytes, limit), Some(Asker::Echo(asker)))
+            }
+        };
+        // Not busy: commands are only taken while it is not.
+        if let Ok(actions) = self.machine.ask(self.epoch.elapsed(), request) {
+            self.asker = asker;
+            self.act(actions);
+            self.queue();
+        }
+    }
+
+    /// Tells the machine what happened.
+    fn tell(&mut self, input: Input) {
+        let actions = self.machine.handle(self.epoch.elapsed(), input);
+        self.act(actions);
+        self.queue();
+    }
+
+    /// Queues what the machine wants, as far as there is room.
+    fn queue(&mut self) {
+        while let Some(want) = self.machine.wants() {
+            if self.line.queue(want).is_err() {
+                return;
+            }
+            let actions = self.machine.handle(self.epoch.elapsed(), Input::Queued);
+            self.act(actions);
+        }
+    }
+
+    fn act(&mut self, actions: Vec<Action>) {
+        for action in actions {
+            match action {
+                Action::Publish(event) => self.events.publish(event.printable()),
+                Action::Answer(answer) => {
+                    if let Some(asker) = self.asker.take() {
+                        asker.hear(answer);
+                    }
+                }
+                // By their contract nothing depends on these.
+                Action::Send(message) => drop(self.line.peer.send(message)),
+                Action::Accept { len } => drop(self.line.peer.accept(len)),
+                Action::Reject(reason) => drop(self.line.peer.reject(reason)),
+            }
+        }
+    }
+}
+
+/// The line to a board, and where it is opened.
+struct Line {
+    peer: Peer,
+    endpoint: Endpoint,
+    openings: u32,
+}
+
+impl Line {
+    /// Opens the line when it is time to, or waits for what it brings; may be dropped at any time.
+    async fn next(&mut self, opens_at: Option<Instant>) -> Input {
+        if let Some(at) = opens_at {
+            sleep_until(at).await;
+            return match self.endpoint.open(self.openings).await {
+                Ok(link) => {
+                    self.openings += 1;
+                    self.peer.plug(link);
+                    let place = self.endpoint.place().to_string();
+                    Input::Opened { place }
+                }
+                Err(error) => Input::Gone {
+                    reason: error.to_string(),
+                },
+            };
+        }
+        let event = tokio::select! {
+            event = self.peer.next() => event,
+            () = self.endpoint.superseded() => {
+                self.peer.unplug();
+                Err(io::Error::other("it called in again, on another line"))
+            }
+        };
+        match event {
+            Ok(event) => Input::of(event, || self.peer.take_received()),
+            Err(error) => Input::Gone {
+                reason: error.to_string(),
+            },
+        }
+    }
+
+    /// Queues something, if there is room for it.
+    fn queue(&mut self, want: Want) -> Result<(), SendError> {
+        match want {
+            Want::Say(message) => self.peer.send(message),
+            Want::Offer { payload, bytes } => self.peer.offer(payload, bytes),
+        }
+    }
+}
+
+/// Who waits for an answer.
+enum Asker {
+    Work(oneshot::Sender<WorkResult>),
+    Close(oneshot::Sender<Standing>),
+    Greet(oneshot::Sender<Result<Box<Greeting>, String>>),
+    Echo(oneshot::Sender<Result<Duration, String>>),
+}
+
+impl Asker {
+    /// Passes an answer on; nobody waiting for it any more is no reason to stop the board.
+    fn hear(self, answer: Answer) {
+        match (self, answer) {
+            (Self::Work(asker), Answer::Worked(outcome)) => drop(asker.send(outcome)),
+            (Self::Close(asker), Answer::Closed(standing)) => drop(asker.send(standing)),
+            (Self::Greet(asker), Answer::Greeted(greeting)) => drop(asker.send(greeting)),
+            (Self::Echo(asker), Answer::Echoed(back)) => drop(asker.send(back)),
+            // The machine answers what it was asked.
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use gleaner_shared::energy::{CostModel, Reservoir};
+    use gleaner_shared::units::PicoJoules;
+    use gleaner_shared::wire::Key;
+    use gleaner_shared::wire::link::Timing;
+    use gleaner_shared::wire::message::RunId;
+
+    use super::*;
+    use crate::bus;
+    use crate::event::{Event, EventKind};
+    use crate::fleet_file::Place;
+
+    #[tokio::test]
+    async fn nothing_a_board_says_leaves_its_task_as_a_command_to_a_terminal() {
+        let identity = Identity {
+            client: 0,
+            endpoint: Endpoint::new(Place::Tcp("board:1".to_owned())),
+            keys: Key::PUBLIC.into(),
+            timing: Timing::for_bit_rate(921_600),
+            run: RunId([1; 16]),
+            seed: 1,
+            store: Reservoir::lossless(PicoJoules(1_000)),
+            cost: CostModel::paper(1e-26, 5e8),
+            network: gleaner_shared::board::Shape::PAPER,
+            shard_crc: None,
+        };
+        let standing = Standing::new(PicoJoules(500), identity.store);
+        let (events, mut heard) = bus::open();
+        let mut task = Task {
+            machine: Machine::new(Profile::from(&identity), standing),
+            line: Line {
+                peer: Peer::try_new(identity.keys, identity.timing).unwrap(),
+                endpoint: identity.endpoint,
+                openings: 0,
+            },
+            events,
+            epoch: Instant::now(),
+            asker: None,
+        };
+        let connected = |board: &str| Event {
+            client: 0,
+            round: None,
+            what: EventKind::Connected {
+                board: board.to_owned(),
+                build: "v1".to_owned(),
+                samples: None,
+                shard_crc: None,
+            },
+        };
+        task.act(vec![Action::Publish(connected("pico\x1b[2J"))]);
+        assert_eq!(heard.try_next(), Some(connected("pico\\u{1b}[2J")));
+    }
+}

@@ -1,0 +1,400 @@
+//! The bus that carries events from the boards' tasks to the log and the live view.
+//!
+//! It is bounded, and nobody waits for room on it: news that find none, or that exceed their
+//! sender's budget, are dropped and counted. What belongs to a round's record
+//! ([`EventKind::is_record`]) always gets through, for without it a run could not be replayed; there
+//! is little of it in a round, and the fleet waits for the log at the end of every round.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc as blocking;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tokio::sync::mpsc;
+use tokio::time::Instant;
+
+use super::budget::{Budget, Due};
+use super::event::{Event, EventKind};
+
+/// Events that may wait before news are dropped.
+const ROOM: usize = 4096;
+
+/// Opens a bus: the end that boards publish on, and the end that log and view read.
+#[must_use]
+pub fn open() -> (EventSender, EventReceiver) {
+    let (sender, receiver) = mpsc::unbounded_channel();
+    let waiting = Arc::new(AtomicUsize::new(0));
+    let heard = EventReceiver {
+        items: receiver,
+        waiting: Arc::clone(&waiting),
+    };
+    (EventSender::new(sender, waiting), heard)
+}
+
+/// What comes over the bus.
+#[allow(
+    clippy::large_enum_variant,
+    reason = "a few at a time, and nearly all of them are the large one"
+)]
+pub enum Heard {
+    /// Something happened.
+    Event(Event),
+    /// Somebody waits until everything before it is safe.
+    Flush(Flush),
+}
+
+/// Somebody who waits until everything published before is safe; dropping it says that it is not.
+pub struct Flush(blocking::SyncSender<Result<(), String>>);
+
+impl Flush {
+    /// Says that everything is, or why not.
+    pub fn answer(self, outcome: Result<(), String>) {
+        // Whoever waited may have given up.
+        let _ = self.0.send(outcome);
+    }
+}
+
+/// The end that tells; every board has its own.
+pub struct EventSender {
+    items: mpsc::UnboundedSender<Heard>,
+    /// Events on the way, of all senders.
+    waiting: Arc<AtomicUsize>,
+    share: Mutex<Share>,
+}
+
+/// What one sender may say, and what it did not.
+struct Share {
+    budget: Budget,
+    /// News that were dropped and not told of yet.
+    dropped: u64,
+}
+
+impl Clone for EventSender {
+    fn clone(&self) -> Self {
+        Self::new(self.items.clone(), Arc::clone(&self.waiting))
+    }
+}
+
+impl EventSender {
+    fn new(items: mpsc::UnboundedSender<Heard>, waiting: Arc<AtomicUsize>) -> Self {
+        let share = Mutex::new(Share {
+            budget: Budget::new(),
+            dropped: 0,
+        });
+        Self {
+            items,
+            waiting,
+            share,
+        }
+    }
+
+    /// Publishes an event; without a receiver it is forgotten, without room or budget only news
+    /// are.
+    pub fn publish(&self, event: Event) {
+        let mut share = self.share.lock().unwrap_or_else(PoisonError::into_inner);
+        let room = self.waiting.load(Ordering::Relaxed) < ROOM;
+        let passes = match share.budget.judge(Instant::now(), &event) {
+            Due::Always => true,
+            Due::IfRoom => room,
+            Due::Never => false,
+        };
+        if !passes {
+            share.dropped += 1;
+            return;
+        }
+        if room && share.dropped > 0 {
+            let events = std::mem::take(&mut share.dropped);
+            self.send(Event {
+                client: event.client,
+                round: event.round,
+                what: EventKind::Dropped { events },
+            });
+        }
+        self.send(event);
+    }
+
+    fn send(&self, event: Event) {
+        self.waiting.fetch_add(1, Ordering::Relaxed);
+        // Without a receiver nothing waits for long: the channel takes nothing.
+        if self.items.send(Heard::Event(event)).is_err() {
+            self.waiting.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Waits until everything published so far is safe.
+    ///
+    /// # Errors
+    /// Why it is not.
+    pub fn flush(&self) -> Result<(), String> {
+        let (flush, answered) = blocking::sync_channel(1);
+        let _ = self.items.send(Heard::Flush(Flush(flush)));
+        let gone = |_| Err("nobody writes the event log any more".to_owned());
+        answered.recv().unwrap_or_else(gone)
+    }
+}
+
+/// The end that hears.
+pub struct EventReceiver {
+    items: mpsc::UnboundedReceiver<Heard>,
+    waiting: Arc<AtomicUsize>,
+}
+
+impl EventReceiver {
+    /// Waits for what comes next; `None` when the last sender is gone.
+    pub fn wait(&mut self) -> Option<Heard> {
+        let heard = self.items.blocking_recv()?;
+        if let Heard::Event(_) = heard {
+            self.waiting.fetch_sub(1, Ordering::Relaxed);
+        }
+        Some(heard)
+    }
+
+    /// Returns an event that is here already.
+    pub fn try_next(&mut self) -> Option<Event> {
+        loop {
+            match self.items.try_recv().ok()? {
+                Heard::Event(event) => {
+                    self.waiting.fetch_sub(1, Ordering::Relaxed);
+                    return Some(event);
+                }
+                // Whoever listens in passing keeps nothing that could be lost.
+                Heard::Flush(flush) => flush.answer(Ok(())),
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use gleaner_shared::energy::{Phase, Snapshot, Spent};
+    use gleaner_shared::units::PicoJoules;
+
+    use super::*;
+    use crate::event::Measured;
+    use crate::log::{EVENTS, EventLog};
+
+    fn event(client: u32) -> Event {
+        Event {
+            client,
+            round: None,
+            what: EventKind::Sent,
+        }
+    }
+
+    #[test]
+    fn whoever_waits_goes_on_after_the_last_news_was_dealt_with() {
+        let (sender, mut receiver) = open();
+        let (dealt, seen) = blocking::channel();
+        let thread = std::thread::spawn(move || {
+            while let Some(heard) = receiver.wait() {
+                match heard {
+                    Heard::Event(event) => dealt.send(event.client).unwrap(),
+                    Heard::Flush(flush) => flush.answer(Ok(())),
+                }
+            }
+        });
+        for client in 0..100 {
+            sender.publish(event(client));
+        }
+        sender.flush().unwrap();
+        assert_eq!(seen.try_iter().count(), 100);
+        drop(sender);
+        thread.join().unwrap();
+    }
+
+    #[test]
+    fn nobody_waits_for_a_hearer_that_is_gone_or_takes_that_for_safe() {
+        let (sender, receiver) = open();
+        drop(receiver);
+        sender.publish(event(1));
+        let reason = sender.flush().unwrap_err();
+        assert!(reason.contains("nobody"), "{reason}");
+    }
+
+    fn arrived(client: u32, round: u32) -> Event {
+        Event {
+            client,
+            round: Some(round),
+            what: EventKind::Arrived {
+                exact: true,
+                model: "a".to_owned(),
+            },
+        }
+    }
+
+    #[test]
+    fn a_flood_nobody_reads_is_dropped_and_counted_and_the_record_gets_through() {
+        const EACH: usize = 1_000;
+        let (honest, mut receiver) = open();
+        let flooders = [(); 5].map(|()| honest.clone());
+        let flood = |sender: &EventSender| (0..EACH).for_each(|_| sender.publish(event(1)));
+        flooders.iter().for_each(flood);
+        honest.publish(arrived(2, 1));
+        let heard: Vec<Event> = std::iter::from_fn(|| receiver.try_next()).collect();
+        assert_eq!(heard.len(), ROOM + 1);
+        assert_eq!(heard.last(), Some(&arrived(2, 1)));
+        // There is room again: whoever lost something says so, and nobody else.
+        honest.publish(arrived(2, 2));
+        flooders
+            .iter()
+            .for_each(|flooder| flooder.publish(event(1)));
+        let heard: Vec<Event> = std::iter::from_fn(|| receiver.try_next()).collect();
+        let events = (5 * EACH - ROOM) as u64;
+        let dropped = Event {
+            what: EventKind::Dropped { events },
+            ..event(1)
+        };
+        let others = [(); 4].map(|()| event(1));
+        let expected = [arrived(2, 2)].into_iter().chain(others);
+        assert_eq!(
+            heard,
+            expected.chain([dropped, event(1)]).collect::<Vec<_>>()
+        );
+    }
+
+    /// Everything that a board, or a stranger on its line, can make happen without end.
+    fn floods() -> Vec<EventKind> {
+        let text = || "\\u{1b}".repeat(40);
+        let ledger = Snapshot {
+            initial: PicoJoules(u64::MAX),
+            stored: PicoJoules(u64::MAX),
+            harvested: PicoJoules(u64::MAX),
+            conversion: PicoJoules(u64::MAX),
+            overflow: PicoJoules(u64::MAX),
+            leaked: PicoJoules(u64::MAX),
+            spent: Spent([PicoJoules(u64::MAX); Phase::COUNT]),
+            rounds: u32::MAX,
+        };
+        let measured = Measured {
+            loss_before: 1.0 / 3.0,
+            loss_after: 2.0 / 3.0,
+            samples: u32::MAX,
+            epochs: u16::MAX,
+            cycles: u64::MAX,
+            cycles_per_sample: 1.0 / 3.0,
+            compute_j: 1.0 / 3.0,
+            radio_j: 1.0 / 3.0,
+            harvest_j: 1.0 / 3.0,
+            stored_j: 1.0 / 3.0,
+        };
+        vec![
+            EventKind::Opened { place: text() },
+            EventKind::Gone { reason: text() },
+            EventKind::Connected {
+                board: text(),
+                build: text(),
+                samples: Some(u32::MAX),
+                shard_crc: Some(u32::MAX),
+            },
+            EventKind::Refused {
+                reason: text(),
+                times: u64::MAX,
+            },
+            EventKind::Lost { reason: text() },
+            EventKind::LedgerDiffers {
+                expected: ledger,
+                found: ledger,
+            },
+            EventKind::Sending {
+                bytes: usize::MAX,
+                whole: true,
+            },
+            EventKind::Sent,
+            EventKind::Ordered {
+                epochs: u32::MAX,
+                channel: usize::MAX,
+                power_w: 1.0 / 3.0,
+            },
+            EventKind::Epoch { done: u16::MAX },
+            EventKind::Reported(Box::new(measured)),
+            EventKind::Implausible { what: text() },
+            EventKind::Receiving { have: 1, of: 2 },
+        ]
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn no_board_makes_the_log_grow_by_a_megabyte_in_a_minute_and_no_record_is_lost() {
+        const A_SECOND: u64 = 500;
+        const MINUTES: u32 = 2;
+        for what in floods() {
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join(EVENTS);
+            let mut log = EventLog::open(&path, 0).unwrap();
+            let length = || std::fs::metadata(&path).unwrap().len();
+            let (station, mut receiver) = open();
+            let board = station.clone();
+            let (mut arrivals, mut told) = (0, 0);
+            for minute in 1..=MINUTES {
+                let before = length();
+                for second in 0..60 {
+                    for number in 0..A_SECOND {
+                        board.publish(Event {
+                            client: 1,
+                            // A new session comes between rounds, or in the middle of one.
+                            round: (number % 2 == 0).then_some(minute),
+                            what: what.clone(),
+                        });
+                    }
+                    // A round of ten clients lasts six seconds.
+                    if second % 6 == 0 {
+                        let round = 10 * minute + second / 6;
+                        (0..10).for_each(|client| station.publish(arrived(client, round)));
+                    }
+                    while let Some(event) = receiver.try_next() {
+                        match event.what {
+                            EventKind::Arrived { .. } => arrivals += 1,
+                            EventKind::Dropped { events } => told += events,
+                            _ => told += 1,
+                        }
+                        log.append(&event).unwrap();
+                    }
+                    tokio::time::advance(Duration::from_secs(1)).await;
+                }
+                let grown = length() - before;
+                assert!(grown < 1_000_000, "{what:?}: {grown} bytes");
+            }
+            assert_eq!(arrivals, MINUTES * 10 * 10, "{what:?}");
+            // All but those of the last second have been told of.
+            let published = u64::from(MINUTES) * 60 * A_SECOND;
+            assert!(
+                (published - A_SECOND..=published).contains(&told),
+                "{what:?}: {told}"
+            );
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_first_of_its_kind_in_a_round_gets_through_whatever_was_said_before() {
+        let (board, mut receiver) = open();
+        let refused = |round| Event {
+            client: 1,
+            round: Some(round),
+            what: EventKind::Lost {
+                reason: "flood".repeat(1_000),
+            },
+        };
+        (0..1_000).for_each(|_| board.publish(refused(1)));
+        std::iter::from_fn(|| receiver.try_next()).for_each(drop);
+        for round in 1..=3 {
+            let ordered = Event {
+                client: 1,
+                round: Some(round),
+                what: EventKind::Ordered {
+                    epochs: 1,
+                    channel: 0,
+                    power_w: 0.1,
+                },
+            };
+            // It is told what was dropped before, and then one order, however often it is said.
+            (0..1_000).for_each(|_| board.publish(ordered.clone()));
+            let heard: Vec<Event> = std::iter::from_fn(|| receiver.try_next()).collect();
+            assert!(
+                matches!(heard[0].what, EventKind::Dropped { .. }),
+                "{heard:?}"
+            );
+            assert_eq!(heard[1], ordered);
+            (0..1_000).for_each(|_| board.publish(refused(round)));
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! The doctor's look at a board's debug probe.
+
+use super::Finding;
+use crate::fleet_file::Entry;
+
+const CHECK: &str = "probe";
+
+/// Looks whether the probe that an entry names is there, may be used, and is wired to its chip;
+/// `None` where there is nothing to say of probes.
+pub fn look(entry: &Entry) -> Option<Finding> {
+    let selector = entry.probe.as_deref()?;
+    Some(examine(entry, selector))
+}
+
+#[cfg(feature = "probe")]
+fn examine(entry: &Entry, selector: &str) -> Finding {
+    use crate::device::board::{self, Board};
+    use crate::device::probe::{Attached, Lister};
+
+    let Some(board) = entry.board else {
+        let chips = Board::flashable().map(|board| format!("chip = \"{board}\""));
+        let fix = format!("add {} to fleet.toml", board::list(chips, "or"));
+        return Finding::bad(entry, CHECK, "its chip is not named", fix);
+    };
+    match Attached::to(&Lister::new(), Some(selector), board) {
+        Ok(attached) => {
+            let seen = format!("{board} behind {}", attached.probe());
+            Finding::good(entry, CHECK, seen)
+        }
+        Err(error) => {
+            let fix = "fix that, or take `probe` out of fleet.toml if the board has none";
+            Finding::bad(entry, CHECK, error.to_string(), fix)
+        }
+    }
+}
+
+#[cfg(not(feature = "probe"))]
+fn examine(entry: &Entry, selector: &str) -> Finding {
+    let seen = format!(
+        "{selector}: not looked at, this build cannot use probes (`cargo gleaner-probe doctor`)"
+    );
+    Finding::good(entry, CHECK, seen)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::device::Board;
+    use crate::fleet_file::LinkKind;
+
+    #[test]
+    fn a_probe_that_is_named_gets_a_row_and_an_absent_one_a_fix() {
+        let mut entry = Entry::new("nucleo".into(), 0, LinkKind::Serial, Some(Board::Stm32l4r5));
+        assert_eq!(look(&entry), None);
+        entry.probe = Some("dead:beef:nobody".to_owned());
+        let finding = look(&entry).unwrap();
+        if cfg!(feature = "probe") {
+            assert!(finding.seen.contains("plugged in"), "{}", finding.seen);
+            assert!(finding.fix.is_some());
+            entry.board = None;
+            let finding = look(&entry).unwrap();
+            assert!(finding.fix.is_some_and(|fix| fix.contains("chip =")));
+        } else {
+            assert!(finding.seen.contains("cargo gleaner-probe doctor"));
+            assert_eq!(finding.fix, None);
+        }
+    }
+}

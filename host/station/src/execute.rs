@@ -1,0 +1,315 @@
+//! One run of a fleet from start to end, and the same run replayed from its log.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+
+use super::bus::{self, EventReceiver, Heard};
+use super::door::Calls;
+use super::event::Event;
+use super::kept::KeptUpdates;
+use super::log::{self, EVENTS, EventLog, EventLogError};
+use super::replay::{Record, ReplayFleet};
+use super::setup::{self, Options, SHARDS, SetupError};
+use super::stop::Stop;
+use crate::fleet_file::{FleetFile, FleetFileError, find_in, write_private};
+use crate::link::faults::FaultCounters;
+use gleaner_learn::data::Dataset;
+use gleaner_learn::digest::{hexadecimal, sha256};
+use gleaner_learn::file::{self, FileError};
+use gleaner_sim::fleet::{self, BuildError};
+use gleaner_sim::round::{Engine, EngineError, FleetError};
+use gleaner_sim::run::{
+    self, Checkpoint, Completed, Observer, RunDirectory, RunError, encode_model,
+};
+use gleaner_sim::scenario::Scenario;
+
+/// What stopped a run, or a replay.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StationError {
+    /// The fleet cannot be set up.
+    #[error(transparent)]
+    Setup(#[from] SetupError),
+    /// The run failed.
+    #[error(transparent)]
+    Run(#[from] RunError),
+    /// The event log failed.
+    #[error(transparent)]
+    EventLog(#[from] EventLogError),
+    /// The list of the fleet cannot be used.
+    #[error(transparent)]
+    FleetFile(#[from] FleetFileError),
+    /// The replayed rounds differ from the log.
+    #[error("the log does not replay: {0}")]
+    Replay(#[from] EngineError),
+    /// Clients cannot be had.
+    #[error(transparent)]
+    Deployment(#[from] BuildError),
+    /// A file failed.
+    #[error(transparent)]
+    File(#[from] FileError),
+    /// The run is not complete.
+    #[error("{} is not complete: continue it with `gleaner resume`", path.display())]
+    Incomplete {
+        /// Its directory.
+        path: PathBuf,
+    },
+}
+
+/// A finished run.
+#[derive(Debug)]
+pub struct Finished {
+    /// What it came to.
+    pub outcome: Completed,
+    /// Faults that were injected into the lines.
+    pub faults: Arc<FaultCounters>,
+}
+
+/// What came of the calls of a run's last session, in its directory.
+pub const CALLS: &str = "calls.json";
+
+/// Hears everything that happens.
+pub type Listener = Box<dyn FnMut(&Event) + Send>;
+
+/// Who follows a run and may end it.
+pub struct Audience<'a> {
+    /// Is told of rounds.
+    pub observer: &'a mut dyn Observer,
+    /// Is told of boards.
+    pub listener: Listener,
+    /// Ends the run.
+    pub stop: Stop,
+    /// Has the counts of calls, and where boards may call in.
+    pub calls: Arc<Calls>,
+}
+
+impl<'a> Audience<'a> {
+    /// An audience that follows the rounds alone.
+    pub fn of(observer: &'a mut dyn Observer) -> Self {
+        Self {
+            observer,
+            listener: Box::new(|_| {}),
+            stop: Stop::default(),
+            calls: Arc::default(),
+        }
+    }
+}
+
+/// Runs a scenario on a fleet, from its first round or from the last checkpoint. A new run whose
+/// fleet cannot be set up leaves nothing behind, so that it can be tried again.
+///
+/// # Errors
+/// What stops a whole run; boards that fail do not.
+pub fn run(
+    scenario: &Scenario,
+    fleet: &FleetFile,
+    data: &Dataset,
+    directory: &RunDirectory,
+    options: &Options,
+    audience: Audience<'_>,
+) -> Result<Finished, StationError> {
+    let resumed = directory.is_started();
+    let existed = directory.path().exists();
+    let after_round = if resumed {
+        let (checkpoint, _) = Checkpoint::read(directory);
+        checkpoint.map_or(0, |checkpoint| checkpoint.state.round())
+    } else {
+        run::prepare(scenario, directory)?;
+        0
+    };
+    // A crash may have come between the scenario and the list of the fleet.
+    let path = find_in(directory.path());
+    if !path.is_file() {
+        write_private(&path, fleet.to_toml()).map_err(file::at(&path))?;
+    }
+    let log = match EventLog::open(&directory.file(EVENTS), after_round) {
+        Ok(log) => log,
+        Err(error) => {
+            if !resumed && !matches!(error, EventLogError::InUse { .. }) {
+                abandon(directory, existed);
+            }
+            return Err(error.into());
+        }
+    };
+    let (events, heard) = bus::open();
+    let Audience {
+        observer,
+        listener,
+        stop,
+        calls,
+    } = audience;
+    let pump = Pump::start(log, heard, listener);
+    let bus = (events, stop, Arc::clone(&calls));
+    let assembled = setup::assemble(scenario, fleet, data, options, directory.path(), bus);
+    let mut assembly = match assembled {
+        Ok(assembly) => assembly,
+        Err(error) => {
+            // What stopped the run is the thing to tell, not what became of its log.
+            let _ = pump.finish();
+            if !resumed {
+                abandon(directory, existed);
+            }
+            return Err(error.into());
+        }
+    };
+    if let Some(address) = calls.address() {
+        observer.notice(&format!("boards may call in at {address}"));
+    }
+    let begin = if resumed { run::resume } else { run::start };
+    let deployment = &mut assembly.deployment;
+    let outcome = begin(scenario, deployment, directory, options.threads, observer);
+    let faults = Arc::clone(&assembly.faults);
+    drop(assembly);
+    let logged = pump.finish();
+    if calls.address().is_some() {
+        let path = directory.file(CALLS);
+        let tally = serde_json::to_string_pretty(&calls.tally()).unwrap_or_default();
+        fs::write(&path, tally).map_err(file::at(&path))?;
+    }
+    let outcome = outcome?;
+    let left_out = logged?;
+    if left_out > 0 {
+        let path = directory.file(EVENTS);
+        let path = path.display();
+        observer.notice(&format!("{path}: {left_out} news could not be written"));
+    }
+    Ok(Finished { outcome, faults })
+}
+
+/// Removes what a run has written before its first round; the directory, too, if it was new. What
+/// cannot be removed stays: the error that led here is the one to tell.
+fn abandon(directory: &RunDirectory, existed: bool) {
+    let _ = fs::remove_dir_all(directory.file(SHARDS));
+    let fleet = find_in(directory.path());
+    let files = [
+        RunDirectory::CHANNEL,
+        RunDirectory::ID,
+        EVENTS,
+        RunDirectory::SCENARIO,
+    ];
+    let files = files.map(|name| directory.file(name));
+    for file in std::iter::once(fleet).chain(files) {
+        let _ = fs::remove_file(file);
+    }
+    if !existed {
+        let _ = fs::remove_dir(directory.path());
+    }
+}
+
+/// Writes the log and tells the listener, in a thread of its own. Dropping it waits until the last
+/// sender is gone and everything was heard, so that the log is closed with the run.
+struct Pump(Option<JoinHandle<Result<u64, EventLogError>>>);
+
+impl Pump {
+    fn start(mut log: EventLog, mut heard: EventReceiver, mut listener: Listener) -> Self {
+        Self(Some(std::thread::spawn(move || {
+            while let Some(heard) = heard.wait() {
+                match heard {
+                    Heard::Event(event) => {
+                        // The log remembers what it could not take, and says so when it counts.
+                        let _ = log.append(&event);
+                        listener(&event);
+                    }
+                    Heard::Flush(flush) => {
+                        flush.answer(log.sync().map_err(|error| error.to_string()));
+                    }
+                }
+            }
+            log.finish()
+        })))
+    }
+
+    /// Closes the log as dropping does, and returns how many news are not in it.
+    fn finish(mut self) -> Result<u64, EventLogError> {
+        // A listener that panicked has said so, and the fleet was told that the log had ended.
+        let ended = self.0.take().and_then(|thread| thread.join().ok());
+        ended.unwrap_or(Ok(0))
+    }
+}
+
+impl Drop for Pump {
+    fn drop(&mut self) {
+        if let Some(thread) = self.0.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// What a replay found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Verdict {
+    /// Orders whose outcome was repeated.
+    pub orders: usize,
+    /// Clients that compute in an arithmetic of their own, and how many updates of each were taken
+    /// as they were sent.
+    pub inexact: BTreeMap<u32, usize>,
+    /// SHA-256 of the model file the run left.
+    pub recorded: String,
+    /// SHA-256 of the model file the replay leads to.
+    pub replayed: String,
+}
+
+/// Replays a complete run from its event log.
+///
+/// # Errors
+/// Names the round and client where log and replay part, or the file that cannot be read.
+pub fn verify(directory: &RunDirectory, threads: usize) -> Result<Verdict, StationError> {
+    verify_before(&mut run::Silent, directory, threads)
+}
+
+/// The same before an observer's eyes.
+///
+/// # Errors
+/// As [`verify`].
+pub fn verify_before(
+    observer: &mut dyn Observer,
+    directory: &RunDirectory,
+    threads: usize,
+) -> Result<Verdict, StationError> {
+    let path = directory.path().to_owned();
+    let scenario = run::scenario_of(directory)?;
+    if !directory.is_complete() {
+        return Err(StationError::Incomplete { path });
+    }
+    let rounds = u32::try_from(scenario.run.rounds).unwrap_or(u32::MAX);
+    let record = Record::of(log::each_line_within(&directory.file(EVENTS), rounds)?)?;
+    let (orders, inexact) = (record.orders(), record.inexact());
+    let last_round = record.last_round();
+    let kept = KeptUpdates::of(directory.path());
+    let path = directory.file(RunDirectory::MODEL);
+    let recorded = fs::read(&path).map_err(file::at(&path))?;
+    let data = fleet::load_data(&scenario).map_err(BuildError::from)?;
+    let partition = fleet::deal(&scenario, &data).map_err(BuildError::from)?;
+    let mut deployment = fleet::build_around(&scenario, &data, &partition, threads, |fixed| {
+        Ok(Box::new(ReplayFleet::new(fixed, record, kept)))
+    })?;
+    let model = deployment.model.clone();
+    let mut engine = Engine::new(
+        &scenario,
+        &mut *deployment.fleet,
+        &*deployment.examiner,
+        run::world_of(&scenario, directory)?,
+        model,
+    );
+    observer.started(0, scenario.run.rounds);
+    while !engine.is_finished() {
+        engine.step()?.iter().for_each(|log| observer.round(log));
+    }
+    let state = engine.state();
+    if last_round > state.round() {
+        let ended = state.round();
+        let what = format!("the log tells of round {last_round}, the run ends after round {ended}");
+        return Err(EngineError::from(FleetError::Failed(what)).into());
+    }
+    let about = run::about(&scenario, &engine);
+    let replayed = encode_model(state.kept_model(), &deployment.tensors, &about);
+    Ok(Verdict {
+        orders,
+        inexact,
+        recorded: hexadecimal(&sha256(&recorded)),
+        replayed: hexadecimal(&sha256(&replayed)),
+    })
+}

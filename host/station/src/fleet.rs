@@ -1,0 +1,488 @@
+//! Boards and simulated clients as one fleet for the round engine.
+//!
+//! Simulated clients compute here, in the firmware's arithmetic; boards compute where they are.
+//! Both start from the same bytes, so a board and a simulated client in its place give the same
+//! update to the bit. What a board spent is compared with what the model says after every round.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use gleaner_shared::energy::{Activity, CostModel, Phase};
+use gleaner_shared::mlp::Width;
+use gleaner_shared::units::{Cycles, Micros, NanoWatts, PicoJoules};
+use gleaner_shared::wire::message::{self as wire, ModelHash, Report, RoundMark, RunId};
+use serde::{Deserialize, Serialize};
+use strum::{Display, EnumMessage, EnumString, IntoStaticStr, VariantArray};
+use tokio::runtime::Runtime;
+
+use super::Handle;
+use super::board::{Closing, Identity, Limits, RoundWork, Standing, WorkResult};
+use super::bus::EventSender;
+use super::door::{Door, OpenDoor};
+use super::event::{Event, EventKind, loss};
+use super::kept::{KeptUpdate, KeptUpdates};
+use super::stop::Stop;
+use gleaner_learn::train::Tensor;
+use gleaner_sim::fleet::FixedFleet;
+use gleaner_sim::round::{
+    Broadcast, ClientState, ExactGradient, Fleet, FleetError, Incomes, Order, Question, Reply,
+    RoundLog, Update, micros,
+};
+
+/// Whether the lines take as long as the modelled radio would.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Display, EnumMessage, EnumString, IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "kebab-case")]
+pub enum Pace {
+    /// as fast as the lines are
+    #[default]
+    Fast,
+    /// each transfer takes at least its modelled airtime
+    Real,
+}
+
+/// How a station runs its rounds.
+#[derive(Clone, Debug)]
+pub struct Rules {
+    /// The run.
+    pub run: RunId,
+    /// Seed of the run.
+    pub seed: u64,
+    /// Modelled time after which each client must be done in a round.
+    pub deadlines_s: Vec<f64>,
+    /// Modelled time from the start of a round to that of the next.
+    pub period_s: f64,
+    /// What each client harvests in every round.
+    pub incomes: Incomes,
+    /// Limits of wall time.
+    pub limits: Limits,
+    /// The pace.
+    pub pace: Pace,
+}
+
+/// One board and where it stands.
+struct Member {
+    identity: Identity,
+    /// Its task, once the fleet has begun.
+    handle: Option<Arc<Handle>>,
+    standing: Standing,
+    /// What it reported in the round that is not closed yet.
+    report: Option<Box<Report>>,
+}
+
+/// The clients of a fleet.
+pub struct StationFleet {
+    rules: Rules,
+    /// All clients' data, and the model they hold; carries out the simulated clients' orders.
+    fixed: FixedFleet,
+    members: Vec<Option<Member>>,
+    held: ModelHash,
+    exact: Arc<[u8]>,
+    change: Option<(ModelHash, Arc<[u8]>)>,
+    kept: KeptUpdates,
+    events: EventSender,
+    stop: Stop,
+    _door: Option<OpenDoor>,
+    // Dropped last: the boards' tasks run on it.
+    runtime: Runtime,
+}
+
+/// What a checkpoint keeps of a fleet.
+#[derive(Serialize, Deserialize)]
+struct Saved {
+    fixed: Vec<u8>,
+    standings: Vec<Option<Standing>>,
+}
+
+impl StationFleet {
+    /// Gathers clients: those of `boards` are where they say, all others are simulated. Boards that
+    /// call in come through `door`.
+    ///
+    /// # Errors
+    /// When the system refuses threads.
+    pub fn try_new(
+        rules: Rules,
+        fixed: FixedFleet,
+        boards: Vec<(Identity, PicoJoules)>,
+        kept: KeptUpdates,
+        door: Option<Door>,
+        (events, stop): (EventSender, Stop),
+    ) -> std::io::Result<Self> {
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(2)
+            .enable_all()
+            .build()?;
+        let mut members: Vec<Option<Member>> = Vec::new();
+        members.resize_with(fixed.samples().len(), || None);
+        for (identity, stored) in boards {
+            if let Some(slot) = members.get_mut(identity.client as usize) {
+                *slot = Some(Member {
+                    standing: Standing::new(stored, identity.store),
+                    identity,
+                    handle: None,
+                    report: None,
+                });
+            }
+        }
+        let guard = runtime.enter();
+        let door = door.map(Door::open).transpose()?;
+        drop(guard);
+        let mut fleet = Self {
+            rules,
+            fixed,
+            members,
+            held: ModelHash::default(),
+            exact: Arc::new([]),
+            change: None,
+            kept,
+            events,
+            stop,
+            _door: door,
+            runtime,
+        };
+        fleet.hold();
+        Ok(fleet)
+    }
+
+    /// Starts the boards' tasks that have not begun: not before a checkpoint was restored, or a
+    /// board that is quick to greet would be provisioned with the ledger of round 0.
+    fn begin(&mut self) {
+        let _guard = self.runtime.enter();
+        for member in self.members.iter_mut().flatten() {
+            member.handle.get_or_insert_with(|| {
+                let identity = member.identity.clone();
+                Arc::new(Handle::spawn(
+                    identity,
+                    member.standing,
+                    self.events.clone(),
+                ))
+            });
+        }
+    }
+
+    /// Takes note of the model now held.
+    fn hold(&mut self) {
+        let bytes = self.fixed.held().exact();
+        self.held = ModelHash::of(&bytes);
+        self.exact = bytes.into();
+    }
+
+    fn publish(&self, client: usize, round: u32, what: EventKind) {
+        self.events.publish(Event {
+            client: id(client),
+            round: Some(round),
+            what,
+        });
+    }
+
+    fn job(&self, order: &Order, broadcast: &Broadcast<'_>, upload_s: f64) -> RoundWork {
+        let pace = (self.rules.pace == Pace::Real).then(|| {
+            let seconds = |s: f64| Duration::try_from_secs_f64(s).unwrap_or_default();
+            (seconds(broadcast.downlink_s), seconds(upload_s))
+        });
+        let client = order.client;
+        let order = wire::Order {
+            participate: true,
+            channel: u8::try_from(order.channel).unwrap_or(u8::MAX),
+            epochs: u16::try_from(order.epochs).unwrap_or(u16::MAX),
+            power: NanoWatts((order.power_w * 1e9).round() as u64),
+            airtime: micros(upload_s),
+            ..self.blank_order(client, broadcast.round, broadcast.downlink_s)
+        };
+        RoundWork {
+            order,
+            model: Arc::clone(&self.exact),
+            update: self.change.clone(),
+            upload_bytes: Width::Byte.coded_bytes(self.fixed.shape().parameters()),
+            limits: self.rules.limits,
+            pace,
+        }
+    }
+
+    /// An order that brings the income of a round and nothing else.
+    fn blank_order(&self, client: usize, round: u32, downlink_s: f64) -> wire::Order {
+        let deadline_s = self.rules.deadlines_s.get(client).copied();
+        wire::Order {
+            run: self.rules.run,
+            round,
+            participate: false,
+            channel: 0,
+            uplink_bits: 8,
+            epochs: 0,
+            power: NanoWatts::ZERO,
+            airtime: Micros::ZERO,
+            learning_rate_q24: self.fixed.learning_rate().0,
+            seed: self.rules.seed,
+            model: self.held,
+            deadline: micros(deadline_s.unwrap_or_default()),
+            period: micros(self.rules.period_s),
+            listening: micros(downlink_s),
+            income: self.rules.incomes.of(client, round),
+        }
+    }
+
+    /// Returns what the engine hears of a board's work, and whether it can be recomputed.
+    fn reply_of(
+        &mut self,
+        order: &Order,
+        round: u32,
+        outcome: WorkResult,
+        after: bool,
+    ) -> Result<(Reply, bool), FleetError> {
+        let (report, upload) = match outcome {
+            WorkResult::Done(report, upload) => (report, upload),
+            WorkResult::Missing(reason) => return Ok((Reply::Lost(reason), true)),
+            WorkResult::Declined(reason) => return Ok((Reply::Declined(reason), true)),
+        };
+        match self.fixed.decode(&upload.bytes) {
+            Ok(model) => {
+                if !upload.exact {
+                    let update = KeptUpdate {
+                        loss_before_q16: report.loss_before_q16,
+                        loss_after_q16: report.loss_after_q16,
+                        bytes: upload.bytes,
+                    };
+                    let kept = self.kept.keep(round, id(order.client), &update);
+                    kept.map_err(|error| FleetError::Failed(error.to_string()))?;
+                }
+                let update = Update {
+                    model,
+                    loss_before: loss(report.loss_before_q16),
+                    loss_after: after.then(|| loss(report.loss_after_q16)),
+                };
+                if let Some(member) = &mut self.members[order.client] {
+                    member.report = Some(report);
+                }
+                Ok((Reply::Trained(update), upload.exact))
+            }
+            Err(error) => {
+                let reason = format!("its update is damaged: {error}");
+                self.publish(
+                    order.client,
+                    round,
+                    EventKind::Missing {
+                        reason: reason.clone(),
+                    },
+                );
+                Ok((Reply::Lost(reason), true))
+            }
+        }
+    }
+}
+
+impl Fleet for StationFleet {
+    fn samples(&self) -> &[u32] {
+        self.fixed.samples()
+    }
+
+    fn tensors(&self) -> &[Tensor] {
+        self.fixed.tensors()
+    }
+
+    fn announce(&mut self, round: u32, model: &[f32]) -> Result<Vec<f32>, FleetError> {
+        let base = self.held;
+        let announced = self.fixed.announce(round, model)?;
+        self.change = Some((base, self.fixed.change().into()));
+        self.hold();
+        Ok(announced)
+    }
+
+    fn train(&mut self, broadcast: &Broadcast<'_>) -> Result<Vec<Reply>, FleetError> {
+        if self.stop.is_pulled() {
+            return Err(FleetError::Stopped);
+        }
+        self.begin();
+        let round = broadcast.round;
+        let mut replies: Vec<Option<(Reply, bool)>> = vec![None; broadcast.orders.len()];
+        let (mut here, mut away) = (Vec::new(), Vec::new());
+        for (at, order) in broadcast.orders.iter().enumerate() {
+            let upload_s = broadcast.upload_s.get(at).copied().unwrap_or_default();
+            let member = self.members[order.client].as_ref();
+            match member.and_then(|member| member.handle.clone()) {
+                Some(handle) => {
+                    let job = self.job(order, broadcast, upload_s);
+                    away.push((
+                        at,
+                        self.runtime.spawn(async move { handle.work(job).await }),
+                    ));
+                }
+                None => here.push((at, *order)),
+            }
+        }
+        let orders: Vec<Order> = here.iter().map(|(_, order)| *order).collect();
+        let lacking = |(at, _): &(usize, Order)| *broadcast.shortfalls.get(*at)?;
+        let shortfalls: Vec<_> = here.iter().map(lacking).collect();
+        let simulated = self.fixed.train(&Broadcast {
+            orders: &orders,
+            upload_s: &[],
+            shortfalls: &shortfalls,
+            ..*broadcast
+        })?;
+        for ((at, _), reply) in here.iter().zip(simulated) {
+            replies[*at] = Some((reply, true));
+        }
+        for (at, task) in away {
+            let outcome = self.runtime.block_on(async {
+                tokio::select! {
+                    outcome = task => Ok(outcome),
+                    () = self.stop.pulled() => Err(FleetError::Stopped),
+                }
+            })?;
+            let outcome = outcome.unwrap_or_else(|error| WorkResult::Missing(error.to_string()));
+            let order = &broadcast.orders[at];
+            let after = broadcast.wants_loss_after;
+            replies[at] = Some(self.reply_of(order, round, outcome, after)?);
+        }
+        let mut whole = Vec::with_capacity(replies.len());
+        for (order, reply) in broadcast.orders.iter().zip(replies) {
+            let silent = || (Reply::Lost("it had no answer".to_owned()), true);
+            let (reply, exact) = reply.unwrap_or_else(silent);
+            let what = match &reply {
+                Reply::Trained(update) => EventKind::Arrived {
+                    model: fingerprint(&update.model),
+                    exact,
+                },
+                Reply::Lost(reason) => EventKind::Absent {
+                    reason: reason.clone(),
+                    declined: false,
+                },
+                Reply::Declined(reason) => EventKind::Absent {
+                    reason: reason.clone(),
+                    declined: true,
+                },
+            };
+            self.publish(order.client, round, what);
+            whole.push(reply);
+        }
+        Ok(whole)
+    }
+
+    fn settle(&mut self, log: &RoundLog, model: &[f32]) -> Result<(), FleetError> {
+        let round = log.round.round;
+        let mark = RoundMark {
+            run: self.rules.run,
+            round,
+            model: ModelHash::of(&little_endian(model)),
+        };
+        for doubt in &log.round.implausible {
+            let what = doubt.what.clone();
+            self.publish(doubt.client, round, EventKind::Implausible { what });
+        }
+        self.begin();
+        for row in &log.clients {
+            let mut blank = self.blank_order(row.client, round, log.round.downlink_s);
+            let Some(member) = &mut self.members[row.client] else {
+                continue;
+            };
+            let report = member.report.take();
+            let closing = Closing {
+                mark,
+                counted: row.state == ClientState::Trained,
+                income: blank.income,
+                period: blank.period,
+                rest: report.is_none().then_some(blank),
+            };
+            blank.airtime = micros(row.upload_s);
+            let cost = member.identity.cost;
+            let Some(handle) = member.handle.clone() else {
+                continue;
+            };
+            if let Some(standing) = self.runtime.block_on(handle.close(closing)) {
+                member.standing = standing;
+                let ledger = standing.ledger;
+                self.publish(row.client, round, EventKind::Closed { ledger });
+            }
+            if let Some(report) = report {
+                let waiting = expected_waiting(&cost, &blank, &report);
+                let what = EventKind::Reconciled {
+                    compute_model_j: row.compute_j,
+                    compute_board_j: report.spent.compute().as_joules(),
+                    radio_model_j: row.radio_j,
+                    radio_board_j: report.spent.radio().as_joules(),
+                    harvest_model_j: row.harvest_j,
+                    harvest_board_j: report.harvested.as_joules(),
+                    waiting_model_j: waiting.as_joules(),
+                    waiting_board_j: report.spent.waiting().as_joules(),
+                };
+                self.publish(row.client, round, what);
+            }
+        }
+        // A checkpoint of this round must not come before its events in the log.
+        self.events.flush().map_err(FleetError::Failed)
+    }
+
+    fn gradients(&mut self, _: &[Question<'_>]) -> Result<Vec<ExactGradient>, FleetError> {
+        Err(FleetError::NoGradients {
+            clients: "boards",
+            fix: "cre.estimates = \"uplink\", and a scheduler that needs no gradient norms",
+        })
+    }
+
+    fn save(&self) -> Vec<u8> {
+        let standings = self.members.iter();
+        let saved = Saved {
+            fixed: self.fixed.save(),
+            standings: standings
+                .map(|member| member.as_ref().map(|member| member.standing))
+                .collect(),
+        };
+        // Plain data always serialises.
+        postcard::to_allocvec(&saved).unwrap_or_default()
+    }
+
+    fn restore(&mut self, state: &[u8]) -> Result<(), FleetError> {
+        let saved: Saved = postcard::from_bytes(state)
+            .map_err(|error| FleetError::Restore(format!("it was not a fleet's: {error}")))?;
+        self.fixed.restore(&saved.fixed)?;
+        if saved.standings.len() != self.members.len() {
+            return Err(FleetError::Restore(format!(
+                "{} clients, the fleet has {}",
+                saved.standings.len(),
+                self.members.len()
+            )));
+        }
+        for (member, standing) in self.members.iter_mut().zip(saved.standings) {
+            // A client that was simulated before starts with what the fleet gives it.
+            if let (Some(member), Some(standing)) = (member, standing) {
+                member.standing = standing;
+                if let Some(handle) = &member.handle {
+                    self.runtime.block_on(handle.restore(standing));
+                }
+            }
+        }
+        self.change = None;
+        self.hold();
+        Ok(())
+    }
+}
+
+/// Returns what waiting costs in a round in which the board computed as long as its books say:
+/// the more it computes, the less it waits.
+fn expected_waiting(cost: &CostModel, blank: &wire::Order, report: &Report) -> PicoJoules {
+    let starts = cost.compute.per_epoch.0 * u64::from(report.epochs);
+    let running = report.spent.compute().0.saturating_sub(starts);
+    let per_cycle = cost.compute.femtojoules_per_cycle.max(1);
+    let cycles = u128::from(running) * 1_000 / u128::from(per_cycle);
+    let sending = report.spent.of(Phase::Transmit) > PicoJoules::ZERO;
+    let activity = Activity {
+        train: Cycles(u64::try_from(cycles).unwrap_or(u64::MAX)),
+        airtime: if sending { blank.airtime } else { Micros::ZERO },
+        window: blank.deadline,
+        ..Activity::resting(blank.listening, blank.period)
+    };
+    cost.round(&activity).waiting()
+}
+
+/// Names a model of real numbers.
+#[must_use]
+pub fn fingerprint(model: &[f32]) -> String {
+    ModelHash::of(&little_endian(model)).to_string()
+}
+
+fn little_endian(model: &[f32]) -> Vec<u8> {
+    model.iter().flat_map(|value| value.to_le_bytes()).collect()
+}
+
+fn id(client: usize) -> u32 {
+    u32::try_from(client).unwrap_or(u32::MAX)
+}

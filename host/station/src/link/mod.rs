@@ -1,0 +1,160 @@
+//! Bytes to and from one peer: a serial port, a TCP connection that either side opened, or memory.
+//!
+//! A [`Link`] is an open line; an [`Endpoint`] is where a line can be opened, again and again
+//! while boards come and go. [`faults`] wraps any line in one that loses, flips, repeats, delays
+//! and cuts. Nothing here knows what the bytes mean, except that a zero ends a frame.
+
+pub mod faults;
+pub mod incoming;
+pub mod memory;
+pub mod serial;
+
+use std::fmt;
+use std::io;
+use std::sync::Arc;
+
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpStream;
+
+use crate::fleet_file::Place;
+use faults::{FaultCounters, Faults};
+use incoming::Incoming;
+use memory::Socket;
+
+/// An open line. A read of zero bytes, like an error, means that the peer is gone.
+pub trait Link: AsyncRead + AsyncWrite + Send + Unpin {}
+
+impl<T: AsyncRead + AsyncWrite + Send + Unpin> Link for T {}
+
+/// The other end of a line.
+#[derive(Clone, Debug)]
+enum Peer {
+    /// Another device or program.
+    At(Place),
+    /// A device that calls in.
+    Incoming(Incoming),
+    /// A socket in this process, for tests.
+    Memory(Socket),
+}
+
+impl fmt::Display for Peer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::At(place) => place.fmt(f),
+            Self::Incoming(incoming) => incoming.fmt(f),
+            Self::Memory(_) => f.write_str("memory"),
+        }
+    }
+}
+
+/// Who is at the other end, and which faults the line there has.
+#[derive(Clone, Debug)]
+pub struct Endpoint {
+    peer: Peer,
+    faults: Option<(Faults, Arc<FaultCounters>)>,
+}
+
+impl Endpoint {
+    /// A line without injected faults.
+    #[must_use]
+    pub const fn new(place: Place) -> Self {
+        Self {
+            peer: Peer::At(place),
+            faults: None,
+        }
+    }
+
+    /// A line that the other side opens.
+    #[must_use]
+    pub const fn incoming(incoming: Incoming) -> Self {
+        Self {
+            peer: Peer::Incoming(incoming),
+            faults: None,
+        }
+    }
+
+    /// A line to a socket in this process.
+    #[must_use]
+    pub const fn in_memory(socket: Socket) -> Self {
+        Self {
+            peer: Peer::Memory(socket),
+            faults: None,
+        }
+    }
+
+    /// The same line with faults, counted in `counters`.
+    #[must_use]
+    pub fn with_faults(self, faults: Faults, counters: Arc<FaultCounters>) -> Self {
+        Self {
+            faults: faults.any().then_some((faults, counters)),
+            ..self
+        }
+    }
+
+    /// Returns where the peer is.
+    #[must_use]
+    pub const fn place(&self) -> &impl fmt::Display {
+        &self.peer
+    }
+
+    /// Opens the line. `attempt` counts the openings, so that every line has faults of its own.
+    ///
+    /// # Errors
+    /// Whatever the system said; try again later.
+    pub async fn open(&self, attempt: u32) -> io::Result<Box<dyn Link>> {
+        let link: Box<dyn Link> = match &self.peer {
+            Peer::At(Place::Serial(address)) => Box::new(address.open().map_err(io::Error::other)?),
+            Peer::At(Place::Tcp(address)) => {
+                let stream = TcpStream::connect(address).await?;
+                // Acknowledgements are small and waited for.
+                stream.set_nodelay(true)?;
+                Box::new(stream)
+            }
+            Peer::Incoming(incoming) => incoming.take().await,
+            Peer::Memory(socket) => Box::new(socket.wait_for_plug().await?),
+        };
+        Ok(match &self.faults {
+            None => link,
+            Some((faults, counters)) => Box::new(faults.wrap(link, attempt, Arc::clone(counters))),
+        })
+    }
+
+    /// Waits until the other side has opened a line that is to be used instead of the open one.
+    pub async fn superseded(&self) {
+        match &self.peer {
+            Peer::Incoming(incoming) => incoming.wait().await,
+            Peer::At(_) | Peer::Memory(_) => std::future::pending().await,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+    #[tokio::test]
+    async fn a_tcp_line_carries_bytes_both_ways_and_its_end_is_seen() {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap().to_string();
+        let endpoint = Endpoint::new(Place::Tcp(address));
+        let (near, far) = tokio::join!(endpoint.open(0), listener.accept());
+        let (mut near, (mut far, _)) = (near.unwrap(), far.unwrap());
+        near.write_all(b"down").await.unwrap();
+        far.write_all(b"up").await.unwrap();
+        let (mut down, mut up) = ([0; 4], [0; 2]);
+        far.read_exact(&mut down).await.unwrap();
+        near.read_exact(&mut up).await.unwrap();
+        assert_eq!((&down, &up), (b"down", b"up"));
+        drop(far);
+        assert_eq!(near.read(&mut up).await.unwrap(), 0);
+    }
+
+    #[tokio::test]
+    async fn a_server_that_is_not_there_is_an_error_and_no_wait() {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap().to_string();
+        drop(listener);
+        assert!(Endpoint::new(Place::Tcp(address)).open(0).await.is_err());
+    }
+}

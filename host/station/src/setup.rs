@@ -1,0 +1,329 @@
+//! From a scenario and a fleet to a deployment the round engine can run in.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use gleaner_shared::board::Shape;
+use gleaner_shared::shard::body_crc;
+
+use super::board::{Identity, Limits};
+use super::bus::EventSender;
+use super::door::{Callers, Calls, Door, DoorError, check};
+use super::fleet::{Pace, Rules, StationFleet};
+use super::kept::KeptUpdates;
+use super::stop::Stop;
+use crate::device::emulator::EmulatorError;
+use crate::device::emulator::machine::Machine;
+use crate::device::flash::{ShardRefused, shard_part};
+use crate::device::image::Program;
+use crate::device::shard::{ClientSamples, ShardBuildError, image};
+use crate::fleet_file::{Entry, FleetFile, LinkKind, Place, write_private};
+use crate::link::Endpoint;
+use crate::link::faults::{FaultCounters, Faults};
+use gleaner_learn::data::Dataset;
+use gleaner_learn::file::{self, FileError};
+use gleaner_learn::partition::Partition;
+use gleaner_sim::fleet::{self, BuildError, Deployment};
+use gleaner_sim::round::{FleetError, Incomes};
+use gleaner_sim::run::{RunDirectory, RunError, run_id, world_of};
+use gleaner_sim::scenario::{Override, Scenario};
+
+/// The folder in a run's directory with the shards of its emulated boards.
+pub const SHARDS: &str = "shards";
+
+/// Why a fleet cannot run.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SetupError {
+    /// Data or clients cannot be had.
+    #[error(transparent)]
+    Deployment(#[from] BuildError),
+    /// A shard cannot be made.
+    #[error(transparent)]
+    Shard(#[from] ShardBuildError),
+    /// A board has no room for its shard.
+    #[error("client \"{name}\": {source}")]
+    Room {
+        /// The client.
+        name: String,
+        /// How much is too much, and what to lower.
+        source: ShardRefused,
+    },
+    /// An emulator does not start.
+    #[error("client \"{name}\": {source}")]
+    Emulator {
+        /// The client.
+        name: String,
+        /// Why it did not start.
+        source: EmulatorError,
+    },
+    /// Boards cannot call in.
+    #[error(transparent)]
+    Door(#[from] DoorError),
+    /// The world of the run cannot be had.
+    #[error(transparent)]
+    World(#[from] Box<RunError>),
+    /// A file cannot be written.
+    #[error(transparent)]
+    File(#[from] FileError),
+}
+
+/// What the list of the fleet does not say.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// The pace of the lines.
+    pub pace: Pace,
+    /// Faults on every line.
+    pub faults: Faults,
+    /// Wall time any phase of a round may take, for each epoch in training.
+    pub wall_limit: Duration,
+    /// Where boards may call in.
+    pub listen: Option<SocketAddr>,
+    /// Threads that train simulated clients.
+    pub threads: usize,
+}
+
+/// The settings every fleet forces on its scenario.
+#[must_use]
+pub fn overrides(fleet: &FleetFile) -> Vec<Override> {
+    let count = i64::try_from(fleet.clients.len()).unwrap_or(i64::MAX);
+    vec![
+        Override::new("clients.count", count),
+        Override::new("clients.kind", "fixed-point"),
+        Override::new("cre.estimates", "uplink"),
+    ]
+}
+
+/// A fleet, ready to run.
+pub struct Assembly {
+    /// What the engine runs in.
+    pub deployment: Deployment,
+    /// Faults injected so far, on all lines together.
+    pub faults: Arc<FaultCounters>,
+    /// The emulators that were started for it.
+    pub machines: Vec<(u32, Machine)>,
+}
+
+/// Deals the samples of a scenario and returns the shard of every client.
+///
+/// # Errors
+/// When the data do not suffice.
+pub fn shards(
+    scenario: &Scenario,
+    data: &Dataset,
+    key: impl Fn(u32) -> Option<[u8; 32]>,
+) -> Result<Vec<Vec<u8>>, SetupError> {
+    let partition = fleet::deal(scenario, data).map_err(BuildError::from)?;
+    shards_of(&partition, data, key)
+}
+
+fn shards_of(
+    partition: &Partition,
+    data: &Dataset,
+    key: impl Fn(u32) -> Option<[u8; 32]>,
+) -> Result<Vec<Vec<u8>>, SetupError> {
+    let inputs = data.shape.bytes();
+    let clients = (0..).zip(&partition.clients);
+    clients
+        .map(|(client, indices)| {
+            let gather = |at: &u32| {
+                let start = *at as usize * inputs;
+                data.train.images[start..start + inputs].iter().copied()
+            };
+            let pixels: Vec<u8> = indices.iter().flat_map(gather).collect();
+            let labels: Vec<u8> = indices
+                .iter()
+                .map(|&at| data.train.labels[at as usize])
+                .collect();
+            let samples = ClientSamples {
+                client,
+                inputs: u16::try_from(inputs).unwrap_or(u16::MAX),
+                classes: u16::try_from(data.classes).unwrap_or(u16::MAX),
+                pixels: &pixels,
+                labels: &labels,
+                key: key(client),
+            };
+            Ok(image(&samples)?)
+        })
+        .collect()
+}
+
+/// Starts an emulator with a client's shard and the image for a network.
+///
+/// # Errors
+/// Names the client and what is missing.
+pub fn start_machine(
+    entry: &Entry,
+    network: Shape,
+    shard: &[u8],
+    folder: &Path,
+) -> Result<Option<Machine>, SetupError> {
+    let Some(board) = entry.emulated() else {
+        return Ok(None);
+    };
+    let part = shard_part(board, network, shard.to_vec()).map_err(|source| SetupError::Room {
+        name: entry.name.clone(),
+        source,
+    })?;
+    let path = write_shard(entry, &part.bytes, folder)?;
+    let image = board.ensure_for(Program::Client, network);
+    let machine = image.and_then(|image| Machine::start_image(board, &image, Some(&path)));
+    machine.map(Some).map_err(|source| SetupError::Emulator {
+        name: entry.name.clone(),
+        source,
+    })
+}
+
+/// Writes a shard, which may hold a key, where its emulator finds it.
+fn write_shard(entry: &Entry, shard: &[u8], folder: &Path) -> Result<PathBuf, FileError> {
+    std::fs::create_dir_all(folder).map_err(file::at(folder))?;
+    let path = folder.join(format!("client-{}.bin", entry.id));
+    write_private(&path, shard).map_err(file::at(&path))?;
+    Ok(path)
+}
+
+/// Brings a fleet to life: deals the data, starts the emulators, opens the lines.
+///
+/// # Errors
+/// When something cannot be had; a board that is not there is not an error.
+pub fn assemble(
+    scenario: &Scenario,
+    fleet: &FleetFile,
+    data: &Dataset,
+    options: &Options,
+    folder: &Path,
+    (events, stop, calls): (EventSender, Stop, Arc<Calls>),
+) -> Result<Assembly, SetupError> {
+    check(fleet, options.listen)?;
+    let callers = Callers::of(fleet);
+    let directory = RunDirectory::new(folder);
+    let run = run_id(&directory)?;
+    let world = world_of(scenario, &directory).map_err(Box::new)?;
+    let partition = fleet::deal(scenario, data).map_err(BuildError::from)?;
+    let shards = shards_of(&partition, data, |client| fleet.key_of(client))?;
+    let network = fleet::shape(scenario, data)?;
+    let counters = Arc::new(FaultCounters::default());
+    let mut machines = Vec::new();
+    let mut boards = Vec::new();
+    for entry in &fleet.clients {
+        let shard = shards.get(entry.id as usize).map_or(&[][..], |shard| shard);
+        let endpoint = match entry.link {
+            LinkKind::Simulated => continue,
+            LinkKind::Emulated => {
+                let Some(machine) = start_machine(entry, network, shard, &folder.join(SHARDS))?
+                else {
+                    continue;
+                };
+                let address = machine.link().to_string();
+                machines.push((entry.id, machine));
+                Endpoint::new(Place::Tcp(address))
+            }
+            LinkKind::Serial | LinkKind::Tcp => match entry.place() {
+                Some(place) => Endpoint::new(place),
+                None => continue,
+            },
+            LinkKind::Incoming => match callers.line_of(entry.id) {
+                Some(line) => Endpoint::incoming(line),
+                None => continue,
+            },
+        };
+        let faults = Faults {
+            client: entry.id,
+            seed: scenario.run.seed,
+            ..options.faults
+        };
+        let identity = Identity {
+            client: entry.id,
+            endpoint: endpoint.with_faults(faults, Arc::clone(&counters)),
+            keys: entry.wire_keys(),
+            timing: entry.timing(),
+            run,
+            seed: scenario.run.seed,
+            store: entry.store(scenario),
+            cost: entry.cost_model(scenario),
+            network,
+            shard_crc: shard_crc(shard),
+        };
+        boards.push((identity, entry.stored(scenario)));
+    }
+    let rules = Rules {
+        run,
+        seed: scenario.run.seed,
+        deadlines_s: (scenario.devices().iter())
+            .map(|device| scenario.device.deadline_s - device.deadline_slack_s)
+            .collect(),
+        period_s: scenario.period_s(),
+        incomes: Incomes::new(scenario, &scenario.devices(), world.harvest),
+        limits: Limits {
+            connect: options.wall_limit,
+            download: options.wall_limit,
+            epoch: options.wall_limit,
+            upload: options.wall_limit,
+        },
+        pace: options.pace,
+    };
+    let kept = KeptUpdates::of(folder);
+    let door = options
+        .listen
+        .map(|address| Door::at(address, callers, calls));
+    let door = door.transpose()?;
+    let threads = options.threads;
+    let deployment = fleet::build_around(scenario, data, &partition, threads, |fixed| {
+        let fleet = StationFleet::try_new(rules, fixed, boards, kept, door, (events, stop));
+        let fleet = fleet.map_err(|error| FleetError::Failed(error.to_string()))?;
+        Ok(Box::new(fleet))
+    })?;
+    Ok(Assembly {
+        deployment,
+        faults: counters,
+        machines,
+    })
+}
+
+fn shard_crc(shard: &[u8]) -> Option<u32> {
+    let shard = gleaner_shared::shard::Shard::open(shard).ok()?;
+    Some(body_crc(shard.pixels(), shard.labels()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::device::Board;
+
+    #[cfg(unix)]
+    #[test]
+    fn the_shard_of_an_emulated_board_is_readable_by_its_owner_only() {
+        use std::os::unix::fs::PermissionsExt;
+
+        let folder = tempfile::tempdir().unwrap();
+        let entry = Entry::new("m4".to_owned(), 3, LinkKind::Emulated, Some(Board::M4));
+        let path = write_shard(&entry, b"key", &folder.path().join(SHARDS)).unwrap();
+        assert!(path.ends_with("shards/client-3.bin"));
+        let mode = std::fs::metadata(&path).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+    }
+
+    #[test]
+    fn an_emulated_board_is_not_started_with_more_samples_than_it_takes() {
+        let samples = ClientSamples {
+            client: 0,
+            inputs: 784,
+            classes: 10,
+            pixels: &vec![0; 784 * 1_101],
+            labels: &[0; 1_101],
+            key: None,
+        };
+        let shard = image(&samples).unwrap();
+        let board = Some(Board::Rp2040);
+        let entry = Entry::new("pico".to_owned(), 0, LinkKind::Emulated, board);
+        let nowhere = Path::new("/nowhere");
+        let refused = start_machine(&entry, Shape::PAPER, &shard, nowhere).unwrap_err();
+        let words = refused.to_string();
+        assert!(
+            words.contains("\"pico\"") && words.contains("at most 1000"),
+            "{words}"
+        );
+    }
+}
