@@ -4,8 +4,8 @@ use std::fs;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 
+use gleaner_files::sha256;
 use gleaner_host::run::{Checkpoint, RunDirectory};
-use gleaner_learn::digest::sha256;
 use gleaner_shared::rng::{Purpose, Rng};
 
 /// Small enough to be quick, long enough to be hit in the middle.

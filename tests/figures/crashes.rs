@@ -5,6 +5,7 @@
 use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
+use gleaner_files::{hexadecimal, sha256};
 use gleaner_host::fleet;
 use gleaner_host::fleet::file::FleetFile;
 use gleaner_host::run::{self, RunDirectory, Silent};
@@ -13,7 +14,6 @@ use gleaner_host::station::fleet::Pace;
 use gleaner_host::station::link::faults::Faults;
 use gleaner_host::station::log::EVENTS;
 use gleaner_host::station::setup::Options;
-use gleaner_learn::digest::{hexadecimal, sha256};
 use gleaner_shared::rng::{Purpose, Rng};
 use gleaner_tests::folder::Folder;
 use gleaner_tests::served::Served;

@@ -3,11 +3,11 @@
 use std::path::PathBuf;
 
 use super::word;
+use gleaner_files::{FileError, write_atomically};
 use gleaner_host::run::RunDirectory;
 use gleaner_host::scenario::{
     Override, PRESETS, Scenario, ScenarioError, read_profile, resolve, resolve_with_profile,
 };
-use gleaner_learn::file::{self, FileError, write_atomically};
 
 /// Which scenario, and what to change in it.
 #[derive(Clone, Debug, clap::Args)]
@@ -73,7 +73,7 @@ impl ScenarioArgs {
         let Some(path) = &self.profile else {
             return Ok(false);
         };
-        let bytes = std::fs::read(path).map_err(file::at(path))?;
+        let bytes = std::fs::read(path).map_err(gleaner_files::at(path))?;
         write_atomically(&directory.file(RunDirectory::PROFILE), &bytes)?;
         Ok(true)
     }

@@ -26,8 +26,8 @@ use crate::run::{RunDirectory, RunError, run_id, world_of};
 use crate::scenario::{Override, Scenario};
 use crate::station::link::Endpoint;
 use crate::station::link::faults::{FaultCounters, Faults};
+use gleaner_files::FileError;
 use gleaner_learn::data::Dataset;
-use gleaner_learn::file::{self, FileError};
 use gleaner_learn::partition::Partition;
 
 /// The folder in a run's directory with the shards of its emulated boards.
@@ -178,9 +178,9 @@ pub fn start_machine(
 
 /// Writes a shard, which may hold a key, where its emulator finds it.
 fn write_shard(entry: &Entry, shard: &[u8], folder: &Path) -> Result<PathBuf, FileError> {
-    std::fs::create_dir_all(folder).map_err(file::at(folder))?;
+    std::fs::create_dir_all(folder).map_err(gleaner_files::at(folder))?;
     let path = folder.join(format!("client-{}.bin", entry.id));
-    write_private(&path, shard).map_err(file::at(&path))?;
+    write_private(&path, shard).map_err(gleaner_files::at(&path))?;
     Ok(path)
 }
 

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use gleaner_files::{hexadecimal, sha256};
 use gleaner_host::fleet;
 use gleaner_host::fleet::file::FleetFile;
 use gleaner_host::run::{self, RunDirectory, Silent};
@@ -17,7 +18,6 @@ use gleaner_host::station::link::faults::Faults;
 use gleaner_host::station::log::{EVENTS, Line, each_line};
 use gleaner_host::station::setup::Options;
 use gleaner_learn::data::Dataset;
-use gleaner_learn::digest::{hexadecimal, sha256};
 use gleaner_shared::rng::{Purpose, Rng};
 use indicatif::ProgressBar;
 

@@ -6,8 +6,8 @@ use std::process::ExitCode;
 
 use gleaner_energy::align::{Alignment, Method};
 use gleaner_energy::mark::Mark;
+use gleaner_files::write_atomically;
 use gleaner_host::report::energy::alignment_table;
-use gleaner_learn::file::write_atomically;
 use serde_json::json;
 
 use super::measurement::{Files, apart};

@@ -7,9 +7,9 @@ use anyhow::{Context, bail};
 use gleaner_energy::harvest::{self, Harvest, Settings, Source};
 use gleaner_energy::predict::{Income, Load, Store, Work, most, rounds_a_day};
 use gleaner_energy::profile::Profile;
+use gleaner_files::write_atomically;
 use gleaner_host::report::plot::{LineChart, Mark, Series, number};
 use gleaner_host::report::table::Table;
-use gleaner_learn::file::write_atomically;
 use gleaner_shared::rng::{Purpose, Rng};
 use serde_json::json;
 

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use gleaner_energy::align::envelopes;
+use gleaner_files::write_atomically;
 use gleaner_host::report::energy::{Measurement, page};
-use gleaner_learn::file::write_atomically;
 
 use super::fit::{FitArgs, Fitted};
 use super::measurement::apart;

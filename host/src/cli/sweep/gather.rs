@@ -5,11 +5,11 @@ use std::process::ExitCode;
 
 use anyhow::anyhow;
 
+use gleaner_files::write_atomically;
 use gleaner_host::report::counted;
 use gleaner_host::study::batch::{self, Outcome, Plan, PointError};
 use gleaner_host::study::compare::Statistic;
 use gleaner_host::study::sweep::{Best, NoChoice, choose, csv};
-use gleaner_learn::file::write_atomically;
 
 /// Which sweep.
 #[derive(Debug, clap::Args)]

@@ -28,7 +28,6 @@ use crate::station::link::Endpoint;
 use crate::station::setup::{SetupError, shards, start_machine};
 use crate::station::text::printable;
 use gleaner_learn::data::Dataset;
-use gleaner_learn::file;
 
 /// One thing that was looked at.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -122,7 +121,7 @@ pub fn examine(
     care: Care,
     folder: &Path,
 ) -> Result<Diagnosis, SetupError> {
-    let runtime = Runtime::new().map_err(file::at(folder))?;
+    let runtime = Runtime::new().map_err(gleaner_files::at(folder))?;
     let shards = shards(scenario, data, |client| fleet.key_of(client))?;
     let network = crate::fleet::shape(scenario, data)?;
     let door = care.listen.map(|address| answer(fleet, address, &runtime));

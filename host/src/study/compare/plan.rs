@@ -5,7 +5,7 @@ use crate::policy::{BaselinePower, Decider};
 use crate::run::{RunDirectory, Summary};
 use crate::scenario::{Override, Scenario, ScenarioError};
 use crate::study::PlannedRun;
-use gleaner_learn::digest::{hexadecimal, sha256};
+use gleaner_files::{hexadecimal, sha256};
 
 /// One row of a comparison: a scheduler, and for baselines their transmit power.
 #[derive(Clone, Debug, PartialEq, Eq)]
