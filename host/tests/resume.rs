@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 
-use gleaner_learn::digest::sha256;
+use gleaner_files::sha256;
 use gleaner_shared::rng::{Purpose, Rng};
 use gleaner_sim::run::{Checkpoint, RunDirectory};
 

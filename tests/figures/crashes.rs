@@ -5,7 +5,7 @@
 use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
-use gleaner_learn::digest::{hexadecimal, sha256};
+use gleaner_files::{hexadecimal, sha256};
 use gleaner_shared::rng::{Purpose, Rng};
 use gleaner_sim::fleet;
 use gleaner_sim::run::{self, RunDirectory, Silent};

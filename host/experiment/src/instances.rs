@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use gleaner_cre::optim::Instance;
-use gleaner_learn::file::{FileError, write_atomically};
+use gleaner_files::{FileError, write_atomically};
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};

@@ -2,13 +2,12 @@
 //!
 //! # Layers, lowest first
 //!
-//! 1. [`mod@file`], [`digest`]: errors that name a file, atomic writing, and hashes.
-//! 2. [`data`]: images with labels, from the program, the cache or a folder.
-//! 3. [`partition`]: which client holds which samples.
-//! 4. [`train`]: the networks, their losses and gradients, and the engine that trains many
+//! 1. [`data`]: images with labels, from the program, the cache or a folder.
+//! 2. [`partition`]: which client holds which samples.
+//! 3. [`train`]: the networks, their losses and gradients, and the engine that trains many
 //!    clients at once, with the same bits on any number of threads.
-//! 5. [`aggregate`]: from the clients' models to where a round leads.
-//! 6. [`server`]: the step the base station takes there, with what it remembers of rounds before.
+//! 4. [`aggregate`]: from the clients' models to where a round leads.
+//! 5. [`server`]: the step the base station takes there, with what it remembers of rounds before.
 //!
 //! A module uses those before it. What does not belong here: channels, energy and the choice of
 //! participants (crate `gleaner-cre`), and rounds, runs, boards and reports (crate
@@ -32,8 +31,6 @@
 
 pub mod aggregate;
 pub mod data;
-pub mod digest;
-pub mod file;
 pub mod partition;
 pub mod server;
 pub mod train;

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use anyhow::Context;
 use clap::CommandFactory;
 use clap_mangen::Man;
-use gleaner_learn::file::write_atomically;
+use gleaner_files::write_atomically;
 
 use super::Cli;
 

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::word;
-use gleaner_learn::file::{self, FileError, write_atomically};
+use gleaner_files::{FileError, write_atomically};
 use gleaner_sim::run::RunDirectory;
 use gleaner_sim::scenario::{
     Override, PRESETS, Scenario, ScenarioError, read_profile, resolve, resolve_with_profile,
@@ -73,7 +73,7 @@ impl ScenarioArgs {
         let Some(path) = &self.profile else {
             return Ok(false);
         };
-        let bytes = std::fs::read(path).map_err(file::at(path))?;
+        let bytes = std::fs::read(path).map_err(gleaner_files::at(path))?;
         write_atomically(&directory.file(RunDirectory::PROFILE), &bytes)?;
         Ok(true)
     }

@@ -16,9 +16,9 @@ use super::setup::{self, Options, SHARDS, SetupError};
 use super::stop::Stop;
 use crate::fleet_file::{FleetFile, FleetFileError, find_in, write_private};
 use crate::link::faults::FaultCounters;
+use gleaner_files::FileError;
+use gleaner_files::{hexadecimal, sha256};
 use gleaner_learn::data::Dataset;
-use gleaner_learn::digest::{hexadecimal, sha256};
-use gleaner_learn::file::{self, FileError};
 use gleaner_sim::fleet::{self, BuildError};
 use gleaner_sim::round::{Engine, EngineError, FleetError};
 use gleaner_sim::run::{
@@ -123,7 +123,7 @@ pub fn run(
     // A crash may have come between the scenario and the list of the fleet.
     let path = find_in(directory.path());
     if !path.is_file() {
-        write_private(&path, fleet.to_toml()).map_err(file::at(&path))?;
+        write_private(&path, fleet.to_toml()).map_err(gleaner_files::at(&path))?;
     }
     let log = match EventLog::open(&directory.file(EVENTS), after_round) {
         Ok(log) => log,
@@ -167,7 +167,7 @@ pub fn run(
     if calls.address().is_some() {
         let path = directory.file(CALLS);
         let tally = serde_json::to_string_pretty(&calls.tally()).unwrap_or_default();
-        fs::write(&path, tally).map_err(file::at(&path))?;
+        fs::write(&path, tally).map_err(gleaner_files::at(&path))?;
     }
     let outcome = outcome?;
     let left_out = logged?;
@@ -280,7 +280,7 @@ pub fn verify_before(
     let last_round = record.last_round();
     let kept = KeptUpdates::of(directory.path());
     let path = directory.file(RunDirectory::MODEL);
-    let recorded = fs::read(&path).map_err(file::at(&path))?;
+    let recorded = fs::read(&path).map_err(gleaner_files::at(&path))?;
     let data = fleet::load_data(&scenario).map_err(BuildError::from)?;
     let partition = fleet::deal(&scenario, &data).map_err(BuildError::from)?;
     let mut deployment = fleet::build_around(&scenario, &data, &partition, threads, |fixed| {

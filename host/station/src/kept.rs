@@ -5,7 +5,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use gleaner_learn::file::{self, FileError};
+use gleaner_files::FileError;
 use serde::{Deserialize, Serialize};
 
 /// The folder in a run's directory.
@@ -42,12 +42,12 @@ impl KeptUpdates {
     /// # Errors
     /// Names the file.
     pub fn keep(&self, round: u32, client: u32, update: &KeptUpdate) -> Result<(), FileError> {
-        fs::create_dir_all(&self.folder).map_err(file::at(&self.folder))?;
+        fs::create_dir_all(&self.folder).map_err(gleaner_files::at(&self.folder))?;
         let path = self.path(round, client);
         let bytes = postcard::to_allocvec(update)
             .map_err(io::Error::other)
-            .map_err(file::at(&path))?;
-        file::write_atomically(&path, &bytes)
+            .map_err(gleaner_files::at(&path))?;
+        gleaner_files::write_atomically(&path, &bytes)
     }
 
     /// Returns what a client sent in a round.
@@ -56,11 +56,11 @@ impl KeptUpdates {
     /// Names the file: it is gone, or holds something else.
     pub fn read(&self, round: u32, client: u32) -> Result<KeptUpdate, FileError> {
         let path = self.path(round, client);
-        let bytes = fs::read(&path).map_err(file::at(&path))?;
+        let bytes = fs::read(&path).map_err(gleaner_files::at(&path))?;
         let damaged = |error| io::Error::new(io::ErrorKind::InvalidData, error);
         postcard::from_bytes(&bytes)
             .map_err(damaged)
-            .map_err(file::at(&path))
+            .map_err(gleaner_files::at(&path))
     }
 
     fn path(&self, round: u32, client: u32) -> PathBuf {

@@ -22,8 +22,8 @@ use crate::device::shard::{ClientSamples, ShardBuildError, image};
 use crate::fleet_file::{Entry, FleetFile, LinkKind, Place, write_private};
 use crate::link::Endpoint;
 use crate::link::faults::{FaultCounters, Faults};
+use gleaner_files::FileError;
 use gleaner_learn::data::Dataset;
-use gleaner_learn::file::{self, FileError};
 use gleaner_learn::partition::Partition;
 use gleaner_sim::fleet::{self, BuildError, Deployment};
 use gleaner_sim::round::{FleetError, Incomes};
@@ -178,9 +178,9 @@ pub fn start_machine(
 
 /// Writes a shard, which may hold a key, where its emulator finds it.
 fn write_shard(entry: &Entry, shard: &[u8], folder: &Path) -> Result<PathBuf, FileError> {
-    std::fs::create_dir_all(folder).map_err(file::at(folder))?;
+    std::fs::create_dir_all(folder).map_err(gleaner_files::at(folder))?;
     let path = folder.join(format!("client-{}.bin", entry.id));
-    write_private(&path, shard).map_err(file::at(&path))?;
+    write_private(&path, shard).map_err(gleaner_files::at(&path))?;
     Ok(path)
 }
 

@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use gleaner_files::{hexadecimal, sha256};
 use gleaner_learn::data::Dataset;
-use gleaner_learn::digest::{hexadecimal, sha256};
 use gleaner_shared::rng::{Purpose, Rng};
 use gleaner_sim::fleet;
 use gleaner_sim::run::{self, RunDirectory, Silent};

@@ -33,7 +33,7 @@ const ENVIRONMENTS: [Environment; 3] = [
 
 /// The engine that sweeps find in a Python package.
 const ENGINE: Environment = Environment {
-    folder: "host/hyperqueue",
+    folder: "host/experiment/hyperqueue",
     imports: "import hyperqueue",
 };
 

@@ -6,7 +6,7 @@ use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
-use gleaner_learn::file::{self, FileError};
+use gleaner_files::FileError;
 
 /// Times that a folder may be removed between making it and opening a file in it.
 const TRIES: u32 = 100;
@@ -67,11 +67,11 @@ fn open(path: &Path) -> Result<File, FileError> {
     let mut tries = 0..TRIES;
     loop {
         if let Some(folder) = path.parent() {
-            fs::create_dir_all(folder).map_err(file::at(folder))?;
+            fs::create_dir_all(folder).map_err(gleaner_files::at(folder))?;
         }
         match options.open(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound && tries.next().is_some() => {}
-            opened => return opened.map_err(file::at(path)),
+            opened => return opened.map_err(gleaner_files::at(path)),
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::error::Error;
 use std::path::PathBuf;
 
-use gleaner_learn::file::FileError;
+use gleaner_files::FileError;
 
 use crate::PlannedRunError;
 use gleaner_sim::report::counted;

@@ -3,7 +3,7 @@
 use std::fs::{self, File};
 use std::path::Path;
 
-use gleaner_learn::digest::{hexadecimal, sha256_of};
+use gleaner_files::{hexadecimal, sha256_of};
 
 use super::Outcome;
 use super::error::PointError;

@@ -5,7 +5,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use gleaner_learn::file::{self, FileError, write_atomically};
+use gleaner_files::{FileError, write_atomically};
 
 use gleaner_sim::run::{RunDirectory, new_id};
 
@@ -40,8 +40,8 @@ impl<'a> Place<'a> {
     /// A folder that no other worker has.
     pub(super) fn fresh(&self) -> Result<RunDirectory, FileError> {
         let work = self.work();
-        fs::create_dir_all(&work).map_err(file::at(&work))?;
-        let id = new_id().map_err(file::at(&work))?.to_string();
+        fs::create_dir_all(&work).map_err(gleaner_files::at(&work))?;
+        let id = new_id().map_err(gleaner_files::at(&work))?.to_string();
         Ok(RunDirectory::new(work.join(format!("{}.{id}", self.id))))
     }
 
@@ -144,16 +144,16 @@ pub(super) enum Renamed {
 pub(super) fn rename(from: &RunDirectory, to: &RunDirectory) -> Result<Renamed, FileError> {
     let path = to.path();
     if let Some(parent) = path.parent() {
-        fs::create_dir_all(parent).map_err(file::at(parent))?;
+        fs::create_dir_all(parent).map_err(gleaner_files::at(parent))?;
     }
     match fs::rename(from.path(), path) {
         Ok(()) => {
-            file::sync_parent(path)?;
+            gleaner_files::sync_parent(path)?;
             Ok(Renamed::Done)
         }
         Err(error) if is_occupied(&error) => Ok(Renamed::Occupied),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Renamed::Gone),
-        Err(error) => Err(file::at(path)(error)),
+        Err(error) => Err(gleaner_files::at(path)(error)),
     }
 }
 

@@ -7,7 +7,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use gleaner_learn::file::{self, write_atomically};
+use gleaner_files::write_atomically;
 use serde::{Deserialize, Serialize};
 
 use super::error::PlanError;
@@ -119,7 +119,7 @@ impl Plan {
     /// Names the file that cannot be written.
     pub fn replace(&self, dir: &Path) -> Result<(), PlanError> {
         let folder = dir.join("scenarios");
-        fs::create_dir_all(&folder).map_err(file::at(&folder))?;
+        fs::create_dir_all(&folder).map_err(gleaner_files::at(&folder))?;
         for point in &self.points {
             let path = scenario_file(dir, &point.id);
             let text = point.scenario.to_toml();
@@ -183,7 +183,7 @@ impl List {
             Err(error) if error.kind() == io::ErrorKind::InvalidData => {
                 return Err(PlanError::Edited { path });
             }
-            Err(error) => return Err(file::at(&path)(error).into()),
+            Err(error) => return Err(gleaner_files::at(&path)(error).into()),
         };
         let syntax = |problem: String| PlanError::Syntax {
             path: path.clone(),
@@ -204,7 +204,7 @@ impl Entry {
     fn point(&self, dir: &Path) -> Result<Point, PlanError> {
         let id = id_of(&self.sha256);
         let path = scenario_file(dir, &id);
-        let bytes = fs::read(&path).map_err(file::at(&path))?;
+        let bytes = fs::read(&path).map_err(gleaner_files::at(&path))?;
         let text = match String::from_utf8(bytes) {
             Ok(text) if digest_of(&text) == self.sha256 => text,
             _ => return Err(PlanError::Scenario { path, id }),

@@ -1,6 +1,6 @@
 //! One point: a scenario, and what tells it from its neighbours.
 
-use gleaner_learn::digest::{hexadecimal, sha256};
+use gleaner_files::{hexadecimal, sha256};
 
 use gleaner_sim::scenario::Scenario;
 

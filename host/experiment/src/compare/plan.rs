@@ -2,7 +2,7 @@
 
 use super::statistics::Statistic;
 use crate::PlannedRun;
-use gleaner_learn::digest::{hexadecimal, sha256};
+use gleaner_files::{hexadecimal, sha256};
 use gleaner_sim::policy::{BaselinePower, Decider};
 use gleaner_sim::run::{RunDirectory, Summary};
 use gleaner_sim::scenario::{Override, Scenario, ScenarioError};

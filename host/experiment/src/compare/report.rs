@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use gleaner_learn::file::{self, write_atomically};
+use gleaner_files::write_atomically;
 
 use super::charts;
 use super::plan::Row;
@@ -105,7 +105,7 @@ pub fn best(rows: &[Row]) -> Option<String> {
 pub fn write(directory: &RunDirectory, scenario: &Scenario, rows: &[Row]) -> Result<(), RunError> {
     let save = |path: &Path, text: &str| write_atomically(path, text.as_bytes());
     let plots = directory.file(RunDirectory::PLOTS);
-    fs::create_dir_all(&plots).map_err(file::at(&plots))?;
+    fs::create_dir_all(&plots).map_err(gleaner_files::at(&plots))?;
     save(&directory.file("compare.csv"), &csv(rows))?;
     let charts = charts::draw(rows)?;
     let mut page = page(scenario, rows);

@@ -1,7 +1,7 @@
 //! Why a reproduction came to nothing.
 
+use gleaner_files::FileError;
 use gleaner_learn::data::DataError;
-use gleaner_learn::file::FileError;
 
 use crate::batch::{EngineError, PlanError, PointError};
 use gleaner_sim::run::{LogError, RunError};

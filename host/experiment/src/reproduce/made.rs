@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 
-use gleaner_learn::digest::{hexadecimal, sha256};
-use gleaner_learn::file;
+use gleaner_files::{hexadecimal, sha256};
 
 use super::error::ReproduceError;
 use super::least_power::LeastEnergy;
@@ -48,7 +47,7 @@ impl Made {
     ) -> Result<Self, ReproduceError> {
         check_sums(&directory)?;
         let sums = directory.file(RunDirectory::SUMS);
-        let sums = fs::read(&sums).map_err(file::at(&sums))?;
+        let sums = fs::read(&sums).map_err(gleaner_files::at(&sums))?;
         let digest = hexadecimal(&sha256(&sums));
         let rounds = read_rounds(&directory.file(RunDirectory::ROUNDS))?;
         let by_round: BTreeMap<u32, &RoundRow> =

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use gleaner_learn::file::{self, write_atomically};
+use gleaner_files::write_atomically;
 use serde_json::{Value, json};
 use strum::VariantArray;
 
@@ -103,7 +103,7 @@ impl Publication {
 /// # Errors
 /// Names the file that cannot be written.
 pub fn write(publication: &Publication, directory: &Path) -> Result<(), ReproduceError> {
-    fs::create_dir_all(directory).map_err(file::at(directory))?;
+    fs::create_dir_all(directory).map_err(gleaner_files::at(directory))?;
     let save = |name: &str, text: &str| write_atomically(&directory.join(name), text.as_bytes());
     for section in &publication.sections {
         if !section.csv.is_empty() {

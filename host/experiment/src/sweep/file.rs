@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-use gleaner_learn::file::{self, FileError};
+use gleaner_files::FileError;
 use serde::Deserialize;
 
 use crate::batch::Point;
@@ -100,7 +100,7 @@ impl Sweep {
     /// Names the file and what is wrong in it.
     pub fn read(path: &Path) -> Result<Self, SweepError> {
         let text = std::fs::read_to_string(path)
-            .map_err(file::at(path))
+            .map_err(gleaner_files::at(path))
             .map_err(SweepError::Read)?;
         toml::from_str(&text).map_err(|error| SweepError::Syntax {
             path: path.to_owned(),

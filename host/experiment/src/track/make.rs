@@ -6,7 +6,7 @@
 
 use std::fs;
 
-use gleaner_learn::file::write_atomically;
+use gleaner_files::write_atomically;
 
 use super::error::TrackError;
 use crate::{PlannedRun, run_bare};

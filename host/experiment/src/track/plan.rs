@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use gleaner_learn::digest::{hexadecimal, sha256};
+use gleaner_files::{hexadecimal, sha256};
 
 use super::cell::Cell;
 use super::entrant::{Entrant, Server};

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use gleaner_learn::file::{self, write_atomically};
+use gleaner_files::write_atomically;
 use serde_json::{Value, json};
 
 use super::bootstrap::{CONFIDENCE, RESAMPLES};
@@ -210,7 +210,7 @@ impl Outcome {
     pub fn write(&self, directory: &RunDirectory, scenario: &Scenario) -> Result<(), TrackError> {
         let save = |path: &Path, text: &str| write_atomically(path, text.as_bytes());
         let plots = directory.file(RunDirectory::PLOTS);
-        fs::create_dir_all(&plots).map_err(file::at(&plots))?;
+        fs::create_dir_all(&plots).map_err(gleaner_files::at(&plots))?;
         save(&directory.file("track.csv"), &self.csv())?;
         save(&directory.file("track.md"), &self.to_markdown())?;
         let json = format!("{:#}\n", self.to_json());

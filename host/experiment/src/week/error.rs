@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use gleaner_energy::harvest::HarvestError;
-use gleaner_learn::file::FileError;
+use gleaner_files::FileError;
 
 use crate::PlannedRunError;
 use gleaner_sim::run::{LogError, RunError};

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::fs;
 
-use gleaner_learn::file::{self, write_atomically};
+use gleaner_files::write_atomically;
 use gleaner_shared::energy::Phase;
 
 use super::{Outcome, WeekError};
@@ -91,7 +91,7 @@ impl Outcome {
     /// Names the file that cannot be written.
     pub fn write(&self, directory: &RunDirectory) -> Result<(), WeekError> {
         let plots = directory.file(RunDirectory::PLOTS);
-        fs::create_dir_all(&plots).map_err(file::at(&plots))?;
+        fs::create_dir_all(&plots).map_err(gleaner_files::at(&plots))?;
         write_atomically(&directory.file(DAYS), self.csv().as_bytes())?;
         let mut page = self.front()?;
         for (place, at) in self.places.iter().zip(0..) {

@@ -9,7 +9,6 @@ use std::path::Path;
 use flate2::read::GzDecoder;
 
 use super::{DataError, Dataset, DatasetKind, Facts, Shape, embedded, own};
-use crate::file;
 
 const HAR: &[u8] = include_bytes!("../../data/har/dataset.gds.gz");
 const DIGITS: &[u8] = include_bytes!("../../data/digits/dataset.gds.gz");
@@ -54,7 +53,7 @@ pub(super) fn load(kind: DatasetKind) -> Result<Dataset, DataError> {
     let path = Path::new(&name).join(own::FILE);
     let mut bytes = Vec::new();
     let unpacked = GzDecoder::new(packed).read_to_end(&mut bytes);
-    unpacked.map_err(file::at(&path))?;
+    unpacked.map_err(gleaner_files::at(&path))?;
     own::parse(&path, &bytes, &name)
 }
 

@@ -9,7 +9,6 @@ use std::path::Path;
 
 use super::catalogue::{DataFile, Format};
 use super::{DataError, Samples, Shape};
-use crate::file;
 
 const PIXELS: usize = 32 * 32;
 const RECORD: usize = 1 + 3 * PIXELS;
@@ -71,7 +70,7 @@ fn read_binary(directory: &Path, batches: &[&str]) -> Result<Samples, DataError>
     let mut samples = Samples::default();
     for batch in batches {
         let path = directory.join(binary(batch));
-        let bytes = std::fs::read(&path).map_err(file::at(&path))?;
+        let bytes = std::fs::read(&path).map_err(gleaner_files::at(&path))?;
         parse_binary(&path, &bytes, &mut samples)?;
     }
     Ok(samples)
@@ -125,11 +124,11 @@ fn read_png(directory: &Path, batches: &[&str], labels: &str) -> Result<Samples,
     let mut samples = Samples::default();
     for batch in batches {
         let path = directory.join(format!("{batch}.png"));
-        let bytes = std::fs::read(&path).map_err(file::at(&path))?;
+        let bytes = std::fs::read(&path).map_err(gleaner_files::at(&path))?;
         samples.images.extend(decode_png(&path, &bytes)?);
     }
     let path = directory.join(labels);
-    let text = std::fs::read(&path).map_err(file::at(&path))?;
+    let text = std::fs::read(&path).map_err(gleaner_files::at(&path))?;
     parse_labels(&path, &text, &mut samples)?;
     Ok(samples)
 }

@@ -2,11 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
+use gleaner_files::FileError;
 use strum::VariantArray;
 
 use super::catalogue::{DatasetKind, sets};
 use super::imported;
-use crate::file::FileError;
 
 /// Why a data set could not be had.
 #[derive(Debug, thiserror::Error)]

@@ -9,7 +9,6 @@ use serde::Deserialize;
 
 use super::catalogue::{DataFile, Format};
 use super::{DataError, Samples, Shape};
-use crate::file;
 
 /// Test pictures of every class.
 const TEST: usize = 1_000;
@@ -43,12 +42,14 @@ fn read_directory(directory: &Path) -> Result<(Samples, Samples), DataError> {
     let (mut train, mut test) = (Samples::default(), Samples::default());
     for label in 0..10 {
         let path = directory.join(format!("{label}.json"));
-        let length = std::fs::metadata(&path).map_err(file::at(&path))?.len();
+        let length = std::fs::metadata(&path)
+            .map_err(gleaner_files::at(&path))?
+            .len();
         if length > MOST {
             let expected = format!("at most {MOST} bytes");
             return Err(DataError::malformed(&path, 0, expected, length.to_string()));
         }
-        let text = std::fs::read(&path).map_err(file::at(&path))?;
+        let text = std::fs::read(&path).map_err(gleaner_files::at(&path))?;
         let pictures = parse(&path, &text)?;
         for (at, picture) in pictures.iter().enumerate() {
             let part = if at < TEST { &mut test } else { &mut train };

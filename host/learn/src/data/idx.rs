@@ -10,7 +10,6 @@ use flate2::read::GzDecoder;
 use super::bounded::Bounded;
 use super::catalogue::{DataFile, Format};
 use super::{DataError, Samples, Shape};
-use crate::file;
 
 const IMAGES_MAGIC: u32 = 0x0000_0803;
 const LABELS_MAGIC: u32 = 0x0000_0801;
@@ -51,7 +50,7 @@ pub(super) fn read_directory(directory: &Path) -> Result<(Samples, Samples), Dat
 fn read_pair(directory: &Path, part: &str) -> Result<Samples, DataError> {
     let images = existing(directory, &format!("{part}-images-idx3-ubyte"));
     let labels = existing(directory, &format!("{part}-labels-idx1-ubyte"));
-    let read = |path: &Path| std::fs::read(path).map_err(file::at(path));
+    let read = |path: &Path| std::fs::read(path).map_err(gleaner_files::at(path));
     parse_pair(&images, &read(&images)?, &labels, &read(&labels)?)
 }
 

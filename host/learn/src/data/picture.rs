@@ -7,7 +7,6 @@ use png::{BitDepth, ColorType, Decoder, Transformations};
 
 use super::Shape;
 use super::error::DataError;
-use crate::file;
 
 /// What a PNG file begins with.
 const PNG: &[u8; 8] = b"\x89PNG\r\n\x1a\n";
@@ -17,7 +16,7 @@ const PNG: &[u8; 8] = b"\x89PNG\r\n\x1a\n";
 /// # Errors
 /// Names the file, and the size or colour that does not fit.
 pub fn read(path: &Path, shape: Shape) -> Result<Vec<u8>, DataError> {
-    let bytes = fs::read(path).map_err(file::at(path))?;
+    let bytes = fs::read(path).map_err(gleaner_files::at(path))?;
     let (width, height) = (shape.width, shape.height);
     let unfit = |found: String| DataError::Malformed {
         path: path.to_owned(),

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use gleaner_learn::file::{self, write_atomically};
+use gleaner_files::write_atomically;
 use gleaner_shared::energy::Phase;
 
 use super::charts::{Chart, energy_charts, run_charts};
@@ -47,7 +47,7 @@ pub struct Section {
 pub fn write_run(directory: &RunDirectory, sections: &[Section]) -> Result<(), RunError> {
     let run = RunData::read(directory)?;
     let plots = directory.file(RunDirectory::PLOTS);
-    fs::create_dir_all(&plots).map_err(file::at(&plots))?;
+    fs::create_dir_all(&plots).map_err(gleaner_files::at(&plots))?;
     let (charts, energy) = (run_charts(&run), energy_charts(&run));
     for chart in charts.iter().chain(&energy) {
         let file = plots.join(format!("{}.svg", chart.name));

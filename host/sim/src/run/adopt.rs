@@ -7,7 +7,7 @@
 use std::fs::File;
 use std::io::{self, Read};
 
-use gleaner_learn::file::{FileError, write_atomically};
+use gleaner_files::{FileError, write_atomically};
 
 use super::checkpoint::Checkpoint;
 use super::directory::RunDirectory;

@@ -7,8 +7,7 @@
 use std::fs;
 use std::io;
 
-use gleaner_learn::digest::sha256;
-use gleaner_learn::file::{self, FileError};
+use gleaner_files::{FileError, sha256};
 use serde::{Deserialize, Serialize};
 
 use super::directory::RunDirectory;
@@ -39,13 +38,13 @@ impl Checkpoint {
         let newest = directory.file(RunDirectory::CHECKPOINT);
         let previous = directory.file(RunDirectory::PREVIOUS_CHECKPOINT);
         if newest.exists() {
-            fs::rename(&newest, &previous).map_err(file::at(&previous))?;
-            file::sync_parent(&previous)?;
+            fs::rename(&newest, &previous).map_err(gleaner_files::at(&previous))?;
+            gleaner_files::sync_parent(&previous)?;
         } else {
             // The directory itself may be a draft.
-            file::sync_parent(directory.path())?;
+            gleaner_files::sync_parent(directory.path())?;
         }
-        file::write_atomically(&newest, &self.encode())
+        gleaner_files::write_atomically(&newest, &self.encode())
     }
 
     /// Reads the newest checkpoint that is whole. `None` means there is none at all; the text

@@ -5,7 +5,7 @@ use std::fs;
 use std::io::Write;
 
 use super::directory::RunDirectory;
-use gleaner_learn::file::{self, FileError, sync_parent};
+use gleaner_files::{FileError, sync_parent};
 
 /// The names of a copy.
 #[derive(Clone, Copy, Debug)]
@@ -21,18 +21,18 @@ impl Copy {
     pub(super) fn stage(&self, content: &[u8], directory: &RunDirectory) -> Result<(), FileError> {
         let file = directory.file(self.staged);
         let write = || {
-            let mut staged = file::create_anew(&file)?;
+            let mut staged = gleaner_files::create_anew(&file)?;
             staged.write_all(content)?;
             staged.sync_all()
         };
-        write().map_err(file::at(&file))
+        write().map_err(gleaner_files::at(&file))
     }
 
     /// Gives the staged copy its name, once the scenario stands beside it.
     pub(super) fn settle(&self, directory: &RunDirectory) -> Result<(), FileError> {
         let staged = directory.file(self.staged);
         let copy = directory.file(self.name);
-        fs::rename(&staged, &copy).map_err(file::at(&copy))?;
+        fs::rename(&staged, &copy).map_err(gleaner_files::at(&copy))?;
         sync_parent(&copy)
     }
 
@@ -43,7 +43,7 @@ impl Copy {
         if !copy.exists() && directory.file(self.staged).exists() {
             self.settle(directory)?;
         }
-        fs::read(&copy).map_err(file::at(&copy))
+        fs::read(&copy).map_err(gleaner_files::at(&copy))
     }
 }
 

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::path::Path;
 use std::time::Duration;
 
-use gleaner_learn::digest::{hexadecimal, sha256_of};
+use gleaner_files::{hexadecimal, sha256_of};
 use serde::{Deserialize, Serialize};
 
 use crate::policy::Decider;

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use gleaner_learn::file::FileError;
+use gleaner_files::FileError;
 
 use super::directory::RunDirectory;
 use super::log::LogError;

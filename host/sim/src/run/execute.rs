@@ -4,8 +4,9 @@ use std::fs::{self, File};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use gleaner_learn::digest::{hexadecimal, sha256, sha256_of};
-use gleaner_learn::file::{self, FileError, sync_parent, write_atomically, write_unsynced};
+use gleaner_files::{
+    FileError, hexadecimal, sha256, sha256_of, sync_parent, write_atomically, write_unsynced,
+};
 
 use super::checkpoint::Checkpoint;
 use super::directory::RunDirectory;
@@ -95,7 +96,7 @@ fn set_up(
     check_vacant(directory)?;
     let path = directory.path();
     let traces = Traces::checked(scenario)?;
-    fs::create_dir_all(path).map_err(file::at(path))?;
+    fs::create_dir_all(path).map_err(gleaner_files::at(path))?;
     traces.stage(directory)?;
     let file = directory.file(RunDirectory::SCENARIO);
     write(&file, scenario.to_toml().as_bytes())?;
@@ -147,7 +148,7 @@ pub fn scenario_of(directory: &RunDirectory) -> Result<Scenario, RunError> {
 
 fn scenario_text(directory: &RunDirectory) -> Result<String, RunError> {
     let file = directory.file(RunDirectory::SCENARIO);
-    Ok(fs::read_to_string(&file).map_err(file::at(&file))?)
+    Ok(fs::read_to_string(&file).map_err(gleaner_files::at(&file))?)
 }
 
 /// Continues the run in a directory from its newest whole checkpoint.
@@ -306,7 +307,7 @@ fn complete(
     let write = |name: &str, bytes: &[u8]| write_atomically(&directory.file(name), bytes);
     let drafted = directory.file(RunDirectory::SCENARIO);
     let sync = File::open(&drafted).and_then(|file| file.sync_all());
-    sync.map_err(file::at(&drafted))?;
+    sync.map_err(gleaner_files::at(&drafted))?;
     write(RunDirectory::MODEL, model)?;
     let json = serde_json::to_string_pretty(environment).unwrap_or_default();
     write(RunDirectory::ENVIRONMENT, format!("{json}\n").as_bytes())?;
@@ -339,7 +340,7 @@ fn digest_of(directory: &RunDirectory, name: &str) -> Result<String, RunError> {
     let path = directory.file(name);
     let digest = File::open(&path)
         .and_then(sha256_of)
-        .map_err(file::at(&path))?;
+        .map_err(gleaner_files::at(&path))?;
     Ok(hexadecimal(&digest))
 }
 

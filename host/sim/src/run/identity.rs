@@ -4,7 +4,7 @@
 use std::fs;
 use std::io;
 
-use gleaner_learn::file::{self, FileError};
+use gleaner_files::FileError;
 use gleaner_shared::wire::message::RunId;
 
 use super::RunDirectory;
@@ -19,14 +19,14 @@ pub fn run_id(directory: &RunDirectory) -> Result<RunId, FileError> {
         Ok(text) => parse(text.trim_end()).ok_or_else(|| {
             let what = "not the 32 hexadecimal digits of a run's name: restore the file, or start \
                         the run anew";
-            file::at(&path)(io::Error::new(io::ErrorKind::InvalidData, what))
+            gleaner_files::at(&path)(io::Error::new(io::ErrorKind::InvalidData, what))
         }),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            let id = new_id().map_err(file::at(&path))?;
-            file::write_atomically(&path, format!("{id}\n").as_bytes())?;
+            let id = new_id().map_err(gleaner_files::at(&path))?;
+            gleaner_files::write_atomically(&path, format!("{id}\n").as_bytes())?;
             Ok(id)
         }
-        Err(error) => Err(file::at(&path)(error)),
+        Err(error) => Err(gleaner_files::at(&path)(error)),
     }
 }
 

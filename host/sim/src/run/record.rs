@@ -8,7 +8,7 @@ use super::error::RunError;
 use crate::round::{WorldError, channel};
 use crate::scenario::Scenario;
 use gleaner_cre::channel::{ChannelSource, Recorder};
-use gleaner_learn::file::{at, create_anew, sync_parent};
+use gleaner_files::{at, create_anew, sync_parent};
 
 /// Writes the gains that a run of the scenario uses, whatever its scheduler. They depend on
 /// nothing but the round, so they can be written before the run. Whoever reads the file sees all

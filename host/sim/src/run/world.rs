@@ -10,7 +10,7 @@ use crate::round::{World, WorldError, channel, world};
 use crate::scenario::Scenario;
 use gleaner_cre::channel::TraceError;
 use gleaner_energy::harvest;
-use gleaner_learn::digest::sha256;
+use gleaner_files::sha256;
 
 const CHANNEL: Copy = Copy {
     name: RunDirectory::CHANNEL,

@@ -7,9 +7,9 @@ use clap::ArgGroup;
 use indicatif::ProgressBar;
 
 use super::Bar;
+use gleaner_files::hexadecimal;
 use gleaner_learn::data::cache;
 use gleaner_learn::data::import::{self, Imported, Input, Options, Scaling, Testing};
-use gleaner_learn::digest::hexadecimal;
 
 /// What to import, and how.
 #[derive(Debug, clap::Args)]

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use gleaner_energy::align::{Alignment, Method};
 use gleaner_energy::mark::Mark;
-use gleaner_learn::file::write_atomically;
+use gleaner_files::write_atomically;
 use gleaner_sim::report::energy::alignment_table;
 use serde_json::json;
 

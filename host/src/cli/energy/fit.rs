@@ -9,7 +9,7 @@ use gleaner_energy::fit::{FEWEST_CLOCKS, Fit, Measured, fit, integrate};
 use gleaner_energy::mark::Log;
 use gleaner_energy::profile::{Conditions, Labels, Profile, Source};
 use gleaner_energy::trace::{Trace, digest};
-use gleaner_learn::file::write_atomically;
+use gleaner_files::write_atomically;
 use gleaner_sim::report::energy::{coefficients_table, sentences};
 use serde_json::json;
 

@@ -7,7 +7,7 @@ use anyhow::{Context, bail};
 use gleaner_energy::harvest::{self, Harvest, Settings, Source};
 use gleaner_energy::predict::{Income, Load, Store, Work, most, rounds_a_day};
 use gleaner_energy::profile::Profile;
-use gleaner_learn::file::write_atomically;
+use gleaner_files::write_atomically;
 use gleaner_shared::rng::{Purpose, Rng};
 use gleaner_sim::report::plot::{LineChart, Mark, Series, number};
 use gleaner_sim::report::table::Table;

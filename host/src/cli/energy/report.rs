@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use gleaner_energy::align::envelopes;
-use gleaner_learn::file::write_atomically;
+use gleaner_files::write_atomically;
 use gleaner_sim::report::energy::{Measurement, page};
 
 use super::fit::{FitArgs, Fitted};

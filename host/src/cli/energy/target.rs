@@ -5,7 +5,7 @@ use std::io::BufWriter;
 use std::path::Path;
 
 use anyhow::{Context, ensure};
-use gleaner_learn::file::{create_anew, sync_parent};
+use gleaner_files::{create_anew, sync_parent};
 
 /// Writes a new file; what is there already is kept and refused.
 ///

@@ -8,7 +8,7 @@ use anyhow::anyhow;
 use gleaner_experiment::batch::{self, Outcome, Plan, PointError};
 use gleaner_experiment::compare::Statistic;
 use gleaner_experiment::sweep::{Best, NoChoice, choose, csv};
-use gleaner_learn::file::write_atomically;
+use gleaner_files::write_atomically;
 use gleaner_sim::report::counted;
 
 /// Which sweep.

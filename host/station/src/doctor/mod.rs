@@ -26,7 +26,6 @@ use crate::link::Endpoint;
 use crate::setup::{SetupError, shards, start_machine};
 use crate::text::printable;
 use gleaner_learn::data::Dataset;
-use gleaner_learn::file;
 use gleaner_sim::run::new_id;
 use gleaner_sim::scenario::Scenario;
 
@@ -122,7 +121,7 @@ pub fn examine(
     care: Care,
     folder: &Path,
 ) -> Result<Diagnosis, SetupError> {
-    let runtime = Runtime::new().map_err(file::at(folder))?;
+    let runtime = Runtime::new().map_err(gleaner_files::at(folder))?;
     let shards = shards(scenario, data, |client| fleet.key_of(client))?;
     let network = gleaner_sim::fleet::shape(scenario, data)?;
     let door = care.listen.map(|address| answer(fleet, address, &runtime));

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::PathBuf;
 
-use gleaner_learn::digest::hexadecimal;
+use gleaner_files::hexadecimal;
 use gleaner_shared::wire::link::Timing;
 use gleaner_shared::wire::{HostKeys, Key};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};

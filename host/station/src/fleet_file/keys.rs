@@ -5,7 +5,7 @@ use std::fs::{File, TryLockError};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use gleaner_learn::digest::hexadecimal;
+use gleaner_files::hexadecimal;
 use gleaner_shared::wire::HostKeys;
 use serde::Deserialize;
 use toml::Spanned;

@@ -7,7 +7,7 @@ mod write;
 
 use std::path::PathBuf;
 
-use gleaner_learn::file::FileError;
+use gleaner_files::FileError;
 use serde::{Deserialize, Serialize};
 
 use super::event::Event;

@@ -4,7 +4,6 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
-use gleaner_learn::file;
 use serde::Deserialize;
 
 use super::{EventLogError, Line};
@@ -28,7 +27,7 @@ pub fn each_line(path: &Path) -> Result<Lines, EventLogError> {
 /// # Errors
 /// As [`each_line`].
 pub fn each_line_within(path: &Path, rounds: u32) -> Result<Lines, EventLogError> {
-    let file = File::open(path).map_err(file::at(path))?;
+    let file = File::open(path).map_err(gleaner_files::at(path))?;
     Ok(Lines {
         source: BufReader::new(file),
         path: path.to_owned(),
@@ -66,13 +65,13 @@ impl<R: BufRead> Iterator for Lines<R> {
 impl<R: BufRead> Lines<R> {
     fn read(&mut self) -> Result<Option<Line>, EventLogError> {
         self.number += 1;
-        match file::read_line(&mut self.source, &mut self.text, LONGEST) {
+        match gleaner_files::read_line(&mut self.source, &mut self.text, LONGEST) {
             Ok(true) => {}
             Ok(false) => return Ok(None),
             Err(error) if error.kind() == io::ErrorKind::InvalidData => {
                 return Err(self.wrong(error.to_string()));
             }
-            Err(error) => return Err(file::at(&self.path)(error).into()),
+            Err(error) => return Err(gleaner_files::at(&self.path)(error).into()),
         }
         let line = match parse(&self.text) {
             Ok(line) => line,

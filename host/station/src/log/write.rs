@@ -9,8 +9,6 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use gleaner_learn::file;
-
 use super::{EventLogError, Line};
 use crate::event::{Event, EventKind};
 
@@ -64,7 +62,7 @@ impl EventLog {
     /// # Errors
     /// Names the file.
     pub fn open(path: &Path, after_round: u32) -> Result<Self, EventLogError> {
-        let failed = file::at(path);
+        let failed = gleaner_files::at(path);
         let mut options = OpenOptions::new();
         options.create(true).truncate(false).read(true).write(true);
         let mut file = options.open(path).map_err(&failed)?;

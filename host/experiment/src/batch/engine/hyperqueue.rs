@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{self, Receiver};
 
-use gleaner_learn::file::{self, FileError};
+use gleaner_files::FileError;
 use serde_json::json;
 
 use super::follow::Queue;
@@ -45,9 +45,9 @@ impl Hyperqueue {
         dir: &Path,
         options: &EngineOptions,
     ) -> Result<Self, EngineError> {
-        let dir = std::path::absolute(dir).map_err(file::at(dir))?;
+        let dir = std::path::absolute(dir).map_err(gleaner_files::at(dir))?;
         let folder = dir.join("hyperqueue");
-        fs::create_dir_all(&folder).map_err(file::at(&folder))?;
+        fs::create_dir_all(&folder).map_err(gleaner_files::at(&folder))?;
         let text = |path: &Path| {
             let text = path.to_str().ok_or_else(|| EngineError::Path {
                 path: path.to_owned(),
@@ -62,7 +62,7 @@ impl Hyperqueue {
             "options": ["--threads", threads.to_string(), "--wait", "--quiet"],
             "threads": threads,
             "cores": options.max_jobs.map(|jobs| jobs * threads),
-            "workdir": text(&std::env::current_dir().map_err(file::at("."))?)?,
+            "workdir": text(&std::env::current_dir().map_err(gleaner_files::at("."))?)?,
             "logs": text(&folder)?,
             "server": text(&folder.join("server"))?,
             "server_dir": server_dir.map(text).transpose()?,
@@ -85,7 +85,7 @@ impl Hyperqueue {
     fn start(&mut self) -> Result<(), EngineError> {
         self.starts += 1;
         let missing = |problem: String| EngineError::NoHyperqueue { problem };
-        let log = File::create(self.log()).map_err(file::at(self.log()))?;
+        let log = File::create(self.log()).map_err(gleaner_files::at(self.log()))?;
         let mut command = Command::new(&self.python);
         command
             .args(["-c", DRIVER, &self.settings.to_string()])
@@ -169,7 +169,7 @@ impl Driver {
         let written = orders.write_all(line.as_bytes());
         written
             .and_then(|()| orders.flush())
-            .map_err(file::at("driver"))
+            .map_err(gleaner_files::at("driver"))
     }
 }
 

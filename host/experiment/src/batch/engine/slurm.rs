@@ -9,7 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use gleaner_learn::file::{self, write_atomically};
+use gleaner_files::write_atomically;
 
 use super::follow::Queue;
 use super::{EngineError, EngineOptions, Watcher};
@@ -38,7 +38,7 @@ impl Slurm {
         dir: &Path,
         options: &EngineOptions,
     ) -> Result<Self, EngineError> {
-        let dir = std::path::absolute(dir).map_err(file::at(dir))?;
+        let dir = std::path::absolute(dir).map_err(gleaner_files::at(dir))?;
         let config = said(
             Command::new("scontrol").args(["show", "config"]),
             "scontrol",
@@ -48,7 +48,7 @@ impl Slurm {
             id_of(&digest_of(&format!("{}\n{}", plan.digest(), dir.display())))
         );
         let folder = dir.join("slurm");
-        fs::create_dir_all(&folder).map_err(file::at(&folder))?;
+        fs::create_dir_all(&folder).map_err(gleaner_files::at(&folder))?;
         let script = folder.join("job.sh");
         write_atomically(&script, script_of(&name, &dir, options)?.as_bytes())?;
         Ok(Self {
@@ -166,7 +166,7 @@ fn ranges(numbers: &[usize]) -> String {
 
 /// Returns the script of one task; its argument is added to the task's number.
 fn script_of(name: &str, dir: &Path, options: &EngineOptions) -> Result<String, EngineError> {
-    let here = std::env::current_dir().map_err(file::at("."))?;
+    let here = std::env::current_dir().map_err(gleaner_files::at("."))?;
     let quoted = |path: &Path| {
         let text = path.to_str().ok_or_else(|| EngineError::Path {
             path: path.to_owned(),

@@ -8,12 +8,11 @@ mod mnist;
 use std::fs::File;
 use std::path::Path;
 
+use gleaner_files::{hexadecimal, sha256_of};
 use serde::{Deserialize, Serialize};
 use strum::{Display, EnumMessage, EnumString, IntoStaticStr, VariantArray};
 
 use super::{DataError, Samples, Shape};
-use crate::digest::{hexadecimal, sha256_of};
-use crate::file;
 
 /// How a set's files are laid out; declared beside its reader.
 #[derive(Clone, Copy, Debug)]
@@ -152,8 +151,8 @@ impl DataFile {
     /// # Errors
     /// When the file cannot be read or differs.
     pub fn verify(&self, path: &Path) -> Result<(), DataError> {
-        let file = File::open(path).map_err(file::at(path))?;
-        let found = hexadecimal(&sha256_of(file).map_err(file::at(path))?);
+        let file = File::open(path).map_err(gleaner_files::at(path))?;
+        let found = hexadecimal(&sha256_of(file).map_err(gleaner_files::at(path))?);
         if found == self.sha256 {
             return Ok(());
         }

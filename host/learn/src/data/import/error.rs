@@ -3,8 +3,9 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use gleaner_files::FileError;
+
 use crate::data::own::NameError;
-use crate::file::FileError;
 
 /// Where in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

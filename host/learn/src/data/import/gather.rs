@@ -6,10 +6,11 @@ use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 
+use gleaner_files::FileError;
+
 use super::names::Names;
 use super::options::Options;
 use crate::data::own::{MOST_INPUTS, Source};
-use crate::file::{self, FileError};
 
 /// Bytes of a stretch in its file.
 const STRETCH: usize = 9;
@@ -274,7 +275,7 @@ impl Spool {
     }
 
     fn begin<'a>(&self, mut file: &'a File) -> Result<BufReader<&'a File>, FileError> {
-        file.rewind().map_err(file::at(&self.folder))?;
+        file.rewind().map_err(gleaner_files::at(&self.folder))?;
         Ok(BufReader::with_capacity(1 << 18, file))
     }
 
@@ -282,7 +283,7 @@ impl Spool {
     pub(super) fn stretches(&self, mut each: impl FnMut(Stretch)) -> Result<(), FileError> {
         let mut file = self.begin(&self.stretches)?;
         for _ in 0..self.count {
-            each(next_stretch(&mut file).map_err(file::at(&self.folder))?);
+            each(next_stretch(&mut file).map_err(gleaner_files::at(&self.folder))?);
         }
         Ok(())
     }
@@ -297,11 +298,11 @@ impl Spool {
         let mut bytes = vec![0; 4 * self.row];
         let mut values = vec![0.0; self.row];
         for _ in 0..self.count {
-            let stretch = next_stretch(&mut stretches).map_err(file::at(&self.folder))?;
+            let stretch = next_stretch(&mut stretches).map_err(gleaner_files::at(&self.folder))?;
             begin(stretch);
             for row in 0..stretch.rows {
                 rows.read_exact(&mut bytes)
-                    .map_err(file::at(&self.folder))?;
+                    .map_err(gleaner_files::at(&self.folder))?;
                 for (value, bytes) in values.iter_mut().zip(bytes.as_chunks::<4>().0) {
                     *value = f32::from_le_bytes(*bytes);
                 }

@@ -27,7 +27,6 @@ use std::path::Path;
 
 use crate::data::fetch::Progress;
 use crate::data::own::{FILE, Header, MOST_CLASSES, Writer, check_name};
-use crate::file;
 
 use gather::Gathered;
 
@@ -65,7 +64,7 @@ pub fn import(
         return Err(ImportError::Exists { path });
     }
     let is_new = !directory.exists();
-    std::fs::create_dir_all(directory).map_err(file::at(directory))?;
+    std::fs::create_dir_all(directory).map_err(gleaner_files::at(directory))?;
     let result = import_into(name, options, directory, progress);
     if result.is_err() && is_new {
         // What could not be filled is not left behind; why it could not is what matters.

@@ -13,7 +13,6 @@ use super::npy::{Array, NameOfEach, gather_arrays};
 use super::options::Options;
 use super::read::Account;
 use crate::data::fetch::Progress;
-use crate::file;
 
 /// Reads the arrays of an archive: labels and clients by their names, features the one that is left.
 ///
@@ -28,12 +27,12 @@ pub(super) fn gather(
     let broken = |error: zip::result::ZipError| {
         ImportError::whole(path, format!("is no intact archive (.npz): {error}"))
     };
-    let file = File::open(path).map_err(file::at(path))?;
-    let length = file.metadata().map_err(file::at(path))?.len();
+    let file = File::open(path).map_err(gleaner_files::at(path))?;
+    let length = file.metadata().map_err(gleaner_files::at(path))?.len();
     progress.step("read", Some(length));
     let mut account = Account::new(progress);
     let mut whole = account.file(&file);
-    std::io::copy(&mut whole, &mut std::io::sink()).map_err(file::at(path))?;
+    std::io::copy(&mut whole, &mut std::io::sink()).map_err(gleaner_files::at(path))?;
     let source = account.source("npz", path);
     let mut archive = ZipArchive::new(&file).map_err(broken)?;
     let all = archive

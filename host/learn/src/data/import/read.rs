@@ -3,11 +3,11 @@
 use std::io::{self, Read};
 use std::path::Path;
 
+use gleaner_files::hexadecimal;
 use sha2::{Digest, Sha256};
 
 use crate::data::fetch::Progress;
 use crate::data::own::Source;
-use crate::digest::hexadecimal;
 
 /// Counts and hashes everything that is read of a source, file after file.
 pub(super) struct Account<'a> {

@@ -17,7 +17,6 @@ use super::stretch::Plan;
 use super::{ImportError, Place};
 use crate::data::fetch::Progress;
 use crate::data::own::{Column, Header};
-use crate::file;
 
 /// Standard deviations on either side of the mean that a column's own scale reaches.
 const REACH: f64 = 2.0;
@@ -125,7 +124,7 @@ pub fn write_scale(header: &Header) -> String {
 }
 
 fn read_scale(path: &Path, names: &[String]) -> Result<Vec<Column>, ImportError> {
-    let file = std::fs::File::open(path).map_err(file::at(path))?;
+    let file = std::fs::File::open(path).map_err(gleaner_files::at(path))?;
     let mut table = Table::new(path, file, b',');
     let mut columns: Vec<Option<Column>> = vec![None; names.len()];
     let wrong = |line, what: String| ImportError::at(path, Place::Line(line), what);

@@ -4,12 +4,11 @@ use std::fs::File;
 use std::io::{self, BufReader, Read};
 use std::path::Path;
 
+use gleaner_files::hexadecimal;
 use sha2::{Digest, Sha256};
 
 use super::{DIGEST, FILE, Header, MAGIC, MOST_HEADER, PREFIX, TEST, TRAIN};
 use crate::data::{DataError, Dataset, Owners, Samples};
-use crate::digest::hexadecimal;
-use crate::file;
 
 /// Reads what a set in `directory` states, and nothing else of it.
 ///
@@ -40,8 +39,8 @@ pub(in crate::data) fn parse(path: &Path, bytes: &[u8], name: &str) -> Result<Da
 }
 
 fn open(path: &Path) -> Result<(File, u64), DataError> {
-    let file = File::open(path).map_err(file::at(path))?;
-    let length = file.metadata().map_err(file::at(path))?.len();
+    let file = File::open(path).map_err(gleaner_files::at(path))?;
+    let length = file.metadata().map_err(gleaner_files::at(path))?.len();
     Ok((file, length))
 }
 
@@ -79,7 +78,7 @@ impl<'a, R: Read> Reader<'a, R> {
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
                 Err(self.wrong(self.at, what, "the end of the file"))
             }
-            Err(error) => Err(file::at(self.path)(error).into()),
+            Err(error) => Err(gleaner_files::at(self.path)(error).into()),
         }
     }
 

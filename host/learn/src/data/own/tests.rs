@@ -129,7 +129,7 @@ fn forged(text: &str, body: &[u8]) -> Vec<u8> {
     bytes.extend((text.len() as u32).to_le_bytes());
     bytes.extend(text.as_bytes());
     bytes.extend(body);
-    bytes.extend(crate::digest::sha256(&bytes));
+    bytes.extend(gleaner_files::sha256(&bytes));
     bytes
 }
 

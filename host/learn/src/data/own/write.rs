@@ -4,11 +4,11 @@ use std::fs;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
+use gleaner_files::FileError;
 use sha2::{Digest, Sha256};
 use tempfile::NamedTempFile;
 
 use super::{FILE, Header, MAGIC, TEST, TRAIN};
-use crate::file::{self, FileError};
 
 /// One sample to be written.
 #[derive(Clone, Copy, Debug)]
@@ -47,17 +47,19 @@ impl Writer {
             panic!("a header with {found} instead of {expected}");
         }
         let path = directory.join(FILE);
-        fs::create_dir_all(directory).map_err(file::at(directory))?;
+        fs::create_dir_all(directory).map_err(gleaner_files::at(directory))?;
         // A name nobody else has: two imports at once do not write into each other's file.
         let mut builder = tempfile::Builder::new();
         builder.prefix(".dataset-");
         // As open as any new file, not its owner's alone.
         #[cfg(unix)]
         builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-        let temporary = builder.tempfile_in(directory).map_err(file::at(&path))?;
+        let temporary = builder
+            .tempfile_in(directory)
+            .map_err(gleaner_files::at(&path))?;
         let text = serde_json::to_vec(header)
             .map_err(io::Error::from)
-            .map_err(file::at(&path))?;
+            .map_err(gleaner_files::at(&path))?;
         let mut writer = Self {
             path,
             out: BufWriter::with_capacity(1 << 20, temporary),
@@ -74,7 +76,9 @@ impl Writer {
 
     fn put(&mut self, bytes: &[u8]) -> Result<(), FileError> {
         self.hash.update(bytes);
-        self.out.write_all(bytes).map_err(file::at(&self.path))
+        self.out
+            .write_all(bytes)
+            .map_err(gleaner_files::at(&self.path))
     }
 
     /// Writes the next sample.
@@ -106,16 +110,21 @@ impl Writer {
         assert_eq!(self.due, 0, "records that are missing");
         let digest: [u8; 32] = self.hash.finalize().into();
         let path = &self.path;
-        self.out.write_all(&digest).map_err(file::at(path))?;
+        self.out
+            .write_all(&digest)
+            .map_err(gleaner_files::at(path))?;
         let temporary = self
             .out
             .into_inner()
-            .map_err(|error| file::at(path)(error.into_error()))?;
-        temporary.as_file().sync_all().map_err(file::at(path))?;
+            .map_err(|error| gleaner_files::at(path)(error.into_error()))?;
+        temporary
+            .as_file()
+            .sync_all()
+            .map_err(gleaner_files::at(path))?;
         temporary
             .persist(path)
-            .map_err(|error| file::at(path)(error.error))?;
-        file::sync_parent(path)?;
+            .map_err(|error| gleaner_files::at(path)(error.error))?;
+        gleaner_files::sync_parent(path)?;
         Ok(digest)
     }
 }

@@ -13,7 +13,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::Write;
 use std::path::PathBuf;
 
-use gleaner_learn::file::{self, write_atomically};
+use gleaner_files::write_atomically;
 
 use crate::round::{RoundLog, RoundRow};
 use crate::run::{Observer, RunDirectory, RunError, each_round};
@@ -40,7 +40,7 @@ fn begin(directory: &RunDirectory) -> Result<Clock, RunError> {
     for row in each_round(&directory.file(RunDirectory::ROUNDS))? {
         clock.append(&row?, &mut bytes);
     }
-    fs::create_dir_all(folder).map_err(file::at(folder))?;
+    fs::create_dir_all(folder).map_err(gleaner_files::at(folder))?;
     write_atomically(&path, &bytes)?;
     Ok(clock)
 }
@@ -103,7 +103,7 @@ impl Growing {
         let path = directory.file(FILE);
         let clock = begin(directory)?;
         let file = OpenOptions::new().append(true).open(&path);
-        let file = file.map_err(file::at(&path))?;
+        let file = file.map_err(gleaner_files::at(&path))?;
         Ok(Self { path, file, clock })
     }
 
@@ -111,7 +111,7 @@ impl Growing {
         let mut bytes = Vec::new();
         self.clock.append(row, &mut bytes);
         let written = self.file.write_all(&bytes);
-        Ok(written.map_err(file::at(&self.path))?)
+        Ok(written.map_err(gleaner_files::at(&self.path))?)
     }
 }
 

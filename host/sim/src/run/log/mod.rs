@@ -6,7 +6,7 @@ mod write;
 
 use std::path::PathBuf;
 
-use gleaner_learn::file::FileError;
+use gleaner_files::FileError;
 use serde::{Deserialize, Serialize};
 
 pub use read::{each_client, each_energy, each_round, read_rounds};

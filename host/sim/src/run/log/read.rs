@@ -5,7 +5,7 @@ use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use csv::{ErrorKind, StringRecord};
-use gleaner_learn::file::{self, FileError};
+use gleaner_files::FileError;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -45,7 +45,7 @@ pub fn read_rounds(path: &Path) -> Result<Vec<RoundRow>, LogError> {
 pub fn each_round(
     path: &Path,
 ) -> Result<impl Iterator<Item = Result<RoundRow, LogError>> + use<'_>, LogError> {
-    let file = File::open(path).map_err(file::at(path))?;
+    let file = File::open(path).map_err(gleaner_files::at(path))?;
     Ok(round_rows(BufReader::new(file), path))
 }
 
@@ -60,7 +60,7 @@ fn round_rows<R: BufRead>(
             line,
             what,
         };
-        match file::read_line(&mut source, &mut text, LONGEST) {
+        match gleaner_files::read_line(&mut source, &mut text, LONGEST) {
             Ok(false) => None,
             Ok(true) => {
                 let row = serde_json::from_slice(&text);
@@ -69,7 +69,7 @@ fn round_rows<R: BufRead>(
             Err(error) if error.kind() == io::ErrorKind::InvalidData => {
                 Some(Err(wrong(error.to_string())))
             }
-            Err(error) => Some(Err(file::at(path)(error).into())),
+            Err(error) => Some(Err(gleaner_files::at(path)(error).into())),
         }
     })
 }
@@ -81,7 +81,7 @@ fn round_rows<R: BufRead>(
 pub fn each_client(
     path: &Path,
 ) -> Result<impl Iterator<Item = Result<ClientRow, LogError>>, LogError> {
-    let file = File::open(path).map_err(file::at(path))?;
+    let file = File::open(path).map_err(gleaner_files::at(path))?;
     table_rows(file, path)
 }
 
@@ -92,7 +92,7 @@ pub fn each_client(
 pub fn each_energy(
     path: &Path,
 ) -> Result<impl Iterator<Item = Result<EnergyRow, LogError>>, LogError> {
-    let file = File::open(path).map_err(file::at(path))?;
+    let file = File::open(path).map_err(gleaner_files::at(path))?;
     table_rows(file, path)
 }
 
@@ -104,7 +104,7 @@ fn table_rows<R: Read, T: Row>(
     let mut reader = csv::ReaderBuilder::new().quoting(false).from_reader(source);
     let columns = reader.headers().map_err(broken(&path))?.clone();
     let first = format!("{}\n", columns.iter().collect::<Vec<_>>().join(","));
-    if !columns.is_empty() && first.as_bytes() != header::<T>().map_err(file::at(&path))? {
+    if !columns.is_empty() && first.as_bytes() != header::<T>().map_err(gleaner_files::at(&path))? {
         return Err(LogError::Line {
             path,
             line: 1,

@@ -4,7 +4,6 @@ use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Write};
 use std::path::PathBuf;
 
-use gleaner_learn::file;
 use serde::Serialize;
 
 use super::{Lengths, LogError};
@@ -23,12 +22,12 @@ impl Log {
     fn open(path: PathBuf, bytes: u64) -> Result<Self, LogError> {
         let mut options = OpenOptions::new();
         options.create(true).truncate(false).read(true).write(true);
-        let mut file = options.open(&path).map_err(file::at(&path))?;
+        let mut file = options.open(&path).map_err(gleaner_files::at(&path))?;
         // Elsewhere than on Unix a lock would also keep readers out.
         if cfg!(unix) && matches!(file.try_lock(), Err(TryLockError::WouldBlock)) {
             return Err(LogError::InUse { path });
         }
-        let found = file.metadata().map_err(file::at(&path))?.len();
+        let found = file.metadata().map_err(gleaner_files::at(&path))?.len();
         if found < bytes {
             return Err(LogError::TooShort {
                 path,
@@ -36,20 +35,25 @@ impl Log {
                 expected: bytes,
             });
         }
-        file.set_len(bytes).map_err(file::at(&path))?;
-        io::Seek::seek(&mut file, io::SeekFrom::End(0)).map_err(file::at(&path))?;
+        file.set_len(bytes).map_err(gleaner_files::at(&path))?;
+        io::Seek::seek(&mut file, io::SeekFrom::End(0)).map_err(gleaner_files::at(&path))?;
         Ok(Self { path, file, bytes })
     }
 
     fn append(&mut self, lines: io::Result<Vec<u8>>) -> Result<(), LogError> {
-        let lines = lines.map_err(file::at(&self.path))?;
-        self.file.write_all(&lines).map_err(file::at(&self.path))?;
+        let lines = lines.map_err(gleaner_files::at(&self.path))?;
+        self.file
+            .write_all(&lines)
+            .map_err(gleaner_files::at(&self.path))?;
         self.bytes += lines.len() as u64;
         Ok(())
     }
 
     fn sync(&self) -> Result<(), LogError> {
-        Ok(self.file.sync_data().map_err(file::at(&self.path))?)
+        Ok(self
+            .file
+            .sync_data()
+            .map_err(gleaner_files::at(&self.path))?)
     }
 }
 

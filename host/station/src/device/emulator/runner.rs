@@ -6,7 +6,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 
-use gleaner_learn::digest::hexadecimal;
+use gleaner_files::hexadecimal;
 use serde::Deserialize;
 use serde_json::{Value, json};
 

@@ -4,7 +4,7 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use gleaner_learn::file::create_private;
+use gleaner_files::create_private;
 
 use super::target::Part;
 use super::uf2;

@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use defmt_decoder::{DecodeError, Frame, Locations, StreamDecoder, Table};
-use gleaner_learn::file::{self, FileError};
+use gleaner_files::FileError;
 use object::{Object, ObjectSymbol};
 
 /// Why a file cannot explain a board's log.
@@ -58,7 +58,7 @@ impl Dictionary {
             path: path.to_owned(),
             what,
         };
-        let file = std::fs::read(path).map_err(file::at(path))?;
+        let file = std::fs::read(path).map_err(gleaner_files::at(path))?;
         let elf = object::File::parse(&*file).map_err(|error| format(error.to_string()))?;
         let block = elf
             .symbols()

@@ -14,7 +14,6 @@ use super::options::Options;
 use super::read::Account;
 use super::{ImportError, Place};
 use crate::data::fetch::Progress;
-use crate::file;
 
 /// What a column is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,8 +39,8 @@ pub(super) fn gather(
     let (input, length): (Box<dyn Read>, _) = match path.as_os_str() == "-" {
         true => (Box::new(io::stdin().lock()), None),
         false => {
-            let file = File::open(path).map_err(file::at(path))?;
-            let about = file.metadata().map_err(file::at(path))?;
+            let file = File::open(path).map_err(gleaner_files::at(path))?;
+            let about = file.metadata().map_err(gleaner_files::at(path))?;
             (Box::new(file), about.is_file().then_some(about.len()))
         }
     };

@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 use memchr::memchr2;
 
 use super::super::{ImportError, Place};
-use crate::file;
 
 /// What is read at once.
 const BUFFER: usize = 1 << 18;
@@ -142,7 +141,7 @@ impl<R: Read> Table<R> {
         let count = loop {
             match self.input.read(&mut self.buffer[self.filled..]) {
                 Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
-                read => break read.map_err(file::at(&self.path))?,
+                read => break read.map_err(gleaner_files::at(&self.path))?,
             }
         };
         self.filled += count;

@@ -10,7 +10,6 @@ use super::super::{ImportError, Place};
 use super::element::Element;
 use super::header::{self, ArrayHeader};
 use crate::data::own::MOST_INPUTS;
-use crate::file;
 
 const MAGIC: &[u8] = b"\x93NUMPY";
 
@@ -38,7 +37,7 @@ impl<R: Read> Array<R> {
         let mut input = BufReader::with_capacity(1 << 18, input);
         let cut = |error: io::Error| match error.kind() {
             io::ErrorKind::UnexpectedEof => wrong(0, "ends within its header".to_owned()),
-            _ => file::at(path)(error).into(),
+            _ => gleaner_files::at(path)(error).into(),
         };
         let mut start = [0; 8];
         input.read_exact(&mut start).map_err(cut)?;
@@ -98,7 +97,7 @@ impl<R: Read> Array<R> {
                         format!("the file ends here, but its header states {stated} records");
                     ImportError::at(&self.path, Place::Record(number), what)
                 }
-                _ => file::at(&self.path)(error).into(),
+                _ => gleaner_files::at(&self.path)(error).into(),
             })
     }
 
@@ -111,7 +110,7 @@ impl<R: Read> Array<R> {
                 let what = format!("holds more than the {stated} records of its header");
                 Err(ImportError::whole(&self.path, what))
             }
-            Err(error) => Err(file::at(&self.path)(error).into()),
+            Err(error) => Err(gleaner_files::at(&self.path)(error).into()),
         }
     }
 

@@ -15,7 +15,6 @@ use super::names::Names;
 use super::options::Options;
 use super::read::Account;
 use crate::data::fetch::Progress;
-use crate::file;
 
 /// Reads features and labels; clients, if any, are in a third file.
 ///
@@ -28,7 +27,7 @@ pub(super) fn gather(
     folder: &Path,
     progress: &mut dyn Progress,
 ) -> Result<Gathered, ImportError> {
-    let open = |path: &Path| File::open(path).map_err(file::at(path));
+    let open = |path: &Path| File::open(path).map_err(gleaner_files::at(path));
     let length = |file: &File| file.metadata().map(|about| about.len()).unwrap_or(0);
     let clients = options.client.as_deref().map(Path::new);
     let files = [Some(features), Some(labels), clients]

@@ -15,7 +15,6 @@ use super::options::Options;
 use super::read::Account;
 use super::{ImportError, Place};
 use crate::data::fetch::Progress;
-use crate::file;
 
 #[cfg(test)]
 pub(super) use sound::wav as test_file;
@@ -54,7 +53,7 @@ pub(super) fn gather(
     let mut total = 0;
     for entry in &entries {
         total += fs::metadata(&entry.path)
-            .map_err(file::at(&entry.path))?
+            .map_err(gleaner_files::at(&entry.path))?
             .len();
     }
     progress.step("read", Some(total));
@@ -63,11 +62,13 @@ pub(super) fn gather(
     for entry in &entries {
         let at = &entry.path;
         let mut bytes = Vec::new();
-        let input = File::open(at).map_err(file::at(at))?.take(LONGEST + 1);
+        let input = File::open(at)
+            .map_err(gleaner_files::at(at))?
+            .take(LONGEST + 1);
         account
             .file(input)
             .read_to_end(&mut bytes)
-            .map_err(file::at(at))?;
+            .map_err(gleaner_files::at(at))?;
         if bytes.len() as u64 > LONGEST {
             return Err(ImportError::whole(
                 at,
@@ -142,8 +143,8 @@ fn list(path: &Path) -> Result<Vec<PathBuf>, ImportError> {
         return Ok(Vec::new());
     }
     let mut found = Vec::new();
-    for entry in fs::read_dir(path).map_err(file::at(path))? {
-        found.push(entry.map_err(file::at(path))?.path());
+    for entry in fs::read_dir(path).map_err(gleaner_files::at(path))? {
+        found.push(entry.map_err(gleaner_files::at(path))?.path());
     }
     found.sort();
     Ok(found)

@@ -1,9 +1,14 @@
-//! Files: errors that name the file, reading by lines that cannot fill the memory, and writing that
-//! leaves the old content or the new.
+//! Files: errors that name the file, reading by lines that cannot fill the memory, writing that
+//! leaves the old content or the new, SHA-256 and hexadecimal digits.
+#![forbid(unsafe_code)]
+
+mod digest;
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufRead, Read, Write};
 use std::path::{Path, PathBuf};
+
+pub use digest::{hexadecimal, sha256, sha256_of};
 
 /// A file or folder that the system refuses.
 #[derive(Debug, thiserror::Error)]
