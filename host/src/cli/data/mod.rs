@@ -1,6 +1,8 @@
 //! `gleaner data`: which data sets there are, how to get them, and how to bring in one's own.
 
 mod import;
+mod partition;
+mod shard;
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -48,6 +50,10 @@ enum Action {
         #[arg(long, conflicts_with = "scale")]
         json: bool,
     },
+    /// Show which client owns which samples.
+    Partition(Box<partition::Args>),
+    /// Write the samples of one client as its board stores them in flash.
+    Shard(Box<shard::Args>),
     /// Write the files of the embedded subset again, from the full MNIST.
     Embed {
         /// Where to write them; `host/data/mnist` in a checkout.
@@ -79,6 +85,8 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
             (_, true) => info_json(name),
             _ => info(name),
         },
+        Action::Partition(args) => return partition::run(args),
+        Action::Shard(args) => return shard::run(args),
         Action::Embed { directory, from } => embed(directory, from),
     }?;
     Ok(ExitCode::SUCCESS)

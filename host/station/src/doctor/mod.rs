@@ -323,7 +323,7 @@ fn firmware_finding(entry: &Entry, about: &About, network: Shape) -> Finding {
 fn shard_finding(entry: &Entry, about: &About, network: Shape, shard: &[u8]) -> Finding {
     const CHECK: &str = "shard";
     let fix = format!(
-        "make it with `gleaner shard --client {}` and flash it",
+        "make it with `gleaner data shard --client {}` and flash it",
         entry.id
     );
     let expected = gleaner_shared::shard::ShardHeader::from_bytes(shard);

@@ -1,20 +1,17 @@
-//! `gleaner man`: manual pages, one for every command.
+//! `gleaner generate man`: manual pages, one for every command.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Context;
-use clap::CommandFactory;
 use clap_mangen::Man;
 use gleaner_files::write_atomically;
-
-use super::Cli;
 
 /// Where the pages go.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-    gleaner man | man -l -                      reads the page of the program\n\
-    gleaner man --to ~/.local/share/man/man1    installs all of them: man gleaner-simulate")]
+    gleaner generate man | man -l -                      reads the page of the program\n\
+    gleaner generate man --to ~/.local/share/man/man1    installs all of them: man gleaner-simulate")]
 pub struct Args {
     /// Write the pages of all commands, as gleaner-COMMAND.1, into this folder; without it the
     /// page of the program is printed.
@@ -24,7 +21,7 @@ pub struct Args {
 
 /// Prints the program's page, or writes all.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    let mut program = Cli::command().disable_help_subcommand(true);
+    let mut program = crate::cli::command().disable_help_subcommand(true);
     // Gives every command its full name, `gleaner-energy-import`, and the options it inherits.
     program.build();
     let Some(folder) = &args.to else {

@@ -1,4 +1,4 @@
-//! `gleaner image`: a board's program, if wanted with its samples, as one file for its boot mode.
+//! `gleaner fleet image`: a board's program, if wanted with its samples, as one file for its boot mode.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -7,8 +7,8 @@ use anyhow::{Context, bail, ensure};
 use gleaner_shared::board::Shape;
 use gleaner_shared::shard::Shard;
 
-use super::board::by_name;
-use super::scenario::ScenarioArgs;
+use crate::cli::board::by_name;
+use crate::cli::scenario::ScenarioArgs;
 use gleaner_sim::fleet;
 use gleaner_station::device::board::{self, Board};
 use gleaner_station::device::flash::target::Part;
@@ -28,7 +28,7 @@ pub struct Args {
     /// `cargo fw-BOARD`.
     #[arg(long, value_name = "ELF")]
     firmware: Option<PathBuf>,
-    /// The samples to put beside it: a `.bin` of `gleaner shard`.
+    /// The samples to put beside it: a `.bin` of `gleaner data shard`.
     #[arg(long, value_name = "SHARD.bin")]
     shard: Option<PathBuf>,
     /// Where to write.
@@ -36,7 +36,7 @@ pub struct Args {
     out: PathBuf,
 }
 
-/// Runs `gleaner image`.
+/// Runs `gleaner fleet image`.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     ensure!(
         args.out
@@ -84,7 +84,7 @@ fn read_shard(path: &Path, board: Board, network: Shape) -> anyhow::Result<Part>
     let header = match Shard::open(&bytes) {
         Ok(shard) => *shard.header(),
         Err(error) => bail!(
-            "{}: {error}; `gleaner shard --out FILE.bin` makes one",
+            "{}: {error}; `gleaner data shard --out FILE.bin` makes one",
             path.display()
         ),
     };

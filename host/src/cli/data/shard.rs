@@ -1,12 +1,12 @@
-//! `gleaner shard`: writes the samples of one client as its board carries them in flash.
+//! `gleaner data shard`: writes the samples of one client as its board carries them in flash.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Context, bail, ensure};
 
-use super::board::by_name;
-use super::scenario::ScenarioArgs;
+use crate::cli::board::by_name;
+use crate::cli::scenario::ScenarioArgs;
 use gleaner_sim::fleet;
 use gleaner_station::device::board::{self, Board};
 use gleaner_station::device::flash::{shard_part, uf2};
@@ -34,7 +34,7 @@ pub struct Args {
     out: PathBuf,
 }
 
-/// Runs `gleaner shard`.
+/// Runs `gleaner data shard`.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let scenario = args.scenario.resolve()?;
     let key = args.key_file.as_deref().map(read_key).transpose()?;

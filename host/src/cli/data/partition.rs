@@ -1,11 +1,11 @@
-//! `gleaner partition`: shows who would own which samples.
+//! `gleaner data partition`: shows who would own which samples.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Context;
 
-use super::word;
+use crate::cli::word;
 use gleaner_learn::data::{self, DatasetKind};
 use gleaner_learn::partition::{self, Parameters, Plan, Rule, plot, table::Table, validation};
 use gleaner_sim::scenario::{self, Scenario};
@@ -56,7 +56,7 @@ fn defaults() -> scenario::Partition {
     Scenario::default().partition
 }
 
-/// Runs `gleaner partition`.
+/// Runs `gleaner data partition`.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let set = data::load(&args.data)?;
     let scheme = args.scheme.scheme(&Parameters {
