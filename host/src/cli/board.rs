@@ -1,4 +1,4 @@
-//! Options whose values are boards: `--help` lists them, a wrong one is refused.
+//! Command-line options that take a board's name.
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
@@ -23,7 +23,7 @@ pub fn emulated(word: &str) -> Option<Board> {
     Board::emulated().find(|board| [board.chip(), board.name()].contains(&word))
 }
 
-/// The parser before has refused other words.
+/// Converts a word that the value parser has already accepted.
 fn find(board: Option<Board>, word: &str) -> Result<Board, String> {
     board.ok_or_else(|| format!("there is no board {word}"))
 }

@@ -51,7 +51,7 @@ pub struct Args {
     /// Epochs to train; the figure is their mean.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..))]
     epochs: u16,
-    /// The learning rate.
+    /// Learning rate of the training.
     #[arg(long, value_name = "RATE", default_value_t = 0.5)]
     rate: f64,
     /// Cycles a miss of the RP2040's flash cache costs; 0 leaves the cache out. Without it the
@@ -64,12 +64,12 @@ pub struct Args {
     /// Put them in however dense the samples are; a board whose flash has a cache is slower with those.
     #[arg(long, conflicts_with = "no_lists")]
     lists: bool,
-    /// Print JSON.
+    /// Print JSON instead of a table.
     #[arg(long)]
     json: bool,
 }
 
-/// What was counted.
+/// Counted cycles and memory of a board.
 #[derive(Debug, Serialize)]
 struct Figures {
     board: String,
@@ -112,7 +112,7 @@ struct FlashFigures {
     without_cache_per_sample_and_epoch: Option<u64>,
 }
 
-/// Measures and prints.
+/// Runs `gleaner bench device`.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let scenario = resolve(args.board.row().preset, &[])?;
     let learnt = args.scenario.resolve()?;

@@ -13,7 +13,7 @@ use gleaner_sim::round::{Engine, settings, world};
 use gleaner_sim::run::thread_count;
 use gleaner_sim::scenario::{Override, Scenario, resolve};
 
-/// What to measure.
+/// Measure how the time of a run grows with clients and rounds.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Numbers of clients U.

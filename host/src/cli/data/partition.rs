@@ -1,4 +1,4 @@
-//! `gleaner data partition`: shows who would own which samples.
+//! `gleaner data partition`: shows which client owns which samples.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -10,10 +10,10 @@ use gleaner_learn::data::{self, DatasetKind};
 use gleaner_learn::partition::{self, Parameters, Plan, Rule, plot, table::Table, validation};
 use gleaner_sim::scenario::{self, Scenario};
 
-/// The split to show.
+/// Show which client owns which samples.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// A data set of `gleaner data list`, or a folder with the files of one.
+    /// Name from `gleaner data list`, or a folder with the files of a set.
     #[arg(long, default_value_t = DatasetKind::MnistSubset.to_string())]
     data: String,
     /// How labels are spread over the clients.
@@ -28,7 +28,7 @@ pub struct Args {
     /// Pieces per client of the scheme `shards`.
     #[arg(long, default_value_t = defaults().shards_per_client)]
     shards: usize,
-    /// Number of clients.
+    /// Number of clients U.
     #[arg(long, default_value_t = Scenario::default().clients.count)]
     clients: usize,
     /// Mean of the clients' sample counts.
@@ -51,7 +51,7 @@ pub struct Args {
     json: bool,
 }
 
-/// What a scenario says where nothing else is said.
+/// Returns the default partition of a scenario.
 fn defaults() -> scenario::Partition {
     Scenario::default().partition
 }

@@ -1,4 +1,4 @@
-//! `gleaner data shard`: writes the samples of one client as its board carries them in flash.
+//! `gleaner data shard`: writes the samples of one client as its board stores them in flash.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -14,7 +14,7 @@ use gleaner_station::device::row::Uf2Drive;
 use gleaner_station::fleet_file::{SecretKey, write_private};
 use gleaner_station::setup::shards;
 
-/// Whose samples, for which board, into which file.
+/// Write the samples of one client as its board stores them in flash.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
@@ -22,14 +22,14 @@ pub struct Args {
     /// Number of the client, from 0.
     #[arg(long)]
     client: u32,
-    /// The board that will carry them.
+    /// Board that will store them.
     #[arg(long, value_parser = by_name(), default_value = Board::Rp2040.name())]
     board: Board,
-    /// A file with the client's key, 64 hexadecimal digits; without it the client is open to any
-    /// base station that runs insecure.
+    /// File with the client's key, 64 hexadecimal digits; a client without a key accepts any base
+    /// station.
     #[arg(long, value_name = "FILE")]
     key_file: Option<PathBuf>,
-    /// Where to write: `.bin` for probes and emulators, `.uf2` for a Pico in boot mode.
+    /// Output file: `.bin` for probes and emulators, `.uf2` for a Pico in boot mode.
     #[arg(long, value_name = "FILE.bin|FILE.uf2")]
     out: PathBuf,
 }
@@ -67,7 +67,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// How the file is written.
+/// Format of the output file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Format {
     Bin,

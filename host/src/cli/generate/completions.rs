@@ -1,10 +1,10 @@
-//! `gleaner generate completions`: what a shell needs to complete our commands.
+//! `gleaner generate completions`: shell completions.
 
 use std::process::ExitCode;
 
 use clap_complete::Shell;
 
-/// Which shell.
+/// Print a script that completes gleaner's commands in a shell.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
     bash:       gleaner generate completions bash > ~/.local/share/bash-completion/completions/gleaner\n\
@@ -13,14 +13,14 @@ use clap_complete::Shell;
     powershell: gleaner generate completions powershell >> $PROFILE\n\
     elvish:     gleaner generate completions elvish >> ~/.config/elvish/rc.elv")]
 pub struct Args {
-    /// The shell.
+    /// Shell to generate the script for.
     #[arg(value_name = "SHELL")]
     shell: Shell,
 }
 
-/// Prints the script.
+/// Runs `gleaner generate completions`.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    // In memory first: the generator would take a reader that has gone for a fault of the program.
+    // The generator panics on a closed pipe, so it writes to memory first.
     let mut script = Vec::new();
     clap_complete::generate(
         args.shell,

@@ -7,7 +7,7 @@ use anyhow::Context;
 use clap_mangen::Man;
 use gleaner_files::write_atomically;
 
-/// Where the pages go.
+/// Print or write manual pages.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
     gleaner generate man | man -l -                      reads the page of the program\n\
@@ -19,7 +19,7 @@ pub struct Args {
     to: Option<PathBuf>,
 }
 
-/// Prints the program's page, or writes all.
+/// Runs `gleaner generate man`.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let mut program = crate::cli::command().disable_help_subcommand(true);
     // Gives every command its full name, `gleaner-energy-import`, and the options it inherits.

@@ -20,7 +20,6 @@ enum Kind {
     Man(man::Args),
 }
 
-/// Runs `gleaner generate`.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     match &args.kind {
         Kind::Completions(args) => completions::run(args),
