@@ -256,7 +256,7 @@ fn an_unknown_builtin_is_rejected_with_all_names() {
     let error = Harvest::try_new(&settings, 0, 1, 1, &[0.0]).unwrap_err();
     let error = error.to_string();
     assert!(
-        error.contains("`atlantis`") && error.contains("greensboro-winter-week"),
+        error.contains("builtin:atlantis") && error.contains("greensboro-winter-week"),
         "{error}"
     );
 }
