@@ -3,9 +3,9 @@
 use std::hint::black_box;
 use std::time::Instant;
 
-use gleaner_cre::optim::{Instance, SolveError, random_instance};
+use gleaner_cre::optim::{Instance, random_instance};
 use gleaner_shared::rng::{Purpose, Rng};
-use gleaner_sim::policy::{Attendance, Note, Policy, Purse, View};
+use gleaner_sim::policy::{Attendance, Note, Policy, PolicyError, Purse, View};
 use gleaner_sim::round::settings;
 use gleaner_sim::scenario::Scenario;
 
@@ -33,7 +33,7 @@ pub fn time_decisions(
     clients: u32,
     channels: usize,
     rounds: u32,
-) -> Result<Decisions, SolveError> {
+) -> Result<Decisions, PolicyError> {
     let (system, policy) = (settings::system(scenario), settings::policy(scenario));
     let (mut times_us, mut orders) = (Vec::new(), 0);
     for seed in 0..u64::from(rounds) {
@@ -97,7 +97,7 @@ impl Surroundings {
     }
 }
 
-fn time(policy: &dyn Policy, round: &Surroundings) -> Result<(f64, usize), SolveError> {
+fn time(policy: &dyn Policy, round: &Surroundings) -> Result<(f64, usize), PolicyError> {
     let view = View {
         seed: round.seed,
         round: AGE,

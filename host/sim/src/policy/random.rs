@@ -2,8 +2,7 @@
 
 use super::baseline::{BaselinePower, baseline_power};
 use super::drawn::{Drawn, at_random, on_channels};
-use super::{Decision, Order, Policy, View};
-use gleaner_cre::optim::SolveError;
+use super::{Decision, Order, Policy, PolicyError, View};
 
 /// Random scheduling.
 #[derive(Clone, Copy, Debug)]
@@ -13,7 +12,7 @@ pub struct Random {
 }
 
 impl Policy for Random {
-    fn decide(&self, view: &View<'_>) -> Result<Decision, SolveError> {
+    fn decide(&self, view: &View<'_>) -> Result<Decision, PolicyError> {
         Ok(with_common_epochs(view, &at_random(view), self.power))
     }
 }
