@@ -77,9 +77,7 @@ fn place_memory_map(board: &Board) {
     }
     if board.boot == Boot::Loader {
         println!("cargo:rustc-link-arg-bins=-Tlink-rp.x");
-        for bin in ["selftest-rp2040", "ciphers-rp2040"] {
-            println!("cargo:rustc-link-arg-bin={bin}=--defsym=_deep_stack=1");
-        }
+        println!("cargo:rustc-link-arg-bin=selftest-rp2040=--defsym=_deep_stack=1");
     }
     if env::var_os("CARGO_FEATURE_DEFMT").is_some() {
         println!("cargo:rustc-link-arg-bins=-Tdefmt.x");

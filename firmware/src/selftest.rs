@@ -38,12 +38,3 @@ fn obey<P: Platform>(board: &mut Board<P>) {
         mortal::die(bytes[count - 1]);
     }
 }
-
-/// Says what frames cost, beside what they would cost with other ciphers.
-#[cfg(feature = "bench-ciphers")]
-pub async fn compare<P: Platform>(mut board: Board<P>) -> ! {
-    let mut report = Report::new();
-    cost::frames(&board.cycles, &mut report, || board.watchdog.feed());
-    cost::rivals(&board.cycles, &mut report, || board.watchdog.feed());
-    report.repeat(board, |_| {}).await
-}

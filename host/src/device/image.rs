@@ -20,8 +20,6 @@ pub enum Program {
     LoggingClient,
     /// A thousand epochs of small networks and their fingerprint, and what frames cost.
     SelfTest,
-    /// What frames cost with this cipher and with others.
-    Ciphers,
     /// The client with its example application.
     App,
 }
@@ -46,7 +44,6 @@ impl Board {
         match program {
             Program::LoggingClient => format!("fw-{}-logs", self.name()),
             Program::Client | Program::SelfTest => format!("fw-{}", self.name()),
-            Program::Ciphers => format!("fw-{}-ciphers", self.name()),
             Program::App => format!("fw-{}-app", self.name()),
         }
     }
@@ -64,7 +61,6 @@ impl Board {
             Program::Client => ("firmware", self.name().to_owned()),
             Program::LoggingClient => ("firmware-logs", self.name().to_owned()),
             Program::SelfTest => ("firmware", format!("selftest-{}", self.name())),
-            Program::Ciphers => ("firmware", format!("ciphers-{}", self.name())),
             Program::App => ("firmware", format!("app-{}", self.name())),
         };
         images_of(network)
