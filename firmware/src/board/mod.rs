@@ -3,8 +3,8 @@
 //! A board brings clocks, the link's bytes, a cycle counter, a watchdog and a lamp as a
 //! [`Board`](crate::platform::Board); nothing above this module knows which one it is.
 
-#[cfg(feature = "board-emulated")]
-pub mod emulated;
+#[cfg(feature = "board-m4")]
+pub mod m4;
 #[cfg(feature = "_rp")]
 pub mod rp;
 #[cfg(feature = "_stm32")]

@@ -24,7 +24,7 @@ use crate::entropy;
 use crate::platform::{self, Board, CycleCounter, Platform, StackUse};
 use crate::sender::Sender;
 
-#[cfg(feature = "board-stm32")]
+#[cfg(feature = "board-stm32l4r5")]
 mod clocks;
 mod divider;
 mod flash;
@@ -62,7 +62,7 @@ impl Platform for Nucleo {
     type Partner = Alone;
     type Gauge = gauge::NucleoGauge;
 
-    #[cfg(feature = "board-stm32")]
+    #[cfg(feature = "board-stm32l4r5")]
     const NAME: &'static str = "nucleo-l4r5zi";
     #[cfg(feature = "board-stm32l496")]
     const NAME: &'static str = "nucleo-l496zg";
@@ -134,7 +134,7 @@ pub fn start(spawner: Spawner) -> Board<Nucleo> {
 }
 
 /// Starts the chip at its fastest clock.
-#[cfg(feature = "board-stm32")]
+#[cfg(feature = "board-stm32l4r5")]
 fn start_chip(spawner: Spawner) -> embassy_stm32::Peripherals {
     let mut p = embassy_stm32::init(Config::default());
     clocks::climb(&mut p.RCC);
