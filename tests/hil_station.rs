@@ -10,7 +10,7 @@ use gleaner_host::station::bus::{self, EventReceiver};
 use gleaner_host::station::event::EventKind;
 use gleaner_host::station::link::faults::{FaultCounters, Faults};
 use gleaner_host::station::link::{Endpoint, memory};
-use gleaner_shared::energy::{CostModel, Reservoir};
+use gleaner_shared::energy::{CostModel, EnergyStore};
 use gleaner_shared::units::{Micros, NanoWatts, PicoJoules};
 use gleaner_shared::wire::link::Timing;
 use gleaner_shared::wire::message::{self, DeviceToHost, ModelHash, Order, Refusal};
@@ -23,7 +23,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt, join};
 const KEY: Key = Key::new([9; 32]);
 const TIMING: Timing = Timing::for_bit_rate(921_600);
 const BYTES: usize = 39_776;
-const STORE: Reservoir = Reservoir::lossless(PicoJoules(1_000_000));
+const STORE: EnergyStore = EnergyStore::lossless(PicoJoules(1_000_000));
 
 fn identity(endpoint: Endpoint) -> Identity {
     Identity {

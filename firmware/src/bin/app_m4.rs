@@ -8,7 +8,7 @@ use gleaner_firmware::app::window::Window;
 use gleaner_firmware::board::{client_memory, m4};
 use gleaner_firmware::gather::Ring;
 use gleaner_firmware::runner::Runner;
-use gleaner_firmware::saved::{KeptRing, ring_sectors};
+use gleaner_firmware::saved::{SavedRing, ring_sectors};
 use gleaner_shared::units::Micros;
 use static_cell::{ConstStaticCell, StaticCell};
 
@@ -27,7 +27,7 @@ fn main() -> ! {
 #[embassy_executor::task]
 async fn client() {
     let mut board = m4::start();
-    let ring = KeptRing::open(board.take_sectors(ring_sectors(SAMPLES)), RING.take());
+    let ring = SavedRing::open(board.take_sectors(ring_sectors(SAMPLES)), RING.take());
     let sensor = Replay::new(board.shard);
     let mut app: Window<_, _, true> = Window::new(sensor, ring, EVERY);
     let runner = Runner::place(RUNNER.uninit(), board);

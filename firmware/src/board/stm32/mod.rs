@@ -1,6 +1,6 @@
 //! Nucleo-L4R5ZI and Nucleo-L496ZG, one board with either chip (UM2179): STM32L4R5 at 120 MHz or
 //! STM32L496 at 80 MHz, the link on LPUART1 (PG7, PG8), which the on-board ST-Link shows as a serial
-//! port; the lamp is LD1 on PC7.
+//! port; the led is LD1 on PC7.
 
 use cortex_m::peripheral::{DWT, Peripherals};
 use embassy_executor::Spawner;
@@ -55,7 +55,7 @@ impl Platform for Nucleo {
     type Clock = EmbassyClock;
     type Cycles = DwtCounter;
     type Watchdog = FedWatchdog;
-    type Lamp = Output<'static>;
+    type StatusLed = Output<'static>;
     type Retained = RetainedRam;
     type Crashes = CrashRam;
     type Flash = Pages;
@@ -119,7 +119,7 @@ pub fn start(spawner: Spawner) -> Board<Nucleo> {
         clock: EmbassyClock,
         cycles: DwtCounter::start(),
         watchdog: FedWatchdog(watchdog),
-        lamp: Output::new(p.PC7, Level::Low, Speed::Low),
+        led: Output::new(p.PC7, Level::Low, Speed::Low),
         retained: RetainedRam::new(),
         crashes: CrashRam::new(),
         reset,
@@ -182,7 +182,7 @@ impl platform::Watchdog for FedWatchdog {
     }
 }
 
-impl platform::Lamp for Output<'static> {
+impl platform::StatusLed for Output<'static> {
     fn set(&mut self, lit: bool) {
         self.set_level(lit.into());
     }

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::Context;
-use gleaner_shared::energy::{CostModel, Ledger, Reservoir};
+use gleaner_shared::energy::{CostModel, EnergyStore, Ledger};
 use gleaner_shared::mlp::{LearningRate, Shape};
 use gleaner_shared::units::{Cycles, Micros, NanoWatts, PicoJoules};
 use gleaner_shared::wire::message::{DeclineReason, ModelHash, Order, Provision, Report, RunId};
@@ -198,7 +198,7 @@ const CLIENT_SEED: u64 = 5;
 /// A full store and waiting that costs nothing, so that energy stops nothing.
 fn provision(scenario: &Scenario) -> Provision {
     let capacity = PicoJoules::from_joules(1_000.0);
-    let store = Reservoir::lossless(capacity);
+    let store = EnergyStore::lossless(capacity);
     Provision {
         run: RunId::default(),
         client: 0,
