@@ -202,7 +202,7 @@ fn an_epoch_of_a_thousand_digits_stays_within_its_cycles() {
 #[test]
 fn a_thousand_epochs_give_the_hosts_number_and_frames_keep_to_their_cycles() {
     for (board, limits) in [(Board::M4, M4_FRAMES), (Board::Rp2040, M0_FRAMES)] {
-        let Some(figures) = available(figures(board, Program::SelfTest)) else {
+        let Some(figures) = available(figures(board)) else {
             continue;
         };
         let unit = Emulator::of(board).unwrap().unit();

@@ -15,8 +15,8 @@ fn image(board: Board) -> Option<Vec<u8>> {
         Ok(bytes) => Some(bytes),
         Err(error) if is_strict() => panic!("{}: {error}", path.display()),
         Err(_) => {
-            let alias = board.alias(Program::Client);
-            eprintln!("\n*** SKIPPED: run `cargo {alias}` first ***\n");
+            let command = board.build_command(Program::Client);
+            eprintln!("\n*** SKIPPED: run `{command}` first ***\n");
             None
         }
     }

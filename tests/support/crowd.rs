@@ -5,7 +5,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use gleaner_shared::energy::{CostModel, Reservoir};
+use gleaner_shared::energy::{CostModel, EnergyStore};
 use gleaner_shared::units::{Micros, NanoWatts, PicoJoules};
 use gleaner_shared::wire::FrameBuffer;
 use gleaner_shared::wire::Key;
@@ -318,7 +318,7 @@ pub fn at_port(port: u16) -> Endpoint {
 /// Starts the task of a client, wherever it is.
 #[must_use]
 pub fn board(client: u32, endpoint: Endpoint, events: EventSender) -> Handle {
-    let store = Reservoir::lossless(STORE);
+    let store = EnergyStore::lossless(STORE);
     let identity = Identity {
         client,
         endpoint,

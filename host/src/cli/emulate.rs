@@ -25,7 +25,7 @@ use gleaner_station::stop::Stop;
     mut_arg("preset", |arg| arg.default_value(demo::PRESET)),
 )]
 pub struct Args {
-    /// Boards to emulate, e.g. `rp2040:2,stm32:2,m4:2`.
+    /// Boards to emulate, e.g. `rp2040:2,stm32l4r5:2,m4:2`.
     #[arg(long, value_name = "KIND:COUNT,...", default_value = "rp2040:2,m4:2")]
     boards: Crew,
     /// Simulated clients beside them.
@@ -149,8 +149,8 @@ mod tests {
     #[test]
     fn a_crew_becomes_a_fleet_of_numbered_clients() {
         let crew: Crew = "rp2040:2,m4".parse().unwrap();
-        let by_image: Crew = "stm32:2".parse().unwrap();
-        assert_eq!(by_image, "stm32l4r5:2".parse().unwrap());
+        let former_name: Crew = "stm32:2".parse().unwrap();
+        assert_eq!(former_name, "stm32l4r5:2".parse().unwrap());
         let fleet = crew.fleet(1);
         let names: Vec<&str> = fleet.clients.iter().map(|it| it.name.as_str()).collect();
         assert_eq!(names, ["pico-0", "pico-1", "m4-2", "simulated-3"]);

@@ -158,8 +158,8 @@ fn firmware(args: &Args, board: Board, network: Shape) -> anyhow::Result<Part> {
             } else {
                 Program::Client
             };
-            let alias = board.alias(program);
-            errln!("building the client for {network}: cargo {alias}");
+            let command = board.build_command(program);
+            errln!("building the client for {network}: {command}");
             board.ensure_for(program, network)?
         }
     };

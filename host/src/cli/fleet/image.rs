@@ -25,7 +25,7 @@ pub struct Args {
     #[command(flatten)]
     scenario: ScenarioArgs,
     /// An ELF file to convert; by default the client is built for the scenario's network with
-    /// `cargo fw-BOARD`.
+    /// `cargo xtask firmware BOARD`.
     #[arg(long, value_name = "ELF")]
     firmware: Option<PathBuf>,
     /// The samples to put beside it: a `.bin` of `gleaner data shard`.

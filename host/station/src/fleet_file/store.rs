@@ -1,6 +1,6 @@
 //! The store of a client, where the list of a fleet knows better than the scenario.
 
-use gleaner_shared::energy::Reservoir;
+use gleaner_shared::energy::EnergyStore;
 use gleaner_shared::units::PicoJoules;
 
 use super::Entry;
@@ -12,8 +12,8 @@ const AMPLE_J: f64 = 1_000.0;
 impl Entry {
     /// Returns its store: what the list says, else the scenario's, else an ample one.
     #[must_use]
-    pub fn store(&self, scenario: &Scenario) -> Reservoir {
-        let ample = || Reservoir::lossless(PicoJoules::from_joules(AMPLE_J));
+    pub fn store(&self, scenario: &Scenario) -> EnergyStore {
+        let ample = || EnergyStore::lossless(PicoJoules::from_joules(AMPLE_J));
         self.harvest(&scenario.harvest)
             .store()
             .unwrap_or_else(ample)

@@ -3,19 +3,19 @@
 #![no_main]
 
 use gleaner_firmware::app::NoApp;
-use gleaner_firmware::board::{client_memory, emulated};
+use gleaner_firmware::board::{client_memory, m4};
 use gleaner_firmware::runner::Runner;
 use static_cell::StaticCell;
 
-static RUNNER: StaticCell<Runner<emulated::EmulatedM4>> = StaticCell::new();
+static RUNNER: StaticCell<Runner<m4::EmulatedM4>> = StaticCell::new();
 
 #[cortex_m_rt::entry]
 fn main() -> ! {
-    emulated::executor::run(|spawner| spawner.spawn(client().expect("one client")))
+    m4::executor::run(|spawner| spawner.spawn(client().expect("one client")))
 }
 
 #[embassy_executor::task]
 async fn client() {
-    let runner = Runner::place(RUNNER.uninit(), emulated::start());
+    let runner = Runner::place(RUNNER.uninit(), m4::start());
     runner.run(client_memory(), &mut NoApp).await
 }

@@ -1,7 +1,4 @@
-//! What frames cost, counted on the board: `gleaner bench cipher` and the tests read it.
-
-#[cfg(feature = "bench-ciphers")]
-mod rivals;
+//! Counts the cycles of sealing and opening frames on the board, for the self-test.
 
 use core::hint::black_box;
 
@@ -12,9 +9,6 @@ use gleaner_shared::wire::{
 
 use crate::platform::CycleCounter;
 use crate::report::Report;
-
-#[cfg(feature = "bench-ciphers")]
-pub use rivals::rivals;
 
 /// Payloads that are measured: a piece of a model behind its two numbers, and a message.
 const PAYLOADS: [usize; 2] = [4 + CHUNK_BYTES, 64];

@@ -3,15 +3,15 @@
 #![no_std]
 #![no_main]
 
-use gleaner_firmware::board::emulated;
+use gleaner_firmware::board::m4;
 use gleaner_firmware::selftest;
 
 #[cortex_m_rt::entry]
 fn main() -> ! {
-    emulated::executor::run(|spawner| spawner.spawn(train().expect("one task")))
+    m4::executor::run(|spawner| spawner.spawn(train().expect("one task")))
 }
 
 #[embassy_executor::task]
 async fn train() {
-    selftest::run(emulated::start()).await
+    selftest::run(m4::start()).await
 }

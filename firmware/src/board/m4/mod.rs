@@ -45,7 +45,7 @@ impl Platform for EmulatedM4 {
     type Clock = EmbassyClock;
     type Cycles = TimerCounter;
     type Watchdog = ApbWatchdog;
-    type Lamp = NoLamp;
+    type StatusLed = NoLamp;
     type Retained = RetainedRam;
     type Crashes = CrashRam;
     type Flash = RamFlash;
@@ -78,7 +78,7 @@ pub fn start() -> Board<EmulatedM4> {
         clock: EmbassyClock,
         cycles: TimerCounter(timer),
         watchdog: ApbWatchdog::start(),
-        lamp: NoLamp,
+        led: NoLamp,
         retained: RetainedRam::new(),
         crashes: CrashRam::new(),
         reset,
@@ -134,6 +134,6 @@ impl CycleCounter for TimerCounter {
 /// The machine has no light that anyone sees.
 pub struct NoLamp;
 
-impl platform::Lamp for NoLamp {
+impl platform::StatusLed for NoLamp {
     fn set(&mut self, _lit: bool) {}
 }

@@ -10,7 +10,7 @@ use heapless::String;
 use crate::report::Report;
 
 /// Dies as a byte on the link says; other bytes are noise.
-pub fn die(byte: u8) {
+pub fn inject(byte: u8) {
     match byte {
         b'p' => panic!("on purpose"),
         b'o' => drop(black_box(deeper(0))),

@@ -1,4 +1,4 @@
-//! One round's books: what was ordered, what was done of it, and what of that is charged.
+//! One round's round: what was ordered, what was done of it, and what of that is charged.
 //!
 //! Work is counted as it is done and charged from time to time; what is charged is always the
 //! difference to the cost of all that was done, so a round costs to the picojoule what
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 /// A round whose waiting is not charged yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Books {
+pub struct RoundEnergy {
     ordered: Ordered,
     done: Activity,
     charged: Activity,
@@ -39,7 +39,7 @@ pub struct Unfinished {
     pub period: Micros,
 }
 
-impl Books {
+impl RoundEnergy {
     /// Opens a round in which nothing is done yet; without more it is one of hearing and sleeping.
     #[must_use]
     pub fn open(listening: Micros, period: Micros) -> Self {
@@ -167,23 +167,23 @@ mod tests {
             ..order
         };
         for every in [1, 3, 70] {
-            let (mut books, mut spent) = (Books::open(Micros(7), Micros(1_000)), Spent::ZERO);
-            books.take(&order);
+            let (mut round, mut spent) = (RoundEnergy::open(Micros(7), Micros(1_000)), Spent::ZERO);
+            round.take(&order);
             for cycle in 1..=70 {
-                books.count(|done| done.train.0 += 1);
+                round.count(|done| done.train.0 += 1);
                 if cycle % 35 == 0 {
-                    books.count(|done| done.epochs += 1);
+                    round.count(|done| done.epochs += 1);
                 }
                 if cycle % every == 0 {
-                    spent = spent.saturating_add(&books.charge(&cost));
+                    spent = spent.saturating_add(&round.charge(&cost));
                 }
             }
-            books.count(|done| {
+            round.count(|done| {
                 done.encode = Cycles(9);
                 (done.power, done.airtime) = (order.power, order.airtime);
             });
-            books.wait();
-            spent = spent.saturating_add(&books.charge(&cost));
+            round.wait();
+            spent = spent.saturating_add(&round.charge(&cost));
             assert_eq!(spent, cost.round(&whole), "every {every}");
         }
     }
@@ -191,14 +191,14 @@ mod tests {
     #[test]
     fn a_reset_charges_the_waiting_once_and_shorter_by_the_work_before() {
         let cost = cost();
-        let mut before = Books::open(Micros(7), Micros(1_000));
+        let mut before = RoundEnergy::open(Micros(7), Micros(1_000));
         before.take(&order());
         before.count(|done| done.train = Cycles(300));
         let first = before.charge(&cost);
         assert!(first.of(Phase::Receive) > PicoJoules::ZERO);
         assert_eq!(first.waiting(), PicoJoules::ZERO);
 
-        let mut after = Books::resume(&before.unfinished());
+        let mut after = RoundEnergy::resume(&before.unfinished());
         after.wait();
         let rest = after.charge(&cost);
         assert_eq!(rest.of(Phase::Receive), PicoJoules::ZERO);

@@ -6,13 +6,13 @@ use gleaner_shared::energy::{
 use gleaner_shared::units::{Cycles, Micros, PicoJoules};
 use gleaner_shared::wire::message::{Order, Provision, RoundMark, RunId};
 
-use crate::books::Books;
-use crate::retained::{KeptLedger, Record, Retained};
-use crate::saved::Kept;
+use crate::retained::{Record, Retained, SavedLedger};
+use crate::round_energy::RoundEnergy;
+use crate::saved::SavedState;
 
 /// The energy store of a provisioned client.
 #[derive(Debug)]
-pub struct Store<M> {
+pub struct ClientLedger<M> {
     memory: M,
     record: Record,
     open: Option<Open>,
@@ -27,7 +27,7 @@ struct Open {
     cost: CostModel,
     income_round: Option<u32>,
     /// The round whose waiting is not charged yet.
-    books: Option<Books>,
+    books: Option<RoundEnergy>,
     /// What was spent before the round.
     before: Spent,
 }
@@ -44,10 +44,10 @@ impl Open {
     }
 }
 
-impl<M: Retained> Store<M> {
+impl<M: Retained> ClientLedger<M> {
     /// Reads what a reset left and counts the start; after a power cut the memory is noise, and
     /// `saved` is what the flash still knows.
-    pub fn new(memory: M, saved: &Kept) -> Self {
+    pub fn new(memory: M, saved: &SavedState) -> Self {
         let record = Record::load(&memory).unwrap_or(Record {
             ledger: saved.ledger,
             last_round: saved.last_round,
@@ -83,7 +83,7 @@ impl<M: Retained> Store<M> {
 
     /// Returns the ledger as it would go on after a reset.
     #[must_use]
-    pub const fn kept(&self) -> Option<KeptLedger> {
+    pub const fn kept(&self) -> Option<SavedLedger> {
         self.record.ledger
     }
 
@@ -113,7 +113,7 @@ impl<M: Retained> Store<M> {
         let (snapshot, income_round, books) = match kept {
             Some(kept) => {
                 let unfinished = self.record.unfinished.as_ref();
-                let books = unfinished.map(Books::resume);
+                let books = unfinished.map(RoundEnergy::resume);
                 (kept.snapshot, kept.income_round, books)
             }
             None => {
@@ -150,7 +150,7 @@ impl<M: Retained> Store<M> {
             open.income_round = Some(order.round);
             open.before = open.ledger.snapshot().spent;
             open.ledger.begin_round(order.income, order.period);
-            open.books = Some(Books::open(order.listening, order.period));
+            open.books = Some(RoundEnergy::open(order.listening, order.period));
             self.keep();
         }
     }
@@ -177,7 +177,7 @@ impl<M: Retained> Store<M> {
                 ..order.activity()
             },
         };
-        let mut books = (open.books).unwrap_or(Books::open(Micros::ZERO, Micros::ZERO));
+        let mut books = (open.books).unwrap_or(RoundEnergy::open(Micros::ZERO, Micros::ZERO));
         let needed = books.expected(&ordered, pace, &open.cost);
         open.ledger.settle();
         open.ledger.reserve(needed)?;
@@ -236,7 +236,7 @@ impl<M: Retained> Store<M> {
 
     fn keep(&mut self) {
         if let Some(open) = &self.open {
-            self.record.ledger = Some(KeptLedger {
+            self.record.ledger = Some(SavedLedger {
                 run: open.run,
                 client: open.client,
                 snapshot: open.ledger.snapshot(),
@@ -262,14 +262,14 @@ fn continues(ours: Option<RoundMark>, theirs: Option<RoundMark>) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use gleaner_shared::energy::{ComputeModel, Reservoir};
+    use gleaner_shared::energy::{ComputeModel, EnergyStore};
     use gleaner_shared::units::{HertzInt, NanoWatts};
     use gleaner_shared::wire::message::ModelHash;
 
     use super::*;
     use crate::retained::RECORD_BYTES;
 
-    const CAPACITY: Reservoir = Reservoir::lossless(PicoJoules(1_000_000_000));
+    const CAPACITY: EnergyStore = EnergyStore::lossless(PicoJoules(1_000_000_000));
 
     fn provision(run: u8, last_round: Option<u32>) -> Provision {
         Provision {
@@ -328,14 +328,14 @@ mod tests {
         }
     }
 
-    fn spent<M: Retained>(store: &Store<M>, phase: Phase) -> u64 {
+    fn spent<M: Retained>(store: &ClientLedger<M>, phase: Phase) -> u64 {
         store.snapshot().unwrap().spent.of(phase).0
     }
 
     #[test]
     fn a_reset_keeps_what_was_spent_and_pays_no_income_twice() {
         let mut memory = [0xFF; RECORD_BYTES];
-        let mut before = Store::new(&mut memory, &Kept::default());
+        let mut before = ClientLedger::new(&mut memory, &SavedState::default());
         before.provision(&provision(1, None));
         before.begin_round(&order(1));
         before.reserve(&order(1), &pace(100)).unwrap();
@@ -344,7 +344,7 @@ mod tests {
         let spent = before.snapshot().unwrap();
         assert_eq!(spent.spent.of(Phase::Train), PicoJoules(250_000));
 
-        let mut after = Store::new(&mut memory, &Kept::default());
+        let mut after = ClientLedger::new(&mut memory, &SavedState::default());
         assert_eq!((after.snapshot(), after.boots()), (Some(spent), 2));
         assert_eq!(after.provision(&provision(1, None)), Some(spent));
         after.begin_round(&order(1));
@@ -360,7 +360,7 @@ mod tests {
         let mut memory = [0xFF; RECORD_BYTES];
         let started = |memory: &mut [u8; RECORD_BYTES]| {
             memory.fill(0xFF);
-            let mut store = Store::new(memory, &Kept::default());
+            let mut store = ClientLedger::new(memory, &SavedState::default());
             store.provision(&provision(1, None));
             store.begin_round(&order(1));
             store.reserve(&order(1), &pace(100)).unwrap();
@@ -368,17 +368,17 @@ mod tests {
             store.charge();
             assert_eq!(spent(&store, Phase::Idle), 0);
         };
-        let waiting = |store: &Store<&mut [u8; RECORD_BYTES]>| {
+        let waiting = |store: &ClientLedger<&mut [u8; RECORD_BYTES]>| {
             (spent(store, Phase::Idle), spent(store, Phase::Sleep))
         };
         for reset in [false, true] {
             started(&mut memory);
-            let mut store = Store::new(&mut memory, &Kept::default());
+            let mut store = ClientLedger::new(&mut memory, &SavedState::default());
             store.provision(&provision(1, None));
             store.finish();
             assert_eq!(waiting(&store), expected);
             if reset {
-                store = Store::new(&mut memory, &Kept::default());
+                store = ClientLedger::new(&mut memory, &SavedState::default());
                 store.provision(&provision(1, None));
             }
             store.finish();
@@ -388,7 +388,7 @@ mod tests {
         }
         // The next round's order comes over one that never ended.
         started(&mut memory);
-        let mut store = Store::new(&mut memory, &Kept::default());
+        let mut store = ClientLedger::new(&mut memory, &SavedState::default());
         store.provision(&provision(1, None));
         store.begin_round(&order(2));
         assert_eq!(waiting(&store), expected);
@@ -397,7 +397,7 @@ mod tests {
 
     #[test]
     fn a_round_without_work_hears_the_broadcast_and_sleeps() {
-        let mut store = Store::new([0; RECORD_BYTES], &Kept::default());
+        let mut store = ClientLedger::new([0; RECORD_BYTES], &SavedState::default());
         store.provision(&provision(1, None));
         store.begin_round(&order(1));
         store.finish();
@@ -414,7 +414,7 @@ mod tests {
     fn waiting_that_the_store_cannot_pay_is_counted_and_never_negative() {
         let mut poor = provision(1, None);
         poor.ledger = Ledger::new(PicoJoules(1), CAPACITY).snapshot();
-        let mut store = Store::new([0; RECORD_BYTES], &Kept::default());
+        let mut store = ClientLedger::new([0; RECORD_BYTES], &SavedState::default());
         store.provision(&poor);
         store.begin_round(&order(1));
         store.finish();
@@ -429,13 +429,13 @@ mod tests {
     fn another_run_starts_from_the_base_stations_ledger() {
         for (run, closed) in [(2, None), (1, Some(5))] {
             let mut memory = [0; RECORD_BYTES];
-            let mut before = Store::new(&mut memory, &Kept::default());
+            let mut before = ClientLedger::new(&mut memory, &SavedState::default());
             before.provision(&provision(1, None));
             before.begin_round(&order(1));
             if let Some(round) = closed {
                 before.close_round(mark(1, round));
             }
-            let mut after = Store::new(&mut memory, &Kept::default());
+            let mut after = ClientLedger::new(&mut memory, &SavedState::default());
             let confirmed = provision(run, None);
             assert_eq!(after.provision(&confirmed), Some(confirmed.ledger));
             // Nothing is left of the other round to wait for.
@@ -446,7 +446,7 @@ mod tests {
 
     #[test]
     fn an_order_beyond_the_store_names_the_shortfall() {
-        let mut store = Store::new([0; RECORD_BYTES], &Kept::default());
+        let mut store = ClientLedger::new([0; RECORD_BYTES], &SavedState::default());
         store.provision(&provision(1, None));
         store.begin_round(&order(1));
         // An order is paid for half an epoch of evaluation too, and for hearing and waiting: both
@@ -459,7 +459,7 @@ mod tests {
 
     #[test]
     fn an_impossible_ledger_is_refused() {
-        let mut store = Store::new([0; RECORD_BYTES], &Kept::default());
+        let mut store = ClientLedger::new([0; RECORD_BYTES], &SavedState::default());
         let mut broken = provision(1, None);
         broken.ledger.stored = PicoJoules(7);
         assert_eq!(store.provision(&broken), None);

@@ -11,7 +11,7 @@ const PERMILLE: u16 = 1_000;
 /// A finite store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
-pub struct Reservoir {
+pub struct EnergyStore {
     /// What it holds at most.
     pub capacity: PicoJoules,
     /// What arrives in it of what is harvested, in thousandths.
@@ -20,7 +20,7 @@ pub struct Reservoir {
     pub leakage: NanoWatts,
 }
 
-impl Reservoir {
+impl EnergyStore {
     /// A store without losses.
     #[must_use]
     pub const fn lossless(capacity: PicoJoules) -> Self {
@@ -48,30 +48,30 @@ impl Reservoir {
     }
 }
 
-/// A capacitor between two voltages, as a [`Reservoir`] and as what a board's voltmeter reads.
+/// A capacitor between two voltages, as a [`EnergyStore`] and as what a board's voltmeter reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Capacitor {
     /// Its capacitance, in microfarads.
     pub microfarads: u32,
     /// Below this voltage the board does not run.
-    pub least_mv: u16,
+    pub min_mv: u16,
     /// Above this voltage it is not charged.
-    pub most_mv: u16,
+    pub max_mv: u16,
 }
 
 impl Capacitor {
     /// Returns what it can give: C (V_most^2 - V_least^2) / 2.
     #[must_use]
     pub const fn capacity(&self) -> PicoJoules {
-        self.energy_at(self.most_mv)
+        self.energy_at(self.max_mv)
     }
 
     /// Returns what it can still give at a voltage: C (V^2 - V_least^2) / 2, none below the least.
     #[must_use]
     pub const fn energy_at(&self, millivolts: u16) -> PicoJoules {
         // One uF times one mV^2 is one pJ.
-        let squares = square_of(millivolts).saturating_sub(square_of(self.least_mv));
+        let squares = square_of(millivolts).saturating_sub(square_of(self.min_mv));
         PicoJoules(self.microfarads as u64 * squares / 2)
     }
 
@@ -80,10 +80,10 @@ impl Capacitor {
     #[must_use]
     pub fn millivolts_at(&self, energy: PicoJoules) -> u16 {
         if self.microfarads == 0 {
-            return self.least_mv;
+            return self.min_mv;
         }
         let squares = (2.0 * energy.0 as f32) / self.microfarads as f32;
-        let least = f32::from(self.least_mv);
+        let least = f32::from(self.min_mv);
         // micromath's root is within some percent; two steps of Newton's leave the rounding alone.
         let square = squares + least * least;
         let mut root = F32Ext::sqrt(square).max(f32::MIN_POSITIVE);
@@ -105,14 +105,14 @@ mod tests {
 
     #[test]
     fn a_lossless_store_loses_nothing() {
-        let store = Reservoir::lossless(PicoJoules(10));
+        let store = EnergyStore::lossless(PicoJoules(10));
         assert_eq!(store.charging_loss(PicoJoules::MAX), PicoJoules::ZERO);
         assert_eq!(store.leak(Micros(u64::MAX)), PicoJoules::ZERO);
     }
 
     #[test]
     fn charging_loses_its_share_and_leaks_grow_with_time() {
-        let store = Reservoir {
+        let store = EnergyStore {
             capacity: PicoJoules::MAX,
             charge_permille: 850,
             leakage: NanoWatts(3_000),
@@ -129,8 +129,8 @@ mod tests {
     fn a_farad_between_two_voltages_gives_half_the_difference_of_squares() {
         let capacitor = Capacitor {
             microfarads: 1_000_000,
-            least_mv: 1_800,
-            most_mv: 3_300,
+            min_mv: 1_800,
+            max_mv: 3_300,
         };
         // (3.3^2 - 1.8^2) / 2 = 3.825 J.
         assert_eq!(capacitor.capacity(), PicoJoules(3_825_000_000_000));
@@ -142,8 +142,8 @@ mod tests {
         for microfarads in [1, 100, 47_000, 1_000_000, u32::MAX] {
             let capacitor = Capacitor {
                 microfarads,
-                least_mv: 1_800,
-                most_mv: 5_500,
+                min_mv: 1_800,
+                max_mv: 5_500,
             };
             for mv in (1_800..=5_500).step_by(37) {
                 let back = capacitor.millivolts_at(capacitor.energy_at(mv));
@@ -152,8 +152,8 @@ mod tests {
         }
         let none = Capacitor {
             microfarads: 0,
-            least_mv: 7,
-            most_mv: 8,
+            min_mv: 7,
+            max_mv: 8,
         };
         assert_eq!(none.millivolts_at(PicoJoules::MAX), 7);
     }
