@@ -4,7 +4,6 @@ mod board;
 mod book;
 mod clock;
 mod count;
-mod layers;
 mod licence;
 mod process;
 mod setup;
@@ -34,7 +33,7 @@ enum Task {
         #[arg(long)]
         engines: bool,
     },
-    /// Set up, then run everything CI runs: format, layers, lints, docs, licences, images, all tests.
+    /// Set up, then run everything CI runs: format, lints, docs, licences, images, all tests.
     Test {
         /// Run only the steps whose name contains this word.
         #[arg(long)]

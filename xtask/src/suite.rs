@@ -8,7 +8,7 @@ use crate::clock::{Clock, Taken};
 use crate::count::Count;
 use crate::setup::toolchain::DeviceToolchain;
 use crate::testing::{self, FEATURES};
-use crate::{board, book, layers, licence, process, setup, size, wheel};
+use crate::{board, book, licence, process, setup, size, wheel};
 
 /// What the steps share.
 struct Suite {
@@ -19,11 +19,10 @@ struct Suite {
 /// One step: its name and what it does.
 type Step = (&'static str, fn(&mut Suite) -> Result<()>);
 
-const STEPS: [Step; 13] = [
+const STEPS: [Step; 12] = [
     ("format", |_| {
         process::run(process::cargo().args(["fmt", "--all", "--check"]))
     }),
-    ("layers", |_| layers::check()),
     ("book", |_| book::check()),
     ("lint", |_| {
         let mut clippy = whole_workspace("clippy");
