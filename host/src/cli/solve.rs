@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 
 use super::print::OutputError;
 use super::terms::Terms;
+use gleaner_check::instances::{Case, Cases, read_cases};
 use gleaner_cre::optim::{Solution, Solver, nobody_objective};
-use gleaner_experiment::instances::{Case, Cases, read_cases};
 
 /// Plan rounds: participants, channels, transmit powers, epochs.
 #[derive(Debug, clap::Args)]

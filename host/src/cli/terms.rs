@@ -2,9 +2,9 @@
 
 use anyhow::anyhow;
 
+use gleaner_check::instances::Case;
 use gleaner_cre::bound::Heterogeneity;
 use gleaner_cre::optim::{Instance, Plan, Solver, best_by_participants, nobody_objective};
-use gleaner_experiment::instances::Case;
 
 /// Columns of every table; columns per number of participants follow.
 const COLUMNS: &str = "name,rho,beta,eta_beta,F_gap,delta_min,delta_mean,delta_max,Z_mean_j,Z_max_j,\

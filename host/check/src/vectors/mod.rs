@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::json::{JsonError, decode, read};
+use crate::json::{JsonError, decode, read};
 use compare::Comparison;
 
 /// One case of a kind of vector.

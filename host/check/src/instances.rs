@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use gleaner_sim::round::RoundLog;
 
-use super::json::{JsonError, decode, read};
+use crate::json::{JsonError, decode, read};
 
 /// An instance from a file.
 #[derive(Clone, Debug, PartialEq)]
