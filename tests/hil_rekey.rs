@@ -12,7 +12,7 @@ use gleaner_station::device::Board;
 use gleaner_station::device::emulator::machine::Machine;
 use gleaner_station::device::emulator::runner;
 use gleaner_station::device::image::Program;
-use gleaner_station::fleet_file::{Entry, FleetFile, KeyBook, LinkKind, SecretKey, write_private};
+use gleaner_station::fleet_file::{Entry, FleetFile, KeyBook, Link, SecretKey, write_private};
 use gleaner_station::link::Endpoint;
 use gleaner_station::peer::Peer;
 use gleaner_station::rekey::{RekeyError, Step, rekey};
@@ -41,8 +41,7 @@ impl List {
     fn of(address: String, key: Option<[u8; 32]>) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("fleet.toml");
-        let mut entry = Entry::new(NAME.to_owned(), CLIENT, LinkKind::Tcp, None);
-        entry.address = Some(address);
+        let mut entry = Entry::new(NAME, CLIENT, Link::Tcp { address });
         entry.key = key.map(SecretKey);
         let fleet = FleetFile {
             clients: vec![entry],

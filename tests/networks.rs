@@ -20,7 +20,7 @@ use gleaner_station::device::image::Program;
 use gleaner_station::device::shard::{self, ClientSamples, listed, with_lists};
 use gleaner_station::execute::{self, Audience};
 use gleaner_station::fleet::Pace;
-use gleaner_station::fleet_file::{Entry, FleetFile, LinkKind};
+use gleaner_station::fleet_file::{Entry, FleetFile, Link};
 use gleaner_station::link::faults::Faults;
 use gleaner_station::setup::{self, Options};
 use gleaner_tests::emulated::{image_for, in_lockstep_for};
@@ -169,11 +169,12 @@ fn three_rounds_of_har_with_two_picos_end_with_the_simulations_model() {
         return;
     }
     let person = |id: u32| {
-        let (link, board) = match id < 2 {
-            true => (LinkKind::Emulated, Some(Board::Rp2040)),
-            false => (LinkKind::Simulated, None),
+        let board = Board::Rp2040;
+        let link = match id < 2 {
+            true => Link::Emulated { board },
+            false => Link::Simulated,
         };
-        Entry::new(format!("person-{id}"), id, link, board)
+        Entry::new(format!("person-{id}"), id, link)
     };
     let fleet = FleetFile {
         clients: (0..10).map(person).collect(),

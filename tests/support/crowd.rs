@@ -18,7 +18,7 @@ use gleaner_station::Handle;
 use gleaner_station::board::{Closing, Identity, Limits, RoundWork, Standing, WorkResult};
 use gleaner_station::bus::{self, EventReceiver, EventSender};
 use gleaner_station::door::{Callers, Calls, Door, OpenDoor};
-use gleaner_station::fleet_file::{Entry, FleetFile, LinkKind, Place, SecretKey};
+use gleaner_station::fleet_file::{Entry, FleetFile, Link, Place, SecretKey};
 use gleaner_station::link::Endpoint;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -268,9 +268,10 @@ impl Reception {
     /// When the system has no port to give.
     #[must_use]
     pub fn open(clients: u32) -> Self {
-        let entry = |id| Entry {
-            key: Some(SecretKey(secret_of(id))),
-            ..Entry::new(format!("client-{id}"), id, LinkKind::Incoming, None)
+        let entry = |id| {
+            let mut entry = Entry::new(format!("client-{id}"), id, Link::Incoming { device: None });
+            entry.key = Some(SecretKey(secret_of(id)));
+            entry
         };
         let clients = (0..clients).map(entry).collect();
         let callers = Callers::of(&FleetFile { clients });

@@ -90,18 +90,11 @@ fn format_of(args: &Args) -> anyhow::Result<Format> {
 fn read_key(path: &std::path::Path) -> anyhow::Result<[u8; 32]> {
     let text =
         std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
-    let digits = text.trim();
-    let wrong = || format!("{}: must hold 64 hexadecimal digits", path.display());
-    ensure!(digits.len() == 64 && digits.is_ascii(), wrong());
-    let mut key = [0; 32];
-    for (byte, pair) in key.iter_mut().zip(digits.as_bytes().chunks(2)) {
-        let pair = std::str::from_utf8(pair).with_context(wrong)?;
-        *byte = u8::from_str_radix(pair, 16).with_context(wrong)?;
-    }
-    if let Err(reason) = SecretKey(key).check() {
-        bail!("{}: {reason}", path.display());
-    }
-    Ok(key)
+    let key: SecretKey = match text.trim().parse() {
+        Ok(key) => key,
+        Err(error) => bail!("{}: {error}", path.display()),
+    };
+    Ok(key.0)
 }
 
 #[cfg(test)]
