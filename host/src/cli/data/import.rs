@@ -20,7 +20,7 @@ use gleaner_learn::digest::hexadecimal;
                   --set partition.rule=natural: every client has the samples it gathered.\n\nExample: a \
                   table with the columns time, ax, ay, az, activity and person, one row per reading:\n  \
                   gleaner data import watch --csv watch.csv --label-column activity --client-column \
-                  person --ignore time --window 32 --stride 16\n\ndocs/own-data.md goes on from there."
+                  person --ignore time --window 32 --stride 16\n\ndocs/guide/own-data.md goes on from there."
 )]
 pub struct Args {
     /// What to call it: lower-case letters, digits, `-` and `_`.

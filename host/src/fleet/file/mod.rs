@@ -127,7 +127,7 @@ impl FleetFile {
         Some(format!(
             "{boards} no key: whoever reaches the line may stand in for a board or for this base \
              station; `gleaner fleet init` lists boards with keys, `key` in fleet.toml adds one, \
-             and `gleaner flash` writes it (docs/hil.md)"
+             and `gleaner flash` writes it (docs/guide/boards.md)"
         ))
     }
 
@@ -217,7 +217,7 @@ mod tests {
         let mut fleet = FleetFile::parse(MIXED, "fleet.toml").unwrap();
         let said = fleet.open_lines().unwrap();
         assert!(said.starts_with("1 board has no key"), "{said}");
-        assert!(said.contains("docs/hil.md"), "{said}");
+        assert!(said.contains("docs/guide/boards.md"), "{said}");
         let key = fleet.clients[1].key.take();
         let said = fleet.open_lines().unwrap();
         assert!(said.starts_with("2 boards have no key"), "{said}");
