@@ -1,4 +1,4 @@
-//! Clients that share no code with us: the example in Python, written from `docs/wire.md` alone,
+//! Clients that share no code with us: the example in Python, written from `docs/reference/wire.md` alone,
 //! beside simulated clients on lines that lose frames.
 
 use std::io::{BufRead, BufReader};

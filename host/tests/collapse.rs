@@ -1,4 +1,4 @@
-//! Why CRE asks one client alone on the convolutional network: the recorded rounds of docs/cnn.md, solved
+//! Why CRE asks one client alone on the convolutional network: the recorded rounds of docs/results/cnn.md, solved
 //! again with one thing changed at a time.
 
 use std::path::Path;
@@ -11,7 +11,7 @@ const ALONE_SINCE: usize = 22;
 
 /// Returns how many clients take part in every recorded round after a change to its problem.
 fn participants(change: impl Fn(&mut Instance)) -> Vec<usize> {
-    let file = "../docs/reproduction/cnn/collapse.json";
+    let file = "../docs/results/reproduction/cnn/collapse.json";
     let cases = read_cases(&Path::new(env!("CARGO_MANIFEST_DIR")).join(file)).expect("committed");
     let solve = |instance: &Instance| {
         let mut instance = instance.clone();

@@ -1,5 +1,5 @@
 //! The paper's slips that concern the equations and the optimiser, each shown at work.
-//! Numbers are those of docs/errata.md.
+//! Numbers are those of docs/internals/errata.md.
 
 mod paper;
 

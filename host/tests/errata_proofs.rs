@@ -1,4 +1,4 @@
-//! The paper's slips in its proofs, each followed by numbers. They are those of docs/errata.md.
+//! The paper's slips in its proofs, each followed by numbers. They are those of docs/internals/errata.md.
 
 mod paper;
 

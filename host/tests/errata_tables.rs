@@ -1,4 +1,4 @@
-//! The paper's slips that its own tables and sentences show. Numbers are those of docs/errata.md.
+//! The paper's slips that its own tables and sentences show. Numbers are those of docs/internals/errata.md.
 
 mod paper;
 

@@ -156,7 +156,7 @@ fn json(cache: &Path, arguments: &str) -> serde_json::Value {
     serde_json::from_slice(&made.stdout).unwrap()
 }
 
-/// The walk of docs/own-data.md: a table, a set, a simulation, an image for its network, rounds with an
+/// The walk of docs/guide/own-data.md: a table, a set, a simulation, an image for its network, rounds with an
 /// emulated Pico that end with the same model, and a window that the Pico classifies.
 #[test]
 fn a_table_becomes_a_model_on_a_pico_that_names_what_it_is_shown() {

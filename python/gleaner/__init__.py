@@ -8,7 +8,7 @@ The program ``gleaner`` does the work; this module starts it and reads what it w
     run.rounds.plot(x="round", y="accuracy")
     run.summary["energy_j"], run.model["w1"].shape
 
-See docs/python.md of the repository.
+See docs/guide/python.md of the repository.
 """
 
 from ._command import Comparison, compare, resume, simulate

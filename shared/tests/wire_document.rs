@@ -1,4 +1,4 @@
-//! `docs/wire.md` and the code agree to the byte, both ways.
+//! `docs/reference/wire.md` and the code agree to the byte, both ways.
 //!
 //! `GLEANER_BLESS=1 cargo test -p gleaner-shared --test wire_document` rewrites the examples.
 
@@ -19,11 +19,11 @@ use gleaner_shared::wire::{
 const EXAMPLES: &str = "## 13. Examples of every message";
 
 fn path() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../docs/wire.md")
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../docs/reference/wire.md")
 }
 
 fn document() -> String {
-    std::fs::read_to_string(path()).expect("docs/wire.md")
+    std::fs::read_to_string(path()).expect("docs/reference/wire.md")
 }
 
 fn key() -> Key {
@@ -258,5 +258,8 @@ fn version_and_schema_are_those_of_the_code() {
     let text = document();
     let stated =
         format!("Protocol version: `{PROTOCOL_VERSION}`. Schema hash: `{SCHEMA_HASH:#018x}`.");
-    assert!(text.contains(&stated), "docs/wire.md must say: {stated}");
+    assert!(
+        text.contains(&stated),
+        "docs/reference/wire.md must say: {stated}"
+    );
 }

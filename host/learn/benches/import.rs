@@ -1,4 +1,4 @@
-//! What docs/data-format.md claims of imports: `cargo bench -p gleaner-learn --bench import`.
+//! What docs/results/results.md claims of imports: `cargo bench -p gleaner-learn --bench import`.
 //!
 //! A table of sensor readings is made and imported: megabytes of text a second of processor time, on
 //! one core, and the memory that takes. `-- MEGABYTES` sets its size. Exits with 1 if a claim does not

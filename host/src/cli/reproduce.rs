@@ -16,7 +16,7 @@ The page shows whatever is there at the chosen scale.
 
   gleaner reproduce --scale smoke                   does it work here? two minutes, no download
   gleaner data fetch mnist && gleaner reproduce --only table-accuracy-mnist,fig-v
-  gleaner reproduce --scale full --engine slurm     days of work on a cluster (docs/cluster.md)
+  gleaner reproduce --scale full --engine slurm     days of work on a cluster (docs/guide/cluster.md)
   gleaner reproduce --gather                        the page from what is there, without a run";
 
 /// What to reproduce.

@@ -1,6 +1,6 @@
 //! Generations of a device's key: what either end holds, before, while and after it is rotated.
 //!
-//! `docs/wire.md` has the ceremony, and why no power cut on either side loses both keys.
+//! `docs/reference/wire.md` has the ceremony, and why no power cut on either side loses both keys.
 
 use super::auth::{Key, Keyring, first};
 use super::message::DeviceId;

@@ -1,6 +1,6 @@
 //! Frames, messages, model transfer and the link's state machines.
 //!
-//! `docs/wire.md` is the specification; this is its implementation, the same for both ends.
+//! `docs/reference/wire.md` is the specification; this is its implementation, the same for both ends.
 //! Lowest layer first:
 //! - `cobs`, [`frame`] and [`decoder`]: bytes on the line to checked frames and back.
 //! - [`auth`]: keys, nonces and tags; [`keys`]: their generations; [`seal`]: what encrypts a

@@ -1,4 +1,4 @@
-//! `cargo figures glean CLAIM`: what docs/glean.md says of the scheduler glean, claim by claim. Each
+//! `cargo figures glean CLAIM`: what docs/results/glean.md says of the scheduler glean, claim by claim. Each
 //! prints what it measured and exits with 1 if it does not hold.
 
 mod ablation;

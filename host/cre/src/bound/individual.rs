@@ -10,7 +10,7 @@ use super::loss::{LossBound, drift_factor};
 /// sum w~_i (C_i / beta g(min(tau_i, T)) + eta rho |T - tau_i|)
 ///
 /// of the auxiliary model after T steps, with g(m) = (eta beta + 1)^m - eta beta m - 1 and
-/// C_i = sum_j w~_j delta_j + (1 - 2 w~_i) delta_i of Lemma 2; docs/solvers.md has the proof. With
+/// C_i = sum_j w~_j delta_j + (1 - 2 w~_i) delta_i of Lemma 2; docs/reference/solvers.md has the proof. With
 /// tau_i = T for everybody this is Theorem 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct IndividualDrift {

@@ -47,7 +47,7 @@ pub fn plan_at(instance: &Instance, pairs: &[Pair], epochs: u32) -> Plan {
 ///
 /// g(tau) = min over p of J(tau, p) is convex: J is jointly convex in tau and the upload
 /// energies, and the least energy that meets the deadline is convex in tau, with circuit power too
-/// (docs/solvers.md). So the least tau at which g does not fall any more is best. `None` if no
+/// (docs/reference/solvers.md). So the least tau at which g does not fall any more is best. `None` if no
 /// epoch fits.
 #[must_use]
 pub fn solve(instance: &Instance, pairs: &[Pair]) -> Option<Plan> {

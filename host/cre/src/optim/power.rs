@@ -157,7 +157,7 @@ impl Efficient {
 /// Implements Eq. (39): the best power of a client on a channel after `tau` epochs.
 ///
 /// The client's part of J is convex in the energy of its upload and least at the target. Powers
-/// below p_e are slower and dearer than p_e and not on offer (docs/solvers.md), and from p_e on the
+/// below p_e are slower and dearer than p_e and not on offer (docs/reference/solvers.md), and from p_e on the
 /// energy rises with the power: so the best one is that of least energy, of the target, or p_max.
 ///
 /// `tau` is at most the client's epoch limit there; where rounding puts p_min above p_max at the

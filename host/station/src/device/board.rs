@@ -2,7 +2,7 @@
 //! from, which stands in [`gleaner_shared::board`].
 //!
 //! A new board is a variant of [`Board`] and its row in [`Board::row`]: code elsewhere reads rows
-//! and does not ask which board it has. `docs/boards.md` says what the firmware needs besides.
+//! and does not ask which board it has. `docs/internals/boards.md` says what the firmware needs besides.
 
 use std::fmt;
 use std::ops::Range;

@@ -1,6 +1,6 @@
 //! P2 with epochs of each client's own: the plan, what it is worth, and its exact solution.
 //!
-//! docs/solvers.md derives the bound. A step count T takes the place of the common tau; every
+//! docs/reference/solvers.md derives the bound. A step count T takes the place of the common tau; every
 //! participant trains for epochs of its own, at least one of them for T or more. For a given set of
 //! participants and T the objective is a sum over participants, so that the rest is an assignment
 //! of channels.

@@ -1,6 +1,6 @@
 //! Data sets of the user's own: one file, `dataset.gds`, that `gleaner data import` writes.
 //!
-//! `docs/data-format.md` describes it: eight bytes that name the format, the length of the header,
+//! `docs/reference/formats.md` describes it: eight bytes that name the format, the length of the header,
 //! the header as JSON, one record per sample, and the SHA-256 of all of that.
 //!
 //! - [`Header`]: what a set states, and the sizes that follow from it.

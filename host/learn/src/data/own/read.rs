@@ -103,7 +103,7 @@ impl<'a, R: Read> Reader<'a, R> {
         let mut text = vec![0; length];
         self.take(&mut text, "the header")?;
         let header: Header = serde_json::from_slice(&text).map_err(|error| {
-            let expected = "a header as docs/data-format.md has it";
+            let expected = "a header as docs/reference/formats.md has it";
             self.wrong(PREFIX as u64, expected, error.to_string())
         })?;
         header
