@@ -67,19 +67,6 @@ fn a_bench_toml_is_found_with_a_hint_where_there_is_no_fleet_toml() {
 }
 
 #[test]
-fn bench_init_does_the_work_of_fleet_init_with_a_hint() {
-    let folder = folder("init");
-    let said = gleaner(&folder, &["bench", "init"]);
-    assert!(said.contains("is now `gleaner fleet init`"), "{said}");
-    assert!(folder.join("fleet.toml").is_file());
-    let said = gleaner(&folder, &["fleet", "init", "--out", "other.toml"]);
-    assert_eq!(said, "");
-    let said = gleaner(&folder, &["bench", "init", "--out", "third.toml"]);
-    assert!(said.contains("hint"), "{said}");
-    assert!(folder.join("third.toml").is_file());
-}
-
-#[test]
 fn a_run_whose_list_has_its_old_name_is_resumed_and_verified() {
     let folder = folder("run");
     fs::write(folder.join("fleet.toml"), FLEET).unwrap();

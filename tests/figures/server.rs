@@ -1,12 +1,10 @@
-//! `gleaner bench server`: times the base station's step on both networks, kernel by kernel, and as a
-//! share of the round it ends.
+//! Time of the server's step on both networks, by kernel and as a share of a round.
 
-use std::process::ExitCode;
+use std::error::Error;
 use std::time::Instant;
 
 use serde::Serialize;
 
-use crate::cli::threads;
 use gleaner_learn::aggregate::{Contribution, Rule};
 use gleaner_learn::data::Samples;
 use gleaner_learn::server::{Server, Step};
@@ -17,14 +15,14 @@ use gleaner_sim::scenario::{Override, resolve};
 
 /// Participants of a round.
 const PARTICIPANTS: u32 = 3;
-/// Samples of each.
+/// Samples of each participant.
 const SAMPLES: u32 = 1000;
 
 /// Time the base station's step.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Threads that train in the round; the step always has one. 0 means one per processor.
-    #[arg(long, value_parser = threads::parse, default_value_t = 0)]
+    #[arg(long, default_value_t = 0)]
     threads: usize,
     /// Measurements of each figure; the median counts.
     #[arg(long, default_value_t = 9)]
@@ -32,12 +30,12 @@ pub struct Args {
     /// Measure the portable kernel, too, which takes seconds a step where it has no vectors.
     #[arg(long)]
     portable: bool,
-    /// Print JSON.
+    /// Print JSON instead of a table.
     #[arg(long)]
     json: bool,
 }
 
-/// What was measured.
+/// Measurement as it is printed.
 #[derive(Debug, Serialize)]
 struct Report {
     participants: u32,
@@ -60,11 +58,16 @@ struct Figure {
     share: f64,
 }
 
-/// Measures and prints.
-///
-/// # Errors
-/// When threads cannot be had.
-pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
+/// Prints the times and tells whether they could be measured.
+pub fn run(args: &Args) -> bool {
+    let measured = measure_all(args);
+    if let Err(error) = &measured {
+        println!("{error}");
+    }
+    measured.is_ok()
+}
+
+fn measure_all(args: &Args) -> Result<(), Box<dyn Error>> {
     let engine = Engine::new(args.threads)?;
     let mut figures = Vec::new();
     for kind in [ModelKind::Mlp, ModelKind::Cnn] {
@@ -84,8 +87,8 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         figures,
     };
     if args.json {
-        outln!("{}", serde_json::to_string_pretty(&report)?);
-        return Ok(ExitCode::SUCCESS);
+        println!("{}", serde_json::to_string_pretty(&report)?);
+        return Ok(());
     }
     let Report {
         participants,
@@ -93,7 +96,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         threads,
         ..
     } = report;
-    outln!(
+    println!(
         "the server's step on one thread; a round is {participants} clients, {samples} samples, one \
          epoch, {threads} threads; medians in ms\n"
     );
@@ -112,8 +115,8 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
             format!("{:.1} %", 100.0 * figure.share),
         ]);
     }
-    outln!("{}", table.to_text());
-    Ok(ExitCode::SUCCESS)
+    println!("{}", table.to_text());
+    Ok(())
 }
 
 /// Trains a round, then takes every step from what it brought.
@@ -122,7 +125,7 @@ fn measure(
     kernel: Kernel,
     engine: &Engine,
     repetitions: usize,
-) -> anyhow::Result<Figure> {
+) -> Result<Figure, Box<dyn Error>> {
     let model = kind.paper(kernel);
     let start = model.initialise(0);
     let clients: Vec<Box<dyn Objective>> = (0..PARTICIPANTS)
@@ -149,7 +152,7 @@ fn measure(
         })
         .enumerate()
         .collect();
-    let time = |rule: &str| -> anyhow::Result<f64> {
+    let time = |rule: &str| -> Result<f64, Box<dyn Error>> {
         let step: Step = resolve("paper-mlp", &[Override::new("server.rule", rule)])?.server();
         let server = Server::new(step, kernel, &model.tensors(), start.len());
         let mut state = server.start(&start, clients.len());

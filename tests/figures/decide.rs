@@ -1,6 +1,6 @@
-//! `gleaner bench decide`: how long the schedulers take to decide a round.
+//! Time that each scheduler takes to decide a round.
 
-use std::process::ExitCode;
+use std::error::Error;
 
 use gleaner_check::{Decisions, time_decisions};
 use gleaner_sim::policy::Scheduler;
@@ -14,30 +14,34 @@ pub struct Args {
     #[arg(long, default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..))]
     instances: u32,
     /// Only this scheduler; may be given more than once.
-    #[arg(long, value_parser = crate::cli::word::parser::<Scheduler>())]
+    #[arg(long)]
     scheduler: Vec<Scheduler>,
     /// Change one key, e.g. `--set cre.epochs=per-client`; may be repeated.
     #[arg(long = "set", value_name = "KEY=VALUE")]
     set: Vec<Override>,
-    /// Print one JSON object per line.
+    /// Print one JSON object per line instead of a table.
     #[arg(long)]
     json: bool,
 }
 
 const SIZES: [(u32, usize); 4] = [(10, 3), (50, 5), (100, 20), (1000, 50)];
-/// CRE proves its plans; beyond this size that takes seconds (`gleaner bench solve`).
+/// CRE proves its plans; beyond this size that takes seconds (`cargo figures solvers`).
 const CRE_UP_TO: u32 = 50;
 
-/// Prints one line per size and scheduler.
-pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
+/// Prints one line per size and scheduler and tells whether all decided.
+pub fn run(args: &Args) -> bool {
+    let measured = measure_all(args);
+    if let Err(error) = &measured {
+        println!("{error}");
+    }
+    measured.is_ok()
+}
+
+fn measure_all(args: &Args) -> Result<(), Box<dyn Error>> {
     if !args.json {
-        outln!(
+        println!(
             "{:<17} {:>8} {:>7} {:>11} {:>11}  orders a round",
-            "scheduler",
-            "U/C",
-            "rounds",
-            "median us",
-            "worst us"
+            "scheduler", "U/C", "rounds", "median us", "worst us"
         );
     }
     for size in SIZES {
@@ -49,10 +53,10 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
             }
         }
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
-fn measure(args: &Args, size: (u32, usize), scheduler: Scheduler) -> anyhow::Result<()> {
+fn measure(args: &Args, size: (u32, usize), scheduler: Scheduler) -> Result<(), Box<dyn Error>> {
     let named = Override::new("run.scheduler", scheduler.to_string());
     let scenario = resolve("paper-mlp", &[&args.set[..], &[named]].concat())?;
     let Decisions {
@@ -61,7 +65,7 @@ fn measure(args: &Args, size: (u32, usize), scheduler: Scheduler) -> anyhow::Res
         orders,
     } = time_decisions(&scenario, size.0, size.1, args.instances)?;
     if args.json {
-        outln!(
+        println!(
             "{}",
             serde_json::json!({
                 "scheduler": scheduler, "clients": size.0, "channels": size.1,
@@ -70,7 +74,7 @@ fn measure(args: &Args, size: (u32, usize), scheduler: Scheduler) -> anyhow::Res
             })
         );
     } else {
-        outln!(
+        println!(
             "{:<17} {:>8} {:>7} {median_us:>11.1} {worst_us:>11.1}  {orders:.2}",
             scheduler,
             format!("{}/{}", size.0, size.1),
