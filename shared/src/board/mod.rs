@@ -107,7 +107,7 @@ mod tests {
     fn what_is_erased_apart_begins_at_a_sector() {
         for board in BOARDS {
             let sector = board.sector_bytes;
-            for region in board.kept() {
+            for region in board.data_regions() {
                 let name = region.name;
                 assert_eq!(region.start % sector, 0, "{} {name}", board.name);
                 assert_eq!(region.bytes % sector, 0, "{} {name}", board.name);

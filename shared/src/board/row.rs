@@ -158,9 +158,9 @@ impl Board {
 
     /// Returns where what a reset keeps lies: far from the top of the RAM, which boot ROMs use.
     #[must_use]
-    pub const fn kept_ram(&self) -> Region {
+    pub const fn retained_ram(&self) -> Region {
         Region {
-            name: "KEPT_RAM",
+            name: "RETAINED_RAM",
             start: self.stack().end(),
             bytes: 512,
         }
@@ -171,28 +171,28 @@ impl Board {
     pub const fn statics(&self) -> Region {
         Region {
             name: "RAM",
-            start: self.kept_ram().end(),
-            bytes: self.ram.end() - self.kept_ram().end(),
+            start: self.retained_ram().end(),
+            bytes: self.ram.end() - self.retained_ram().end(),
         }
     }
 
     /// Returns the regions of the flash that hold no program, in order; a program knows where
     /// `NAME` lies by the linker's symbols `_name_start` and `_name_end`.
     #[must_use]
-    pub const fn kept(&self) -> [Region; 3] {
+    pub const fn data_regions(&self) -> [Region; 3] {
         [self.shard(), self.state(), self.keys()]
     }
 
     /// Returns every region of the flash, in order.
     #[must_use]
     pub const fn flash_regions(&self) -> [Region; 5] {
-        let [shard, state, keys] = self.kept();
+        let [shard, state, keys] = self.data_regions();
         [self.loader(), self.program(), shard, state, keys]
     }
 
     /// Returns every region of the RAM, in order.
     #[must_use]
     pub const fn ram_regions(&self) -> [Region; 3] {
-        [self.stack(), self.kept_ram(), self.statics()]
+        [self.stack(), self.retained_ram(), self.statics()]
     }
 }
