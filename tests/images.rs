@@ -83,7 +83,7 @@ fn images_are_linked_for_the_regions_and_samples_of_their_row() {
                 .unwrap_or_else(|| panic!("{name} has no {symbol}"))
                 .address()
         };
-        for region in built.kept() {
+        for region in built.data_regions() {
             let part = region.name.to_lowercase();
             let found = address(&format!("_{part}_start"))..address(&format!("_{part}_end"));
             assert_eq!(found, wide(region.range()), "{name} {part}");

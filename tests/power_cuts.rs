@@ -152,7 +152,7 @@ fn flash_that_takes_nothing_more_leaves_the_board_without_and_the_last_record_re
     // The next record's page does not keep what is written, so it goes into the page after it.
     flash.wear_out(256, 1);
     saved.close(ledger(2), mark(2), None);
-    assert_eq!(open(&flash).kept().last_round, mark(2));
+    assert_eq!(open(&flash).state().last_round, mark(2));
     // A chip that ends with the first sector of the journal.
     let small = Nor::new(1, 1);
     let mut saved = open(&small);
@@ -162,14 +162,17 @@ fn flash_that_takes_nothing_more_leaves_the_board_without_and_the_last_record_re
             saved.go_on(&Params::new());
         }
     }
-    assert_eq!(open(&small).kept().last_round, mark(16));
+    assert_eq!(open(&small).state().last_round, mark(16));
 }
 
 #[test]
 fn noise_and_zeros_are_no_record() {
     let flash = Nor::new(SECTORS, 1);
     let saved = open(&flash);
-    assert_eq!((saved.kept().last_round, saved.kept().ledger), (None, None));
+    assert_eq!(
+        (saved.state().last_round, saved.state().ledger),
+        (None, None)
+    );
     let mut memory = Box::new(Memory::new());
     assert_eq!(open(&flash).recall(&mut memory), None);
 }

@@ -10,16 +10,15 @@ use gleaner_shared::wire::{
 use crate::platform::CycleCounter;
 use crate::report::Report;
 
-/// Payloads that are measured: a piece of a model behind its two numbers, and a message.
+/// Payload sizes that are measured: a chunk of a model with its header, and a message.
 const PAYLOADS: [usize; 2] = [4 + CHUNK_BYTES, 64];
-/// The longest of them.
 const LONGEST: usize = PAYLOADS[0];
 
-/// How often everything is done: the clock of an emulated board ticks every forty instructions.
+/// Number of repetitions: the clock of m4 ticks once per 40 instructions.
 const RUNS: u64 = 8;
 
-/// Says what a frame costs, and its cipher alone; `between` is called after each figure, some ten
-/// milliseconds apart on a board.
+/// Reports the cycles of a frame and of its cipher alone; `between` is called after each figure,
+/// about every ten milliseconds on a board.
 pub fn frames(counter: &impl CycleCounter, report: &mut Report, mut between: impl FnMut()) {
     let key = session();
     let header = header(&key);
@@ -33,7 +32,7 @@ pub fn frames(counter: &impl CycleCounter, report: &mut Report, mut between: imp
             |text| *text = plain,
             |text| key.seal(bytes, &mut text[..len]),
         );
-        report.say("cipher seal", len, seal);
+        report.add("cipher seal", len, seal);
         between();
         let mut sealed = plain;
         let tag = key.seal(bytes, &mut sealed[..len]);
@@ -43,7 +42,7 @@ pub fn frames(counter: &impl CycleCounter, report: &mut Report, mut between: imp
             |text| *text = sealed,
             |text| key.open(bytes, &mut text[..len], &tag),
         );
-        report.say("cipher open", len, open);
+        report.add("cipher open", len, open);
         between();
 
         let mut frame = FrameBuffer::new();
@@ -51,7 +50,7 @@ pub fn frames(counter: &impl CycleCounter, report: &mut Report, mut between: imp
         let seal = mean(counter, &mut frame, fill, |frame| {
             frame.seal(&header, len, &key).len()
         });
-        report.say("frame seal", len, seal);
+        report.add("frame seal", len, seal);
         between();
         fill(&mut frame);
         let line = frame.seal(&header, len, &key);
@@ -62,12 +61,12 @@ pub fn frames(counter: &impl CycleCounter, report: &mut Report, mut between: imp
             |_| {},
             |decoder| arrives_whole(decoder, black_box(line), &key),
         );
-        report.say("frame open", len, open);
+        report.add("frame open", len, open);
         between();
     }
 }
 
-/// The keys of some session.
+/// Returns the keys of an arbitrary session.
 fn session() -> SessionKey {
     Key::new([7; 32]).session(&[1; 16], &[2; 16])
 }
@@ -81,7 +80,7 @@ fn header(key: &SessionKey) -> Header {
     }
 }
 
-/// Bytes of all values.
+/// Returns a payload with bytes of all values.
 fn payload() -> [u8; LONGEST] {
     core::array::from_fn(|at| (at * 7 + at / 13) as u8)
 }
@@ -93,7 +92,7 @@ fn arrives_whole(decoder: &mut FrameDecoder, mut line: &[u8], key: &SessionKey) 
     }
 }
 
-/// Counts a piece of work on a prepared subject, on the mean of several runs.
+/// Returns the mean cycles of `work` on a prepared subject.
 fn mean<S, R>(
     counter: &impl CycleCounter,
     subject: &mut S,

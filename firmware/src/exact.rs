@@ -1,12 +1,11 @@
-//! The exact form of a model that is in memory as parameters, piece by piece, without a buffer for
-//! all of it.
+//! Writes the exact form of a model in memory piece by piece, without a buffer for all of it.
 
 use gleaner_shared::mlp::params::Tensor;
 
 use crate::model::{HIDDEN, INPUTS, OUTPUTS, Params};
 
-/// Writes the bytes of the exact form from `offset`, a multiple of four, as far as `out` and the
-/// form reach; returns how many.
+/// Writes bytes of the exact form from `offset` on, a multiple of four, until `out` is full or the
+/// form ends; returns their number.
 pub fn piece(params: &Params, offset: usize, out: &mut [u8]) -> usize {
     const {
         let pairs = (INPUTS * HIDDEN).is_multiple_of(2) && (HIDDEN * OUTPUTS).is_multiple_of(2);

@@ -1,11 +1,11 @@
-//! The hash of a model that is in memory as parameters, without a buffer for its bytes.
+//! The hash of a model in memory, computed without a buffer for its bytes.
 
 use gleaner_shared::wire::message::ModelHash;
 
 use crate::exact;
 use crate::model::Params;
 
-/// Returns the hash of the exact form of `params`: what an offer of those bytes would carry.
+/// Returns the hash of the exact form of `params`, as an offer of those bytes carries it.
 #[must_use]
 pub fn hash_of(params: &Params) -> ModelHash {
     let mut hasher = blake3::Hasher::new();

@@ -1,24 +1,24 @@
-//! One block of RAM with two uses at different times: the model in training, and the bytes of a
-//! transfer on their way in.
+//! One block of RAM with two uses at different times: the model in training, and the bytes of an
+//! incoming transfer.
 //!
-//! Two copies of the paper's model and the error rows of a thousand samples leave an RP2040 no
-//! room for a third buffer of 80 KB.
+//! Two copies of the paper's model and the error rows of a thousand samples leave an RP2040 no room
+//! for a third buffer of 80 KB.
 #![allow(unsafe_code)]
 
 use crate::model::{Params, STORE_BYTES};
 
-/// Parameters that can be seen as bytes.
+/// Parameters that can be accessed as bytes.
 #[repr(transparent)]
 pub struct Local(Params);
 
 impl Local {
-    /// Returns cleared memory.
     #[must_use]
+    /// Returns zeroed memory for a static.
     pub const fn new() -> Self {
         Self(Params::new())
     }
 
-    /// Returns the memory as parameters; what a transfer left there is a network of no meaning.
+    /// Returns the memory as parameters; after a transfer their values are meaningless.
     pub const fn params(&mut self) -> &mut Params {
         &mut self.0
     }

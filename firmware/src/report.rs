@@ -1,4 +1,4 @@
-//! What an image of the self-test says over its link: lines of text, over and over.
+//! The report of a self-test image: lines of text, sent repeatedly.
 //!
 //! ```text
 //! begin
@@ -6,7 +6,7 @@
 //! frame seal 964 181770
 //! end
 //! ```
-//! A line is what was found, how many bytes it is of, and a number.
+//! A line is a name, a size in bytes and a number.
 
 use core::fmt::Write as _;
 
@@ -16,35 +16,35 @@ use heapless::String;
 
 use crate::platform::{Board, Clock, Platform, Watchdog};
 
-/// Room for everything an image says.
+/// Size of the longest report.
 const BYTES: usize = 2048;
 
-/// What is said.
+/// Lines of a report between `begin` and `end`.
 pub struct Report(String<BYTES>);
 
 impl Report {
-    /// Starts an empty report.
     #[must_use]
+    /// Starts a report with its first line.
     pub fn new() -> Self {
         let mut report = Self(String::new());
         report.line(format_args!("begin"));
         report
     }
 
-    /// Adds what was found of so many bytes.
-    pub fn say(&mut self, what: &str, bytes: usize, number: u64) {
+    /// Adds a line to the report.
+    pub fn add(&mut self, what: &str, bytes: usize, number: u64) {
         self.line(format_args!("{what} {bytes} {number}"));
     }
 
     fn line(&mut self, line: core::fmt::Arguments<'_>) {
-        // A report that is cut has no end, which its reader misses.
+        // A truncated report lacks its last line, which its reader detects.
         let _ = self
             .0
             .write_fmt(line)
             .and_then(|()| self.0.write_char('\n'));
     }
 
-    /// Says it once a second, for ever; `between` has its turn with the board each time.
+    /// Sends the report once a second, forever; `between` is called each time.
     pub async fn repeat<P: Platform>(
         mut self,
         mut board: Board<P>,
@@ -54,7 +54,7 @@ impl Report {
         loop {
             board.watchdog.feed();
             between(&mut board);
-            // Nobody may be listening yet: it is said again.
+            // Repeated because nobody may be listening yet.
             let _ = board.tx.write_all(self.0.as_bytes()).await;
             let later = board.clock.now().saturating_add(Micros(1_000_000));
             board.clock.wait_until(later).await;

@@ -1,5 +1,5 @@
-//! The self-test: the fingerprint of many small trainings, and what frames cost; or, if it was told
-//! to die, how it did.
+//! The self-test: reports the fingerprint of small trainings and the cycles of frames, or a crash
+//! that fault injection caused.
 
 use core::task::Poll;
 
@@ -13,12 +13,12 @@ use crate::fault;
 use crate::platform::{Board, Platform, Watchdog};
 use crate::report::Report;
 
-/// Tests itself and says what came out.
+/// Runs the self-test and reports its results.
 pub async fn run<P: Platform>(mut board: Board<P>) -> ! {
     let mut report = Report::new();
     let crashes = CrashLog::open(&mut board.crashes, board.reset);
-    if let Some(crash) = crashes.untold() {
-        fault::say(crash, &mut report);
+    if let Some(crash) = crashes.unreported() {
+        fault::describe(crash, &mut report);
         report.repeat(board, |_| {}).await
     }
     cost::frames(&board.cycles, &mut report, || board.watchdog.feed());
@@ -26,12 +26,12 @@ pub async fn run<P: Platform>(mut board: Board<P>) -> ! {
         board.watchdog.feed();
         obey(&mut board);
     });
-    report.say("fingerprint", 8, fingerprint);
-    report.say("networks", 8, networks(|| board.watchdog.feed()));
+    report.add("fingerprint", 8, fingerprint);
+    report.add("networks", 8, networks(|| board.watchdog.feed()));
     report.repeat(board, obey).await
 }
 
-/// Dies if it was told to.
+/// Injects a fault if the link asks for one.
 fn obey<P: Platform>(board: &mut Board<P>) {
     let mut bytes = [0; 8];
     if let Poll::Ready(Ok(count @ 1..)) = poll_once(board.rx.read(&mut bytes)) {

@@ -1,5 +1,4 @@
-//! One order carried out: epochs in small steps, the link attended between them, every cycle
-//! paid for.
+//! Carries out one order: epochs in small steps, the link served between them, every cycle charged.
 
 use gleaner_shared::energy::{Phase, Spent};
 use gleaner_shared::mlp::{
@@ -17,19 +16,19 @@ use crate::model::{HIDDEN, INPUTS, Memory, OUTPUTS};
 use crate::platform::{Clock, CycleCounter, Platform};
 use crate::runner::Runner;
 
-/// Rows summed between two looks at the link: about 200,000 cycles, 1.6 ms on an RP2040, in which
-/// the line brings 150 bytes. Longer rows take longer.
+/// Rows summed between two polls of the link: about 200,000 cycles, 1.6 ms on an RP2040, in which
+/// 150 bytes arrive. Longer rows take longer.
 const STEP_ROWS: u32 = if HIDDEN <= 50 {
     1_024
 } else {
     (1_024 * 50 / HIDDEN) as u32
 };
-/// Samples a core evaluates between two looks at the link.
+/// Samples a core evaluates between two polls of the link.
 const STEP_SAMPLES: usize = 8;
 
 impl<P: Platform> Runner<P> {
-    /// Trains as ordered, codes the update into the error rows and reports; returns early when
-    /// the order is cancelled.
+    /// Trains as ordered, codes the update into the error rows and reports; returns early when the
+    /// order is cancelled.
     pub(crate) async fn train<A: App>(&mut self, order: &Order, memory: &mut Memory, app: &mut A) {
         let begin = self.parts.clock.now();
         let mut report = self.blank_report(order);

@@ -1,5 +1,4 @@
-//! Two generations of a key: which one a session rests on, and what the one before is still good
-//! for.
+//! Two generations of a key: which one a session uses, and what the previous one still permits.
 
 use gleaner_shared::units::Micros;
 use gleaner_shared::wire::link::DeviceEnd;
@@ -93,8 +92,8 @@ fn about() -> About {
     }
 }
 
-/// Opens a session, and returns the generation the host was greeted with and the device has open,
-/// or why there is none.
+/// Opens a session; returns the generation of the host's greeting and of the device's session, or
+/// why there is none.
 fn connect(host: &mut HostLink<HostKeys>, device: &mut DeviceLink) -> Result<u32, Refusal> {
     hear_device(device, &say_host(host));
     let greeting = say_device(device);
@@ -113,7 +112,7 @@ fn connect(host: &mut HostLink<HostKeys>, device: &mut DeviceLink) -> Result<u32
 }
 
 #[test]
-fn a_session_rests_on_the_newest_key_that_both_ends_hold() {
+fn a_session_uses_the_newest_key_that_both_ends_hold() {
     for (host_keys, device_keys, generation) in [
         (settled(OLD, 0), DeviceKeys::from(OLD), Ok(0)),
         (settled(OLD, 0), both(), Ok(0)),
@@ -124,7 +123,7 @@ fn a_session_rests_on_the_newest_key_that_both_ends_hold() {
         (settled(NEW, 1), both(), Ok(1)),
         (settled(NEW, 1), only_new(), Ok(1)),
         (settled(NEW, 1), OLD.into(), Err(Refusal::WrongKey)),
-        // Flashed anew with the key of a later generation, the board counts from 0 again.
+        // Flashed again with the key of a later generation, the board counts from 0.
         (settled(NEW, 7), DeviceKeys::from(NEW), Ok(0)),
     ] {
         let (mut host, mut device) = (host(host_keys, 2), device(device_keys));
@@ -136,7 +135,7 @@ fn a_session_rests_on_the_newest_key_that_both_ends_hold() {
     }
 }
 
-/// Whoever learned the old key and connects at the last moment keeps no foot in the door.
+/// An attacker with the old key who connects at the last moment gets no session.
 #[test]
 fn an_offer_under_a_dropped_key_is_taken_back() {
     let (mut owner, mut thief) = (host(HANDING_OVER, 2), host(settled(OLD, 0), 3));
@@ -152,7 +151,7 @@ fn an_offer_under_a_dropped_key_is_taken_back() {
 }
 
 #[test]
-fn a_greeting_under_a_dropped_key_is_not_sent_any_more() {
+fn a_greeting_under_a_dropped_key_is_not_sent() {
     let (mut thief, mut device) = (host(settled(OLD, 0), 3), device(both()));
     hear_device(&mut device, &say_host(&mut thief));
     device.set_keys(only_new());
@@ -171,7 +170,7 @@ fn an_offer_under_a_key_that_stays_is_kept() {
 }
 
 #[test]
-fn a_recorded_rekey_frame_is_heard_once_and_never_again() {
+fn a_recorded_rekey_frame_is_accepted_once() {
     let rekey = HostToDevice::Rekey {
         generation: 1,
         key: NEW,
@@ -185,7 +184,7 @@ fn a_recorded_rekey_frame_is_heard_once_and_never_again() {
     let replayed = device.counters().replayed;
     assert_eq!(hear_device(&mut device, &recorded), []);
     assert!(device.counters().replayed > replayed);
-    // In another session of the same key, too.
+    // Nor in another session of the same key.
     owner.connect();
     assert_eq!(connect(&mut owner, &mut device), Ok(0));
     let stray = device.counters().stray;
@@ -207,7 +206,7 @@ fn a_rekey_frame_does_not_show_the_new_key_on_the_line_or_in_a_log() {
     assert!(line.len() > 60 && !line.windows(4).any(|at| at == [6; 4]));
 }
 
-/// Anyone may ask for any generation; it is the host's key that decides what comes of it.
+/// Anyone may request any generation; the host's key decides about the session.
 #[test]
 fn asking_for_another_generation_proves_nothing() {
     let mut device = device(both());
@@ -235,8 +234,8 @@ fn asking_for_another_generation_proves_nothing() {
     assert_eq!(connect(&mut host(HANDING_OVER, 2), &mut device), Ok(1));
 }
 
-/// A host that lost the next key hands over another; the power of the device goes while it erases
-/// the first, and the next number still means the first.
+/// A host that lost the next key sends another; the device loses power while it erases the first,
+/// and the next number still refers to the first.
 #[test]
 fn a_device_that_holds_another_next_key_is_reached_with_the_key_before() {
     let forgotten = DeviceKeys {

@@ -168,11 +168,11 @@ impl Rehearsed {
                 let chip = mirror.fork(seed);
                 chip.tear(operation);
                 let mut saved = open(&chip);
-                let found = saved.kept().last_round;
+                let found = saved.state().last_round;
                 assert!(self.known(at).contains(&found), "cut {at}: {found:?}");
                 // Whatever this start found, the next one does, however torn words read then.
                 chip.power_up();
-                assert_eq!(open(&chip).kept().last_round, found, "cut {at}");
+                assert_eq!(open(&chip).state().last_round, found, "cut {at}");
                 cuts.cuts += 1;
                 if operation.at >= MODELS {
                     let (held, before) = (saved.recall(&mut memory), models.last().copied());

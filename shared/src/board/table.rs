@@ -1,11 +1,11 @@
-//! The rows themselves.
+//! The rows of the table of boards.
 
 use super::row::{Board, Boot, Region};
 
 const KB: u32 = 1 << 10;
 const MB: u32 = 1 << 20;
 
-/// Every board.
+/// All boards of the table.
 pub const BOARDS: [&Board; 5] = [&RP2040, &RP2350, &STM32L4R5, &STM32L496, &M4];
 
 /// Raspberry Pi Pico: six banks of RAM in one stretch (four striped, two small).
@@ -23,7 +23,7 @@ pub const RP2040: Board = Board {
     ram: ram(0x2000_0000, 264 * KB),
     stack_bytes: 12 * KB,
     entropy_address: None,
-    // What two models leave of the RAM, at 52 bytes for the error row of each sample.
+    // Limited by RAM: two models, and 52 bytes for the error row of each sample.
     most_samples: 1_000,
     probe_target: Some("RP2040"),
     self_test: true,
@@ -48,7 +48,7 @@ pub const RP2350: Board = Board {
     ram: ram(0x2000_0000, 520 * KB),
     stack_bytes: 16 * KB,
     entropy_address: None,
-    // What two models leave of the RAM, at 104 bytes for the error row of each sample.
+    // Limited by RAM: two models, and 104 bytes for the error row of each sample.
     most_samples: 3_000,
     probe_target: Some("RP235x"),
     self_test: false,
@@ -73,7 +73,7 @@ pub const STM32L4R5: Board = Board {
     ram: ram(0x2000_0000, 640 * KB),
     stack_bytes: 64 * KB,
     entropy_address: None,
-    // The flash is the limit.
+    // Limited by the flash.
     most_samples: 1_900,
     probe_target: Some("STM32L4R5ZITx"),
     self_test: true,
@@ -98,7 +98,7 @@ pub const STM32L496: Board = Board {
     ram: ram(0x2000_0000, 320 * KB),
     stack_bytes: 32 * KB,
     entropy_address: None,
-    // The flash is the limit, with room for 808.
+    // Limited by the flash, which has room for 808.
     most_samples: 800,
     probe_target: Some("STM32L496ZGTx"),
     self_test: false,
@@ -108,8 +108,8 @@ pub const STM32L496: Board = Board {
     clocks_hz: &[80_000_000, 40_000_000, 20_000_000],
 };
 
-/// QEMU's mps2-an386, which only exists there: 2 of its 4 MB of code memory play the flash, and
-/// the host leaves random bytes behind them.
+/// QEMU's mps2-an386: 2 of its 4 MB of code memory act as flash, and the host places random bytes
+/// after them.
 pub const M4: Board = Board {
     name: "m4",
     title: "QEMU's mps2-an386",
@@ -130,7 +130,7 @@ pub const M4: Board = Board {
     app: true,
     keeps_log: false,
     phase_pins: None,
-    // Instructions, of which it does one a nanosecond.
+    // Counts instructions, one per nanosecond.
     clocks_hz: &[1_000_000_000],
 };
 

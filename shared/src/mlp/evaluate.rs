@@ -1,4 +1,4 @@
-//! Loss and accuracy of a model on samples, by the forward code that trains.
+//! Loss and accuracy of a model on samples, computed with the forward pass of training.
 
 use super::forward::Pass;
 use super::params::Params;
@@ -7,8 +7,8 @@ use super::result::EpochResult;
 use super::sample::{Samples, lists_of};
 use super::softmax::softmax_error;
 
-/// Evaluates samples `range` (cut at the last sample); samples whose label is not a class are
-/// left out. The results of parts add up with [`EpochResult::add`].
+/// Evaluates samples `range` (cut at the last sample); samples whose label is no class are left
+/// out. Results of parts add up with [`EpochResult::add`].
 pub fn evaluate<const IN: usize, const HID: usize, const OUT: usize>(
     params: &Params<IN, HID, OUT>,
     samples: &impl Samples<IN>,

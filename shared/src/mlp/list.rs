@@ -45,7 +45,6 @@ impl<'a, const ROOM: usize> List<'a, ROOM> {
         self.length += 1;
     }
 
-    /// Forgets all entries.
     #[inline(always)]
     pub(super) const fn clear(&mut self) {
         self.length = 0;

@@ -70,27 +70,27 @@ pub struct Params<const IN: usize, const HID: usize, const OUT: usize> {
     pub(super) b1: [i32; HID],
     pub(super) w2: [[i16; OUT]; HID],
     pub(super) b2: [i32; OUT],
-    /// A device is built for one network.
+    /// Fixed on a device, which is built for one network.
     #[cfg(not(target_os = "none"))]
     shape: Shape,
 }
 
 impl<const IN: usize, const HID: usize, const OUT: usize> Params<IN, HID, OUT> {
-    /// The largest network there is memory for.
+    /// The largest network that fits the memory.
     pub const ROOM: Shape = Shape {
         inputs: IN,
         hidden: HID,
         classes: OUT,
     };
-    /// How many bytes the numbers take in memory, from the first on.
+    /// Size of the numbers in memory.
     pub const NUMBER_BYTES: usize = core::mem::offset_of!(Self, b2) + size_of::<[i32; OUT]>();
-    /// How many parameters that has.
+    /// Number of parameters of the largest network.
     pub const COUNT: usize = Self::ROOM.parameters();
-    /// How many bytes its exact form takes.
+    /// Size of its exact form in bytes.
     pub const EXACT_BYTES: usize = Self::ROOM.exact_bytes();
 
-    /// Returns memory for parameters, ready for a static; its contents are a valid network, but
-    /// of no use before one of the methods that fill it.
+    /// Returns memory for parameters, ready for a static; they are valid but meaningless until one
+    /// of the other methods fills them.
     #[must_use]
     pub const fn new() -> Self {
         const { assert!(IN > 0 && HID > 0 && OUT > 1 && OUT <= 256) };
@@ -104,8 +104,8 @@ impl<const IN: usize, const HID: usize, const OUT: usize> Params<IN, HID, OUT> {
         }
     }
 
-    /// Makes this a network of these sizes, all zero; `false`, and nothing changed, if there is no
-    /// room for it.
+    /// Sets the sizes and clears all parameters; returns `false`, with nothing changed, if there is
+    /// no room.
     #[cfg(not(target_os = "none"))]
     #[must_use]
     pub fn reshape(&mut self, shape: Shape) -> bool {

@@ -1,20 +1,20 @@
-//! What an epoch or an evaluation found.
+//! The result of an epoch or an evaluation.
 
 use super::softmax::Verdict;
 
-/// What an epoch or an evaluation found: everything before the step was taken.
+/// The result of an epoch or an evaluation, before the step was taken.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct EpochResult {
     /// Sum of cross-entropies in nats, units of 2^-16.
     pub loss_sum: u64,
-    /// How many samples were classified rightly.
+    /// Number of samples classified correctly.
     pub correct: u32,
-    /// How many samples there were.
+    /// Number of samples.
     pub samples: u32,
 }
 
 impl EpochResult {
-    /// Of no samples.
+    /// The result for no samples.
     pub(super) const NOTHING: Self = Self {
         loss_sum: 0,
         correct: 0,
@@ -30,7 +30,7 @@ impl EpochResult {
         }
     }
 
-    /// Adds another part's counts.
+    /// Adds the result of another part.
     pub const fn add(&mut self, other: &Self) {
         self.loss_sum += other.loss_sum;
         self.correct += other.correct;

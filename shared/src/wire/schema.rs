@@ -1,16 +1,15 @@
-//! A hash of every message's shape, computed by the compiler.
+//! A hash of all message definitions, computed by the compiler.
 //!
-//! Names, types and order of all fields and variants go into it, through nested types as well,
-//! so two builds that would misread each other disagree in their greeting. The messages are
-//! declared with `wire_struct!` and `wire_enum!`, which write the type and its hash from the
-//! same text.
+//! It covers names, types and order of all fields and variants, nested types included, so two
+//! builds that would misread each other disagree in their greeting. Messages are declared with
+//! `wire_struct!` and `wire_enum!`, which define the type and its hash from the same text.
 
 use crate::energy::{ComputeModel, CostModel, Phase, RadioModel, Shortfall, Snapshot, Spent};
-// The hash contains the names of types: this one keeps the name of protocol version 1.
+// The hash covers type names: `EnergyStore` keeps the name it has had there since version 1.
 use crate::energy::EnergyStore as Reservoir;
 use crate::units::{Cycles, HertzInt, Micros, NanoWatts, PicoJoules};
 
-/// A type with a place in the schema.
+/// A type with a schema hash.
 pub trait Schema {
     /// Changes whenever the encoding of the type changes.
     const HASH: u64;
@@ -54,10 +53,10 @@ macro_rules! primitive {
         })*
     };
 }
-// Units are their 64-bit number on the wire, but a change of unit changes the meaning.
+// Units are 64-bit numbers on the wire, but another unit is another meaning.
 primitive!(bool u8 u16 u32 u64 i32 Cycles HertzInt Micros NanoWatts PicoJoules);
 
-// A phase is its code.
+// A phase is encoded as its code.
 impl Schema for Phase {
     const HASH: u64 = number(text(BASIS, "phase"), Self::COUNT as u64);
 }
@@ -83,7 +82,7 @@ impl<const N: usize> Schema for heapless::String<N> {
     const HASH: u64 = number(text(BASIS, "string"), N as u64);
 }
 
-/// Writes the schema of a struct; with a full list of its fields, which the compiler checks.
+/// Defines the schema of a struct from a full list of its fields, which the compiler checks.
 #[macro_export]
 #[doc(hidden)]
 macro_rules! describe_struct {
@@ -106,7 +105,7 @@ macro_rules! describe_struct {
     };
 }
 
-/// Declares a struct that travels, with its schema.
+/// Declares a struct of a message, with its schema.
 #[macro_export]
 #[doc(hidden)]
 macro_rules! wire_struct {
@@ -116,13 +115,14 @@ macro_rules! wire_struct {
         $(#[$meta])*
         #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
         #[cfg_attr(feature = "defmt", derive(defmt::Format))]
+        #[allow(missing_docs)]
         pub struct $name { $($(#[$field_meta])* pub $field: $type),* }
         $crate::describe_struct!($name { $($field: $type),* });
     };
 }
 
-/// Declares an enum that travels, with its schema. Each variant holds nothing, one unnamed
-/// value, or named fields.
+/// Declares an enum of a message, with its schema. Each variant holds nothing, one unnamed value,
+/// or named fields.
 #[macro_export]
 #[doc(hidden)]
 macro_rules! wire_enum {
@@ -135,6 +135,7 @@ macro_rules! wire_enum {
         $(#[$meta])*
         #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
         #[cfg_attr(feature = "defmt", derive(defmt::Format))]
+        #[allow(missing_docs)]
         pub enum $name {
             $($(#[$variant_meta])* $variant
                 $(($inner))?
@@ -201,7 +202,7 @@ describe_struct!(CostModel {
 mod tests {
     use super::Schema;
 
-    /// One type per module, so that only what is said to differ differs.
+    /// Declares each variant of a type in its own module, so that all have the same name.
     macro_rules! variant {
         ($module:ident, $macro:ident, $($item:tt)*) => {
             mod $module {

@@ -1,9 +1,9 @@
 //! The one inner loop of training: a sum of scaled rows over a sparse list.
 //!
 //! The forward pass sums rows of W1 scaled by pixels and rows of W2 scaled by activations; the
-//! backward pass sums rows of hidden errors scaled by pixels. One of three modules does
-//! it: `armv6m` and `armv7em` in assembly on their cores, `portable` anywhere else. They store
-//! rows as suits them ([`place`], [`store`], [`load`], [`ErrorRow`]); the numbers are the same to the bit.
+//! backward pass sums rows of hidden errors scaled by pixels. One of three modules implements it:
+//! `armv6m` and `armv7em` in assembly, `portable` on other cores. Each stores rows in its own form
+//! ([`place`], [`store`], [`load`], [`ErrorRow`]); the results are equal to the bit.
 
 // A core without compare-and-swap is an ARMv6-M; one with a floating-point unit has the DSP
 // instructions of the ARMv7E-M too.

@@ -6,31 +6,30 @@ use crate::wire::message::{Offer, Status};
 /// A chunk that is not in flight.
 const NOT_SENT: u32 = 0;
 
-/// What a status meant to the sender.
+/// The meaning of a status for the sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[allow(missing_docs)]
 pub enum Heard {
-    /// Of another transfer.
     Ignored,
-    /// Goes on.
     Progress,
-    /// Everything arrived and its hash fits.
+    /// All bytes arrived and their hash fits.
     Delivered,
 }
 
-/// One transfer on its way out.
+/// A transfer that is being sent.
 #[derive(Clone, Debug)]
 pub struct Sender {
     offer: Offer,
     chunks: u16,
     window: u16,
-    /// Set by the first status: the receiver wants it.
+    /// Set by the first status: the receiver accepted the transfer.
     accepted: bool,
     have: Bitmap,
-    /// Sequence of the frame each chunk last went out in.
+    /// Sequence number of the frame that last carried each chunk.
     sent: [u32; MAX_CHUNKS],
     in_flight: u16,
-    /// Chunks since the last one that asked for a status.
+    /// Chunks since the last request for a status.
     unasked: u16,
     lost: u32,
 }
@@ -53,13 +52,13 @@ impl Sender {
         })
     }
 
-    /// Returns what is being sent.
+    /// Returns the offer that is being sent.
     #[must_use]
     pub const fn offer(&self) -> &Offer {
         &self.offer
     }
 
-    /// Returns (chunks known to have arrived, chunks in all).
+    /// Returns (chunks known to have arrived, all chunks).
     #[must_use]
     pub fn progress(&self) -> (u16, u16) {
         (self.have.count(self.chunks), self.chunks)
@@ -70,13 +69,13 @@ impl Sender {
         core::mem::take(&mut self.lost)
     }
 
-    /// Returns how many chunks are on their way.
+    /// Returns the number of chunks in flight.
     #[must_use]
     pub const fn in_flight(&self) -> u16 {
         self.in_flight
     }
 
-    /// Tells whether a chunk may go out now.
+    /// Returns whether a chunk may be sent now.
     #[must_use]
     pub fn is_ready(&self) -> bool {
         self.accepted && self.in_flight < self.window && self.next_index().is_some()
@@ -88,7 +87,7 @@ impl Sender {
         })
     }
 
-    /// Takes the next chunk out of `source`, to go out in the frame numbered `sequence`.
+    /// Returns the next chunk of `source`, for the frame with this sequence number.
     pub fn next_chunk<'a>(&mut self, sequence: u32, source: &'a [u8]) -> Option<Chunk<'a>> {
         if !self.is_ready() {
             return None;
@@ -98,7 +97,7 @@ impl Sender {
         *self.sent.get_mut(usize::from(index))? = sequence;
         self.in_flight += 1;
         self.unasked += 1;
-        // The last quarter of the window keeps the line busy while the answer travels.
+        // The last quarter of the window keeps the line busy until the answer arrives.
         let status_wanted = self.unasked > self.window / 4 * 3 || !self.is_ready();
         if status_wanted {
             self.unasked = 0;
@@ -111,7 +110,7 @@ impl Sender {
         })
     }
 
-    /// Learns what has arrived, and from the order of frames what has not.
+    /// Handles a status: marks chunks as arrived or, by the order of frames, as lost.
     pub fn heard(&mut self, status: &Status) -> Heard {
         if status.transfer != self.offer.transfer {
             return Heard::Ignored;
