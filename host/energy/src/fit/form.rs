@@ -1,12 +1,15 @@
 //! The paper's form tested: does a cycle cost alpha f^2?
 
+use serde::Deserialize;
+
 use super::Coefficients;
 use super::matrix::Square;
 use super::student;
 use super::term::{Kind, Term};
 
 /// How the energy of a cycle grows with the clock: e = scale (f / middle)^exponent.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Form {
     /// Clocks it was seen at.
     pub clocks: usize,

@@ -24,6 +24,7 @@ mod tests;
 use std::collections::BTreeMap;
 
 use gleaner_shared::energy::Phase;
+use serde::Deserialize;
 
 pub use form::{ABOVE_IDLING, FEWEST_CLOCKS, Form, IN_ALL};
 pub use integrate::{Measured, integrate};
@@ -72,7 +73,8 @@ impl Coefficients {
 }
 
 /// Cycles of a sample, over the marks of training: the paper's b.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct SampleCost {
     /// Marks it is from.
     pub marks: usize,
@@ -87,7 +89,8 @@ pub struct SampleCost {
 }
 
 /// How well intervals are predicted that the fit did not see: every fifth of its kind.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct HeldOut {
     /// How many.
     pub intervals: usize,
