@@ -25,7 +25,7 @@ const LONGEST: usize = 4096;
 pub struct Mark {
     /// Number of the mark, from 0; a missing number is a lost mark.
     pub seq: u32,
-    /// The reported phase.
+    /// Phase that the board reports.
     #[serde(with = "by_name")]
     pub phase: Phase,
     /// Start of the phase, in microseconds of the board's own clock.
@@ -128,6 +128,18 @@ impl Log {
     }
 
     /// Reads a log; error messages call it `file`.
+    ///
+    /// ```
+    /// use gleaner_energy::mark::{Header, Log};
+    /// use gleaner_energy::synth::Plan;
+    ///
+    /// let header = Header::new("rp2040", "abc", Some(3.3), true);
+    /// let log = Log { header, marks: Plan::default().marks(1) };
+    /// let mut bytes = Vec::new();
+    /// log.write(&mut bytes)?;
+    /// assert_eq!(Log::read("marks.jsonl", &bytes[..])?, log);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// Returns the first line that is malformed or out of order.

@@ -6,7 +6,7 @@
 
 use crate::profile::{Costs, ProfileError};
 
-/// Seconds per day.
+/// Number of seconds per day.
 pub const DAY_S: f64 = 86_400.0;
 
 /// The activity of a device in one round. `cycles` counts all phases that compute.
