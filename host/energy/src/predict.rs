@@ -1,49 +1,41 @@
-//! How many rounds a day a store, a source of income and a profile can carry.
+//! Number of rounds per day that an energy store, an income and a profile sustain.
 //!
-//! Rounds come evenly spaced, day and night. A rate is carried if, from a full store and over two
-//! passes of the income, the store never falls below what a round takes. The most a rate could be
-//! with a store of any size follows from the means alone.
+//! Rounds are evenly spaced, day and night. A rate is sustained if the store, full at first, never
+//! falls below the energy of a round over two passes of the income. The largest rate with a store of
+//! any size follows from the means alone.
 
 use crate::profile::{Costs, ProfileError};
 
-/// Seconds of a day.
+/// Number of seconds per day.
 pub const DAY_S: f64 = 86_400.0;
 
-/// What a device does in one round.
+/// The activity of a device in one round. `cycles` counts all phases that compute.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[allow(missing_docs)]
 pub struct Work {
-    /// Its clock.
     pub clock_hz: f64,
-    /// Processor cycles of all that computes.
     pub cycles: f64,
-    /// How long it hears.
     pub receive_s: f64,
-    /// Bytes heard.
     pub receive_bytes: f64,
-    /// How long it sends.
     pub transmit_s: f64,
-    /// Bytes sent.
     pub transmit_bytes: f64,
-    /// How long it waits awake.
     pub idle_s: f64,
 }
 
-/// What a round takes.
+/// Energy and awake time of a round, and the power between rounds.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[allow(missing_docs)]
 pub struct Load {
-    /// Energy of a round.
     pub round_j: f64,
-    /// How long it is awake for it.
     pub round_s: f64,
-    /// Power between rounds.
     pub sleep_w: f64,
 }
 
 impl Work {
-    /// Returns what it takes by a profile.
+    /// Returns the load of this work with the costs of a profile.
     ///
     /// # Errors
-    /// What the profile does not know but the work needs.
+    /// Returns [`ProfileError::Unknown`] for a power that the work needs and the profile lacks.
     pub fn load(&self, costs: &Costs) -> Result<Load, ProfileError> {
         let power = |seconds: f64, power_w: Option<f64>, name| match power_w {
             Some(power_w) => Ok(seconds * power_w),
@@ -63,48 +55,58 @@ impl Work {
     }
 }
 
-/// A store.
+/// Dimensions of an energy store. `efficiency` is the share of the income that is stored.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Store {
-    /// What it holds.
+#[allow(missing_docs)]
+pub struct StoreSize {
     pub capacity_j: f64,
-    /// The share of income that gets into it.
     pub efficiency: f64,
-    /// What it loses all the time.
     pub leakage_w: f64,
 }
 
-/// Income in slots of one length, over and over.
+/// Periodic income in slots of one length.
 #[derive(Clone, Debug, PartialEq)]
+#[allow(missing_docs)]
 pub struct Income {
-    /// How long a slot is.
     pub slot_s: f64,
-    /// What comes in each.
     pub slots_j: Vec<f64>,
 }
 
 impl Income {
-    /// Returns its mean power.
+    /// Returns the mean power of the income.
     #[must_use]
     pub fn mean_w(&self) -> f64 {
         self.slots_j.iter().sum::<f64>() / (self.slots_j.len().max(1) as f64 * self.slot_s)
     }
 }
 
-/// Returns the most evenly spaced rounds a day that the store carries; 0 if it cannot even sleep.
+/// Returns the largest sustained number of evenly spaced rounds per day; 0 if the store cannot even
+/// sustain sleep.
+///
+/// ```
+/// use gleaner_energy::predict::{Income, Load, StoreSize, rounds_a_day};
+///
+/// let load = Load { round_j: 0.1, round_s: 1.0, sleep_w: 10e-6 };
+/// let store = StoreSize { capacity_j: 10.0, efficiency: 1.0, leakage_w: 0.0 };
+/// // Twelve hours of 2 mW and twelve hours of darkness, in slots of one hour.
+/// let slots_j = (0..24).map(|hour| if hour < 12 { 7.2 } else { 0.0 }).collect();
+/// let income = Income { slot_s: 3_600.0, slots_j };
+/// let rounds = rounds_a_day(&load, &store, &income);
+/// assert!((150.0..200.0).contains(&rounds), "{rounds}");
+/// ```
 #[must_use]
-pub fn rounds_a_day(load: &Load, store: &Store, income: &Income) -> f64 {
-    let carried = |rounds: f64| carries(load, store, income, rounds);
-    if !carried(0.0) {
+pub fn rounds_a_day(load: &Load, store: &StoreSize, income: &Income) -> f64 {
+    let sustained = |rounds: f64| sustains(load, store, income, rounds);
+    if !sustained(0.0) {
         return 0.0;
     }
     let (mut low, mut high) = (0.0, most(load, store, income));
-    if high <= 0.0 || carried(high) {
+    if high <= 0.0 || sustained(high) {
         return high.max(0.0);
     }
     for _ in 0..40 {
         let middle = 0.5 * (low + high);
-        if carried(middle) {
+        if sustained(middle) {
             low = middle;
         } else {
             high = middle;
@@ -113,10 +115,10 @@ pub fn rounds_a_day(load: &Load, store: &Store, income: &Income) -> f64 {
     low
 }
 
-/// Returns the most rounds a day that the mean income carries, whatever the store: awake for all
-/// of the day at the most.
+/// Returns the largest number of rounds per day that the mean income sustains with any store, up to
+/// a device that is awake all day.
 #[must_use]
-pub fn most(load: &Load, store: &Store, income: &Income) -> f64 {
+pub fn most(load: &Load, store: &StoreSize, income: &Income) -> f64 {
     let left_w = store.efficiency * income.mean_w() - load.sleep_w - store.leakage_w;
     let extra_j = load.round_j - load.sleep_w * load.round_s;
     let by_energy = if extra_j > 0.0 {
@@ -127,7 +129,7 @@ pub fn most(load: &Load, store: &Store, income: &Income) -> f64 {
     by_energy.min(DAY_S / load.round_s).max(0.0)
 }
 
-fn carries(load: &Load, store: &Store, income: &Income, rounds: f64) -> bool {
+fn sustains(load: &Load, store: &StoreSize, income: &Income, rounds: f64) -> bool {
     let extra_j = load.round_j - load.sleep_w * load.round_s;
     let drawn_j = income.slot_s * (load.sleep_w + store.leakage_w + rounds / DAY_S * extra_j);
     let least_j = if rounds > 0.0 { load.round_j } else { 0.0 };
@@ -148,7 +150,7 @@ fn carries(load: &Load, store: &Store, income: &Income, rounds: f64) -> bool {
 mod tests {
     use super::*;
 
-    const STORE: Store = Store {
+    const STORE: StoreSize = StoreSize {
         capacity_j: 10.0,
         efficiency: 1.0,
         leakage_w: 0.0,
@@ -177,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn steady_income_carries_what_its_mean_does() {
+    fn steady_income_sustains_the_rate_of_its_mean() {
         // (1 mW - 10 uW) a day over 0.1 J less a second of sleep.
         let expected = 0.99e-3 * DAY_S / (0.1 - 10e-6);
         let found = rounds_a_day(&LOAD, &STORE, &steady(1e-3));
@@ -185,9 +187,9 @@ mod tests {
     }
 
     #[test]
-    fn a_small_store_carries_less_through_the_night() {
+    fn a_smaller_store_sustains_less_through_the_night() {
         let found = |capacity_j| {
-            let store = Store {
+            let store = StoreSize {
                 capacity_j,
                 ..STORE
             };
@@ -207,13 +209,13 @@ mod tests {
     }
 
     #[test]
-    fn sleep_that_costs_more_than_comes_in_carries_nothing() {
+    fn sleep_that_costs_more_than_the_income_sustains_no_round() {
         let hungry = Load {
             sleep_w: 2e-3,
             ..LOAD
         };
         assert!(rounds_a_day(&hungry, &STORE, &steady(1e-3)) == 0.0);
-        let leaking = Store {
+        let leaking = StoreSize {
             leakage_w: 1e-3,
             ..STORE
         };
@@ -221,12 +223,12 @@ mod tests {
     }
 
     #[test]
-    fn a_day_has_room_for_so_many_rounds_only() {
+    fn rounds_are_limited_by_the_length_of_the_day() {
         assert!((rounds_a_day(&LOAD, &STORE, &steady(10.0)) - DAY_S).abs() < 1.0);
     }
 
     #[test]
-    fn work_needs_what_the_profile_must_know() {
+    fn work_is_rejected_if_the_profile_lacks_a_power() {
         let costs = Costs {
             cycle_j: 1e-9,
             sleep_w: Some(1e-5),
