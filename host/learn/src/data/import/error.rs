@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use gleaner_files::FileError;
 
-use crate::data::own::NameError;
+use crate::data::NameError;
 
 /// A place in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -23,8 +23,9 @@ pub use scale::write_scale;
 
 use std::path::Path;
 
+use crate::data::check_name;
 use crate::data::fetch::Progress;
-use crate::data::own::{FILE, Header, MOST_CLASSES, Writer, check_name};
+use crate::data::own::{FILE, Header, MOST_CLASSES, Writer};
 
 use gather::Gathered;
 
