@@ -1,16 +1,16 @@
-//! The nearest matrix with equal singular values, nearly, and in products alone.
+//! Orthogonalisation: an approximation of the nearest matrix with equal singular values.
 //!
 //! The Newton-Schulz iteration of Muon (Jordan et al., "Muon: an optimizer for hidden layers in
 //! neural networks", 2024): five steps take every singular value that is not tiny to somewhere
 //! between 0.7 and 1.2 and leave the singular vectors as they are.
 
-use super::length::length;
+use super::layer::length;
 use crate::train::{Aligned, Kernel, Left, multiply};
 
 /// Jordan's coefficients of X, X (X'X) and X (X'X)^2.
 const COEFFICIENTS: [f32; 3] = [3.4445, -4.7750, 2.0315];
 
-/// How often X is multiplied.
+/// Steps of the iteration.
 const STEPS: usize = 5;
 
 /// Rows of a tall matrix that are multiplied at a time: whole tiles of every kernel.
@@ -19,16 +19,16 @@ const ROWS: usize = 72;
 /// The kernels' vectors are whole rows of this many values.
 const LANES: usize = 16;
 
-/// Makes NS5(D) of a matrix D of `rows` and `columns` stored row by row: X = D / ||D||_F, then five
-/// times X <- X (a I + b X'X + c (X'X)^2), with the short side inside. Zero stays zero, and what is not
-/// finite becomes it.
+/// Replaces a matrix D of `rows` and `columns` stored row by row, by NS5(D): X = D / ||D||_F, then
+/// five times X <- X (a I + b X'X + c (X'X)^2), with the short side inside. Zero stays zero, and a
+/// matrix that is not finite becomes zero.
 pub(super) fn orthogonalise(kernel: Kernel, rows: usize, columns: usize, matrix: &mut [f64]) {
     let norm = length(matrix);
     if norm <= 0.0 || !norm.is_finite() {
         return matrix.fill(0.0);
     }
     let scale = 1.0 / norm;
-    // Its one singular value is its length; whoever scales the result needs only the direction.
+    // A vector has one singular value, its length.
     if rows == 1 || columns == 1 {
         return matrix.iter_mut().for_each(|value| *value *= scale);
     }
@@ -46,7 +46,7 @@ pub(super) fn orthogonalise(kernel: Kernel, rows: usize, columns: usize, matrix:
     tall.visit(&mut x, matrix, columns, |from, to| *to = f64::from(*from));
 }
 
-/// A tall matrix whose rows are padded with zeros to `width`, and the square ones it leads to.
+/// The sizes of a tall matrix whose rows are padded with zeros to `width`.
 #[derive(Clone, Copy)]
 struct Tall {
     kernel: Kernel,
@@ -56,7 +56,7 @@ struct Tall {
 }
 
 impl Tall {
-    /// Pairs the values of `x` with those of the matrix it stands for, which may lie on its side.
+    /// Calls `pair` for the values of `x` and of the matrix, which is transposed if wide.
     fn visit(
         self,
         x: &mut [f32],
@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn zero_stays_zero_and_nothing_that_is_no_number_comes_out() {
+    fn zero_stays_zero_and_results_are_finite() {
         let of = |matrix: &[f64]| orthogonal(Kernel::PORTABLE, 3, 2, matrix);
         assert_eq!(of(&[0.0; 6]), [0.0; 6]);
         assert_eq!(of(&[f64::NAN; 6]), [0.0; 6]);

@@ -1,9 +1,8 @@
 //! Max-pooling of 3 x 3 places, two apart, over 64 channels, remembering which place won.
 #![allow(unsafe_code)]
 
-use super::dispatch::dispatch;
 use super::lanes::Lanes;
-use super::select::Kernel;
+use super::select::{Kernel, dispatch};
 
 /// Channels of a pixel.
 pub(in crate::train) const CHANNELS: usize = 64;

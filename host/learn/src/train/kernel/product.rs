@@ -4,9 +4,8 @@
 //! layers and convolutions share this loop.
 #![allow(unsafe_code)]
 
-use super::dispatch::dispatch;
 use super::lanes::Lanes;
-use super::select::Kernel;
+use super::select::{Kernel, dispatch};
 
 /// The left factor: entry (m, k) lies at m `row` + (k / `run`) `jump` + (k mod `run`) `step`.
 ///

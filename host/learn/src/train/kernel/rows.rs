@@ -1,9 +1,8 @@
 //! Sums of scaled rows over sparse lists: both passes of the perceptron's first layer.
 #![allow(unsafe_code)]
 
-use super::dispatch::dispatch;
 use super::lanes::{Halved, Lanes};
-use super::select::Kernel;
+use super::select::{Kernel, dispatch};
 
 /// The lanes of a row: the hidden layer, padded.
 pub(in crate::train) const ROW: usize = 64;

@@ -2,9 +2,8 @@
 //! only the places that max-pooling chose.
 #![allow(unsafe_code)]
 
-use super::dispatch::dispatch;
 use super::lanes::Lanes;
-use super::select::Kernel;
+use super::select::{Kernel, dispatch};
 
 /// Lanes of a narrow window: one window row of an RGB image, padded.
 pub(in crate::train) const NARROW: usize = 16;

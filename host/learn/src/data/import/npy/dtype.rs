@@ -1,6 +1,6 @@
-//! Elements of an array: how many bytes they have, and what they say.
+//! The header of an array, a Python dictionary with three keys, and the element type it names.
 
-/// What the elements of an array are.
+/// The kind of an array's elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Float,
@@ -21,10 +21,10 @@ pub(super) struct Element {
 }
 
 impl Element {
-    /// Reads a type as NumPy spells it, `<f4` say.
+    /// Parses a type as NumPy writes it, such as `<f4`.
     ///
     /// # Errors
-    /// Says what cannot be read, and how to make it readable.
+    /// Says how to save an array of another type.
     pub(super) fn parse(descr: &str) -> Result<Self, String> {
         let refuse = || {
             let fix = match descr.contains('O') || descr.contains('[') {
@@ -34,7 +34,7 @@ impl Element {
                 }
                 false => "save it as `x.astype(np.float32)`",
             };
-            format!("elements are `{descr}`, which is not read; {fix}")
+            format!("elements of type `{descr}` are not supported; {fix}")
         };
         let (order, kind) = descr.split_at_checked(1).ok_or_else(refuse)?;
         let (kind, size) = kind.split_at_checked(1).ok_or_else(refuse)?;
@@ -56,7 +56,7 @@ impl Element {
         Ok(Self { kind, bytes, big })
     }
 
-    /// Returns the bytes of an element, least first, in the low end of a word.
+    /// Returns the bytes of an element as an unsigned integer.
     fn word(self, element: &[u8]) -> u64 {
         let join = |word, &byte: &u8| word << 8 | u64::from(byte);
         match self.big {
@@ -70,10 +70,7 @@ impl Element {
         (self.word(element) << empty) as i64 >> empty
     }
 
-    /// Reads a finite number.
-    ///
-    /// # Errors
-    /// Says what it is instead.
+    /// Returns a finite number; the error says what the element is instead.
     pub(super) fn number(self, element: &[u8]) -> Result<f32, String> {
         let word = || self.word(element);
         let value = match self.kind {
@@ -89,10 +86,7 @@ impl Element {
         Err(format!("is {value}, not a finite number"))
     }
 
-    /// Reads a name: a text, or a whole number.
-    ///
-    /// # Errors
-    /// Says what it is instead.
+    /// Returns a name, a text or an integer; the error says what the element is instead.
     pub(super) fn name(self, element: &[u8]) -> Result<String, String> {
         match self.kind {
             Kind::Signed => Ok(self.signed(element).to_string()),
@@ -101,7 +95,7 @@ impl Element {
                 let value = f64::from(self.number(element)?);
                 match value.fract() == 0.0 && value.abs() < 1e15 {
                     true => Ok((value as i64).to_string()),
-                    false => Err(format!("is {value}, not a whole number or a text")),
+                    false => Err(format!("is {value}, not an integer or a text")),
                 }
             }
             Kind::Bytes => {
@@ -120,10 +114,73 @@ impl Element {
                 let end = letters.iter().rposition(|&letter| letter != 0);
                 let letters = &letters[..end.map_or(0, |at| at + 1)];
                 let text: Option<String> = letters.iter().copied().map(char::from_u32).collect();
-                text.ok_or_else(|| "has letters that are none".to_owned())
+                text.ok_or_else(|| "is not Unicode".to_owned())
             }
         }
     }
+}
+
+/// The header of an array.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct ArrayHeader {
+    pub(super) descr: String,
+    pub(super) fortran: bool,
+    pub(super) shape: Vec<u64>,
+}
+
+/// Parses the dictionary; `None` if it is not the header of an array.
+pub(super) fn parse(text: &str) -> Option<ArrayHeader> {
+    let mut rest = text.trim().strip_prefix('{')?.strip_suffix('}')?.trim();
+    let (mut descr, mut fortran, mut shape) = (None, None, None);
+    while !rest.is_empty() {
+        let (key, more) = quoted(rest)?;
+        let value = more.trim_start().strip_prefix(':')?.trim_start();
+        rest = match key {
+            "descr" if value.starts_with(['\'', '"']) => {
+                let (word, more) = quoted(value)?;
+                descr = Some(word.to_owned());
+                more
+            }
+            // A list of fields.
+            "descr" => {
+                let end = value.find(']')? + 1;
+                descr = Some(value[..end].to_owned());
+                &value[end..]
+            }
+            "fortran_order" => {
+                let (word, more) = value.split_at(value.find([',', '}']).unwrap_or(value.len()));
+                fortran = Some(match word.trim() {
+                    "True" => true,
+                    "False" => false,
+                    _ => return None,
+                });
+                more
+            }
+            "shape" => {
+                let (inside, more) = value.strip_prefix('(')?.split_once(')')?;
+                let sizes = inside
+                    .split(',')
+                    .map(str::trim)
+                    .filter(|size| !size.is_empty());
+                shape = Some(sizes.map(|size| size.parse().ok()).collect::<Option<_>>()?);
+                more
+            }
+            _ => return None,
+        }
+        .trim_start();
+        rest = rest.strip_prefix(',').unwrap_or(rest).trim_start();
+    }
+    Some(ArrayHeader {
+        descr: descr?,
+        fortran: fortran?,
+        shape: shape?,
+    })
+}
+
+/// Returns a word in quotes and the text after it.
+fn quoted(text: &str) -> Option<(&str, &str)> {
+    let quote = text.chars().next().filter(|quote| "'\"".contains(*quote))?;
+    text[1..].split_once(quote)
 }
 
 #[cfg(test)]
@@ -167,6 +224,34 @@ mod tests {
             "<S9999999999",
         ] {
             assert!(Element::parse(descr).is_err(), "{descr}");
+        }
+    }
+
+    #[test]
+    fn headers_are_parsed_as_numpy_writes_them() {
+        let text = "{'descr': '<f4', 'fortran_order': False, 'shape': (3, 192), }    \n";
+        let header = parse(text).unwrap();
+        assert_eq!((header.descr.as_str(), header.fortran), ("<f4", false));
+        assert_eq!(header.shape, [3, 192]);
+        assert_eq!(
+            parse("{'descr':'|u1','fortran_order':True,'shape':(5,)}")
+                .unwrap()
+                .shape,
+            [5]
+        );
+        let fields = "{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': ()}";
+        assert_eq!(parse(fields).unwrap().descr, "[('a', '<f4')]");
+        for text in [
+            "",
+            "{}",
+            "{'descr': '<f4'}",
+            "{'descr': '<f4', 'fortran_order': Maybe, 'shape': (3,)}",
+            "{'descr': '<f4', 'fortran_order': False, 'shape': (-3,)}",
+            "{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999999999999,)}",
+            "{'descr': '<f4', 'fortran_order': False, 'shape': 3}",
+            "{'é': 3}",
+        ] {
+            assert_eq!(parse(text), None, "{text}");
         }
     }
 }

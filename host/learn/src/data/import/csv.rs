@@ -1,21 +1,17 @@
-//! Tables in text, as RFC 4180 has them: names in the first line, quotes, either end of line.
-
-mod table;
-
-pub(super) use table::Table;
+//! Tables in text (RFC 4180), with the names of the columns in the first line.
 
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
 use super::gather::{Gathered, Gatherer, Tags};
-use super::number;
 use super::options::Options;
-use super::read::Account;
+use super::read::SourceHasher;
+use super::table::{Table, number};
 use super::{ImportError, Place};
 use crate::data::fetch::Progress;
 
-/// What a column is for.
+/// The use of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Role {
     Feature,
@@ -29,7 +25,7 @@ enum Role {
 /// Reads a table.
 ///
 /// # Errors
-/// Names the line and what is wrong there.
+/// Names the line that is wrong.
 pub(super) fn gather(
     path: &Path,
     options: &Options,
@@ -45,9 +41,9 @@ pub(super) fn gather(
         }
     };
     progress.step("read", length);
-    let mut account = Account::new(progress);
-    let gatherer = rows(path, account.file(input), options, folder)?;
-    let source = account.source("csv", path);
+    let mut hasher = SourceHasher::new(progress);
+    let gatherer = rows(path, hasher.file(input), options, folder)?;
+    let source = hasher.source("csv", path);
     gatherer
         .finish(source)
         .map_err(|what| ImportError::whole(path, what))
@@ -104,17 +100,15 @@ fn names(table: &Table<impl Read>, options: &Options) -> Result<Vec<String>, Str
             return Err(format!("column {} has no name", names.len() + 1));
         }
         if names.contains(&name) {
-            return Err(format!("two columns are called `{name}`"));
+            return Err(format!("two columns have the name `{name}`"));
         }
         names.push(name);
     }
-    let numbers = names
-        .iter()
-        .filter(|name| number::parse(name.as_bytes()).is_ok());
+    let numbers = names.iter().filter(|name| number(name.as_bytes()).is_ok());
     if numbers.count() == names.len() {
         return Err(
-            "these are numbers, not names of columns: --no-header says that the first line \
-                    is a row, and columns are then called 1, 2, 3 and so on"
+            "the first line holds numbers instead of column names: with --no-header it is a row, and \
+             columns are called 1, 2, 3 and so on"
                 .to_owned(),
         );
     }
@@ -149,7 +143,7 @@ fn roles(names: &[String], options: &Options) -> Result<Vec<Role>, String> {
         };
         if roles[at] != Role::Feature {
             return Err(format!(
-                "column `{name}` is for two things, one of them {option}"
+                "column `{name}` has two uses, one of them {option}"
             ));
         }
         roles[at] = role;
@@ -157,7 +151,7 @@ fn roles(names: &[String], options: &Options) -> Result<Vec<Role>, String> {
     Ok(roles)
 }
 
-/// Takes a row apart.
+/// Splits a row into values and tags.
 fn row<'a>(
     table: &'a Table<impl Read>,
     names: &[String],
@@ -172,7 +166,7 @@ fn row<'a>(
             return Err(format!("{at} columns instead of {}", roles.len()));
         };
         match role {
-            Role::Feature => match number::parse(cell) {
+            Role::Feature => match number(cell) {
                 Ok(value) => values.push(value),
                 Err(said) => return Err(format!("column `{}` {said}", names[at])),
             },

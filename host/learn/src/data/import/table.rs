@@ -1,4 +1,4 @@
-//! Records of a table, each with the line on which it begins.
+//! Records of a table in text, each with the line on which it begins, and the numbers in their cells.
 
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use csv::{ByteRecord, ErrorKind, Reader, ReaderBuilder, Terminator};
 use memchr::memchr_iter;
 
-use super::super::{ImportError, Place};
+use super::{ImportError, Place};
 
 /// Bytes that are read at once.
 const BUFFER: usize = 1 << 18;
@@ -15,7 +15,7 @@ const BUFFER: usize = 1 << 18;
 const LONGEST: usize = 4 << 20;
 
 /// A table that is being read.
-pub(in crate::data::import) struct Table<R> {
+pub(super) struct Table<R> {
     path: PathBuf,
     reader: Reader<Limited<R>>,
     record: ByteRecord,
@@ -23,7 +23,7 @@ pub(in crate::data::import) struct Table<R> {
 
 impl<R: Read> Table<R> {
     /// Reads a table whose cells are separated by `delimiter`; `path` names it in errors.
-    pub(in crate::data::import) fn new(path: &Path, input: R, delimiter: u8) -> Self {
+    pub(super) fn new(path: &Path, input: R, delimiter: u8) -> Self {
         let input = Limited {
             input,
             left: LONGEST,
@@ -45,7 +45,7 @@ impl<R: Read> Table<R> {
     }
 
     /// Returns the line on which the record begins, the first is 1.
-    pub(in crate::data::import) fn line(&self) -> u64 {
+    pub(super) fn line(&self) -> u64 {
         let inside = memchr_iter(b'\n', self.record.as_slice()).count() as u64;
         // Only the last record can end without an end of line.
         let ended = u64::from(!self.reader.get_ref().ended);
@@ -56,7 +56,7 @@ impl<R: Read> Table<R> {
     ///
     /// # Errors
     /// When a record is longer than any table has, or the system refuses.
-    pub(in crate::data::import) fn next(&mut self) -> Result<bool, ImportError> {
+    pub(super) fn next(&mut self) -> Result<bool, ImportError> {
         loop {
             let line = self.reader.position().line();
             self.reader.get_mut().left = LONGEST;
@@ -81,7 +81,7 @@ impl<R: Read> Table<R> {
     }
 
     /// Iterates over the cells of the record.
-    pub(in crate::data::import) fn cells(&self) -> impl ExactSizeIterator<Item = &[u8]> {
+    pub(super) fn cells(&self) -> impl ExactSizeIterator<Item = &[u8]> {
         let cells = self.record.iter();
         cells.map(|cell| cell.strip_suffix(b"\r").unwrap_or(cell))
     }
@@ -105,6 +105,25 @@ impl<R: Read> Read for Limited<R> {
         self.ended = count == 0;
         Ok(count)
     }
+}
+
+/// Parses a finite number; the error says what the cell is instead.
+pub(super) fn number(cell: &[u8]) -> Result<f32, String> {
+    let cell = cell.trim_ascii();
+    if cell.is_empty() {
+        return Err("is empty".to_owned());
+    }
+    let value: Option<f64> = std::str::from_utf8(cell)
+        .ok()
+        .and_then(|text| text.parse().ok());
+    let problem = match value {
+        Some(value) if value.abs() <= f64::from(f32::MAX) => return Ok(value as f32),
+        Some(value) if value.is_finite() => "beyond 3.4e38",
+        Some(_) => "not a finite number",
+        None => "not a number",
+    };
+    let shown: String = String::from_utf8_lossy(cell).chars().take(40).collect();
+    Err(format!("is `{shown}`, {problem}"))
 }
 
 #[cfg(test)]
@@ -151,5 +170,25 @@ mod tests {
         let line = Place::Line(2);
         assert!(matches!(refused, ImportError::At { place, .. } if place == line));
         assert!(table.record.as_slice().len() <= 2 * LONGEST);
+    }
+
+    #[test]
+    fn only_finite_numbers_that_a_single_holds_are_parsed() {
+        for (text, value) in [
+            ("-0", -0.0),
+            ("+1.5", 1.5),
+            (" -.5 ", -0.5),
+            ("1E6", 1e6f32),
+        ] {
+            assert_eq!(
+                number(text.as_bytes()).map(f32::to_bits),
+                Ok(value.to_bits())
+            );
+        }
+        for text in [
+            "", "  ", ".", "1.2.3", "0x10", "NaN", "-inf", "1e39", "1e400", "\u{e9}",
+        ] {
+            assert!(number(text.as_bytes()).is_err(), "{text}");
+        }
     }
 }
