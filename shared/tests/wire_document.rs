@@ -258,5 +258,8 @@ fn version_and_schema_are_those_of_the_code() {
     let text = document();
     let stated =
         format!("Protocol version: `{PROTOCOL_VERSION}`. Schema hash: `{SCHEMA_HASH:#018x}`.");
-    assert!(text.contains(&stated), "docs/reference/wire.md must say: {stated}");
+    assert!(
+        text.contains(&stated),
+        "docs/reference/wire.md must say: {stated}"
+    );
 }
