@@ -1,4 +1,4 @@
-//! Paths and `file: item` names in code spans, compared with the repository.
+//! Paths, `file: item` names and names of tests in code spans, compared with the repository.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -40,15 +40,24 @@ pub fn tree() -> Result<BTreeSet<PathBuf>> {
     Ok(found)
 }
 
-/// Returns code spans that name a missing path, or an item that its file does not define.
+/// Underscores from which on a bare name is that of a test; no key or column has as many.
+const LONG: usize = 4;
+
+/// Returns code spans that name a missing path or test, or an item that its file does not define.
 pub fn missing(
     pages: &BTreeMap<PathBuf, Page>,
     tree: &BTreeSet<PathBuf>,
     read: impl Fn(&Path) -> String,
 ) -> Vec<String> {
+    let functions = functions(tree, &read);
     let mut faults = Vec::new();
     for (page, content) in pages {
         for code in &content.codes {
+            let name = &code.text;
+            if is_name(name) && name.matches('_').count() >= LONG && !functions.contains(name) {
+                let place = page.display();
+                faults.push(format!("{place}:{}: there is no test {name}", code.line));
+            }
             let Some((path, item)) = parse(&code.text) else {
                 continue;
             };
@@ -68,14 +77,28 @@ pub fn missing(
     faults
 }
 
+/// Names of all functions in the Rust files of the repository.
+fn functions(tree: &BTreeSet<PathBuf>, read: impl Fn(&Path) -> String) -> BTreeSet<String> {
+    let sources = tree
+        .iter()
+        .filter(|path| path.extension().is_some_and(|it| it == "rs"));
+    let mut names = BTreeSet::new();
+    for source in sources {
+        for rest in read(source).split("fn ").skip(1) {
+            let end = rest.find(|letter: char| !letter.is_alphanumeric() && letter != '_');
+            names.insert(rest[..end.unwrap_or(rest.len())].to_owned());
+        }
+    }
+    names
+}
+
+fn is_name(text: &str) -> bool {
+    let is_part = |letter: char| letter.is_alphanumeric() || letter == '_';
+    !text.is_empty() && text.chars().all(is_part)
+}
+
 /// Splits `path` or `path: Type::item` into the path and the last name; `None` if it is neither.
 fn parse(text: &str) -> Option<(&str, Option<&str>)> {
-    let is_name = |name: &str| {
-        !name.is_empty()
-            && name
-                .chars()
-                .all(|letter| letter.is_alphanumeric() || letter == '_')
-    };
     let (path, item) = match text.split_once(": ") {
         Some((path, item)) if item.split("::").all(is_name) => {
             (path, item.rsplit("::").next().filter(|it| is_name(it)))
@@ -146,18 +169,21 @@ mod tests {
     fn paths_and_items_exist() {
         let text = "`host/src/a.rs: Engine::step` `host/src/a.rs: stop` `a.rs: Engine`\n\
             `host/src/b.rs` `src/b.rs` `host/src/` `points/ID/` `host/src/<name>.rs`\n\
-            `cargo test` `cre: optim::check` `fleet.toml` `host/gone` `https://host/x`";
+            `cargo test` `cre: optim::check` `fleet.toml` `host/gone` `https://host/x`\n\
+            `a_test_that_is_there` `a_test_that_is_gone`";
         let pages = BTreeMap::from([(PathBuf::from("README.md"), Page::read(text))]);
         let tree = ["host", "host/src", "host/src/a.rs", "README.md"];
         let tree = tree.into_iter().map(PathBuf::from).collect();
         let found = missing(&pages, &tree, |_| {
-            "pub struct Engine;\nfn step(&self) {}\nfn stopped() {}".to_owned()
+            "pub struct Engine;\nfn step(&self) {}\nfn stopped() {}\nfn a_test_that_is_there() {}"
+                .to_owned()
         });
         let expected = [
             "README.md:1: host/src/a.rs defines no stop",
             "README.md:2: there is no host/src/b.rs",
             "README.md:2: there is no src/b.rs",
             "README.md:3: there is no host/gone",
+            "README.md:4: there is no test a_test_that_is_gone",
         ];
         assert_eq!(found, expected);
     }
