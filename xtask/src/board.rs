@@ -1,4 +1,4 @@
-//! Builds the boards' images; which boards there are, [`gleaner_shared::board`] says.
+//! Builds the images of the boards in [`gleaner_shared::board`].
 
 use std::process::Command;
 
@@ -9,14 +9,14 @@ use gleaner_shared::board::{RP2040, STM32L4R5};
 use crate::process;
 use crate::setup::toolchain::DeviceToolchain;
 
-/// Where cargo leaves a board's image.
+/// Returns the path of a board's image, relative to the workspace.
 pub fn image(board: &Board) -> String {
     format!("target/{}/firmware/{}", board.triple, board.name)
 }
 
 /// Builds every board's image, its self-test where an emulator runs it, and images for other networks.
 pub fn build_all(toolchain: &DeviceToolchain) -> Result<()> {
-    // First, so that the last build of a package is that of its usual network.
+    // First, so that the last build of a package is that of the paper's network.
     build_networks(toolchain)?;
     BOARDS.iter().try_for_each(|board| {
         let mut cargo = toolchain.cargo("build", board.triple);
@@ -34,16 +34,15 @@ pub fn build_all(toolchain: &DeviceToolchain) -> Result<()> {
     })
 }
 
-/// The images for other networks that tests run.
-const NETWORKS: [(&Board, &str); 5] = [
+/// Images for other networks that tests run.
+const NETWORKS: [(&Board, &str); 4] = [
     (&RP2040, "64-32-10"),
     (&RP2040, "192-50-7"),
-    (&STM32L4R5, "64-32-10"),
     (&STM32L4R5, "192-50-7"),
     (&STM32L4R5, "784-100-10"),
 ];
 
-/// Builds these, each where `gleaner` builds and looks for it.
+/// Builds the images of [`NETWORKS`] in the folders where `gleaner` looks for them.
 fn build_networks(toolchain: &DeviceToolchain) -> Result<()> {
     NETWORKS.into_iter().try_for_each(|(board, network)| {
         let target = crate::root().join("target");
@@ -57,7 +56,7 @@ fn build_networks(toolchain: &DeviceToolchain) -> Result<()> {
     })
 }
 
-/// Builds a board's example application, which gathers samples where a second core would work.
+/// Builds a board's example application; on an RP2040 its samples take the memory of the second core.
 fn build_app(board: &Board, toolchain: &DeviceToolchain) -> Result<()> {
     let mut cargo = toolchain.cargo("build", board.triple);
     let features = if board == &RP2040 { ",one-core" } else { "" };
