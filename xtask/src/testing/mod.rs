@@ -18,13 +18,12 @@ pub const FEATURES: [&str; 2] = [
 ];
 
 /// The programs that take longest. They start first, so that none runs alone at the end.
-const LONGEST: [&str; 10] = [
+const LONGEST: [&str; 9] = [
     "gleaner-tests emulated",
-    "gleaner-tests hil_emulated",
+    "gleaner-tests station",
     "gleaner-host flash",
     "gleaner-host golden",
-    "gleaner-tests hil_fleet",
-    "gleaner-tests hil_doctor",
+    "gleaner-tests client",
     "gleaner-host engines",
     "gleaner-host resume",
     "gleaner-host solvers",
