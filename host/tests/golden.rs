@@ -1,5 +1,6 @@
 //! The same seed gives the same bytes: on 1, 2 and 4 threads, with every kernel this machine has,
-//! in debug builds (`cargo test`) and in release builds (`cargo test --release --test golden`).
+//! in debug builds (`cargo test`) and in release builds (`cargo xtask test`, which names the program in
+//! `GLEANER_PROGRAM`).
 //!
 //! The digests below are those of logs and model on every machine. A change that alters them on purpose says
 //! so in the changelog and prints the new ones by failing here.
@@ -38,7 +39,8 @@ ba5ef48963318527ba157d60cf7bdcd212e0137b452210ef120047a4303cd219  clients.csv
 /// Runs the program inside `folder`, so that no path gets into a scenario.
 fn digests(folder: &Path, settings: &[&str], threads: &str, kernel: Kernel) -> String {
     let out = format!("{kernel}-{threads}");
-    let output = Command::new(env!("CARGO_BIN_EXE_gleaner"))
+    let program = std::env::var_os("GLEANER_PROGRAM");
+    let output = Command::new(program.unwrap_or(env!("CARGO_BIN_EXE_gleaner").into()))
         .current_dir(folder)
         .env("GLEANER_KERNEL", kernel.name())
         .args(["simulate", "--quiet", "--threads", threads, "--out", &out])

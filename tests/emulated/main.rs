@@ -1,7 +1,11 @@
 //! The firmware's images in their emulators: they train to the host's bits, within the targets
 //! for cycles, stack, RAM and link, and survive a reset at any moment.
 
-#[path = "emulated/stm32.rs"]
+mod faults;
+mod fleet;
+mod images;
+mod networks;
+mod pico;
 mod stm32;
 
 use std::io::Read;

@@ -1,9 +1,6 @@
 //! The firmware's client on flash that loses its power inside any operation: no closed round is
 //! lost, no income comes twice, and the work that follows has the bits of a run without accidents.
 
-#[path = "power_cuts/ring.rs"]
-mod ring;
-
 use gleaner_firmware::model::{Memory, Params};
 use gleaner_firmware::retained::SavedLedger;
 use gleaner_firmware::saved::{MODEL_ROUNDS, Region, SECTORS, Saved};

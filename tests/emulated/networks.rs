@@ -114,7 +114,6 @@ fn networks_of_other_sizes_train_to_the_hosts_bits_on_both_cores() {
     let digits = first_of("digits", DIGITS, 200);
     for (board, network, samples) in [
         (Board::Rp2040, DIGITS, &digits),
-        (Board::Stm32l4r5, DIGITS, &digits),
         (Board::Stm32l4r5, WIDE, &first_of("paper-mlp", WIDE, 40)),
     ] {
         let room = board.built_for(network).unwrap().shard().bytes as usize;

@@ -30,7 +30,8 @@ fn examples() -> PathBuf {
 
 /// Returns Python with what the example needs, or `None` where it may be missing.
 fn python() -> Option<Command> {
-    let program = examples().join(".venv/bin/python");
+    let program =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/python/examples/bin/python");
     let mut check = Command::new(&program);
     let ready = check.args(["-c", "import numpy, blake3"]).output();
     if ready.is_ok_and(|output| output.status.success()) {
