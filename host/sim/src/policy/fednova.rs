@@ -6,6 +6,7 @@
 use super::baseline::{BaselinePower, baseline_power};
 use super::drawn::{Drawn, at_random, on_channels};
 use super::{Decision, Order, Policy, View};
+use crate::ClientId;
 use gleaner_cre::optim::SolveError;
 
 /// Random scheduling with individual epochs.
@@ -23,7 +24,7 @@ impl Policy for FedNova {
                          channel,
                          epochs,
                      }: &Drawn| Order {
-            client,
+            client: ClientId::at(client),
             channel,
             power_w: baseline_power(view.instance, self.power, client, channel, epochs),
             epochs,

@@ -39,7 +39,7 @@ impl Checked<'_> {
 
     fn check_number(&self, entry: &Entry) -> Result<(), String> {
         let count = self.clients.len();
-        if (entry.id as usize) < count {
+        if entry.id.index() < count {
             return Ok(());
         }
         let (id, last) = (entry.id, count - 1);

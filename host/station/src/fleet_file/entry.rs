@@ -1,5 +1,6 @@
 //! One client of a fleet.
 
+use gleaner_sim::ClientId;
 use std::fmt;
 use std::path::PathBuf;
 
@@ -120,7 +121,7 @@ pub struct Entry {
     /// What people call it.
     pub name: String,
     /// Its number among the clients, from 0.
-    pub id: u32,
+    pub id: ClientId,
     /// How it is reached.
     pub link: LinkKind,
     /// The board it runs on, by its chip; needed to emulate or flash it.
@@ -198,7 +199,7 @@ impl Entry {
     pub fn new(name: String, id: u32, link: LinkKind, board: Option<Board>) -> Self {
         Self {
             name,
-            id,
+            id: ClientId(id),
             link,
             board,
             usb_serial: None,

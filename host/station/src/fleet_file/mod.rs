@@ -15,6 +15,7 @@ mod private;
 mod profile;
 mod store;
 
+use gleaner_sim::ClientId;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
@@ -160,7 +161,7 @@ impl FleetFile {
 
     /// Returns the secret of a client by its number.
     #[must_use]
-    pub fn key_of(&self, client: u32) -> Option<[u8; 32]> {
+    pub fn key_of(&self, client: ClientId) -> Option<[u8; 32]> {
         let entry = self.clients.iter().find(|entry| entry.id == client)?;
         entry.key.map(|key| key.0)
     }
