@@ -23,9 +23,9 @@ RUN --mount=type=cache,target=/usr/local/cargo/registry \
     --mount=type=cache,target=/gleaner/target \
     cargo build --release --locked --package gleaner-host --bin gleaner \
     && install -D --strip target/release/gleaner /out/bin/gleaner \
-    && /out/bin/gleaner man --to /out/share/man/man1 \
+    && /out/bin/gleaner generate man --to /out/share/man/man1 \
     && install -d /out/share/bash-completion/completions \
-    && /out/bin/gleaner completions bash > /out/share/bash-completion/completions/gleaner
+    && /out/bin/gleaner generate completions bash > /out/share/bash-completion/completions/gleaner
 
 # The README's first command: the program needs nothing but the C library.
 FROM debian:bookworm-slim

@@ -17,7 +17,7 @@ use std::{env, fs};
 #[path = "../shared/src/board/mod.rs"]
 mod board;
 
-use board::{BOARDS, Board, Boot, EMULATED, Shape};
+use board::{BOARDS, Board, Boot, M4, Shape};
 
 /// The network an image is built for, `784-50-10` unless it is set.
 const NETWORK: &str = "GLEANER_NETWORK";
@@ -36,7 +36,7 @@ fn main() {
     }
     println!("cargo:rustc-env=GLEANER_BUILD={}", build_id(board));
     // On the host the client has the memory of the machine that only exists there.
-    let name = board.unwrap_or(&EMULATED).name;
+    let name = board.unwrap_or(&M4).name;
     println!("cargo:rustc-env=GLEANER_BOARD={name}");
     if let Some(board) = board {
         match board.built_for(network) {
@@ -71,15 +71,13 @@ fn place_memory_map(board: &Board) {
     // Here and not in `.cargo/config.toml`, where RUSTFLAGS of the environment would erase them.
     println!("cargo:rustc-link-arg-bins=--nmagic");
     println!("cargo:rustc-link-arg-bins=-Tlink.x");
-    if board.name == EMULATED.name {
+    if board.name == M4.name {
         // Chips bring this file with their register crate; this machine names its own handlers.
         write("device.x", "");
     }
     if board.boot == Boot::Loader {
         println!("cargo:rustc-link-arg-bins=-Tlink-rp.x");
-        for bin in ["selftest-rp2040", "ciphers-rp2040"] {
-            println!("cargo:rustc-link-arg-bin={bin}=--defsym=_deep_stack=1");
-        }
+        println!("cargo:rustc-link-arg-bin=selftest-rp2040=--defsym=_deep_stack=1");
     }
     if env::var_os("CARGO_FEATURE_DEFMT").is_some() {
         println!("cargo:rustc-link-arg-bins=-Tdefmt.x");

@@ -1,8 +1,5 @@
 //! Images that die in their emulators: a panic, a fault, a stack that overflows and a program that
 //! hangs end in a reset, and the next start knows which it was.
-//!
-//! Under `CI=true` a missing emulator or image is a failure; elsewhere the test says what to
-//! install and passes.
 
 use gleaner_shared::units::Micros;
 use gleaner_station::device::Board;

@@ -7,7 +7,7 @@ use std::time::Duration;
 use gleaner_sim::fleet;
 use gleaner_station::board::{Identity, Standing};
 use gleaner_station::doctor::{Care, Diagnosis, examine};
-use gleaner_station::fleet_file::{FleetFile, LinkKind, SecretKey};
+use gleaner_station::fleet_file::{FleetFile, Link, SecretKey};
 use gleaner_station::link::Endpoint;
 use gleaner_station::link::faults::{FaultCounters, Faults};
 use gleaner_station::{Handle, bus};
@@ -57,8 +57,9 @@ fn every_ailment_is_named_with_its_cure() {
     let diagnosis = diagnose(|fleet| {
         fleet.clients[0].key = Some(SecretKey([77; 32]));
         // Client 1's board sits where client 3 is expected, and nobody where client 1 is.
-        let nobody = Some("127.0.0.1:1".to_owned());
-        fleet.clients[3].address = std::mem::replace(&mut fleet.clients[1].address, nobody);
+        let address = "127.0.0.1:1".to_owned();
+        let nobody = Link::Tcp { address };
+        fleet.clients[3].link = std::mem::replace(&mut fleet.clients[1].link, nobody);
     });
     assert!(!diagnosis.is_healthy());
     let ailing: Vec<(&str, &str)> = diagnosis
@@ -93,9 +94,11 @@ fn a_board_that_calls_in_is_examined_where_it_may() {
     for (listen, words) in [(Some(station), "it called in"), (None, "not looked at")] {
         let diagnosis = diagnose_at(listen, |fleet| {
             let entry = &mut fleet.clients[0];
-            let board = entry.address.take().unwrap().parse().unwrap();
-            entry.link = LinkKind::Incoming;
-            gateways.add(board, move || listen);
+            let incoming = Link::Incoming { device: None };
+            let Link::Tcp { address } = std::mem::replace(&mut entry.link, incoming) else {
+                panic!("a TCP server");
+            };
+            gateways.add(address.parse().unwrap(), move || listen);
         });
         assert!(diagnosis.is_healthy(), "{diagnosis}");
         assert!(diagnosis.to_string().contains(words), "{diagnosis}");

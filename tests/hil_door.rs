@@ -14,7 +14,7 @@ use gleaner_station::door::{Calls, HALF_OPEN};
 use gleaner_station::event::EventKind;
 use gleaner_station::execute::{self, Audience, CALLS};
 use gleaner_station::fleet::Pace;
-use gleaner_station::fleet_file::{FleetFile, LinkKind};
+use gleaner_station::fleet_file::{FleetFile, Link};
 use gleaner_station::link::faults::{FaultCounters, Faults};
 use gleaner_station::setup::Options;
 use gleaner_tests::client::{Client, update_of};
@@ -197,7 +197,7 @@ fn boards_that_call_in_through_gateways_end_with_the_model_of_simulated_ones() {
     // Those with a key call in, the others are called.
     let keyed = fleet.clients.iter_mut().filter(|entry| entry.key.is_some());
     for entry in keyed {
-        (entry.link, entry.address) = (LinkKind::Incoming, None);
+        entry.link = Link::Incoming { device: None };
         let calls = Arc::clone(&calls);
         gateways.add(boards[entry.id.index()].address(), move || calls.address());
     }
@@ -224,7 +224,7 @@ fn nothing_is_started_for_boards_without_keys_that_anybody_could_stand_in_for() 
     let data = fleet::load_data(&scenario).unwrap();
     let (mut fleet, _boards) = mixed::fleet_file(&scenario, &data);
     let bare = &mut fleet.clients[1];
-    (bare.link, bare.address, bare.key) = (LinkKind::Incoming, None, None);
+    (bare.link, bare.key) = (Link::Incoming { device: None }, None);
     let folder = Folder::new("open-door");
     let directory = RunDirectory::new(folder.run().path().join("run"));
     let mut silent = Silent;

@@ -12,11 +12,11 @@ use gleaner_station::device::Board;
 use gleaner_station::device::emulator::machine::Machine;
 use gleaner_station::device::emulator::runner;
 use gleaner_station::device::image::Program;
-use gleaner_station::fleet_file::{Entry, FleetFile, KeyBook, LinkKind, SecretKey, write_private};
+use gleaner_station::fleet_file::{Entry, FleetFile, KeyBook, Link, SecretKey, write_private};
 use gleaner_station::link::Endpoint;
 use gleaner_station::peer::Peer;
 use gleaner_station::rekey::{RekeyError, Step, rekey};
-use gleaner_tests::emulated::available;
+use gleaner_tests::emulated::{available, image};
 use gleaner_tests::served::Served;
 use gleaner_tests::shard::Digits;
 use tempfile::TempDir;
@@ -41,8 +41,7 @@ impl List {
     fn of(address: String, key: Option<[u8; 32]>) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("fleet.toml");
-        let mut entry = Entry::new(NAME.to_owned(), CLIENT, LinkKind::Tcp, None);
-        entry.address = Some(address);
+        let mut entry = Entry::new(NAME, CLIENT, Link::Tcp { address });
         entry.key = key.map(SecretKey);
         let fleet = FleetFile {
             clients: vec![entry],
@@ -240,7 +239,7 @@ async fn answer(entry: &Entry, generation: u32, key: [u8; 32]) -> Result<(), Rek
 /// the middle of a write costs nothing.
 #[tokio::test]
 async fn an_emulated_pico_takes_a_new_key_and_keeps_it_without_power() {
-    let Some(image) = available(Board::Rp2040.ensure(Program::Client)) else {
+    let Some(image) = image(Board::Rp2040, Program::Client) else {
         return;
     };
     let file = tempfile::NamedTempFile::new().unwrap();
@@ -277,7 +276,7 @@ async fn emulated_images_take_a_new_key_and_keep_it_over_a_reset() {
 }
 
 async fn takes_a_new_key(board: Board) {
-    let Some(image) = available(board.ensure(Program::Client)) else {
+    let Some(image) = image(board, Program::Client) else {
         return;
     };
     let file = tempfile::NamedTempFile::new().unwrap();

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use gleaner_shared::energy::{CostModel, Reservoir};
+use gleaner_shared::energy::{CostModel, EnergyStore};
 use gleaner_shared::units::{Micros, NanoWatts, PicoJoules};
 use gleaner_shared::wire::link::Timing;
 use gleaner_shared::wire::message::{self, DeviceToHost, ModelHash, Order, Refusal};
@@ -24,7 +24,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt, join};
 const KEY: Key = Key::new([9; 32]);
 const TIMING: Timing = Timing::for_bit_rate(921_600);
 const BYTES: usize = 39_776;
-const STORE: Reservoir = Reservoir::lossless(PicoJoules(1_000_000));
+const STORE: EnergyStore = EnergyStore::lossless(PicoJoules(1_000_000));
 
 fn identity(endpoint: Endpoint) -> Identity {
     Identity {

@@ -16,7 +16,7 @@ use gleaner_shared::wire::message::{
     ResetCause, SamplePlace,
 };
 use gleaner_station::device::image::Program;
-use gleaner_station::fleet_file::{Entry, LinkKind};
+use gleaner_station::fleet_file::{Entry, Link};
 use gleaner_station::infer::{Answer, InferError, Question, infer};
 use gleaner_station::link::Endpoint;
 use gleaner_station::link::faults::{FaultCounters, Faults};
@@ -224,9 +224,7 @@ fn an_application_gathers_samples_and_the_client_learns_the_labelled() {
 }
 
 fn board_at(address: String) -> Entry {
-    let mut entry = Entry::new("board".to_owned(), CLIENT, LinkKind::Tcp, None);
-    entry.address = Some(address);
-    entry
+    Entry::new("board", CLIENT, Link::Tcp { address })
 }
 
 const PATIENCE: Duration = Duration::from_secs(120);

@@ -15,7 +15,7 @@ use gleaner_shared::units::Micros;
 use gleaner_shared::wire::link::Event;
 use gleaner_shared::wire::message::{MeasureRefusal, Payload};
 use gleaner_station::device::image::Program;
-use gleaner_station::fleet_file::{Entry, LinkKind};
+use gleaner_station::fleet_file::{Entry, Link};
 use gleaner_station::link::Endpoint;
 use gleaner_station::measure::{MeasureError, Measured, Plan, Step, measure};
 use gleaner_tests::emulated::on_rp2040;
@@ -44,8 +44,8 @@ fn plan() -> Plan {
 
 async fn measured(clocks_hz: Vec<u32>, shard_of: u32) -> Result<Measured, MeasureError> {
     let board = Served::start(Digits::take(0, 60).shard(shard_of, None));
-    let mut entry = Entry::new("board".to_owned(), CLIENT, LinkKind::Tcp, None);
-    entry.address = Some(board.address().to_string());
+    let address = board.address().to_string();
+    let entry = Entry::new("board", CLIENT, Link::Tcp { address });
     let endpoint = Endpoint::new(entry.place().unwrap());
     let plan = Plan {
         clocks_hz,
@@ -81,8 +81,8 @@ async fn a_clock_that_the_board_does_not_have_is_refused_with_the_one_it_has() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_transfer_that_the_boards_network_leaves_no_room_for_is_refused_with_both() {
     let board = Served::start(Digits::take(0, 4).shard(CLIENT, None));
-    let mut entry = Entry::new("board".to_owned(), CLIENT, LinkKind::Tcp, None);
-    entry.address = Some(board.address().to_string());
+    let address = board.address().to_string();
+    let entry = Entry::new("board", CLIENT, Link::Tcp { address });
     let endpoint = Endpoint::new(entry.place().unwrap());
     let steps = vec![Step::Echo(vec![0; 79_641].into())];
     let refused = measure(&entry, &endpoint, steps, PATIENCE, &mut |_| {}).await;

@@ -5,9 +5,9 @@
 mod ring;
 
 use gleaner_firmware::model::{Memory, Params};
-use gleaner_firmware::retained::KeptLedger;
+use gleaner_firmware::retained::SavedLedger;
 use gleaner_firmware::saved::{MODEL_ROUNDS, Region, SECTORS, Saved};
-use gleaner_shared::energy::{Ledger, Reservoir};
+use gleaner_shared::energy::{EnergyStore, Ledger};
 use gleaner_shared::units::{Micros, PicoJoules};
 use gleaner_shared::wire::message::{DeviceToHost, HostToDevice, ModelHash, Payload, RoundMark};
 use gleaner_tests::in_process::InProcess;
@@ -41,11 +41,11 @@ fn mark(round: u32) -> Option<RoundMark> {
     })
 }
 
-fn ledger(round: u32) -> Option<KeptLedger> {
-    let store = Reservoir::lossless(PicoJoules(1_000_000));
+fn ledger(round: u32) -> Option<SavedLedger> {
+    let store = EnergyStore::lossless(PicoJoules(1_000_000));
     let mut ledger = Ledger::new(PicoJoules(1_000), store);
     (0..round).for_each(|_| ledger.begin_round(PicoJoules(7), Micros::ZERO));
-    Some(KeptLedger {
+    Some(SavedLedger {
         run: RUN,
         client: 3,
         snapshot: ledger.snapshot(),

@@ -10,15 +10,15 @@ use std::time::Duration;
 use gleaner_sim::fleet;
 use gleaner_sim::run::Silent;
 use gleaner_sim::scenario::{Override, Scenario, resolve};
-use gleaner_station::device::image::is_strict;
 use gleaner_station::event::EventKind;
 use gleaner_station::execute::{self, Audience};
 use gleaner_station::fleet::Pace;
-use gleaner_station::fleet_file::{Entry, FleetFile, LinkKind, SecretKey};
+use gleaner_station::fleet_file::{Entry, FleetFile, Link, SecretKey};
 use gleaner_station::kept::UPDATES;
 use gleaner_station::link::faults::Faults;
 use gleaner_station::mismatched_boards;
 use gleaner_station::setup::{self, Options};
+use gleaner_tests::emulated::skip;
 use gleaner_tests::folder::{Folder, events};
 
 const PYTHON_CLIENTS: u32 = 2;
@@ -37,8 +37,7 @@ fn python() -> Option<Command> {
     if ready.is_ok_and(|output| output.status.success()) {
         return Some(Command::new(program));
     }
-    assert!(!is_strict(), "the example's Python is missing");
-    eprintln!("\n*** SKIPPED: no Python for docs/examples (`cargo xtask setup` makes it) ***\n");
+    skip("no Python for docs/examples: `cargo xtask setup` installs it");
     None
 }
 
@@ -113,15 +112,14 @@ fn three_rounds_with_clients_of_other_make_at_five_percent_loss() {
     let mut clients = Vec::new();
     for (id, shard) in (0..).zip(shards) {
         let here = id >= PYTHON_CLIENTS;
-        let link = [LinkKind::Tcp, LinkKind::Simulated][usize::from(here)];
-        let mut entry = Entry::new(format!("client-{id}"), id, link, None);
+        let mut entry = Entry::new(format!("client-{id}"), id, Link::Simulated);
         if !here {
             let Some(python) = python() else { return };
             let path = folder.run().path().with_extension(format!("shard-{id}"));
             std::fs::write(&path, shard).unwrap();
             let client = PythonClient::start(python, &path);
             std::fs::remove_file(&path).unwrap();
-            entry.address = Some(client.address.clone());
+            entry.serve_at(client.address.clone());
             entry.key = key(id).map(SecretKey);
             clients.push(client);
         }

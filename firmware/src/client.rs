@@ -20,6 +20,7 @@ use gleaner_shared::wire::message::{
 use gleaner_shared::wire::{DeviceKeys, Generation};
 use heapless::Deque;
 
+use crate::client_ledger::ClientLedger;
 use crate::crash::CrashLog;
 use crate::data::{Flashed, LocalData};
 use crate::fmt::{info, warning};
@@ -27,8 +28,7 @@ use crate::identity;
 use crate::keys::{KeyStore, Slots};
 use crate::model::{Memory, Params};
 use crate::platform::{Platform, StackUse};
-use crate::saved::{Kept, Region, Saved};
-use crate::store::Store;
+use crate::saved::{Region, Saved, SavedState};
 
 /// Answers waiting for room in the link's queue; the base station has one question open, and the
 /// longest answer has four parts.
@@ -87,7 +87,7 @@ struct Job {
 /// A federated client.
 pub struct Client<'a, P: Platform> {
     flashed: Flashed<'a>,
-    store: Store<P::Retained>,
+    store: ClientLedger<P::Retained>,
     keys: KeyStore<P::Flash>,
     crashes: CrashLog<P::Crashes>,
     /// The session in which the last crash was told, by the link's count; it is forgotten once
@@ -130,11 +130,13 @@ impl<'a, P: Platform> Client<'a, P> {
         crashes: CrashLog<P::Crashes>,
     ) -> Self {
         let saved = state.map(Saved::open);
-        let kept = saved.as_ref().map_or_else(Kept::default, |it| *it.kept());
+        let kept = saved
+            .as_ref()
+            .map_or_else(SavedState::default, |it| *it.kept());
         let samples = flashed.data.map_or(0, |data| data.len() as u64);
         Self {
             flashed,
-            store: Store::new(retained, &kept),
+            store: ClientLedger::new(retained, &kept),
             keys: KeyStore::open(key_slots, flashed.key),
             crashes,
             crash_told_in: None,
@@ -186,7 +188,7 @@ impl<'a, P: Platform> Client<'a, P> {
     }
 
     /// Returns the energy store.
-    pub fn store(&mut self) -> &mut Store<P::Retained> {
+    pub fn store(&mut self) -> &mut ClientLedger<P::Retained> {
         &mut self.store
     }
 

@@ -10,7 +10,7 @@ use gleaner_shared::wire::message::{MeasureRefusal, MeasureStep, ModelHash, Orde
 use crate::app::App;
 use crate::client::{Work, upload_width};
 use crate::model::{HIDDEN, INPUTS, Memory, OUTPUTS};
-use crate::platform::{Clock, Gauge, Lamp, Platform, Watchdog};
+use crate::platform::{Clock, Gauge, Platform, StatusLed, Watchdog};
 use crate::runner::Runner;
 use crate::training::Outcome;
 
@@ -67,7 +67,7 @@ impl<P: Platform> Runner<P> {
     }
 
     fn begin_measuring(&mut self) {
-        self.parts.lamp.set(false);
+        self.parts.led.set(false);
         self.client.supplied(self.parts.gauge.millivolts());
         self.parts.gauge.begin();
         let (now, hz) = (self.parts.clock.now(), self.parts.gauge.clock_hz());

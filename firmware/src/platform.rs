@@ -1,4 +1,4 @@
-//! What the client needs of a board: bytes, time, cycles, a watchdog, a lamp, a little RAM that
+//! What the client needs of a board: bytes, time, cycles, a watchdog, a led, a little RAM that
 //! survives a reset, and flash for keys and for what survives a power cut.
 
 use embedded_io_async::{Read, Write};
@@ -27,7 +27,7 @@ pub trait Platform {
     /// Resets the board when the client stops making progress.
     type Watchdog: Watchdog;
     /// The board's light.
-    type Lamp: Lamp;
+    type StatusLed: StatusLed;
     /// RAM that survives a reset.
     type Retained: Retained;
     /// RAM that survives a reset, for what a crash leaves.
@@ -78,7 +78,7 @@ pub struct Board<P: Platform> {
     /// Resets the board when the client stops making progress.
     pub watchdog: P::Watchdog,
     /// The board's light.
-    pub lamp: P::Lamp,
+    pub led: P::StatusLed,
     /// RAM that survives a reset.
     pub retained: P::Retained,
     /// What the last crash left.
@@ -143,7 +143,7 @@ pub trait Watchdog {
 }
 
 /// The light that tells a bystander what the board does.
-pub trait Lamp {
+pub trait StatusLed {
     /// Switches it.
     fn set(&mut self, lit: bool);
 }

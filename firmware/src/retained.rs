@@ -6,7 +6,7 @@ use gleaner_shared::energy::Snapshot;
 use gleaner_shared::wire::message::{RoundMark, RunId};
 use serde::{Deserialize, Serialize};
 
-use crate::books::Unfinished;
+use crate::round_energy::Unfinished;
 
 /// Bytes of the record in memory.
 pub const RECORD_BYTES: usize = 288;
@@ -47,7 +47,7 @@ impl Retained for [u8; RECORD_BYTES] {
 
 /// The store as it stood.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct KeptLedger {
+pub struct SavedLedger {
     /// The run it belongs to.
     pub run: RunId,
     /// The client it belongs to.
@@ -64,7 +64,7 @@ pub struct Record {
     /// Starts since the memory was noise; makes every start different.
     pub boots: u32,
     /// The store, if the board was ever provisioned.
-    pub ledger: Option<KeptLedger>,
+    pub ledger: Option<SavedLedger>,
     /// The round whose waiting is not charged yet.
     pub unfinished: Option<Unfinished>,
     /// How often the books ran dry.
@@ -113,7 +113,7 @@ mod tests {
         let most = PicoJoules::MAX;
         Record {
             boots: u32::MAX,
-            ledger: Some(KeptLedger {
+            ledger: Some(SavedLedger {
                 run: RunId([0xFF; 16]),
                 client: u32::MAX,
                 snapshot: Snapshot {

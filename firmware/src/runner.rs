@@ -23,7 +23,7 @@ use crate::fmt::info;
 use crate::identity;
 use crate::marks::Marks;
 use crate::model::{HIDDEN, Memory, OUTPUTS};
-use crate::platform::{Board, Clock, CycleCounter, Gauge, Lamp, Platform, Watchdog};
+use crate::platform::{Board, Clock, CycleCounter, Gauge, Platform, StatusLed, Watchdog};
 
 /// An idle loop turns at least this often, well within the watchdog's patience.
 const IDLE: Micros = Micros(500_000);
@@ -44,7 +44,7 @@ pub(crate) struct Parts<P: Platform> {
     pub(crate) watchdog: P::Watchdog,
     /// Away while it trains.
     pub(crate) helper: Option<Helper<'static, P::Partner, HIDDEN, OUTPUTS>>,
-    pub(crate) lamp: P::Lamp,
+    pub(crate) led: P::StatusLed,
     pub(crate) gauge: P::Gauge,
 }
 
@@ -102,7 +102,7 @@ impl<P: Platform> Runner<P> {
                 cycles: board.cycles,
                 watchdog: board.watchdog,
                 helper: board.helper,
-                lamp: board.lamp,
+                led: board.led,
                 gauge: board.gauge,
             });
             write(&raw mut (*runner).frame, FrameBuffer::new);
@@ -130,10 +130,10 @@ impl<P: Platform> Runner<P> {
                 Work::Answer(question) => self.answer(question, memory, app),
                 Work::Measure(number, step) => self.measure(number, step, memory, app).await,
                 Work::Train(order) => {
-                    self.parts.lamp.set(self.marks.phase().is_none());
+                    self.parts.led.set(self.marks.phase().is_none());
                     self.train(&order, memory, app).await;
                     self.client.supplied(self.parts.gauge.millivolts());
-                    self.parts.lamp.set(false);
+                    self.parts.led.set(false);
                 }
                 Work::Reboot => P::reset(),
                 Work::BecomeDrive => P::become_drive(),

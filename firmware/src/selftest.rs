@@ -9,7 +9,7 @@ use gleaner_shared::mlp::selftest::{networks, small_nets};
 
 use crate::cost;
 use crate::crash::CrashLog;
-use crate::mortal;
+use crate::fault;
 use crate::platform::{Board, Platform, Watchdog};
 use crate::report::Report;
 
@@ -18,7 +18,7 @@ pub async fn run<P: Platform>(mut board: Board<P>) -> ! {
     let mut report = Report::new();
     let crashes = CrashLog::open(&mut board.crashes, board.reset);
     if let Some(crash) = crashes.untold() {
-        mortal::say(crash, &mut report);
+        fault::say(crash, &mut report);
         report.repeat(board, |_| {}).await
     }
     cost::frames(&board.cycles, &mut report, || board.watchdog.feed());
@@ -35,15 +35,6 @@ pub async fn run<P: Platform>(mut board: Board<P>) -> ! {
 fn obey<P: Platform>(board: &mut Board<P>) {
     let mut bytes = [0; 8];
     if let Poll::Ready(Ok(count @ 1..)) = poll_once(board.rx.read(&mut bytes)) {
-        mortal::die(bytes[count - 1]);
+        fault::inject(bytes[count - 1]);
     }
-}
-
-/// Says what frames cost, beside what they would cost with other ciphers.
-#[cfg(feature = "bench-ciphers")]
-pub async fn compare<P: Platform>(mut board: Board<P>) -> ! {
-    let mut report = Report::new();
-    cost::frames(&board.cycles, &mut report, || board.watchdog.feed());
-    cost::rivals(&board.cycles, &mut report, || board.watchdog.feed());
-    report.repeat(board, |_| {}).await
 }

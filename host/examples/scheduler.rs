@@ -8,16 +8,16 @@
 use gleaner_sim::ClientId;
 use std::error::Error;
 
+use gleaner_cre::optim::Upload;
 use gleaner_cre::optim::epochs::{epoch_limit, whole_epochs};
-use gleaner_cre::optim::{SolveError, Upload};
-use gleaner_sim::policy::{Decision, Policy, View};
+use gleaner_sim::policy::{Decision, Policy, PolicyError, View};
 use gleaner_sim::round::{Engine, Order, world};
 use gleaner_sim::{fleet, report::table::Table, scenario};
 
 struct BestChannelFirst;
 
 impl Policy for BestChannelFirst {
-    fn decide(&self, view: &View<'_>) -> Result<Decision, SolveError> {
+    fn decide(&self, view: &View<'_>) -> Result<Decision, PolicyError> {
         let instance = view.instance;
         let power_w = instance.power_max_w;
         let mut free: Vec<usize> = (0..instance.clients()).collect();

@@ -6,7 +6,6 @@ mod view;
 
 use std::process::ExitCode;
 
-use clap::Parser;
 use cli::Cli;
 use cli::print::{self, OutputError};
 
@@ -22,7 +21,7 @@ fn main() -> ExitCode {
 }
 
 fn run() -> anyhow::Result<ExitCode> {
-    let code = match Cli::try_parse() {
+    let code = match Cli::parse_arguments() {
         Ok(cli) => cli.run()?,
         Err(answer) => {
             print::answer(&answer)?;

@@ -104,7 +104,7 @@ fn duplicate_pairs_in_a_vector_are_refused() {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("duplicate");
     fs::create_dir_all(&folder).expect("writable");
     fs::write(folder.join("tau_star.json"), json!([case]).to_string()).expect("writable");
-    let error = gleaner_experiment::vectors::check_folder(&folder).expect_err("client 1 twice");
+    let error = gleaner_check::vectors::check_folder(&folder).expect_err("client 1 twice");
     assert!(
         error.to_string().contains("[1, 1] is given twice"),
         "{error}"

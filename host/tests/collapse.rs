@@ -3,8 +3,8 @@
 
 use std::path::Path;
 
+use gleaner_check::instances::read_cases;
 use gleaner_cre::optim::{Instance, Solver};
-use gleaner_experiment::instances::read_cases;
 
 /// From here on the recorded run has one participant in every round.
 const ALONE_SINCE: usize = 22;

@@ -208,12 +208,6 @@ fn a_ledger_that_is_not_the_models_has_an_exit_code_of_its_own_and_names_the_boa
     assert_eq!(output.status.code(), Some(3));
     let note = said(&output);
     assert!(note.contains("sim-4") && !note.contains("sim-1"), "{note}");
-    let help = gleaner().arg("--help").output().unwrap();
-    let help = String::from_utf8_lossy(&help.stdout).into_owned();
-    assert!(
-        help.contains("3 a run is complete but the ledger"),
-        "{help}"
-    );
 }
 
 /// Runs a command whose standard output has no room.
@@ -236,8 +230,7 @@ fn whatever_cannot_be_printed_is_said_and_fails() {
         "config presets",
         "data list",
         "data info mnist-subset",
-        "partition",
-        "version",
+        "data partition",
         "doctor --help",
         "--version",
     ] {

@@ -25,12 +25,12 @@ fn commands(above: &[&str]) -> BTreeSet<String> {
     let mut names = BTreeSet::from([[&["gleaner"], above].concat().join("-")]);
     let listed = help
         .lines()
-        .skip_while(|line| !["Commands:", "Steps:"].contains(line))
-        .skip(1)
-        .take_while(|line| !line.is_empty())
+        .skip_while(|line| !["Commands:", "Steps:", "Simulate:"].contains(line))
+        .take_while(|line| *line != "Options:")
         .filter(|line| line.starts_with("  ") && !line.starts_with("   "))
         .filter_map(|line| line.split_whitespace().next());
-    for name in listed.filter(|name| *name != "help") {
+    let is_command = |name: &&str| name.starts_with(char::is_lowercase) && *name != "help";
+    for name in listed.filter(is_command) {
         names.extend(commands(&[above, &[name]].concat()));
     }
     names
@@ -53,7 +53,7 @@ fn told(program: &str, arguments: &[&str], text: &[u8]) -> Option<Output> {
 fn every_command_has_a_page_that_groff_sets_without_a_warning() {
     let folder = tempfile::tempdir().unwrap();
     let pages = folder.path().join("größe 1/man1");
-    gleaner(&["man", "--to", pages.to_str().unwrap()]);
+    gleaner(&["generate", "man", "--to", pages.to_str().unwrap()]);
     let names = |folder: &Path| -> BTreeSet<String> {
         let entries = std::fs::read_dir(folder).unwrap();
         let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
@@ -62,7 +62,7 @@ fn every_command_has_a_page_that_groff_sets_without_a_warning() {
     let expected = commands(&[]).into_iter().map(|name| name + ".1");
     assert_eq!(names(&pages), expected.collect());
     assert!(names(&pages).contains("gleaner-energy-import.1"));
-    let own = text(&gleaner(&["man"]));
+    let own = text(&gleaner(&["generate", "man"]));
     assert_eq!(
         std::fs::read_to_string(pages.join("gleaner.1")).unwrap(),
         own
@@ -83,7 +83,7 @@ fn every_command_has_a_page_that_groff_sets_without_a_warning() {
 
 #[test]
 fn bash_takes_its_completions_and_they_name_presets_schedulers_and_data_sets() {
-    let script = gleaner(&["completions", "bash"]);
+    let script = gleaner(&["generate", "completions", "bash"]);
     let parsed = told("bash", &["-n"], &script.stdout).expect("bash");
     assert_eq!(String::from_utf8_lossy(&parsed.stderr), "");
     assert!(parsed.status.success());
@@ -108,7 +108,7 @@ fn bash_takes_its_completions_and_they_name_presets_schedulers_and_data_sets() {
 #[test]
 fn every_shell_has_completions_and_an_unknown_one_is_refused_with_their_names() {
     for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
-        let script = text(&gleaner(&["completions", shell]));
+        let script = text(&gleaner(&["generate", "completions", shell]));
         for word in ["simulate", "record-channel"] {
             assert!(script.contains(word), "{shell} knows no {word}");
         }
@@ -118,7 +118,7 @@ fn every_shell_has_completions_and_an_unknown_one_is_refused_with_their_names() 
         }
     }
     let refused = Command::new(env!("CARGO_BIN_EXE_gleaner"))
-        .args(["completions", "tcsh"])
+        .args(["generate", "completions", "tcsh"])
         .output()
         .unwrap();
     assert_eq!(refused.status.code(), Some(2));

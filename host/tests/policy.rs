@@ -2,9 +2,7 @@
 
 use strum::VariantArray;
 
-use gleaner_cre::bound::LossBound;
 use gleaner_cre::channel::Emulation;
-use gleaner_cre::costs::Costs;
 use gleaner_cre::optim::epochs::{epoch_limit, whole_epochs};
 use gleaner_cre::optim::{Instance, Upload, random_instance};
 use gleaner_learn::aggregate::Rule;
@@ -25,43 +23,15 @@ fn scenario(scheduler: Scheduler, power: BaselinePower) -> Scenario {
 /// The paper's setting in mid-training.
 fn instance(seed: u64, round: u32) -> Instance {
     let scenario = Scenario::default();
-    let radio = settings::radio(&scenario);
-    let gains = Emulation::new(seed, 10, 3, radio).round(round);
-    let (epoch_s, epoch_j) = SAMPLES
-        .iter()
-        .map(|&samples| settings::epoch_cost(&scenario.device.common(), samples))
-        .unzip();
-    Instance {
-        channels: 3,
-        samples: SAMPLES.to_vec(),
-        downlink_s: radio
-            .downlink_time(&gains, settings::model_bits(&scenario, &[]))
-            .0,
-        gain: gains.uplink,
-        queue_j: (0..10).map(|client| 2e-4 * f64::from(client)).collect(),
-        delta: (0..10)
-            .map(|client| 0.25 + 0.01 * f64::from(client))
-            .collect(),
-        epoch_s,
-        epoch_j,
-        bound: LossBound {
-            rho: 1.2,
-            beta: 11.0,
-            eta: 0.01,
-            b1: 0.3,
-            gap: 1.0,
-        },
-        v: scenario.cre.v,
-        energy_unit_j: 1.0,
-        deadline_s: scenario.device.deadline_s,
-        model_bits: scenario.model_bits(),
-        bandwidth_hz: radio.uplink_bandwidth_hz.0,
-        noise_w_per_hz: radio.noise_w_per_hz.0,
-        power_max_w: radio.uplink_power_max_w.0,
-        income_j: vec![scenario.device.harvest_j; 10],
-        reserve_s: vec![0.0; 10],
-        costs: vec![Costs::PAPER; 10],
-    }
+    let system = settings::system(&scenario);
+    let gains = Emulation::new(seed, 10, 3, system.radio).round(round);
+    let mut instance = Instance::paper(&system, gains, SAMPLES.to_vec());
+    instance.queue_j = (0..10).map(|client| 2e-4 * f64::from(client)).collect();
+    let delta = (0..10).map(|client| 0.25 + 0.01 * f64::from(client));
+    instance.delta = delta.collect();
+    instance.bound.rho = 1.2;
+    instance.bound.beta = 11.0;
+    instance
 }
 
 /// The same round on unlike devices: half of the clients compute at a quarter of the clock on little

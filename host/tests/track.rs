@@ -140,7 +140,7 @@ fn what_cannot_be_raced_is_refused_before_a_run() {
     for (arguments, said) in [
         (&["--cells", "d"][..], "`d` has no `=`"),
         (&["--cells", "dd=1"], "unknown key `dd`"),
-        (&["--parts", "a,x"], "`x` is none of a, b, c"),
+        (&["--parts", "a,x"], "`x` is not one of a, b, c"),
         (&["--rates", "0.1,-1"], "`-1` is not a positive number"),
         (
             &["--seed", "98"],

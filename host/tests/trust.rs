@@ -34,7 +34,14 @@ fn a_shard_with_a_key_is_readable_by_its_owner_only() {
     for file in ["shard.bin", "shard.uf2"] {
         // Even in the place of a file that anybody may read.
         fs::write(folder.path().join(file), "old").unwrap();
-        let shard = ["shard", "--client", "0", "--key-file", "key", "--out", file];
+        let shard = [
+            "data",
+            "shard",
+            "--client=0",
+            "--key-file=key",
+            "--out",
+            file,
+        ];
         let output = gleaner(folder.path(), &[&shard[..], &SMALL].concat());
         assert!(output.status.success(), "{}", said(&output));
         let written = fs::metadata(folder.path().join(file)).unwrap();

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use gleaner_experiment::vectors::check_folder;
+use gleaner_check::vectors::check_folder;
 
 fn assert_all_pass(folder: &Path) {
     let reports = check_folder(folder).expect("the vectors are readable");

@@ -66,7 +66,7 @@ fn what_cannot_be_a_week_is_refused_with_the_fix() {
     let (code, said) = refused(&["--schedulers", "best"]);
     assert_eq!(code, Some(1));
     assert!(
-        said.contains("`best` is none of") && said.contains("rivals"),
+        said.contains("`best` is not one of") && said.contains("rivals"),
         "{said}"
     );
     assert!(!folder.path().join("week.csv").exists());

@@ -74,7 +74,7 @@ def _find() -> Path:
 def _check(path: Path, _changed: int) -> None:
     """Ask a program for its version; once for every file that was there."""
     try:
-        asked = subprocess.run([path, "version"], capture_output=True, check=False)
+        asked = subprocess.run([path, "--version"], capture_output=True, check=False)
     except OSError as error:
         raise ProgramError(f"{path} cannot be started: {error.strerror}; {REMEDY}") from error
     said = asked.stdout.decode(errors="replace").splitlines()

@@ -22,7 +22,7 @@ def pretend(path: pathlib.Path, script: str) -> pathlib.Path:
 
 def test_module_wheel_and_program_have_one_version():
     assert importlib.metadata.version("gleaner") == gleaner.__version__
-    said = subprocess.run([gleaner.program(), "version"], capture_output=True, text=True)
+    said = subprocess.run([gleaner.program(), "--version"], capture_output=True, text=True)
     assert said.stdout.splitlines()[0] == f"gleaner {gleaner.__version__}"
 
 

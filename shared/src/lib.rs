@@ -14,14 +14,14 @@
 //! A device pays an order from its store, or says what is missing:
 //!
 //! ```
-//! use gleaner_shared::energy::{CostModel, Ledger, Phase, Reservoir};
+//! use gleaner_shared::energy::{CostModel, Ledger, Phase, EnergyStore};
 //! use gleaner_shared::units::{Cycles, Micros, NanoWatts, PicoJoules};
 //!
 //! let costs = CostModel::paper(1e-26, 5e8);
 //! let compute = costs.compute.energy(Cycles(300_000), 3);
 //! let radio = costs.radio.energy(NanoWatts(200_000_000), Micros(8_000));
 //!
-//! let store = Reservoir::lossless(PicoJoules::from_joules(0.1));
+//! let store = EnergyStore::lossless(PicoJoules::from_joules(0.1));
 //! let mut ledger = Ledger::new(PicoJoules::from_joules(3e-3), store);
 //! ledger.begin_round(PicoJoules::from_joules(4e-4), Micros(10_000));
 //! ledger.reserve(compute.saturating_add(radio)).expect("2.35 mJ of 3.4 mJ");

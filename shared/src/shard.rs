@@ -78,7 +78,7 @@ pub enum ShardError {
 impl core::fmt::Display for ShardError {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         match self {
-            Self::Absent => f.write_str("no shard: write one with `gleaner shard`"),
+            Self::Absent => f.write_str("no shard: write one with `gleaner data shard`"),
             Self::Version { found } => {
                 write!(f, "shard of format {found}, this build reads {VERSION}")
             }

@@ -1,6 +1,6 @@
 //! The ledger's identity and the queue, over random schedules.
 
-use gleaner_shared::energy::{EnergyQueue, Ledger, Phase, Reservoir};
+use gleaner_shared::energy::{EnergyQueue, EnergyStore, Ledger, Phase};
 use gleaner_shared::units::{Micros, NanoWatts, PicoJoules};
 use proptest::prelude::*;
 
@@ -34,7 +34,7 @@ proptest! {
         (capacity, charge_permille, leakage) in (amount(), 0..1_200u16, 0..1_000_000u64),
         events in prop::collection::vec(event(), 0..200),
     ) {
-        let store = Reservoir {
+        let store = EnergyStore {
             capacity: PicoJoules(capacity),
             charge_permille,
             leakage: NanoWatts(leakage),
@@ -74,7 +74,7 @@ proptest! {
         cost in 0..u64::MAX / 2,
         share in 0.0..1.0f64,
     ) {
-        let mut ledger = Ledger::new(PicoJoules(stored), Reservoir::lossless(PicoJoules::MAX));
+        let mut ledger = Ledger::new(PicoJoules(stored), EnergyStore::lossless(PicoJoules::MAX));
         if ledger.reserve(PicoJoules(cost)).is_ok() {
             let compute = ((cost as f64 * share) as u64).min(cost);
             prop_assert_eq!(ledger.spend(Phase::Train, PicoJoules(compute)).unpaid.0, 0);
@@ -87,7 +87,7 @@ proptest! {
     fn queue_follows_the_records_of_the_ledger(
         rounds in prop::collection::vec((0..1_000u64, 0..1_500u64), 1..100),
     ) {
-        let mut ledger = Ledger::new(PicoJoules(1_000_000), Reservoir::lossless(PicoJoules::MAX));
+        let mut ledger = Ledger::new(PicoJoules(1_000_000), EnergyStore::lossless(PicoJoules::MAX));
         let mut queue = EnergyQueue::default();
         let mut expected = 0i64;
         for (income, spent) in rounds {

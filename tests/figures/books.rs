@@ -4,7 +4,7 @@
 //! What the firmware did is known by its marks; the simulation's sums are made of that.
 
 use gleaner_shared::energy::{
-    Activity, ComputeModel, CostModel, Ledger, Pace, Phase, RadioModel, Reservoir, Snapshot,
+    Activity, ComputeModel, CostModel, EnergyStore, Ledger, Pace, Phase, RadioModel, Snapshot,
 };
 use gleaner_shared::rng::{Purpose, Rng};
 use gleaner_shared::units::{Cycles, HertzInt, Micros, NanoWatts, PicoJoules};
@@ -88,7 +88,7 @@ impl Pair {
             model: ModelHash::default(),
             run: RunId::default(),
             cost: CostModel::default(),
-            ledger: Ledger::new(PicoJoules::ZERO, Reservoir::lossless(PicoJoules::ZERO)),
+            ledger: Ledger::new(PicoJoules::ZERO, EnergyStore::lossless(PicoJoules::ZERO)),
             pace: Pace {
                 epoch: Cycles(SAMPLES as u64 * u64::from(CYCLES_PER_SAMPLE)),
                 apply: Cycles::ZERO,
@@ -105,7 +105,7 @@ impl Pair {
     /// Another run with another store and other costs.
     fn begin_life(&mut self, rng: &mut Rng, number: u32) {
         self.run.0[..4].copy_from_slice(&(number + 1).to_le_bytes());
-        let store = Reservoir {
+        let store = EnergyStore {
             capacity: PicoJoules(1_000_000_000 << rng.below(12)),
             charge_permille: 700 + rng.below(301) as u16,
             leakage: NanoWatts(rng.below(50_000).into()),

@@ -11,7 +11,7 @@ use gleaner_station::device::Board;
 use gleaner_station::device::emulator::prepare::prepare;
 use gleaner_station::execute::{self, Audience};
 use gleaner_station::fleet::Pace;
-use gleaner_station::fleet_file::{Entry, FleetFile, LinkKind};
+use gleaner_station::fleet_file::{Entry, FleetFile, Link};
 use gleaner_station::ledgers::{Ledgers, Pair};
 use gleaner_station::link::faults::Faults;
 use gleaner_station::log::{EVENTS, each_line};
@@ -35,7 +35,7 @@ pub fn run(args: &Args) -> bool {
     let kinds = [Board::Rp2040, Board::Rp2040, Board::M4, Board::M4];
     let entry = |(id, board): (u32, Board)| {
         let name = format!("{}-{id}", board.row().nickname);
-        Entry::new(name, id, LinkKind::Emulated, Some(board))
+        Entry::new(name, id, Link::Emulated { board })
     };
     let mut fleet = FleetFile {
         clients: (0..).zip(kinds).map(entry).collect(),

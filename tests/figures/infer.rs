@@ -60,7 +60,7 @@ pub fn run(args: &Args) -> bool {
         most_samples,
         count,
     };
-    let m4 = asking(board::EMULATED.most_samples, args.m4)
+    let m4 = asking(board::M4.most_samples, args.m4)
         .all("m4", |shard| on_m4(Program::Client, Some(shard)));
     let rp2040 = asking(board::RP2040.most_samples, args.rp2040)
         .all("rp2040", |shard| on_rp2040(Program::Client, Some(shard)));

@@ -19,7 +19,7 @@ use gleaner_station::device::Board;
 use gleaner_station::event::{Event, EventKind};
 use gleaner_station::execute::{self, Audience};
 use gleaner_station::fleet::Pace;
-use gleaner_station::fleet_file::{Entry, FleetFile, LinkKind};
+use gleaner_station::fleet_file::{Entry, FleetFile, Link};
 use gleaner_station::link::faults::Faults;
 use gleaner_station::setup::{self, Options};
 use gleaner_tests::emulated::available;
@@ -104,11 +104,7 @@ pub fn run(args: &Args) -> bool {
     let mut fleet = FleetFile::default();
     let (mut victims, mut served) = (Vec::new(), Vec::new());
     for (id, shard) in (0..).zip(shards) {
-        let link = match id < BOARDS {
-            true => LinkKind::Tcp,
-            false => LinkKind::Simulated,
-        };
-        let mut entry = Entry::new(format!("client-{id}"), id, link, None);
+        let mut entry = Entry::new(format!("client-{id}"), id, Link::Simulated);
         if id < args.m4 + args.rp2040 && id < BOARDS {
             let kind = match id < args.m4 {
                 true => Board::M4,
@@ -119,11 +115,11 @@ pub fn run(args: &Args) -> bool {
             let Some(board) = available(Mortal::start(kind, &file)) else {
                 return false;
             };
-            entry.address = Some(board.address().to_string());
+            entry.serve_at(board.address().to_string());
             victims.push(Victim::Process(Box::new(board)));
         } else if id < BOARDS {
             let board = Served::start(shard);
-            entry.address = Some(board.address().to_string());
+            entry.serve_at(board.address().to_string());
             victims.push(Victim::Thread(board.button()));
             served.push(board);
         }

@@ -2,7 +2,7 @@
 //! trace brings them, charging losses, leaks, orders that are declined and stores that run dry.
 
 use gleaner_shared::energy::{
-    Activity, ComputeModel, CostModel, EnergyQueue, Ledger, Pace, Phase, RadioModel, Reservoir,
+    Activity, ComputeModel, CostModel, EnergyQueue, EnergyStore, Ledger, Pace, Phase, RadioModel,
     Spent,
 };
 use gleaner_shared::rng::{Purpose, Rng};
@@ -63,7 +63,7 @@ pub fn run(args: &Args) -> bool {
 
 /// One device's life; the error names the step.
 fn check(rng: &mut Rng, tally: &mut Tally) -> Result<(), String> {
-    let store = Reservoir {
+    let store = EnergyStore {
         capacity: PicoJoules(rng.next_u64() >> (rng.below(40) + 10)),
         charge_permille: [1_000, 850, 1, 0][rng.below(4) as usize],
         leakage: NanoWatts(u64::from(rng.below(20_000)) * u64::from(rng.below(2))),
@@ -170,7 +170,7 @@ fn live(
 /// The same books in plain sums.
 struct Apart<'a> {
     stored: i128,
-    store: Reservoir,
+    store: EnergyStore,
     tally: &'a mut Tally,
 }
 

@@ -1,7 +1,7 @@
 //! Samples an application gathered, on flash that loses its power inside any operation.
 
 use gleaner_firmware::gather::{Gathered, Ring};
-use gleaner_firmware::saved::{KeptRing, Region, ring_sectors_for};
+use gleaner_firmware::saved::{Region, SavedRing, ring_sectors_for};
 use gleaner_tests::nor::Nor;
 
 /// Samples of the ring.
@@ -11,9 +11,9 @@ fn chip<const N: usize>(seed: u64) -> Nor {
     Nor::new(ring_sectors_for(K, N), seed)
 }
 
-fn open<const N: usize>(flash: &Nor) -> KeptRing<Nor, K, N> {
+fn open<const N: usize>(flash: &Nor) -> SavedRing<Nor, K, N> {
     let ring = Box::leak(Box::new(Ring::new()));
-    KeptRing::open(Some(Region::new(flash.clone(), 0)), ring)
+    SavedRing::open(Some(Region::new(flash.clone(), 0)), ring)
 }
 
 fn sample<const N: usize>(number: u32) -> [u8; N] {
@@ -37,7 +37,7 @@ struct Told {
 }
 
 /// Gathers and labels so many until the power fails; returns what was done by then.
-fn gather<const N: usize>(flash: &Nor, ring: &mut KeptRing<Nor, K, N>, samples: u32) -> Told {
+fn gather<const N: usize>(flash: &Nor, ring: &mut SavedRing<Nor, K, N>, samples: u32) -> Told {
     let mut told = Told::default();
     for number in 0..samples {
         let (at_once, later) = labels(number);
@@ -58,7 +58,7 @@ fn gather<const N: usize>(flash: &Nor, ring: &mut KeptRing<Nor, K, N>, samples: 
 }
 
 /// Checks what a start found against what somebody was told of; returns what is there.
-fn check<const N: usize>(told: &Told, ring: &KeptRing<Nor, K, N>, cut: u32) -> Vec<u32> {
+fn check<const N: usize>(told: &Told, ring: &SavedRing<Nor, K, N>, cut: u32) -> Vec<u32> {
     let (found, count) = (ring.samples(), told.labels.len() as u32);
     for number in 0..=count {
         let (at_once, later) = labels(number);
@@ -195,7 +195,7 @@ fn a_sample_is_labelled_anew_as_long_as_its_words_last() {
 #[test]
 fn without_flash_and_on_flash_that_is_none_of_ours_the_ring_is_in_ram() {
     const SAMPLES: u32 = 36;
-    let mut ring = KeptRing::<Nor, K, 784>::open(None, Box::leak(Box::new(Ring::new())));
+    let mut ring = SavedRing::<Nor, K, 784>::open(None, Box::leak(Box::new(Ring::new())));
     for number in 0..SAMPLES {
         assert_eq!(ring.gather(&sample(number), Some(1)), number);
     }

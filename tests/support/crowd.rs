@@ -6,7 +6,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use gleaner_shared::energy::{CostModel, Reservoir};
+use gleaner_shared::energy::{CostModel, EnergyStore};
 use gleaner_shared::units::{Micros, NanoWatts, PicoJoules};
 use gleaner_shared::wire::FrameBuffer;
 use gleaner_shared::wire::Key;
@@ -19,7 +19,7 @@ use gleaner_station::Handle;
 use gleaner_station::board::{Closing, Identity, Limits, RoundWork, Standing, WorkResult};
 use gleaner_station::bus::{self, EventReceiver, EventSender};
 use gleaner_station::door::{Callers, Calls, Door, OpenDoor};
-use gleaner_station::fleet_file::{Entry, FleetFile, LinkKind, Place, SecretKey};
+use gleaner_station::fleet_file::{Entry, FleetFile, Link, Place, SecretKey};
 use gleaner_station::link::Endpoint;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -269,9 +269,10 @@ impl Reception {
     /// When the system has no port to give.
     #[must_use]
     pub fn open(clients: u32) -> Self {
-        let entry = |id| Entry {
-            key: Some(SecretKey(secret_of(id))),
-            ..Entry::new(format!("client-{id}"), id, LinkKind::Incoming, None)
+        let entry = |id| {
+            let mut entry = Entry::new(format!("client-{id}"), id, Link::Incoming { device: None });
+            entry.key = Some(SecretKey(secret_of(id)));
+            entry
         };
         let clients = (0..clients).map(entry).collect();
         let callers = Callers::of(&FleetFile { clients });
@@ -323,7 +324,7 @@ pub fn at_port(port: u16) -> Endpoint {
 /// Starts the task of a client, wherever it is.
 #[must_use]
 pub fn board(client: u32, endpoint: Endpoint, events: EventSender) -> Handle {
-    let store = Reservoir::lossless(STORE);
+    let store = EnergyStore::lossless(STORE);
     let identity = Identity {
         client: ClientId(client),
         endpoint,

@@ -1,33 +1,65 @@
-//! What the tests of emulated boards share.
+//! Starts emulated boards for tests and skips tests whose emulator is missing.
 
 use std::io::Write;
-use std::path::Path;
+use std::panic::Location;
+use std::path::{Path, PathBuf};
 
 use gleaner_shared::board::Shape;
 use gleaner_station::device::Board;
-use gleaner_station::device::emulator::EmulatorError;
 use gleaner_station::device::emulator::qemu::Qemu;
 use gleaner_station::device::emulator::runner::{Lockstep, Served};
+use gleaner_station::device::emulator::{Emulator, EmulatorError};
 use gleaner_station::device::image::{Program, is_strict};
 use tempfile::NamedTempFile;
 
 use crate::wire::{LockstepWire, TcpWire};
 
-/// Returns what is there. What is missing is a failure under `CI=true`; elsewhere it is said
-/// loudly and the test passes as skipped.
+/// Returns the value, or `None` where something is not installed, after [`skip`] has said so.
 ///
 /// # Panics
-/// With the error, unless it only says that something is not installed.
+/// On every other error, and under `CI=true` on a missing emulator as well.
 #[track_caller]
 pub fn available<T>(result: Result<T, EmulatorError>) -> Option<T> {
     match result {
         Ok(value) => Some(value),
-        Err(missing @ EmulatorError::Missing { .. }) if !is_strict() => {
-            eprintln!("\n*** SKIPPED: {missing} (`cargo xtask setup` installs all of it) ***\n");
+        Err(missing @ EmulatorError::Missing { .. }) => {
+            skip(&missing.to_string());
             None
         }
         Err(error) => panic!("{error}"),
     }
+}
+
+/// Reports the running test as skipped: one line with the test's name on standard error, past the
+/// capture of the test harness. `cargo xtask test` counts these lines.
+///
+/// # Panics
+/// Under `CI=true`, where every test must run.
+#[track_caller]
+pub fn skip(reason: &str) {
+    assert!(!is_strict(), "{reason} (CI=true: every test must run)");
+    let thread = std::thread::current();
+    let test = match thread.name() {
+        Some(name) if name != "main" => name.to_owned(),
+        _ => Location::caller().to_string(),
+    };
+    // One write, so that tests that run side by side do not mix their lines.
+    let line = format!("skipped: {test}: {}\n", reason.replace('\n', " "));
+    let _ = std::io::stderr().write_all(line.as_bytes());
+}
+
+/// Returns the image of a board's program for the paper's network, or `None` if the test is skipped.
+#[track_caller]
+pub fn image(board: Board, program: Program) -> Option<PathBuf> {
+    image_for(board, program, Shape::PAPER)
+}
+
+/// Returns the image of a board's program for a network, or `None` if the test is skipped. The
+/// emulator is looked for first, because building an image takes minutes.
+#[track_caller]
+pub fn image_for(board: Board, program: Program, network: Shape) -> Option<PathBuf> {
+    available(Emulator::of(board).and_then(Emulator::ensure_installed))?;
+    available(board.ensure_for(program, network))
 }
 
 /// Starts an RP2040 in lockstep with this shard in its flash.
@@ -39,7 +71,7 @@ pub fn on_rp2040(program: Program, shard: Option<&[u8]>) -> Option<LockstepWire>
 /// Starts a board in lockstep with the client for a network.
 #[must_use]
 pub fn in_lockstep_for(board: Board, network: Shape, shard: &[u8]) -> Option<LockstepWire> {
-    let image = available(board.ensure_for(Program::Client, network))?;
+    let image = image_for(board, Program::Client, network)?;
     let shard = temporary_file(shard);
     let started = Lockstep::start(board, &image, Some(shard.path()));
     Some(LockstepWire::new(available(started)?))
@@ -88,7 +120,7 @@ fn in_lockstep(
     shard: Option<&[u8]>,
     start: fn(Board, &Path, Option<&Path>) -> Result<Lockstep, EmulatorError>,
 ) -> Option<LockstepWire> {
-    let image = available(board.ensure(program))?;
+    let image = image(board, program)?;
     let shard = shard.map(temporary_file);
     let path = shard.as_ref().map(NamedTempFile::path);
     Some(LockstepWire::new(available(start(board, &image, path))?))
@@ -97,7 +129,7 @@ fn in_lockstep(
 /// Starts a board in a runner of ours whose UART is a TCP port, as `gleaner` uses it.
 #[must_use]
 pub fn on_socket(board: Board, shard: Option<&[u8]>) -> Option<TcpWire<impl FnMut() + use<>>> {
-    let image = available(board.ensure(Program::Client))?;
+    let image = image(board, Program::Client)?;
     let shard = shard.map(temporary_file);
     let path = shard.as_ref().map(NamedTempFile::path);
     let mut board = available(Served::start(board, &image, path))?;
@@ -120,7 +152,7 @@ pub fn on_failing_m4(
     shard: Option<&[u8]>,
     operation: u32,
 ) -> Option<TcpWire<impl FnMut() + use<>>> {
-    let image = available(Board::M4.ensure(program))?;
+    let image = image(Board::M4, program)?;
     let shard = shard.map(temporary_file);
     let path = shard.as_ref().map(NamedTempFile::path);
     let started = Qemu::start_failing(Board::M4, &image, path, operation);

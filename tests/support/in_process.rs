@@ -22,11 +22,11 @@ use gleaner_firmware::gather::Ring;
 use gleaner_firmware::keys::Slots;
 use gleaner_firmware::model::Memory;
 use gleaner_firmware::platform::{
-    Board, Clock, CycleCounter, Gauge, Lamp, Platform, StackUse, Watchdog,
+    Board, Clock, CycleCounter, Gauge, Platform, StackUse, StatusLed, Watchdog,
 };
 use gleaner_firmware::retained::{RECORD_BYTES, Retained};
 use gleaner_firmware::runner::Runner;
-use gleaner_firmware::saved::{KeptRing, Region, SECTORS, ring_sectors};
+use gleaner_firmware::saved::{Region, SECTORS, SavedRing, ring_sectors};
 use gleaner_shared::mlp::Alone;
 use gleaner_shared::units::{Cycles, Micros};
 use gleaner_shared::wire::message::{DeviceId, ResetCause};
@@ -235,7 +235,7 @@ pub(crate) fn boot<T: Write + 'static>(
         clock: VirtualClock(world.clone()),
         cycles: VirtualCycles(world.clone()),
         watchdog: Watched(world.clone()),
-        lamp: Dark,
+        led: Dark,
         retained: Kept(world.clone()),
         crashes: LastWords(world.clone()),
         reset: ResetCause::Pin,
@@ -266,7 +266,7 @@ fn run_app<T: Write + 'static>(board: Board<InProcessBoard<T>>) -> Program {
         let mut memory = Box::new(Memory::new());
         let sectors = ring_sectors(SAMPLES);
         let spare = board.state.as_ref().and_then(|it| it.in_front(sectors));
-        let ring = KeptRing::open(spare, Box::leak(Box::new(Ring::<SAMPLES>::new())));
+        let ring = SavedRing::open(spare, Box::leak(Box::new(Ring::<SAMPLES>::new())));
         let replay = Replay::new(board.shard);
         let mut app: Window<_, _, true> = Window::new(replay, ring, Micros(100_000));
         Runner::place(&mut MaybeUninit::uninit(), board)
@@ -337,7 +337,7 @@ impl<T: Write> Platform for InProcessBoard<T> {
     type Clock = VirtualClock;
     type Cycles = VirtualCycles;
     type Watchdog = Watched;
-    type Lamp = Dark;
+    type StatusLed = Dark;
     type Retained = Kept;
     type Crashes = LastWords;
     type Flash = Nor;
@@ -447,7 +447,7 @@ impl Watchdog for Watched {
 
 pub(crate) struct Dark;
 
-impl Lamp for Dark {
+impl StatusLed for Dark {
     fn set(&mut self, _lit: bool) {}
 }
 

@@ -2,7 +2,7 @@
 
 use gleaner_learn::data::Dataset;
 use gleaner_sim::scenario::{Override, Scenario, resolve};
-use gleaner_station::fleet_file::{Entry, FleetFile, LinkKind, SecretKey};
+use gleaner_station::fleet_file::{Entry, FleetFile, Link, SecretKey};
 use gleaner_station::setup;
 
 use crate::served::Served;
@@ -42,15 +42,10 @@ pub fn fleet_file(scenario: &Scenario, data: &Dataset) -> (FleetFile, Vec<Served
     let mut fleet = FleetFile::default();
     let mut boards = Vec::new();
     for (id, shard) in (0..).zip(shards) {
-        let link = if id < 4 {
-            LinkKind::Tcp
-        } else {
-            LinkKind::Simulated
-        };
-        let mut entry = Entry::new(format!("client-{id}"), id, link, None);
-        if link == LinkKind::Tcp {
+        let mut entry = Entry::new(format!("client-{id}"), id, Link::Simulated);
+        if id < 4 {
             let board = Served::start(shard);
-            entry.address = Some(board.address().to_string());
+            entry.serve_at(board.address().to_string());
             entry.key = key(id).map(SecretKey);
             boards.push(board);
         }

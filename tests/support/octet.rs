@@ -9,7 +9,7 @@ use gleaner_sim::scenario::{Override, Scenario, resolve};
 use gleaner_station::device::Board;
 use gleaner_station::execute::{self, Audience, StationError};
 use gleaner_station::fleet::Pace;
-use gleaner_station::fleet_file::{Entry, FleetFile, LinkKind};
+use gleaner_station::fleet_file::{Entry, FleetFile, Link};
 use gleaner_station::ledgers::{Ledgers, Pair};
 use gleaner_station::link::faults::Faults;
 use gleaner_station::log::{EVENTS, each_line};
@@ -52,9 +52,9 @@ pub fn scenario(scheduler: &str, rounds: i64) -> Scenario {
 }
 
 fn fleet_file() -> FleetFile {
-    let boards = BOARDS.map(|board| (LinkKind::Emulated, Some(board)));
-    let simulated = std::iter::repeat((LinkKind::Simulated, None));
-    let entry = |(id, (link, chip))| Entry::new(format!("client-{id}"), id, link, chip);
+    let boards = BOARDS.map(|board| Link::Emulated { board });
+    let simulated = std::iter::repeat(Link::Simulated);
+    let entry = |(id, link)| Entry::new(format!("client-{id}"), id, link);
     FleetFile {
         clients: (0..CLIENTS as u32)
             .zip(boards.into_iter().chain(simulated))

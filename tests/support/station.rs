@@ -1,6 +1,6 @@
 //! A base station with one client: the host's link, driven over any [`Wire`].
 
-use gleaner_shared::energy::{CostModel, Ledger, Reservoir, Snapshot};
+use gleaner_shared::energy::{CostModel, EnergyStore, Ledger, Snapshot};
 use gleaner_shared::units::{Micros, NanoWatts, PicoJoules};
 use gleaner_shared::wire::link::{Event, HostEnd, HostLink, Timing};
 use gleaner_shared::wire::message::{
@@ -283,7 +283,7 @@ impl<W: Wire, K: Keyring> Station<W, K> {
 /// A provision with energy for anything.
 #[must_use]
 pub fn generous(client: u32, seed: u64) -> Provision {
-    let store = Reservoir::lossless(PicoJoules::from_joules(1_000.0));
+    let store = EnergyStore::lossless(PicoJoules::from_joules(1_000.0));
     Provision {
         run: RUN,
         client,

@@ -1,37 +1,118 @@
-//! Builds the boards' images; which boards there are, [`gleaner_shared::board`] says.
+//! Builds the images of the boards in the table of [`gleaner_shared::board`].
 
 use std::process::Command;
 
-use anyhow::Result;
+use anyhow::{Context, Result, ensure};
 pub use gleaner_shared::board::{BOARDS, Board};
-use gleaner_shared::board::{RP2040, STM32L4R5};
+use gleaner_shared::board::{Image, Program, RP2040, STM32L4R5};
 
 use crate::process;
 use crate::setup::toolchain::DeviceToolchain;
 
-/// Where cargo leaves a board's image.
-pub fn image(board: &Board) -> String {
-    format!("target/{}/firmware/{}", board.triple, board.name)
+/// Options of `cargo xtask firmware`.
+#[derive(Debug, clap::Args)]
+pub struct Options {
+    /// Build the client with log records.
+    #[arg(long)]
+    logs: bool,
+    /// Build the client with the example application.
+    #[arg(long, conflicts_with = "logs")]
+    app: bool,
+    /// Flash the client with log records and print its log with probe-rs; start m4 in QEMU.
+    #[arg(long, conflicts_with_all = ["app", "selftest"])]
+    flash: bool,
+    /// Build the self-test.
+    #[arg(long, conflicts_with_all = ["logs", "app"])]
+    selftest: bool,
 }
 
-/// Builds every board's image, its self-test where an emulator runs it, and images for other networks.
+/// Builds one program of one board, and flashes it if asked.
+pub fn build_one(name: &str, options: &Options, toolchain: &DeviceToolchain) -> Result<()> {
+    let board = board(name)?;
+    let program = program(board, options)?;
+    build(board, program, toolchain)?;
+    let target = std::env::var("CARGO_TARGET_DIR").unwrap_or_else(|_| "target".to_owned());
+    let image = format!("{target}/{}", Image(board, program).path());
+    if !options.flash {
+        println!("{image}");
+        return Ok(());
+    }
+    let mut runner = match board.probe_target {
+        Some(chip) => {
+            let mut probe = Command::new("probe-rs");
+            probe.args(["run", "--chip", chip]);
+            probe
+        }
+        None => {
+            let mut qemu = Command::new("qemu-system-arm");
+            qemu.args(QEMU.split(' '));
+            qemu
+        }
+    };
+    process::run(runner.arg(image))
+}
+
+/// QEMU with the link on this terminal.
+const QEMU: &str = "-machine mps2-an386 -nographic -icount shift=0 -semihosting-config enable=on,target=native -kernel";
+
+fn board(name: &str) -> Result<&'static Board> {
+    BOARDS
+        .into_iter()
+        .find(|board| board.name == name)
+        .with_context(|| {
+            let names = BOARDS.map(|board| board.name).join(", ");
+            format!("no board is called {name}; the boards are {names}")
+        })
+}
+
+fn program(board: &Board, options: &Options) -> Result<Program> {
+    let (program, exists) = match options {
+        Options { app: true, .. } => (Program::App, board.app),
+        Options { selftest: true, .. } => (Program::SelfTest, board.self_test),
+        Options { logs: true, .. } => (Program::LoggingClient, board.keeps_log),
+        Options { flash: true, .. } if board.keeps_log => (Program::LoggingClient, true),
+        _ => (Program::Client, true),
+    };
+    let option = program.option().unwrap_or_default();
+    ensure!(exists, "{option}: {} has no such program", board.name);
+    Ok(program)
+}
+
+fn build(board: &Board, program: Program, toolchain: &DeviceToolchain) -> Result<()> {
+    process::run(&mut command("build", board, program, toolchain))
+}
+
+fn command(
+    subcommand: &str,
+    board: &Board,
+    program: Program,
+    toolchain: &DeviceToolchain,
+) -> Command {
+    let mut cargo = toolchain.cargo(subcommand, board.triple);
+    let arguments = Image(board, program).arguments().to_string();
+    cargo.args(arguments.split(' '));
+    cargo
+}
+
+/// Returns where cargo writes a board's client.
+pub fn image(board: &Board) -> String {
+    format!("target/{}", Image(board, Program::Client).path())
+}
+
+/// Builds every board's client, self-test and application, and clients for other networks.
 pub fn build_all(toolchain: &DeviceToolchain) -> Result<()> {
     // First, so that the last build of a package is that of its usual network.
     build_networks(toolchain)?;
-    BOARDS.iter().try_for_each(|board| {
-        let mut cargo = toolchain.cargo("build", board.triple);
-        choose(board, &mut cargo, "firmware", "");
-        cargo.args(["--bin", board.name]);
+    for board in BOARDS {
+        build(board, Program::Client, toolchain)?;
         if board.self_test {
-            cargo.args(["--bin", &format!("selftest-{}", board.name)]);
+            build(board, Program::SelfTest, toolchain)?;
         }
-        process::run(&mut cargo)?;
         if board.app {
-            build_app(board, toolchain)
-        } else {
-            Ok(())
+            build(board, Program::App, toolchain)?;
         }
-    })
+    }
+    Ok(())
 }
 
 /// The images for other networks that tests run.
@@ -47,9 +128,7 @@ const NETWORKS: [(&Board, &str); 5] = [
 fn build_networks(toolchain: &DeviceToolchain) -> Result<()> {
     NETWORKS.into_iter().try_for_each(|(board, network)| {
         let target = crate::root().join("target");
-        let mut cargo = toolchain.cargo("build", board.triple);
-        choose(board, &mut cargo, "firmware", "");
-        cargo.args(["--bin", board.name]);
+        let mut cargo = command("build", board, Program::Client, toolchain);
         cargo.env("GLEANER_NETWORK", network);
         cargo.env("CARGO_TARGET_DIR", target.join("networks").join(network));
         cargo.env("CARGO_BUILD_BUILD_DIR", target);
@@ -57,24 +136,17 @@ fn build_networks(toolchain: &DeviceToolchain) -> Result<()> {
     })
 }
 
-/// Builds a board's example application, which gathers samples where a second core would work.
-fn build_app(board: &Board, toolchain: &DeviceToolchain) -> Result<()> {
-    let mut cargo = toolchain.cargo("build", board.triple);
-    let features = if board == &RP2040 { ",one-core" } else { "" };
-    choose(board, &mut cargo, "firmware", features);
-    cargo.args(["--bin", &format!("app-{}", board.name)]);
-    process::run(&mut cargo)
-}
-
 /// Builds the images with logs that a test reads out of an emulator, and checks that one of every
 /// other target compiles: boards of one target differ in nothing that logs.
 pub fn build_all_with_logs(toolchain: &DeviceToolchain) -> Result<()> {
     logging().into_iter().try_for_each(|board| {
         let subcommand = if reads_log(board) { "build" } else { "check" };
-        let mut cargo = toolchain.cargo(subcommand, board.triple);
-        choose(board, &mut cargo, "firmware-logs", ",defmt");
-        cargo.args(["--bin", board.name]);
-        process::run(&mut cargo)
+        process::run(&mut command(
+            subcommand,
+            board,
+            Program::LoggingClient,
+            toolchain,
+        ))
     })
 }
 
@@ -94,57 +166,31 @@ fn logging() -> Vec<&'static Board> {
     first
 }
 
-fn choose(board: &Board, cargo: &mut Command, profile: &str, more_features: &str) {
-    cargo.args(["--locked", "--package", "gleaner-firmware"]);
-    cargo.args(["--profile", profile, "--no-default-features"]);
-    let features = format!("board-{}{more_features}", board.name);
-    cargo.args(["--features", &features]);
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// Cargo's aliases of the workspace.
-    fn aliases() -> toml::Table {
-        let path = crate::root().join(".cargo/config.toml");
-        let config: toml::Table = std::fs::read_to_string(path).unwrap().parse().unwrap();
-        config["alias"].as_table().unwrap().clone()
-    }
-
     #[test]
     fn logs_are_compiled_for_every_target_that_keeps_one() {
         let names: Vec<&str> = logging().iter().map(|board| board.name).collect();
-        assert_eq!(names, ["rp2040", "rp2350", "stm32"]);
+        assert_eq!(names, ["rp2040", "rp2350", "stm32l4r5"]);
     }
 
     #[test]
-    fn aliases_build_what_the_table_says() {
-        let aliases = aliases();
-        for board in BOARDS {
-            let (name, triple) = (board.name, board.triple);
-            let mut wanted = vec![(format!("fw-{name}"), "firmware", String::new())];
-            if board.keeps_log {
-                let features = ",defmt".to_owned();
-                wanted.push((format!("fw-{name}-logs"), "firmware-logs", features.clone()));
-                wanted.push((format!("flash-{name}"), "firmware-logs", features));
-            }
-            for (alias, profile, more) in wanted {
-                let words = aliases.get(&alias).and_then(|it| it.as_str());
-                let words = words.unwrap_or_else(|| panic!(".cargo/config.toml lacks {alias}"));
-                for part in [
-                    format!(" --profile {profile} "),
-                    format!(" --target {triple} "),
-                    format!(" --features board-{name}{more} "),
-                    format!(" --bin {name} "),
-                ] {
-                    assert!(format!("{words} ").contains(&part), "{alias} lacks{part}");
-                }
-                let self_test = format!(" --bin selftest-{name}");
-                let is_built = words.contains(&self_test);
-                let is_wanted = board.self_test && profile == "firmware";
-                assert_eq!(is_built, is_wanted, "{alias}:{self_test}");
-            }
+    fn a_board_without_the_program_is_refused() {
+        let rp2350 = board("rp2350").unwrap();
+        assert!(program(rp2350, &options(false, false, true)).is_err());
+        assert!(program(rp2350, &options(true, false, false)).is_ok());
+        assert!(program(board("m4").unwrap(), &options(true, false, false)).is_err());
+        assert!(board("stm32").is_err());
+    }
+
+    fn options(logs: bool, app: bool, selftest: bool) -> Options {
+        Options {
+            logs,
+            app,
+            flash: false,
+            selftest,
         }
     }
 }

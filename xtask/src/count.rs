@@ -1,28 +1,34 @@
 //! The sum of all test programs' results, which `cargo test` does not print itself.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
-/// Tests by outcome.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// Numbers of tests by outcome, and the tests that said they were skipped.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Count {
-    /// Tests that passed.
     pub passed: u64,
-    /// Tests that failed.
     pub failed: u64,
-    /// Tests that did not run.
-    pub skipped: u64,
+    ignored: u64,
+    /// Test name to reason. Rust's harness counts these tests as passed.
+    skipped: BTreeMap<String, String>,
 }
 
 impl Count {
     /// Adds a line of `cargo test`'s output, or of Node's in TAP, Python's or pytest's, if it is a
     /// result.
     pub fn read(&mut self, line: &str) {
+        if let Some((test, reason)) =
+            (line.split_once("skipped: ")).and_then(|(_, skipped)| skipped.split_once(": "))
+        {
+            self.skipped.insert(test.to_owned(), reason.to_owned());
+            return;
+        }
         self.read_python(line);
         self.read_pytest(line);
         let of_node = |outcome: &str| line.trim().strip_prefix(outcome)?.parse::<u64>().ok();
         self.passed += of_node("# pass ").unwrap_or(0);
         self.failed += of_node("# fail ").unwrap_or(0);
-        self.skipped += of_node("# skipped ").unwrap_or(0);
+        self.ignored += of_node("# skipped ").unwrap_or(0);
         let Some(result) = line.trim().strip_prefix("test result: ") else {
             return;
         };
@@ -35,7 +41,7 @@ impl Count {
         };
         self.passed += number("passed");
         self.failed += number("failed");
-        self.skipped += number("ignored");
+        self.ignored += number("ignored");
     }
 
     /// Python counts all tests first, then those that failed.
@@ -69,7 +75,7 @@ impl Count {
             match outcome.1 {
                 "passed" => self.passed += number,
                 "failed" | "error" | "errors" => self.failed += number,
-                "skipped" => self.skipped += number,
+                "skipped" => self.ignored += number,
                 _ => {}
             }
         }
@@ -78,10 +84,16 @@ impl Count {
 
 impl fmt::Display for Count {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (test, reason) in &self.skipped {
+            writeln!(f, "skipped: {test}: {reason}")?;
+        }
+        let skipped = self.skipped.len() as u64;
         write!(
             f,
             "{} passed, {} failed, {} skipped",
-            self.passed, self.failed, self.skipped
+            self.passed.saturating_sub(skipped),
+            self.failed,
+            self.ignored + skipped
         )
     }
 }
@@ -99,14 +111,6 @@ mod tests {
         );
         count
             .read("test result: FAILED. 3 passed; 2 failed; 0 ignored; 0 measured; 0 filtered out");
-        assert_eq!(
-            count,
-            Count {
-                passed: 15,
-                failed: 2,
-                skipped: 1
-            }
-        );
         assert_eq!(count.to_string(), "15 passed, 2 failed, 1 skipped");
         for line in [
             "# tests 4",
@@ -123,5 +127,23 @@ mod tests {
         assert_eq!(count.to_string(), "25 passed, 6 failed, 1 skipped");
         count.read("1 failed, 23 passed, 2 skipped, 1 error in 5.10s");
         assert_eq!(count.to_string(), "48 passed, 8 failed, 3 skipped");
+    }
+
+    #[test]
+    fn names_each_test_that_says_it_was_skipped_and_counts_it_once() {
+        let mut count = Count::default();
+        for line in [
+            "skipped: boots: no QEMU",
+            "test trains ... skipped: trains: no QEMU",
+            "skipped: boots: no rp2040js: run `npm ci`",
+            "test result: ok. 5 passed; 0 failed; 0 ignored",
+        ] {
+            count.read(line);
+        }
+        assert_eq!(
+            count.to_string(),
+            "skipped: boots: no rp2040js: run `npm ci`\nskipped: trains: no QEMU\n\
+             3 passed, 0 failed, 2 skipped"
+        );
     }
 }

@@ -42,6 +42,13 @@ enum Task {
         #[arg(long)]
         engines: bool,
     },
+    /// Build a board's firmware, and flash it with `--flash`.
+    Firmware {
+        /// The board: rp2040, rp2350, stm32l4r5, stm32l496 or m4.
+        board: String,
+        #[command(flatten)]
+        options: board::Options,
+    },
     /// Build every board's image and say what it takes: flash, RAM, stack, cycles of a sealed frame.
     Size {
         /// Print JSON.
@@ -57,6 +64,8 @@ fn main() -> ExitCode {
         .and_then(|()| match task {
             Task::Setup { engines } => setup::run(engines).map(|_| ()),
             Task::Test { only, engines } => suite::run(only.as_deref(), engines),
+            Task::Firmware { board, options } => setup::toolchain::prepare()
+                .and_then(|toolchain| board::build_one(&board, &options, &toolchain)),
             Task::Size { json } => setup::toolchain::prepare().and_then(|toolchain| {
                 board::build_all(&toolchain)?;
                 size::report(json)

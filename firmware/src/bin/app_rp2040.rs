@@ -11,7 +11,7 @@ use gleaner_firmware::app::window::{Sensor, Window};
 use gleaner_firmware::board::{client_memory, rp};
 use gleaner_firmware::gather::Ring;
 use gleaner_firmware::runner::Runner;
-use gleaner_firmware::saved::{KeptRing, ring_sectors};
+use gleaner_firmware::saved::{SavedRing, ring_sectors};
 use gleaner_shared::units::Micros;
 use static_cell::{ConstStaticCell, StaticCell};
 
@@ -79,7 +79,7 @@ impl Sensor for Bench {
 #[embassy_executor::main]
 async fn main(spawner: Spawner) {
     let mut board = rp::start(spawner);
-    let ring = KeptRing::open(board.take_sectors(ring_sectors(SAMPLES)), RING.take());
+    let ring = SavedRing::open(board.take_sectors(ring_sectors(SAMPLES)), RING.take());
     let mut app: Window<_, _, true> = Window::new(Bench::start(), ring, EVERY);
     let runner = Runner::place(RUNNER.uninit(), board);
     runner.run(client_memory(), &mut app).await

@@ -55,7 +55,7 @@ fn panic(info: &PanicInfo) -> ! {
     crash::leave_panic(&mut CrashRam::new(), info);
     #[cfg(feature = "defmt")]
     defmt::error!("{}", defmt::Display2Format(info));
-    #[cfg(feature = "board-emulated")]
+    #[cfg(feature = "board-m4")]
     cortex_m_semihosting::hprintln!("{}", info);
     reset()
 }

@@ -1,10 +1,10 @@
 //! The boards: exactly one is compiled, chosen by its feature; chips of one family share a folder.
 //!
-//! A board brings clocks, the link's bytes, a cycle counter, a watchdog and a lamp as a
+//! A board brings clocks, the link's bytes, a cycle counter, a watchdog and a led as a
 //! [`Board`](crate::platform::Board); nothing above this module knows which one it is.
 
-#[cfg(feature = "board-emulated")]
-pub mod emulated;
+#[cfg(feature = "board-m4")]
+pub mod m4;
 #[cfg(feature = "_rp")]
 pub mod rp;
 #[cfg(feature = "_stm32")]

@@ -6,7 +6,7 @@
 
 use embedded_storage::nor_flash::NorFlash;
 
-use super::Kept;
+use super::SavedState;
 use super::record::{decode, encode};
 use super::region::{PAGE, PAGES, Region, Unwritable, is_marked};
 
@@ -31,12 +31,12 @@ const fn place(number: u32) -> usize {
 impl Journal {
     /// Finds the newest record. One that may not be whole is written again before anybody relies
     /// on it.
-    pub(super) fn open<F: NorFlash>(region: &mut Region<F>) -> (Self, Kept) {
+    pub(super) fn open<F: NorFlash>(region: &mut Region<F>) -> (Self, SavedState) {
         let mut journal = Self::default();
-        let (mut kept, mut whole) = (Kept::default(), true);
+        let (mut kept, mut whole) = (SavedState::default(), true);
         for page in 0..RING as usize {
             let bytes = region.page(page);
-            if let Some((number, found)) = decode::<Kept>(MAGIC, &bytes)
+            if let Some((number, found)) = decode::<SavedState>(MAGIC, &bytes)
                 && number > journal.0
                 && place(number) == page
             {
@@ -56,7 +56,7 @@ impl Journal {
     pub(super) fn append<F: NorFlash>(
         &mut self,
         region: &mut Region<F>,
-        kept: &mut Kept,
+        kept: &mut SavedState,
     ) -> Result<(), Unwritable> {
         // 64 numbers an erasure of the ring: flash is worn out long before they are.
         for number in (self.0.saturating_add(1)..).take(TRIES) {

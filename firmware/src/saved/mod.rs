@@ -13,14 +13,14 @@ mod ring;
 mod slots;
 
 pub use region::{Region, SECTOR};
-pub use ring::{KeptRing, sectors as ring_sectors, sectors_for as ring_sectors_for};
+pub use ring::{SavedRing, sectors as ring_sectors, sectors_for as ring_sectors_for};
 
 use embedded_storage::nor_flash::NorFlash;
 use gleaner_shared::wire::message::{ModelHash, RoundMark};
 use serde::{Deserialize, Serialize};
 
 use crate::model::{Memory, Params};
-use crate::retained::KeptLedger;
+use crate::retained::SavedLedger;
 use journal::{JOURNAL_SECTORS, Journal};
 use model::{AREA_SECTORS, Areas, Saving};
 
@@ -37,9 +37,9 @@ const PUT_OFFS: u8 = 8;
 
 /// What a record holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Kept {
+pub struct SavedState {
     /// The store, if the board was ever provisioned.
-    pub ledger: Option<KeptLedger>,
+    pub ledger: Option<SavedLedger>,
     /// The last round the base station closed.
     pub last_round: Option<RoundMark>,
     /// Closed rounds recorded since the flash was new.
@@ -59,7 +59,7 @@ pub struct Kept {
 pub struct Saved<F> {
     region: Region<F>,
     journal: Journal,
-    kept: Kept,
+    kept: SavedState,
     areas: Areas,
     saving: Option<Saving>,
     /// Transfers put off for it.
@@ -83,7 +83,7 @@ impl<F: NorFlash> Saved<F> {
     }
 
     /// Returns the newest record.
-    pub const fn kept(&self) -> &Kept {
+    pub const fn kept(&self) -> &SavedState {
         &self.kept
     }
 
@@ -106,14 +106,14 @@ impl<F: NorFlash> Saved<F> {
     #[inline(never)]
     pub fn close(
         &mut self,
-        ledger: Option<KeptLedger>,
+        ledger: Option<SavedLedger>,
         last_round: Option<RoundMark>,
         model: Option<ModelHash>,
     ) {
         if (self.kept.ledger, self.kept.last_round) == (ledger, last_round) {
             return;
         }
-        let mut next = Kept {
+        let mut next = SavedState {
             ledger,
             last_round,
             closed: self.kept.closed.saturating_add(1),

@@ -28,7 +28,7 @@ pub const fn sectors_for(samples: usize, inputs: usize) -> usize {
 
 /// The last `K` samples of `N` bytes that were gathered, in RAM, and those of them that are labelled in
 /// flash too. Flash that takes nothing leaves them in RAM.
-pub struct KeptRing<F, const K: usize, const N: usize = INPUTS> {
+pub struct SavedRing<F, const K: usize, const N: usize = INPUTS> {
     flash: Option<Slots<F, N>>,
     ring: &'static mut Ring<K, N>,
     /// Where in flash each of them lies, by its place in the ring.
@@ -37,7 +37,7 @@ pub struct KeptRing<F, const K: usize, const N: usize = INPUTS> {
     next: (usize, u32),
 }
 
-impl<F: NorFlash, const K: usize, const N: usize> KeptRing<F, K, N> {
+impl<F: NorFlash, const K: usize, const N: usize> SavedRing<F, K, N> {
     const PER_SECTOR: usize = Slots::<F, N>::LAYOUT.per_sector;
     const SLOTS: usize = sectors_for(K, N) * Self::PER_SECTOR;
 
@@ -127,7 +127,7 @@ impl<F: NorFlash, const K: usize, const N: usize> KeptRing<F, K, N> {
     }
 }
 
-impl<F: NorFlash, const K: usize, const N: usize> Gathered<N> for KeptRing<F, K, N> {
+impl<F: NorFlash, const K: usize, const N: usize> Gathered<N> for SavedRing<F, K, N> {
     fn samples(&self) -> &dyn SampleSource<N> {
         self.ring
     }

@@ -63,6 +63,7 @@ impl Default for RadioCost {
 /// more than waiting does: then every second is counted once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[non_exhaustive]
 pub struct Costs {
     /// What sending costs.
     pub radio: RadioCost,

@@ -37,35 +37,26 @@
 //! # Example
 //!
 //! ```
-//! use gleaner_cre::bound::LossBound;
-//! use gleaner_cre::costs::Costs;
+//! use gleaner_cre::channel::Emulation;
 //! use gleaner_cre::optim::{Instance, Solver};
+//! use gleaner_cre::system::System;
 //!
-//! // Two clients, one channel: the second is near, but far behind with its energy.
-//! let instance = Instance {
-//!     channels: 1,
-//!     samples: vec![1000, 1000],
-//!     gain: vec![vec![1e-9], vec![1e-8]],
-//!     downlink_s: 1e-3,
-//!     queue_j: vec![0.0, 0.1],
-//!     delta: vec![0.3, 0.3],
-//!     epoch_s: vec![2e-4; 2],
-//!     epoch_j: vec![2.5e-4; 2],
-//!     bound: LossBound { rho: 1.0, beta: 10.0, eta: 0.01, b1: 0.3, gap: 1.0 },
-//!     v: 1e-3,
-//!     energy_unit_j: 1.0,
-//!     deadline_s: 0.05,
-//!     model_bits: 318_080.0,
-//!     bandwidth_hz: 1e6,
-//!     noise_w_per_hz: 4e-21,
-//!     power_max_w: 0.2,
-//!     income_j: vec![4e-4; 2],
-//!     reserve_s: vec![0.0; 2],
-//!     costs: vec![Costs::PAPER; 2],
-//! };
+//! // Draw the channels of ten clients on three uplink channels in round 1.
+//! let system = System::paper_mlp();
+//! let gains = Emulation::new(7, 10, 3, system.radio).round(1);
+//! // State the round's problem. Client 0 is far behind with its energy.
+//! let mut instance = Instance::paper(&system, gains, vec![1000; 10]);
+//! instance.queue_j[0] = 1.0;
+//! // Solve it, and print the order of each participant.
 //! let solution = Solver::Exact.solve(&instance, 0)?;
-//! assert_eq!(solution.plan.uploads[0].client, 0);
-//! assert_eq!(solution.gap(&instance), Some(0.0));
+//! for upload in &solution.plan.uploads {
+//!     println!(
+//!         "client {} trains {} epochs and uploads on channel {} at {:.2} mW",
+//!         upload.client, solution.plan.epochs, upload.channel, upload.power_w * 1e3
+//!     );
+//!     assert_ne!(upload.client, 0);
+//! }
+//! assert_eq!(solution.gap(&instance), Some(0.0)); // proven optimal
 //! # Ok::<(), gleaner_cre::optim::SolveError>(())
 //! ```
 #![forbid(unsafe_code)]

@@ -1,88 +1,97 @@
-//! What a system is built of, as far as the round problem needs it: radio, devices, targets.
+//! Parameters of a whole system, as far as a round's problem needs them: radio, devices, targets.
 
 use serde::{Deserialize, Serialize};
 
-use crate::channel::RadioParams;
+use crate::channel::{Fading, FadingKind, RadioParams};
 use crate::costs::Costs;
-use crate::units::{Bits, Hertz, Joules, Seconds};
+use crate::units::{
+    Bits, Db, Dbm, Gigahertz, Hertz, Joules, Metres, Seconds, Watts, WattsPerHertz,
+};
 
-/// What a device spends on an epoch and what it harvests.
+/// Energy, speed and income of a device. Start from [`System::paper_mlp`] and change fields.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[non_exhaustive]
 pub struct DeviceParams {
     /// Energy coefficient alpha of the processor, E = alpha f^2 per cycle.
     pub alpha: f64,
-    /// Cycles b a sample costs in one epoch.
+    /// Cycles b that one sample costs in one epoch.
     pub cycles_per_sample: f64,
-    /// Clock f.
+    /// Clock frequency f.
     pub clock_hz: Hertz,
-    /// Energy a client harvests each round, E_add.
+    /// Energy E_add that a client harvests in each round.
     pub income_j: Joules,
-    /// What it pays beside epochs and radiated energy.
+    /// Costs beside epochs and radiated energy.
     #[serde(default)]
     pub costs: Costs,
 }
 
-/// What the base station asks of a round.
+/// Targets that the base station sets for a round. Start from [`System::paper_mlp`] and change
+/// fields.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[non_exhaustive]
 pub struct RoundParams {
-    /// Deadline of a round, T_max.
+    /// Deadline T_max of a round.
     pub deadline_s: Seconds,
     /// Length l of the model on the air.
     pub model_bits: Bits,
-    /// Learning rate eta.
+    /// Learning rate eta of local training.
     pub eta: f64,
-    /// The distance bound B_1.
+    /// Distance bound B_1 of the loss bound.
     pub b1: f64,
-    /// The Lyapunov penalty factor V.
+    /// Lyapunov penalty factor V of the objective.
     pub v: f64,
     /// Joules per unit of energy inside the objective.
     pub energy_unit_j: Joules,
 }
 
-/// A system of alike devices around one base station.
+/// A system of identical devices around one base station.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[allow(missing_docs)]
 pub struct System {
-    /// The radio of both ends.
     pub radio: RadioParams,
-    /// Every device.
     pub device: DeviceParams,
-    /// What is asked of a round.
     pub round: RoundParams,
 }
 
-#[cfg(test)]
-pub(crate) mod fixture {
-    //! The paper's two systems, in numbers, for this crate's tests.
-
-    use super::*;
-    use crate::channel::{Fading, FadingKind};
-    use crate::units::{Db, Dbm, Gigahertz, Metres, Watts, WattsPerHertz};
-
-    pub(crate) fn mlp() -> System {
-        system(
+impl System {
+    /// Returns the paper's system for its perceptron on MNIST.
+    ///
+    /// ```
+    /// use gleaner_cre::system::System;
+    /// use gleaner_cre::units::Seconds;
+    ///
+    /// let mut system = System::paper_mlp();
+    /// system.round.deadline_s = Seconds(0.02); // twice the paper's deadline
+    /// assert_eq!(system.round.model_bits.0, 318_080.0);
+    /// ```
+    #[must_use]
+    pub fn paper_mlp() -> Self {
+        Self::paper(
             (2.4, FadingKind::Normalised),
             (100.0, 0.4e-3),
             (0.01, 318_080.0, 0.001),
         )
     }
 
-    pub(crate) fn cnn() -> System {
-        system(
+    /// Returns the paper's system for its convolutional network on CIFAR-10.
+    #[must_use]
+    pub fn paper_cnn() -> Self {
+        Self::paper(
             (1.0, FadingKind::Power),
             (1000.0, 1.75e-3),
             (0.1, 3_781_200.0, 1.0),
         )
     }
 
-    fn system(
+    fn paper(
         (carrier_ghz, kind): (f64, FadingKind),
         (cycles_per_sample, income_j): (f64, f64),
         (deadline_s, model_bits, v): (f64, f64, f64),
-    ) -> System {
-        System {
+    ) -> Self {
+        Self {
             radio: RadioParams {
                 radius_m: Metres(500.0),
                 carrier_ghz: Gigahertz(carrier_ghz),

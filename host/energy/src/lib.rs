@@ -9,6 +9,12 @@
 //! - [`profile`]: those as a file, with what is not known of them.
 //! - [`predict`]: how many rounds a day that comes to.
 
+/// Error of text or settings that cannot be used. The message names the key, its value and the
+/// accepted values.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct InputError(pub String);
+
 pub mod align;
 pub mod fit;
 pub mod harvest;

@@ -5,15 +5,10 @@
 
 pub mod batch;
 pub mod compare;
-mod decisions;
-pub mod instances;
-pub mod json;
 mod pool;
 pub mod reproduce;
 pub mod sweep;
 pub mod track;
-pub mod vectors;
 pub mod week;
 
-pub use decisions::{Decisions, time_decisions};
 pub use pool::{PlannedRun, PlannedRunError, run_all, run_bare};

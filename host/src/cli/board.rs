@@ -1,29 +1,30 @@
-//! Options whose values are boards: `--help` lists them, a wrong one is refused.
+//! Options whose values are boards: `--help` lists the names, another word is refused.
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
 use gleaner_station::device::Board;
 
-/// Parses the name of a board's image.
+/// Parses the name of a board.
 pub fn by_name() -> impl TypedValueParser<Value = Board> {
-    let value = |board: Board| PossibleValue::new(board.name()).help(board.row().built.title);
-    PossibleValuesParser::new(Board::all().map(value))
-        .try_map(|name| find(Board::all().find(|board| board.name() == name), &name))
+    parser(Board::all())
 }
 
-/// Parses the chip, or the name of the image, of a board that has an emulator.
-pub fn emulated_by_chip() -> impl TypedValueParser<Value = Board> {
-    let value = |board: Board| PossibleValue::new(board.chip()).alias(board.name());
-    PossibleValuesParser::new(Board::emulated().map(value))
-        .try_map(|chip| find(emulated(&chip), &chip))
+/// Parses the name of a board that has an emulator.
+pub fn emulated_board() -> impl TypedValueParser<Value = Board> {
+    parser(Board::emulated())
 }
 
-/// Returns the board with that chip or name of its image, if it has an emulator.
+fn parser(boards: impl Iterator<Item = Board>) -> impl TypedValueParser<Value = Board> {
+    let value = |board: Board| {
+        let title = board.row().built.title;
+        let value = PossibleValue::new(board.name()).help(title);
+        value.aliases(board.former_name())
+    };
+    PossibleValuesParser::new(boards.map(value))
+        .try_map(|name| Board::named(&name).ok_or_else(|| format!("there is no board {name}")))
+}
+
+/// Returns the board of this name, if it has an emulator.
 pub fn emulated(word: &str) -> Option<Board> {
-    Board::emulated().find(|board| [board.chip(), board.name()].contains(&word))
-}
-
-/// The parser before has refused other words.
-fn find(board: Option<Board>, word: &str) -> Result<Board, String> {
-    board.ok_or_else(|| format!("there is no board {word}"))
+    Board::named(word).filter(|board| board.row().emulator.is_some())
 }

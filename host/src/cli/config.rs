@@ -1,4 +1,4 @@
-//! `gleaner config`: what a scenario is made of.
+//! `gleaner config`: shows scenarios and explains their keys.
 
 use std::process::ExitCode;
 
@@ -9,7 +9,7 @@ use super::print::OutputError;
 use super::scenario::ScenarioArgs;
 use gleaner_sim::scenario::{PRESETS, Scenario, keys};
 
-/// What to look at.
+/// Show and explain scenarios.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(subcommand)]
@@ -34,11 +34,11 @@ enum Command {
         #[arg(long, conflicts_with = "key")]
         markdown: bool,
     },
-    /// List the presets.
+    /// List the presets with their descriptions.
     Presets,
 }
 
-/// Prints what was asked for.
+/// Runs `gleaner config`.
 ///
 /// # Errors
 /// An unknown key or preset, with the nearest known one.

@@ -12,7 +12,7 @@ use gleaner_sim::fleet;
 use gleaner_station::demo;
 use gleaner_station::device::board::{self, Board};
 use gleaner_station::device::emulator::prepare::prepare;
-use gleaner_station::fleet_file::{Entry, FleetFile, LinkKind, write_private};
+use gleaner_station::fleet_file::{Entry, FleetFile, Link, write_private};
 use gleaner_station::setup::{shards, start_machine};
 use gleaner_station::stop::Stop;
 
@@ -25,7 +25,7 @@ use gleaner_station::stop::Stop;
     mut_arg("preset", |arg| arg.default_value(demo::PRESET)),
 )]
 pub struct Args {
-    /// Boards to emulate, e.g. `rp2040:2,stm32:2,m4:2`.
+    /// Boards to emulate, e.g. `rp2040:2,stm32l4r5:2,m4:2`.
     #[arg(long, value_name = "KIND:COUNT,...", default_value = "rp2040:2,m4:2")]
     boards: Crew,
     /// Simulated clients beside them.
@@ -68,12 +68,14 @@ impl FromStr for Crew {
 impl Crew {
     fn fleet(&self, simulated: u32) -> FleetFile {
         let kinds = self.0.iter().flat_map(|&(board, count)| {
-            std::iter::repeat_n((LinkKind::Emulated, Some(board)), count as usize)
+            std::iter::repeat_n(Link::Emulated { board }, count as usize)
         });
-        let others = std::iter::repeat_n((LinkKind::Simulated, None), simulated as usize);
-        let entry = |(id, (link, board)): (u32, (LinkKind, Option<Board>))| {
-            let stem = board.map_or("simulated", |board| board.row().nickname);
-            Entry::new(format!("{stem}-{id}"), id, link, board)
+        let others = std::iter::repeat_n(Link::Simulated, simulated as usize);
+        let entry = |(id, link): (u32, Link)| {
+            let stem = link
+                .emulated()
+                .map_or(link.name(), |board| board.row().nickname);
+            Entry::new(format!("{stem}-{id}"), id, link)
         };
         FleetFile {
             clients: (0..).zip(kinds.chain(others)).map(entry).collect(),
@@ -116,8 +118,7 @@ fn serve(args: &Args, mut fleet: FleetFile) -> anyhow::Result<ExitCode> {
         let Some(machine) = start_machine(entry, network, shard, folder.path())? else {
             continue;
         };
-        entry.link = LinkKind::Tcp;
-        entry.address = Some(machine.link().to_string());
+        entry.serve_at(machine.link().to_string());
         outln!("{:<12} tcp {}", entry.name, machine.link());
         machines.push(machine);
     }
@@ -149,8 +150,8 @@ mod tests {
     #[test]
     fn a_crew_becomes_a_fleet_of_numbered_clients() {
         let crew: Crew = "rp2040:2,m4".parse().unwrap();
-        let by_image: Crew = "stm32:2".parse().unwrap();
-        assert_eq!(by_image, "stm32l4r5:2".parse().unwrap());
+        let former_name: Crew = "stm32:2".parse().unwrap();
+        assert_eq!(former_name, "stm32l4r5:2".parse().unwrap());
         let fleet = crew.fleet(1);
         let names: Vec<&str> = fleet.clients.iter().map(|it| it.name.as_str()).collect();
         assert_eq!(names, ["pico-0", "pico-1", "m4-2", "simulated-3"]);

@@ -145,7 +145,7 @@ mod tests {
         assert_eq!(schedulers("rivals, greedy").unwrap(), Scheduler::RIVALS);
         let error = schedulers("paper,greed").unwrap_err().to_string();
         assert!(
-            error.contains("`greed` is none of") && error.contains("rivals"),
+            error.contains("`greed` is not one of") && error.contains("rivals"),
             "{error}"
         );
     }

@@ -51,7 +51,7 @@ mod reading {
     use gleaner_station::device::image::Program;
     use gleaner_station::device::logs::{Dictionary, Line, UpChannel};
     use gleaner_station::device::probe::{Attached, Lister};
-    use gleaner_station::fleet_file::{Entry, FleetFile, LinkKind};
+    use gleaner_station::fleet_file::{Entry, FleetFile};
     use gleaner_station::setup::{overrides, shards};
     use gleaner_station::text::printable;
 
@@ -63,7 +63,7 @@ mod reading {
         let file = args.fleet.to_read();
         let fleet = FleetFile::read(&file)?;
         let entry = fleet.named(&args.board)?;
-        let board = entry.board.with_context(|| {
+        let board = entry.board().with_context(|| {
             let (file, name) = (file.display(), &entry.name);
             format!("{file}: client \"{name}\" names no chip")
         })?;
@@ -78,15 +78,15 @@ mod reading {
             }
         };
         let dictionary = Dictionary::read(&image)?;
-        match entry.link {
-            LinkKind::Emulated if keeps_log => {
+        match entry.link.emulated() {
+            Some(_) if keeps_log => {
                 let mut machine = start(args, &fleet, entry, (board, &image))?;
                 errln!("{}: tcp {}", entry.name, machine.link());
                 let memory = machine.memory();
                 let memory = memory.context("the emulator does not show the board's memory")?;
                 follow(args, &dictionary, memory)
             }
-            LinkKind::Serial | LinkKind::Tcp | LinkKind::Incoming => {
+            None if entry.link.is_hardware() => {
                 let probe = entry.probe.as_deref();
                 let mut chip = Attached::to(&Lister::new(), probe, board)?;
                 errln!("{}: through {}", entry.name, chip.probe());

@@ -10,7 +10,7 @@ use std::time::Duration;
 use anyhow::Context;
 use gleaner_energy::mark::{Header, Log};
 use gleaner_sim::fleet::{load_data, shape};
-use gleaner_station::fleet_file::{Entry, FleetFile, LinkKind, Place};
+use gleaner_station::fleet_file::{Entry, FleetFile, Place};
 use gleaner_station::link::Endpoint;
 use gleaner_station::measure::{Measured, Plan, measure};
 use gleaner_station::setup::{overrides, shards, start_machine};
@@ -74,7 +74,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let fleet = FleetFile::read(&args.fleet.to_read())?;
     let entry = fleet.named(name)?;
     let plan = plan.unwrap_or_else(|| built_in(entry));
-    let emulated = entry.link == LinkKind::Emulated;
+    let emulated = entry.link.emulated().is_some();
 
     // For the shard of an emulated board.
     let folder = tempfile::tempdir().context("no folder for temporary files")?;
@@ -113,7 +113,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
 
 /// Every clock of the board, a little of everything at each.
 fn built_in(entry: &Entry) -> Plan {
-    let clocks = entry.board.map(|board| board.row().built.clocks_hz);
+    let clocks = entry.board().map(|board| board.row().built.clocks_hz);
     Plan {
         // One clock is the board's own, and need not be set.
         clocks_hz: clocks
@@ -140,7 +140,7 @@ fn keep(args: &Args, entry: &Entry, emulated: bool, found: &Measured) -> anyhow:
     let told = found.millivolts.map(|mv| f64::from(mv) / 1e3);
     let voltage = args.voltage.or(told.filter(|_| !emulated));
     let board = entry
-        .board
+        .board()
         .map_or(&*found.board, |board| board.row().built.name);
     let log = Log {
         header: Header::new(board, &found.build, voltage, emulated),

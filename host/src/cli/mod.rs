@@ -1,12 +1,12 @@
 //! The command line: one file per subcommand, each an `Args` that parses and a `run` that acts.
 //!
 //! Exit codes: 0 success, 1 the command ran and found or hit a failure, 2 wrong usage, 3 a run is
-//! complete but a board's ledger is not the model's ([`LEDGERS_DIFFER`]), 4 another worker is making
-//! the point of a sweep ([`POINT_TAKEN`]), 130 interrupted.
+//! complete but a board's ledger differs from the modelled energy ([`LEDGERS_DIFFER`]), 4 another
+//! worker has claimed the point of an experiment ([`POINT_TAKEN`]), 130 interrupted.
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 #[macro_use]
 pub mod print;
@@ -14,7 +14,6 @@ pub mod print;
 mod bench;
 mod board;
 mod compare;
-mod completions;
 mod config;
 mod cycles;
 mod data;
@@ -25,13 +24,11 @@ mod engine;
 mod flash;
 mod fleet;
 mod gather;
-mod image;
+mod generate;
 mod infer;
 mod listen;
 mod logs;
-mod man;
 mod measure;
-mod partition;
 mod progress;
 mod record;
 mod report;
@@ -41,7 +38,6 @@ mod run;
 mod scenario;
 mod scheduler;
 mod selftest;
-mod shard;
 mod simulate;
 mod solve;
 mod sweep;
@@ -49,24 +45,48 @@ mod terms;
 mod threads;
 mod track;
 mod verify;
-mod version;
 mod week;
 mod word;
 
-/// The exit code of a complete run in which a board booked another income or upload than the model.
+/// Exit code of a complete run in which a board booked another income or upload than the model.
 pub const LEDGERS_DIFFER: u8 = 3;
 
-/// The exit code of a worker that left the point of a sweep to another.
+/// Exit code of a worker whose point another worker has claimed.
 pub const POINT_TAKEN: u8 = 4;
 
-/// What `--help` says of exit codes.
+/// Text about exit codes at the end of `--help`.
 const EXIT_CODES: &str = "Exit codes: 0 success, 1 failure, 2 wrong usage, 3 a run is complete but \
-    the ledger of a board differs from the model's booking, 4 another worker is making the point \
-    of a sweep, 130 interrupted.";
+    a board's ledger differs from the modelled energy, 4 another worker has claimed the point of an \
+    experiment, 130 interrupted.";
+
+/// Headings of `gleaner --help`, each with its commands.
+const GROUPS: [(&str, &[&str]); 5] = [
+    (
+        "Simulate",
+        &[
+            "simulate",
+            "resume",
+            "report",
+            "compare",
+            "sweep",
+            "week",
+            "reproduce",
+        ],
+    ),
+    ("Data and scenarios", &["data", "config", "solve"]),
+    (
+        "Boards",
+        &[
+            "emulate", "run", "verify", "doctor", "fleet", "flash", "logs", "infer",
+        ],
+    ),
+    ("Energy", &["energy", "measure"]),
+    ("Tools", &["bench", "selftest", "generate"]),
+];
 
 /// Federated learning for microcontrollers that live on harvested energy.
 #[derive(Debug, Parser)]
-#[command(name = "gleaner", version, arg_required_else_help = true, after_help = EXIT_CODES)]
+#[command(name = "gleaner", arg_required_else_help = true, after_help = EXIT_CODES)]
 pub struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -74,65 +94,92 @@ pub struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Measure this build on this machine.
+    /// Measure this machine: boards in their emulators, rounds, a scheduler program.
     Bench(bench::Args),
-    /// Compare schedulers over seeds: a table, plots and a report.
+    /// Compare schedulers over several seeds: table, plots and report.
     Compare(compare::Args),
-    /// Print what a shell needs to complete these commands.
-    Completions(completions::Args),
-    /// Show and explain scenarios: every key, its unit, meaning and default.
+    /// Show and explain scenarios: every key with unit, meaning and default.
     Config(config::Args),
-    /// List, fetch and inspect data sets.
+    /// List, fetch, import, inspect and partition data sets.
     Data(data::Args),
-    /// Examine a fleet: ports, firmware, shards, keys and line speed.
+    /// Check a fleet: ports, firmware, samples, keys and link speed.
     Doctor(doctor::Args),
     /// Start emulated boards, and run rounds with them.
     Emulate(emulate::Args),
-    /// Read what a current meter recorded of a board, and make such traces without one.
+    /// Fit a board's power profile to current traces; model its harvested energy.
     Energy(energy::Args),
-    /// Write firmware and samples into boards.
+    /// Write firmware and samples to boards.
     Flash(flash::Args),
-    /// Write the list of boards, and rotate their keys.
+    /// List boards in fleet.toml, rotate their keys, write their UF2 images.
     Fleet(fleet::Args),
-    /// Write a Pico's program as a file for its boot mode.
-    Image(image::Args),
-    /// Ask a board what a picture shows.
+    /// Print manual pages and shell completions.
+    Generate(generate::Args),
+    /// Classify samples on a board.
     Infer(infer::Args),
     /// Show the log of a board while it runs.
     Logs(logs::Args),
-    /// Print the manual page, or write one for every command.
-    Man(man::Args),
-    /// Order a board through a plan while a meter records its current.
+    /// Run a board through a measurement plan while a meter records its current.
     Measure(measure::Args),
-    /// Show which client owns which samples.
-    Partition(partition::Args),
-    /// Check test vectors: numeric core against expected outputs.
+    /// Check the numeric core against test vectors.
     Selftest(selftest::Args),
-    /// Make the report of a run again from its logs.
+    /// Regenerate a run's report from its logs.
     Report(report::Args),
-    /// Make every table and figure of the paper, and judge its claims.
+    /// Reproduce the paper's tables and figures and check its claims.
     Reproduce(reproduce::Args),
-    /// Continue a run that was interrupted, from its last checkpoint.
+    /// Continue an interrupted run from its last checkpoint.
     Resume(resume::Args),
     /// Run rounds with boards, emulated boards and simulated clients.
     Run(run::Args),
-    /// Write the samples of one client as its board carries them in flash.
-    Shard(shard::Args),
-    /// Run one scenario: train, log, and report.
+    /// Simulate one scenario: train, log, report.
     Simulate(simulate::Args),
-    /// Run a grid of keys and seeds and gather one tidy CSV.
+    /// Run a grid of settings and seeds: tidy CSV, plots and report.
     Sweep(sweep::Args),
-    /// Plan rounds: who, which channel, what power, how many epochs.
+    /// Plan single rounds: participants, channels, transmit powers, epochs.
     Solve(solve::Args),
-    /// Replay a run of boards from its event log.
+    /// Replay a run with boards from its event log and compare the model.
     Verify(verify::Args),
-    /// Print the version of this build and of the protocol it speaks.
-    Version(version::Args),
-    /// Live through a simulated week on harvested energy with every scheduler.
+    /// Simulate a week on harvested energy with every scheduler.
     Week(week::Args),
 }
 
+/// Returns the command line's definition, with the commands of `--help` in [`GROUPS`].
+pub fn command() -> clap::Command {
+    let command = Cli::command();
+    let width = GROUPS
+        .iter()
+        .flat_map(|(_, names)| *names)
+        .map(|name| name.len());
+    let width = width.max().unwrap_or(0);
+    let mut listing = String::new();
+    for (heading, names) in GROUPS {
+        listing.push_str(&format!("{heading}:\n"));
+        for name in names {
+            let about = command
+                .find_subcommand(name)
+                .and_then(clap::Command::get_about);
+            let about = about.map(ToString::to_string).unwrap_or_default();
+            listing.push_str(&format!("  {name:<width$}  {about}\n"));
+        }
+        listing.push('\n');
+    }
+    let template = format!(
+        "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{listing}Options:\n{{options}}{{after-help}}"
+    );
+    let protocol = gleaner_shared::wire::message::Version::OURS;
+    command
+        .version(format!("{}\n{protocol}", env!("CARGO_PKG_VERSION")))
+        .help_template(template)
+}
+
 impl Cli {
+    /// Reads the program's arguments.
+    ///
+    /// # Errors
+    /// Text for the user: an error, the help or the version.
+    pub fn parse_arguments() -> Result<Self, clap::Error> {
+        Self::from_arg_matches(&command().try_get_matches()?)
+    }
+
     /// Runs the chosen subcommand.
     ///
     /// # Errors
@@ -141,7 +188,6 @@ impl Cli {
         match self.command {
             Command::Bench(args) => bench::run(&args),
             Command::Compare(args) => compare::run(&args),
-            Command::Completions(args) => completions::run(&args),
             Command::Config(args) => config::run(&args),
             Command::Data(args) => data::run(&args),
             Command::Doctor(args) => doctor::run(&args),
@@ -149,29 +195,25 @@ impl Cli {
             Command::Energy(args) => energy::run(&args),
             Command::Flash(args) => flash::run(&args),
             Command::Fleet(args) => fleet::run(&args),
-            Command::Image(args) => image::run(&args),
+            Command::Generate(args) => generate::run(&args),
             Command::Infer(args) => infer::run(&args),
             Command::Logs(args) => logs::run(&args),
-            Command::Man(args) => man::run(&args),
             Command::Measure(args) => measure::run(&args),
-            Command::Partition(args) => partition::run(&args),
             Command::Selftest(args) => selftest::run(&args),
             Command::Report(args) => report::run(&args),
             Command::Reproduce(args) => reproduce::run(&args),
             Command::Resume(args) => resume::run(&args),
             Command::Run(args) => run::run(&args),
-            Command::Shard(args) => shard::run(&args),
             Command::Simulate(args) => simulate::run(&args),
             Command::Sweep(args) => sweep::run(&args),
             Command::Solve(args) => solve::run(&args),
             Command::Verify(args) => verify::run(&args),
-            Command::Version(args) => version::run(&args),
             Command::Week(args) => week::run(&args),
         }
     }
 }
 
-/// What to type where a build without the feature `probe` was asked to use one.
+/// Returns the command to type instead in a build without the feature `probe`.
 #[cfg(not(feature = "probe"))]
 fn no_probe() -> String {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -179,4 +221,27 @@ fn no_probe() -> String {
         "this build cannot use debug probes; type\n  cargo gleaner-probe {}",
         arguments.join(" ")
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn help_lists_every_command_in_exactly_one_group() {
+        let mut grouped: Vec<&str> = GROUPS
+            .iter()
+            .flat_map(|(_, names)| *names)
+            .copied()
+            .collect();
+        grouped.sort_unstable();
+        let program = Cli::command();
+        let mut all: Vec<&str> = program
+            .get_subcommands()
+            .map(clap::Command::get_name)
+            .collect();
+        all.sort_unstable();
+        assert_eq!(grouped, all);
+        assert!(all.len() <= 23, "{} commands", all.len());
+    }
 }

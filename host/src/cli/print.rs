@@ -1,17 +1,16 @@
-//! What commands print. A device without room is an error that ends the command, and so is a reader
-//! that has gone, which `main` takes for an end like any other; remarks on standard error, which
-//! nobody may be able to read, stop nothing.
+//! Output of commands. A failed write to standard output ends the command with an error; `main` treats
+//! a closed pipe as success. A failed write to standard error is ignored.
 
 use std::fmt;
 use std::io::{self, Write};
 
-/// Standard output does not take what a command has to say.
+/// Standard output cannot be written.
 #[derive(Debug, thiserror::Error)]
 #[error("standard output: {0}")]
 pub struct OutputError(io::Error);
 
 impl OutputError {
-    /// Tells whether the reader has gone, as `head` does when it has enough.
+    /// Tells whether the reader closed the pipe, as `head` does.
     #[must_use]
     pub fn is_unread(&self) -> bool {
         self.0.kind() == io::ErrorKind::BrokenPipe
@@ -26,7 +25,7 @@ pub fn write(text: fmt::Arguments<'_>) -> Result<(), OutputError> {
     io::stdout().lock().write_fmt(text).map_err(OutputError)
 }
 
-/// Makes sure that everything written has left the program.
+/// Flushes standard output.
 ///
 /// # Errors
 /// Whatever the system refuses.
@@ -34,7 +33,7 @@ pub fn finish() -> Result<(), OutputError> {
     io::stdout().lock().flush().map_err(OutputError)
 }
 
-/// Shows what the parser of the options answers: help, the version, or what is wrong.
+/// Prints the argument parser's answer: help, version or error.
 ///
 /// # Errors
 /// Whatever the system refuses.
@@ -52,7 +51,7 @@ macro_rules! outln {
     ($($text:tt)*) => { $crate::cli::print::write(format_args!("{}\n", format_args!($($text)*)))? };
 }
 
-/// Remarks a line on standard error, if that takes it.
+/// Prints a line to standard error and ignores failures.
 macro_rules! errln {
     ($($text:tt)*) => {{
         let _ = std::io::Write::write_fmt(

@@ -1,4 +1,4 @@
-//! How a run shows its progress: a bar on a terminal, plain lines elsewhere, or nothing.
+//! Progress of a run: a bar on a terminal, plain lines elsewhere, nothing with `--quiet`.
 
 use std::io::IsTerminal;
 use std::time::Duration;
@@ -18,7 +18,7 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// Prepares to show; `quiet` keeps to warnings.
+    /// Creates the display; with `quiet` it shows warnings only.
     #[must_use]
     pub const fn new(quiet: bool) -> Self {
         Self {
@@ -30,7 +30,7 @@ impl Progress {
         }
     }
 
-    /// Takes the bar off the screen.
+    /// Removes the bar from the terminal.
     pub fn finish(&mut self) {
         if let Some(bar) = self.bar.take() {
             bar.finish_and_clear();
@@ -88,7 +88,7 @@ impl Observer for Progress {
     }
 }
 
-/// Without a terminal a line every tenth of the run is enough.
+/// Tells whether a round is printed without a terminal: every tenth part of the run.
 fn is_tenth(round: usize, total: usize) -> bool {
     round > 0 && (round == total || round.is_multiple_of(total.div_ceil(10).max(1)))
 }

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf, absolute};
 use anyhow::{Context, ensure};
 
 use super::progress::Progress;
+use gleaner_check::instances::Recording;
 use gleaner_experiment::PlannedRun;
-use gleaner_experiment::instances::Recording;
 use gleaner_sim::round::RoundLog;
 use gleaner_sim::run::{Observer, RunDirectory, check_vacant, record_channel};
 use gleaner_sim::scenario::Scenario;

@@ -191,7 +191,7 @@ fn carry_out(
     output: OutputArgs,
 ) -> anyhow::Result<ExitCode> {
     // Said even with --quiet: it is about who may take part.
-    if let Some(notice) = fleet.open_lines() {
+    if let Some(notice) = fleet.key_warning() {
         errln!("warning: {notice}");
     }
     let data = fleet::load_data(scenario)?;

@@ -9,7 +9,7 @@ use gleaner_sim::scenario::{
     Override, PRESETS, Scenario, ScenarioError, read_profile, resolve, resolve_with_profile,
 };
 
-/// Which scenario, and what to change in it.
+/// Options that choose a scenario and override its keys.
 #[derive(Clone, Debug, clap::Args)]
 pub struct ScenarioArgs {
     /// A preset (see `gleaner config presets`) or a scenario file that ends in .toml.
@@ -31,8 +31,8 @@ pub struct ScenarioArgs {
     /// Change one key, e.g. `--set cre.v=0.01`; may be repeated.
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub overrides: Vec<Override>,
-    /// Costs of a measured board in place of the scenario's, as `gleaner energy fit` wrote them; keys
-    /// given with `--set` win.
+    /// Take energy costs from a measured profile (`gleaner energy fit`); keys given with `--set`
+    /// override it.
     #[arg(long, value_name = "FILE")]
     pub profile: Option<PathBuf>,
 }

@@ -1,4 +1,4 @@
-//! Options that say who decides: a scheduler's name, or `process:` and the command of a program.
+//! Options that name schedulers: one of ours, or `process:COMMAND` for a program.
 
 use std::ffi::OsStr;
 
@@ -11,7 +11,7 @@ use strum::{EnumMessage, VariantArray};
 use super::gather::schedulers;
 use gleaner_sim::policy::{Decider, DeciderError, Scheduler};
 
-/// Parses an option that says who decides; `--help` lists the names.
+/// Parses a scheduler option; `--help` lists the names.
 #[derive(Clone, Copy, Debug)]
 pub struct DeciderParser;
 
@@ -42,11 +42,11 @@ impl TypedValueParser for DeciderParser {
     }
 }
 
-/// Parses a list separated by commas outside quotes; what is named twice is meant once, and `all`,
-/// `paper` and `rivals` are several of ours.
+/// Parses a comma-separated list (commas in quotes do not count); duplicates are dropped, and `all`,
+/// `paper` and `rivals` stand for groups.
 ///
 /// # Errors
-/// Names the word that is no scheduler.
+/// An unknown scheduler name.
 pub fn list(text: &str) -> anyhow::Result<Vec<Decider>> {
     let mut chosen = Vec::new();
     for word in split(text) {
@@ -69,7 +69,7 @@ pub fn list(text: &str) -> anyhow::Result<Vec<Decider>> {
     Ok(chosen)
 }
 
-/// Splits at the commas that no quote encloses.
+/// Splits at commas outside quotes.
 fn split(text: &str) -> Vec<&str> {
     let (mut words, mut from, mut open) = (Vec::new(), 0, None);
     for (at, letter) in text.char_indices() {
@@ -87,10 +87,10 @@ fn split(text: &str) -> Vec<&str> {
     words
 }
 
-/// Returns the schedulers of a list that are all ours.
+/// Returns the built-in schedulers of a list that has no programs.
 ///
 /// # Errors
-/// Names the first program.
+/// The list contains a program.
 pub fn only_own(deciders: &[Decider]) -> anyhow::Result<Vec<Scheduler>> {
     let own = |decider: &Decider| match decider {
         Decider::Own(scheduler) => Ok(*scheduler),
@@ -124,7 +124,7 @@ mod tests {
     #[test]
     fn a_wrong_word_is_named_and_all_is_all_of_ours() {
         let error = list("random,process:a,best").unwrap_err().to_string();
-        assert!(error.contains("`best` is none of random"), "{error}");
+        assert!(error.contains("`best` is not one of random"), "{error}");
         assert!(list("random,").is_err());
         let error = list("random,process:").unwrap_err().to_string();
         assert!(error.contains("has no command"), "{error}");

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use gleaner_experiment::vectors;
+use gleaner_check::vectors;
 
 /// Check every test vector of a folder.
 #[derive(Debug, clap::Args)]

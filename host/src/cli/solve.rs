@@ -1,4 +1,4 @@
-//! `gleaner solve`: plans rounds that are given as files.
+//! `gleaner solve`: plans rounds read from a file.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -8,16 +8,16 @@ use serde_json::{Value, json};
 
 use super::print::OutputError;
 use super::terms::Terms;
+use gleaner_check::instances::{Case, Cases, read_cases};
 use gleaner_cre::optim::{Solution, Solver, nobody_objective};
-use gleaner_experiment::instances::{Case, Cases, read_cases};
 
-/// Plan rounds: who takes part, on which channel, at what power, for how many epochs.
+/// Plan rounds: participants, channels, transmit powers, epochs.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// One instance or a list of them, in the format of `tests/vectors/round_problem.json`.
     #[arg(long, value_name = "FILE.json")]
     instance: PathBuf,
-    /// How to solve: proven optimum, repaired annealing, large sizes with a proven gap, or the
+    /// Solver: proven optimum, repaired annealing, large instances with a proven gap, or the
     /// paper's algorithms as printed.
     #[arg(long, value_parser = super::word::parser::<Solver>(), default_value = "exact")]
     solver: Solver,
@@ -27,8 +27,8 @@ pub struct Args {
     /// Print JSON: an object for one instance, a list for a list.
     #[arg(long)]
     json: bool,
-    /// Print CSV, a row for each instance: what the bound and the queues say of its plan, and the least
-    /// J with 1, 2, ... clients.
+    /// Print CSV, one row per instance: terms of the bound, queues, and the least J with 1, 2, ...
+    /// participants.
     #[arg(long, conflicts_with = "json")]
     csv: bool,
 }
@@ -41,12 +41,12 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let mut terms = Terms::default();
     for case in cases.as_slice() {
         if let Err(error) = case.instance.check_deadline() {
-            // A vector may expect this very answer, and a recorded round, which has a name, may have
-            // come to it; a hand-written instance has a unit wrong.
+            // Test vectors and recorded rounds (which have a name) may be infeasible; a hand-written
+            // instance without participants usually has a wrong unit.
             if !case.is_vector && case.name.is_none() {
-                anyhow::bail!("{}: {error}; nobody could take part", case.place);
+                anyhow::bail!("{}: {error}; no client can participate", case.place);
             }
-            errln!("note: {}: {error}; nobody can take part", case.place);
+            errln!("note: {}: {error}; no client can participate", case.place);
         }
         if args.csv {
             terms.add(case, solver, args.seed)?;
@@ -105,7 +105,7 @@ impl Report<'_> {
             instance.channels
         );
         if solution.plan.uploads.is_empty() {
-            outln!("  nobody takes part");
+            outln!("  no participants");
         } else {
             outln!("  tau = {} epochs", solution.plan.epochs);
             outln!("  client  channel    power mW   energy mJ   spare us");
@@ -121,7 +121,7 @@ impl Report<'_> {
             );
         }
         outln!(
-            "  J = {:.9e}  (energy {:.6e}, V bound {:.6e}; nobody {:.6e})",
+            "  J = {:.9e}  (energy {:.6e}, V bound {:.6e}; no participants {:.6e})",
             found.total,
             found.energy,
             found.penalty,

@@ -1,12 +1,12 @@
-//! `gleaner solve --csv`: why a round's plan is the best, term by term.
+//! `gleaner solve --csv`: the terms of the objective for a round's best plan.
 
 use anyhow::anyhow;
 
+use gleaner_check::instances::Case;
 use gleaner_cre::bound::Heterogeneity;
 use gleaner_cre::optim::{Instance, Plan, Solver, best_by_participants, nobody_objective};
-use gleaner_experiment::instances::Case;
 
-/// The columns of every table; those for each number of participants follow.
+/// Columns of every table; columns per number of participants follow.
 const COLUMNS: &str = "name,rho,beta,eta_beta,F_gap,delta_min,delta_mean,delta_max,Z_mean_j,Z_max_j,\
     clients,tau,A_1,A_2,A_3,drift,absent,convergence,bound,J_energy,J_penalty,J,J_nobody";
 
@@ -14,12 +14,12 @@ const COLUMNS: &str = "name,rho,beta,eta_beta,F_gap,delta_min,delta_mean,delta_m
 #[derive(Default)]
 pub struct Terms {
     rows: Vec<String>,
-    /// Columns for so many numbers of participants.
+    /// Largest number of participants that has columns.
     sizes: usize,
 }
 
 impl Terms {
-    /// Solves an instance and notes what its plan is made of.
+    /// Solves an instance and adds the terms of its plan as a row.
     pub fn add(&mut self, case: &Case, solver: Solver, seed: u64) -> anyhow::Result<()> {
         let instance = &case.instance;
         let solution = solver
@@ -28,7 +28,7 @@ impl Terms {
         let found = &solution.evaluation;
         let bound = &instance.bound;
         let clients = participants(&solution.plan);
-        // Without participants the weights are 0/0, and nothing is far from anything.
+        // Without participants the weights are 0/0; all distances are zero.
         let of = match clients.is_empty() {
             true => Heterogeneity { a1: 0.0, a2: 0.0 },
             false => Heterogeneity::of(&instance.samples, &instance.delta, &clients),
@@ -70,7 +70,7 @@ impl Terms {
         Ok(())
     }
 
-    /// Returns J, epochs and clients of the best plan of every number of participants.
+    /// Returns J, epochs and clients of the best plan for each number of participants.
     fn by_participants(&mut self, instance: &Instance) -> Vec<String> {
         let best = best_by_participants(instance).unwrap_or_default();
         self.sizes = self.sizes.max(best.len());
@@ -85,7 +85,7 @@ impl Terms {
         best.into_iter().flat_map(cells).collect()
     }
 
-    /// Returns the table.
+    /// Returns the table as CSV.
     pub fn to_csv(&self) -> String {
         let mut text = COLUMNS.to_owned();
         for size in 1..=self.sizes {

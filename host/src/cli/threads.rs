@@ -1,12 +1,12 @@
-//! The option `--threads`.
+//! Value parser of the option `--threads`.
 
-/// More than any machine this runs on has use for; each takes memory of its own.
+/// Largest accepted number; each thread takes memory of its own.
 const MOST: usize = 1024;
 
 /// Parses a number of threads.
 ///
 /// # Errors
-/// Says what would do.
+/// A number outside the range.
 pub fn parse(text: &str) -> Result<usize, String> {
     match text.parse() {
         Ok(threads) if threads <= MOST => Ok(threads),

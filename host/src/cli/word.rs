@@ -1,4 +1,4 @@
-//! Options whose values are words of the domain: `--help` lists them, a wrong one is refused.
+//! Options whose values are the words of an enum: `--help` lists them with their meanings.
 
 use std::ffi::OsStr;
 use std::str::FromStr;
@@ -6,7 +6,7 @@ use std::str::FromStr;
 use clap::builder::{PossibleValue, PossibleValuesParser, StringValueParser, TypedValueParser};
 use strum::{EnumMessage, VariantArray};
 
-/// An enum of the domain: its variants are words, their documentation the meanings.
+/// An enum whose variants are option values, documented by their doc comments.
 pub trait Word:
     VariantArray + EnumMessage + FromStr<Err = strum::ParseError> + Copy + Into<&'static str>
 {
@@ -17,7 +17,7 @@ impl<T> Word for T where
 {
 }
 
-/// Parses an option that is one of an enum's words.
+/// Returns a parser that accepts the words of an enum.
 pub fn parser<T: Word + Send + Sync>() -> impl TypedValueParser<Value = T> {
     let words = T::VARIANTS.iter().map(|&choice| {
         let word = PossibleValue::new(choice.into()).aliases(choice.get_serializations());
@@ -26,14 +26,14 @@ pub fn parser<T: Word + Send + Sync>() -> impl TypedValueParser<Value = T> {
     PossibleValuesParser::new(words).try_map(|word| word.parse::<T>())
 }
 
-/// Parses a text, for which a shell suggests words: others are as good.
+/// Returns a parser that accepts any text and suggests words to the shell.
 pub fn suggesting(
     words: impl IntoIterator<Item = &'static str>,
 ) -> impl TypedValueParser<Value = String> {
     Suggesting(words.into_iter().map(PossibleValue::new).collect())
 }
 
-/// The words to suggest.
+/// Returns the words to suggest.
 #[derive(Clone)]
 struct Suggesting(Vec<PossibleValue>);
 
@@ -54,13 +54,13 @@ impl TypedValueParser for Suggesting {
     }
 }
 
-/// Parses one of an enum's words; a wrong one is refused with the right ones.
+/// Parses one of an enum's words.
 ///
 /// # Errors
-/// Names the word and all that would do.
+/// An unknown word; the error lists the accepted ones.
 pub fn parse<T: Word>(text: &str) -> Result<T, String> {
     text.parse().map_err(|_| {
         let words: Vec<&str> = T::VARIANTS.iter().map(|&choice| choice.into()).collect();
-        format!("`{text}` is none of {}", words.join(", "))
+        format!("`{text}` is not one of {}", words.join(", "))
     })
 }

@@ -7,7 +7,7 @@ use super::pace::Pace;
 use gleaner_sim::round::{ClientState, RoundLog};
 use gleaner_sim::scenario::Scenario;
 use gleaner_station::event::{Event, EventKind};
-use gleaner_station::fleet_file::{FleetFile, LinkKind};
+use gleaner_station::fleet_file::FleetFile;
 
 /// Lines of the log that are kept.
 const LINES: usize = 8;
@@ -77,14 +77,13 @@ impl ViewState {
     pub fn new(fleet: &FleetFile, scenario: &Scenario) -> Self {
         let board = |entry: &gleaner_station::fleet_file::Entry| BoardState {
             name: entry.name.clone(),
-            doing: match entry.link {
-                LinkKind::Simulated => "simulated".to_owned(),
-                _ => "not connected".to_owned(),
+            doing: match entry.link.is_simulated() {
+                true => "simulated".to_owned(),
+                false => "not connected".to_owned(),
             },
-            present: entry.link == LinkKind::Simulated,
+            present: entry.link.is_simulated(),
             // What a simulated client's store holds is not told round by round.
-            stored_j: (entry.link != LinkKind::Simulated)
-                .then(|| entry.stored(scenario).as_joules()),
+            stored_j: (!entry.link.is_simulated()).then(|| entry.stored(scenario).as_joules()),
             storage_j: entry.store(scenario).capacity.as_joules(),
             history: Vec::new(),
             channel: None,

@@ -37,7 +37,7 @@ pub fn classes(
 ) -> Result<Override, ScenarioError> {
     let mut kinds: BTreeMap<Board, Vec<i64>> = BTreeMap::new();
     for entry in &fleet.clients {
-        if let Some(board) = entry.board {
+        if let Some(board) = entry.board() {
             kinds.entry(board).or_default().push(entry.id.0.into());
         }
     }
@@ -82,7 +82,7 @@ pub fn fill_stores(fleet: &mut FleetFile, scenario: &Scenario) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fleet_file::{Entry, LinkKind};
+    use crate::fleet_file::{Entry, Link};
     use gleaner_sim::fleet::{Deployment, build, load_data};
     use gleaner_sim::policy::Scheduler;
     use gleaner_sim::round::{Engine, world};
@@ -91,12 +91,12 @@ mod tests {
     /// Two Picos, two M4s and a client that is no board.
     fn fleet() -> FleetFile {
         let kinds = [Board::Rp2040, Board::Rp2040, Board::M4, Board::M4];
-        let boards = kinds.map(|board| (LinkKind::Emulated, Some(board)));
-        let all = boards.into_iter().chain([(LinkKind::Simulated, None)]);
+        let boards = kinds.map(|board| Link::Emulated { board });
+        let all = boards.into_iter().chain([Link::Simulated]);
         FleetFile {
             clients: (0..)
                 .zip(all)
-                .map(|(id, (link, board))| Entry::new(format!("client-{id}"), id, link, board))
+                .map(|(id, link)| Entry::new(format!("client-{id}"), id, link))
                 .collect(),
         }
     }

@@ -17,7 +17,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt, ReadHalf, WriteHalf};
 use tokio::time::{Instant, sleep_until};
 
 use crate::bucket::Bucket;
-use crate::link::Link;
+use crate::link::ByteStream;
 
 /// Bytes taken from the line at once.
 const INPUT: usize = 2048;
@@ -31,8 +31,8 @@ const RATE: f64 = 262_144.0;
 
 /// A line, while there is one.
 struct Line {
-    read: ReadHalf<Box<dyn Link>>,
-    write: WriteHalf<Box<dyn Link>>,
+    read: ReadHalf<Box<dyn ByteStream>>,
+    write: WriteHalf<Box<dyn ByteStream>>,
 }
 
 /// The host's end of a line to one device; it outlives the line.
@@ -77,7 +77,7 @@ impl Peer {
     }
 
     /// Goes on over a new line: asks for a new session.
-    pub fn plug(&mut self, link: Box<dyn Link>) {
+    pub fn plug(&mut self, link: Box<dyn ByteStream>) {
         let (read, write) = tokio::io::split(link);
         self.line = Some(Line { read, write });
         self.input.clear();

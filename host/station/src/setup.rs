@@ -20,7 +20,7 @@ use crate::device::emulator::machine::Machine;
 use crate::device::flash::{ShardRefused, shard_part};
 use crate::device::image::Program;
 use crate::device::shard::{ClientSamples, ShardBuildError, image};
-use crate::fleet_file::{Entry, FleetFile, LinkKind, Place, write_private};
+use crate::fleet_file::{Access, Entry, FleetFile, Place, write_private};
 use crate::link::Endpoint;
 use crate::link::faults::{FaultCounters, Faults};
 use gleaner_files::FileError;
@@ -161,7 +161,7 @@ pub fn start_machine(
     shard: &[u8],
     folder: &Path,
 ) -> Result<Option<Machine>, SetupError> {
-    let Some(board) = entry.emulated() else {
+    let Some(board) = entry.link.emulated() else {
         return Ok(None);
     };
     let part = shard_part(board, network, shard.to_vec()).map_err(|source| SetupError::Room {
@@ -210,9 +210,9 @@ pub fn assemble(
     let mut boards = Vec::new();
     for entry in &fleet.clients {
         let shard = shards.get(entry.id.index()).map_or(&[][..], |shard| shard);
-        let endpoint = match entry.link {
-            LinkKind::Simulated => continue,
-            LinkKind::Emulated => {
+        let endpoint = match entry.access() {
+            Access::Simulate => continue,
+            Access::Emulate(_) => {
                 let Some(machine) = start_machine(entry, network, shard, &folder.join(SHARDS))?
                 else {
                     continue;
@@ -221,11 +221,8 @@ pub fn assemble(
                 machines.push((entry.id, machine));
                 Endpoint::new(Place::Tcp(address))
             }
-            LinkKind::Serial | LinkKind::Tcp => match entry.place() {
-                Some(place) => Endpoint::new(place),
-                None => continue,
-            },
-            LinkKind::Incoming => match callers.line_of(entry.id) {
+            Access::Connect(place) => Endpoint::new(place),
+            Access::Accept => match callers.line_of(entry.id) {
                 Some(line) => Endpoint::incoming(line),
                 None => continue,
             },
@@ -292,6 +289,7 @@ fn shard_crc(shard: &[u8]) -> Option<u32> {
 mod tests {
     use super::*;
     use crate::device::Board;
+    use crate::fleet_file::Link;
 
     #[cfg(unix)]
     #[test]
@@ -299,7 +297,7 @@ mod tests {
         use std::os::unix::fs::PermissionsExt;
 
         let folder = tempfile::tempdir().unwrap();
-        let entry = Entry::new("m4".to_owned(), 3, LinkKind::Emulated, Some(Board::M4));
+        let entry = Entry::new("m4", 3, Link::Emulated { board: Board::M4 });
         let path = write_shard(&entry, b"key", &folder.path().join(SHARDS)).unwrap();
         assert!(path.ends_with("shards/client-3.bin"));
         let mode = std::fs::metadata(&path).unwrap().permissions().mode();
@@ -317,8 +315,8 @@ mod tests {
             key: None,
         };
         let shard = image(&samples).unwrap();
-        let board = Some(Board::Rp2040);
-        let entry = Entry::new("pico".to_owned(), 0, LinkKind::Emulated, board);
+        let board = Board::Rp2040;
+        let entry = Entry::new("pico", 0, Link::Emulated { board });
         let nowhere = Path::new("/nowhere");
         let refused = start_machine(&entry, Shape::PAPER, &shard, nowhere).unwrap_err();
         let words = refused.to_string();

@@ -1,6 +1,7 @@
 //! What the tests of engines share: a small grid, its table, and ways to kill who makes it.
 
 use std::fs;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::OnceLock;
@@ -147,5 +148,10 @@ fn status(process: u32, field: &str) -> Option<String> {
 /// Says that an engine is not there; a failure where nothing may be skipped.
 pub fn skip(what: &str) {
     assert!(!is_strict(), "{what} (CI=true: nothing may be skipped)");
-    eprintln!("\n*** SKIPPED: {what} (`cargo xtask test --engines` installs it) ***\n");
+    let test = std::thread::current();
+    let test = test.name().unwrap_or("?");
+    let _ = writeln!(
+        std::io::stderr(),
+        "skipped: {test}: {what} (`cargo xtask test --engines` installs it)"
+    );
 }

@@ -81,7 +81,7 @@ fn a_board_or_all_must_be_chosen_and_exist() {
 fn firmware_for_another_chip_never_reaches_a_probe() {
     let folder = Folder::new("wrong-image");
     let pico = firmware(&folder, "pico.elf", 0x1000_0000);
-    let words = ["0x10000000", "stm32l4r5", "cargo fw-stm32"];
+    let words = ["0x10000000", "stm32l4r5", "cargo xtask firmware stm32l4r5"];
     refused(
         &folder,
         &["--board", "nucleo", "--firmware", &pico],
@@ -267,9 +267,16 @@ fn firmware_and_shard_are_one_file_for_the_drive() {
         "--set",
         "partition.std_samples=2",
     ];
-    let output = gleaner(&[&["shard", "--client", "1", "--out", &shard], &samples[..]].concat());
+    let output = gleaner(
+        &[
+            &["data", "shard", "--client", "1", "--out", &shard],
+            &samples[..],
+        ]
+        .concat(),
+    );
     assert!(output.status.success(), "{output:?}");
     let made = [
+        "fleet",
         "image",
         "--firmware",
         &image,
@@ -300,6 +307,7 @@ fn firmware_and_shard_are_one_file_for_the_drive() {
     for (arguments, words) in [
         (
             [
+                "fleet",
                 "image",
                 "--firmware",
                 &image,
@@ -308,10 +316,11 @@ fn firmware_and_shard_are_one_file_for_the_drive() {
                 "--out",
                 &out,
             ],
-            "gleaner shard",
+            "gleaner data shard",
         ),
         (
             [
+                "fleet",
                 "image",
                 "--firmware",
                 &image,
@@ -324,7 +333,14 @@ fn firmware_and_shard_are_one_file_for_the_drive() {
         ),
         (
             [
-                "image", "--board", "stm32", "--shard", &shard, "--out", &out,
+                "fleet",
+                "image",
+                "--board",
+                "stm32l4r5",
+                "--shard",
+                &shard,
+                "--out",
+                &out,
             ],
             "rp2040",
         ),

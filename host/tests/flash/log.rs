@@ -3,6 +3,8 @@
 //! Under `CI=true` a missing emulator or image is a failure; elsewhere the test says what is
 //! missing and passes.
 
+use std::io::Write;
+
 use gleaner_station::device::Board;
 use gleaner_station::device::emulator::EmulatorError;
 use gleaner_station::device::emulator::runner::Lockstep;
@@ -15,7 +17,9 @@ fn available<T>(result: Result<T, EmulatorError>) -> Option<T> {
     match result {
         Ok(value) => Some(value),
         Err(missing @ EmulatorError::Missing { .. }) if !is_strict() => {
-            eprintln!("\n*** SKIPPED: {missing} ***\n");
+            let test = std::thread::current();
+            let test = test.name().unwrap_or("?");
+            let _ = writeln!(std::io::stderr(), "skipped: {test}: {missing}");
             None
         }
         Err(error) => panic!("{error}"),

@@ -126,10 +126,10 @@ fn the_emulated_chip_has_no_debug_port() {
 fn the_library_knows_our_chips_and_their_flash() {
     let registry = Registry::from_builtin_families();
     for board in Board::all() {
-        let Some(port) = board.row().debug_port else {
+        let Some(target) = board.row().built.probe_target else {
             continue;
         };
-        let target = registry.get_target_by_name(port.target);
+        let target = registry.get_target_by_name(target);
         let mut loader = target.unwrap().flash_loader();
         for flash in [board.program_flash(), board.shard_flash()] {
             let bytes = vec![0; flash.len()];

@@ -30,7 +30,7 @@ fn a_program_for_another_chip_is_refused_with_both_memories() {
         "0x10000000 to 0x10000008",
         "stm32l4r5",
         "0x08000000 to 0x08060000",
-        "cargo fw-stm32",
+        "cargo xtask firmware stm32l4r5",
     ] {
         assert!(message.contains(words), "{words} in {message}");
     }
@@ -63,7 +63,10 @@ fn files_of_another_kind_are_named() {
 #[test]
 fn a_missing_file_says_what_builds_it() {
     let error = read("no/such/file".as_ref(), Board::Stm32l4r5).unwrap_err();
-    assert!(error.to_string().contains("cargo fw-stm32"), "{error}");
+    assert!(
+        error.to_string().contains("cargo xtask firmware stm32l4r5"),
+        "{error}"
+    );
 }
 
 /// The images of this revision, where they were built; under `CI=true` they must have been.
@@ -86,7 +89,12 @@ fn each_image_fits_its_own_chip_and_no_other() {
         let error = read(&stm32, Board::Rp2040).unwrap_err().to_string();
         assert!(error.contains("Cortex-M0+"), "{error}");
         let error = read(&stm32, Board::Stm32l496).unwrap_err().to_string();
-        for words in ["another board", "0x081fe000", "0x080ff000", "fw-stm32l496"] {
+        for words in [
+            "another board",
+            "0x081fe000",
+            "0x080ff000",
+            "firmware stm32l496",
+        ] {
             assert!(error.contains(words), "{words} in {error}");
         }
     }

@@ -171,7 +171,7 @@ const fn larger(one: usize, other: usize) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{BOARDS, EMULATED, RP2040, STM32L4R5, STM32L496};
+    use super::super::{BOARDS, M4, RP2040, STM32L4R5, STM32L496};
     use super::*;
 
     fn shape(text: &str) -> Shape {
@@ -185,7 +185,7 @@ mod tests {
         }
         // By the same sums the table's rows fit.
         assert_eq!(work_bytes(Shape::PAPER), 9_424);
-        assert_eq!((RP2040.row_bytes(50), EMULATED.row_bytes(50)), (52, 104));
+        assert_eq!((RP2040.row_bytes(50), M4.row_bytes(50)), (52, 104));
         let fixed = OTHER_STATICS_BYTES + 2 * 79_640 + 2 * 9_424;
         assert!(fixed + 52 * RP2040.most_samples <= RP2040.statics().bytes as usize);
     }
@@ -215,7 +215,7 @@ mod tests {
         assert!(said(&STM32L496, "4000-60-10").contains("bytes of flash"));
         assert!(said(&RP2040, "64-31-10").contains("even number"));
         assert!(said(&RP2040, "16-130-10").contains("128 at most"));
-        assert!(said(&EMULATED, "9-4-1").contains("2 to 256 classes"));
-        assert!(said(&EMULATED, "5000-4-2").contains("4096"));
+        assert!(said(&M4, "9-4-1").contains("2 to 256 classes"));
+        assert!(said(&M4, "5000-4-2").contains("4096"));
     }
 }

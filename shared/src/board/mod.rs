@@ -9,14 +9,16 @@
 //! The build script includes this folder as source, so nothing here uses the rest of the crate.
 
 mod budget;
+mod image;
 mod row;
 mod shape;
 mod table;
 
 pub use budget::{Unfit, update_bytes};
+pub use image::{Image, Program};
 pub use row::{Board, Boot, Region};
 pub use shape::{MOST_CLASSES, MOST_HIDDEN, MOST_INPUTS, NoShape, Shape, ShapeError};
-pub use table::{BOARDS, EMULATED, RP2040, RP2350, STM32L4R5, STM32L496};
+pub use table::{BOARDS, M4, RP2040, RP2350, STM32L4R5, STM32L496};
 
 /// Returns the row of a name, as an image's build script hands it to the image.
 ///
@@ -49,10 +51,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_row_is_found_by_its_name_and_no_name_or_chip_comes_twice() {
+    fn every_row_is_found_by_its_name_and_names_are_unique() {
         for board in BOARDS {
-            assert_eq!(named(board.name).chip, board.chip);
-            let same = |it: &&&Board| it.name == board.name || it.chip == board.chip;
+            assert_eq!(named(board.name), board);
+            let same = |it: &&&Board| it.name == board.name;
             assert_eq!(BOARDS.iter().filter(same).count(), 1, "{}", board.name);
         }
     }
@@ -63,6 +65,25 @@ mod tests {
         assert!(!is_same("stm32", "stm32l496"));
         assert!(!is_same("stm32l496", "stm32"));
         assert!(!is_same("rp2040", "rp2350"));
+    }
+
+    #[test]
+    fn arguments_name_target_profile_features_and_binary() {
+        let words = |board, program| Image(board, program).arguments().to_string();
+        assert_eq!(
+            words(&RP2040, Program::App),
+            "--locked --package gleaner-firmware --profile firmware --no-default-features \
+             --features board-rp2040,one-core --bin app-rp2040"
+        );
+        let logs = Image(&STM32L496, Program::LoggingClient);
+        assert!(
+            logs.arguments()
+                .to_string()
+                .ends_with("board-stm32l496,defmt --bin stm32l496")
+        );
+        let path = "thumbv7em-none-eabihf/firmware-logs/stm32l496";
+        assert_eq!(logs.path().to_string(), path);
+        assert_eq!(logs.to_string(), "cargo xtask firmware stm32l496 --logs");
     }
 
     #[test]

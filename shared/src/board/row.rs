@@ -5,14 +5,15 @@ use core::ops::Range;
 /// How a board's image is built and where its memories lie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Board {
-    /// The binary, the suffix of its feature `board-<name>` and of its cargo alias `fw-<name>`.
+    /// The board's one name: of its binary, of its feature `board-<name>`, in `fleet.toml` and on
+    /// the command line.
     pub name: &'static str,
-    /// The word for it in the list of a fleet and wherever boards of a fleet are chosen.
-    pub chip: &'static str,
-    /// What it is called on its box.
+    /// The maker's name of the board.
     pub title: &'static str,
     /// The compiler's target.
     pub triple: &'static str,
+    /// The number of cores that the client uses.
+    pub cores: u8,
     /// The flash that program, shard, state and keys share.
     pub flash: Region,
     /// How the chip finds the program.
@@ -33,6 +34,8 @@ pub struct Board {
     pub entropy_address: Option<u32>,
     /// The most samples of 784 bytes it trains 784-50-10 on.
     pub most_samples: usize,
+    /// The chip's name in probe-rs; a board without one only exists in an emulator.
+    pub probe_target: Option<&'static str>,
     /// Whether there is a self-test for it, which an emulator runs.
     pub self_test: bool,
     /// Whether there is an example application for it, `app-<name>`.

@@ -6,14 +6,14 @@ const KB: u32 = 1 << 10;
 const MB: u32 = 1 << 20;
 
 /// Every board.
-pub const BOARDS: [&Board; 5] = [&RP2040, &RP2350, &STM32L4R5, &STM32L496, &EMULATED];
+pub const BOARDS: [&Board; 5] = [&RP2040, &RP2350, &STM32L4R5, &STM32L496, &M4];
 
 /// Raspberry Pi Pico: six banks of RAM in one stretch (four striped, two small).
 pub const RP2040: Board = Board {
     name: "rp2040",
-    chip: "rp2040",
     title: "Raspberry Pi Pico",
     triple: "thumbv6m-none-eabi",
+    cores: 2,
     flash: flash(0x1000_0000, 2 * MB),
     boot: Boot::Loader,
     program_bytes: 384 * KB,
@@ -25,6 +25,7 @@ pub const RP2040: Board = Board {
     entropy_address: None,
     // What two models leave of the RAM, at 52 bytes for the error row of each sample.
     most_samples: 1_000,
+    probe_target: Some("RP2040"),
     self_test: true,
     app: true,
     keeps_log: true,
@@ -35,9 +36,9 @@ pub const RP2040: Board = Board {
 /// Raspberry Pi Pico 2: ten banks of RAM in one stretch (eight striped, two small).
 pub const RP2350: Board = Board {
     name: "rp2350",
-    chip: "rp2350",
     title: "Raspberry Pi Pico 2",
     triple: "thumbv8m.main-none-eabihf",
+    cores: 2,
     flash: flash(0x1000_0000, 4 * MB),
     boot: Boot::ImageDefinition,
     program_bytes: 384 * KB,
@@ -49,6 +50,7 @@ pub const RP2350: Board = Board {
     entropy_address: None,
     // What two models leave of the RAM, at 104 bytes for the error row of each sample.
     most_samples: 3_000,
+    probe_target: Some("RP235x"),
     self_test: false,
     app: false,
     keeps_log: true,
@@ -58,10 +60,10 @@ pub const RP2350: Board = Board {
 
 /// Nucleo-L4R5ZI: SRAM1, SRAM2's alias and SRAM3 adjoin.
 pub const STM32L4R5: Board = Board {
-    name: "stm32",
-    chip: "stm32l4r5",
+    name: "stm32l4r5",
     title: "Nucleo-L4R5ZI",
     triple: "thumbv7em-none-eabihf",
+    cores: 1,
     flash: flash(0x0800_0000, 2 * MB),
     boot: Boot::VectorTable,
     program_bytes: 384 * KB,
@@ -73,6 +75,7 @@ pub const STM32L4R5: Board = Board {
     entropy_address: None,
     // The flash is the limit.
     most_samples: 1_900,
+    probe_target: Some("STM32L4R5ZITx"),
     self_test: true,
     app: true,
     keeps_log: true,
@@ -83,9 +86,9 @@ pub const STM32L4R5: Board = Board {
 /// Nucleo-L496ZG: SRAM1 and SRAM2's alias adjoin (RM0351, section 2.2.1).
 pub const STM32L496: Board = Board {
     name: "stm32l496",
-    chip: "stm32l496",
     title: "Nucleo-L496ZG",
     triple: "thumbv7em-none-eabihf",
+    cores: 1,
     flash: flash(0x0800_0000, MB),
     boot: Boot::VectorTable,
     program_bytes: 224 * KB,
@@ -97,6 +100,7 @@ pub const STM32L496: Board = Board {
     entropy_address: None,
     // The flash is the limit, with room for 808.
     most_samples: 800,
+    probe_target: Some("STM32L496ZGTx"),
     self_test: false,
     app: false,
     keeps_log: true,
@@ -106,11 +110,11 @@ pub const STM32L496: Board = Board {
 
 /// QEMU's mps2-an386, which only exists there: 2 of its 4 MB of code memory play the flash, and
 /// the host leaves random bytes behind them.
-pub const EMULATED: Board = Board {
-    name: "emulated",
-    chip: "m4",
+pub const M4: Board = Board {
+    name: "m4",
     title: "QEMU's mps2-an386",
     triple: "thumbv7em-none-eabihf",
+    cores: 1,
     flash: flash(0, 2 * MB),
     boot: Boot::VectorTable,
     program_bytes: 384 * KB,
@@ -121,6 +125,7 @@ pub const EMULATED: Board = Board {
     stack_bytes: 64 * KB,
     entropy_address: Some(0x0020_0000),
     most_samples: 1_900,
+    probe_target: None,
     self_test: true,
     app: true,
     keeps_log: false,

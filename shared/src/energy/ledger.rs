@@ -4,7 +4,7 @@ use core::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Phase, Reservoir, Spent};
+use super::{EnergyStore, Phase, Spent};
 use crate::units::{Micros, PicoJoules};
 
 /// All counters of a ledger at one moment, as they travel on the wire.
@@ -142,10 +142,10 @@ pub struct Payment {
 ///
 /// # Examples
 /// ```
-/// use gleaner_shared::energy::{Ledger, Phase, Reservoir};
+/// use gleaner_shared::energy::{Ledger, Phase, EnergyStore};
 /// use gleaner_shared::units::{Micros, PicoJoules};
 ///
-/// let mut ledger = Ledger::new(PicoJoules(100), Reservoir::lossless(PicoJoules(1_000)));
+/// let mut ledger = Ledger::new(PicoJoules(100), EnergyStore::lossless(PicoJoules(1_000)));
 /// ledger.begin_round(PicoJoules(400), Micros::ZERO);
 /// assert_eq!(ledger.reserve(PicoJoules(600)).unwrap_err().missing(), PicoJoules(100));
 ///
@@ -159,14 +159,14 @@ pub struct Payment {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ledger {
     counters: Snapshot,
-    store: Reservoir,
+    store: EnergyStore,
     reserved: PicoJoules,
 }
 
 impl Ledger {
     /// Opens a ledger with `initial` in a store; what does not fit in is not there.
     #[must_use]
-    pub const fn new(initial: PicoJoules, store: Reservoir) -> Self {
+    pub const fn new(initial: PicoJoules, store: EnergyStore) -> Self {
         let initial = PicoJoules(smaller(initial.0, store.capacity.0));
         Self {
             counters: Snapshot {
@@ -186,7 +186,7 @@ impl Ledger {
 
     /// Continues from `snapshot`, or returns `None` if it breaks the identity or does not fit.
     #[must_use]
-    pub const fn restore(snapshot: Snapshot, store: Reservoir) -> Option<Self> {
+    pub const fn restore(snapshot: Snapshot, store: EnergyStore) -> Option<Self> {
         if !snapshot.is_consistent() || snapshot.stored.0 > store.capacity.0 {
             return None;
         }
@@ -205,7 +205,7 @@ impl Ledger {
 
     /// Returns the store.
     #[must_use]
-    pub const fn store(&self) -> Reservoir {
+    pub const fn store(&self) -> EnergyStore {
         self.store
     }
 
@@ -319,8 +319,8 @@ mod tests {
     use super::*;
     use crate::units::NanoWatts;
 
-    fn store(capacity: u64) -> Reservoir {
-        Reservoir::lossless(PicoJoules(capacity))
+    fn store(capacity: u64) -> EnergyStore {
+        EnergyStore::lossless(PicoJoules(capacity))
     }
 
     #[test]
@@ -380,7 +380,7 @@ mod tests {
 
     #[test]
     fn charging_and_leaking_are_booked_apart() {
-        let lossy = Reservoir {
+        let lossy = EnergyStore {
             capacity: PicoJoules(1_000),
             charge_permille: 800,
             leakage: NanoWatts(2_000),

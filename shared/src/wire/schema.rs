@@ -5,9 +5,9 @@
 //! declared with `wire_struct!` and `wire_enum!`, which write the type and its hash from the
 //! same text.
 
-use crate::energy::{
-    ComputeModel, CostModel, Phase, RadioModel, Reservoir, Shortfall, Snapshot, Spent,
-};
+use crate::energy::{ComputeModel, CostModel, Phase, RadioModel, Shortfall, Snapshot, Spent};
+// The hash contains the names of types: this one keeps the name of protocol version 1.
+use crate::energy::EnergyStore as Reservoir;
 use crate::units::{Cycles, HertzInt, Micros, NanoWatts, PicoJoules};
 
 /// A type with a place in the schema.

@@ -1,6 +1,6 @@
 //! One message of every variant, for golden bytes, seeds and properties.
 
-use gleaner_shared::energy::{CostModel, Phase, Reservoir, Shortfall, Snapshot, Spent};
+use gleaner_shared::energy::{CostModel, EnergyStore, Phase, Shortfall, Snapshot, Spent};
 use gleaner_shared::units::{Cycles, Micros, NanoWatts, PicoJoules};
 use gleaner_shared::wire::Key;
 use gleaner_shared::wire::message::{
@@ -121,7 +121,7 @@ pub fn host_to_device() -> Vec<(&'static str, HostToDevice)> {
                 run: RUN,
                 client: 3,
                 seed: 42,
-                store: Reservoir {
+                store: EnergyStore {
                     capacity: PicoJoules(10_000_000_000),
                     charge_permille: 850,
                     leakage: NanoWatts(1_500),

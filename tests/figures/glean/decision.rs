@@ -3,7 +3,7 @@
 
 use std::error::Error;
 
-use gleaner_experiment::time_decisions;
+use gleaner_check::time_decisions;
 use gleaner_sim::report::table::Table;
 use gleaner_sim::scenario::{Override, resolve};
 

@@ -39,30 +39,40 @@ pub struct Frames {
 
 /// Returns what is known of a board's stack.
 pub fn stack(board: &Board) -> Figure<Stack> {
-    figure(board, "stack", "device", |json| {
-        Some(Stack {
-            used: json["used_bytes"].as_u64()?,
-            available: json["available_bytes"].as_u64()?,
-        })
-    })
+    figure(
+        board,
+        "stack",
+        "gleaner bench device --board BOARD",
+        |json| {
+            Some(Stack {
+                used: json["used_bytes"].as_u64()?,
+                available: json["available_bytes"].as_u64()?,
+            })
+        },
+    )
 }
 
 /// Returns what is known of a board's frames.
 pub fn frames(board: &Board) -> Figure<Frames> {
-    figure(board, "frames", "cipher", |json| {
-        Some(Frames {
-            unit: json["unit"].as_str()?.to_owned(),
-            seal: json["seal_per_byte"].as_f64()?,
-            open: json["open_per_byte"].as_f64()?,
-            model_each_way: json["model_each_way"].as_u64()?,
-        })
-    })
+    figure(
+        board,
+        "frames",
+        "cargo test -p gleaner-tests --test emulated",
+        |json| {
+            Some(Frames {
+                unit: json["unit"].as_str()?.to_owned(),
+                seal: json["seal_per_byte"].as_f64()?,
+                open: json["open_per_byte"].as_f64()?,
+                model_each_way: json["model_each_way"].as_u64()?,
+            })
+        },
+    )
 }
 
 fn figure<T>(
     board: &Board,
     kind: &str,
-    bench: &str,
+    source: &str,
     read: impl FnOnce(&Value) -> Option<T>,
 ) -> Figure<T> {
     if !board.self_test {
@@ -71,7 +81,7 @@ fn figure<T>(
     let image = image(board);
     match fresh(Path::new(&image), kind).as_ref().and_then(read) {
         Some(found) => Figure::Measured(found),
-        None => Figure::NotYet(format!("gleaner bench {bench} --board {}", board.chip)),
+        None => Figure::NotYet(source.replace("BOARD", board.name)),
     }
 }
 

@@ -12,10 +12,7 @@ use crate::{process, setup};
 use crowd::Program;
 
 /// The features everything is built with: all there are, so that the host is built once.
-pub const FEATURES: [&str; 2] = [
-    "--features",
-    "gleaner-firmware/bench-ciphers,gleaner-host/probe",
-];
+pub const FEATURES: [&str; 2] = ["--features", "gleaner-host/probe"];
 
 /// The programs that take longest, which start first so that none is left alone at the end.
 const LONGEST: [&str; 10] = [

@@ -1,5 +1,5 @@
 //! Raspberry Pi Pico and Pico 2: RP2040 at 125 MHz or RP2350 at 150 MHz, the link on UART0 (GP0
-//! transmits, GP1 receives) and on USB CDC-ACM at once, the lamp on GP25. A Pico trains on both cores.
+//! transmits, GP1 receives) and on USB CDC-ACM at once, the led on GP25. A Pico trains on both cores.
 
 use core::cell::RefCell;
 
@@ -73,7 +73,7 @@ impl Platform for Pico {
     type Clock = EmbassyClock;
     type Cycles = SysTickCounter;
     type Watchdog = FedWatchdog;
-    type Lamp = Output<'static>;
+    type StatusLed = Output<'static>;
     type Retained = RetainedRam;
     type Crashes = CrashRam;
     type Flash = SharedFlash<PicoFlash>;
@@ -159,7 +159,7 @@ pub fn start(spawner: Spawner) -> Board<Pico> {
         clock: EmbassyClock,
         cycles: SysTickCounter::start(),
         watchdog: FedWatchdog(watchdog),
-        lamp: Output::new(p.PIN_25, Level::Low),
+        led: Output::new(p.PIN_25, Level::Low),
         retained: RetainedRam::new(),
         crashes: CrashRam::new(),
         reset,
@@ -219,7 +219,7 @@ impl platform::Watchdog for FedWatchdog {
     }
 }
 
-impl platform::Lamp for Output<'static> {
+impl platform::StatusLed for Output<'static> {
     fn set(&mut self, lit: bool) {
         self.set_level(lit.into());
     }

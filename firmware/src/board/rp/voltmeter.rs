@@ -1,7 +1,7 @@
 //! The voltage of VSYS: the board has a third of it at GP29, an input of the chip's converter.
 //!
 //! The library's converter waits without an end for a chip that does not answer, and stays on; this
-//! one is out of reset for one conversion. A Pico W has its radio at GP29, and its lamp elsewhere.
+//! one is out of reset for one conversion. A Pico W has its radio at GP29, and its led elsewhere.
 
 use embassy_rp::pac;
 

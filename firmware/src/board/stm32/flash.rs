@@ -42,7 +42,7 @@ pub(super) fn pages(flash: Peri<'static, FLASH>) -> Option<(Slots<Pages>, Region
 }
 
 /// Tells how the option bytes divide the flash.
-#[cfg(feature = "board-stm32")]
+#[cfg(feature = "board-stm32l4r5")]
 fn has_two_banks() -> bool {
     /// DBANK, and DB1M as the library checks it (RM0432, section 3.7.8).
     const TWO_BANKS: u32 = 0b11 << 21;

@@ -16,7 +16,7 @@ const FIRST_PIN: u32 = 13;
 const PINS: core::ops::Range<usize> = 13..16;
 
 /// The processor's fastest clock.
-const CLOCK_HZ: u32 = if cfg!(feature = "board-stm32") {
+const CLOCK_HZ: u32 = if cfg!(feature = "board-stm32l4r5") {
     120_000_000
 } else {
     80_000_000

@@ -1,6 +1,6 @@
 //! Nucleo-L4R5ZI and Nucleo-L496ZG, one board with either chip (UM2179): STM32L4R5 at 120 MHz or
 //! STM32L496 at 80 MHz, the link on LPUART1 (PG7, PG8), which the on-board ST-Link shows as a serial
-//! port; the lamp is LD1 on PC7.
+//! port; the led is LD1 on PC7.
 
 use cortex_m::peripheral::{DWT, Peripherals};
 use embassy_executor::Spawner;
@@ -24,7 +24,7 @@ use crate::entropy;
 use crate::platform::{self, Board, CycleCounter, Platform, StackUse};
 use crate::sender::Sender;
 
-#[cfg(feature = "board-stm32")]
+#[cfg(feature = "board-stm32l4r5")]
 mod clocks;
 mod divider;
 mod flash;
@@ -55,14 +55,14 @@ impl Platform for Nucleo {
     type Clock = EmbassyClock;
     type Cycles = DwtCounter;
     type Watchdog = FedWatchdog;
-    type Lamp = Output<'static>;
+    type StatusLed = Output<'static>;
     type Retained = RetainedRam;
     type Crashes = CrashRam;
     type Flash = Pages;
     type Partner = Alone;
     type Gauge = gauge::NucleoGauge;
 
-    #[cfg(feature = "board-stm32")]
+    #[cfg(feature = "board-stm32l4r5")]
     const NAME: &'static str = "nucleo-l4r5zi";
     #[cfg(feature = "board-stm32l496")]
     const NAME: &'static str = "nucleo-l496zg";
@@ -119,7 +119,7 @@ pub fn start(spawner: Spawner) -> Board<Nucleo> {
         clock: EmbassyClock,
         cycles: DwtCounter::start(),
         watchdog: FedWatchdog(watchdog),
-        lamp: Output::new(p.PC7, Level::Low, Speed::Low),
+        led: Output::new(p.PC7, Level::Low, Speed::Low),
         retained: RetainedRam::new(),
         crashes: CrashRam::new(),
         reset,
@@ -134,7 +134,7 @@ pub fn start(spawner: Spawner) -> Board<Nucleo> {
 }
 
 /// Starts the chip at its fastest clock.
-#[cfg(feature = "board-stm32")]
+#[cfg(feature = "board-stm32l4r5")]
 fn start_chip(spawner: Spawner) -> embassy_stm32::Peripherals {
     let mut p = embassy_stm32::init(Config::default());
     clocks::climb(&mut p.RCC);
@@ -182,7 +182,7 @@ impl platform::Watchdog for FedWatchdog {
     }
 }
 
-impl platform::Lamp for Output<'static> {
+impl platform::StatusLed for Output<'static> {
     fn set(&mut self, lit: bool) {
         self.set_level(lit.into());
     }

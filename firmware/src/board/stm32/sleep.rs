@@ -40,7 +40,7 @@ impl Gates {
         least.ahb1.set_flashsmen(true);
         least.ahb1.set_sram1smen(true);
         least.ahb2.set_sram2smen(true);
-        #[cfg(feature = "board-stm32")]
+        #[cfg(feature = "board-stm32l4r5")]
         least.ahb2.set_sram3smen(true);
         least.apb1.0.set_tim5smen(true);
         least.apb1.0.set_pwrsmen(true);

@@ -7,7 +7,7 @@
 use embassy_stm32::pac;
 use embassy_stm32::pac::adc::vals::SampleTime;
 
-#[cfg(feature = "board-stm32")]
+#[cfg(feature = "board-stm32l4r5")]
 const COMMON: pac::adccommon::AdcCommon = pac::ADC1_COMMON;
 #[cfg(feature = "board-stm32l496")]
 const COMMON: pac::adccommon::AdcCommon = pac::ADC123_COMMON;

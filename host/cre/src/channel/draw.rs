@@ -13,6 +13,7 @@ use crate::units::{Bits, Db, Gain, Gigahertz, Hertz, Metres, Seconds, Watts, Wat
 /// What the radio is like, apart from the draws.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[non_exhaustive]
 pub struct RadioParams {
     /// Radius of the disc clients stand in.
     pub radius_m: Metres,
@@ -113,11 +114,11 @@ impl Emulation {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::system::fixture;
+    use crate::system::System;
 
     #[test]
     fn a_clients_gains_do_not_depend_on_the_other_clients_or_channels() {
-        let radio = fixture::mlp().radio;
+        let radio = System::paper_mlp().radio;
         let small = Emulation::new(11, 4, 2, radio).round(7);
         let large = Emulation::new(11, 9, 5, radio).round(7);
         for client in 0..4 {
@@ -128,7 +129,7 @@ mod tests {
 
     #[test]
     fn rounds_may_be_drawn_in_any_order() {
-        let emulation = Emulation::new(5, 3, 2, fixture::cnn().radio);
+        let emulation = Emulation::new(5, 3, 2, System::paper_cnn().radio);
         let forward: Vec<_> = (0..4).map(|round| emulation.round(round)).collect();
         let backward: Vec<_> = (0..4).rev().map(|round| emulation.round(round)).collect();
         assert!(forward.iter().eq(backward.iter().rev()));
@@ -137,7 +138,7 @@ mod tests {
 
     #[test]
     fn the_paper_preset_broadcasts_in_under_half_a_millisecond() {
-        let radio = fixture::mlp().radio;
+        let radio = System::paper_mlp().radio;
         let state = Emulation::new(0, 10, 3, radio).round(0);
         let time_s = radio.downlink_time(&state, Bits(318_080.0)).0;
         assert!((3e-4..6e-4).contains(&time_s), "{time_s}");

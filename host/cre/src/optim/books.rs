@@ -11,7 +11,7 @@ use super::{
     random_instance,
 };
 use crate::costs::Costs;
-use crate::system::fixture;
+use crate::system::System;
 
 const GRID: u32 = 3000;
 
@@ -19,8 +19,8 @@ const GRID: u32 = 3000;
 fn round(seed: u64) -> Instance {
     let mut rng = Rng::stream(seed, Purpose::Synthetic, 0, 80);
     let system = match seed % 2 {
-        0 => fixture::mlp(),
-        _ => fixture::cnn(),
+        0 => System::paper_mlp(),
+        _ => System::paper_cnn(),
     };
     let (clients, channels) = (1 + rng.below(4), 1 + rng.below(2) as usize);
     let mut instance = random_instance(&system, clients, channels, seed);
@@ -394,7 +394,7 @@ fn with_epochs_of_each_clients_own_no_power_of_the_grid_is_better_either() {
 
 #[test]
 fn absurd_costs_leave_nobody_and_break_nothing() {
-    let instance = random_instance(&fixture::mlp(), 6, 3, 1);
+    let instance = random_instance(&System::paper_mlp(), 6, 3, 1);
     let absurd: [fn(&mut Costs); 6] = [
         |costs| costs.radio.efficiency = f64::MIN_POSITIVE,
         |costs| costs.radio.circuit_w = 1e300,

@@ -5,8 +5,9 @@ use thiserror::Error;
 
 use super::record::Record;
 use crate::bound::LossBound;
-use crate::channel::{shannon_rate, upload_latency};
+use crate::channel::{RoundState, epoch_energy, epoch_latency, shannon_rate, upload_latency};
 use crate::costs::Costs;
+use crate::system::System;
 use crate::units::{Bits, Gain, Hertz, Watts, WattsPerHertz};
 
 /// One round's optimisation problem: everything the base station knows before it decides.
@@ -15,6 +16,7 @@ use crate::units::{Bits, Gain, Hertz, Watts, WattsPerHertz};
 /// the test vectors and checks it as [`Instance::validate`] does; serialising writes it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Record", into = "Record")]
+#[non_exhaustive]
 pub struct Instance {
     /// Number of uplink channels C.
     pub channels: usize,
@@ -79,6 +81,64 @@ impl InstanceError {
 }
 
 impl Instance {
+    /// States a round of `system` as the paper does: every client pays for its epochs and for the
+    /// energy it radiates, and for nothing else ([`Costs::PAPER`], whatever the costs of
+    /// `system.device`).
+    ///
+    /// Energy queues and reserves are zero. The estimates are placeholders of the usual size, to be
+    /// replaced where better ones are known: delta = 0.3, rho = 1, beta = 10 and a loss gap of 1.
+    ///
+    /// ```
+    /// use gleaner_cre::channel::Emulation;
+    /// use gleaner_cre::optim::Instance;
+    /// use gleaner_cre::system::System;
+    ///
+    /// let system = System::paper_mlp();
+    /// let gains = Emulation::new(1, 4, 2, system.radio).round(1);
+    /// let mut instance = Instance::paper(&system, gains, vec![1000; 4]);
+    /// instance.queue_j[3] = 5e-2; // this client has overspent
+    /// assert_eq!((instance.clients(), instance.channels), (4, 2));
+    /// assert!(instance.validate().is_ok());
+    /// ```
+    #[must_use]
+    pub fn paper(system: &System, gains: RoundState, samples: Vec<u32>) -> Self {
+        let System {
+            radio,
+            device,
+            round,
+        } = *system;
+        let (clients, cycles) = (samples.len(), device.cycles_per_sample);
+        let epoch_s = |&it: &u32| epoch_latency(cycles, it, device.clock_hz).0;
+        let epoch_j = |&it: &u32| epoch_energy(device.alpha, device.clock_hz, cycles, it).0;
+        Self {
+            channels: gains.uplink.first().map_or(0, Vec::len),
+            epoch_s: samples.iter().map(epoch_s).collect(),
+            epoch_j: samples.iter().map(epoch_j).collect(),
+            samples,
+            downlink_s: radio.downlink_time(&gains, round.model_bits).0,
+            gain: gains.uplink,
+            queue_j: vec![0.0; clients],
+            delta: vec![0.3; clients],
+            bound: LossBound {
+                rho: 1.0,
+                beta: 10.0,
+                eta: round.eta,
+                b1: round.b1,
+                gap: 1.0,
+            },
+            v: round.v,
+            energy_unit_j: round.energy_unit_j.0,
+            deadline_s: round.deadline_s.0,
+            model_bits: round.model_bits.0,
+            bandwidth_hz: radio.uplink_bandwidth_hz.0,
+            noise_w_per_hz: radio.noise_w_per_hz.0,
+            power_max_w: radio.uplink_power_max_w.0,
+            income_j: vec![device.income_j.0; clients],
+            reserve_s: vec![0.0; clients],
+            costs: vec![Costs::PAPER; clients],
+        }
+    }
+
     /// Returns the number of clients U.
     #[must_use]
     pub fn clients(&self) -> usize {

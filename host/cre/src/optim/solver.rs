@@ -38,9 +38,6 @@ pub enum SolveError {
     /// The solver's promise cannot be kept at this size.
     #[error("{0}")]
     Unaffordable(String),
-    /// Whoever was asked instead of a solver gave no answer that can be used.
-    #[error("{0}")]
-    Asked(String),
 }
 
 impl Solver {
@@ -157,12 +154,12 @@ fn unaffordable(instance: &Instance, what: &str, instead: &str) -> SolveError {
 mod tests {
     use super::*;
     use crate::optim::{evaluate, random_instance};
-    use crate::system::fixture;
+    use crate::system::System;
 
     #[test]
     fn beyond_the_quick_sizes_the_optimum_is_still_that_of_an_enumeration() {
         for seed in 0..20 {
-            for system in [fixture::mlp(), fixture::cnn()] {
+            for system in [System::paper_mlp(), System::paper_cnn()] {
                 let instance = random_instance(&system, 35, 3, seed);
                 let table = Table::new(&instance).unwrap();
                 assert!(!exact::is_quick(35, 3, table.epochs()));

@@ -1,21 +1,17 @@
-//! Short traces inside the program; `data/ATTRIBUTION.md` says where they come from.
+//! Built-in traces; `data/ATTRIBUTION.md` states their sources.
 
-use super::error::HarvestError;
-use super::settings::Source;
+use super::settings::{HarvestError, Source};
 
-/// What stands before the name of a built-in trace where a file is asked for.
+/// Prefix of the name of a built-in trace in the setting `harvest.file`.
 const PREFIX: &str = "builtin:";
 
-/// A trace inside the program.
+/// A trace that is part of the program, with the source that reads it and its CSV text.
 #[derive(Clone, Copy, Debug)]
+#[allow(missing_docs)]
 pub struct Builtin {
-    /// Its name, after `builtin:`.
     pub name: &'static str,
-    /// What it is.
     pub about: &'static str,
-    /// The source that reads it.
     pub source: Source,
-    /// Its text.
     pub csv: &'static str,
 }
 
@@ -30,7 +26,7 @@ macro_rules! builtin {
     };
 }
 
-/// All of them.
+/// All built-in traces.
 pub const ALL: &[Builtin] = &[
     builtin!(
         "greensboro-winter-week",
@@ -69,17 +65,21 @@ pub const ALL: &[Builtin] = &[
     ),
 ];
 
-/// Returns the trace that a file's name stands for; `None` if it is the name of a file.
+/// Returns the built-in trace of `builtin:NAME`, or `None` if `file` is a path.
 ///
 /// # Errors
-/// [`HarvestError::Unknown`] lists the names there are.
+/// Returns an error with all names if there is no trace of that name.
 pub fn named(file: &str) -> Result<Option<&'static Builtin>, HarvestError> {
     let Some(name) = file.strip_prefix(PREFIX) else {
         return Ok(None);
     };
     let found = ALL.iter().find(|trace| trace.name == name);
-    found.map(Some).ok_or_else(|| HarvestError::Unknown {
-        name: name.to_owned(),
-        known: ALL.iter().map(|t| t.name).collect::<Vec<_>>().join(", "),
+    found.map(Some).ok_or_else(|| {
+        let names: Vec<&str> = ALL.iter().map(|trace| trace.name).collect();
+        HarvestError::Setting {
+            key: "file",
+            value: file.to_owned(),
+            demand: format!("no built-in trace has this name; use {}", names.join(", ")),
+        }
     })
 }

@@ -1,11 +1,11 @@
-//! Income by chance: in which rounds of the run it comes.
+//! Random income: the rounds of a run in which there is income.
 
 use gleaner_shared::rng::{Purpose, Rng};
 
-/// Rounds of a word.
+/// Rounds per word of bits.
 const WORD: usize = 64;
 
-/// A bit for every client and round, and how many are set before each word of them.
+/// One bit per client and round, and the number of set bits before each word.
 #[derive(Clone, Debug)]
 pub(super) struct Draws {
     rounds: usize,
@@ -15,12 +15,12 @@ pub(super) struct Draws {
 }
 
 impl Draws {
-    /// Draws every round of every client for itself.
+    /// Draws every round of every client independently.
     pub(super) fn bernoulli(seed: u64, clients: usize, rounds: usize, probability: f64) -> Self {
         Self::new(seed, clients, rounds, |uniform, _| uniform < probability)
     }
 
-    /// Draws two states that last so many rounds on average, from their long-run shares on.
+    /// Draws two states with the given mean durations; the first state follows their long-run shares.
     pub(super) fn markov(
         seed: u64,
         clients: usize,
@@ -69,7 +69,7 @@ impl Draws {
         }
     }
 
-    /// Returns in how many of a client's first `rounds` income comes.
+    /// Returns the number of rounds with income among a client's first `rounds`.
     pub(super) fn count(&self, client: usize, rounds: usize) -> u32 {
         let rounds = rounds.min(self.rounds);
         let word = client * self.words + rounds / WORD;
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn chances_keep_their_probability_and_differ_between_clients() {
+    fn bernoulli_draws_keep_their_probability_and_differ_between_clients() {
         let draws = Draws::bernoulli(3, 2, 20_000, 0.2);
         for client in 0..2 {
             let share = f64::from(draws.count(client, 20_000)) / 20_000.0;
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn states_last_as_long_as_they_should() {
+    fn markov_states_keep_their_share_and_mean_duration() {
         let draws = Draws::markov(5, 1, 200_000, 6.0, 18.0);
         let states = rounds(&draws, 0, 200_000);
         let share = f64::from(draws.count(0, 200_000)) / 200_000.0;
@@ -121,11 +121,5 @@ mod tests {
                 assert_eq!(short.count(client, usize::MAX), all);
             }
         }
-    }
-
-    #[test]
-    fn states_of_one_round_alternate() {
-        let states = rounds(&Draws::markov(2, 1, 100, 1.0, 1.0), 0, 100);
-        assert!(states.windows(2).all(|pair| pair[0] != pair[1]));
     }
 }

@@ -1,39 +1,40 @@
-//! A power over time and its integral, in integers.
+//! Power over time and its integral, in integers.
 //!
-//! Powers are picowatts and times microseconds, so that energies are whole attojoules: integrals
-//! are exact, and rounds that abut add up to the integral over all of them.
+//! Powers are picowatts and times microseconds, so energies are whole attojoules: integrals
+//! are exact, and the incomes of consecutive rounds add up to the integral over all of them.
 
-/// The strongest power that is believed; more is a mistaken unit.
+use crate::InputError;
+
+/// Largest accepted power; more indicates a wrong unit.
 const MAX_POWER_W: f64 = 1e3;
-/// The longest time that is counted, some 300 years.
+/// Longest accepted time, about 300 years.
 pub(super) const MAX_US: u64 = 10_000_000_000_000_000;
-/// The most rows of all traces of a file.
+/// Largest number of rows of a file.
 pub(super) const MAX_ROWS: usize = 4 << 20;
 
-/// A power that holds from each of its times to the next, the last as long as the one before it.
+/// A piecewise constant power. The last value holds as long as the one before it.
 #[derive(Clone, Debug)]
 pub(super) struct Curve {
     at_us: Vec<u64>,
     power_pw: Vec<u64>,
-    /// Energy from the first time to each of them, in attojoules.
+    /// Energy from the first time to each time, in attojoules.
     before_aj: Vec<u128>,
     length_us: u64,
     total_aj: u128,
 }
 
 impl Curve {
-    /// Returns how long it lasts.
     pub(super) const fn length_us(&self) -> u64 {
         self.length_us
     }
 
-    /// Returns the mean power of one pass.
+    /// Returns the mean power over the whole length.
     pub(super) fn mean_w(&self) -> f64 {
         self.total_aj as f64 / self.length_us as f64 / 1e12
     }
 
-    /// Returns the energy from the start to `time_us`, in attojoules; after its end the curve
-    /// starts anew or brings nothing.
+    /// Returns the energy from the start to `time_us`, in attojoules. After its end the curve
+    /// starts again if `looping`, and is zero otherwise.
     pub(super) fn energy_aj(&self, time_us: u64, looping: bool) -> u128 {
         let passes = time_us / self.length_us;
         match looping {
@@ -51,7 +52,7 @@ impl Curve {
     }
 }
 
-/// A curve in the making, row by row.
+/// Builds a curve row by row.
 #[derive(Clone, Debug, Default)]
 pub(super) struct CurveBuilder {
     first_s: f64,
@@ -61,11 +62,11 @@ pub(super) struct CurveBuilder {
 
 impl CurveBuilder {
     /// Adds a row; a time counts from that of the first row.
-    pub(super) fn push(&mut self, t_s: f64, power_w: f64) -> Result<(), String> {
+    pub(super) fn push(&mut self, t_s: f64, power_w: f64) -> Result<(), InputError> {
         if power_w.is_nan() || power_w > MAX_POWER_W {
-            return Err(format!(
-                "{power_w} W after scaling is above {MAX_POWER_W} W; mend the unit with harvest.scale"
-            ));
+            return Err(InputError(format!(
+                "{power_w} W after scaling is above {MAX_POWER_W} W; correct the unit with harvest.scale"
+            )));
         }
         let at_us = match self.at_us.last() {
             None => {
@@ -74,16 +75,16 @@ impl CurveBuilder {
             }
             Some(&last) => {
                 let at = ((t_s - self.first_s) * 1e6).round();
-                // What is negative becomes 0.
-                if at as u64 <= last {
-                    return Err(format!(
-                        "time {t_s} s is not after that of the row before; sort the rows"
-                    ));
-                }
-                if at > MAX_US as f64 / 2.0 {
-                    return Err(format!(
-                        "time {t_s} s is more than a century after the first; is it in seconds?"
-                    ));
+                // A negative `at` becomes 0.
+                let problem = match at {
+                    _ if at as u64 <= last => "not after that of the row before; sort the rows",
+                    _ if at > MAX_US as f64 / 2.0 => {
+                        "more than a century after the first; is it in seconds?"
+                    }
+                    _ => "",
+                };
+                if !problem.is_empty() {
+                    return Err(InputError(format!("time {t_s} s is {problem}")));
                 }
                 at as u64
             }
@@ -162,10 +163,10 @@ mod tests {
     fn times_must_rise_and_powers_must_be_believable() {
         let mut builder = CurveBuilder::default();
         builder.push(5.0, 1.0).unwrap();
-        assert!(builder.push(5.0, 1.0).unwrap_err().contains("not after"));
-        assert!(builder.push(4.0, 1.0).unwrap_err().contains("not after"));
-        assert!(builder.push(1e300, 1.0).unwrap_err().contains("century"));
-        assert!(builder.push(6.0, 1e4).unwrap_err().contains("scale"));
+        assert!(builder.push(5.0, 1.0).unwrap_err().0.contains("not after"));
+        assert!(builder.push(4.0, 1.0).unwrap_err().0.contains("not after"));
+        assert!(builder.push(1e300, 1.0).unwrap_err().0.contains("century"));
+        assert!(builder.push(6.0, 1e4).unwrap_err().0.contains("scale"));
         assert!(builder.push(6.0, f64::NAN).is_err());
         assert!(builder.build().is_none());
     }

@@ -1,8 +1,8 @@
-//! Harvest as it comes: what a client earns from the start of one round to that of the next.
+//! Harvested income of each client from the start of one round to the start of the next.
 //!
-//! Every income is a pure function of (settings, file, seed, client, round): the same for any
-//! number of threads and after a break, with nothing to save. Incomes are differences of an exact
-//! integral, so those of any rounds in a row add up to what came in all their time.
+//! Every income is a pure function of (settings, file, seed, client, round), so it does not depend on
+//! threads or on a resumed run and nothing is saved. Incomes are differences of an exact integral, so
+//! the incomes of consecutive rounds add up to the energy of the whole time.
 //!
 //! # Examples
 //! ```
@@ -26,8 +26,6 @@
 pub mod builtin;
 mod chance;
 mod curve;
-mod error;
-mod forecast;
 mod power;
 mod rows;
 mod settings;
@@ -39,13 +37,11 @@ use gleaner_shared::units::PicoJoules;
 use self::chance::Draws;
 use self::curve::{Curve, MAX_US};
 
-pub use self::error::HarvestError;
-pub use self::forecast::Forecast;
-pub use self::settings::{Settings, Source};
+pub use self::settings::{Forecast, HarvestError, Settings, Source};
 
-/// Parts of a client's factor on a shared trace.
+/// Scale of a client's factor on a shared trace.
 const MILLION: u64 = 1_000_000;
-/// Attojoules of a picojoule.
+/// Attojoules per picojoule.
 const ATTO_PER_PICO: u128 = 1_000_000;
 
 /// The income of every client in every round.
@@ -57,15 +53,15 @@ pub struct Harvest {
 
 #[derive(Clone, Debug)]
 enum Flow {
-    /// The same in every round.
+    /// The same income in every round.
     Constant(Vec<PicoJoules>),
-    /// So much in the rounds that are drawn, and its mean.
+    /// The given incomes in the rounds that are drawn, and the mean incomes.
     Chance {
         draws: Draws,
         incomes: Vec<PicoJoules>,
         means: Vec<PicoJoules>,
     },
-    /// What a curve brings.
+    /// The energy of a curve.
     Curve {
         curves: Vec<Curve>,
         looping: bool,
@@ -86,7 +82,7 @@ impl Harvest {
     /// round of each client, for the sources that use it.
     ///
     /// # Errors
-    /// Names the setting, or file, line and value, and the fix.
+    /// Returns the invalid setting, or the file, line and value, with the fix.
     pub fn try_new(
         settings: &Settings,
         seed: u64,
@@ -100,10 +96,11 @@ impl Harvest {
         Self::from_bytes(settings, seed, clients, rounds, constant_j, name, &bytes)
     }
 
-    /// Does the same with a file that is already read; `name` is what errors call it.
+    /// Sets up the source of a run like [`try_new`](Self::try_new), from the bytes of its file;
+    /// error messages call the file `name`.
     ///
     /// # Errors
-    /// As [`try_new`](Self::try_new).
+    /// Returns the same errors as [`try_new`](Self::try_new).
     pub fn from_bytes(
         settings: &Settings,
         seed: u64,
@@ -158,7 +155,7 @@ impl Harvest {
             let length_us = u128::from(curves[curve].length_us());
             let from_us =
                 micros(settings.start_s) + micros(settings.offset_s).saturating_mul(client as u128);
-            // A factor is drawn in round 0, before all others.
+            // The factor is drawn from the stream of round 0.
             let mut rng = Rng::stream(seed, Purpose::Harvest, client as u32, 0);
             let factor = 1.0 + settings.spread * (2.0 * rng.uniform() - 1.0);
             Place {
@@ -177,7 +174,7 @@ impl Harvest {
         }
     }
 
-    /// Returns what falls to a client from the start of a round, counted from 1, to the start of
+    /// Returns the income of a client from the start of a round, counted from 1, to the start of
     /// the next.
     #[must_use]
     pub fn income(&self, client: usize, round: usize) -> PicoJoules {
@@ -187,13 +184,13 @@ impl Harvest {
 
     /// Returns the sum of a client's incomes from round 1 to `rounds`.
     ///
-    /// Sources by chance bring nothing after the last round they were set up for.
+    /// Random sources have no income after the last round they were set up for.
     #[must_use]
     pub fn total(&self, client: usize, rounds: usize) -> PicoJoules {
         saturate(self.exact_total(client, rounds))
     }
 
-    /// Returns the mean income of a client's first `rounds`, rounded down; zero of none.
+    /// Returns the mean income of a client's first `rounds`, rounded down; zero if `rounds` is 0.
     #[must_use]
     pub fn mean_of(&self, client: usize, rounds: usize) -> PicoJoules {
         let total = self.exact_total(client, rounds);
@@ -222,8 +219,7 @@ impl Harvest {
         }
     }
 
-    /// Returns the mean power of a client's source: of one pass of its curve, or of the
-    /// distribution.
+    /// Returns the mean power of a client's source: over its curve, or of its distribution.
     #[must_use]
     pub fn mean_w(&self, client: usize) -> f64 {
         match &self.flow {
@@ -237,7 +233,7 @@ impl Harvest {
         }
     }
 
-    /// Returns what a client's source brings a round on average.
+    /// Returns the mean income of a client per round.
     #[must_use]
     pub fn mean(&self, client: usize) -> PicoJoules {
         match &self.flow {
@@ -246,13 +242,13 @@ impl Harvest {
         }
     }
 
-    /// Returns how long it takes from the start of a round to the start of the next.
+    /// Returns the time from the start of a round to the start of the next.
     #[must_use]
     pub fn period_s(&self) -> f64 {
         self.period_us as f64 / 1e6
     }
 
-    /// Returns how long one pass of a client's curve lasts; `None` if its source is no curve.
+    /// Returns the duration of a client's curve, or `None` if its source is no curve.
     #[must_use]
     pub fn length_s(&self, client: usize) -> Option<f64> {
         match &self.flow {
@@ -264,10 +260,10 @@ impl Harvest {
     }
 }
 
-/// Reads the file of a source, `None` if it has none: for whoever keeps a copy.
+/// Returns the bytes of a source's file, or `None` if it has none.
 ///
 /// # Errors
-/// If it cannot be read, is too long, or no built-in trace has its name.
+/// Returns an error if the file cannot be read or no built-in trace has its name.
 pub fn read(settings: &Settings) -> Result<Option<Vec<u8>>, HarvestError> {
     if !settings.source.has_file() {
         return Ok(None);
@@ -278,7 +274,7 @@ pub fn read(settings: &Settings) -> Result<Option<Vec<u8>>, HarvestError> {
     }))
 }
 
-/// Tells by its headings whether a file holds powers or irradiance.
+/// Returns the source that reads a file, by its headings: powers or irradiance.
 #[must_use]
 pub fn recognise(bytes: &[u8]) -> Source {
     match power::is_headed(bytes) {
@@ -295,7 +291,7 @@ fn micros(seconds: f64) -> u128 {
     (seconds * 1e6).round() as u128
 }
 
-/// Checks that the end of the run can be counted.
+/// Checks that the run ends before [`MAX_US`].
 fn check_length(settings: &Settings, rounds: usize, period_us: u64) -> Result<(), HarvestError> {
     match (rounds as u64).checked_mul(period_us) {
         Some(length) if length <= MAX_US => Ok(()),

@@ -1,29 +1,29 @@
-//! Tables of numbers as meters and weather archives write them: lines of fields between commas.
+//! Comma-separated tables as meters and weather archives write them.
 //!
 //! A byte order mark, CRLF, quotes around fields, empty lines and lines that begin with `#` are
-//! all taken as they come.
+//! accepted. Archives mix prefaces, tables and legends of different widths in one file, so rows are
+//! split here and not by a CSV reader.
 
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-use super::error::HarvestError;
+use super::settings::HarvestError;
+use crate::InputError;
 
-/// The longest file that is read.
+/// Largest accepted file.
 pub(super) const MAX_BYTES: u64 = 64 << 20;
 
-/// Most of a value that a message repeats.
+/// Characters of a value that an error message repeats.
 const SHOWN: usize = 40;
 
-/// One line and its fields.
+/// One line, counted from 1, and its fields without spaces and quotes.
 pub(super) struct Row<'a> {
-    /// The line, counted from 1.
     pub line: usize,
-    /// What stands between the commas, without spaces and quotes.
     pub fields: Vec<&'a str>,
 }
 
-/// Reads a whole file, if it is not too long.
+/// Reads a file up to one byte more than [`MAX_BYTES`].
 pub(super) fn read_file(path: &str) -> Result<Vec<u8>, HarvestError> {
     let failed = |source| HarvestError::Read {
         name: path.to_owned(),
@@ -36,15 +36,17 @@ pub(super) fn read_file(path: &str) -> Result<Vec<u8>, HarvestError> {
     Ok(bytes)
 }
 
-/// Returns the rows of a table that hold anything.
+/// Returns the rows that are neither empty nor comments.
 pub(super) fn rows<'a>(
     name: &'a str,
     bytes: &'a [u8],
 ) -> Result<impl Iterator<Item = Result<Row<'a>, HarvestError>>, HarvestError> {
     if bytes.len() as u64 > MAX_BYTES {
-        return Err(HarvestError::TooLarge {
-            name: name.to_owned(),
-        });
+        let problem = format!(
+            "more than {} MiB; average it to fewer rows, or cut out the days that are needed",
+            MAX_BYTES >> 20
+        );
+        return Err(whole(name, problem));
     }
     let bytes = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
     let lines = bytes.split(|&byte| byte == b'\n').enumerate();
@@ -65,40 +67,40 @@ pub(super) fn rows<'a>(
 }
 
 impl Row<'_> {
-    /// Returns where a column stands in a row of headings.
+    /// Returns the index of a column, this being the row of headings.
     pub(super) fn column(&self, heading: &str) -> Option<usize> {
         self.fields.iter().position(|&field| field == heading)
     }
 
-    /// Returns the row as it stood in the file, cut to a length for messages.
+    /// Returns the row as text for messages, cut to [`SHOWN`] characters.
     pub(super) fn shown(&self) -> String {
         cut(&self.fields.join(","))
     }
 
-    /// Checks that the row is as long as its heading.
-    pub(super) fn expect_fields(&self, count: usize) -> Result<(), String> {
+    /// Checks that the row has as many fields as the heading.
+    pub(super) fn expect_fields(&self, count: usize) -> Result<(), InputError> {
         match self.fields.len() {
             found if found == count => Ok(()),
-            found => Err(format!(
+            found => Err(InputError(format!(
                 "{found} fields in `{}`, the heading has {count}; is the line cut off?",
                 self.shown()
-            )),
+            ))),
         }
     }
 
     /// Reads a finite number.
-    pub(super) fn number(&self, column: usize, heading: &str) -> Result<f64, String> {
+    pub(super) fn number(&self, column: usize, heading: &str) -> Result<f64, InputError> {
         let text = self.fields[column];
-        match text.parse::<f64>() {
-            Ok(number) if number.is_finite() => Ok(number),
-            Ok(_) => Err(format!("{heading} `{}` is not finite", cut(text))),
-            Err(_) if text.is_empty() => Err(format!("{heading} is missing")),
-            Err(_) => Err(format!("{heading} `{}` is not a number", cut(text))),
-        }
+        Err(InputError(match text.parse::<f64>() {
+            Ok(number) if number.is_finite() => return Ok(number),
+            Ok(_) => format!("{heading} `{}` is not finite", cut(text)),
+            Err(_) if text.is_empty() => format!("{heading} is missing"),
+            Err(_) => format!("{heading} `{}` is not a number", cut(text)),
+        }))
     }
 }
 
-/// Cuts what a message repeats of a file.
+/// Cuts a value to [`SHOWN`] characters.
 pub(super) fn cut(text: &str) -> String {
     match text.char_indices().nth(SHOWN) {
         Some((end, _)) => format!("{}…", &text[..end]),
@@ -106,19 +108,20 @@ pub(super) fn cut(text: &str) -> String {
     }
 }
 
-/// Names a line and what is wrong with it.
+/// Returns the error of one line.
 pub(super) fn at_line(name: &str, line: usize, problem: impl Into<String>) -> HarvestError {
-    HarvestError::Line {
+    HarvestError::File {
         name: name.to_owned(),
-        line,
+        line: Some(line),
         problem: problem.into(),
     }
 }
 
-/// Names what is wrong with a whole file.
+/// Returns the error of a whole file.
 pub(super) fn whole(name: &str, problem: impl Into<String>) -> HarvestError {
     HarvestError::File {
         name: name.to_owned(),
+        line: None,
         problem: problem.into(),
     }
 }
@@ -134,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn marks_quotes_and_line_ends_of_other_systems_are_taken_as_they_come() {
+    fn byte_order_marks_quotes_and_crlf_are_accepted() {
         let read = lines(b"\xEF\xBB\xBFt_s,p_w\r\n\r\n# a remark\r\n \"0\" , 1.5 \r\n");
         let expected = [(1, vec!["t_s", "p_w"]), (4, vec!["0", "1.5"])];
         assert_eq!(read.len(), expected.len());
@@ -145,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_text_is_named_by_its_line() {
+    fn a_line_that_is_not_utf8_is_named() {
         let mut read = rows("t.csv", b"t_s,p_w\n0,\xFF\n").unwrap();
         assert!(read.next().unwrap().is_ok());
         let error = read.next().unwrap().err().unwrap().to_string();

@@ -1,22 +1,74 @@
-//! Where income comes from, as a scenario says it.
+//! Settings of an income source, the forecast of its income, and the errors of both.
 
+use std::io;
+
+use gleaner_shared::units::PicoJoules;
 use serde::{Deserialize, Serialize};
 use strum::{Display, EnumMessage, EnumString, IntoStaticStr, VariantArray};
 
-use super::error::HarvestError;
+use super::Harvest;
 
-/// Where income comes from.
-#[derive(
-    Clone,
-    Copy,
-    Debug,
-    Default,
-    PartialEq,
-    Eq,
-    Hash,
-    Serialize,
-    Deserialize
-)]
+/// Error of an income source.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+#[allow(missing_docs)]
+pub enum HarvestError {
+    /// A setting is out of its range.
+    #[error("harvest.{key} = {value}: {demand}")]
+    Setting {
+        key: &'static str,
+        value: String,
+        demand: String,
+    },
+    /// The number of incomes differs from the number of clients.
+    #[error("{given} incomes for {clients} clients: one each is needed")]
+    Incomes { given: usize, clients: usize },
+    /// The operating system could not read the file.
+    #[error("{name}: {source}")]
+    Read { name: String, source: io::Error },
+    /// The file, or the given line of it, is malformed.
+    #[error("{name}{}: {problem}", line.map_or(String::new(), |line| format!(":{line}")))]
+    File {
+        name: String,
+        /// The number of the line, from 1.
+        line: Option<usize>,
+        problem: String,
+    },
+}
+
+/// The forecast that a base station uses for a client's income before the round begins.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Serialize, Deserialize)]
+#[derive(Display, EnumMessage, EnumString, IntoStaticStr, VariantArray)]
+#[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
+pub enum Forecast {
+    /// the mean of the client's rounds so far, in round 1 that of its source
+    #[default]
+    Mean,
+    /// what the round before brought, in round 1 the mean of the source
+    Last,
+    /// what the round will bring
+    Oracle,
+}
+
+impl Forecast {
+    /// Returns the income that is forecast for a client in a round, counted from 1.
+    #[must_use]
+    pub fn expect(self, harvest: &Harvest, client: usize, round: usize) -> PicoJoules {
+        let known = round.saturating_sub(1);
+        match self {
+            Self::Oracle => harvest.income(client, round),
+            _ if known == 0 => harvest.mean(client),
+            Self::Last => harvest.income(client, known),
+            Self::Mean => harvest.mean_of(client, known),
+        }
+    }
+}
+
+/// The kind of an income source.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Serialize, Deserialize)]
 #[derive(Display, EnumMessage, EnumString, IntoStaticStr, VariantArray)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
@@ -35,45 +87,44 @@ pub enum Source {
 }
 
 impl Source {
-    /// Says whether it needs a file.
+    /// Returns whether the source reads a file.
     #[must_use]
     pub const fn has_file(self) -> bool {
         matches!(self, Self::Trace | Self::Solar)
     }
 }
 
-/// Everything a source depends on beside the seed and the file; a source ignores what is not its
-/// own.
+/// Settings of an income source. A source ignores the settings of other kinds of sources.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
-    /// Where income comes from.
+    /// The kind of source.
     pub source: Source,
-    /// The file, or `builtin:` and the name of a trace in the program.
+    /// Path of the file, or `builtin:` and the name of a built-in trace.
     pub file: String,
-    /// From the start of a round to the start of the next.
+    /// Time from the start of a round to the start of the next.
     pub period_s: f64,
-    /// Whether a trace starts anew after its end; nothing comes after it otherwise.
+    /// Whether a trace starts again after its end; otherwise the income is then zero.
     pub looping: bool,
-    /// Where in a trace the first round begins.
+    /// Time in the trace at which the first round begins.
     pub start_s: f64,
-    /// How much further on in a trace each client is than the one before it.
+    /// Time by which each client is ahead of the previous client in the trace.
     pub offset_s: f64,
-    /// What every power of a trace is multiplied with.
+    /// Factor on every power of a trace.
     pub scale: f64,
-    /// How much clients differ: each has a factor between 1 - spread and 1 + spread on its trace,
+    /// Spread between clients: each has a factor between 1 - spread and 1 + spread on its trace,
     /// drawn once.
     pub spread: f64,
-    /// Area of the panel.
+    /// Area of the solar panel.
     pub panel_cm2: f64,
     /// Share of the light on the panel that becomes electricity behind the charger's input.
     pub panel_efficiency: f64,
     /// Share of the irradiance outdoors that reaches the panel.
     pub shade: f64,
-    /// Probability that anything comes in a round.
+    /// Probability of an income in a round.
     pub probability: f64,
-    /// Mean length of a spell with income.
+    /// Mean number of consecutive rounds with income.
     pub on_rounds: f64,
-    /// Mean length of a spell without.
+    /// Mean number of consecutive rounds without income.
     pub off_rounds: f64,
 }
 
@@ -102,10 +153,10 @@ impl Default for Settings {
 const MAX_S: f64 = 1e9;
 
 impl Settings {
-    /// Checks every setting, those of other sources too.
+    /// Checks every setting, those of other kinds of sources too.
     ///
     /// # Errors
-    /// Names the first that is out of its range.
+    /// Returns [`HarvestError::Setting`] for the first setting that is out of its range.
     pub fn check(&self) -> Result<(), HarvestError> {
         let check = |key, value: f64, holds: bool, demand: &str| match holds {
             true => Ok(()),

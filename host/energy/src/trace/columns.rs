@@ -1,19 +1,16 @@
-//! Which column of a table is what, in which unit.
+//! Roles and units of the columns of a table.
 
 use std::str::FromStr;
 
 use super::error::Kind;
+use crate::InputError;
 
-/// What a column holds, with what its numbers are multiplied by.
+/// The role of a column, with the factor from its unit to the SI unit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Role {
-    /// Seconds.
     Time(f64),
-    /// Amperes.
     Current(f64),
-    /// Volts.
     Voltage(f64),
-    /// Watts.
     Power(f64),
     /// Levels of all inputs as a number.
     Mask,
@@ -36,16 +33,15 @@ impl Role {
     }
 }
 
-/// Names of the roles, by their order.
+/// Names of the roles in the order of [`Role::order`].
 const NAMES: [&str; 5] = ["time", "current", "voltage", "power", "pins"];
 
-/// Units by role.
 const TIMES: [(&str, f64); 4] = [("s", 1.0), ("ms", 1e-3), ("us", 1e-6), ("ns", 1e-9)];
 const CURRENTS: [(&str, f64); 4] = [("A", 1.0), ("mA", 1e-3), ("uA", 1e-6), ("nA", 1e-9)];
 const VOLTAGES: [(&str, f64); 2] = [("V", 1.0), ("mV", 1e-3)];
 const POWERS: [(&str, f64); 3] = [("W", 1.0), ("mW", 1e-3), ("uW", 1e-6)];
 
-/// The columns that a user declares: `time=t:s,current=i:mA,voltage=v:V,pins=gpio:mask`.
+/// Columns of a table as a user declares them: `time=t:s,current=i:mA,voltage=v:V,pins=gpio:mask`.
 ///
 /// A column is named by its header or by its number, from 1. Roles are `time`, `current`,
 /// `voltage`, `power`, `pins` (in the units `mask`, a number, or `bits`, characters with input 0
@@ -54,36 +50,39 @@ const POWERS: [(&str, f64); 3] = [("W", 1.0), ("mW", 1e-3), ("uW", 1e-6)];
 pub struct Columns(Vec<(Role, String)>);
 
 impl FromStr for Columns {
-    type Err = String;
+    type Err = InputError;
 
-    fn from_str(text: &str) -> Result<Self, String> {
-        let columns: Result<Vec<_>, String> = text.split(',').map(column).collect();
-        let columns = columns?;
+    fn from_str(text: &str) -> Result<Self, InputError> {
+        let columns: Vec<_> = text.split(',').map(column).collect::<Result<_, _>>()?;
         for (at, (role, _)) in columns.iter().enumerate() {
             if columns[..at]
                 .iter()
                 .any(|(other, _)| other.order() == role.order())
             {
-                return Err(format!("{text:?} declares one thing twice"));
+                return Err(InputError(format!("{text:?} declares a role twice")));
             }
         }
         let has = |order| columns.iter().any(|(role, _)| role.order() == order);
         if !has(1) && !has(3) {
-            return Err(format!(
+            return Err(InputError(format!(
                 "{text:?} declares neither current nor power; for example current=i:mA"
-            ));
+            )));
         }
         Ok(Self(columns))
     }
 }
 
-fn column(text: &str) -> Result<(Role, String), String> {
-    let form = || format!("{text:?} is not of the form ROLE=COLUMN:UNIT, for example current=i:mA");
+fn column(text: &str) -> Result<(Role, String), InputError> {
+    let form = || {
+        InputError(format!(
+            "{text:?} is not of the form ROLE=COLUMN:UNIT, for example current=i:mA"
+        ))
+    };
     let (role, rest) = text.trim().split_once('=').ok_or_else(form)?;
     if let Some(input) = role.strip_prefix("pin").and_then(|n| n.parse::<u8>().ok()) {
         return match input {
             0..8 => Ok((Role::Pin(input), rest.to_owned())),
-            _ => Err(format!("{text:?}: inputs are pin0 to pin7")),
+            _ => Err(InputError(format!("{text:?}: inputs are pin0 to pin7"))),
         };
     }
     let (name, unit) = rest.rsplit_once(':').ok_or_else(form)?;
@@ -91,10 +90,10 @@ fn column(text: &str) -> Result<(Role, String), String> {
         let known = units.iter().find(|(known, _)| *known == unit);
         known.map(|(_, factor)| *factor).ok_or_else(|| {
             let all: Vec<&str> = units.iter().map(|(unit, _)| *unit).collect();
-            format!(
+            InputError(format!(
                 "{text:?}: {unit:?} is not a unit of {role}; units are {}",
                 all.join(", ")
-            )
+            ))
         })
     };
     let role = match (role, unit) {
@@ -104,29 +103,30 @@ fn column(text: &str) -> Result<(Role, String), String> {
         ("power", _) => Role::Power(pick(&POWERS)?),
         ("pins", "mask") => Role::Mask,
         ("pins", "bits") => Role::Word,
-        ("pins", _) => return Err(format!("{text:?}: pins are given as mask or as bits")),
+        ("pins", _) => {
+            return Err(InputError(format!(
+                "{text:?}: use pins=COLUMN:mask or :bits"
+            )));
+        }
         _ => {
-            return Err(format!(
+            return Err(InputError(format!(
                 "{text:?}: {role:?} is none of {}, pin0 to pin7",
                 NAMES.join(", ")
-            ));
+            )));
         }
     };
     Ok((role, name.to_owned()))
 }
 
-/// Who wrote the table.
+/// The application that wrote the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Author {
-    /// The PPK2's application.
     Ppk2,
-    /// A Joulescope's.
     Joulescope,
-    /// Somebody else.
     Other,
 }
 
-/// The columns of a table by their place.
+/// The roles of a table's columns by index.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Layout {
     pub(super) author: Author,
@@ -135,7 +135,7 @@ pub(super) struct Layout {
 }
 
 impl Layout {
-    /// Recognises a header.
+    /// Returns the layout of a known header.
     pub(super) fn recognise(line: &str) -> Option<Self> {
         let line = line
             .trim_start_matches("#= header=")
@@ -165,7 +165,7 @@ impl Layout {
             _ => return None,
         };
         let mut roles: Vec<Option<Role>> = cells.iter().map(role).collect();
-        // The application offers the levels twice; once is enough.
+        // The application offers the levels in two forms; one is enough.
         if roles.contains(&Some(Role::Word)) {
             for role in &mut roles {
                 role.take_if(|role| matches!(role, Role::Pin(_)));
@@ -178,7 +178,7 @@ impl Layout {
         })
     }
 
-    /// Places declared columns in a table whose first line this is; true if that is a header.
+    /// Finds declared columns by the first line of a table; returns whether that line is a header.
     pub(super) fn declared(columns: &Columns, line: &str) -> Result<(Self, bool), Kind> {
         let line = line.trim_start_matches('#');
         let separator = separator(line);
@@ -213,12 +213,11 @@ impl Layout {
         Ok((layout, is_header))
     }
 
-    /// Returns the role of a column.
     pub(super) fn role(&self, column: usize) -> Option<Role> {
         self.roles.get(column).copied().flatten()
     }
 
-    /// Returns how many columns a row has at the least.
+    /// Returns the smallest number of columns that a row must have.
     pub(super) fn width(&self) -> usize {
         let last = self.roles.iter().rposition(Option::is_some);
         last.map_or(0, |last| last + 1)
@@ -248,7 +247,7 @@ impl Layout {
         self.roles.iter().flatten().any(test)
     }
 
-    /// Returns the unit of the currents.
+    /// Returns the unit of the currents, or else of the powers.
     pub(super) fn unit(&self) -> &'static str {
         let unit = self.roles.iter().flatten().find_map(|role| match role {
             Role::Current(factor) => CURRENTS.iter().find(|(_, known)| known == factor),
@@ -259,7 +258,7 @@ impl Layout {
     }
 }
 
-/// The character between cells: the first of the usual ones that the line has.
+/// Returns the separator: the first comma, semicolon or tab of the line.
 fn separator(line: &str) -> u8 {
     let found = line.bytes().find(|byte| b",;\t".contains(byte));
     found.unwrap_or(b',')
@@ -317,8 +316,8 @@ mod tests {
     }
 
     #[test]
-    fn declarations_that_say_nothing_are_refused() {
-        let refused = |text: &str| text.parse::<Columns>().unwrap_err();
+    fn invalid_declarations_are_rejected() {
+        let refused = |text: &str| text.parse::<Columns>().unwrap_err().0;
         assert!(refused("time=t:s").contains("neither current nor power"));
         assert!(refused("current=i").contains("ROLE=COLUMN:UNIT"));
         assert!(refused("current=i:kA").contains("units are A, mA, uA, nA"));

@@ -1,12 +1,12 @@
-//! What a current meter recorded, read block by block so that no trace is too long.
+//! Recordings of current meters, read block by block, so that a trace may be longer than memory.
 //!
-//! [`open()`] recognises a file and reads it as a [`Trace`]; [`copy()`] writes one through a [`Sink`].
+//! [`open()`] detects the format of a file and reads it as a [`Trace`]; [`copy()`] writes one to a
+//! [`Sink`].
 
 mod columns;
 mod csv;
 mod error;
 mod open;
-mod options;
 pub mod ppk2;
 mod sink;
 mod summary;
@@ -15,52 +15,52 @@ mod watch;
 pub use columns::Columns;
 pub use csv::{CsvReader, CsvWriter};
 pub use error::{Kind, Missing, Place, TraceError};
-pub use open::{AnyTrace, digest, open};
-pub use options::{Format, Options};
-pub use sink::{CopyError, Losses, Sink, copy};
+pub use open::{AnyTrace, Format, Options, digest, open};
+pub use sink::{Losses, Sink, copy};
 pub use summary::Summary;
 
-/// What is known of a trace before its first sample.
+/// Properties of a trace that are known before its first sample.
 #[derive(Clone, Debug, PartialEq)]
 pub struct About {
-    /// Where it comes from, for messages: a file's name as a rule.
+    /// Name for messages, usually the path of the file.
     pub source: String,
-    /// Samples a second.
+    /// Samples per second.
     pub rate_hz: f64,
-    /// How many there are, if the format says so beforehand.
+    /// Number of samples, if the format states it.
     pub samples: Option<u64>,
     /// Whether the meter recorded logic levels beside the current.
     pub has_pins: bool,
 }
 
-/// Some samples in a row.
+/// Consecutive samples.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Block {
     /// Power drawn, in watts: current times voltage.
     pub power_w: Vec<f32>,
-    /// Logic levels, one bit an input, input 0 lowest; empty if there are none.
+    /// Logic levels, one bit per input, input 0 lowest; empty if the trace has none.
     pub pins: Vec<u8>,
 }
 
 impl Block {
-    /// Forgets the samples and keeps the memory.
+    /// Removes the samples and keeps the allocation.
     pub fn clear(&mut self) {
         self.power_w.clear();
         self.pins.clear();
     }
 }
 
-/// A recorded trace; what is read once is gone.
+/// A recorded trace, which can be read once.
 pub trait Trace {
-    /// What went wrong on the way.
+    /// Error of reading the trace.
     type Error: std::error::Error + 'static;
 
-    /// Returns what is known of the whole.
+    /// Returns the properties of the whole trace.
     fn about(&self) -> &About;
 
-    /// Puts the next samples into `block`, of which it has whatever suits it; false at the end.
+    /// Replaces the content of `block` by the next samples, as many as suit the format; returns
+    /// false at the end of the trace.
     ///
     /// # Errors
-    /// What is wrong with the trace, and where.
+    /// Returns the problem and its place.
     fn read(&mut self, block: &mut Block) -> Result<bool, Self::Error>;
 }

@@ -1,38 +1,62 @@
-//! Recognises a trace by what is in it.
+//! Opens a trace of any format; the content of a file tells its format.
 
 use std::fs::File;
 use std::io::{self, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use super::columns::Columns;
 use super::csv::CsvReader;
 use super::error::{Kind, TraceError};
-use super::options::{Format, Options};
 use super::ppk2::{Calibration, RawReader, Reader};
 use super::{About, Block, Trace};
 
-/// How every ZIP begins; the second is an empty one.
+/// Properties of a trace that its file does not state.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Options {
+    /// Supply voltage of the board.
+    pub voltage_v: Option<f64>,
+    /// Samples per second of a table without a time column.
+    pub rate_hz: Option<f64>,
+    /// Columns of a table of an unknown meter.
+    pub columns: Option<Columns>,
+    /// Format of a file whose content does not tell it.
+    pub format: Option<Format>,
+    /// File with the calibration of the PPK2, for bytes of its serial line.
+    pub calibration: Option<PathBuf>,
+    /// Whether to accept currents that no board draws or no meter resolves.
+    pub trust_units: bool,
+}
+
+/// Formats that the content of a file does not tell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// Bytes of a PPK2's serial line.
+    Ppk2Raw,
+}
+
+/// First bytes of a ZIP file; the second entry is an empty ZIP.
 const ZIPS: [&[u8]; 2] = [b"PK\x03\x04", b"PK\x05\x06"];
 
-/// How files of a Joulescope begin (`JLS_HEADER_IDENTIFICATION` in `jls/format.h`).
+/// First bytes of a Joulescope's file (`JLS_HEADER_IDENTIFICATION` in `jls/format.h`).
 const JLS: &[u8] = b"jlsfmt\r\n";
 
-/// A calibration is this long at the most.
+/// Largest accepted calibration file.
 const CALIBRATION: u64 = 64 << 10;
 
-/// A trace of any kind.
+/// A trace of any format.
+#[allow(missing_docs)]
 pub enum AnyTrace {
-    /// An archive of a PPK2.
+    /// A `.ppk2` archive.
     Ppk2(Box<Reader>),
-    /// The bytes of its serial line.
+    /// Bytes of a PPK2's serial line.
     Raw(Box<RawReader>),
-    /// A table.
     Csv(Box<CsvReader>),
 }
 
 /// Opens a trace.
 ///
 /// # Errors
-/// What is wrong with the file, or what is missing to read it.
+/// Returns an error if the file is malformed, or if an option that it needs is missing.
 pub fn open(path: &Path, options: &Options) -> Result<AnyTrace, TraceError> {
     let source = path.display().to_string();
     let refuse = |kind: Kind| TraceError::of(&source, kind);
@@ -60,7 +84,6 @@ pub fn open(path: &Path, options: &Options) -> Result<AnyTrace, TraceError> {
     Ok(AnyTrace::Csv(Box::new(reader)))
 }
 
-/// The first bytes of a file.
 fn start(path: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     File::open(path)?.take(512).read_to_end(&mut bytes)?;
@@ -84,7 +107,7 @@ fn calibration(path: Option<&Path>) -> Result<Calibration, TraceError> {
 /// Returns the BLAKE3 digest of a file, in hexadecimal.
 ///
 /// # Errors
-/// Whatever the system refuses.
+/// Returns the error of the operating system.
 pub fn digest(path: &Path) -> io::Result<String> {
     let mut hasher = blake3::Hasher::new();
     hasher.update_reader(File::open(path)?)?;
@@ -92,7 +115,7 @@ pub fn digest(path: &Path) -> io::Result<String> {
 }
 
 impl AnyTrace {
-    /// Returns the kind of file, in words.
+    /// Returns the name of the format.
     #[must_use]
     pub const fn kind(&self) -> &'static str {
         match self {
@@ -102,8 +125,8 @@ impl AnyTrace {
         }
     }
 
-    /// Returns what the board was supplied with, as stated or at the first sample; nothing of a
-    /// table of power alone.
+    /// Returns the supply voltage, as stated or at the first sample; `None` for a table that has
+    /// only power.
     #[must_use]
     pub fn voltage_v(&self) -> Option<f64> {
         match self {
@@ -113,7 +136,7 @@ impl AnyTrace {
         }
     }
 
-    /// Returns the charge of what was read so far, if currents are known.
+    /// Returns the charge of all samples read so far, if currents are known.
     #[must_use]
     pub fn charge_c(&self) -> Option<f64> {
         match self {
@@ -123,7 +146,7 @@ impl AnyTrace {
         }
     }
 
-    /// Returns how many bytes of a table were read; other files know their samples beforehand.
+    /// Returns the bytes of a table read so far; `None` for formats that state their samples.
     #[must_use]
     pub const fn bytes(&self) -> Option<u64> {
         match self {

@@ -1,74 +1,65 @@
-//! Where a trace is written to.
+//! Writers of traces, and the copy from a reader to a writer.
 
 use std::io;
 
-use super::{Block, Trace, TraceError};
+use super::{Block, Kind, Trace, TraceError};
 
-/// Something that takes the samples of a trace in order.
+/// A writer that takes the samples of a trace in order.
 pub trait Sink {
-    /// Takes samples.
+    /// Writes the next samples.
     ///
     /// # Errors
-    /// Whatever the system refuses.
+    /// Returns the error of the operating system.
     fn push(&mut self, block: &Block) -> io::Result<()>;
 
-    /// Takes note of samples that were lost, as its format shows them.
+    /// Writes lost samples in the way of its format.
     ///
     /// # Errors
-    /// Whatever the system refuses.
+    /// Returns the error of the operating system.
     fn lose(&mut self, samples: u64) -> io::Result<()>;
 
-    /// Ends the trace.
+    /// Writes the end of the trace.
     ///
     /// # Errors
-    /// Whatever the system refuses.
+    /// Returns the error of the operating system.
     fn finish(self) -> io::Result<()>;
 }
 
-/// What becomes of gaps.
+/// Treatment of gaps by [`copy()`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Losses {
-    /// They end the copy.
+    /// A gap is an error and ends the copy.
     Refused,
-    /// They are written as the target's format shows them.
+    /// Gaps are written in the way of the target's format.
     Kept,
 }
 
-/// A copy that failed.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum CopyError {
-    /// The trace is refused.
-    #[error(transparent)]
-    Trace(#[from] TraceError),
-    /// The target does not take it.
-    #[error("writing the trace: {0}")]
-    Target(#[from] io::Error),
-}
-
-/// Copies a trace; `seen` looks at every block on the way.
+/// Copies a trace and calls `seen` with every block.
 ///
 /// # Errors
-/// What is wrong with the trace, or with where it goes.
+/// Returns the error of the trace, or [`Kind::Write`] if the sink fails.
 pub fn copy<T: Trace<Error = TraceError>>(
     trace: &mut T,
     mut sink: impl Sink,
     losses: Losses,
     mut seen: impl FnMut(&Block),
-) -> Result<(), CopyError> {
+) -> Result<(), TraceError> {
+    let file = trace.about().source.clone();
+    let written =
+        |result: io::Result<()>| result.map_err(|error| TraceError::of(&file, Kind::Write(error)));
     let mut block = Block::default();
     loop {
         match trace.read(&mut block) {
             Ok(true) => {
                 seen(&block);
-                sink.push(&block)?;
+                written(sink.push(&block))?;
             }
             Ok(false) => break,
             Err(error) => match error.gap() {
-                Some(missing) if losses == Losses::Kept => sink.lose(missing.least())?,
-                _ => return Err(error.into()),
+                Some(missing) if losses == Losses::Kept => written(sink.lose(missing.least()))?,
+                _ => return Err(error),
             },
         }
     }
-    Ok(sink.finish()?)
+    written(sink.finish())
 }

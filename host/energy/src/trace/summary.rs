@@ -1,23 +1,19 @@
-//! A trace in a few numbers.
+//! Summary of a trace.
 
 use serde::Serialize;
 
 use super::{About, Block};
 
-/// What all samples of a trace come to.
+/// Energy, range of power and activity of the inputs over all samples of a trace.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[allow(missing_docs)]
 pub struct Summary {
-    /// How many there are.
     pub samples: u64,
-    /// Samples a second.
     pub rate_hz: f64,
-    /// The energy.
     pub energy_j: f64,
-    /// The least power.
     pub min_w: f64,
-    /// The most.
     pub max_w: f64,
-    /// Inputs that were high at some time, one bit each; none if there are no inputs.
+    /// Inputs that were high at some time, one bit each; `None` if the trace has no inputs.
     pub pins_high: Option<u8>,
     /// Inputs that changed their level, one bit each.
     pub pins_moved: Option<u8>,
@@ -28,7 +24,7 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// Begins to sum up.
+    /// Returns the summary of no samples.
     #[must_use]
     pub fn new(about: &About) -> Self {
         Self {
@@ -44,7 +40,7 @@ impl Summary {
         }
     }
 
-    /// Takes the next samples.
+    /// Adds the next samples.
     pub fn add(&mut self, block: &Block) {
         let (mut least, mut most, mut sum) = (f32::INFINITY, f32::NEG_INFINITY, 0.0);
         for &watts in &block.power_w {
@@ -69,13 +65,13 @@ impl Summary {
         self.last_pins = last;
     }
 
-    /// Returns how long the trace is.
+    /// Returns the duration of the trace.
     #[must_use]
     pub fn duration_s(&self) -> f64 {
         self.samples as f64 / self.rate_hz
     }
 
-    /// Returns the mean power; zero of no samples.
+    /// Returns the mean power; zero if there are no samples.
     #[must_use]
     pub fn mean_w(&self) -> f64 {
         self.sum_w / self.samples.max(1) as f64

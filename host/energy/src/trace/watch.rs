@@ -1,17 +1,17 @@
-//! What holds of every sample whatever its format: it is a number, and one that a board draws.
+//! Plausibility checks of samples, whatever their format.
 
 use super::error::Kind;
 
-/// More than this and the unit is wrong: what a PPK2 or a Joulescope can measure, and tenfold.
-const MOST_A: f64 = 30.0;
+/// Largest accepted current: ten times the range of a PPK2 or Joulescope. More is a wrong unit.
+const MAX_A: f64 = 30.0;
 
-/// A mean below this and the unit is wrong: half of what a PPK2 resolves.
-const LEAST_MEAN_A: f64 = 1e-7;
+/// Smallest accepted mean current: half of what a PPK2 resolves. Less is a wrong unit.
+const MIN_MEAN_A: f64 = 1e-7;
 
-/// Volts a board may be supplied with.
-const MOST_V: f64 = 60.0;
+/// Largest accepted supply voltage.
+const MAX_V: f64 = 60.0;
 
-/// Looks at every sample, and at all of them at the end.
+/// Checks every current, and the mean current at the end.
 #[derive(Clone, Debug)]
 pub(super) struct Watch {
     unit: &'static str,
@@ -22,7 +22,7 @@ pub(super) struct Watch {
 }
 
 impl Watch {
-    /// Begins to watch currents that were declared in `unit`.
+    /// Starts the checks of currents that were declared in `unit`.
     pub(super) const fn new(unit: &'static str, trusted: bool) -> Self {
         Self {
             unit,
@@ -33,10 +33,7 @@ impl Watch {
         }
     }
 
-    /// Looks at some currents.
-    ///
-    /// # Errors
-    /// The first that cannot be, with its index.
+    /// Checks the next currents and returns the index and problem of the first invalid one.
     pub(super) fn currents(
         &mut self,
         currents_a: impl IntoIterator<Item = f64>,
@@ -44,7 +41,7 @@ impl Watch {
         let (mut sum, mut sizes, mut count) = (0.0, 0.0, 0);
         for (index, current_a) in currents_a.into_iter().enumerate() {
             let size = current_a.abs();
-            if size > MOST_A || size.is_nan() {
+            if size > MAX_A || size.is_nan() {
                 self.strange(current_a).map_err(|kind| (index, kind))?;
             }
             sum += current_a;
@@ -74,21 +71,17 @@ impl Watch {
         })
     }
 
-    /// Returns the sum of all currents.
     pub(super) const fn sum_a(&self) -> f64 {
         self.sum_a
     }
 
-    /// Looks at the whole.
-    ///
-    /// # Errors
-    /// No sample at all, or none that a meter resolves.
+    /// Checks at the end that there are samples and that a meter resolves their mean.
     pub(super) fn end(&self) -> Result<(), Kind> {
         if self.samples == 0 {
             return Err(Kind::Empty);
         }
         let mean_a = self.sizes_a / self.samples as f64;
-        if mean_a < LEAST_MEAN_A && !self.trusted {
+        if mean_a < MIN_MEAN_A && !self.trusted {
             return Err(Kind::TooLittle {
                 current_a: mean_a,
                 unit: self.unit,
@@ -98,22 +91,16 @@ impl Watch {
     }
 }
 
-/// Accepts a supply that a board may have.
-///
-/// # Errors
-/// Any other.
+/// Checks a supply voltage.
 pub(super) fn voltage(volts: f64) -> Result<f64, Kind> {
-    if volts > 0.0 && volts <= MOST_V {
+    if volts > 0.0 && volts <= MAX_V {
         Ok(volts)
     } else {
         Err(Kind::Voltage(volts))
     }
 }
 
-/// Accepts a rate that a meter may have.
-///
-/// # Errors
-/// Any other.
+/// Checks a sample rate.
 pub(super) fn rate(hz: f64) -> Result<f64, Kind> {
     if (1e-3..=1e8).contains(&hz) {
         Ok(hz)

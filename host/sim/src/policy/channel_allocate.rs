@@ -2,8 +2,8 @@
 //! gradient norms, as far as they can meet the deadline there.
 
 use super::baseline::{BaselinePower, epochs_at_full_power, importance, with_fixed_epochs};
-use super::{Decision, Policy, View};
-use gleaner_cre::optim::{Instance, SolveError, heaviest_assignment};
+use super::{Decision, Policy, PolicyError, View};
+use gleaner_cre::optim::{Instance, heaviest_assignment};
 
 /// Scheduling by an assignment of channels to gradient norms.
 #[derive(Clone, Copy, Debug)]
@@ -15,7 +15,7 @@ pub struct ChannelAllocate {
 }
 
 impl Policy for ChannelAllocate {
-    fn decide(&self, view: &View<'_>) -> Result<Decision, SolveError> {
+    fn decide(&self, view: &View<'_>) -> Result<Decision, PolicyError> {
         let instance = view.instance;
         let importance = importance(view);
         let heaviest = self.assign(instance, |client, _| Some(importance[client]));

@@ -3,10 +3,10 @@
 use serde::{Deserialize, Serialize};
 use strum::{Display, EnumMessage, EnumString, IntoStaticStr, VariantArray};
 
-use super::{Decision, Order, Policy, Promise, View};
+use super::{Decision, Order, Policy, PolicyError, Promise, View};
 use crate::ClientId;
+use gleaner_cre::optim::Solver;
 use gleaner_cre::optim::individual::{self, Task};
-use gleaner_cre::optim::{SolveError, Solver};
 
 /// Whose epochs CRE decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -34,7 +34,7 @@ impl Cre {
         Self { solver, epochs }
     }
 
-    fn decide_together(&self, view: &View<'_>) -> Result<Decision, SolveError> {
+    fn decide_together(&self, view: &View<'_>) -> Result<Decision, PolicyError> {
         // One stream per round, so that a resumed run draws what the uninterrupted one drew.
         let seed = view.seed ^ (u64::from(view.round) << 32);
         let solution = self.solver.solve(view.instance, seed)?;
@@ -52,7 +52,7 @@ impl Cre {
 }
 
 impl Policy for Cre {
-    fn decide(&self, view: &View<'_>) -> Result<Decision, SolveError> {
+    fn decide(&self, view: &View<'_>) -> Result<Decision, PolicyError> {
         if self.epochs == CreEpochs::Common {
             return self.decide_together(view);
         }

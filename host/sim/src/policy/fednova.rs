@@ -5,9 +5,8 @@
 
 use super::baseline::{BaselinePower, baseline_power};
 use super::drawn::{Drawn, at_random, on_channels};
-use super::{Decision, Order, Policy, View};
+use super::{Decision, Order, Policy, PolicyError, View};
 use crate::ClientId;
-use gleaner_cre::optim::SolveError;
 
 /// Random scheduling with individual epochs.
 #[derive(Clone, Copy, Debug)]
@@ -17,7 +16,7 @@ pub struct FedNova {
 }
 
 impl Policy for FedNova {
-    fn decide(&self, view: &View<'_>) -> Result<Decision, SolveError> {
+    fn decide(&self, view: &View<'_>) -> Result<Decision, PolicyError> {
         let (able, infeasible) = on_channels(view, &at_random(view));
         let order = |&Drawn {
                          client,

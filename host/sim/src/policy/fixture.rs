@@ -1,39 +1,26 @@
 //! Small rounds for the tests of schedulers.
 
 use super::{Attendance, Decision, Order, Policy, Purse, View};
-use gleaner_cre::bound::LossBound;
-use gleaner_cre::costs::Costs;
+use gleaner_cre::channel::RoundState;
 use gleaner_cre::optim::Instance;
+use gleaner_cre::system::System;
+use gleaner_cre::units::{Watts, WattsPerHertz};
 
 /// Clients of 1,000 samples with the same gain on every channel; an epoch is 0.2 ms and 0.25 mJ.
 fn instance(clients: usize, channels: usize) -> Instance {
-    Instance {
-        channels,
-        samples: vec![1000; clients],
-        gain: vec![vec![1e-2; channels]; clients],
-        downlink_s: 1e-3,
-        queue_j: vec![0.0; clients],
-        delta: vec![0.0; clients],
-        epoch_s: vec![2e-4; clients],
-        epoch_j: vec![2.5e-4; clients],
-        bound: LossBound {
-            rho: 1.0,
-            beta: 1.0,
-            eta: 0.01,
-            b1: 0.3,
-            gap: 1.0,
-        },
-        v: 0.0,
-        energy_unit_j: 1.0,
-        deadline_s: 0.01,
-        model_bits: 318_080.0,
-        bandwidth_hz: 1e6,
-        noise_w_per_hz: 4e-21,
-        power_max_w: 0.2,
-        income_j: vec![4e-4; clients],
-        reserve_s: vec![0.0; clients],
-        costs: vec![Costs::PAPER; clients],
-    }
+    let mut system = System::paper_mlp();
+    system.radio.uplink_power_max_w = Watts(0.2);
+    system.radio.noise_w_per_hz = WattsPerHertz(4e-21);
+    system.round.v = 0.0;
+    let gains = RoundState {
+        downlink: vec![1e-2; clients],
+        uplink: vec![vec![1e-2; channels]; clients],
+    };
+    let mut instance = Instance::paper(&system, gains, vec![1000; clients]);
+    instance.downlink_s = 1e-3;
+    instance.delta.fill(0.0);
+    instance.bound.beta = 1.0;
+    instance
 }
 
 /// A round and what a scheduler sees of it.

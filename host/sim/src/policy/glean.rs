@@ -19,11 +19,11 @@ use serde::{Deserialize, Serialize};
 use strum::{Display, EnumMessage, EnumString, IntoStaticStr, VariantArray};
 
 use super::offer::{Offer, least_bill};
-use super::{Decision, Order, Policy, View};
+use super::{Decision, Order, Policy, PolicyError, View};
 use crate::ClientId;
 use gleaner_cre::bound::weights;
+use gleaner_cre::optim::heaviest_assignment;
 use gleaner_cre::optim::power::{efficient_power, least_power};
-use gleaner_cre::optim::{SolveError, heaviest_assignment};
 
 /// A pair that is worth nothing but rounding is still made.
 const TIE: f64 = 1e-9;
@@ -52,7 +52,7 @@ pub struct Glean {
 }
 
 impl Policy for Glean {
-    fn decide(&self, view: &View<'_>) -> Result<Decision, SolveError> {
+    fn decide(&self, view: &View<'_>) -> Result<Decision, PolicyError> {
         let (clients, channels) = (view.instance.clients(), view.instance.channels);
         let offers: Vec<Vec<Option<Offer>>> = (0..clients)
             .map(|client| {

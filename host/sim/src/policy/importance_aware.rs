@@ -2,8 +2,7 @@
 //! goes to its feasible client with the largest weighted gradient norm.
 
 use super::baseline::{BaselinePower, epochs_at_full_power, importance, with_fixed_epochs};
-use super::{Decision, Policy, View};
-use gleaner_cre::optim::SolveError;
+use super::{Decision, Policy, PolicyError, View};
 
 /// Scheduling by gradient norms on fixed channels.
 #[derive(Clone, Copy, Debug)]
@@ -15,7 +14,7 @@ pub struct ImportanceAware {
 }
 
 impl Policy for ImportanceAware {
-    fn decide(&self, view: &View<'_>) -> Result<Decision, SolveError> {
+    fn decide(&self, view: &View<'_>) -> Result<Decision, PolicyError> {
         let instance = view.instance;
         let importance = importance(view);
         let winner = |channel: usize| {

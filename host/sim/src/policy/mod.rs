@@ -27,6 +27,7 @@ use strum::{Display, EnumMessage, EnumString, IntoStaticStr, VariantArray};
 
 use crate::ClientId;
 use gleaner_cre::optim::{Instance, SolveError, Solver};
+use process::ProcessError;
 
 pub use attendance::{Attendance, turn_rounds};
 pub use baseline::{BaselinePower, GradientNorms};
@@ -245,13 +246,30 @@ pub struct Promise {
     pub bound: f64,
 }
 
+/// Error of a scheduler that cannot decide a round.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum PolicyError {
+    /// The round's problem cannot be solved.
+    #[error(transparent)]
+    Solve(#[from] SolveError),
+    /// A scheduler that is a program failed or gave an answer that cannot be used.
+    #[error("scheduler `{command}`: {source}")]
+    Process {
+        /// The command that started the program.
+        command: String,
+        /// The failure of the program or of its answer.
+        source: ProcessError,
+    },
+}
+
 /// A scheduler.
 pub trait Policy: Send {
     /// Decides one round.
     ///
     /// # Errors
     /// When the round's problem cannot be solved at all.
-    fn decide(&self, view: &View<'_>) -> Result<Decision, SolveError>;
+    fn decide(&self, view: &View<'_>) -> Result<Decision, PolicyError>;
 
     /// Says whether [`View::gradient_norms`] must be filled in.
     fn wants_gradient_norms(&self) -> bool {
@@ -274,7 +292,7 @@ pub trait Policy: Send {
     ///
     /// # Errors
     /// When it cannot decide rounds at all.
-    fn begin(&self, _memory: &str) -> Result<(), SolveError> {
+    fn begin(&self, _memory: &str) -> Result<(), PolicyError> {
         Ok(())
     }
 

@@ -2,9 +2,8 @@
 
 use super::baseline::{BaselinePower, baseline_power};
 use super::drawn::{Drawn, at_random, on_channels};
-use super::{Decision, Order, Policy, View};
+use super::{Decision, Order, Policy, PolicyError, View};
 use crate::ClientId;
-use gleaner_cre::optim::SolveError;
 
 /// Random scheduling.
 #[derive(Clone, Copy, Debug)]
@@ -14,7 +13,7 @@ pub struct Random {
 }
 
 impl Policy for Random {
-    fn decide(&self, view: &View<'_>) -> Result<Decision, SolveError> {
+    fn decide(&self, view: &View<'_>) -> Result<Decision, PolicyError> {
         Ok(with_common_epochs(view, &at_random(view), self.power))
     }
 }

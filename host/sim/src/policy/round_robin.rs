@@ -1,8 +1,7 @@
 //! `round-robin`: as many clients as there are channels, in rotation.
 
 use super::random::with_common_epochs;
-use super::{BaselinePower, Decision, Policy, View};
-use gleaner_cre::optim::SolveError;
+use super::{BaselinePower, Decision, Policy, PolicyError, View};
 
 /// Scheduling in rotation.
 #[derive(Clone, Copy, Debug)]
@@ -12,7 +11,7 @@ pub struct RoundRobin {
 }
 
 impl Policy for RoundRobin {
-    fn decide(&self, view: &View<'_>) -> Result<Decision, SolveError> {
+    fn decide(&self, view: &View<'_>) -> Result<Decision, PolicyError> {
         let (clients, channels) = (view.instance.clients(), view.instance.channels);
         let first = view.round.saturating_sub(1) as usize * channels;
         let turn: Vec<usize> = (0..channels.min(clients))

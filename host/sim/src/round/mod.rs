@@ -22,9 +22,9 @@ mod watch;
 pub mod world;
 
 use crate::ClientId;
-use crate::policy::Policy;
+use crate::policy::{Policy, PolicyError};
 use crate::scenario::{ClientDevice, Scenario, StopRule};
-use gleaner_cre::channel::{ChannelSource, RadioParams, TraceError};
+use gleaner_cre::channel::{ChannelSource, TraceError};
 use gleaner_cre::optim::{Instance, SolveError};
 use gleaner_cre::units::Bits;
 use gleaner_learn::server::{Server, StateError};
@@ -110,7 +110,6 @@ pub struct Engine<'a> {
     policy: Box<dyn Policy>,
     /// Whether the scheduler has been told that rounds begin.
     begun: bool,
-    radio: RadioParams,
     channel: ChannelSource,
     incomes: Incomes,
     books: Books,
@@ -184,7 +183,6 @@ impl<'a> Engine<'a> {
             examiner,
             policy: settings::policy(scenario),
             begun: false,
-            radio: settings::radio(scenario),
             channel: world.channel,
             incomes: Incomes::new(scenario, &devices, world.harvest),
             books: Books::new(scenario, &devices, &samples),
@@ -311,10 +309,13 @@ impl<'a> Engine<'a> {
 }
 
 /// Says why a round has no plan.
-fn unplanned(round: u32, error: SolveError) -> EngineError {
+fn unplanned(round: u32, error: PolicyError) -> EngineError {
     match error {
-        SolveError::Asked(what) => EngineError::Scheduler { round, what },
-        source => EngineError::Solve { round, source },
+        PolicyError::Solve(source) => EngineError::Solve { round, source },
+        PolicyError::Process { .. } => EngineError::Scheduler {
+            round,
+            what: error.to_string(),
+        },
     }
 }
 

@@ -1,6 +1,6 @@
 //! The numbers of a scenario in the types the model of the system wants.
 
-use gleaner_cre::system::{DeviceParams, RoundParams, System};
+use gleaner_cre::system::System;
 use gleaner_shared::energy::{ComputeModel, CostModel, RadioModel};
 use gleaner_shared::units::{NanoWatts, PicoJoules};
 
@@ -10,7 +10,6 @@ use crate::policy::process::Facts;
 use crate::policy::{self, Decider, Glean, Policy, Process};
 use crate::scenario::{ClientDevice, Scenario};
 use gleaner_cre::channel::{Fading, RadioParams, epoch_energy, epoch_latency};
-use gleaner_cre::costs::Costs;
 use gleaner_cre::units::{
     Bits, Db, Dbm, Gigahertz, Hertz, Joules, Metres, Seconds, Watts, WattsPerHertz,
 };
@@ -22,45 +21,40 @@ use gleaner_learn::train::{Kernel, Tensor};
 #[must_use]
 pub fn system(scenario: &Scenario) -> System {
     let (device, cre) = (&scenario.device, &scenario.cre);
-    System {
-        radio: radio(scenario),
-        device: DeviceParams {
-            alpha: device.energy_coefficient,
-            cycles_per_sample: device.cycles_per_sample,
-            clock_hz: Hertz(device.frequency_hz),
-            income_j: Joules(device.harvest_j),
-            costs: Costs::PAPER,
-        },
-        round: RoundParams {
-            deadline_s: Seconds(device.deadline_s),
-            model_bits: model_bits(scenario, &[]),
-            eta: scenario.learning.learning_rate,
-            b1: cre.b1,
-            v: cre.v,
-            energy_unit_j: Joules(cre.energy_unit_j),
-        },
-    }
+    let mut system = System::paper_mlp();
+    system.radio = radio(scenario);
+    system.device.alpha = device.energy_coefficient;
+    system.device.cycles_per_sample = device.cycles_per_sample;
+    system.device.clock_hz = Hertz(device.frequency_hz);
+    system.device.income_j = Joules(device.harvest_j);
+    system.round.deadline_s = Seconds(device.deadline_s);
+    system.round.model_bits = model_bits(scenario, &[]);
+    system.round.eta = scenario.learning.learning_rate;
+    system.round.b1 = cre.b1;
+    system.round.v = cre.v;
+    system.round.energy_unit_j = Joules(cre.energy_unit_j);
+    system
 }
 
 /// Returns the radio of a scenario.
 #[must_use]
 pub fn radio(scenario: &Scenario) -> RadioParams {
     let (channel, radio) = (&scenario.channel, &scenario.radio);
-    RadioParams {
-        radius_m: Metres(channel.radius_m),
-        carrier_ghz: Gigahertz(channel.carrier_ghz),
-        antenna_db: Db(channel.antenna_gain_db),
-        fading: Fading {
-            k: channel.rician_k,
-            sigma: channel.rician_sigma,
-            kind: channel.fading,
-        },
-        downlink_power_w: Watts(radio.downlink_power_w),
-        downlink_bandwidth_hz: Hertz(radio.downlink_bandwidth_hz),
-        uplink_power_max_w: Dbm(radio.max_power_dbm).to_watts(),
-        uplink_bandwidth_hz: Hertz(radio.uplink_bandwidth_hz),
-        noise_w_per_hz: WattsPerHertz(Dbm(radio.noise_dbm_per_hz).to_watts().0),
-    }
+    let mut params = System::paper_mlp().radio;
+    params.radius_m = Metres(channel.radius_m);
+    params.carrier_ghz = Gigahertz(channel.carrier_ghz);
+    params.antenna_db = Db(channel.antenna_gain_db);
+    params.fading = Fading {
+        k: channel.rician_k,
+        sigma: channel.rician_sigma,
+        kind: channel.fading,
+    };
+    params.downlink_power_w = Watts(radio.downlink_power_w);
+    params.downlink_bandwidth_hz = Hertz(radio.downlink_bandwidth_hz);
+    params.uplink_power_max_w = Dbm(radio.max_power_dbm).to_watts();
+    params.uplink_bandwidth_hz = Hertz(radio.uplink_bandwidth_hz);
+    params.noise_w_per_hz = WattsPerHertz(Dbm(radio.noise_dbm_per_hz).to_watts().0);
+    params
 }
 
 /// Returns the scheduler of a scenario.

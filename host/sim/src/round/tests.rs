@@ -8,6 +8,7 @@ mod stores;
 mod unlike;
 
 use super::*;
+use crate::ClientId;
 use crate::policy::Scheduler;
 use crate::scenario::{Estimates, Override, resolve};
 use strum::VariantArray;

@@ -1,7 +1,7 @@
 //! `[harvest]`: where energy comes from, what keeps it, and what the base station expects.
 
 use gleaner_energy::harvest::{Forecast, Settings, Source};
-use gleaner_shared::energy::{Capacitor, Reservoir};
+use gleaner_shared::energy::{Capacitor, EnergyStore};
 use gleaner_shared::units::{NanoWatts, PicoJoules};
 
 use super::range::Range::{AtLeast, AtMost, NotNegative, Positive, Within};
@@ -70,19 +70,19 @@ impl Harvest {
         let millivolts = |volts: f64| (volts * 1e3).round() as u16;
         (self.capacitor_f > 0.0).then(|| Capacitor {
             microfarads: (self.capacitor_f * 1e6).round() as u32,
-            least_mv: millivolts(self.least_v),
-            most_mv: millivolts(self.most_v),
+            min_mv: millivolts(self.least_v),
+            max_mv: millivolts(self.most_v),
         })
     }
 
     /// Returns the store of a client; `None` under the paper's books.
     #[must_use]
-    pub fn store(&self) -> Option<Reservoir> {
+    pub fn store(&self) -> Option<EnergyStore> {
         let capacity = match self.capacitor() {
             Some(capacitor) => capacitor.capacity(),
             None => PicoJoules::from_joules(self.storage_j),
         };
-        (capacity > PicoJoules::ZERO).then(|| Reservoir {
+        (capacity > PicoJoules::ZERO).then(|| EnergyStore {
             capacity,
             charge_permille: (self.charge_efficiency * 1e3).round() as u16,
             leakage: NanoWatts((self.leakage_w * 1e9).round() as u64),

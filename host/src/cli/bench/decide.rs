@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use gleaner_experiment::{Decisions, time_decisions};
+use gleaner_check::{Decisions, time_decisions};
 use gleaner_sim::policy::Scheduler;
 use gleaner_sim::scenario::{Override, resolve};
 use strum::VariantArray;

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::Context;
-use gleaner_shared::energy::{CostModel, Ledger, Reservoir};
+use gleaner_shared::energy::{CostModel, EnergyStore, Ledger};
 use gleaner_shared::mlp::{LearningRate, Shape};
 use gleaner_shared::units::{Cycles, Micros, NanoWatts, PicoJoules};
 use gleaner_shared::wire::message::{DeclineReason, ModelHash, Order, Provision, Report, RunId};
@@ -14,7 +14,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 use tempfile::NamedTempFile;
 
-use crate::cli::board::emulated_by_chip;
+use crate::cli::board::emulated_board;
 use crate::cli::print::OutputError;
 use crate::cli::scenario::ScenarioArgs;
 use gleaner_learn::data::Dataset;
@@ -38,7 +38,7 @@ const UART: (f64, f64) = (10.0, 921_600.0);
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The board: an RP2040 in rp2040js, an STM32L4R5 in Unicorn, or a Cortex-M4 in QEMU.
-    #[arg(long, value_parser = emulated_by_chip(), default_value = Board::Rp2040.chip())]
+    #[arg(long, value_parser = emulated_board(), default_value = Board::Rp2040.name())]
     board: Board,
     /// An image to count instead of the one that is built.
     #[arg(long, value_name = "IMAGE")]
@@ -51,7 +51,7 @@ pub struct Args {
     /// Epochs to train; the figure is their mean.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..))]
     epochs: u16,
-    /// The learning rate.
+    /// Learning rate of the training.
     #[arg(long, value_name = "RATE", default_value_t = 0.5)]
     rate: f64,
     /// Cycles a miss of the RP2040's flash cache costs; 0 leaves the cache out. Without it the
@@ -64,12 +64,12 @@ pub struct Args {
     /// Put them in however dense the samples are; a board whose flash has a cache is slower with those.
     #[arg(long, conflicts_with = "no_lists")]
     lists: bool,
-    /// Print JSON.
+    /// Print JSON instead of a table.
     #[arg(long)]
     json: bool,
 }
 
-/// What was counted.
+/// Counted cycles and memory of a board.
 #[derive(Debug, Serialize)]
 struct Figures {
     board: String,
@@ -112,7 +112,7 @@ struct FlashFigures {
     without_cache_per_sample_and_epoch: Option<u64>,
 }
 
-/// Measures and prints.
+/// Runs `gleaner bench device`.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let scenario = resolve(args.board.row().preset, &[])?;
     let learnt = args.scenario.resolve()?;
@@ -198,7 +198,7 @@ const CLIENT_SEED: u64 = 5;
 /// A full store and waiting that costs nothing, so that energy stops nothing.
 fn provision(scenario: &Scenario) -> Provision {
     let capacity = PicoJoules::from_joules(1_000.0);
-    let store = Reservoir::lossless(capacity);
+    let store = EnergyStore::lossless(capacity);
     Provision {
         run: RunId::default(),
         client: 0,

@@ -6,7 +6,6 @@ use clap::Subcommand;
 
 use super::fleet::{hint, init};
 
-mod cipher;
 mod decide;
 mod device;
 mod engines;
@@ -25,8 +24,6 @@ pub struct Args {
 
 #[derive(Debug, Subcommand)]
 enum Kind {
-    /// A board's firmware in its emulator: what a sealed frame costs it, beside other ciphers.
-    Cipher(cipher::Args),
     /// The schedulers: time to decide a round.
     Decide(decide::Args),
     /// A board's firmware in its emulator: what an epoch costs it.
@@ -51,7 +48,6 @@ enum Kind {
 /// Runs the chosen measurement.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     match &args.kind {
-        Kind::Cipher(args) => cipher::run(args),
         Kind::Decide(args) => decide::run(args),
         Kind::Device(args) => device::run(args),
         Kind::Engines(args) => engines::run(args),

@@ -14,10 +14,10 @@ pub struct Args {
     /// The program with its arguments, as behind `--scheduler process:`.
     #[arg(value_name = "COMMAND")]
     command: String,
-    /// Rounds.
+    /// Number of rounds to time.
     #[arg(long, default_value_t = 200, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
-    /// Clients U.
+    /// Number of clients U.
     #[arg(long, default_value_t = 10, value_name = "U")]
     clients: usize,
     /// Channels C; without it there are 3 for every 10 clients.

@@ -5,15 +5,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::cli::{threads, word};
-use gleaner_cre::optim::SolveError;
 use gleaner_sim::fleet;
-use gleaner_sim::policy::{Decider, Decision, Policy, Scheduler, View};
+use gleaner_sim::policy::{Decider, Decision, Policy, PolicyError, Scheduler, View};
 use gleaner_sim::report::table::Table;
 use gleaner_sim::round::{Engine, settings, world};
 use gleaner_sim::run::thread_count;
 use gleaner_sim::scenario::{Override, Scenario, resolve};
 
-/// What to measure.
+/// Measure how the time of a run grows with clients and rounds.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Numbers of clients U.
@@ -191,7 +190,7 @@ impl Timed {
 }
 
 impl Policy for Timed {
-    fn decide(&self, view: &View<'_>) -> Result<Decision, SolveError> {
+    fn decide(&self, view: &View<'_>) -> Result<Decision, PolicyError> {
         self.time(|clock| &mut clock.deciding, || self.policy.decide(view))
     }
 
@@ -207,7 +206,7 @@ impl Policy for Timed {
         self.policy.wants_nova()
     }
 
-    fn begin(&self, memory: &str) -> Result<(), SolveError> {
+    fn begin(&self, memory: &str) -> Result<(), PolicyError> {
         self.time(|clock| &mut clock.start, || self.policy.begin(memory))
     }
 

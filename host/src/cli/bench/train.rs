@@ -18,7 +18,7 @@ const TEST: u32 = 10_000;
 /// Time the training engine.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The network.
+    /// Network to train.
     #[arg(long, value_enum, default_value_t = Network::Mlp)]
     model: Network,
     /// Threads; 0 means one per processor.
@@ -27,20 +27,20 @@ pub struct Args {
     /// Measurements of each figure; the median is printed.
     #[arg(long, default_value_t = 9)]
     repetitions: usize,
-    /// Print JSON.
+    /// Print JSON instead of a table.
     #[arg(long)]
     json: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum Network {
-    /// 784-50-10 on MNIST.
+    /// Perceptron 784-50-10 on MNIST.
     Mlp,
     /// The convolutional network on CIFAR-10.
     Cnn,
 }
 
-/// What was measured.
+/// Median times of the measurement.
 #[derive(Debug, Serialize)]
 struct Report {
     model: &'static str,
@@ -57,7 +57,7 @@ struct Figure {
     least_ms: f64,
 }
 
-/// Measures and prints.
+/// Runs `gleaner bench train`.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let kernel = Kernel::chosen()?;
     let engine = Engine::new(args.threads)?;

@@ -1,4 +1,4 @@
-//! `gleaner data import`: a user's files become a data set that scenarios can name.
+//! `gleaner data import`: converts a user's files to a data set.
 
 use std::path::PathBuf;
 
@@ -11,7 +11,7 @@ use gleaner_files::hexadecimal;
 use gleaner_learn::data::cache;
 use gleaner_learn::data::import::{self, Imported, Input, Options, Scaling, Testing};
 
-/// What to import, and how.
+/// Import a table, arrays or sounds as a data set.
 #[derive(Debug, clap::Args)]
 #[command(
     group = ArgGroup::new("input").required(true).args(["csv", "npy", "npz", "wav"]),
@@ -20,79 +20,79 @@ use gleaner_learn::data::import::{self, Imported, Input, Options, Scaling, Testi
                   --set partition.rule=natural: every client has the samples it gathered.\n\nExample: a \
                   table with the columns time, ax, ay, az, activity and person, one row per reading:\n  \
                   gleaner data import watch --csv watch.csv --label-column activity --client-column \
-                  person --ignore time --window 32 --stride 16\n\ndocs/own-data.md goes on from there."
+                  person --ignore time --window 32 --stride 16\n\nSee docs/own-data.md."
 )]
 pub struct Args {
-    /// What to call it: lower-case letters, digits, `-` and `_`.
+    /// Name of the data set: lower-case letters, digits, `-` and `_`.
     name: String,
-    /// A table: the first line names the columns, every other is a row of numbers; `-` is the
-    /// standard input.
+    /// CSV file: the first line names the columns, the others are rows of numbers; `-` reads standard
+    /// input.
     #[arg(long, value_name = "FILE")]
     csv: Option<PathBuf>,
-    /// An array of NumPy: (samples, features) or (samples, steps, columns).
+    /// NumPy array: (samples, features) or (samples, steps, columns).
     #[arg(long, value_name = "X.npy", requires = "labels")]
     npy: Option<PathBuf>,
-    /// Labels of `--npy`: whole numbers or texts.
+    /// Labels of `--npy`: integers or strings.
     #[arg(long, value_name = "Y.npy", requires = "npy")]
     labels: Option<PathBuf>,
-    /// An archive of such arrays: labels (`--label-column`), clients (`--client-column`), features.
+    /// NumPy archive with labels (`--label-column`), clients (`--client-column`) and features.
     #[arg(long, value_name = "FILE")]
     npz: Option<PathBuf>,
-    /// A folder of sounds, CLASS/FILE.wav or CLIENT/CLASS/FILE.wav; a row is the loudness of 16
-    /// bands in a frame of some 32 ms.
+    /// Folder of sounds, CLASS/FILE.wav or CLIENT/CLASS/FILE.wav; a row holds the loudness of 16
+    /// bands in a frame of about 32 ms.
     #[arg(long, value_name = "DIR")]
     wav: Option<PathBuf>,
-    /// The column with the labels, or the array of an archive.
+    /// Column, or array of an archive, with the labels.
     #[arg(long, value_name = "L", default_value = "label")]
     label_column: String,
-    /// The column that says whose a row is, the array of an archive, or a file beside `--npy`.
+    /// Column, array of an archive, or file beside `--npy` with each row's client.
     #[arg(long, value_name = "C")]
     client_column: Option<String>,
-    /// A column that changes where a new recording begins; no window reaches over it.
+    /// Column that changes where a new recording begins; windows do not cross recordings.
     #[arg(long, value_name = "R")]
     session_column: Option<String>,
-    /// Columns that are left out.
+    /// Columns to leave out.
     #[arg(long, value_name = "A,B", value_delimiter = ',')]
     ignore: Vec<String>,
-    /// The first line is a row; columns are called 1, 2, 3 and so on.
+    /// Treat the first line as data; columns are named 1, 2, 3 and so on.
     #[arg(long)]
     no_header: bool,
-    /// What separates cells.
+    /// Character between the cells of a row.
     #[arg(long, value_name = "CHARACTER", default_value = ",", value_parser = delimiter)]
     delimiter: u8,
-    /// The classes in their order; other labels are refused [default: those that occur, sorted].
+    /// Classes in order; other labels are an error [default: labels that occur, sorted].
     #[arg(long, value_name = "A,B", value_delimiter = ',')]
     classes: Vec<String>,
-    /// Rows of a window: a sample is so many rows of one label, client and session.
+    /// Rows per window: a sample is this many rows of one label, client and recording.
     #[arg(long, value_name = "N", default_value_t = 1)]
     window: usize,
-    /// Rows from one window to the next [default: those of a window].
+    /// Rows from one window to the next [default: rows per window].
     #[arg(long, value_name = "M")]
     stride: Option<usize>,
-    /// Leave out stretches of rows shorter than a window instead of refusing them.
+    /// Leave out runs of rows shorter than a window instead of failing.
     #[arg(long)]
     skip_short: bool,
-    /// How values become bytes: `auto` (each column by its training values), `common` (all columns
-    /// alike) or a table `column,scale,offset` as `gleaner data info --scale` prints it.
+    /// Scaling of values to bytes: `auto` (per column, by its training values), `common` (one scale
+    /// for all) or a table `column,scale,offset` as printed by `gleaner data info --scale`.
     #[arg(long, value_name = "auto|common|FILE", default_value = "auto")]
     scale: String,
-    /// Share of the windows of every client and class to test on: the last of each stretch of rows,
-    /// cut off before windows are made [default: 0.2].
+    /// Share of the windows of every client and class to test on: the last rows of each run, split
+    /// off before windows are made [default: 0.2].
     #[arg(long, value_name = "SHARE")]
     test_share: Option<f64>,
-    /// Test on all samples of these clients, and of no others.
+    /// Test on all samples of these clients and no others.
     #[arg(long, value_name = "A,B", value_delimiter = ',')]
     test_clients: Vec<String>,
-    /// A column that says `train` or `test` of every row.
+    /// Column that holds `train` or `test` for every row.
     #[arg(long, value_name = "S")]
     split_column: Option<String>,
-    /// What it is, whose, and under which licence; kept in the set.
+    /// Description, source and licence, stored in the set.
     #[arg(long, value_name = "TEXT", default_value = "")]
     about: String,
     /// Replace a set of the same name.
     #[arg(long)]
     force: bool,
-    /// Folder for the set; a scenario then also says data.directory [default: the data cache].
+    /// Folder for the set; the scenario then needs data.directory [default: the data cache].
     #[arg(long, value_name = "DIR")]
     to: Option<PathBuf>,
 }
@@ -101,7 +101,7 @@ fn delimiter(text: &str) -> Result<u8, String> {
     match *text.as_bytes() {
         _ if text == "\\t" => Ok(b'\t'),
         [byte] if !b"\"\r\n.-+".contains(&byte) && !byte.is_ascii_alphanumeric() => Ok(byte),
-        _ => Err("one character is expected, `;` or `\\t` say".to_owned()),
+        _ => Err("give one character, for example `;` or `\\t`".to_owned()),
     }
 }
 
@@ -117,7 +117,7 @@ impl Args {
                 .map(|(features, labels)| Input::Npy { features, labels }),
         ];
         let input = inputs.into_iter().flatten().next();
-        let input = input.context("say --csv, --npz, --npy or --wav")?;
+        let input = input.context("give --csv, --npz, --npy or --wav")?;
         let testing = match (&self.split_column, self.test_share) {
             (Some(column), _) => Testing::Column(column.clone()),
             _ if !self.test_clients.is_empty() => Testing::Clients(self.test_clients.clone()),
@@ -177,17 +177,15 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     outln!("SHA-256 {}", hexadecimal(&digest));
     if clipped > 0.0 {
         outln!(
-            "{:.2} % of the values lie beyond the scale and became its ends",
+            "{:.2} % of the values are outside the scale and were clipped",
             100.0 * clipped
         );
     }
     if straddling > 0 {
-        outln!(
-            "{straddling} windows lie on both sides of the cut between training and test: left out"
-        );
+        outln!("{straddling} windows span training and test rows and were left out");
     }
     if short > 0 {
-        outln!("{short} stretches are shorter than a window: left out");
+        outln!("{short} runs of rows are shorter than a window and were left out");
     }
     let place = args.to.as_ref().map_or(String::new(), |directory| {
         format!(" --set data.directory={}", directory.display())

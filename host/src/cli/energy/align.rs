@@ -1,4 +1,4 @@
-//! `gleaner energy align`: where in a trace the board did what.
+//! `gleaner energy align`: locates a board's marks in a trace.
 
 use std::fmt::Write;
 use std::path::PathBuf;
@@ -12,16 +12,16 @@ use serde_json::json;
 
 use super::measurement::{Files, apart};
 
-/// Find the board's marks in a trace: offset, drift, and by how much each edge is off.
+/// Find the board's marks in a trace: offset, drift and residual of each edge.
 ///
 /// With the board's three pins on the meter's logic inputs every mark is found by its edge, to a few
-/// microseconds; without, the marks' times are laid where the power changes with them. Counts that
-/// differ are refused with the first place where marks and pins part.
+/// microseconds; without them the marks' times are matched to changes of power. Different counts of
+/// marks and edges are an error that names the first difference.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
     files: Files,
-    /// Write every mark's place in the trace as CSV.
+    /// Write the position of every mark in the trace as CSV.
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
     /// Print the result as JSON.
@@ -29,7 +29,7 @@ pub struct Args {
     json: bool,
 }
 
-/// Aligns and shows how well.
+/// Runs `gleaner energy align`.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let log = args.files.log()?;
     let found = args.files.align(&log)?;
@@ -45,7 +45,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Says it for programs.
+/// Returns the alignment as JSON.
 pub fn as_json(found: &Alignment) -> serde_json::Value {
     json!({
         "method": match found.method { Method::Pins => "pins", Method::Power => "power" },

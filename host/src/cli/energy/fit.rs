@@ -1,4 +1,4 @@
-//! `gleaner energy fit` and what it shares with `report`: from a trace to a profile.
+//! `gleaner energy fit`: fits a power profile to a trace; `report` uses the same steps.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -15,17 +15,16 @@ use serde_json::json;
 
 use super::measurement::{Files, apart};
 
-/// Find the powers and energies that explain a trace, and write them as a profile.
+/// Fit powers and energies to a trace and write them as a profile.
 ///
-/// Weighted least squares over the marks' intervals: power asleep and idle, while receiving and
-/// sending, energy of a byte, and of a processor cycle at every clock, each with its 95 % interval.
-/// Also says whether a cycle costs alpha f^2, as the paper has it. A measurement that lacks a
-/// variation is refused with its name.
+/// Weighted least squares over the marks' intervals: power in sleep, idle, receive and transmit,
+/// energy per byte and per processor cycle at each clock, each with its 95 % interval. Also tests the
+/// paper's cycle energy alpha f^2. A measurement that does not vary a term is an error that names it.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
     measurement: FitArgs,
-    /// Where the profile goes.
+    /// File for the profile.
     #[arg(long, value_name = "FILE", default_value = "profile.toml")]
     out: PathBuf,
     /// Print the result as JSON.
@@ -33,41 +32,41 @@ pub struct Args {
     json: bool,
 }
 
-/// What is fitted, and what is known of it beside.
+/// Measurement to fit, and facts to record with it.
 #[derive(Debug, clap::Args)]
 pub struct FitArgs {
     #[command(flatten)]
     pub files: Files,
-    /// Fit at whatever clocks there are, without the test of alpha f^2.
+    /// Fit the clocks that were measured, without the test of alpha f^2.
     #[arg(long)]
     no_exponent: bool,
-    /// How warm it was, for the profile.
+    /// Ambient temperature, recorded in the profile.
     #[arg(long, value_name = "CELSIUS", allow_negative_numbers = true)]
     temperature: Option<f64>,
-    /// When it was measured, for the profile.
+    /// Date of the measurement, recorded in the profile.
     #[arg(long, value_name = "TEXT")]
     date: Option<String>,
-    /// The trace is made up; the profile says so, as it does of what `gleaner energy synth` left.
+    /// Mark the profile as synthetic; traces of `gleaner energy synth` are marked anyway.
     #[arg(long)]
     synthetic: bool,
 }
 
 /// A measurement, aligned and fitted.
 pub struct Fitted {
-    /// What the board said.
+    /// Marks that the board logged.
     pub log: Log,
-    /// Where that is in the trace.
+    /// Position of the marks in the trace.
     pub alignment: Alignment,
-    /// What the meter saw of it.
+    /// Measured energy per interval.
     pub measured: Vec<Measured>,
-    /// What explains it.
+    /// Coefficients with their covariance.
     pub fit: Fit,
-    /// The profile of it.
+    /// Profile made from the fit.
     pub profile: Profile,
 }
 
 impl FitArgs {
-    /// Aligns, sums up and fits.
+    /// Aligns the trace, sums its intervals and fits them.
     pub fn fitted(&self) -> anyhow::Result<Fitted> {
         let files = &self.files;
         let log = files.log()?;
@@ -105,7 +104,7 @@ impl FitArgs {
     }
 }
 
-/// Fits and writes the profile.
+/// Runs `gleaner energy fit`.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     apart(&args.out, &args.measurement.files)?;
     let found = args.measurement.fitted()?;

@@ -1,4 +1,4 @@
-//! `gleaner energy harvest`: what a source brings, round by round.
+//! `gleaner energy harvest`: income of an energy source, round by round.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,12 +13,12 @@ use gleaner_sim::report::plot::{LineChart, Series};
 
 const HOUR_S: f64 = 3_600.0;
 const DAY_HOURS: usize = 24;
-/// Rounds shown unless told otherwise.
+/// Default number of rounds to show.
 const MOST_ROUNDS: f64 = 10_000.0;
 /// Columns of the longest bar.
 const BAR: f64 = 40.0;
 
-/// The source, and the rounds it feeds; the options are the keys of `[harvest]` in a scenario.
+/// Show the income of an energy source; the options are the keys of `[harvest]` in a scenario.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   gleaner energy harvest
@@ -30,7 +30,7 @@ pub struct Args {
     /// it the built-in traces are listed.
     #[arg(value_name = "FILE|builtin:NAME")]
     file: Option<String>,
-    /// What the file holds: `trace` powers, `solar` irradiance; told by its headings if left out.
+    /// Content of the file: `trace` powers or `solar` irradiance; read from its headings if left out.
     #[arg(long, value_parser = word::parser::<Source>())]
     source: Option<Source>,
     /// Seconds from the start of a round to the start of the next.
@@ -54,7 +54,7 @@ pub struct Args {
     /// Where in the trace the first round begins, in seconds.
     #[arg(long, value_name = "S", default_value_t = Settings::default().start_s)]
     start: f64,
-    /// Nothing comes after the end of the trace, instead of the trace anew.
+    /// Assume no income after the end of the trace instead of repeating it.
     #[arg(long)]
     ending: bool,
     /// Also draw power over time into this file.
@@ -63,7 +63,7 @@ pub struct Args {
     /// Print the incomes as CSV instead: `round,t_s,income_j`.
     #[arg(long, conflicts_with = "json")]
     csv: bool,
-    /// Print JSON instead.
+    /// Print JSON instead of a table.
     #[arg(long)]
     json: bool,
 }
@@ -106,7 +106,7 @@ fn list(json: bool) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What is shown of a source.
+/// Income of a source, ready to print.
 struct View {
     file: String,
     source: Source,
@@ -255,7 +255,7 @@ fn day_profile<E>(
     Ok((0..DAY_HOURS).map(mean_w).collect())
 }
 
-/// Writes a number with four digits that count.
+/// Formats a number with four significant digits.
 fn shown(number: f64) -> String {
     let digits = 3 - number.abs().max(1e-9).log10().floor() as i32;
     match number {

@@ -1,4 +1,4 @@
-//! `gleaner energy import`: checks a trace, sums it up and writes it as an archive.
+//! `gleaner energy import`: checks and summarises a trace, and writes it as an archive.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -12,16 +12,16 @@ use serde_json::json;
 use super::source::Source;
 use super::target::write_new;
 
-/// Gaps that are told one by one.
+/// Largest number of gaps listed one by one.
 const TOLD: usize = 20;
 
-/// Which trace, and where to.
+/// Check a trace, summarise it, and write it as an archive.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
     source: Source,
-    /// Write the trace as a PPK2's archive, which nRF Connect Power Profiler opens and Gleaner reads
-    /// without being told the voltage.
+    /// Write the trace as a PPK2 archive, which nRF Connect Power Profiler opens and which contains
+    /// the voltage.
     #[arg(long, value_name = "FILE.ppk2")]
     out: Option<PathBuf>,
     /// Compress the archive: about half the size, several times the time.
@@ -32,7 +32,7 @@ pub struct Args {
     json: bool,
 }
 
-/// Runs `gleaner energy import`; exit code 1 means that the trace is refused.
+/// Runs `gleaner energy import`; exit code 1 means that the trace was rejected.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let mut trace = args.source.open()?;
     let summary = match &args.out {
@@ -51,7 +51,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Reads the whole trace, and tells of all gaps at once.
+/// Reads the whole trace and reports all gaps together.
 fn read(args: &Args, trace: &mut AnyTrace, mut sink: Option<impl Sink>) -> anyhow::Result<Summary> {
     let bar = args.source.bar(trace);
     let mut summary = Summary::new(trace.about());
@@ -155,7 +155,7 @@ fn print(args: &Args, trace: &AnyTrace, summary: &Summary) -> anyhow::Result<()>
     Ok(())
 }
 
-/// Inputs by name.
+/// Names the logic inputs of a bit mask.
 fn names(bits: u8) -> String {
     let names: Vec<String> = (0..8)
         .filter(|input| bits >> input & 1 == 1)

@@ -1,4 +1,4 @@
-//! A trace and the marks beside it, as the steps after import take them.
+//! Options that name a trace and the log of its marks.
 
 use std::path::{Path, PathBuf};
 
@@ -16,10 +16,10 @@ use super::source::Source;
 pub struct Files {
     #[command(flatten)]
     source: Source,
-    /// What the board said meanwhile, as `gleaner measure` logged it.
+    /// Log of the board's marks, written by `gleaner measure`.
     #[arg(value_name = "MARKS")]
     pub marks: PathBuf,
-    /// What edges are matched by; by default pins where the trace has them.
+    /// Method of matching edges; by default pins where the trace has them.
     #[arg(long, value_enum, default_value_t = By::Auto)]
     pub by: By,
     /// The meter's input with the lowest bit of the board's code; the other two follow.
@@ -30,14 +30,14 @@ pub struct Files {
     pub hold: u32,
 }
 
-/// What edges are matched by.
+/// Method of matching edges.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum By {
-    /// Pins where the trace has them, or else power.
+    /// Use pins where the trace has them, otherwise power.
     Auto,
-    /// The code on three pins.
+    /// Use the code on three pins.
     Pins,
-    /// The times of the marks and the trace's power.
+    /// Use the times of the marks and the trace's power.
     Power,
 }
 
@@ -47,17 +47,17 @@ impl Files {
         &self.source.trace
     }
 
-    /// Reads the marks.
+    /// Reads the log of marks.
     pub fn log(&self) -> anyhow::Result<Log> {
         Ok(Log::open(&self.marks)?)
     }
 
-    /// Tells whether the files are those of `gleaner energy synth`: it leaves its truth beside them.
+    /// Tells whether `gleaner energy synth` wrote the files: `truth.toml` lies beside them.
     pub fn is_made_up(&self, log: &Log) -> bool {
         log.header.board == "synthetic" || self.trace().with_file_name("truth.toml").is_file()
     }
 
-    /// Opens the trace from its start; each look at it is a pass of its own.
+    /// Opens the trace at its start.
     pub fn open(&self, log: &Log, doing: &str) -> anyhow::Result<Shown> {
         let trace = self.source.open_at(log.header.voltage_v)?;
         let bar = self.source.bar(&trace);
@@ -91,7 +91,7 @@ impl Files {
     }
 }
 
-/// A trace whose reading is shown.
+/// A trace with a progress bar.
 pub struct Shown {
     trace: AnyTrace,
     bar: ProgressBar,
@@ -127,7 +127,7 @@ impl Trace for Shown {
     }
 }
 
-/// Refuses to write over one of the files it reads.
+/// Rejects an output file that is also an input.
 pub fn apart(out: &Path, files: &Files) -> anyhow::Result<()> {
     let same = |file: &Path| match (out.canonicalize(), file.canonicalize()) {
         (Ok(out), Ok(file)) => out == file,
@@ -135,7 +135,7 @@ pub fn apart(out: &Path, files: &Files) -> anyhow::Result<()> {
     };
     if same(files.trace()) || same(&files.marks) {
         bail!(
-            "{} is read here; write the result to another file",
+            "{} is an input; write the result to another file",
             out.display()
         );
     }

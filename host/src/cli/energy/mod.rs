@@ -1,4 +1,4 @@
-//! `gleaner energy`: what a meter saw a board spend, and what follows from it; one file per step.
+//! `gleaner energy`: from current traces to power profiles; one file per step.
 
 use std::process::ExitCode;
 
@@ -15,7 +15,7 @@ mod source;
 mod synth;
 mod target;
 
-/// Read what a current meter recorded, and make such recordings without one.
+/// Fit power profiles to current traces; model harvested energy.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(subcommand)]
@@ -26,21 +26,20 @@ pub struct Args {
 enum Step {
     /// Find the board's marks in a trace.
     Align(align::Args),
-    /// Find what explains a trace, and write it as a profile.
+    /// Fit a power profile to a trace.
     Fit(Box<fit::Args>),
-    /// Show what a recorded or solar source of income brings, round by round.
+    /// Show the income of a recorded or solar source, round by round.
     Harvest(harvest::Args),
-    /// Check a current trace, sum it up, and write it as a `.ppk2` archive.
+    /// Check and summarise a current trace; write it as a `.ppk2` archive.
     Import(import::Args),
-    /// Say how many rounds a day a store, a source and a profile carry.
+    /// Predict the sustainable rounds per day of a store, a source and a profile.
     Predict(Box<predict::Args>),
-    /// Show a measurement as one page.
+    /// Write an HTML report of a measurement.
     Report(Box<report::Args>),
-    /// Make a trace and its marks from a known profile, for trying without a meter.
+    /// Generate a synthetic trace and marks from a known profile.
     Synth(synth::Args),
 }
 
-/// Runs the chosen step.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     match &args.step {
         Step::Align(args) => align::run(args),

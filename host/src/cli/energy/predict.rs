@@ -1,4 +1,4 @@
-//! `gleaner energy predict`: how many rounds a day a store, a source and a profile carry.
+//! `gleaner energy predict`: sustainable rounds per day of a store, a source and a profile.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -13,18 +13,18 @@ use gleaner_sim::report::plot::{LineChart, Mark, Series, number};
 use gleaner_sim::report::table::Table;
 use serde_json::json;
 
-/// Say how many rounds a day a store, a source of income and a profile can carry.
+/// Predict the sustainable rounds per day of an energy store, a source of income and a profile.
 ///
-/// Rounds are evenly spaced, day and night, and none is missed: from a full store and over two passes of
-/// the income, the store never falls below what a round takes. The band covers 95 % of what the
-/// profile's covariance allows.
+/// Rounds are evenly spaced, day and night, and none is missed: starting full and over two passes of
+/// the income, the store never falls below the energy of a round. The band covers 95 % of profiles
+/// drawn from the fit's covariance.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   gleaner energy predict --profile profile.toml --harvest-mw 1 --store-j 20 --samples 300
   gleaner energy predict --profile profile.toml --irradiance builtin:greensboro-winter-week --panel-cm2 25 \\
     --store-j 50 --samples 300 --epochs 2 --out rounds")]
 pub struct Args {
-    /// What work costs, as `gleaner energy fit` wrote it.
+    /// Energy costs, as written by `gleaner energy fit`.
     #[arg(long, value_name = "FILE")]
     profile: PathBuf,
     #[command(flatten)]
@@ -62,7 +62,7 @@ struct IncomeArgs {
 #[derive(Debug, clap::Args)]
 #[group(required = true, multiple = false)]
 struct SourceArgs {
-    /// A constant income.
+    /// Constant income, day and night.
     #[arg(long, value_name = "MW")]
     harvest_mw: Option<f64>,
     /// Recorded powers: a CSV `t_s,p_w`, or `builtin:NAME` (`gleaner energy harvest` lists them).
@@ -75,13 +75,13 @@ struct SourceArgs {
 
 #[derive(Debug, clap::Args)]
 struct StoreArgs {
-    /// What the store holds.
+    /// Capacity of the energy store.
     #[arg(long, value_name = "J")]
     store_j: f64,
-    /// Share of the income that gets into the store.
+    /// Charging efficiency of the store.
     #[arg(long, value_name = "SHARE", default_value_t = 1.0)]
     charge_efficiency: f64,
-    /// What the store loses all the time.
+    /// Leakage power of the store.
     #[arg(long, value_name = "UW", default_value_t = 0.0)]
     leakage_uw: f64,
 }
@@ -94,19 +94,19 @@ struct WorkArgs {
     /// Epochs of a round.
     #[arg(long, value_name = "T", default_value_t = 1.0)]
     epochs: f64,
-    /// Cycles of a sample and epoch; by default those of the profile.
+    /// Cycles per sample and epoch; by default those of the profile.
     #[arg(long, value_name = "B")]
     cycles_per_sample: Option<f64>,
-    /// Cycles of a round beside those of training: bringing the model up to date, coding the update.
+    /// Cycles per round besides training: applying the model, encoding the update.
     #[arg(long, value_name = "CYCLES", default_value_t = 0.0)]
     other_cycles: f64,
-    /// The device's clock; by default the fastest that was measured.
+    /// Processor clock; by default the fastest measured one.
     #[arg(long, value_name = "MHZ")]
     clock_mhz: Option<f64>,
-    /// Bytes of a model, heard and sent once a round.
+    /// Bytes of a model, received and transmitted once a round.
     #[arg(long, value_name = "BYTES", default_value_t = 39_760.0)]
     bytes: f64,
-    /// Bytes a second on the line or in the air.
+    /// Link rate in bytes per second.
     #[arg(long, value_name = "RATE", default_value_t = 92_160.0)]
     bytes_per_s: f64,
     /// Seconds of a round spent waiting awake.
@@ -114,15 +114,15 @@ struct WorkArgs {
     idle_s: f64,
 }
 
-/// Finest slots of income, and how many there are at most.
+/// Shortest slot of income, and the largest number of slots.
 const SLOT_S: f64 = 600.0;
 const MOST_SLOTS: f64 = 10_000.0;
-/// Points of the curve, from a hundredth of the store to a hundred of it.
+/// Points of the curve, from a hundredth to a hundred times the store.
 const POINTS: u32 = 25;
-/// Draws of the curve's band; the store that was asked for has all of them.
+/// Draws per point of the curve's band; the requested store uses all of them.
 const CURVE_DRAWS: usize = 40;
 
-/// Predicts.
+/// Runs `gleaner energy predict`.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let profile = read_profile(&args.profile)?;
     let income = args.income.slots()?;
@@ -174,7 +174,10 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         format!("{} mJ", number(1e3 * load.round_j)),
     );
     row("time of a round", format!("{} s", number(load.round_s)));
-    row("power asleep", format!("{} mW", number(1e3 * load.sleep_w)));
+    row(
+        "power in sleep",
+        format!("{} mW", number(1e3 * load.sleep_w)),
+    );
     row(
         "mean income",
         format!("{} mW", number(1e3 * income.mean_w())),
@@ -191,7 +194,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Reads a profile.
+/// Reads a profile from a file.
 pub fn read_profile(path: &Path) -> anyhow::Result<Profile> {
     let name = path.display().to_string();
     let text = std::fs::read_to_string(path).with_context(|| name.clone())?;
@@ -202,28 +205,28 @@ fn verdict(found: &Point, limit: f64, load: &Load, store: &Store, income: &Incom
     let comes_w = store.efficiency * income.mean_w() - store.leakage_w;
     if limit <= 0.0 {
         format!(
-            "Nothing is carried: asleep alone the device draws {} mW and {} mW come in. A larger panel or a \
-             deeper sleep is needed.",
+            "No rounds are sustainable: sleep alone draws {} mW and the income is {} mW. Use a larger panel or a \
+             deeper sleep.",
             number(1e3 * load.sleep_w),
             number(1e3 * comes_w)
         )
     } else if store.capacity_j < load.round_j {
         format!(
-            "Nothing is carried: a round takes {} J and the store holds {}.",
+            "No rounds are sustainable: a round takes {} J and the store holds {} J.",
             number(load.round_j),
             number(store.capacity_j)
         )
     } else if found.rounds <= 0.0 {
-        "Nothing is carried: the store runs dry asleep where the income pauses. A larger store is needed.".to_owned()
+        "No rounds are sustainable: sleep empties the store while there is no income. Use a larger store.".to_owned()
     } else if found.rounds < 0.98 * limit {
-        "The store decides: a larger one would carry more through the time without income."
+        "The store is the limit: a larger one sustains more rounds through the time without income."
             .to_owned()
     } else {
-        "The income decides: a larger store would carry no more.".to_owned()
+        "The income is the limit: a larger store sustains no more rounds.".to_owned()
     }
 }
 
-/// Rounds a day at one store size.
+/// Sustainable rounds per day at one store size.
 struct Point {
     store_j: f64,
     rounds: f64,
@@ -292,12 +295,12 @@ fn write_curve(
         .map(|point| (place(point), point.low, point.high))
         .collect();
     let chart = LineChart {
-        title: "Rounds a day by the size of the store".to_owned(),
+        title: "Sustainable rounds per day by store size".to_owned(),
         x_label: "store (logarithm of joules: 0 is 1 J, 1 is 10 J)".to_owned(),
         y_label: "rounds a day".to_owned(),
         from_zero: true,
         series: vec![
-            Series::line("carried", 0, line).with_band(band),
+            Series::line("sustainable", 0, line).with_band(band),
             Series::line(
                 "with a store of any size",
                 6,
@@ -305,7 +308,7 @@ fn write_curve(
             )
             .with_mark(Mark::Dashed),
             Series::line(
-                "the store asked for",
+                "requested store",
                 1,
                 vec![(store.capacity_j.log10(), rounds_a_day(load, store, income))],
             )
@@ -319,7 +322,7 @@ fn write_curve(
     )?)
 }
 
-/// Refuses what is not a number within bounds, by the option's name.
+/// Rejects a number outside its range, naming the option.
 fn within(name: &str, value: f64, least: f64, most: f64) -> anyhow::Result<f64> {
     if !(least..=most).contains(&value) {
         bail!("--{name} {value}: use a number from {least} to {most}");
@@ -360,7 +363,7 @@ impl IncomeArgs {
             Harvest::from_bytes(settings, 0, 1, rounds, &[0.0], file, &bytes)
         };
         let length_s = feed(&settings, 1)?.length_s(0).unwrap_or(SLOT_S);
-        // Whole slots of one pass, so that passes follow each other without a seam.
+        // Whole slots per pass, so that passes join without a gap.
         let count = (length_s / SLOT_S).clamp(1.0, MOST_SLOTS).round();
         settings.period_s = length_s / count;
         let count = count as usize;
@@ -388,7 +391,7 @@ impl WorkArgs {
     fn checked(&self, profile: &Profile) -> anyhow::Result<Work> {
         let known = profile.sample.map(|sample| sample.mean);
         let Some(per_sample) = self.cycles_per_sample.or(known) else {
-            bail!("the profile does not know the cycles of a sample; give --cycles-per-sample");
+            bail!("the profile has no cycles per sample; give --cycles-per-sample");
         };
         let fastest = profile
             .clocks_hz()

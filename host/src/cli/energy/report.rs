@@ -1,4 +1,4 @@
-//! `gleaner energy report`: a measurement as one page.
+//! `gleaner energy report`: writes an HTML report of a measurement.
 
 use std::ops::Range;
 use std::path::PathBuf;
@@ -11,25 +11,25 @@ use gleaner_sim::report::energy::{Measurement, page};
 use super::fit::{FitArgs, Fitted};
 use super::measurement::apart;
 
-/// Show a measurement as one page: the trace with its phases, the fit, residuals, coefficients.
+/// Write an HTML report of a measurement: trace with phases, fit, residuals, coefficients.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
     measurement: FitArgs,
-    /// Where the page goes.
+    /// File for the report.
     #[arg(long, value_name = "FILE", default_value = "energy.html")]
     out: PathBuf,
-    /// Show this part of the trace more closely, in seconds; by default some marks from the middle.
+    /// Enlarge this part of the trace, in seconds; by default some marks from the middle.
     #[arg(long, value_name = "FROM..TO", value_parser = seconds)]
     zoom: Option<Range<f64>>,
 }
 
-/// Columns of a strip: as many as a page is wide, twice for sharp screens.
+/// Columns of a strip: twice the page's width, for high-density screens.
 const COLUMNS: usize = 1_320;
-/// Marks of the part that is shown more closely.
+/// Marks in the enlarged part.
 const CLOSELY: usize = 17;
 
-/// Writes the page.
+/// Runs `gleaner energy report`.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let files = &args.measurement.files;
     apart(&args.out, files)?;
@@ -55,7 +55,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Some marks from the middle of the measurement.
+/// Returns the time span of some marks in the middle of the measurement.
 fn middle(found: &Fitted) -> Range<f64> {
     let marks = &found.log.marks;
     let first = (marks.len() / 2).saturating_sub(CLOSELY / 2);

@@ -1,4 +1,4 @@
-//! The options that say how a trace is to be read.
+//! Options for reading a trace.
 
 use std::io::IsTerminal;
 use std::path::PathBuf;
@@ -8,38 +8,38 @@ use clap::ValueEnum;
 use gleaner_energy::trace::{self, AnyTrace, Columns, Format, Options, Trace, TraceError};
 use indicatif::{ProgressBar, ProgressStyle};
 
-/// A trace and what it does not say of itself.
+/// Trace, and facts that its file lacks.
 #[derive(Debug, clap::Args)]
 pub struct Source {
-    /// The trace: a PPK2's archive (.ppk2) or CSV, a Joulescope's CSV, or any CSV with --columns.
+    /// Trace: PPK2 archive (.ppk2) or CSV, Joulescope CSV, or any CSV with --columns.
     #[arg(value_name = "TRACE")]
     pub trace: PathBuf,
-    /// What the board was supplied with; PPK2 recordings do not say it.
+    /// Supply voltage of the board; PPK2 recordings do not contain it.
     #[arg(long, value_name = "V")]
     voltage: Option<f64>,
     /// Samples a second, of a CSV without time.
     #[arg(long, value_name = "HZ")]
     rate: Option<f64>,
-    /// The columns of a CSV that is neither a PPK2's nor a Joulescope's, by name or by number from
-    /// 1, with their units: `time=t:s,current=i:mA,voltage=v:V,power=p:mW,pins=gpio:mask`; pins
+    /// Columns of another CSV, by name or by number from 1, with their
+    /// units: `time=t:s,current=i:mA,voltage=v:V,power=p:mW,pins=gpio:mask`; pins
     /// also as `pins=d:bits` (input 0 first) or one by one, `pin0=a,pin1=b`.
     #[arg(long, value_name = "ROLE=COLUMN:UNIT,...")]
     columns: Option<Columns>,
-    /// The kind of file, where its content does not tell.
+    /// File format, where the content is ambiguous.
     #[arg(long, value_name = "FORMAT")]
     format: Option<Kind>,
-    /// What a PPK2 says of itself (`R0: 1031.64` and so on, or `modifiers` of ppk2_api as JSON),
-    /// for --format ppk2-raw; without it a kit that says nothing is assumed.
+    /// Calibration of a PPK2 (`R0: 1031.64` and so on, or `modifiers` of ppk2_api as JSON) for
+    /// --format ppk2-raw; the default is an uncalibrated kit.
     #[arg(long, value_name = "FILE", requires = "format")]
     calibration: Option<PathBuf>,
-    /// Believe currents that no board draws or no meter resolves.
+    /// Accept currents outside the plausible range of boards and meters.
     #[arg(long)]
     trust_units: bool,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Kind {
-    /// The bytes of a PPK2's serial line, as ppk2_api's get_data returns them.
+    /// Bytes of a PPK2's serial port, as ppk2_api's get_data returns them.
     Ppk2Raw,
 }
 
@@ -47,21 +47,18 @@ impl Source {
     /// Opens the trace.
     ///
     /// # Errors
-    /// What is wrong with it, or what is missing to read it.
+    /// An unreadable file, or an option that is missing to read it.
     pub fn open(&self) -> Result<AnyTrace, TraceError> {
         self.open_at(None)
     }
 
-    /// Opens the trace of a board whose supply is known from elsewhere, unless the options say it.
+    /// Opens the trace of a board whose supply voltage is known unless the options give it.
     ///
     /// # Errors
-    /// What is wrong with it, or what is missing to read it.
+    /// An unreadable file, or an option that is missing to read it.
     pub fn open_at(&self, voltage_v: Option<f64>) -> Result<AnyTrace, TraceError> {
         if self.format.is_some() && self.calibration.is_none() {
-            errln!(
-                "note: without --calibration the currents are those of a kit that was never \
-                 calibrated"
-            );
+            errln!("note: without --calibration the currents assume an uncalibrated PPK2");
         }
         let options = Options {
             voltage_v: self.voltage.or(voltage_v),
@@ -74,7 +71,7 @@ impl Source {
         trace::open(&self.trace, &options)
     }
 
-    /// Returns a bar over the trace, by samples or, of a table, by bytes.
+    /// Returns a progress bar over the trace: by samples, or by bytes for a table.
     pub fn bar(&self, trace: &AnyTrace) -> ProgressBar {
         let bytes = || std::fs::metadata(&self.trace).map_or(0, |file| file.len());
         bar(match trace.bytes() {
@@ -84,7 +81,7 @@ impl Source {
     }
 }
 
-/// Returns a bar on a terminal, and a hidden one elsewhere.
+/// Returns a progress bar on a terminal, and a hidden one elsewhere.
 pub fn bar(length: u64) -> ProgressBar {
     if !std::io::stderr().is_terminal() {
         return ProgressBar::hidden();

@@ -1,4 +1,4 @@
-//! `gleaner energy synth`: a trace and its marks without a meter and without a board.
+//! `gleaner energy synth`: writes a synthetic trace and its marks.
 
 use std::fs;
 use std::io::Write;
@@ -15,41 +15,42 @@ use serde_json::json;
 use super::source::bar;
 use super::target::write_new;
 
-/// What every truth begins with.
-const REMARK: &str = "# What the trace beside this file was made from. Nothing was measured.\n";
+/// First line of every `truth.toml`.
+const REMARK: &str =
+    "# Parameters of the synthetic trace beside this file. Nothing was measured.\n";
 
-/// What to make, and how bad a meter.
+/// Generate a synthetic trace with its marks.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Folder for trace.ppk2, marks.jsonl and truth.toml; none of them is overwritten.
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
-    /// What the board draws, in the form of the truth.toml that this command writes.
+    /// Powers of the board, in the format of the truth.toml that this command writes.
     #[arg(long, value_name = "TRUTH.toml")]
     profile: Option<PathBuf>,
-    /// What the board does, as `gleaner measure` logs it; otherwise a plan of three clocks.
+    /// Marks to follow, as `gleaner measure` logs them; by default a plan with three clocks.
     #[arg(long, value_name = "MARKS.jsonl")]
     marks: Option<PathBuf>,
     /// Rounds of the plan at each clock, half a second each.
     #[arg(long, default_value_t = 8, value_name = "N", conflicts_with = "marks",
           value_parser = clap::value_parser!(u32).range(1..=100_000))]
     rounds: u32,
-    /// Decides plan, noise and gaps.
+    /// Seed of plan, noise and gaps.
     #[arg(long, default_value_t = 0)]
     seed: u64,
-    /// Samples a second.
+    /// Sampling rate of the trace.
     #[arg(long, default_value_t = 100_000.0, value_name = "HZ")]
     rate: f64,
-    /// Spread of a sample as a share of its value.
+    /// Relative noise of a sample.
     #[arg(long, default_value_t = 0.01, value_name = "SHARE")]
     noise: f64,
-    /// Spread of a sample whatever its value.
+    /// Absolute noise of a sample.
     #[arg(long, default_value_t = 50e-9, value_name = "A")]
     floor: f64,
-    /// Steps of the current that the meter tells apart; 0 for none.
+    /// Resolution of the meter; 0 means exact.
     #[arg(long, default_value_t = 0.0, value_name = "A")]
     step: f64,
-    /// How much longer the board's second is than the meter's, in millionths.
+    /// Clock drift of the board against the meter, in parts per million.
     #[arg(
         long,
         default_value_t = 50.0,
@@ -57,16 +58,16 @@ pub struct Args {
         allow_negative_numbers = true
     )]
     drift_ppm: f64,
-    /// How many times 1 to 63 samples are lost.
+    /// Number of gaps of 1 to 63 lost samples.
     #[arg(long, default_value_t = 0, value_name = "N")]
     gaps: u32,
-    /// Leave out what the board's pins show.
+    /// Leave out the logic inputs.
     #[arg(long)]
     no_pins: bool,
-    /// Write trace.csv as well, as a PPK2's application exports it.
+    /// Also write trace.csv in the format of the PPK2 application.
     #[arg(long)]
     csv: bool,
-    /// Write trace.raw as well, the bytes of a PPK2's serial line.
+    /// Also write trace.raw, the bytes of a PPK2's serial port.
     #[arg(long)]
     raw: bool,
     /// Print one JSON object.
@@ -128,7 +129,7 @@ fn truth(path: Option<&Path>) -> anyhow::Result<Truth> {
     Truth::parse(&text).map_err(|what| anyhow!("{}: {what}", path.display()))
 }
 
-/// Marks of a board, or of a plan; a trace that is made up makes the whole log one of nothing real.
+/// Returns the marks of a log or of a plan, marked as synthetic.
 fn log(args: &Args, truth: &Truth) -> anyhow::Result<Log> {
     let volts = Some(truth.voltage_v);
     let Some(path) = &args.marks else {

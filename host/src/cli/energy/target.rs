@@ -1,4 +1,4 @@
-//! Files that are there as a whole or not at all, and never in the place of others.
+//! Output files that are complete or absent and never overwrite others.
 
 use std::fs::{self, File};
 use std::io::BufWriter;
@@ -7,7 +7,7 @@ use std::path::Path;
 use anyhow::{Context, ensure};
 use gleaner_files::{create_anew, sync_parent};
 
-/// Writes a new file; what is there already is kept and refused.
+/// Writes a new file; an existing one is an error.
 ///
 /// # Errors
 /// Names the file.
@@ -32,7 +32,7 @@ pub fn write_new<T>(
     };
     let written = whole();
     if written.is_err() {
-        // What matters is why it could not be written.
+        // The cause is the failed write; a failed removal is ignored.
         let _ = fs::remove_file(&part);
     }
     written.with_context(|| path.display().to_string())

@@ -22,7 +22,7 @@ use gleaner_station::device::flash::target::Part;
 use gleaner_station::device::flash::{program, shard_part};
 use gleaner_station::device::image::Program;
 use gleaner_station::device::row::Uf2Drive;
-use gleaner_station::fleet_file::{Entry, FleetFile, LinkKind};
+use gleaner_station::fleet_file::{Entry, FleetFile};
 use gleaner_station::setup::{overrides, shards};
 
 /// Which boards, with what.
@@ -82,12 +82,8 @@ fn chosen<'a>(
     file: &Path,
     fleet: &'a FleetFile,
 ) -> anyhow::Result<Vec<(&'a Entry, Board)>> {
-    let is_board = |entry: &&Entry| {
-        matches!(
-            entry.link,
-            LinkKind::Serial | LinkKind::Tcp | LinkKind::Incoming
-        ) && entry.board.is_none_or(Board::is_flashable)
-    };
+    let is_board =
+        |entry: &&Entry| entry.link.is_hardware() && entry.board().is_none_or(Board::is_flashable);
     let entries: Vec<&Entry> = match &args.board {
         Some(name) => vec![fleet.named(name)?],
         None => fleet.clients.iter().filter(is_board).collect(),
@@ -103,7 +99,7 @@ fn chosen<'a>(
             "client \"{}\" is not a board: there is nothing to flash",
             entry.name
         );
-        let board = entry.board.with_context(|| {
+        let board = entry.board().with_context(|| {
             let chips = Board::flashable().map(|board| format!("chip = \"{board}\""));
             format!(
                 "{}: client \"{}\" names no chip; add {}",
@@ -159,8 +155,8 @@ fn firmware(args: &Args, board: Board, network: Shape) -> anyhow::Result<Part> {
             } else {
                 Program::Client
             };
-            let alias = board.alias(program);
-            errln!("building the client for {network}: cargo {alias}");
+            let command = board.build_command(program);
+            errln!("building the client for {network}: {command}");
             board.ensure_for(program, network)?
         }
     };

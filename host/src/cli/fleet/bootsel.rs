@@ -35,7 +35,11 @@ pub struct Args {
 /// Runs `gleaner fleet bootsel`; exit code 1 means that a board is not in boot mode.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let fleet = FleetFile::read(&args.fleet.to_read())?;
-    let has_drive = |entry: &&Entry| entry.board.is_some_and(|it| it.row().boot_drive.is_some());
+    let has_drive = |entry: &&Entry| {
+        entry
+            .board()
+            .is_some_and(|it| it.row().boot_drive.is_some())
+    };
     let chosen: Vec<&Entry> = match args.all {
         true => fleet.clients.iter().filter(has_drive).collect(),
         false => {
@@ -64,7 +68,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
 /// Sends one board into boot mode.
 pub fn send(entry: &Entry, patience: Duration) -> anyhow::Result<()> {
     let Some(place) = entry.place() else {
-        anyhow::bail!("link = \"{}\" is no line to say it on", entry.link.word());
+        anyhow::bail!("link = \"{}\" is no line to say it on", entry.link.name());
     };
     let runtime = tokio::runtime::Runtime::new()?;
     Ok(runtime.block_on(bootsel(entry, &Endpoint::new(place), patience))?)

@@ -80,7 +80,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         let place = match entry.place() {
             Some(_) if entry.is_fresh() => "in boot mode: `gleaner flash` writes it".to_owned(),
             Some(place) => place.to_string(),
-            None => entry.link.word().to_owned(),
+            None => entry.link.name().to_owned(),
         };
         outln!("client {}  {:<12} {place}", entry.id, entry.name);
     }

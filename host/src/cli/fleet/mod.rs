@@ -2,6 +2,7 @@
 
 mod args;
 pub mod bootsel;
+mod image;
 pub mod init;
 pub mod rekey;
 
@@ -22,6 +23,8 @@ pub struct Args {
 enum Action {
     /// Write a fleet.toml from what is plugged in.
     Init(init::Args),
+    /// Write a Pico's firmware and samples as a UF2 file for its boot mode.
+    Image(image::Args),
     /// Give boards new keys over their lines; safe to interrupt and to run again.
     Rekey(rekey::Args),
     /// Send boards into boot mode over their lines.
@@ -32,6 +35,7 @@ enum Action {
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     match &args.action {
         Action::Init(args) => init::run(args),
+        Action::Image(args) => image::run(args),
         Action::Rekey(args) => rekey::run(args),
         Action::Bootsel(args) => bootsel::run(args),
     }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde::Serialize;
 
 use super::FleetArgs;
-use gleaner_station::fleet_file::{Entry, KeyBook, LinkKind};
+use gleaner_station::fleet_file::{Entry, KeyBook};
 use gleaner_station::link::Endpoint;
 use gleaner_station::rekey::{RekeyError, rekey};
 
@@ -55,7 +55,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let fleet = book.read()?;
     let named = args.board.iter().map(|name| fleet.named(name));
     let named = named.collect::<Result<Vec<&Entry>, _>>()?;
-    let is_board = |entry: &&Entry| entry.link != LinkKind::Simulated;
+    let is_board = |entry: &&Entry| !entry.link.is_simulated();
     let chosen: Vec<&Entry> = match named.is_empty() {
         true => fleet.clients.iter().filter(is_board).collect(),
         false => named,
@@ -104,7 +104,7 @@ async fn rotate(book: &KeyBook, entry: &Entry, patience: Duration) -> anyhow::Re
             let mut watch = |step| eprintln!("{}: {step}", entry.name);
             Ok(rekey(book, entry, &endpoint, patience, &mut watch).await?)
         }
-        None if entry.link == LinkKind::Simulated => {
+        None if entry.link.is_simulated() => {
             anyhow::bail!("it is simulated: there is no line and no key")
         }
         None if entry.key.is_none() => Err(RekeyError::Unkeyed.into()),

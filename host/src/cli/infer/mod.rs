@@ -18,7 +18,7 @@ use gleaner_learn::data::{Dataset, picture};
 use gleaner_shared::wire::message::SamplePlace;
 use gleaner_sim::fleet::{load_data, shape};
 use gleaner_station::device::Board;
-use gleaner_station::fleet_file::{Entry, FleetFile, LinkKind, Place};
+use gleaner_station::fleet_file::{Entry, FleetFile, Place};
 use gleaner_station::infer::{Answer, Question, infer};
 use gleaner_station::link::Endpoint;
 use gleaner_station::setup::{overrides, shards, start_machine};
@@ -93,7 +93,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let entry = fleet.named(&args.board)?;
     let scenario = args.scenario.resolve_with(&overrides(&fleet))?;
     let wants_data =
-        entry.link == LinkKind::Emulated || !args.image.is_empty() || args.run.is_some();
+        entry.link.emulated().is_some() || !args.image.is_empty() || args.run.is_some();
     let data = wants_data.then(|| load_data(&scenario)).transpose()?;
     let asked = questions(args, data.as_deref())?;
     anyhow::ensure!(
@@ -114,7 +114,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let mut machine = None;
     let place = match (entry.place(), &data) {
         (Some(place), _) => place,
-        (None, Some(data)) if entry.link == LinkKind::Emulated => {
+        (None, Some(data)) if entry.link.emulated().is_some() => {
             let network = shape(&scenario, data)?;
             let shards = shards(&scenario, data, |client| fleet.key_of(ClientId(client)))?;
             let shard = shards
@@ -208,7 +208,7 @@ fn test_image(number: &str, data: &Dataset) -> anyhow::Result<Vec<u8>> {
 /// Returns the clock that the preset of the board's kind states, if its kind is known.
 fn clock_hz(entry: &Entry) -> anyhow::Result<Option<f64>> {
     let preset = |board: Board| gleaner_sim::scenario::resolve(board.row().preset, &[]);
-    let scenario = entry.board.map(preset).transpose()?;
+    let scenario = entry.board().map(preset).transpose()?;
     Ok(scenario.map(|scenario| scenario.device.frequency_hz))
 }
 

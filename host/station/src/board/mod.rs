@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use gleaner_shared::board::Shape;
-use gleaner_shared::energy::{CostModel, Ledger, Reservoir, Snapshot};
+use gleaner_shared::energy::{CostModel, EnergyStore, Ledger, Snapshot};
 use gleaner_shared::units::{Micros, PicoJoules};
 use gleaner_shared::wire::HostKeys;
 use gleaner_shared::wire::link::{Greeting, Timing};
@@ -40,7 +40,7 @@ pub struct Identity {
     /// The seed of the run.
     pub seed: u64,
     /// Its store.
-    pub store: Reservoir,
+    pub store: EnergyStore,
     /// What its work costs.
     pub cost: CostModel,
     /// The network it must be built for.
@@ -61,7 +61,7 @@ pub struct Standing {
 impl Standing {
     /// A store with so much in it before the first round.
     #[must_use]
-    pub const fn new(stored: PicoJoules, store: Reservoir) -> Self {
+    pub const fn new(stored: PicoJoules, store: EnergyStore) -> Self {
         Self {
             ledger: Ledger::new(stored, store).snapshot(),
             last_round: None,

@@ -222,7 +222,7 @@ impl Asker {
 
 #[cfg(test)]
 mod tests {
-    use gleaner_shared::energy::{CostModel, Reservoir};
+    use gleaner_shared::energy::{CostModel, EnergyStore};
     use gleaner_shared::units::PicoJoules;
     use gleaner_shared::wire::Key;
     use gleaner_shared::wire::link::Timing;
@@ -243,7 +243,7 @@ mod tests {
             timing: Timing::for_bit_rate(921_600),
             run: RunId([1; 16]),
             seed: 1,
-            store: Reservoir::lossless(PicoJoules(1_000)),
+            store: EnergyStore::lossless(PicoJoules(1_000)),
             cost: CostModel::paper(1e-26, 5e8),
             network: gleaner_shared::board::Shape::PAPER,
             shard_crc: None,

@@ -58,7 +58,6 @@ impl Board {
                 }),
                 // SYSINFO_CHIP_ID (datasheet, 2.20.2): revision, part 2, Raspberry Pi.
                 debug_port: Some(DebugPort {
-                    target: "RP2040",
                     id_register: 0x4000_0000,
                     id_mask: 0x0FFF_FFFF,
                     id: 0x0000_2927,
@@ -91,7 +90,6 @@ impl Board {
                 }),
                 // SYSINFO_CHIP_ID (datasheet, 12.15.3): revision, part 4, Raspberry Pi.
                 debug_port: Some(DebugPort {
-                    target: "RP235x",
                     id_register: 0x4000_0000,
                     id_mask: 0x0FFF_FFFF,
                     id: 0x0000_4927,
@@ -122,7 +120,6 @@ impl Board {
                 boot_drive: None,
                 // DBGMCU_IDCODE (RM0432, 57.6.1); 0x470 is the family of the L4R5.
                 debug_port: Some(DebugPort {
-                    target: "STM32L4R5ZITx",
                     id_register: 0xE004_2000,
                     id_mask: 0xFFF,
                     id: 0x470,
@@ -144,7 +141,6 @@ impl Board {
                 boot_drive: None,
                 // DBGMCU_IDCODE (RM0351, 48.6.1); 0x461 is the family of the L496.
                 debug_port: Some(DebugPort {
-                    target: "STM32L496ZGTx",
                     id_register: 0xE004_2000,
                     id_mask: 0xFFF,
                     id: 0x461,
@@ -153,7 +149,7 @@ impl Board {
                 usb: &[],
             },
             Self::M4 => &Row {
-                built: &board::EMULATED,
+                built: &board::M4,
                 nickname: "m4",
                 core: CORTEX_M4,
                 preset: "stm32l4r5",
@@ -208,16 +204,26 @@ impl Board {
         fits(false).or_else(|| fits(true))
     }
 
-    /// Returns the name of its image.
+    /// Returns the board's name, as in `fleet.toml` and on the command line.
     #[must_use]
     pub const fn name(self) -> &'static str {
         self.row().built.name
     }
 
-    /// Returns the word for it in the list of a fleet.
+    /// Returns the name the board had in earlier versions, which is still accepted.
     #[must_use]
-    pub const fn chip(self) -> &'static str {
-        self.row().built.chip
+    pub const fn former_name(self) -> Option<&'static str> {
+        match self {
+            Self::Stm32l4r5 => Some("stm32"),
+            Self::M4 => Some("emulated"),
+            Self::Rp2040 | Self::Rp2350 | Self::Stm32l496 => None,
+        }
+    }
+
+    /// Returns the board with this name or former name.
+    #[must_use]
+    pub fn named(word: &str) -> Option<Self> {
+        Self::all().find(|board| board.name() == word || board.former_name() == Some(word))
     }
 
     /// Returns the most samples of 784 bytes it trains on.
@@ -252,35 +258,34 @@ impl Board {
     }
 }
 
-/// A board is written as its chip.
+/// Writes the name of the board.
 impl fmt::Display for Board {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.chip())
+        f.pad(self.name())
     }
 }
 
-/// The chips of [`Board::VARIANTS`].
-const CHIPS: [&str; Board::VARIANTS.len()] = {
-    let mut chips = [""; Board::VARIANTS.len()];
+/// The names of [`Board::VARIANTS`].
+const NAMES: [&str; Board::VARIANTS.len()] = {
+    let mut names = [""; Board::VARIANTS.len()];
     let mut at = 0;
-    while at < chips.len() {
-        chips[at] = Board::VARIANTS[at].chip();
+    while at < names.len() {
+        names[at] = Board::VARIANTS[at].name();
         at += 1;
     }
-    chips
+    names
 };
 
 impl Serialize for Board {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.chip())
+        serializer.serialize_str(self.name())
     }
 }
 
 impl<'de> Deserialize<'de> for Board {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let chip = String::deserialize(deserializer)?;
-        let board = Self::all().find(|board| board.chip() == chip);
-        board.ok_or_else(|| de::Error::unknown_variant(&chip, &CHIPS))
+        let name = String::deserialize(deserializer)?;
+        Self::named(&name).ok_or_else(|| de::Error::unknown_variant(&name, &NAMES))
     }
 }
 
@@ -309,7 +314,7 @@ mod tests {
 
     #[test]
     fn usb_numbers_tell_the_picos_apart() {
-        let board = |vendor, product| Board::of_usb(vendor, product).map(Board::chip);
+        let board = |vendor, product| Board::of_usb(vendor, product).map(Board::name);
         assert_eq!(board(0x1209, 1), Some("rp2040"));
         assert_eq!(board(0x1209, 2), Some("rp2350"));
         assert_eq!(board(0x2E8A, 0x000F), Some("rp2350"));

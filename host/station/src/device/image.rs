@@ -3,28 +3,14 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use gleaner_shared::board::{self, Shape};
+pub use gleaner_shared::board::Program;
+use gleaner_shared::board::{self, Image, Shape};
 
 use super::board::Board;
 use super::error::EmulatorError;
 
 /// The variable by which a build learns of the network.
 const NETWORK: &str = "GLEANER_NETWORK";
-
-/// What a board runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Program {
-    /// The federated client.
-    Client,
-    /// The client with its log, which takes flash and some time.
-    LoggingClient,
-    /// A thousand epochs of small networks and their fingerprint, and what frames cost.
-    SelfTest,
-    /// What frames cost with this cipher and with others.
-    Ciphers,
-    /// The client with its example application.
-    App,
-}
 
 impl Board {
     /// Returns its row as images for a network are built: the samples it trains on at most, and where
@@ -40,15 +26,10 @@ impl Board {
         })
     }
 
-    /// Returns the cargo alias that builds a program.
+    /// Returns the command that builds a program.
     #[must_use]
-    pub fn alias(self, program: Program) -> String {
-        match program {
-            Program::LoggingClient => format!("fw-{}-logs", self.name()),
-            Program::Client | Program::SelfTest => format!("fw-{}", self.name()),
-            Program::Ciphers => format!("fw-{}-ciphers", self.name()),
-            Program::App => format!("fw-{}-app", self.name()),
-        }
+    pub fn build_command(self, program: Program) -> String {
+        Image(self.row().built, program).to_string()
     }
 
     /// Returns where cargo leaves the image of a program for 784-50-10.
@@ -60,17 +41,8 @@ impl Board {
     /// Returns where cargo leaves the image of a program for a network.
     #[must_use]
     pub fn image_for(self, program: Program, network: Shape) -> PathBuf {
-        let (profile, binary) = match program {
-            Program::Client => ("firmware", self.name().to_owned()),
-            Program::LoggingClient => ("firmware-logs", self.name().to_owned()),
-            Program::SelfTest => ("firmware", format!("selftest-{}", self.name())),
-            Program::Ciphers => ("firmware", format!("ciphers-{}", self.name())),
-            Program::App => ("firmware", format!("app-{}", self.name())),
-        };
-        images_of(network)
-            .join(self.row().built.triple)
-            .join(profile)
-            .join(binary)
+        let image = Image(self.row().built, program).path().to_string();
+        images_of(network).join(image)
     }
 
     /// Checks that the compiler can build for the board.
@@ -109,21 +81,24 @@ impl Board {
     /// [`EmulatorError::Build`] with the compiler's words.
     pub fn ensure_for(self, program: Program, network: Shape) -> Result<PathBuf, EmulatorError> {
         self.built_for(network)?;
-        let (image, alias) = (self.image_for(program, network), self.alias(program));
-        let command = match network {
-            Shape::PAPER => format!("cargo {alias}"),
-            _ => format!(
-                "{NETWORK}={network} CARGO_TARGET_DIR={} cargo {alias}",
-                images_of(network).display()
-            ),
-        };
+        let image = self.image_for(program, network);
+        let mut command = self.build_command(program);
+        if network != Shape::PAPER {
+            let folder = images_of(network);
+            command = format!(
+                "{NETWORK}={network} CARGO_TARGET_DIR={} {command}",
+                folder.display()
+            );
+        }
         if is_strict() {
             return existing(image, command);
         }
         if let Err(missing) = self.ensure_target() {
             return existing(image, command).map_err(|_| missing);
         }
-        let output = cargo(&[&alias])
+        let arguments = Image(self.row().built, program).arguments().to_string();
+        let output = cargo(&["build", "--target", self.row().built.triple])
+            .args(arguments.split(' '))
             .envs(environment(network))
             .output()
             .map_err(|source| EmulatorError::Io {

@@ -50,8 +50,6 @@ pub struct Uf2Drive {
 /// How a debug probe knows a chip.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DebugPort {
-    /// Its name among the chips that probe-rs knows.
-    pub target: &'static str,
     /// The register with its maker's number.
     pub id_register: u32,
     /// The bits of that number that do not change with the revision.

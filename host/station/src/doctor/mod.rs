@@ -22,7 +22,7 @@ use crate::bus;
 use crate::device::flash::check_room;
 use crate::door::{self, Callers, Door, DoorError, OpenDoor};
 use crate::event::{Event, EventKind};
-use crate::fleet_file::{Entry, FleetFile, LinkKind, Place};
+use crate::fleet_file::{Access, Entry, FleetFile, Place};
 use crate::link::Endpoint;
 use crate::setup::{SetupError, shards, start_machine};
 use crate::text::printable;
@@ -132,12 +132,12 @@ pub fn examine(
         let shard = &shards[entry.id.index()];
         findings.extend(probe::look(entry));
         let mut machine = None;
-        let (endpoint, seen) = match entry.link {
-            LinkKind::Simulated => {
+        let (endpoint, seen) = match entry.access() {
+            Access::Simulate => {
                 findings.push(Finding::good(entry, LINK, "simulated: always there"));
                 continue;
             }
-            LinkKind::Emulated => match start_machine(entry, network, shard, folder) {
+            Access::Emulate(_) => match start_machine(entry, network, shard, folder) {
                 Ok(Some(started)) => {
                     let address = started.link().to_string();
                     machine = Some(started);
@@ -146,13 +146,13 @@ pub fn examine(
                 }
                 Ok(None) => continue,
                 Err(SetupError::Emulator { source, .. }) => {
-                    let fix = "cargo xtask setup";
+                    let fix = entry.link.advice();
                     findings.push(Finding::bad(entry, LINK, source.to_string(), fix));
                     continue;
                 }
                 Err(other) => return Err(other),
             },
-            LinkKind::Incoming => match &door {
+            Access::Accept => match &door {
                 Some((callers, _)) => {
                     let Some(line) = callers.line_of(entry.id) else {
                         continue;
@@ -165,16 +165,13 @@ pub fn examine(
                     continue;
                 }
             },
-            LinkKind::Serial | LinkKind::Tcp => {
-                let Some(place) = entry.place() else { continue };
-                match look_for(&place) {
-                    Ok(seen) => (Endpoint::new(place), seen),
-                    Err(seen) => {
-                        findings.push(Finding::bad(entry, LINK, seen, link_fix(entry)));
-                        continue;
-                    }
+            Access::Connect(place) => match look_for(&place) {
+                Ok(seen) => (Endpoint::new(place), seen),
+                Err(seen) => {
+                    findings.push(Finding::bad(entry, LINK, seen, entry.link.advice()));
+                    continue;
                 }
-            }
+            },
         };
         let talk = talk(entry, (endpoint, seen), scenario, (network, shard), care);
         findings.extend(runtime.block_on(talk));
@@ -211,14 +208,6 @@ fn look_for(place: &Place) -> Result<String, String> {
     }
 }
 
-fn link_fix(entry: &Entry) -> &'static str {
-    match entry.link {
-        LinkKind::Tcp => "start what listens there, or correct address",
-        LinkKind::Incoming => "let it call the address of --listen, with the key of fleet.toml",
-        _ => "plug the board in, correct usb_serial or path, or get the right to open the port",
-    }
-}
-
 async fn talk(
     entry: &Entry,
     (endpoint, seen): (Endpoint, String),
@@ -252,7 +241,7 @@ async fn talk(
         Err(reason) => {
             let mut arrived = std::iter::from_fn(|| heard.try_next());
             if !arrived.any(|event| matches!(event.what, EventKind::Opened { .. })) {
-                return vec![Finding::bad(entry, LINK, reason, link_fix(entry))];
+                return vec![Finding::bad(entry, LINK, reason, entry.link.advice())];
             }
             let fix = "flash the firmware of this revision, check key and baud, or reset the board";
             return vec![
@@ -324,7 +313,7 @@ fn firmware_finding(entry: &Entry, about: &About, network: Shape) -> Finding {
 fn shard_finding(entry: &Entry, about: &About, network: Shape, shard: &[u8]) -> Finding {
     const CHECK: &str = "shard";
     let fix = format!(
-        "make it with `gleaner shard --client {}` and flash it",
+        "make it with `gleaner data shard --client {}` and flash it",
         entry.id
     );
     let expected = gleaner_shared::shard::ShardHeader::from_bytes(shard);
@@ -341,7 +330,7 @@ fn shard_finding(entry: &Entry, about: &About, network: Shape, shard: &[u8]) -> 
                     let seen = format!("{seen}; this scenario's has {:08x}", header.crc);
                     Finding::bad(entry, CHECK, seen, fix)
                 }
-                _ => match entry.board.map(|board| check_room(board, network, shard)) {
+                _ => match entry.board().map(|board| check_room(board, network, shard)) {
                     Some(Err(fix)) => Finding::bad(entry, CHECK, seen, fix.to_string()),
                     _ => Finding::good(entry, CHECK, seen),
                 },
@@ -403,7 +392,7 @@ mod tests {
     use gleaner_shared::wire::message::{DeviceId, ModelShape};
 
     use super::*;
-    use crate::fleet_file::SecretKey;
+    use crate::fleet_file::{Link, SecretKey};
 
     #[test]
     fn a_board_without_room_for_a_model_gets_no_echo() {
@@ -420,7 +409,7 @@ mod tests {
     #[test]
     fn a_board_does_not_command_the_terminal_of_whoever_examines_it() {
         let about = about();
-        let entry = Entry::new("a".to_owned(), 0, LinkKind::Serial, None);
+        let entry = Entry::new("a", 0, Link::Simulated);
         let shown = Diagnosis(vec![firmware_finding(&entry, &about, Shape::PAPER)]).to_string();
         let seen = "v1\\u{1b}]0;owned\\u{7} on pico\\u{d}ok\\u{202e}\n";
         assert!(shown.ends_with(seen), "{shown:?}");
@@ -445,7 +434,7 @@ mod tests {
 
     #[test]
     fn a_rotation_that_is_unfinished_is_told_of_with_its_end() {
-        let mut entry = Entry::new("a".to_owned(), 0, LinkKind::Serial, None);
+        let mut entry = Entry::new("a", 0, Link::Simulated);
         let greeting = Greeting {
             device: DeviceId::default(),
             secure: true,

@@ -17,7 +17,7 @@ fn examine(entry: &Entry, selector: &str) -> Finding {
     use crate::device::board::{self, Board};
     use crate::device::probe::{Attached, Lister};
 
-    let Some(board) = entry.board else {
+    let Some(board) = entry.board() else {
         let chips = Board::flashable().map(|board| format!("chip = \"{board}\""));
         let fix = format!("add {} to fleet.toml", board::list(chips, "or"));
         return Finding::bad(entry, CHECK, "its chip is not named", fix);
@@ -46,18 +46,19 @@ fn examine(entry: &Entry, selector: &str) -> Finding {
 mod tests {
     use super::*;
     use crate::device::Board;
-    use crate::fleet_file::LinkKind;
+    use crate::fleet_file::Link;
 
     #[test]
     fn a_probe_that_is_named_gets_a_row_and_an_absent_one_a_fix() {
-        let mut entry = Entry::new("nucleo".into(), 0, LinkKind::Serial, Some(Board::Stm32l4r5));
+        let entry = Entry::new("nucleo", 0, Link::Simulated);
+        let mut entry = entry.with_board(Some(Board::Stm32l4r5));
         assert_eq!(look(&entry), None);
         entry.probe = Some("dead:beef:nobody".to_owned());
         let finding = look(&entry).unwrap();
         if cfg!(feature = "probe") {
             assert!(finding.seen.contains("plugged in"), "{}", finding.seen);
             assert!(finding.fix.is_some());
-            entry.board = None;
+            entry = entry.with_board(None);
             let finding = look(&entry).unwrap();
             assert!(finding.fix.is_some_and(|fix| fix.contains("chip =")));
         } else {

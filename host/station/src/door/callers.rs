@@ -10,7 +10,7 @@ use gleaner_shared::wire::{HostKeys, Key};
 
 use super::DoorError;
 use super::calls::Outcome;
-use crate::fleet_file::{Entry, FleetFile, LinkKind};
+use crate::fleet_file::{Entry, FleetFile};
 use crate::link::incoming::Incoming;
 
 /// Makes sure that boards which call in are heard, and that whoever is heard can be told from
@@ -20,7 +20,10 @@ use crate::link::incoming::Incoming;
 /// Names the boards and what to add.
 pub fn check(fleet: &FleetFile, listen: Option<SocketAddr>) -> Result<(), DoorError> {
     let names = |of: &dyn Fn(&Entry) -> bool| {
-        let callers = fleet.clients.iter().filter(|entry| calls(entry));
+        let callers = fleet
+            .clients
+            .iter()
+            .filter(|entry| entry.link.is_incoming());
         let named: Vec<&str> = callers
             .filter(|entry| of(entry))
             .map(|entry| entry.name.as_str())
@@ -37,10 +40,6 @@ pub fn check(fleet: &FleetFile, listen: Option<SocketAddr>) -> Result<(), DoorEr
             None => Ok(()),
         },
     }
-}
-
-fn calls(entry: &Entry) -> bool {
-    entry.link == LinkKind::Incoming
 }
 
 /// One board that may call in.
@@ -71,11 +70,14 @@ impl Callers {
     /// Gathers the boards of a fleet that call in.
     #[must_use]
     pub fn of(fleet: &FleetFile) -> Self {
-        let callers = fleet.clients.iter().filter(|entry| calls(entry));
+        let callers = fleet
+            .clients
+            .iter()
+            .filter(|entry| entry.link.is_incoming());
         let caller = |entry: &Entry| Caller {
             client: entry.id,
             keys: entry.wire_keys(),
-            device: entry.device.map(|number| number.0),
+            device: entry.link.device().map(|number| number.0),
             line: Incoming::default(),
         };
         Self(callers.map(caller).collect())
@@ -118,15 +120,14 @@ impl Callers {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fleet_file::{ChipNumber, SecretKey};
+    use crate::fleet_file::{ChipNumber, Link, SecretKey};
 
     fn fleet() -> FleetFile {
-        let entry = |name: &str, id| Entry::new(name.to_owned(), id, LinkKind::Incoming, None);
-        let mut keyed = entry("keyed", 0);
+        let mut keyed = Entry::new("keyed", 0, Link::Incoming { device: None });
         keyed.key = Some(SecretKey([7; 32]));
-        let mut bare = entry("bare", 1);
-        bare.device = Some(ChipNumber(DeviceId([1; 12])));
-        let simulated = Entry::new("spare".to_owned(), 2, LinkKind::Simulated, None);
+        let device = Some(ChipNumber(DeviceId([1; 12])));
+        let bare = Entry::new("bare", 1, Link::Incoming { device });
+        let simulated = Entry::new("spare", 2, Link::Simulated);
         FleetFile {
             clients: vec![keyed, bare, simulated],
         }

@@ -16,7 +16,7 @@ use tokio::time::{interval, timeout};
 
 use super::callers::Callers;
 use super::calls::Outcome;
-use crate::link::Link;
+use crate::link::ByteStream;
 
 /// How long a caller has to greet.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -33,7 +33,7 @@ const PIECE: usize = 256;
 
 /// Hears one caller out.
 pub(super) async fn hear(
-    mut link: Box<dyn Link>,
+    mut link: Box<dyn ByteStream>,
     from: SocketAddr,
     nonce: Nonce,
     callers: &Callers,
@@ -58,7 +58,7 @@ pub(super) async fn hear(
 }
 
 /// What a board said after its greeting is its task's to hear.
-fn with_rest(link: Box<dyn Link>, rest: Vec<u8>) -> Box<dyn Link> {
+fn with_rest(link: Box<dyn ByteStream>, rest: Vec<u8>) -> Box<dyn ByteStream> {
     if rest.is_empty() {
         return link;
     }
@@ -85,7 +85,11 @@ struct Guest {
 }
 
 impl Guest {
-    async fn listen(&mut self, link: &mut Box<dyn Link>, callers: &Callers) -> io::Result<Heard> {
+    async fn listen(
+        &mut self,
+        link: &mut Box<dyn ByteStream>,
+        callers: &Callers,
+    ) -> io::Result<Heard> {
         let request = self.request();
         let mut asks = interval(ASK_AGAIN);
         let mut piece = [0; PIECE];
@@ -150,17 +154,17 @@ mod tests {
     use tokio::io::{DuplexStream, duplex};
 
     use super::*;
-    use crate::fleet_file::{ChipNumber, Entry, FleetFile, LinkKind, SecretKey};
+    use crate::fleet_file::{ChipNumber, Entry, FleetFile, Link, SecretKey};
 
     const KEY: [u8; 32] = [7; 32];
     const CHIP: DeviceId = DeviceId([1; 12]);
 
     /// A board with a key, and one without that is known by the number of its chip.
     fn callers() -> Callers {
-        let entry = |id| Entry::new(format!("b{id}"), id, LinkKind::Incoming, None);
-        let (mut keyed, mut bare) = (entry(0), entry(1));
+        let mut keyed = Entry::new("b0", 0, Link::Incoming { device: None });
         keyed.key = Some(SecretKey(KEY));
-        bare.device = Some(ChipNumber(CHIP));
+        let device = Some(ChipNumber(CHIP));
+        let bare = Entry::new("b1", 1, Link::Incoming { device });
         let clients = vec![keyed, bare];
         Callers::of(&FleetFile { clients })
     }

@@ -1,74 +1,58 @@
-//! One client of a fleet.
+//! One client of a fleet file.
 
 use gleaner_sim::ClientId;
 use std::fmt;
 use std::path::PathBuf;
+use std::str::FromStr;
 
 use gleaner_files::hexadecimal;
 use gleaner_shared::wire::link::Timing;
 use gleaner_shared::wire::{HostKeys, Key};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::address::{Place, SerialAddress};
-use super::chip::ChipNumber;
-use crate::device::board::{self, Board};
+use super::InvalidField;
+use super::link::{Access, ChipNumber, Kind, Link, Place};
+use crate::device::Board;
 
-/// Emulators run many times slower than boards: waits on their lines are this much longer.
-const EMULATION_PATIENCE: u64 = 12;
+const KEY_DIGITS: &str = "a key has 64 hexadecimal digits";
 
-/// How a client is reached.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum LinkKind {
-    /// A serial port.
-    Serial,
-    /// A TCP server.
-    Tcp,
-    /// A TCP client: it calls the base station.
-    Incoming,
-    /// An emulator that is started for the run.
-    Emulated,
-    /// In the base station's own process, in the firmware's arithmetic.
-    Simulated,
-}
-
-impl LinkKind {
-    /// Returns the word that stands for it in the file.
-    #[must_use]
-    pub const fn word(self) -> &'static str {
-        match self {
-            Self::Serial => "serial",
-            Self::Tcp => "tcp",
-            Self::Incoming => "incoming",
-            Self::Emulated => "emulated",
-            Self::Simulated => "simulated",
-        }
-    }
-}
-
-/// 32 bytes written as hexadecimal digits; not shown in debug output.
+/// A secret key of 32 bytes, written as hexadecimal digits and never shown in debug output.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct SecretKey(pub [u8; 32]);
 
 impl SecretKey {
-    /// Makes sure that boards take it for a key.
-    ///
-    /// # Errors
-    /// Says why they do not.
-    pub fn check(&self) -> Result<(), &'static str> {
+    fn check(self, field: &'static str) -> Result<(), InvalidField> {
         if self.0 != [0; 32] {
             return Ok(());
         }
-        Err(
-            "a key of all zeros means \"no key\" to a board; use 64 random hexadecimal digits \
-             (`openssl rand -hex 32` makes some), or leave the key out",
-        )
+        let what = format!(
+            "{field}: a key of all zeros means \"no key\" to a board; use 64 random hexadecimal \
+             digits (`openssl rand -hex 32` makes some), or leave the key out"
+        );
+        Err(InvalidField::new(field, what))
+    }
+}
+
+impl FromStr for SecretKey {
+    type Err = InvalidField;
+
+    fn from_str(text: &str) -> Result<Self, InvalidField> {
+        let key = bytes_of(text).map(Self);
+        let key = key.ok_or_else(|| InvalidField::new("key", KEY_DIGITS))?;
+        key.check("key").map(|()| key)
     }
 }
 
 impl fmt::Debug for SecretKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("SecretKey(..)")
+    }
+}
+
+/// Hides the key in errors that name its field.
+impl fmt::Display for SecretKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("(not shown)")
     }
 }
 
@@ -81,8 +65,8 @@ impl Serialize for SecretKey {
 impl<'de> Deserialize<'de> for SecretKey {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
-        let wrong = || serde::de::Error::custom("a key has 64 hexadecimal digits");
-        bytes_of(&text).map(Self).ok_or_else(wrong)
+        let key = bytes_of(&text).map(Self);
+        key.ok_or_else(|| serde::de::Error::custom(KEY_DIGITS))
     }
 }
 
@@ -99,13 +83,6 @@ pub(super) fn bytes_of<const N: usize>(text: &str) -> Option<[u8; N]> {
     Some(bytes)
 }
 
-/// For errors that name a key: they say whose it is instead.
-impl fmt::Display for SecretKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("(not shown)")
-    }
-}
-
 const fn default_baud() -> u32 {
     921_600
 }
@@ -114,100 +91,168 @@ fn is_zero(number: &u32) -> bool {
     *number == 0
 }
 
-/// One client: who it is, how it is reached, what its store holds.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// A client as the file has it, with the keys of every kind of link. Absent keys are not written.
+#[derive(Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Entry {
-    /// What people call it.
-    pub name: String,
-    /// Its number among the clients, from 0.
-    pub id: ClientId,
-    /// How it is reached.
-    pub link: LinkKind,
-    /// The board it runs on, by its chip; needed to emulate or flash it.
-    #[serde(default, rename = "chip", skip_serializing_if = "Option::is_none")]
-    pub board: Option<Board>,
-    /// Serial number of its USB device.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub usb_serial: Option<String>,
-    /// Path of its port, where it has no number or several ports share one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub path: Option<PathBuf>,
-    /// Speed of its port.
+pub(super) struct Fields {
+    name: String,
+    id: ClientId,
+    pub(super) link: Kind,
+    pub(super) chip: Option<Board>,
+    pub(super) usb_serial: Option<String>,
+    pub(super) path: Option<PathBuf>,
     #[serde(default = "default_baud")]
-    pub baud: u32,
-    /// `host:port` of its TCP server.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub address: Option<String>,
-    /// Its debug probe, as `vendor:product:serial`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub probe: Option<String>,
-    /// The number of its chip, as 24 hexadecimal digits: how a board without a key is found among
-    /// those that call in.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub device: Option<ChipNumber>,
-    /// Its secret, the one in its shard until it is rotated; without one the line is not
-    /// authenticated.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub key: Option<SecretKey>,
-    /// How often its key was rotated since its shard was written, as the board counts.
+    baud: u32,
+    pub(super) address: Option<String>,
+    probe: Option<String>,
+    pub(super) device: Option<ChipNumber>,
+    pub(super) key: Option<SecretKey>,
     #[serde(default, skip_serializing_if = "is_zero")]
+    key_generation: u32,
+    next_key: Option<SecretKey>,
+    storage_j: Option<f64>,
+    capacitor_f: Option<f64>,
+    least_v: Option<f64>,
+    most_v: Option<f64>,
+    leakage_w: Option<f64>,
+    charge_efficiency: Option<f64>,
+    stored_j: Option<f64>,
+    preset: Option<String>,
+    active_w: Option<f64>,
+    clock_hz: Option<f64>,
+    #[serde(skip_serializing)]
+    profile: Option<PathBuf>,
+}
+
+impl Fields {
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+}
+
+/// One client: its name, its link, its keys, and what is known of its energy. Energy keys that are
+/// `None` are taken from the scenario.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Entry {
+    /// The name in tables and on the command line.
+    pub name: String,
+    /// The client's number, from 0; decides which share of the data it owns.
+    pub id: ClientId,
+    /// How the base station reaches the client.
+    pub link: Link,
+    /// The board of a link that does not name one; needed to flash it.
+    pub(super) board: Option<Board>,
+    /// Bit rate of the line, which also sets the timeouts.
+    pub baud: u32,
+    /// The board's debug probe, as `vendor:product:serial`.
+    pub probe: Option<String>,
+    /// The secret in the board's shard, or a rotated one; a line without a key is not
+    /// authenticated.
+    pub key: Option<SecretKey>,
+    /// Rotations of the key since the shard was written, as the board counts them.
     pub key_generation: u32,
-    /// The key that is being handed over to it; it may or may not hold it already.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// The key of an unfinished rotation, which the board may or may not hold already.
     pub next_key: Option<SecretKey>,
-    /// What its store can hold, in joules; by default what the scenario says, and 1000 where it has
-    /// no store.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// Capacity of the energy store; 1000 J where the scenario has no store either.
     pub storage_j: Option<f64>,
-    /// Its capacitance, in farads, of a store that is a capacitor, instead.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// Capacitance of a store that is a capacitor, instead of `storage_j`.
     pub capacitor_f: Option<f64>,
-    /// The voltage below which it does not run.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// Voltage below which the board does not run.
     pub least_v: Option<f64>,
-    /// The voltage above which its capacitor is not charged.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// Voltage up to which the capacitor is charged.
     pub most_v: Option<f64>,
-    /// What its store loses by itself, in watts.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// Self-discharge of the store, in watts.
     pub leakage_w: Option<f64>,
-    /// Share of what it harvests that arrives in its store.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// Share of the harvested energy that reaches the store.
     pub charge_efficiency: Option<f64>,
-    /// What its store holds before round 1, in joules; by default all it can.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// Energy in the store before round 1; by default it is full.
     pub stored_j: Option<f64>,
-    /// The preset that says what its computing costs; by default the scenario does.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// Preset that gives the cost of computing.
     pub preset: Option<String>,
-    /// Its measured power while it computes, in watts.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// Measured power while computing, in watts.
     pub active_w: Option<f64>,
-    /// The clock at which that power was measured, in hertz.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// Clock at which `active_w` was measured, in hertz.
     pub clock_hz: Option<f64>,
-    /// A measured profile to take that power from; kept as the power alone, so that a copy of the
-    /// list needs no other file.
-    #[serde(default, skip_serializing)]
-    pub profile: Option<PathBuf>,
+    /// Measured profile that gives `active_w`. Only the power is written again, so that a copy of
+    /// the file needs no other.
+    pub(super) profile: Option<PathBuf>,
+}
+
+impl TryFrom<Fields> for Entry {
+    type Error = InvalidField;
+
+    fn try_from(mut fields: Fields) -> Result<Self, InvalidField> {
+        let link = Link::read(&mut fields)?;
+        Ok(Self {
+            name: fields.name,
+            id: fields.id,
+            link,
+            board: fields.chip,
+            baud: fields.baud,
+            probe: fields.probe,
+            key: fields.key,
+            key_generation: fields.key_generation,
+            next_key: fields.next_key,
+            storage_j: fields.storage_j,
+            capacitor_f: fields.capacitor_f,
+            least_v: fields.least_v,
+            most_v: fields.most_v,
+            leakage_w: fields.leakage_w,
+            charge_efficiency: fields.charge_efficiency,
+            stored_j: fields.stored_j,
+            preset: fields.preset,
+            active_w: fields.active_w,
+            clock_hz: fields.clock_hz,
+            profile: fields.profile,
+        })
+    }
+}
+
+impl Serialize for Entry {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let entry = self.clone();
+        let mut fields = Fields {
+            name: entry.name,
+            id: entry.id,
+            link: Kind::Simulated,
+            chip: entry.board,
+            usb_serial: None,
+            path: None,
+            baud: entry.baud,
+            address: None,
+            probe: entry.probe,
+            device: None,
+            key: entry.key,
+            key_generation: entry.key_generation,
+            next_key: entry.next_key,
+            storage_j: entry.storage_j,
+            capacitor_f: entry.capacitor_f,
+            least_v: entry.least_v,
+            most_v: entry.most_v,
+            leakage_w: entry.leakage_w,
+            charge_efficiency: entry.charge_efficiency,
+            stored_j: entry.stored_j,
+            preset: entry.preset,
+            active_w: entry.active_w,
+            clock_hz: entry.clock_hz,
+            profile: None,
+        };
+        self.link.write(&mut fields);
+        fields.serialize(serializer)
+    }
 }
 
 impl Entry {
-    /// A client with everything else at its default.
+    /// Returns a client with everything else at its default.
     #[must_use]
-    pub fn new(name: String, id: u32, link: LinkKind, board: Option<Board>) -> Self {
+    pub fn new(name: impl Into<String>, id: u32, link: Link) -> Self {
         Self {
-            name,
+            name: name.into(),
             id: ClientId(id),
             link,
-            board,
-            usb_serial: None,
-            path: None,
+            board: None,
             baud: default_baud(),
-            address: None,
             probe: None,
-            device: None,
             key: None,
             key_generation: 0,
             next_key: None,
@@ -225,7 +270,25 @@ impl Entry {
         }
     }
 
-    /// Returns the keys of its line.
+    /// Names the board behind the link.
+    #[must_use]
+    pub fn with_board(self, board: Option<Board>) -> Self {
+        Self { board, ..self }
+    }
+
+    /// Returns the board, if the file names it.
+    #[must_use]
+    pub fn board(&self) -> Option<Board> {
+        self.link.emulated().or(self.board)
+    }
+
+    /// Replaces the link by the TCP server at `address`, and keeps the board.
+    pub fn serve_at(&mut self, address: String) {
+        self.board = self.board();
+        self.link = Link::Tcp { address };
+    }
+
+    /// Returns the keys of the client's line.
     #[must_use]
     pub fn wire_keys(&self) -> HostKeys {
         HostKeys {
@@ -235,40 +298,30 @@ impl Entry {
         }
     }
 
-    /// Says whether it is on a line that anybody may speak on: a board without a key.
+    /// Tells whether anybody can impersonate the client on its line: a board without a key.
     #[must_use]
-    pub fn is_open(&self) -> bool {
-        self.link != LinkKind::Simulated && self.key.is_none()
+    pub const fn is_unauthenticated(&self) -> bool {
+        !self.link.is_simulated() && self.key.is_none()
     }
 
-    /// Returns its board, where there is an emulator for it.
-    #[must_use]
-    pub fn emulated(&self) -> Option<Board> {
-        self.board.filter(|board| board.row().emulator.is_some())
-    }
-
-    /// Returns how long to wait for what on its line.
+    /// Returns the timeouts of the client's line.
     #[must_use]
     pub const fn timing(&self) -> Timing {
-        let timing = Timing::for_bit_rate(self.baud);
-        match self.link {
-            LinkKind::Serial | LinkKind::Simulated => timing,
-            LinkKind::Tcp | LinkKind::Incoming | LinkKind::Emulated => patient(timing),
-        }
+        self.link.timing(self.baud)
     }
 
-    /// Returns where it is; emulated boards are wherever their emulator starts, and those that call
-    /// in are wherever they are.
+    /// Returns what it takes to open the client's line.
+    #[must_use]
+    pub fn access(&self) -> Access {
+        self.link.access(self.baud)
+    }
+
+    /// Returns the place to connect to, if the file names one.
     #[must_use]
     pub fn place(&self) -> Option<Place> {
-        match self.link {
-            LinkKind::Serial => Some(Place::Serial(SerialAddress {
-                usb_serial: self.usb_serial.clone(),
-                path: self.path.clone(),
-                baud: self.baud,
-            })),
-            LinkKind::Tcp => self.address.clone().map(Place::Tcp),
-            LinkKind::Incoming | LinkKind::Emulated | LinkKind::Simulated => None,
+        match self.access() {
+            Access::Connect(place) => Some(place),
+            Access::Accept | Access::Emulate(_) | Access::Simulate => None,
         }
     }
 
@@ -277,82 +330,32 @@ impl Entry {
         place.map(|place| place.to_string())
     }
 
-    /// Says whether nobody knows its port yet: `gleaner flash` finds it in boot mode, writes it, and
-    /// learns its number.
+    /// Tells whether the board's port is unknown: `gleaner flash` finds the board in boot mode,
+    /// writes it, and adds its USB serial number to the file.
     #[must_use]
-    pub fn is_fresh(&self) -> bool {
-        let has_drive = self.board.is_some_and(|it| it.row().boot_drive.is_some());
-        let placed = self.usb_serial.is_some() || self.path.is_some();
-        self.link == LinkKind::Serial && has_drive && !placed
+    pub const fn is_fresh(&self) -> bool {
+        matches!(
+            self.link,
+            Link::Serial {
+                usb_serial: None,
+                path: None
+            }
+        )
     }
 
-    fn has_port(&self) -> bool {
-        let address = self.address.as_deref().unwrap_or_default();
-        let port = address
-            .rsplit_once(':')
-            .map(|(_, port)| port.parse::<u16>());
-        matches!(port, Some(Ok(_)))
-    }
-
-    pub(super) fn check(&self) -> Result<(), String> {
-        let serial = self.usb_serial.is_some() || self.path.is_some();
-        match self.link {
-            LinkKind::Serial if !serial && !self.is_fresh() => {
-                return Err("link = \"serial\" needs usb_serial or path".to_owned());
-            }
-            LinkKind::Tcp if self.address.is_none() => {
-                return Err("link = \"tcp\" needs address = \"host:port\"".to_owned());
-            }
-            LinkKind::Tcp if !self.has_port() => {
-                let address = self.address.as_deref().unwrap_or_default();
-                return Err(format!("address = \"{address}\"; use \"host:port\""));
-            }
-            LinkKind::Incoming if self.key.is_none() && self.device.is_none() => {
-                return Err(
-                    "link = \"incoming\" needs key, by which a board that calls in is \
-                     found, or without keys device = \"24 hexadecimal digits\", the chip's number"
-                        .to_owned(),
-                );
-            }
-            LinkKind::Emulated if self.emulated().is_none() => {
-                let chips = board::list(Board::emulated(), "or");
-                return Err(format!("link = \"emulated\" needs chip = {chips}"));
-            }
-            _ => {}
-        }
-        if self.link != LinkKind::Serial && serial {
-            return Err("usb_serial and path belong to link = \"serial\"".to_owned());
-        }
-        if self.link != LinkKind::Tcp && self.address.is_some() {
-            return Err("address belongs to link = \"tcp\"".to_owned());
-        }
-        if self.link != LinkKind::Incoming && self.device.is_some() {
-            return Err("device belongs to link = \"incoming\"".to_owned());
-        }
+    pub(super) fn check(&self) -> Result<(), InvalidField> {
         for (field, key) in [("key", self.key), ("next_key", self.next_key)] {
-            if let Some(Err(reason)) = key.map(|key| key.check()) {
-                return Err(format!("{field}: {reason}"));
-            }
+            key.map_or(Ok(()), |key| key.check(field))?;
         }
         if self.key.is_none() && (self.next_key.is_some() || self.key_generation > 0) {
-            return Err("key_generation and next_key need key beside them".to_owned());
+            let what = "key_generation and next_key need key beside them";
+            return Err(InvalidField::new("key", what));
         }
         self.check_profile()?;
         if self.baud == 0 {
-            return Err("baud = 0; boards speak 921600 unless built otherwise".to_owned());
+            let what = "baud = 0; boards use 921600 unless built otherwise";
+            return Err(InvalidField::new("baud", what));
         }
         self.check_store()
-    }
-}
-
-/// Stretches every wait.
-const fn patient(timing: Timing) -> Timing {
-    use gleaner_shared::units::Micros;
-    Timing {
-        frame: Micros(timing.frame.0 * 4),
-        retry: Micros(timing.retry.0 * 4),
-        silence: Micros(timing.silence.0 * EMULATION_PATIENCE),
-        stall: Micros(timing.stall.0 * EMULATION_PATIENCE),
-        ..timing
     }
 }

@@ -1,35 +1,32 @@
-//! A first `fleet.toml`, from what is plugged in.
+//! Generates a `fleet.toml` from the USB devices of this machine.
 
-use super::FleetFile;
-use super::entry::{Entry, LinkKind};
 use super::keys::fresh_key;
+use super::{Entry, FleetFile, Link};
 use crate::device::Board;
 
 /// A serial port of this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FoundPort {
-    /// Its path.
+    /// The path of the device file, or the name of the port.
     pub path: String,
-    /// The USB device it belongs to, if it does.
+    /// The USB device behind the port, if there is one.
     pub usb: Option<UsbDevice>,
 }
 
-/// What a USB device says of itself.
+/// The descriptor of a USB device.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the words of the USB standard")]
 pub struct UsbDevice {
-    /// Number of its vendor.
     pub vendor: u16,
-    /// Number of the product.
     pub product: u16,
-    /// Its serial number, if it has one.
     pub serial_number: Option<String>,
 }
 
-/// Lists every USB serial port as a client, and every board in boot mode, with a fresh key each.
-/// The ports of the latter are not known before they are written.
+/// Lists every USB serial port and every board in boot mode as a client, each with a fresh key.
+/// The port of a board in boot mode is unknown until it is flashed.
 ///
 /// # Errors
-/// When the system has no randomness for keys.
+/// Returns an error if the system has no randomness for keys.
 pub fn from_ports(ports: &[FoundPort], drives: &[Board]) -> Result<FleetFile, getrandom::Error> {
     let mut fleet = FleetFile::default();
     let usb_ports = ports
@@ -38,36 +35,41 @@ pub fn from_ports(ports: &[FoundPort], drives: &[Board]) -> Result<FleetFile, ge
     for (id, (port, usb)) in (0..).zip(usb_ports.clone()) {
         let board = Board::of_usb(usb.vendor, usb.product);
         let stem = board.map_or("board", |board| board.row().nickname);
-        let mut entry = Entry::new(format!("{stem}-{id}"), id, LinkKind::Serial, board);
-        entry.usb_serial.clone_from(&usb.serial_number);
         let of_one_number = usb_ports
             .clone()
             .filter(|(_, other)| other.serial_number == usb.serial_number);
-        if usb.serial_number.is_none() || of_one_number.count() > 1 {
-            entry.path = Some(port.path.clone().into());
-        }
+        let needs_path = usb.serial_number.is_none() || of_one_number.count() > 1;
+        let link = Link::Serial {
+            usb_serial: usb.serial_number.clone(),
+            path: needs_path.then(|| port.path.clone().into()),
+        };
+        let mut entry = Entry::new(format!("{stem}-{id}"), id, link).with_board(board);
         entry.key = Some(fresh_key()?);
         fleet.clients.push(entry);
     }
     for (id, &board) in (fleet.clients.len()..).zip(drives) {
         let name = format!("{}-{id}", board.row().nickname);
         let id = u32::try_from(id).unwrap_or(u32::MAX);
-        let mut entry = Entry::new(name, id, LinkKind::Serial, Some(board));
+        let link = Link::Serial {
+            usb_serial: None,
+            path: None,
+        };
+        let mut entry = Entry::new(name, id, link).with_board(Some(board));
         entry.key = Some(fresh_key()?);
         fleet.clients.push(entry);
     }
     Ok(fleet)
 }
 
-/// What to write where nothing is plugged in: a fleet that runs anyway.
+/// Returns a fleet that runs without any hardware: two emulated boards and a simulated client.
 #[must_use]
 pub fn template() -> FleetFile {
-    let entry = |name: &str, id, link, board| Entry::new(name.to_owned(), id, link, board);
+    let emulated = |board| Link::Emulated { board };
     FleetFile {
         clients: vec![
-            entry("pico-0", 0, LinkKind::Emulated, Some(Board::Rp2040)),
-            entry("m4-1", 1, LinkKind::Emulated, Some(Board::M4)),
-            entry("simulated-2", 2, LinkKind::Simulated, None),
+            Entry::new("pico-0", 0, emulated(Board::Rp2040)),
+            Entry::new("m4-1", 1, emulated(Board::M4)),
+            Entry::new("simulated-2", 2, Link::Simulated),
         ],
     }
 }
@@ -113,12 +115,12 @@ mod tests {
             .map(|entry| entry.name.as_str())
             .collect();
         assert_eq!(names, ["pico-0", "nucleo-1", "board-2", "pico-3"]);
-        assert_eq!(fleet.clients[0].usb_serial.as_deref(), Some("A"));
-        assert_eq!(fleet.clients[0].path, None);
-        assert_eq!(
-            fleet.clients[2].path.as_deref(),
-            Some("/dev/ttyUSB0".as_ref())
-        );
+        let serial = |number: Option<&str>, path: Option<&str>| Link::Serial {
+            usb_serial: number.map(str::to_owned),
+            path: path.map(Into::into),
+        };
+        assert_eq!(fleet.clients[0].link, serial(Some("A"), None));
+        assert_eq!(fleet.clients[2].link, serial(None, Some("/dev/ttyUSB0")));
         assert_ne!(fleet.clients[0].key, fleet.clients[1].key);
         assert_eq!(FleetFile::parse(&fleet.to_toml(), "new").unwrap(), fleet);
     }
@@ -127,7 +129,8 @@ mod tests {
     fn two_ports_of_one_device_keep_their_paths() {
         let ports = [port("/dev/a", ST, Some("A")), port("/dev/b", ST, Some("A"))];
         let fleet = from_ports(&ports, &[]).unwrap();
-        assert!(fleet.clients.iter().all(|entry| entry.path.is_some()));
+        let has_path = |entry: &Entry| matches!(entry.link, Link::Serial { path: Some(_), .. });
+        assert!(fleet.clients.iter().all(has_path));
         assert_eq!(FleetFile::parse(&fleet.to_toml(), "new").unwrap(), fleet);
     }
 

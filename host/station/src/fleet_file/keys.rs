@@ -2,16 +2,17 @@
 //! the disk before anybody relies on it.
 
 use std::fs::{File, TryLockError};
+use std::io::{self, Write};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use gleaner_files::hexadecimal;
 use gleaner_shared::wire::HostKeys;
 use serde::Deserialize;
+use tempfile::NamedTempFile;
 use toml::Spanned;
 
-use super::private::write_private;
-use super::{Entry, FleetFile, FleetFileError, SecretKey};
+use super::{Entry, FleetFile, FleetFileError, Link, SecretKey};
 
 /// Why a key is not changed.
 #[derive(Debug, thiserror::Error)]
@@ -26,7 +27,7 @@ pub enum KeyBookError {
         /// Where it is.
         file: String,
         /// What the system said.
-        source: std::io::Error,
+        source: io::Error,
     },
     /// Somebody else is at it.
     #[error(
@@ -131,8 +132,12 @@ impl KeyBook {
     /// # Errors
     /// When the list cannot be read or written.
     pub fn name_port(&self, name: &str, usb_serial: &str) -> Result<(), KeyBookError> {
-        self.change(name, |entry| entry.usb_serial = Some(usb_serial.to_owned()))
-            .map(drop)
+        self.change(name, |entry| {
+            if let Link::Serial { usb_serial: it, .. } = &mut entry.link {
+                *it = Some(usb_serial.to_owned());
+            }
+        })
+        .map(drop)
     }
 
     /// Changes one client's keys on the disk; what did not change is not written.
@@ -161,6 +166,29 @@ impl KeyBook {
                 .map_err(|source| KeyBookError::Write { file, source })?;
         }
         Ok(after)
+    }
+}
+
+/// Writes a file with keys, readable by its owner alone. Readers never see half a file, and a power
+/// cut leaves the old one or the new one. A symbolic link of that name is replaced, not followed.
+///
+/// # Errors
+/// Returns the error of the system.
+pub fn write_private(path: &Path, content: impl AsRef<[u8]>) -> io::Result<()> {
+    let folder = path
+        .parent()
+        .filter(|parent| !parent.as_os_str().is_empty())
+        .unwrap_or(Path::new("."));
+    // A temporary file is readable by its owner alone from the start.
+    let mut file = NamedTempFile::new_in(folder)?;
+    file.write_all(content.as_ref())?;
+    file.as_file().sync_all()?;
+    file.persist(path)?;
+    // The name is on the disk only after the folder is; systems that do not open folders write
+    // both together.
+    match File::open(folder) {
+        Ok(folder) => folder.sync_all(),
+        Err(_) => Ok(()),
     }
 }
 
@@ -211,7 +239,11 @@ fn with_keys(text: &str, entry: &Entry) -> Option<String> {
     if let Some(next) = entry.next_key {
         lines += &format!("{indent}next_key = \"{}\"\n", digits(next));
     }
-    if let (None, Some(number)) = (&places.usb_serial, &entry.usb_serial) {
+    let serial = match &entry.link {
+        Link::Serial { usb_serial, .. } => usb_serial.as_ref(),
+        _ => None,
+    };
+    if let (None, Some(number)) = (&places.usb_serial, serial) {
         lines += &format!(
             "{indent}usb_serial = {}\n",
             toml::Value::from(number.as_str())
@@ -375,7 +407,25 @@ mod tests {
         let text = std::fs::read_to_string(&path).unwrap();
         assert!(text.starts_with(&list), "{text}");
         let entry = &book.read().unwrap().clients[0];
-        assert_eq!(entry.usb_serial.as_deref(), Some("E661 \"x\""));
+        assert_eq!(
+            entry.link,
+            Link::Serial {
+                usb_serial: Some("E661 \"x\"".to_owned()),
+                path: None
+            }
+        );
         assert!(!entry.is_fresh());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn write_private_replaces_a_symbolic_link() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, other) = (folder.path().join("shard.bin"), folder.path().join("other"));
+        std::fs::write(&other, "mine").unwrap();
+        std::os::unix::fs::symlink(&other, &path).unwrap();
+        write_private(&path, b"key").unwrap();
+        assert_eq!(std::fs::read(&path).unwrap(), b"key");
+        assert_eq!(std::fs::read(&other).unwrap(), b"mine");
     }
 }

@@ -1,51 +1,112 @@
-//! The list of a fleet, `fleet.toml`: who takes part in a run over real links.
+//! The fleet file, `fleet.toml`: the clients of a run over real links.
 //!
-//! One list holds boards on serial ports, peers behind TCP, boards that call in, emulated boards and
-//! simulated clients; a client's number decides which share of the data it owns.
+//! One file lists boards on serial ports, TCP servers, boards that connect by themselves, emulated
+//! boards and simulated clients. [`link`] says how to add a kind of link.
 
-mod address;
-mod check;
-mod chip;
+mod costs;
 mod entry;
-mod error;
 mod init;
 mod keys;
-mod name;
-mod private;
-mod profile;
-mod store;
+pub mod link;
 
 use gleaner_sim::ClientId;
-use std::path::Path;
+use std::borrow::Cow;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use toml::Spanned;
 
 use crate::device::Board;
-pub use address::{Place, SerialAddress};
-use check::Checked;
-pub use chip::ChipNumber;
-pub use entry::{Entry, LinkKind, SecretKey};
-pub use error::FleetFileError;
+use entry::Fields;
+pub use entry::{Entry, SecretKey};
 pub use init::{FoundPort, UsbDevice, from_ports, template};
-pub use keys::{KeyBook, KeyBookError};
-pub use name::{FILE_NAME, OLD_FILE_NAME, find_in};
-pub use private::write_private;
+pub use keys::{KeyBook, KeyBookError, write_private};
+pub use link::{Access, ChipNumber, Link, Place, SerialAddress};
 
-/// The list of a fleet.
+/// Default name of the file, and its name in the directory of a run.
+pub const FILE_NAME: &str = "fleet.toml";
+/// Former name of the file, which is still found.
+pub const OLD_FILE_NAME: &str = "bench.toml";
+
+/// Returns the path of a folder's fleet file: the former name only if no file has the current one.
+#[must_use]
+pub fn find_in(folder: &Path) -> PathBuf {
+    let [new, old] = [FILE_NAME, OLD_FILE_NAME].map(|name| folder.join(name));
+    if old.is_file() && !new.is_file() {
+        old
+    } else {
+        new
+    }
+}
+
+/// An invalid key of a client, with the value and the fix.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{what}")]
+pub struct InvalidField {
+    /// The key in the file, or one of the keys that contradict one another.
+    pub field: &'static str,
+    what: Cow<'static, str>,
+}
+
+impl InvalidField {
+    pub(crate) fn new(field: &'static str, what: impl Into<Cow<'static, str>>) -> Self {
+        let what = what.into();
+        Self { field, what }
+    }
+}
+
+/// Error reading a fleet file.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+#[allow(missing_docs, reason = "the fields are the values in the message")]
+pub enum FleetFileError {
+    /// The file cannot be read.
+    #[error("{file}: {source}; `gleaner fleet init` writes one")]
+    File {
+        file: String,
+        source: std::io::Error,
+    },
+    /// The file is no valid TOML, or has unknown keys; `what` has line and column.
+    #[error("{file}: {what}")]
+    Syntax { file: String, what: String },
+    /// The file lists no client.
+    #[error("{file}: there is no [[client]] in it")]
+    Empty { file: String },
+    /// One client is invalid; its table begins at `line`.
+    #[error("{file}, line {line}: client \"{name}\": {source}")]
+    Entry {
+        file: String,
+        line: usize,
+        name: String,
+        source: InvalidField,
+    },
+    /// Several clients have the same name, number or place.
+    #[error("{file}: {field} = {value} is claimed by {candidates}; give each its own")]
+    Ambiguous {
+        file: String,
+        field: &'static str,
+        value: String,
+        candidates: String,
+    },
+    /// No client has the requested name.
+    #[error("no client is called \"{name}\"; there are {names}")]
+    NoSuchName { name: String, names: String },
+}
+
+/// The clients of a fleet.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct FleetFile {
-    /// Everybody, in any order.
+    /// All clients; sorted by number if they were read from a file.
     #[serde(rename = "client")]
     pub clients: Vec<Entry>,
 }
 
-/// The list as it is read: every client with its place in the text.
+/// The file as it is read: every client with its position in the text.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Listed {
     #[serde(default, rename = "client")]
-    clients: Vec<Spanned<Entry>>,
+    clients: Vec<Spanned<Fields>>,
 }
 
 impl FleetFile {
@@ -53,16 +114,13 @@ impl FleetFile {
     #[must_use]
     pub fn emulated(&self) -> Vec<Board> {
         let clients = self.clients.iter();
-        clients
-            .filter(|entry| entry.link == LinkKind::Emulated)
-            .filter_map(Entry::emulated)
-            .collect()
+        clients.filter_map(|entry| entry.link.emulated()).collect()
     }
 
     /// Reads and checks a file.
     ///
     /// # Errors
-    /// Names file, line, entry and field.
+    /// Names file, line, client and key.
     pub fn read(path: &Path) -> Result<Self, FleetFileError> {
         let file = path.display().to_string();
         let text = std::fs::read_to_string(path).map_err(|source| FleetFileError::File {
@@ -72,70 +130,129 @@ impl FleetFile {
         Self::parse(&text, &file)
     }
 
-    /// Reads and checks the text of a file.
+    /// Reads and checks the text of a file; `file` is its path, for errors and for the profiles it
+    /// names.
+    ///
+    /// ```
+    /// use gleaner_station::fleet_file::{FleetFile, Link};
+    ///
+    /// let text = r#"
+    ///     [[client]]
+    ///     name = "pico"
+    ///     id = 0
+    ///     link = "tcp"
+    ///     address = "127.0.0.1:4000"
+    /// "#;
+    /// let fleet = FleetFile::parse(text, "fleet.toml")?;
+    /// let address = "127.0.0.1:4000".to_owned();
+    /// assert_eq!(fleet.clients[0].link, Link::Tcp { address });
+    /// # Ok::<(), gleaner_station::fleet_file::FleetFileError>(())
+    /// ```
     ///
     /// # Errors
-    /// Names file, line, entry and field.
+    /// Names file, line, client and key.
     pub fn parse(text: &str, file: &str) -> Result<Self, FleetFileError> {
         let listed: Listed = toml::from_str(text).map_err(|error| FleetFileError::Syntax {
             file: file.to_owned(),
             what: error.to_string(),
         })?;
-        let line = |at: usize| 1 + text[..at].matches('\n').count();
-        let located = listed.clients.into_iter();
-        let (lines, clients): (Vec<usize>, Vec<Entry>) = located
-            .map(|entry| (line(entry.span().start), entry.into_inner()))
-            .unzip();
-        let mut fleet = Self { clients };
+        if listed.clients.is_empty() {
+            return Err(FleetFileError::Empty {
+                file: file.to_owned(),
+            });
+        }
         let folder = Path::new(file).parent().unwrap_or(Path::new(""));
-        for (entry, &line) in fleet.clients.iter_mut().zip(&lines) {
-            entry
-                .take_profile(folder)
-                .map_err(|what| FleetFileError::Entry {
+        let count = listed.clients.len();
+        let mut lines = Vec::new();
+        let mut fleet = Self::default();
+        for fields in listed.clients {
+            let line = 1 + text[..fields.span().start].matches('\n').count();
+            let fields = fields.into_inner();
+            let name = fields.name().to_owned();
+            let entry = Entry::try_from(fields).and_then(|mut entry| {
+                entry.take_profile(folder)?;
+                entry.check()?;
+                check_id(entry.id.0, count)?;
+                Ok(entry)
+            });
+            fleet
+                .clients
+                .push(entry.map_err(|source| FleetFileError::Entry {
                     file: file.to_owned(),
                     line,
-                    name: entry.name.clone(),
-                    what,
-                })?;
+                    name,
+                    source,
+                })?);
+            lines.push(line);
         }
-        let checked = Checked {
-            file,
-            clients: &fleet.clients,
-            lines: &lines,
-        };
-        checked.check()?;
+        fleet.check_unique(file, &lines)?;
         fleet.clients.sort_by_key(|entry| entry.id);
         Ok(fleet)
     }
 
-    /// Writes the file's text.
+    /// Checks that no two clients share a name, a number, a place, or what identifies a board that
+    /// connects by itself. `lines` are those of the clients in the file.
+    fn check_unique(&self, file: &str, lines: &[usize]) -> Result<(), FleetFileError> {
+        let unique = |field, value: &dyn Fn(&Entry) -> Option<String>| {
+            for wanted in self.clients.iter().filter_map(value) {
+                let claims: Vec<String> = (self.clients.iter().zip(lines))
+                    .filter(|(other, _)| value(other).as_ref() == Some(&wanted))
+                    .map(|(other, line)| format!("{} (line {line})", other.name))
+                    .collect();
+                if claims.len() > 1 {
+                    return Err(FleetFileError::Ambiguous {
+                        file: file.to_owned(),
+                        field,
+                        // The key of several clients is not shown.
+                        value: if field == "key" {
+                            "(not shown)".to_owned()
+                        } else {
+                            wanted
+                        },
+                        candidates: claims.join(", "),
+                    });
+                }
+            }
+            Ok(())
+        };
+        unique("name", &|entry| Some(entry.name.clone()))?;
+        unique("id", &|entry| Some(entry.id.to_string()))?;
+        unique("place", &Entry::place_text)?;
+        unique("key", &|entry| {
+            let key = entry.key.filter(|_| entry.link.is_incoming())?;
+            Some(gleaner_files::hexadecimal(&key.0))
+        })?;
+        unique("device", &|entry| Some(entry.link.device()?.to_string()))
+    }
+
+    /// Returns the text of the file.
     #[must_use]
     pub fn to_toml(&self) -> String {
         // Plain data always has a form in TOML.
         toml::to_string_pretty(self).unwrap_or_default()
     }
 
-    /// Says how many boards anybody on their line may stand in for, and what helps; `None` if every
-    /// board has a key.
+    /// Returns a warning with the number of boards without a key, or `None` if every board has one.
     #[must_use]
-    pub fn open_lines(&self) -> Option<String> {
-        let open = self.clients.iter().filter(|entry| entry.is_open()).count();
-        let boards = match open {
+    pub fn key_warning(&self) -> Option<String> {
+        let clients = self.clients.iter();
+        let without = clients.filter(|entry| entry.is_unauthenticated()).count();
+        let boards = match without {
             0 => return None,
             1 => "1 board has",
-            _ => &format!("{open} boards have"),
+            _ => &format!("{without} boards have"),
         };
         Some(format!(
-            "{boards} no key: whoever reaches the line may stand in for a board or for this base \
-             station; `gleaner fleet init` lists boards with keys, `key` in fleet.toml adds one, \
-             and `gleaner flash` writes it (docs/hil.md)"
+            "{boards} no key: anybody who reaches the line can impersonate the board or this base \
+             station; `gleaner fleet init` writes keys, `key` in fleet.toml adds one, and \
+             `gleaner flash` writes it to the board (docs/hil.md)"
         ))
     }
 
-    /// Returns the entry of that name.
+    /// Returns the client of that name.
     ///
     /// # Errors
-    /// Lists the names there are.
+    /// Lists the names of the file.
     pub fn named(&self, name: &str) -> Result<&Entry, FleetFileError> {
         let found = self.clients.iter().find(|entry| entry.name == name);
         found.ok_or_else(|| {
@@ -147,7 +264,7 @@ impl FleetFile {
         })
     }
 
-    /// Takes over the keys of a newer list, for clients of the same name and number.
+    /// Copies the keys of a newer file to clients of the same name and number.
     pub fn take_keys(&mut self, newer: &Self) {
         for entry in &mut self.clients {
             let same = |it: &&Entry| it.name == entry.name && it.id == entry.id;
@@ -159,12 +276,21 @@ impl FleetFile {
         }
     }
 
-    /// Returns the secret of a client by its number.
+    /// Returns the key of a client by its number.
     #[must_use]
     pub fn key_of(&self, client: ClientId) -> Option<[u8; 32]> {
         let entry = self.clients.iter().find(|entry| entry.id == client)?;
         entry.key.map(|key| key.0)
     }
+}
+
+fn check_id(id: u32, count: usize) -> Result<(), InvalidField> {
+    if (id as usize) < count {
+        return Ok(());
+    }
+    let last = count - 1;
+    let what = format!("id = {id} but there are {count} clients; use 0 to {last}");
+    Err(InvalidField::new("id", what))
 }
 
 #[cfg(test)]
@@ -216,15 +342,15 @@ mod tests {
     #[test]
     fn boards_without_a_key_are_counted_and_simulated_clients_are_not() {
         let mut fleet = FleetFile::parse(MIXED, "fleet.toml").unwrap();
-        let said = fleet.open_lines().unwrap();
-        assert!(said.starts_with("1 board has no key"), "{said}");
-        assert!(said.contains("docs/hil.md"), "{said}");
+        let warning = fleet.key_warning().unwrap();
+        assert!(warning.starts_with("1 board has no key"), "{warning}");
+        assert!(warning.contains("docs/hil.md"), "{warning}");
         let key = fleet.clients[1].key.take();
-        let said = fleet.open_lines().unwrap();
-        assert!(said.starts_with("2 boards have no key"), "{said}");
+        let warning = fleet.key_warning().unwrap();
+        assert!(warning.starts_with("2 boards have no key"), "{warning}");
         fleet.clients[1].key = key;
         fleet.clients[2].key = key;
-        assert_eq!(fleet.open_lines(), None);
+        assert_eq!(fleet.key_warning(), None);
     }
 
     #[test]
@@ -252,62 +378,70 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_named_with_its_fix() {
-        let entry = |rest: &str| format!("[[client]]\nname = \"a\"\nid = 0\n{rest}\n");
-        for (text, words) in [
+    fn an_invalid_key_is_named_with_its_fix() {
+        let zeros = "0".repeat(64);
+        for (keys, field, words) in [
+            ("link = \"serial\"", "usb_serial", "usb_serial or path"),
+            ("link = \"tcp\"", "address", "host:port"),
             (
-                entry("link = \"serial\"\nbuad = 9600"),
-                "unknown field `buad`",
-            ),
-            (entry("link = \"serial\""), "usb_serial or path"),
-            (entry("link = \"tcp\""), "address"),
-            (
-                entry("link = \"tcp\"\naddress = \"localhost\""),
+                "link = \"tcp\"\naddress = \"localhost\"",
+                "address",
                 "\"localhost\"; use \"host:port\"",
             ),
-            (entry("link = \"emulated\""), "chip"),
+            ("link = \"emulated\"", "chip", "needs chip"),
             (
-                entry("link = \"emulated\"\nchip = \"stm32l496\""),
+                "link = \"emulated\"\nchip = \"stm32l496\"",
+                "chip",
                 "rp2040, stm32l4r5 or m4",
             ),
-            (entry("link = \"simulated\"\npath = \"/dev/x\""), "path"),
             (
-                entry("link = \"simulated\"\nkey = \"12\""),
+                "link = \"simulated\"\npath = \"/dev/x\"",
+                "usb_serial",
+                "serial",
+            ),
+            (
+                &format!("link = \"simulated\"\nkey = \"{zeros}\""),
+                "key",
+                "a key of all zeros means \"no key\"",
+            ),
+            ("link = \"incoming\"", "key", "needs key"),
+            (
+                "link = \"simulated\"\ndevice = \"000102030405060708090a0b\"",
+                "device",
+                "incoming",
+            ),
+            ("link = \"simulated\"\nkey_generation = 2", "key", "beside"),
+            ("link = \"simulated\"\nstored_j = -1.0", "stored_j", "-1"),
+        ] {
+            let text = format!("[[client]]\nname = \"a\"\nid = 0\n{keys}\n");
+            let error = FleetFile::parse(&text, "fleet.toml").unwrap_err();
+            assert!(error.to_string().contains(words), "{error}");
+            let FleetFileError::Entry { file, source, .. } = error else {
+                panic!("{error}");
+            };
+            assert_eq!((file.as_str(), source.field), ("fleet.toml", field));
+        }
+        for (text, words) in [
+            ("link = \"serial\"\nbuad = 9600", "unknown field `buad`"),
+            (
+                "link = \"simulated\"\nkey = \"12\"",
                 "64 hexadecimal digits",
             ),
             (
-                entry(&format!(
-                    "link = \"simulated\"\nkey = \"{}\"",
-                    "0".repeat(64)
-                )),
-                "client \"a\": key: a key of all zeros means \"no key\"",
-            ),
-            (entry("link = \"incoming\""), "needs key"),
-            (
-                entry("link = \"incoming\"\ndevice = \"0x01\""),
+                "link = \"incoming\"\ndevice = \"0x01\"",
                 "24 hexadecimal digits",
             ),
-            (
-                entry("link = \"simulated\"\ndevice = \"000102030405060708090a0b\""),
-                "device belongs to link = \"incoming\"",
-            ),
-            (
-                entry("link = \"simulated\"\nkey_generation = 2"),
-                "key_generation and next_key need key",
-            ),
-            (entry("link = \"simulated\"\nstored_j = -1.0"), "stored_j"),
-            (
-                "[[client]]\nname = \"a\"\nid = 7\nlink = \"simulated\"".to_owned(),
-                "0 to 0",
-            ),
-            (String::new(), "no [[client]]"),
         ] {
-            let found = complaint(&text);
-            assert!(
-                found.contains(words) && found.contains("fleet.toml"),
-                "{found}"
-            );
+            let found = complaint(&format!("[[client]]\nname = \"a\"\nid = 0\n{text}\n"));
+            assert!(found.contains(words) && found.starts_with("fleet.toml"));
         }
+        assert!(
+            complaint("[[client]]\nname = \"a\"\nid = 7\nlink = \"simulated\"").contains("0 to 0")
+        );
+        assert!(matches!(
+            FleetFile::parse("", "fleet.toml"),
+            Err(FleetFileError::Empty { .. })
+        ));
     }
 
     #[test]
@@ -363,7 +497,7 @@ mod tests {
             format!("[[client]]\nname = \"{name}\"\nid = {id}\nlink = \"incoming\"\n{device}\n")
         };
         let fleet = FleetFile::parse(&entry("a", 0), "fleet.toml").unwrap();
-        let device = fleet.clients[0].device.unwrap();
+        let device = fleet.clients[0].link.device().unwrap();
         assert_eq!(device.0.0[..3], [0, 1, 2]);
         assert_eq!(FleetFile::parse(&fleet.to_toml(), "again").unwrap(), fleet);
         let found = complaint(&(entry("a", 0) + &entry("b", 1)));
@@ -381,5 +515,16 @@ mod tests {
             found.contains("\"pica\"") && found.contains("spare, pico, qemu"),
             "{found}"
         );
+    }
+
+    #[test]
+    fn the_former_name_is_found_until_there_is_a_file_of_the_current_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let [new, old] = [FILE_NAME, OLD_FILE_NAME].map(|name| folder.path().join(name));
+        assert_eq!(find_in(folder.path()), new, "neither is there");
+        std::fs::write(&old, "").unwrap();
+        assert_eq!(find_in(folder.path()), old);
+        std::fs::write(&new, "").unwrap();
+        assert_eq!(find_in(folder.path()), new);
     }
 }

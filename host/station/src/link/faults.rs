@@ -13,7 +13,7 @@ use gleaner_shared::rng::{Purpose, Rng};
 use gleaner_shared::wire::frame::{DELIMITER, MAX_WIRE};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, DuplexStream, ReadHalf};
 
-use super::Link;
+use super::ByteStream;
 
 /// How often what goes wrong; probabilities are per frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -84,7 +84,7 @@ impl Faults {
     #[must_use]
     pub fn wrap(
         self,
-        link: Box<dyn Link>,
+        link: Box<dyn ByteStream>,
         attempt: u32,
         counters: Arc<FaultCounters>,
     ) -> DuplexStream {

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::Notify;
 
-use super::Link;
+use super::ByteStream;
 
 /// Where the newest line of one board waits for its task. There is room for one: a board has one
 /// line, and the one it opened last is it.
@@ -21,7 +21,7 @@ struct Berth {
 
 #[derive(Default)]
 struct Newest {
-    line: Option<Box<dyn Link>>,
+    line: Option<Box<dyn ByteStream>>,
     from: Option<SocketAddr>,
 }
 
@@ -46,7 +46,7 @@ impl Incoming {
     }
 
     /// Lays down a line; one that still waits here is closed.
-    pub fn put(&self, line: Box<dyn Link>, from: SocketAddr) {
+    pub fn put(&self, line: Box<dyn ByteStream>, from: SocketAddr) {
         let older = self.with(|newest| {
             newest.from = Some(from);
             newest.line.replace(line)
@@ -56,7 +56,7 @@ impl Incoming {
     }
 
     /// Waits for a line and takes it.
-    pub async fn take(&self) -> Box<dyn Link> {
+    pub async fn take(&self) -> Box<dyn ByteStream> {
         loop {
             self.wait().await;
             if let Some(line) = self.with(|newest| newest.line.take()) {

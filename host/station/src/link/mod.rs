@@ -1,6 +1,6 @@
 //! Bytes to and from one peer: a serial port, a TCP connection that either side opened, or memory.
 //!
-//! A [`Link`] is an open line; an [`Endpoint`] is where a line can be opened, again and again
+//! A [`ByteStream`] is an open line; an [`Endpoint`] is where a line can be opened, again and again
 //! while boards come and go. [`faults`] wraps any line in one that loses, flips, repeats, delays
 //! and cuts. Nothing here knows what the bytes mean, except that a zero ends a frame.
 
@@ -22,9 +22,9 @@ use incoming::Incoming;
 use memory::Socket;
 
 /// An open line. A read of zero bytes, like an error, means that the peer is gone.
-pub trait Link: AsyncRead + AsyncWrite + Send + Unpin {}
+pub trait ByteStream: AsyncRead + AsyncWrite + Send + Unpin {}
 
-impl<T: AsyncRead + AsyncWrite + Send + Unpin> Link for T {}
+impl<T: AsyncRead + AsyncWrite + Send + Unpin> ByteStream for T {}
 
 /// The other end of a line.
 #[derive(Clone, Debug)]
@@ -101,8 +101,8 @@ impl Endpoint {
     ///
     /// # Errors
     /// Whatever the system said; try again later.
-    pub async fn open(&self, attempt: u32) -> io::Result<Box<dyn Link>> {
-        let link: Box<dyn Link> = match &self.peer {
+    pub async fn open(&self, attempt: u32) -> io::Result<Box<dyn ByteStream>> {
+        let link: Box<dyn ByteStream> = match &self.peer {
             Peer::At(Place::Serial(address)) => Box::new(address.open().map_err(io::Error::other)?),
             Peer::At(Place::Tcp(address)) => {
                 let stream = TcpStream::connect(address).await?;

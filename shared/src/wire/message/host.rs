@@ -4,7 +4,7 @@ use super::common::{
     LinkMessage, ModelHash, OrderHash, Refusal, RoundMark, RunId, SamplePlace, Version, WorkMark,
 };
 use super::measure::MeasureStep;
-use crate::energy::{Activity, CostModel, Reservoir, Snapshot};
+use crate::energy::{Activity, CostModel, EnergyStore, Snapshot};
 use crate::units::{Micros, NanoWatts, PicoJoules};
 use crate::wire::auth::{Key, Nonce};
 use crate::{wire_enum, wire_struct};
@@ -38,7 +38,7 @@ wire_struct! {
         /// Seed of the run, for every random stream of the device.
         pub seed: u64,
         /// Its store.
-        pub store: Reservoir,
+        pub store: EnergyStore,
         /// What work costs.
         pub cost: CostModel,
         /// The ledger as the host last confirmed it; a device that kept a newer one keeps it.

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::channel::{Emulation, Recorder};
-use crate::system::fixture;
+use crate::system::System;
 
 const HEADER: &str = "round,client,channel,gain_db";
 
@@ -12,7 +12,7 @@ fn parse(text: &str) -> Result<Trace, TraceError> {
 
 #[test]
 fn a_recorded_run_reads_back_to_identical_gains() {
-    let emulation = Emulation::new(42, 40, 5, fixture::cnn().radio);
+    let emulation = Emulation::new(42, 40, 5, System::paper_cnn().radio);
     let mut recorder = Recorder::new(Vec::new()).expect("a vector takes bytes");
     for round in 0..20 {
         recorder

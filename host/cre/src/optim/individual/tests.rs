@@ -7,16 +7,16 @@ use crate::optim::check::Violation;
 use crate::optim::inner::{Pair, most_epochs};
 use crate::optim::power::best_power;
 use crate::optim::{Solver, draw_costs, random_instance};
-use crate::system::fixture;
+use crate::system::System;
 
 /// A small round with room for a few epochs, its devices unlike with every other seed and with more
 /// than the paper's costs with every third.
 fn round(seed: u64) -> Instance {
     let mut rng = Rng::stream(seed, Purpose::Synthetic, 0, 79);
     let system = if seed.is_multiple_of(3) {
-        fixture::cnn()
+        System::paper_cnn()
     } else {
-        fixture::mlp()
+        System::paper_mlp()
     };
     let (clients, channels) = (1 + rng.below(4), 1 + rng.below(3) as usize);
     let mut instance = random_instance(&system, clients, channels, seed);
@@ -108,7 +108,7 @@ fn the_search_equals_brute_force_and_never_loses_to_common_epochs() {
 #[test]
 fn equal_epochs_are_worth_what_p2_says() {
     for seed in 0..50 {
-        let instance = random_instance(&fixture::mlp(), 10, 3, seed);
+        let instance = random_instance(&System::paper_mlp(), 10, 3, seed);
         let common = Solver::Exact.solve(&instance, 0).unwrap();
         let (epochs, uploads) = (common.plan.epochs, common.plan.uploads);
         let plan = IndividualPlan {
@@ -153,7 +153,7 @@ fn the_checker_refuses_what_is_late_claimed_wrongly_or_no_choice() {
 
 #[test]
 fn a_round_too_large_to_be_enumerated_is_refused_with_the_way_out() {
-    let instance = random_instance(&fixture::mlp(), 60, 10, 1);
+    let instance = random_instance(&System::paper_mlp(), 60, 10, 1);
     let said = solve(&instance).unwrap_err().to_string();
     assert!(said.contains("cre.epochs = \"common\""), "{said}");
 }
@@ -161,7 +161,7 @@ fn a_round_too_large_to_be_enumerated_is_refused_with_the_way_out() {
 #[test]
 fn with_a_distance_that_convexity_allows_nobody_trains() {
     for seed in 0..100 {
-        let mut instance = random_instance(&fixture::mlp(), 10, 3, seed);
+        let mut instance = random_instance(&System::paper_mlp(), 10, 3, seed);
         // F_gap <= rho |theta - theta*| <= rho B_1.
         instance.bound.b1 = instance.bound.gap / instance.bound.rho;
         assert_eq!(solve(&instance).unwrap().plan, IndividualPlan::default());

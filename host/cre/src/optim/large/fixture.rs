@@ -4,13 +4,13 @@ use super::layer::Layer;
 use super::relax::Sides;
 use crate::optim::table::Table;
 use crate::optim::{Instance, draw_costs, random_instance};
-use crate::system::fixture;
+use crate::system::System;
 
 /// Five clients on two channels, in the paper's two systems, with a table each; devices are unlike in
 /// every other round and pay more than the paper's costs in every fourth.
 pub(super) fn rounds() -> impl Iterator<Item = (Instance, Table)> {
     (0..8).flat_map(|seed| {
-        [fixture::mlp(), fixture::cnn()].map(|system| {
+        [System::paper_mlp(), System::paper_cnn()].map(|system| {
             let mut instance = random_instance(&system, 5, 2, seed);
             if seed % 2 == 1 {
                 make_unlike(&mut instance);

@@ -1,10 +1,10 @@
-//! Dates of weather archives, to the minute.
+//! Dates and times of weather archives, to the minute.
 
 use std::fmt::{self, Display, Formatter};
 
 const DAY_MIN: i64 = 24 * 60;
 const YEAR_MIN: i64 = 365 * DAY_MIN;
-/// Days before each month of a year that is no leap year.
+/// Days before each month of a common year.
 const BEFORE_MONTH: [i64; 12] = [0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334];
 
 /// A minute of the Gregorian calendar.
@@ -13,7 +13,7 @@ pub(super) struct Moment {
     year: i64,
     month: i64,
     day: i64,
-    /// From midnight; midnight may also be the end of the day before.
+    /// Minutes from midnight, up to 24:00.
     minute: i64,
 }
 
@@ -55,8 +55,8 @@ impl Moment {
         self.minutes() - earlier.minutes()
     }
 
-    /// Returns the minutes to this moment's next coming after `earlier` in a year without years
-    /// and without 29 February: how time goes in a typical year, whose months are of any year.
+    /// Returns the minutes from `earlier` to the next occurrence of this moment, ignoring years and
+    /// 29 February: a typical year joins months of different years.
     pub(super) fn minutes_on_from(&self, earlier: &Self) -> i64 {
         (self.minutes_of_year() - earlier.minutes_of_year()).rem_euclid(YEAR_MIN)
     }
@@ -82,7 +82,7 @@ impl Display for Moment {
     }
 }
 
-/// Reads a short number without a sign.
+/// Reads an unsigned number of at most eight digits.
 fn digits(text: &str) -> Option<i64> {
     let is_short = text.len() <= 8 && text.bytes().all(|byte| byte.is_ascii_digit());
     is_short.then(|| text.parse().ok()).flatten()
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_moment_is_none() {
+    fn invalid_dates_and_times_are_rejected() {
         for text in [
             "",
             "20210101",

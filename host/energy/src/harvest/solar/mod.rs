@@ -1,4 +1,4 @@
-//! Irradiance as weather archives have it, in watts per square metre:
+//! Irradiance files of weather archives, in watts per square metre:
 //!
 //! - TMY3 (NREL's typical years): a line about the station, then columns `Date (MM/DD/YYYY)`,
 //!   `Time (HH:MM)` and `GHI (W/m^2)`; a row stands for the hour that ends at its time;
@@ -7,22 +7,24 @@
 //!   `G(h)`; lines that explain them at the end;
 //! - plain: `t_s,ghi_w_m2`, rows as of a trace of powers.
 //!
-//! Which it is shows in the headings. The run begins with the first row; rows of an archive are
-//! equally long, and months of a typical year may come from different years.
+//! The headings tell the formats apart. The run begins with the first row; rows of an archive have
+//! equal durations, and months of a typical year may come from different years.
 
 mod calendar;
 
 use self::calendar::Moment;
 use super::curve::{Curve, CurveBuilder, MAX_ROWS};
-use super::error::HarvestError;
 use super::rows::{Row, at_line, cut, rows, whole};
+use super::settings::HarvestError;
+use crate::InputError;
 
-/// More than the sun at the top of the atmosphere and a bright cloud's edge together.
+/// Largest accepted irradiance: more than the sun at the top of the atmosphere and the edge of a
+/// bright cloud together.
 const MAX_IRRADIANCE: f64 = 2_000.0;
-/// Lines before the headings at most.
+/// Largest number of lines before the headings.
 const PREFACE: usize = 64;
 
-/// Reads the power of a panel that makes `panel_m2` watts of one watt per square metre.
+/// Reads the power of a panel that yields `panel_m2` watts per watt per square metre.
 pub(super) fn curve(name: &str, bytes: &[u8], panel_m2: f64) -> Result<Curve, HarvestError> {
     let mut rows = rows(name, bytes)?;
     let mut columns = None;
@@ -52,33 +54,33 @@ pub(super) fn curve(name: &str, bytes: &[u8], panel_m2: f64) -> Result<Curve, Ha
         }
         let mut push = || {
             if count >= MAX_ROWS {
-                return Err(format!("more than {MAX_ROWS} rows; average to fewer"));
+                return Err(InputError(format!(
+                    "more than {MAX_ROWS} rows; average to fewer"
+                )));
             }
             row.expect_fields(columns.count)?;
             let t_s = columns.time_s(&row, &mut clock)?;
             builder.push(t_s, columns.irradiance(&row)? * panel_m2)
         };
-        push().map_err(|problem| at_line(name, row.line, problem))?;
+        push().map_err(|problem| at_line(name, row.line, problem.0))?;
     }
     let too_few = "fewer than two rows; at least two times are needed";
     builder.build().ok_or_else(|| whole(name, too_few))
 }
 
-/// Where time stands.
+/// Indices of the columns that hold the time.
 enum Time {
-    /// Seconds.
     Seconds(usize),
-    /// A date and a time of day.
     DayAndHour(usize, usize),
-    /// Both in one field.
+    /// Date and time of day in one field.
     Stamp(usize),
 }
 
-/// Where the columns stand.
+/// Indices of the columns.
 struct Columns {
     count: usize,
     time: Time,
-    /// What adds up to the irradiance.
+    /// Columns whose sum is the irradiance, with their headings.
     parts: Vec<(usize, &'static str)>,
 }
 
@@ -107,42 +109,43 @@ impl Columns {
         })
     }
 
-    /// Says whether a row is one of those with which PVGIS explains its columns.
+    /// Returns whether a row belongs to the legend at the end of a PVGIS file.
     fn is_legend(&self, row: &Row<'_>) -> bool {
         let begins_with_a_letter = row.fields[0].starts_with(|c: char| c.is_alphabetic());
         matches!(self.time, Time::Stamp(_)) && begins_with_a_letter
     }
 
-    fn time_s(&self, row: &Row<'_>, clock: &mut Clock) -> Result<f64, String> {
+    fn time_s(&self, row: &Row<'_>, clock: &mut Clock) -> Result<f64, InputError> {
         let text = |column: usize| row.fields[column];
         let moment = match self.time {
             Time::Seconds(column) => return row.number(column, "t_s"),
             Time::DayAndHour(date, of_day) => Moment::american(text(date), text(of_day))
                 .ok_or_else(|| {
                     let found = cut(&format!("{} {}", text(date), text(of_day)));
-                    format!("`{found}` is no time MM/DD/YYYY HH:MM")
+                    InputError(format!("`{found}` is no time MM/DD/YYYY HH:MM"))
                 })?,
-            Time::Stamp(column) => Moment::stamp(text(column))
-                .ok_or_else(|| format!("`{}` is no time YYYYMMDD:HHMM", cut(text(column))))?,
+            Time::Stamp(column) => Moment::stamp(text(column)).ok_or_else(|| {
+                InputError(format!("`{}` is no time YYYYMMDD:HHMM", cut(text(column))))
+            })?,
         };
         clock.advance(moment)
     }
 
-    fn irradiance(&self, row: &Row<'_>) -> Result<f64, String> {
+    fn irradiance(&self, row: &Row<'_>) -> Result<f64, InputError> {
         let mut sum = 0.0;
         for &(column, heading) in &self.parts {
             let part = row.number(column, heading)?;
             if part < 0.0 {
-                return Err(format!(
+                return Err(InputError(format!(
                     "{heading} {part} is negative, as missing values are; fill the gap"
-                ));
+                )));
             }
             sum += part;
         }
         match sum {
-            _ if sum > MAX_IRRADIANCE => Err(format!(
+            _ if sum > MAX_IRRADIANCE => Err(InputError(format!(
                 "irradiance {sum} W/m^2 is more than the sun gives; is the unit W/m^2?"
-            )),
+            ))),
             _ => Ok(sum),
         }
     }
@@ -157,17 +160,19 @@ struct Clock {
 }
 
 impl Clock {
-    fn advance(&mut self, now: Moment) -> Result<f64, String> {
+    fn advance(&mut self, now: Moment) -> Result<f64, InputError> {
         if let Some(last) = self.last.replace(now) {
             let (step, in_a_typical_year) = (now.minutes_after(&last), now.minutes_on_from(&last));
             let expected = *self.step_min.get_or_insert(step);
             if expected <= 0 {
-                return Err(format!("{now} is not after {last}; sort the rows"));
+                return Err(InputError(format!(
+                    "{now} is not after {last}; sort the rows"
+                )));
             }
             if step != expected && in_a_typical_year != expected {
-                return Err(format!(
+                return Err(InputError(format!(
                     "{now} follows {last}, but rows are {expected} minutes apart; fill the gap"
-                ));
+                )));
             }
             self.t_s += expected as f64 * 60.0;
         }

@@ -56,7 +56,7 @@ fn plain_rows_may_be_of_any_length() {
 }
 
 #[test]
-fn every_refusal_names_file_line_value_and_fix() {
+fn errors_name_file_line_value_and_fix() {
     let tmy = |rows: &str| format!("{STATION}{rows}");
     let pvgis = |rows: &str| format!("time,G(i)\n{rows}");
     let cases = [

@@ -1,14 +1,15 @@
-//! The time stamps of a table: whether rows are equally far apart.
+//! Gaps in tables, found by time stamps and by the marks of lost samples.
 
 use super::super::error::{Kind, Missing};
+use super::row::Row;
 
-/// A step may differ from the period by this share of it: stamps are rounded.
+/// Share of the period by which a step may differ from it, because stamps are rounded.
 const SLACK: f64 = 0.3;
 
-/// By how much the whole may be longer or shorter than its samples.
+/// Share by which the whole duration may differ from the counted samples.
 const WHOLE: f64 = 1e-4;
 
-/// Watches time stamps.
+/// Checks that time stamps are evenly spaced.
 #[derive(Clone, Debug)]
 pub(super) struct Clock {
     period_s: f64,
@@ -18,7 +19,7 @@ pub(super) struct Clock {
 }
 
 impl Clock {
-    /// Begins to watch stamps that should be `period_s` apart.
+    /// Starts the check of stamps that should be `period_s` apart.
     pub(super) const fn new(period_s: f64) -> Self {
         Self {
             period_s,
@@ -28,10 +29,7 @@ impl Clock {
         }
     }
 
-    /// Accepts the next stamp; after a gap it is accepted as well.
-    ///
-    /// # Errors
-    /// Time that stands, runs backwards or leaps.
+    /// Checks the next stamp. After a gap the stamp is accepted as well.
     pub(super) fn next(&mut self, time_s: f64) -> Result<(), Kind> {
         if !time_s.is_finite() {
             return Err(Kind::NotFinite {
@@ -66,10 +64,7 @@ impl Clock {
         Ok(())
     }
 
-    /// Compares the whole with its samples.
-    ///
-    /// # Errors
-    /// Samples whose mean distance is not the period.
+    /// Checks at the end that the mean distance of the samples is the period.
     pub(super) fn end(&self) -> Result<(), Kind> {
         let Some(last_s) = self.last_s else {
             return Ok(());
@@ -86,7 +81,7 @@ impl Clock {
     }
 }
 
-/// Returns the rate of some stamps: that of their median step, made exact over all that have it.
+/// Returns the sample rate: from the median step, refined over all steps close to it.
 pub(super) fn rate(stamps_s: &[f64]) -> Option<f64> {
     let mut steps: Vec<f64> = stamps_s.windows(2).map(|pair| pair[1] - pair[0]).collect();
     steps.retain(|step| step.is_finite() && *step > 0.0);
@@ -94,10 +89,56 @@ pub(super) fn rate(stamps_s: &[f64]) -> Option<f64> {
     let median = *steps.get(steps.len() / 2)?;
     steps.retain(|step| (step / median - 1.0).abs() <= SLACK);
     let rate = steps.len() as f64 / steps.iter().sum::<f64>();
-    // Rates are whole numbers of hertz unless the stamps say otherwise.
+    // Rates are whole numbers of hertz unless the stamps differ clearly.
     let whole = rate.round();
     let is_whole = whole >= 1.0 && (rate / whole - 1.0).abs() < 1e-5;
     Some(if is_whole { whole } else { rate })
+}
+
+/// Current from which no board falls to 0.200 uA and back between two samples.
+const AWAKE_A: f64 = 10e-6;
+
+/// Current that the application stores for a lost sample.
+const LOST_UA: f64 = 0.2;
+
+/// Finds lost samples in a table of the PPK2's application.
+///
+/// The application shows a lost sample as 0.200 uA with every input low. A sleeping board may draw
+/// that, so only a run of such samples between samples of at least [`AWAKE_A`] is a gap.
+#[derive(Clone, Debug)]
+pub(super) struct Suspect {
+    watched: bool,
+    awake: bool,
+    run: Option<(u64, u64)>,
+}
+
+impl Suspect {
+    pub(super) const fn new(watched: bool) -> Self {
+        Self {
+            watched,
+            awake: false,
+            run: None,
+        }
+    }
+
+    /// Takes the next row; if it ends a run, returns the gap with the line of its first sample.
+    pub(super) fn next(&mut self, line: u64, row: &Row) -> Option<(u64, Kind)> {
+        if !self.watched {
+            return None;
+        }
+        if row.pins == 0 && (row.current_a * 1e6 - LOST_UA).abs() < 1e-9 {
+            if let Some((_, samples)) = &mut self.run {
+                *samples += 1;
+            } else if self.awake {
+                self.run = Some((line, 1));
+            }
+            return None;
+        }
+        self.awake = row.current_a >= AWAKE_A;
+        let (first, samples) = self.run.take()?;
+        let missing = Missing::Exactly(samples);
+        self.awake.then_some((first, Kind::Gap { missing }))
+    }
 }
 
 #[cfg(test)]

@@ -1,17 +1,14 @@
-//! Tables of samples: what the PPK2's application and the Joulescope's export, and any other whose
-//! columns are declared.
+//! Tables of samples: exports of the PPK2's and the Joulescope's applications, and any other table
+//! whose columns are declared.
 //!
-//! Of the PPK2's: `Timestamp(ms),Current(uA),D0-D7,D0,...,D7` with any of them left out
-//! (`src/actions/exportChartAction.ts` of `pc-nrfconnect-ppk`); rows of samples that are not
-//! numbers are left out by the application, so that time leaps there. Of the Joulescope's:
+//! The PPK2's columns are `Timestamp(ms),Current(uA),D0-D7,D0,...,D7` with any of them left out
+//! (`src/actions/exportChartAction.ts` of `pc-nrfconnect-ppk`); the application leaves
+//! out rows of lost samples, so time leaps there. The Joulescope's columns are
 //! `#time (s),current (A),voltage (V)` of its user interface and `time,current,voltage,...` of
 //! `downsample_logging.py` and of its statistics, in SI units.
 
 mod clock;
-mod lines;
-mod number;
 mod row;
-mod suspect;
 mod writer;
 
 pub use writer::CsvWriter;
@@ -22,29 +19,26 @@ use std::path::Path;
 
 use super::columns::{Author, Layout};
 use super::error::{Kind, Place, TraceError};
-use super::options::Options;
 use super::watch::{self, Watch};
-use super::{About, Block, Trace};
+use super::{About, Block, Options, Trace};
 
-use clock::Clock;
-use lines::Lines;
-use row::Row;
-use suspect::Suspect;
+use clock::{Clock, Suspect};
+use row::{Lines, Row};
 
-/// Samples of a block.
+/// Samples per block.
 const BLOCK: usize = 1 << 15;
 
-/// Rows that the rate is found from.
+/// Rows from which the sample rate is determined.
 const FIRST: usize = 4096;
 
-/// A table that is being read.
+/// Reader of a table.
 pub struct CsvReader {
     about: About,
     layout: Layout,
     lines: Lines,
-    /// Rows that were read before their time, with their lines.
+    /// Rows that were read ahead, with their lines.
     ahead: VecDeque<(u64, Row)>,
-    /// A row behind a gap that is yet to be told.
+    /// The row behind a gap that is not reported yet.
     behind: Option<Row>,
     clock: Option<Clock>,
     suspect: Suspect,
@@ -61,7 +55,7 @@ impl CsvReader {
     /// Opens a table.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// Returns an error if the header or the options are invalid.
     pub fn try_new(path: &Path, options: &Options) -> Result<Self, TraceError> {
         let source = path.display().to_string();
         Self::begin(path, &source, options).map_err(|(line, kind)| match line {
@@ -146,7 +140,7 @@ impl CsvReader {
         Ok(())
     }
 
-    /// Returns what the board was supplied with: as stated, or at the first sample.
+    /// Returns the supply voltage: as stated, or at the first sample.
     #[must_use]
     pub fn voltage_v(&self) -> Option<f64> {
         self.volts
@@ -160,13 +154,12 @@ impl CsvReader {
         known.then(|| self.watch.sum_a() / self.about.rate_hz)
     }
 
-    /// Returns how many bytes were read.
+    /// Returns the number of bytes read so far.
     #[must_use]
     pub const fn bytes(&self) -> u64 {
         self.lines.bytes()
     }
 
-    /// The next row of the file.
     fn fetch(&mut self) -> Result<Option<Row>, Kind> {
         loop {
             let Some((text, whole)) = self.lines.next()? else {
@@ -175,7 +168,7 @@ impl CsvReader {
             if text.trim_ascii().is_empty() || text.first() == Some(&b'#') {
                 continue;
             }
-            // The applications end every line; a last one without an end was cut off.
+            // The applications end every line, so a last line without an end was cut off.
             if !whole && self.layout.author != Author::Other {
                 let what = "the last line has no end; the file was cut off, export it again";
                 return Err(Kind::Column(what.to_owned()));
@@ -186,7 +179,7 @@ impl CsvReader {
         }
     }
 
-    /// The next row, and the number of its line in `self.line`.
+    /// Returns the next row and puts the number of its line into `self.line`.
     fn next(&mut self) -> Result<Option<Row>, Kind> {
         if let Some((line, row)) = self.ahead.pop_front() {
             self.line = line;
@@ -197,7 +190,7 @@ impl CsvReader {
         row
     }
 
-    /// Takes a row into the block.
+    /// Adds a row to the block.
     fn take(&mut self, row: Row, block: &mut Block) -> Result<(), Kind> {
         let volts = match self.volts {
             Some(volts) => volts,
@@ -212,7 +205,7 @@ impl CsvReader {
         let current_a = match (self.layout.has_current(), volts > 0.0) {
             (true, _) => row.current_a,
             (false, true) => watts / volts,
-            // Without a voltage the power is at least a number.
+            // Without a voltage the check can only reject a power that is not a number.
             (false, false) => watts,
         };
         self.watch.currents([current_a]).map_err(|(_, kind)| kind)?;
@@ -267,7 +260,7 @@ impl CsvReader {
 }
 
 fn checked(volts: f64) -> Result<f64, Kind> {
-    // A supply that is switched off is no error in a recorded voltage.
+    // A recorded voltage of zero is a supply that is switched off.
     if volts == 0.0 {
         return Ok(0.0);
     }
@@ -280,10 +273,10 @@ fn checked(volts: f64) -> Result<f64, Kind> {
     watch::voltage(volts)
 }
 
-/// A first line that is data, with its number.
+/// A first line that is data and no header, with its number.
 type First = Option<(u64, String)>;
 
-/// Finds out which column is what.
+/// Determines the role of each column.
 fn layout(lines: &mut Lines, options: &Options) -> Result<(Layout, First), (u64, Kind)> {
     loop {
         let text = match lines.next() {
@@ -325,16 +318,13 @@ impl Trace for CsvReader {
             return Ok(false);
         }
         let mut read = self.advance(block);
-        // A gap right behind another leaves nothing to give.
+        // Between two adjacent gaps there are no samples: continue with the second.
         if matches!(read, Ok(true)) && block.power_w.is_empty() {
             read = self.advance(block);
         }
         let read = read
             .map_err(|(line, kind)| TraceError::at(&self.about.source, Place::Line(line), kind));
-        self.ended = match &read {
-            Ok(more) => !more,
-            Err(error) => error.gap().is_none(),
-        };
+        self.ended = TraceError::is_end(&read);
         read
     }
 }

@@ -25,21 +25,27 @@ fn columns(text: &str) -> Options {
     }
 }
 
-fn read(text: &str, options: &Options) -> Result<(About, Block), String> {
+fn read(text: &str, options: &Options) -> Result<(About, Block), TraceError> {
     let folder = TempDir::new().unwrap();
-    let mut trace = open(&file(&folder, text), options).map_err(|e| e.to_string())?;
+    let mut trace = open(&file(&folder, text), options)?;
     let (mut whole, mut block) = (Block::default(), Block::default());
-    while trace.read(&mut block).map_err(|e| e.to_string())? {
+    while trace.read(&mut block)? {
         whole.power_w.extend_from_slice(&block.power_w);
         whole.pins.extend_from_slice(&block.pins);
     }
     Ok((trace.about().clone(), whole))
 }
 
-fn refused(text: &str, options: &Options) -> String {
-    let message = read(text, options).unwrap_err();
-    let at = message.find("trace.csv").unwrap();
-    message[at..].to_owned()
+/// Returns the line of an error, 0 if it concerns the whole file, and its kind.
+fn refused(text: &str, options: &Options) -> (u64, Kind) {
+    let error = read(text, options).unwrap_err();
+    match error.place {
+        Some(Place::Line(line)) => (line, error.kind),
+        place => {
+            assert_eq!(place, None);
+            (0, error.kind)
+        }
+    }
 }
 
 #[test]
@@ -61,7 +67,7 @@ fn the_ppk2s_table_is_read_with_and_without_columns() {
     let (about, block) = read("Current(uA)\n7\n8\n", &rate).unwrap();
     assert_eq!((about.has_pins, block.power_w.len()), (false, 2));
     let silent = refused("Current(uA)\n7\n8\n", &volts(1.0));
-    assert!(silent.contains("--rate HZ"), "{silent}");
+    assert!(matches!(silent, (0, Kind::NoRate)), "{silent:?}");
 }
 
 #[test]
@@ -80,7 +86,8 @@ fn a_joulescopes_tables_are_read_with_their_own_voltage() {
         assert_eq!(block.power_w, [3.3e-3, 6e-3, 6e-3]);
     }
     let text = "#time (s),current (A),voltage (V)\n0.0,1e-3,3.3\n1.0,1e-3,3.3\n";
-    assert!(refused(text, &volts(3.3)).contains("leave --voltage out"));
+    let twice = refused(text, &volts(3.3));
+    assert!(matches!(twice, (0, Kind::Column(_))), "{twice:?}");
 }
 
 #[test]
@@ -105,7 +112,7 @@ fn other_tables_are_read_by_their_declared_columns() {
 }
 
 #[test]
-fn every_gap_is_found_by_time_and_reading_goes_on_behind_it() {
+fn every_gap_is_found_by_time_and_reading_continues_after_it() {
     for lost in 1..64 {
         let folder = TempDir::new().unwrap();
         let mut text = String::from("Timestamp(ms),Current(uA)\n");
@@ -127,7 +134,7 @@ fn every_gap_is_found_by_time_and_reading_goes_on_behind_it() {
 }
 
 #[test]
-fn gaps_one_behind_the_other_are_all_told() {
+fn adjacent_gaps_are_all_reported() {
     let folder = TempDir::new().unwrap();
     let text = "Timestamp(ms),Current(uA)\n0,5\n1,5\n2,5\n4,5\n7,5\n8,5\n";
     let mut trace = open(&file(&folder, text), &volts(1.0)).unwrap();
@@ -144,7 +151,7 @@ fn gaps_one_behind_the_other_are_all_told() {
 }
 
 #[test]
-fn an_input_that_is_not_known_keeps_its_level_through_the_whole_table() {
+fn an_input_of_unknown_level_keeps_its_level() {
     let mut text = String::from("Timestamp(ms),Current(uA),D0-D7\n0,500,10000000\n");
     for at in 1..9000 {
         text += &format!("{at},500,X0000000\n");
@@ -154,18 +161,15 @@ fn an_input_that_is_not_known_keeps_its_level_through_the_whole_table() {
 }
 
 #[test]
-fn lost_samples_that_the_application_shows_as_fractions_of_a_microampere_are_found() {
+fn lost_samples_are_found_by_their_mark_of_a_fifth_of_a_microampere() {
     let text = |around: &str| {
         format!(
             "Timestamp(ms),Current(uA),D0-D7\n0,{around},00000000\n1,0.200,00000000\n\
              2,0.200,00000000\n3,{around},00000000\n4,{around},00000000\n"
         )
     };
-    let error = refused(&text("5000"), &volts(3.0));
-    assert!(
-        error.starts_with("trace.csv, line 3: 2 samples are missing"),
-        "{error}"
-    );
+    let (line, gap) = refused(&text("5000"), &volts(3.0));
+    assert!(line == 3 && matches!(gap, Kind::Gap { missing } if missing.least() == 2));
     assert_eq!(
         read(&text("0.310"), &volts(3.0)).unwrap().1.power_w.len(),
         5
@@ -173,77 +177,77 @@ fn lost_samples_that_the_application_shows_as_fractions_of_a_microampere_are_fou
 }
 
 #[test]
-fn time_that_stands_leaps_or_returns_is_refused_by_line() {
+fn irregular_time_stamps_are_rejected_by_line() {
     let head = "Timestamp(ms),Current(uA)\n0,5\n1,5\n2,5\n3,5\n";
-    let with = |row: &str| refused(&format!("{head}{row}\n"), &volts(1.0));
-    assert!(with("3,5").starts_with("trace.csv, line 6: time runs from 0.003 s to 0.003 s"));
-    assert!(with("1.5,5").starts_with("trace.csv, line 6: time runs from 0.003 s to 0.0015 s"));
-    let irregular = with("4.5,5");
-    assert!(
-        irregular.starts_with("trace.csv, line 6: 1.5000e-3 s after"),
-        "{irregular}"
-    );
-    assert!(with("nan,5").contains("line 6: the time is NaN"));
-    assert!(
-        refused("Timestamp(ms),Current(uA)\n1,5\n1,5\n", &volts(1.0))
-            .contains("0 samples a second")
-    );
+    let with = |row: &str| {
+        let (line, kind) = refused(&format!("{head}{row}\n"), &volts(1.0));
+        assert_eq!(line, 6, "{row}");
+        kind
+    };
+    assert!(matches!(with("3,5"), Kind::Backwards { from, to } if from == to));
+    assert!(matches!(with("1.5,5"), Kind::Backwards { from, to } if from > to));
+    assert!(matches!(with("4.5,5"), Kind::Irregular { .. }));
+    assert!(matches!(with("nan,5"), Kind::NotFinite { .. }));
+    let still = refused("Timestamp(ms),Current(uA)\n1,5\n1,5\n", &volts(1.0));
+    assert!(matches!(still, (0, Kind::Rate(_))), "{still:?}");
 }
 
 #[test]
-fn cells_that_are_no_numbers_are_refused_by_line_and_column() {
+fn invalid_cells_are_rejected_by_line_and_column() {
     let head = "Timestamp(ms),Current(uA),D0-D7\n0,5,00000000\n1,5,00000000\n";
-    let with = |row: &str| refused(&format!("{head}{row}\n"), &volts(1.0));
-    assert_eq!(
-        with("2,five,00000000"),
-        "trace.csv, line 4: column 2: \"five\" is not a number"
-    );
-    assert!(with("2,nan,00000000").contains("line 4: the current is NaN"));
-    assert!(with("2,inf,00000000").contains("line 4: the current is inf"));
-    assert!(with("2,5,0000000").contains("column 3: \"0000000\" is not eight levels"));
-    assert!(with("2,5,0000000Z").contains("eight of 0, 1, X and -"));
-    assert!(with("2,5").contains("line 4: 2 cells where 3 belong"));
-    let cut = refused(&format!("{head}2,5,00000000"), &volts(1.0));
-    assert!(cut.contains("line 4: the last line has no end"), "{cut}");
-    let long = refused(&format!("{head}{}", "9".repeat(70_000)), &volts(1.0));
-    assert!(
-        long.contains("line 4: a line of more than 65536 bytes"),
-        "{long}"
-    );
+    let with = |rows: &str| {
+        let (line, kind) = refused(&format!("{head}{rows}"), &volts(1.0));
+        assert_eq!(line, 4, "{rows}");
+        kind
+    };
+    for (row, wrong) in [
+        ("2,five,00000000\n", "2"),
+        ("2,5,0000000\n", "3"),
+        ("2,5,0000000Z\n", "3"),
+    ] {
+        let kind = with(row);
+        assert!(
+            matches!(&kind, Kind::Cell { column, .. } if column == wrong),
+            "{kind:?}"
+        );
+    }
+    assert!(matches!(with("2,nan,00000000\n"), Kind::NotFinite { .. }));
+    assert!(matches!(with("2,inf,00000000\n"), Kind::NotFinite { .. }));
+    assert!(matches!(with("2,5\n"), Kind::Column(_)));
+    assert!(matches!(with("2,5,00000000"), Kind::Column(_)));
+    assert!(matches!(with(&"9".repeat(70_000)), Kind::LongLine(_)));
 }
 
 #[test]
-fn wrong_units_and_missing_voltages_are_refused() {
-    let head = "time,current\n0,";
-    assert!(refused(&format!("{head}0.02\n1,0.02\n"), &Options::default()).contains("--voltage"));
+fn wrong_units_and_missing_voltages_are_rejected() {
+    let plain = |text: &str| refused(text, &Options::default());
+    let silent = plain("time,current\n0,0.02\n1,0.02\n");
+    assert!(matches!(silent, (0, Kind::NoVoltage)), "{silent:?}");
     // Milliamperes where amperes are declared, and amperes where microamperes are.
-    let much = refused(
-        "time,current,voltage\n0,20,3\n1,50,3\n",
-        &Options::default(),
-    );
-    assert!(much.contains("line 3: 5e1 A is more"), "{much}");
-    let little = "Timestamp(ms),Current(uA)\n0,0.02\n1,0.02\n";
-    assert!(refused(little, &volts(3.0)).contains("less than a meter resolves"));
+    let large = plain("time,current,voltage\n0,20,3\n1,50,3\n");
+    assert!(matches!(large, (3, Kind::TooMuch { .. })), "{large:?}");
+    let small = "Timestamp(ms),Current(uA)\n0,0.02\n1,0.02\n";
+    assert!(matches!(
+        refused(small, &volts(3.0)).1,
+        Kind::TooLittle { .. }
+    ));
     let trusted = Options {
         trust_units: true,
         ..volts(3.0)
     };
-    assert!(read(little, &trusted).is_ok());
-    let volts_wrong = refused(
-        "time,current,voltage\n0,1,3300\n1,1,3300\n",
-        &Options::default(),
-    );
-    assert!(volts_wrong.contains("a supply of 3300 V"), "{volts_wrong}");
-    let unknown = refused("t,i\n0,5\n", &Options::default());
+    assert!(read(small, &trusted).is_ok());
+    let millivolts = plain("time,current,voltage\n0,1,3300\n1,1,3300\n");
     assert!(
-        unknown.contains("line 1") && unknown.contains("--columns"),
-        "{unknown}"
+        matches!(millivolts.1, Kind::Voltage(3300.0)),
+        "{millivolts:?}"
     );
-    assert!(refused("Timestamp(ms),Current(uA)\n", &volts(1.0)).contains("no sample"));
+    assert!(matches!(plain("t,i\n0,5\n"), (1, Kind::Unknown(_))));
+    let empty = refused("Timestamp(ms),Current(uA)\n", &volts(1.0));
+    assert!(matches!(empty.1, Kind::Empty));
 }
 
 #[test]
-fn no_bytes_make_the_reader_fail_otherwise_than_by_refusing() {
+fn random_bytes_never_make_the_reader_panic() {
     use gleaner_shared::rng::{Purpose, Rng};
     let good = "Timestamp(ms),Current(uA),D0-D7\n0,5,00000000\n1,5.25,1X-00000\n2,1e3,00000000\n";
     let folder = TempDir::new().unwrap();

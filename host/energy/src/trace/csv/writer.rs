@@ -1,11 +1,11 @@
-//! Writes a table as the PPK2's application exports it.
+//! Writer of tables in the format of the PPK2's application.
 
 use std::io::{self, Write};
 
 use super::super::sink::Sink;
 use super::super::{About, Block};
 
-/// A table that is being written; rows of lost samples are left out.
+/// Writer of a table; rows of lost samples are left out.
 pub struct CsvWriter<W: Write> {
     target: W,
     volts: f64,
@@ -15,10 +15,10 @@ pub struct CsvWriter<W: Write> {
 }
 
 impl<W: Write> CsvWriter<W> {
-    /// Begins a table of a trace; `target` should be buffered.
+    /// Writes the header of a trace's table; `target` should be buffered.
     ///
     /// # Errors
-    /// Whatever the system refuses.
+    /// Returns the error of the operating system.
     pub fn try_new(mut target: W, about: &About, voltage_v: f64) -> io::Result<Self> {
         let levels = if about.has_pins { ",D0-D7" } else { "" };
         writeln!(target, "Timestamp(ms),Current(uA){levels}")?;

@@ -1,4 +1,4 @@
-//! The ZIP around a recording, read with a bound on memory whatever its headers claim.
+//! The ZIP file of a recording, read in bounded memory whatever its headers state.
 
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom, Take};
@@ -11,16 +11,16 @@ use zip::{CompressionMethod, ZipArchive};
 use super::super::error::Kind;
 use super::{METADATA, Metadata, SESSION};
 
-/// Bytes that finding the entries may take: an archive of the application has three.
+/// Largest number of bytes read to find the entries; an archive of the application has three.
 const DIRECTORY: u64 = 1 << 20;
 
-/// Bytes of `metadata.json`.
+/// Largest accepted size of `metadata.json`.
 const SMALL: u64 = 64 << 10;
 
-/// The most that deflate makes of a byte.
+/// Largest expansion factor of deflate.
 const STRETCH: u64 = 1040;
 
-/// Where an entry is and what it should be.
+/// Place, sizes and checksum of an entry.
 struct Entry {
     start: u64,
     packed: u64,
@@ -29,7 +29,7 @@ struct Entry {
     deflated: bool,
 }
 
-/// The samples of an archive, unpacked as they are read and checked at their end.
+/// An entry, unpacked as it is read and checked at its end.
 pub(super) struct Session {
     source: Packed,
     left: u64,
@@ -42,7 +42,7 @@ enum Packed {
     Deflated(Box<DeflateDecoder<BufReader<Take<File>>>>),
 }
 
-/// Opens an archive: what it says of itself, its samples, and how many bytes of them there are.
+/// Opens an archive; returns its metadata, its samples and the number of their bytes.
 pub(super) fn open(path: &Path) -> Result<(Metadata, Session, u64), Kind> {
     let length = File::open(path)?.metadata()?.len();
     let budget = Budget {
@@ -75,7 +75,7 @@ pub(super) fn open(path: &Path) -> Result<(Metadata, Session, u64), Kind> {
     Ok((metadata, Session::new(path, &session)?, bytes))
 }
 
-/// Finds an entry, whose sizes must be possible in a file of `length` bytes.
+/// Finds an entry and checks that its sizes are possible in a file of `length` bytes.
 fn find(
     archive: &mut ZipArchive<BufReader<Budget>>,
     name: &str,
@@ -139,8 +139,8 @@ impl Session {
         })
     }
 
-    /// Fills the buffer as far as there are bytes; 0 at the end, where length and checksum are
-    /// compared with what the archive claims.
+    /// Fills the buffer and returns the number of bytes, 0 at the end. Length and checksum are
+    /// checked at the end.
     pub(super) fn fill(&mut self, buffer: &mut [u8]) -> Result<usize, Kind> {
         let mut filled = 0;
         while filled < buffer.len() {
@@ -192,8 +192,8 @@ fn damaged(error: &zip::result::ZipError) -> Kind {
     Kind::Archive(error.to_string())
 }
 
-/// A file of which only so much is read: a directory is as long as its archive says, and each of
-/// its entries takes memory.
+/// A file with a limit on the bytes read: the length of a ZIP directory is stated by the archive,
+/// and each of its entries takes memory.
 struct Budget {
     file: File,
     left: u64,

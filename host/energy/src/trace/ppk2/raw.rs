@@ -1,6 +1,6 @@
-//! The bytes of a PPK2's serial line, as programs with `ppk2_api.get_data` save them.
+//! Bytes of a PPK2's serial line, as programs with `ppk2_api.get_data` save them.
 //!
-//! Four bytes a sample, little-endian: 14 bits of the converter, 3 of the range, 1 unused, 6 of a
+//! Four bytes per sample, little-endian: 14 bits of the converter, 3 of the range, 1 unused, 6 of a
 //! counter and 8 logic levels (`MEAS_*` in `src/device/serialDevice.ts`).
 
 use std::fs::File;
@@ -13,24 +13,22 @@ use super::super::watch::{self, Watch};
 use super::super::{About, Block, Trace};
 use super::calibration::{Calibration, Filter, RANGES};
 
-/// Bytes of a sample.
+/// Bytes per sample.
 const FRAME: usize = 4;
 
-/// Samples read at a time.
+/// Samples per block.
 const BLOCK: usize = 1 << 16;
 
-/// Samples a second, always.
+/// Sample rate of every PPK2.
 const RATE_HZ: f64 = 100_000.0;
 
-/// Values of the counter.
+/// Range of the sample counter.
 const COUNTER: u8 = 64;
 
-/// Jumps within sixteen samples that mean that samples no longer begin where they should.
+/// Jumps within sixteen samples from which samples count as misaligned.
 const SLIP: u32 = 4;
 
-/// A dump that is being read.
-///
-/// Every gap that is not a multiple of 64 samples is found, from the counter.
+/// Reader of a dump. The counter shows every gap that is not a multiple of 64 samples.
 pub struct RawReader {
     about: About,
     file: File,
@@ -51,7 +49,7 @@ impl RawReader {
     /// Opens a dump.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// Returns an error if the file cannot be opened or the voltage is missing or invalid.
     pub fn try_new(
         path: &Path,
         calibration: Calibration,
@@ -88,7 +86,7 @@ impl RawReader {
         })
     }
 
-    /// Returns what the currents are multiplied with.
+    /// Returns the supply voltage.
     #[must_use]
     pub const fn voltage_v(&self) -> f64 {
         self.volts
@@ -100,7 +98,7 @@ impl RawReader {
         self.watch.sum_a() / RATE_HZ
     }
 
-    /// Makes sure that there is a sample in the buffer; false at the end.
+    /// Refills the buffer if it is empty; returns false at the end.
     fn fill(&mut self) -> Result<bool, Kind> {
         if self.at < self.filled {
             return Ok(true);
@@ -177,15 +175,12 @@ impl Trace for RawReader {
             let byte = self.sample * FRAME as u64;
             TraceError::at(&self.about.source, Place::Byte(byte), kind)
         });
-        self.ended = match &read {
-            Ok(more) => !more,
-            Err(error) => error.gap().is_none(),
-        };
+        self.ended = TraceError::is_end(&read);
         read
     }
 }
 
-/// A dump that is being written, with the steps and ranges of the meter.
+/// Writer of a dump, with the steps and ranges of the meter.
 pub struct RawWriter<W: Write> {
     target: W,
     calibration: Calibration,
@@ -195,7 +190,7 @@ pub struct RawWriter<W: Write> {
 }
 
 impl<W: Write> RawWriter<W> {
-    /// Begins a dump of a kit of this calibration.
+    /// Starts a dump of a kit with this calibration.
     pub const fn new(target: W, calibration: Calibration, voltage_v: f64) -> Self {
         Self {
             target,

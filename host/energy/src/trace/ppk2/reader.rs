@@ -1,4 +1,4 @@
-//! Reads an archive block by block.
+//! Reader of archives.
 
 use std::path::Path;
 
@@ -8,15 +8,14 @@ use super::super::{About, Block, Trace};
 use super::archive::{self, Session};
 use super::{FORMAT, FRAME, is_lost, levels};
 
-/// Samples read at a time.
+/// Samples per block.
 const BLOCK: usize = 1 << 16;
 
-/// An archive that is being read.
+/// Reader of an archive.
 ///
-/// A lost sample is found where the application stored its mark of one (0.2 uA with every input
-/// low) or not a number; recorded at less than 100 kS/s that is only where the last of the averaged
-/// samples was lost. The archive has no time stamps and no counter, so that samples which the
-/// application did not miss cannot be found in it.
+/// A lost sample is found where the application stored its mark (0.2 uA with every input low) or
+/// NaN; at less than 100 kS/s that is only where the last of the averaged samples was lost. The
+/// archive has neither time stamps nor a counter, so other losses cannot be found.
 pub struct Reader {
     about: About,
     session: Session,
@@ -32,10 +31,10 @@ pub struct Reader {
 }
 
 impl Reader {
-    /// Opens an archive; a voltage that is not stated is taken from it if Gleaner wrote it.
+    /// Opens an archive. Without `voltage_v` the voltage is read from an archive of Gleaner's.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// Returns an error if the archive is damaged or the voltage is missing.
     pub fn try_new(
         path: &Path,
         voltage_v: Option<f64>,
@@ -80,12 +79,12 @@ impl Reader {
             pins: 0,
             ended: false,
         };
-        // An archive of inputs that nobody watched has not a single known level.
+        // A first sample without any known level means that no inputs were recorded.
         reader.about.has_pins = reader.frame()?.is_none_or(|(_, pairs)| pairs != 0);
         Ok(reader)
     }
 
-    /// Returns what the currents are multiplied with.
+    /// Returns the supply voltage.
     #[must_use]
     pub const fn voltage_v(&self) -> f64 {
         self.volts
@@ -97,7 +96,7 @@ impl Reader {
         self.watch.sum_a() / self.about.rate_hz
     }
 
-    /// The next stored sample, which stays the next; nothing at the end.
+    /// Returns the next stored sample without consuming it; `None` at the end.
     fn frame(&mut self) -> Result<Option<(f32, u16)>, Kind> {
         if self.at == self.filled {
             self.at = 0;
@@ -116,7 +115,7 @@ impl Reader {
         }))
     }
 
-    /// The samples up to a lost one or to the end of what is buffered.
+    /// Reads the samples up to a lost one or to the end of the buffer.
     fn known(&mut self, block: &mut Block) {
         let watts = self.volts * 1e-6;
         let frames = self.buffer[self.at..self.filled].chunks_exact(FRAME);
@@ -138,7 +137,7 @@ impl Reader {
         self.at += block.power_w.len() * FRAME;
     }
 
-    /// Steps over lost samples and counts them.
+    /// Skips lost samples and returns their number.
     fn lost(&mut self) -> Result<u64, Kind> {
         let mut lost = 0;
         while let Some((current, pairs)) = self.frame()? {
@@ -190,10 +189,7 @@ impl Trace for Reader {
         let read = self.advance(block).map_err(|(sample, kind)| {
             TraceError::at(&self.about.source, Place::Sample(sample), kind)
         });
-        self.ended = match &read {
-            Ok(more) => !more,
-            Err(error) => error.gap().is_none(),
-        };
+        self.ended = TraceError::is_end(&read);
         read
     }
 }

@@ -7,8 +7,8 @@ use zip::{CompressionMethod, ZipWriter};
 
 use super::*;
 use crate::trace::{
-    About, AnyTrace, Block, Format, Losses, Missing, Options, Place, Sink, Trace, TraceError, copy,
-    open,
+    About, AnyTrace, Block, Format, Kind, Losses, Missing, Options, Place, Sink, Trace, TraceError,
+    copy, open,
 };
 
 const GOOD: &str =
@@ -86,14 +86,13 @@ fn read(path: &Path, options: &Options) -> Result<Block, TraceError> {
     Ok(whole)
 }
 
-fn refused(bytes: &[u8]) -> String {
+fn refused(bytes: &[u8]) -> TraceError {
     let folder = TempDir::new().unwrap();
-    let error = read(&file(&folder, bytes), &at_3v3()).unwrap_err();
-    error.to_string()
+    read(&file(&folder, bytes), &at_3v3()).unwrap_err()
 }
 
 #[test]
-fn bits_are_spread_as_the_application_does() {
+fn logic_levels_are_stored_as_bit_pairs() {
     assert_eq!(pairs(0), 0x5555);
     assert_eq!(pairs(0xFF), 0xAAAA);
     assert_eq!(pairs(0b101), 0x5566);
@@ -106,7 +105,7 @@ fn bits_are_spread_as_the_application_does() {
 }
 
 #[test]
-fn what_is_written_is_read_back_to_the_bit() {
+fn a_written_archive_is_read_back_bit_for_bit() {
     let folder = TempDir::new().unwrap();
     // More than a block, and not a multiple of one.
     let block = samples(70_001);
@@ -121,7 +120,7 @@ fn what_is_written_is_read_back_to_the_bit() {
 }
 
 #[test]
-fn a_trace_without_pins_stays_one() {
+fn a_trace_without_pins_is_read_back_without_pins() {
     let folder = TempDir::new().unwrap();
     let block = Block {
         pins: Vec::new(),
@@ -147,18 +146,18 @@ fn the_applications_own_layout_is_read_with_a_stated_voltage() {
         assert_eq!(block.power_w, [3.3e-3, 6.6e-3, 6.6e-3]);
         assert_eq!(block.pins, [0, 3, 3]);
         let silent = read(&path, &Options::default()).unwrap_err();
-        assert!(silent.to_string().contains("--voltage 3.3"), "{silent}");
+        assert!(matches!(silent.kind, Kind::NoVoltage), "{silent}");
         let strange = Options {
             voltage_v: Some(-1.0),
             ..Options::default()
         };
-        let strange = read(&path, &strange).unwrap_err().to_string();
-        assert!(strange.contains("a supply of -1 V"), "{strange}");
+        let strange = read(&path, &strange).unwrap_err();
+        assert!(matches!(strange.kind, Kind::Voltage(-1.0)), "{strange}");
     }
 }
 
 #[test]
-fn lost_samples_are_counted_where_they_are_and_reading_goes_on() {
+fn lost_samples_are_reported_with_their_place_and_reading_continues() {
     let folder = TempDir::new().unwrap();
     let mut bytes = Cursor::new(Vec::new());
     let mut writer = Writer::try_new(&mut bytes, &about(0, true), 3.3, false).unwrap();
@@ -185,7 +184,7 @@ fn lost_samples_are_counted_where_they_are_and_reading_goes_on() {
 }
 
 #[test]
-fn a_measured_value_is_never_taken_for_a_lost_one() {
+fn a_measured_value_is_never_taken_for_a_lost_sample() {
     let folder = TempDir::new().unwrap();
     // 0.2 uA with all inputs low is how the application marks a lost sample.
     let block = Block {
@@ -199,7 +198,7 @@ fn a_measured_value_is_never_taken_for_a_lost_one() {
 }
 
 #[test]
-fn numbers_that_cannot_be_are_refused_by_sample() {
+fn implausible_samples_are_rejected_with_their_place() {
     let of = |frames: &[(f32, u16)]| {
         let frames = session(frames);
         let entries = [
@@ -208,25 +207,21 @@ fn numbers_that_cannot_be_are_refused_by_sample() {
         ];
         refused(&zipped(&entries, CompressionMethod::Stored))
     };
-    let nan = of(&[(5.0, 0x5555), (f32::NAN, 0x5555), (5.0, 0x5555)]);
-    assert!(nan.contains("sample 1: 1 sample is missing"), "{nan}");
-    let infinite = of(&[(5.0, 0x5555), (f32::INFINITY, 0x5555)]);
-    assert!(
-        infinite.contains("sample 1: the current is inf"),
-        "{infinite}"
-    );
-    let nanoamperes = of(&[(5.0, 0x5555), (4e7, 0x5555)]);
-    assert!(
-        nanoamperes.contains("sample 1: 4e1 A is more"),
-        "{nanoamperes}"
-    );
-    let amperes = of(&[(0.02, 0xAAAA); 50]);
-    assert!(amperes.contains("less than a meter resolves"), "{amperes}");
-    assert!(of(&[]).contains("no sample"));
+    let second = |current| {
+        let error = of(&[(5.0, 0x5555), (current, 0x5555), (5.0, 0x5555)]);
+        assert_eq!(error.place, Some(Place::Sample(1)));
+        error.kind
+    };
+    assert!(matches!(second(f32::NAN), Kind::Gap { missing } if missing.least() == 1));
+    assert!(matches!(second(f32::INFINITY), Kind::NotFinite { .. }));
+    assert!(matches!(second(4e7), Kind::TooMuch { .. }));
+    let amperes = of(&[(0.02, 0xAAAA); 50]).kind;
+    assert!(matches!(amperes, Kind::TooLittle { .. }), "{amperes}");
+    assert!(matches!(of(&[]).kind, Kind::Empty));
 }
 
 #[test]
-fn damaged_archives_are_refused_whatever_byte_is_wrong() {
+fn damaged_archives_are_rejected_whichever_byte_is_wrong() {
     let good = archive(&samples(60), false);
     let folder = TempDir::new().unwrap();
     let whole = read(&file(&folder, &good), &at_3v3()).unwrap();
@@ -236,7 +231,7 @@ fn damaged_archives_are_refused_whatever_byte_is_wrong() {
             "cut at {cut}"
         );
     }
-    // A flipped bit is refused, or is in what nobody reads: names' attributes, the overview.
+    // A flipped bit is rejected unless it is in a part that is not read, such as the overview.
     for at in (0..good.len()).step_by(11) {
         let mut bad = good.clone();
         bad[at] ^= 0x10;
@@ -247,7 +242,7 @@ fn damaged_archives_are_refused_whatever_byte_is_wrong() {
 }
 
 #[test]
-fn archives_that_lie_are_refused_by_what_they_lie_about() {
+fn inconsistent_archives_are_rejected() {
     let frames = session(&[(500.0, 0x5555); 100]);
     let with = |metadata: &str| {
         let entries = [
@@ -256,25 +251,27 @@ fn archives_that_lie_are_refused_by_what_they_lie_about() {
         ];
         refused(&zipped(&entries, CompressionMethod::Deflated))
     };
-    assert!(with(&GOOD.replace("100000", "0")).contains("0 samples a second"));
-    assert!(with(&GOOD.replace("100000", "-5")).contains("-5 samples a second"));
-    assert!(with(&GOOD.replace("\"formatVersion\":2", "\"formatVersion\":3")).contains("form 3"));
-    assert!(with("{").contains("metadata.json: EOF while parsing"));
-    assert!(with(&"x".repeat(70_000)).contains("metadata.json claims 70000 bytes"));
+    for rate in ["0", "-5"] {
+        assert!(matches!(
+            with(&GOOD.replace("100000", rate)).kind,
+            Kind::Rate(_)
+        ));
+    }
+    let later = GOOD.replace("\"formatVersion\":2", "\"formatVersion\":3");
+    assert!(matches!(with(&later).kind, Kind::Metadata(_)));
+    assert!(matches!(with("{").kind, Kind::Metadata(_)));
+    assert!(matches!(with(&"x".repeat(70_000)).kind, Kind::Archive(_)));
     let missing = zipped(
         &[("metadata.json", GOOD.as_bytes())],
         CompressionMethod::Stored,
     );
-    assert!(refused(&missing).contains("it has no session.raw"));
+    assert!(matches!(refused(&missing).kind, Kind::Archive(_)));
     let torn = [
         ("session.raw", &frames[..frames.len() - 2]),
         ("metadata.json", GOOD.as_bytes()),
     ];
     let torn = refused(&zipped(&torn, CompressionMethod::Stored));
-    assert!(
-        torn.contains("ends inside a sample (4 bytes too many)"),
-        "{torn}"
-    );
+    assert!(matches!(torn.kind, Kind::Torn(4)), "{torn}");
     // A directory that claims more than its bytes can hold.
     let mut bomb = zipped(
         &[("metadata.json", GOOD.as_bytes()), ("session.raw", &frames)],
@@ -282,15 +279,12 @@ fn archives_that_lie_are_refused_by_what_they_lie_about() {
     );
     let directory = bomb.windows(4).rposition(|w| w == b"PK\x01\x02").unwrap();
     bomb[directory + 24..directory + 28].copy_from_slice(&0xF000_0000_u32.to_le_bytes());
-    let bomb = refused(&bomb);
-    assert!(
-        bomb.contains("claims 4026531840 bytes, packed into"),
-        "{bomb}"
-    );
+    let bomb = refused(&bomb).to_string();
+    assert!(bomb.contains("claims 4026531840 bytes"), "{bomb}");
 }
 
 #[test]
-fn a_directory_of_countless_files_takes_no_memory() {
+fn an_endless_zip_directory_is_rejected_in_bounded_memory() {
     let frames = session(&[(500.0, 0x5555); 10]);
     let entries = [("metadata.json", GOOD.as_bytes()), ("session.raw", &frames)];
     let good = zipped(&entries, CompressionMethod::Stored);
@@ -304,25 +298,19 @@ fn a_directory_of_countless_files_takes_no_memory() {
     let tail = first + repeated.len();
     bad[tail + 8..tail + 12].copy_from_slice(&[0x40, 0x9C, 0x40, 0x9C]);
     bad[tail + 12..tail + 16].copy_from_slice(&(repeated.len() as u32).to_le_bytes());
-    let refused = refused(&bad);
-    assert!(
-        refused.contains("directory of a recording's size"),
-        "{refused}"
-    );
+    assert!(matches!(refused(&bad).kind, Kind::Archive(_)));
 }
 
 #[test]
-fn what_is_no_trace_is_refused_with_the_way_out() {
-    assert!(refused(b"jlsfmt\r\n \n \x1a  \xb2\x1c").contains("pyjls export"));
-    assert!(refused(b"").contains("no sample"));
-    assert!(refused(b"\x01\x00\x02\x00").contains("--format ppk2-raw"));
-    assert!(refused(b"PK\x05\x06").contains("damaged"));
+fn files_of_other_formats_are_rejected() {
+    let kind = |bytes: &[u8]| refused(bytes).kind;
+    assert!(matches!(kind(b"jlsfmt\r\n \n \x1a  \xb2\x1c"), Kind::Jls));
+    assert!(matches!(kind(b""), Kind::Empty));
+    assert!(matches!(kind(b"\x01\x00\x02\x00"), Kind::Unknown(_)));
+    assert!(matches!(kind(b"PK\x05\x06"), Kind::Archive(_)));
     let folder = TempDir::new().unwrap();
     let nowhere = open(&folder.path().join("none"), &at_3v3()).err().unwrap();
-    assert!(
-        nowhere.to_string().contains("none: No such file"),
-        "{nowhere}"
-    );
+    assert!(matches!(nowhere.kind, Kind::Io(_)), "{nowhere}");
 }
 
 fn raw() -> Options {
@@ -374,14 +362,12 @@ fn every_gap_of_a_serial_line_is_found_from_its_counter() {
 }
 
 #[test]
-fn a_serial_line_that_lost_single_bytes_is_refused() {
+fn a_serial_line_that_lost_single_bytes_is_rejected() {
     let folder = TempDir::new().unwrap();
     let mut bytes = dump(&[(100, 0)]);
     bytes.truncate(399);
-    let error = read(&file(&folder, &bytes), &raw())
-        .unwrap_err()
-        .to_string();
-    assert!(error.contains("ends inside a sample (3 bytes"), "{error}");
+    let error = read(&file(&folder, &bytes), &raw()).unwrap_err();
+    assert!(matches!(error.kind, Kind::Torn(3)), "{error}");
     let mut bytes = dump(&[(1000, 0)]);
     bytes.remove(801);
     bytes.truncate(3000);
@@ -392,11 +378,10 @@ fn a_serial_line_that_lost_single_bytes_is_refused() {
             Ok(true) => {}
             Ok(false) => panic!("bytes that do not line up were read to the end"),
             Err(error) if error.gap().is_some() => {}
-            Err(error) => break error.to_string(),
+            Err(error) => break error.kind,
         }
     };
-    let told = end.contains("does not line up") || end.contains("a PPK2 has 0 to 4");
-    assert!(told, "{end}");
+    assert!(matches!(end, Kind::Slipped | Kind::Range(_)), "{end}");
 }
 
 #[test]
@@ -409,11 +394,9 @@ fn copies_keep_losses_only_if_asked() {
         let writer = Writer::try_new(&mut bytes, &about(0, true), 3.3, false).unwrap();
         copy(&mut trace, writer, losses, |_| ()).map(|()| bytes.into_inner())
     };
-    let refused = copied(Losses::Refused).unwrap_err().to_string();
-    assert!(
-        refused.contains("byte 400: 9 samples are missing (or 64 more)"),
-        "{refused}"
-    );
+    let refused = copied(Losses::Refused).unwrap_err();
+    assert_eq!(refused.place, Some(Place::Byte(400)));
+    assert_eq!(refused.gap(), Some(Missing::Modulo64(9)));
     let kept = TempDir::new().unwrap();
     let error = read(&file(&kept, &copied(Losses::Kept).unwrap()), &at_3v3()).unwrap_err();
     assert_eq!(error.gap(), Some(Missing::Exactly(9)));

@@ -17,9 +17,8 @@ use std::time::Duration;
 use serde::Serialize;
 
 use super::decider::CommandLine;
-use super::{Decision, Policy, View};
+use super::{Decision, Policy, PolicyError, View};
 use child::Child;
-use gleaner_cre::optim::SolveError;
 use message::{Answer, Averaging, Greeting, Hello, Request, Want};
 
 pub use check::STATE_MAX;
@@ -100,12 +99,15 @@ impl Process {
     }
 
     /// Says who failed; the program is ended.
-    fn failed(&self, inner: &mut Inner, error: &ProcessError) -> SolveError {
+    fn failed(&self, inner: &mut Inner, source: ProcessError) -> PolicyError {
         if let Some(Running { mut child, .. }) = inner.running.take() {
             inner.said.extend(child.said());
             child.give_up();
         }
-        SolveError::Asked(format!("scheduler `{}`: {error}", self.command))
+        PolicyError::Process {
+            command: self.command.to_string(),
+            source,
+        }
     }
 
     fn wants(&self, want: Want) -> bool {
@@ -124,7 +126,7 @@ fn line(message: &impl Serialize) -> Vec<u8> {
 }
 
 impl Policy for Process {
-    fn begin(&self, memory: &str) -> Result<(), SolveError> {
+    fn begin(&self, memory: &str) -> Result<(), PolicyError> {
         let inner = &mut *self.inner.borrow_mut();
         memory.clone_into(&mut inner.state);
         match self.start() {
@@ -132,14 +134,14 @@ impl Policy for Process {
                 inner.running = Some(running);
                 Ok(())
             }
-            Err(error) => Err(self.failed(inner, &error)),
+            Err(error) => Err(self.failed(inner, error)),
         }
     }
 
-    fn decide(&self, view: &View<'_>) -> Result<Decision, SolveError> {
+    fn decide(&self, view: &View<'_>) -> Result<Decision, PolicyError> {
         let inner = &mut *self.inner.borrow_mut();
         let decision = self.ask(inner, view);
-        decision.map_err(|error| self.failed(inner, &error))
+        decision.map_err(|error| self.failed(inner, error))
     }
 
     fn wants_gradient_norms(&self) -> bool {

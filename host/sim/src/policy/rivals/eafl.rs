@@ -18,8 +18,7 @@ use gleaner_shared::rng::Rng;
 
 use super::bids::Bids;
 use super::lots;
-use crate::policy::{BaselinePower, Decision, Policy, View};
-use gleaner_cre::optim::SolveError;
+use crate::policy::{BaselinePower, Decision, Policy, PolicyError, View};
 
 /// The weight f of utility against energy.
 const F: f64 = 0.25;
@@ -34,7 +33,7 @@ pub struct Eafl {
 }
 
 impl Policy for Eafl {
-    fn decide(&self, view: &View<'_>) -> Result<Decision, SolveError> {
+    fn decide(&self, view: &View<'_>) -> Result<Decision, PolicyError> {
         let bids = Bids::payable(view, self.power);
         let able = bids.able();
         let places = able.len().min(view.instance.channels);

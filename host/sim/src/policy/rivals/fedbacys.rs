@@ -15,8 +15,7 @@
 
 use super::bids::Bids;
 use crate::ClientId;
-use crate::policy::{BaselinePower, Decision, Note, Policy, View, turn_rounds};
-use gleaner_cre::optim::SolveError;
+use crate::policy::{BaselinePower, Decision, Note, Policy, PolicyError, View, turn_rounds};
 
 /// Cyclic scheduling of groups by battery.
 #[derive(Clone, Copy, Debug)]
@@ -28,7 +27,7 @@ pub struct FedBacys {
 }
 
 impl Policy for FedBacys {
-    fn decide(&self, view: &View<'_>) -> Result<Decision, SolveError> {
+    fn decide(&self, view: &View<'_>) -> Result<Decision, PolicyError> {
         let bids = Bids::payable(view, self.power);
         let channels = view.instance.channels;
         let turn = turn_rounds(view.instance.clients(), channels);

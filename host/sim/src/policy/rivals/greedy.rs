@@ -5,8 +5,7 @@
 
 use super::bids::Bids;
 use super::shuffled;
-use crate::policy::{BaselinePower, Decision, Policy, View};
-use gleaner_cre::optim::SolveError;
+use crate::policy::{BaselinePower, Decision, Policy, PolicyError, View};
 
 /// Greedy scheduling.
 #[derive(Clone, Copy, Debug)]
@@ -16,7 +15,7 @@ pub struct Greedy {
 }
 
 impl Policy for Greedy {
-    fn decide(&self, view: &View<'_>) -> Result<Decision, SolveError> {
+    fn decide(&self, view: &View<'_>) -> Result<Decision, PolicyError> {
         let bids = Bids::payable(view, self.power);
         Ok(bids.seat(&shuffled(view, bids.able()), usize::MAX))
     }

@@ -16,8 +16,8 @@
 //! looks at budgets, not at what is in a store: a client that cannot pay declines.
 
 use super::bids::Bids;
-use crate::policy::{BaselinePower, Decision, Policy, View};
-use gleaner_cre::optim::{SolveError, heaviest_assignment};
+use crate::policy::{BaselinePower, Decision, Policy, PolicyError, View};
+use gleaner_cre::optim::heaviest_assignment;
 
 /// Of equal sums the cheaper is taken: the share of V that the mean bill counts beside the queues.
 const TIE: f64 = 1e-6;
@@ -30,7 +30,7 @@ pub struct Ocean {
 }
 
 impl Policy for Ocean {
-    fn decide(&self, view: &View<'_>) -> Result<Decision, SolveError> {
+    fn decide(&self, view: &View<'_>) -> Result<Decision, PolicyError> {
         let bids = Bids::whatever_the_price(view, self.power);
         let clients = bids.able();
         let bills = clients.iter().filter_map(|&client| bids.least_bill(client));

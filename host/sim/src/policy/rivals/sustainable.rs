@@ -18,8 +18,7 @@ use gleaner_shared::rng::{Purpose, Rng};
 use super::bids::Bids;
 use super::shuffled;
 use crate::ClientId;
-use crate::policy::{BaselinePower, Decision, Note, Policy, View};
-use gleaner_cre::optim::SolveError;
+use crate::policy::{BaselinePower, Decision, Note, Policy, PolicyError, View};
 
 /// Scheduling by renewal cycles.
 #[derive(Clone, Copy, Debug)]
@@ -29,7 +28,7 @@ pub struct Sustainable {
 }
 
 impl Policy for Sustainable {
-    fn decide(&self, view: &View<'_>) -> Result<Decision, SolveError> {
+    fn decide(&self, view: &View<'_>) -> Result<Decision, PolicyError> {
         let priced = Bids::whatever_the_price(view, self.power);
         let bids = Bids::payable(view, self.power);
         let (mut due, mut notes) = (Vec::new(), Vec::new());

@@ -11,8 +11,7 @@
 
 use super::bids::Bids;
 use super::shuffled;
-use crate::policy::{BaselinePower, Decision, Policy, View};
-use gleaner_cre::optim::SolveError;
+use crate::policy::{BaselinePower, Decision, Policy, PolicyError, View};
 
 /// Uniform scheduling.
 #[derive(Clone, Copy, Debug)]
@@ -22,7 +21,7 @@ pub struct UniformEhfl {
 }
 
 impl Policy for UniformEhfl {
-    fn decide(&self, view: &View<'_>) -> Result<Decision, SolveError> {
+    fn decide(&self, view: &View<'_>) -> Result<Decision, PolicyError> {
         let priced = Bids::whatever_the_price(view, self.power);
         let bids = Bids::payable(view, self.power);
         let clients = shuffled(view, bids.able());

@@ -14,8 +14,7 @@
 
 use super::bids::Bids;
 use super::shuffled;
-use crate::policy::{BaselinePower, Decision, Policy, View};
-use gleaner_cre::optim::SolveError;
+use crate::policy::{BaselinePower, Decision, Policy, PolicyError, View};
 
 /// Scheduling by version age.
 #[derive(Clone, Copy, Debug)]
@@ -25,7 +24,7 @@ pub struct VersionAge {
 }
 
 impl Policy for VersionAge {
-    fn decide(&self, view: &View<'_>) -> Result<Decision, SolveError> {
+    fn decide(&self, view: &View<'_>) -> Result<Decision, PolicyError> {
         let bids = Bids::payable(view, self.power);
         let mut clients = shuffled(view, bids.able());
         // The sort is stable: among equals the draw stays.

@@ -68,16 +68,16 @@ impl Books {
         let (order_s, period_s) = (self.seconds(client, overhead), seconds(self.period.0));
         let awake_s = (seconds(it.window.0) - downlink_s).max(0.0);
         let work_j = cost.compute.energy(overhead, 0).as_joules() - idle_w * order_s;
-        Costs {
-            radio: RadioCost {
-                circuit_w: (radio.circuit_w - idle_w).max(0.0),
-                ..radio
-            },
-            order_s,
-            order_j: work_j.max(0.0) + (idle_w - sleep_w) * awake_s,
-            standing_j: watts(cost.receive) * downlink_s
-                + sleep_w * (period_s - downlink_s).max(0.0),
-        }
+        let mut costs = Costs::PAPER;
+        costs.radio = RadioCost {
+            circuit_w: (radio.circuit_w - idle_w).max(0.0),
+            ..radio
+        };
+        costs.order_s = order_s;
+        costs.order_j = work_j.max(0.0) + (idle_w - sleep_w) * awake_s;
+        costs.standing_j =
+            watts(cost.receive) * downlink_s + sleep_w * (period_s - downlink_s).max(0.0);
+        costs
     }
 
     fn seconds(&self, client: usize, cycles: Cycles) -> f64 {

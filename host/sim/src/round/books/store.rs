@@ -1,6 +1,6 @@
 //! The stores of simulated clients: what is not in them cannot be spent.
 
-use gleaner_shared::energy::{Ledger, Reservoir, RoundRecord, Shortfall, Snapshot, Spent};
+use gleaner_shared::energy::{EnergyStore, Ledger, RoundRecord, Shortfall, Snapshot, Spent};
 use gleaner_shared::units::{Micros, PicoJoules};
 use serde::{Deserialize, Serialize};
 
@@ -18,7 +18,7 @@ pub struct Shelf {
 impl Shelf {
     /// A store with so much in it.
     #[must_use]
-    pub const fn new(stored: PicoJoules, store: Reservoir) -> Self {
+    pub const fn new(stored: PicoJoules, store: EnergyStore) -> Self {
         Self {
             ledger: Ledger::new(stored, store).snapshot(),
             declined: 0,
@@ -36,7 +36,7 @@ pub(in crate::round) struct Store {
 
 impl Store {
     /// Takes a store from its shelf; `None` if its ledger does not add up.
-    pub(in crate::round) const fn open(shelf: Shelf, store: Reservoir) -> Option<Self> {
+    pub(in crate::round) const fn open(shelf: Shelf, store: EnergyStore) -> Option<Self> {
         match Ledger::restore(shelf.ledger, store) {
             Some(ledger) => Some(Self { shelf, ledger }),
             None => None,

@@ -4,7 +4,6 @@ use crate::ClientId;
 use crate::policy::{Attendance, Decision, GradientNorms, Purse, View, turn_rounds};
 use crate::round::fleet::Question;
 use crate::round::{Engine, EngineError, settings, unplanned};
-use gleaner_cre::bound::LossBound;
 use gleaner_cre::channel::RoundState;
 use gleaner_cre::optim::Instance;
 
@@ -97,41 +96,23 @@ impl Engine<'_> {
             self.books.above_waiting(client, epoch)
         });
         let (epoch_s, epoch_j) = epochs.unzip();
+        let mut system = settings::system(scenario);
+        system.round.model_bits = self.model_bits;
+        let mut instance = Instance::paper(&system, gains.clone(), self.samples.clone());
+        (instance.epoch_s, instance.epoch_j) = (epoch_s, epoch_j);
+        let accounts = self.state.accounts.iter();
+        instance.queue_j = accounts.map(|account| account.queue_j()).collect();
+        instance.delta = knowledge.delta().to_vec();
+        instance.bound.rho = knowledge.rho();
+        instance.bound.beta = knowledge.beta();
+        instance.bound.gap = knowledge.gap(&self.weights, scenario.cre.best_loss);
         let devices = self.devices.iter();
-        let downlink_s = self.radio.downlink_time(gains, self.model_bits).0;
+        instance.reserve_s = devices.map(|it| it.deadline_slack_s).collect();
+        let downlink_s = instance.downlink_s;
         let costs = everybody.clone().map(|it| self.books.costs(it, downlink_s));
+        instance.costs = costs.collect();
         let incomes = everybody.map(|client| self.incomes.expected_j(client, round));
-        Instance {
-            channels: scenario.radio.channels,
-            samples: self.samples.clone(),
-            gain: gains.uplink.clone(),
-            downlink_s,
-            queue_j: self
-                .state
-                .accounts
-                .iter()
-                .map(|account| account.queue_j())
-                .collect(),
-            delta: knowledge.delta().to_vec(),
-            epoch_s,
-            epoch_j,
-            bound: LossBound {
-                rho: knowledge.rho(),
-                beta: knowledge.beta(),
-                eta: scenario.learning.learning_rate,
-                b1: scenario.cre.b1,
-                gap: knowledge.gap(&self.weights, scenario.cre.best_loss),
-            },
-            v: scenario.cre.v,
-            energy_unit_j: scenario.cre.energy_unit_j,
-            deadline_s: scenario.device.deadline_s,
-            model_bits: self.model_bits.0,
-            bandwidth_hz: self.radio.uplink_bandwidth_hz.0,
-            noise_w_per_hz: self.radio.noise_w_per_hz.0,
-            power_max_w: self.radio.uplink_power_max_w.0,
-            income_j: incomes.collect(),
-            reserve_s: devices.map(|it| it.deadline_slack_s).collect(),
-            costs: costs.collect(),
-        }
+        instance.income_j = incomes.collect();
+        instance
     }
 }

@@ -1,6 +1,7 @@
 //! Clients that lie to the engine, and rounds that bring too few updates for their rule.
 
 use super::*;
+use crate::ClientId;
 use crate::scenario::AggregationRule;
 
 /// Parabolas one of which tampers with what it sends.

@@ -1,7 +1,8 @@
 //! Unlike devices: a fast class, a slow one with less income that must be done early, and the rest.
 
 use super::*;
-use crate::policy::{BaselinePower, CreEpochs, Decider, Decision, View};
+use crate::ClientId;
+use crate::policy::{BaselinePower, CreEpochs, Decider, Decision, PolicyError, View};
 use crate::scenario::ClientDevice;
 use gleaner_shared::units::PicoJoules;
 
@@ -83,7 +84,7 @@ fn a_client_that_keeps_the_round_but_not_its_own_deadline_is_late() {
     struct TooLate;
 
     impl Policy for TooLate {
-        fn decide(&self, view: &View<'_>) -> Result<Decision, SolveError> {
+        fn decide(&self, view: &View<'_>) -> Result<Decision, PolicyError> {
             let instance = view.instance;
             let slack_s = instance.slack_s(0, 1.0) + 0.5 * instance.reserve_s[0];
             let order = |client| Order {

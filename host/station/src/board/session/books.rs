@@ -1,6 +1,6 @@
 //! A board's energy as the base station keeps it: confirmed with every closed round, noted between.
 
-use gleaner_shared::energy::{Activity, CostModel, Ledger, Reservoir, Snapshot};
+use gleaner_shared::energy::{Activity, CostModel, EnergyStore, Ledger, Snapshot};
 
 use super::check;
 use crate::board::{Closing, Standing};
@@ -17,13 +17,13 @@ pub(super) struct Books {
     heard: Option<Snapshot>,
     /// The impossible ledger that was last told of.
     doubted: Option<Snapshot>,
-    store: Reservoir,
+    store: EnergyStore,
     cost: CostModel,
 }
 
 impl Books {
     /// Opens the books of a board with that store and those prices.
-    pub(super) const fn new(standing: Standing, store: Reservoir, cost: CostModel) -> Self {
+    pub(super) const fn new(standing: Standing, store: EnergyStore, cost: CostModel) -> Self {
         Self {
             standing,
             current: None,

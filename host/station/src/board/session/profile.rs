@@ -1,7 +1,7 @@
 //! Who a board is to be: what it is provisioned with, and the shard it must hold.
 
 use gleaner_shared::board::Shape;
-use gleaner_shared::energy::{CostModel, Reservoir};
+use gleaner_shared::energy::{CostModel, EnergyStore};
 use gleaner_shared::wire::message::{About, Provision, RunId, ShardStatus};
 use gleaner_sim::ClientId;
 
@@ -17,7 +17,7 @@ pub(in crate::board) struct Profile {
     /// The seed of the run.
     seed: u64,
     /// Its store.
-    pub(super) store: Reservoir,
+    pub(super) store: EnergyStore,
     /// What its work costs.
     pub(super) cost: CostModel,
     /// The network it must be built for.

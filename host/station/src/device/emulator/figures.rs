@@ -87,12 +87,12 @@ pub fn keep(
     std::fs::write(path.with_extension(format!("{kind}.json")), text)
 }
 
-/// Runs an image that reports, and returns what it said.
+/// Runs the image of the self-test and returns its report.
 ///
 /// # Errors
 /// Names what is missing and how to install it, or what was said instead of a report.
-pub fn figures(board: Board, program: Program) -> Result<Vec<Figure>, EmulatorError> {
-    let image = board.ensure(program)?;
+pub fn figures(board: Board) -> Result<Vec<Figure>, EmulatorError> {
+    let image = board.ensure(Program::SelfTest)?;
     let mut line = Line::open(board, &image, None, None)?;
     let mut heard = Vec::new();
     while line.now() < PATIENCE {

@@ -36,9 +36,9 @@ pub fn prepare(boards: &[Board], network: Shape) -> Result<(), EmulatorError> {
     }
     for board in kinds {
         if !is_strict() {
-            let alias = board.alias(Program::Client);
+            let command = board.build_command(Program::Client);
             say(format_args!(
-                "`cargo {alias}` for {network}: a minute or two if anything has changed"
+                "`{command}` for {network}: a minute or two if anything has changed"
             ));
         }
         board.ensure_for(Program::Client, network)?;

@@ -19,29 +19,29 @@ const ARMV7E_M: u64 = 13;
 #[non_exhaustive]
 pub enum ProgramError {
     /// The file cannot be read.
-    #[error("{}: {source}; `cargo {alias}` builds the client", path.display())]
+    #[error("{}: {source}; `{command}` builds the client", path.display())]
     File {
         /// The program's file.
         path: PathBuf,
         /// What the system said.
         source: std::io::Error,
         /// What builds one.
-        alias: String,
+        command: String,
     },
     /// It is not a program for a microcontroller.
-    #[error("{}: {what}; `cargo {alias}` builds the client", path.display())]
+    #[error("{}: {what}; `{command}` builds the client", path.display())]
     Format {
         /// The program's file.
         path: PathBuf,
         /// What is wrong.
         what: &'static str,
         /// What builds a right one.
-        alias: String,
+        command: String,
     },
     /// It was linked for other memory.
     #[error(
         "{}: {start:#010x} to {end:#010x} is not the program flash of an {board}, {} to {}; \
-         `cargo {alias}` builds the client for it",
+         `{command}` builds the client for it",
         path.display(),
         Hex(board.program_flash().start),
         Hex(board.program_flash().end)
@@ -56,11 +56,11 @@ pub enum ProgramError {
         /// The address after its last.
         end: u64,
         /// What builds a right one.
-        alias: String,
+        command: String,
     },
     /// It was linked for a board of the same addresses with another flash.
     #[error(
-        "{}: built for another board: it keeps keys at {keys:#010x}, an {board} at {}; `cargo {alias}` \
+        "{}: built for another board: it keeps keys at {keys:#010x}, an {board} at {}; `{command}` \
          builds the client for it",
         path.display(),
         Hex(board.row().built.keys().start)
@@ -73,11 +73,11 @@ pub enum ProgramError {
         /// Where it keeps its keys.
         keys: u32,
         /// What builds a right one.
-        alias: String,
+        command: String,
     },
     /// It has instructions that the board does not have.
     #[error(
-        "{}: compiled for a Cortex-M4 or larger, but an {board} is a {}; `cargo {alias}` builds the \
+        "{}: compiled for a Cortex-M4 or larger, but an {board} is a {}; `{command}` builds the \
          client for it",
         path.display(),
         board.row().core.title
@@ -88,7 +88,7 @@ pub enum ProgramError {
         /// The board it should fit.
         board: Board,
         /// What builds a right one.
-        alias: String,
+        command: String,
     },
 }
 
@@ -106,19 +106,29 @@ impl std::fmt::Display for Hex {
 /// # Errors
 /// Names the file and what is wrong with it.
 pub fn read(path: &Path, board: Board) -> Result<Part, ProgramError> {
-    let alias = board.alias(Program::Client);
+    let command = board.build_command(Program::Client);
     let file = std::fs::read(path).map_err(|source| ProgramError::File {
         path: path.to_owned(),
         source,
-        alias: alias.clone(),
+        command: command.clone(),
     })?;
     let path = path.to_owned();
     let content = match content(&file) {
         Ok(content) => content,
-        Err(what) => return Err(ProgramError::Format { path, what, alias }),
+        Err(what) => {
+            return Err(ProgramError::Format {
+                path,
+                what,
+                command,
+            });
+        }
     };
     if content.needs_m4 && !board.row().core.runs_m4_code {
-        return Err(ProgramError::WrongCore { path, board, alias });
+        return Err(ProgramError::WrongCore {
+            path,
+            board,
+            command,
+        });
     }
     let (start, end) = (content.address, content.end());
     let flash = board.program_flash();
@@ -128,7 +138,7 @@ pub fn read(path: &Path, board: Board) -> Result<Part, ProgramError> {
             board,
             start,
             end,
-            alias,
+            command,
         });
     }
     if let Some(keys) = content.keys
@@ -138,7 +148,7 @@ pub fn read(path: &Path, board: Board) -> Result<Part, ProgramError> {
             path,
             board,
             keys,
-            alias,
+            command,
         });
     }
     Ok(Part {

@@ -38,8 +38,8 @@ impl Attached {
     /// # Errors
     /// When there is no such probe or no such chip behind it.
     pub fn to(lister: &Lister, probe: Option<&str>, board: Board) -> Result<Self, ProbeError> {
-        let port = board.row().debug_port;
-        let target = port.ok_or(ProbeError::Emulated(board))?.target;
+        let target = board.row().built.probe_target;
+        let target = target.ok_or(ProbeError::Emulated(board))?;
         let info = choose(lister, probe)?;
         let probe = info.to_string();
         let opened = info.open().map_err(|error| ProbeError::Busy {
@@ -69,9 +69,9 @@ impl Attached {
     fn explain(info: &DebugProbeInfo, board: Board, error: &probe_rs::Error) -> ProbeError {
         let probe = info.to_string();
         let others = Board::all().filter(|&other| other != board);
-        for port in others.filter_map(|other| other.row().debug_port) {
+        for target in others.filter_map(|other| other.row().built.probe_target) {
             let opened = info.open().ok();
-            let session = opened.and_then(|it| it.attach(port.target, Permissions::default()).ok());
+            let session = opened.and_then(|it| it.attach(target, Permissions::default()).ok());
             let Some(session) = session else { continue };
             let mut attached = Self {
                 session,

