@@ -5,6 +5,7 @@
 //! cargo run --release -p gleaner-host --example scheduler
 //! ```
 
+use gleaner_sim::ClientId;
 use std::error::Error;
 
 use gleaner_cre::optim::Upload;
@@ -39,7 +40,7 @@ impl Policy for BestChannelFirst {
         let epochs = pairs.iter().map(|pair| pair.2).min().unwrap_or(0);
         pairs.sort_unstable();
         let order = |&(client, channel, _): &(usize, usize, u32)| Order {
-            client,
+            client: ClientId::at(client),
             channel,
             power_w,
             epochs,

@@ -119,7 +119,7 @@ fn every_order_of_every_scheduler_keeps_all_constraints() {
                     let limit = epoch_limit(
                         &instance,
                         &Upload {
-                            client,
+                            client: client.index(),
                             channel,
                             power_w,
                         },
@@ -160,7 +160,7 @@ fn cre_with_epochs_per_client_orders_unequal_ones_that_all_meet_their_deadline()
         assert!(own.promise.unwrap().objective <= common.promise.unwrap().objective + 1e-15);
         for order in &own.orders {
             let upload = Upload {
-                client: order.client,
+                client: order.client.index(),
                 channel: order.channel,
                 power_w: order.power_w,
             };
@@ -201,7 +201,7 @@ fn rotation_visits_everybody_equally_often() {
         let ordered = decision.orders.iter().map(|order| order.client);
         ordered
             .chain(decision.infeasible)
-            .for_each(|client| visits[client] += 1);
+            .for_each(|client| visits[client.index()] += 1);
     }
     assert_eq!(visits, [3; 10]);
 }
@@ -235,10 +235,10 @@ fn importance_decides_channel_by_channel() {
         .map(|(&d, norm)| f64::from(d) * norm)
         .collect();
     for order in &decision.orders {
-        assert_eq!(order.client % 3, order.channel);
+        assert_eq!(order.client.index() % 3, order.channel);
         let rivals = (order.channel..10).step_by(3);
         for rival in rivals.filter(|&c| epochs_at_full_power(&instance, c, order.channel) >= 3) {
-            assert!(weighted[order.client] >= weighted[rival]);
+            assert!(weighted[order.client.index()] >= weighted[rival]);
         }
     }
 }
@@ -253,7 +253,7 @@ fn channel_allocation_is_worth_at_least_the_fixed_channels() {
             decision
                 .orders
                 .iter()
-                .map(|o| f64::from(SAMPLES[o.client]) * norms[o.client])
+                .map(|o| f64::from(SAMPLES[o.client.index()]) * norms[o.client.index()])
                 .sum()
         };
         let fixed = worth(Scheduler::ImportanceAware);
@@ -277,7 +277,7 @@ fn channel_allocation_takes_the_shortest_of_equally_heavy_ways() {
     let pairs: Vec<(usize, usize)> = decision
         .orders
         .iter()
-        .map(|order| (order.client, order.channel))
+        .map(|order| (order.client.index(), order.channel))
         .collect();
     assert_eq!(pairs, [(0, 2), (1, 0), (2, 1)]);
 }

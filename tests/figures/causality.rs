@@ -164,7 +164,7 @@ fn count(scenario: &Scenario, count: &mut Count) {
 fn walk(log: &RoundLog, stored: &mut [u64], count: &mut Count) {
     for (row, state) in log.energy.iter().zip(&log.clients) {
         let record = row.record();
-        let income = u128::from(stored[row.client]) + u128::from(record.harvested.0);
+        let income = u128::from(stored[row.client.index()]) + u128::from(record.harvested.0);
         let spent = u128::from(record.spent.total().0);
         let losses = [record.conversion, record.overflow, record.leaked];
         let lost: u128 = losses.iter().map(|amount| u128::from(amount.0)).sum();
@@ -174,7 +174,7 @@ fn walk(log: &RoundLog, stored: &mut [u64], count: &mut Count) {
         count.broken_books += usize::from(u128::from(left) + spent + lost != income);
         count.trained += usize::from(state.state == ClientState::Trained);
         count.declined += usize::from(state.state == ClientState::Declined);
-        stored[row.client] = left;
+        stored[row.client.index()] = left;
     }
 }
 
@@ -200,15 +200,15 @@ impl Fleet for Parabolas {
         let reply = |order: &Order| {
             let mut model = broadcast.model.to_vec();
             for _ in 0..order.epochs.min(50) {
-                let gradient = see(order.client, &model).gradient;
+                let gradient = see(order.client.index(), &model).gradient;
                 model
                     .iter_mut()
                     .zip(gradient)
                     .for_each(|(x, g)| *x -= 0.01 * g);
             }
             Reply::Trained(Update {
-                loss_before: see(order.client, broadcast.model).loss,
-                loss_after: Some(see(order.client, &model).loss),
+                loss_before: see(order.client.index(), broadcast.model).loss,
+                loss_after: Some(see(order.client.index(), &model).loss),
                 model,
             })
         };
@@ -216,7 +216,7 @@ impl Fleet for Parabolas {
     }
 
     fn gradients(&mut self, questions: &[Question<'_>]) -> Result<Vec<ExactGradient>, FleetError> {
-        let answer = |question: &Question<'_>| see(question.client, question.model);
+        let answer = |question: &Question<'_>| see(question.client.index(), question.model);
         Ok(questions.iter().map(answer).collect())
     }
 }

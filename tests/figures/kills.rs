@@ -4,6 +4,7 @@
 //! loses its power; every eighth kill lasts longer than the base station waits, so that its board
 //! misses a round. Afterwards the logs are held against each other.
 
+use gleaner_sim::ClientId;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -82,10 +83,10 @@ impl Scene {
     fn hear(&self, event: &Event) {
         match event.what {
             EventKind::Connected { .. } => {
-                self.present().insert(event.client);
+                self.present().insert(event.client.0);
             }
             EventKind::Gone { .. } | EventKind::Lost { .. } => {
-                self.present().remove(&event.client);
+                self.present().remove(&event.client.0);
             }
             _ => {}
         }
@@ -209,7 +210,7 @@ fn kill(mut victims: Vec<Victim>, scene: &Scene, pause_s: f64, seed: u64) {
 /// Holds the event log against the log of rounds, and the ledgers against the rounds.
 fn hold_together(directory: &RunDirectory, kills: &[u32], income: PicoJoules) -> bool {
     let rounds = read_rounds(&directory.file(RunDirectory::ROUNDS)).expect("the log of rounds");
-    let mut arrived: BTreeMap<(u32, u32), u32> = BTreeMap::new();
+    let mut arrived: BTreeMap<(u32, ClientId), u32> = BTreeMap::new();
     let (mut absent, mut wrong_books) = (BTreeSet::new(), 0);
     let mut departures = vec![0u32; kills.len()];
     for event in events(directory) {
@@ -220,7 +221,7 @@ fn hold_together(directory: &RunDirectory, kills: &[u32], income: PicoJoules) ->
                 absent.insert(place);
             }
             EventKind::Gone { .. } | EventKind::Lost { .. } => {
-                departures[event.client as usize] += 1
+                departures[event.client.index()] += 1
             }
             EventKind::Closed { ledger } => {
                 let harvested = income.0 * u64::from(place.0);
@@ -230,16 +231,15 @@ fn hold_together(directory: &RunDirectory, kills: &[u32], income: PicoJoules) ->
             _ => {}
         }
     }
-    let number = |client: usize| u32::try_from(client).unwrap_or(u32::MAX);
-    let counted: BTreeSet<(u32, u32)> = rounds
+    let counted: BTreeSet<(u32, ClientId)> = rounds
         .iter()
-        .flat_map(|row| row.participants.iter().map(|&it| (row.round, number(it))))
+        .flat_map(|row| row.participants.iter().map(|&it| (row.round, it)))
         .collect();
-    let missed: BTreeSet<(u32, u32)> = rounds
+    let missed: BTreeSet<(u32, ClientId)> = rounds
         .iter()
         .flat_map(|row| row.absent.iter().map(move |it| (row.round, it)))
         .filter(|(_, absence)| absence.reason != Absence::INFEASIBLE)
-        .map(|(round, absence)| (round, number(absence.client)))
+        .map(|(round, absence)| (round, absence.client))
         .collect();
     let twice = arrived.values().filter(|&&times| times > 1).count();
     let same = arrived.keys().copied().collect::<BTreeSet<_>>() == counted;

@@ -180,7 +180,7 @@ fn outcome(scenario: &Scenario, data: &Dataset) -> Outcome {
     while !engine.is_finished() {
         for log in engine.step().expect("a round") {
             let doubts = log.round.implausible.iter();
-            let clients: BTreeSet<usize> = doubts.map(|doubt| doubt.client).collect();
+            let clients: BTreeSet<usize> = doubts.map(|doubt| doubt.client.index()).collect();
             clients
                 .iter()
                 .for_each(|&client| outcome.named[client] += 1);

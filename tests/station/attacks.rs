@@ -80,7 +80,7 @@ fn a_run_after_one_that_was_broken_off_orders_and_counts_its_own_work_alone() {
     let orders = events(&second.run())
         .filter(|event| event.round == Some(1))
         .filter(|event| matches!(event.what, EventKind::Ordered { .. }));
-    let mut clients: Vec<u32> = orders.map(|event| event.client).collect();
+    let mut clients: Vec<u32> = orders.map(|event| event.client.0).collect();
     clients.sort_unstable();
     assert_eq!(clients, Vec::from_iter(0..BOARDS));
     aborts::check_orders(&second.run()).unwrap();

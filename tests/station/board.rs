@@ -1,5 +1,6 @@
 //! The base station's tasks against clients that speak the protocol, over every kind of line.
 
+use gleaner_sim::ClientId;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -27,7 +28,7 @@ const STORE: EnergyStore = EnergyStore::lossless(PicoJoules(1_000_000));
 
 fn identity(endpoint: Endpoint) -> Identity {
     Identity {
-        client: 3,
+        client: ClientId(3),
         endpoint,
         keys: KEY.into(),
         timing: TIMING,

@@ -199,7 +199,7 @@ fn boards_that_call_in_through_gateways_end_with_the_model_of_simulated_ones() {
     for entry in keyed {
         entry.link = Link::Incoming { device: None };
         let calls = Arc::clone(&calls);
-        gateways.add(boards[entry.id as usize].address(), move || calls.address());
+        gateways.add(boards[entry.id.index()].address(), move || calls.address());
     }
     let fleet = FleetFile::parse(&fleet.to_toml(), "test").unwrap();
     let (folder, mut silent) = (Folder::new("incoming"), Silent);

@@ -1,6 +1,7 @@
 //! Whole runs of the round engine with the firmware's own client behind TCP, in every mix with
 //! simulated clients.
 
+use gleaner_sim::ClientId;
 use std::collections::BTreeSet;
 use std::fs;
 use std::sync::{Arc, Mutex};
@@ -31,7 +32,7 @@ const OPTIONS: Options = Options {
         cut: 0.0,
         delay: Duration::ZERO,
         seed: 0,
-        client: 0,
+        client: ClientId(0),
     },
     wall_limit: Duration::from_secs(120),
     listen: None,
@@ -175,7 +176,7 @@ fn boards_of_unlike_classes_book_what_the_simulation_books() {
         let devices = scenario.devices();
         let (mut closed, mut reported) = (0, BTreeSet::new());
         for event in events(&mixed.run()) {
-            let device = &devices[event.client as usize];
+            let device = &devices[event.client.index()];
             let income = PicoJoules::from_joules(device.harvest_j);
             match event.what {
                 EventKind::Closed { ledger } => {
@@ -220,7 +221,7 @@ fn poison_is_in_the_event_log_with_its_client_and_the_run_replays() {
     on_fleet(&scenario, &folder, &OPTIONS, &mut Silent, |_, _| {});
     let of = |wanted: fn(&EventKind) -> bool| -> Vec<(u32, Option<u32>)> {
         let events = events(&folder.run()).filter(|event| wanted(&event.what));
-        events.map(|event| (event.client, event.round)).collect()
+        events.map(|event| (event.client.0, event.round)).collect()
     };
     let arrived = of(|what| matches!(what, EventKind::Arrived { .. }));
     let hostile: Vec<_> = (arrived.into_iter())
@@ -286,7 +287,7 @@ fn press_buttons_under(scheduler: &str) {
                     | EventKind::Sending { .. }
             );
             let mut presses = pressed.lock().unwrap();
-            let Some(button) = buttons.get(event.client as usize).filter(|_| moment) else {
+            let Some(button) = buttons.get(event.client.index()).filter(|_| moment) else {
                 return;
             };
             *presses += 1;
@@ -345,7 +346,7 @@ fn a_board_that_never_comes_is_absent_with_a_reason_and_the_run_replays() {
             _ => None,
         });
         let (client, round, reason) = absent.expect("the absence is in the log");
-        assert_eq!(client, 0, "{scheduler}");
+        assert_eq!(client, ClientId(0), "{scheduler}");
         assert!(round >= Some(first), "{scheduler}: {round:?}");
         assert!(reason.contains("not connected"), "{scheduler}: {reason}");
         let verdict = execute::verify(&directory, 1).unwrap();
@@ -484,9 +485,12 @@ fn a_run_stopped_by_hand_in_the_middle_of_a_round_goes_on_to_the_same_bits() {
     // A line that tells of one order more does not pass.
     let rounds = run::read_rounds(&directory.file(RunDirectory::ROUNDS)).unwrap();
     let took_part = &rounds.last().unwrap().participants;
-    let client = (0..6).find(|client| !took_part.contains(client)).unwrap();
+    let client = (0..6)
+        .map(ClientId)
+        .find(|client| !took_part.contains(client))
+        .unwrap();
     let forged = Event {
-        client: client as u32,
+        client,
         round: Some(4),
         what: EventKind::Absent {
             declined: false,

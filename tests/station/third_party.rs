@@ -1,6 +1,7 @@
 //! Clients that share no code with us: the example in Python, written from `docs/reference/wire.md` alone,
 //! beside simulated clients on lines that lose frames.
 
+use gleaner_sim::ClientId;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -140,8 +141,8 @@ fn three_rounds_with_clients_of_other_make_at_five_percent_loss() {
     for event in events(&directory) {
         match event.what {
             EventKind::Arrived { exact, .. } => {
-                assert_eq!(exact, event.client >= PYTHON_CLIENTS);
-                if let Some(counted) = counted.get_mut(event.client as usize) {
+                assert_eq!(exact, event.client >= ClientId(PYTHON_CLIENTS));
+                if let Some(counted) = counted.get_mut(event.client.index()) {
                     *counted += 1;
                 }
             }
@@ -157,7 +158,10 @@ fn three_rounds_with_clients_of_other_make_at_five_percent_loss() {
     assert_eq!(verdict.recorded, verdict.replayed);
     assert_eq!(
         verdict.inexact.into_iter().collect::<Vec<_>>(),
-        [(0, ROUNDS as usize), (1, ROUNDS as usize)]
+        [
+            (ClientId(0), ROUNDS as usize),
+            (ClientId(1), ROUNDS as usize)
+        ]
     );
     let kept = directory.file(UPDATES).join("round-00002-client-1.bin");
     let mut forged = std::fs::read(&kept).unwrap();

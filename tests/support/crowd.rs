@@ -1,5 +1,6 @@
 //! A crowd of TCP clients for a base station, honest and otherwise, and one round with them.
 
+use gleaner_sim::ClientId;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
@@ -292,7 +293,11 @@ impl Reception {
     /// When there is no such client.
     #[must_use]
     pub fn endpoint(&self, client: u32) -> Endpoint {
-        Endpoint::incoming(self.callers.line_of(client).expect("it may call in"))
+        Endpoint::incoming(
+            self.callers
+                .line_of(ClientId(client))
+                .expect("it may call in"),
+        )
     }
 
     /// Starts the task of a client that calls in.
@@ -321,7 +326,7 @@ pub fn at_port(port: u16) -> Endpoint {
 pub fn board(client: u32, endpoint: Endpoint, events: EventSender) -> Handle {
     let store = EnergyStore::lossless(STORE);
     let identity = Identity {
-        client,
+        client: ClientId(client),
         endpoint,
         keys: key_of(client).into(),
         timing: timing(),

@@ -1,5 +1,6 @@
 //! How long a scheduler takes to decide, on random rounds.
 
+use gleaner_sim::ClientId;
 use std::hint::black_box;
 use std::time::Instant;
 
@@ -82,7 +83,9 @@ impl Surroundings {
         }
         let passed: Vec<Note> = (0..attendance.len())
             .step_by(2)
-            .map(|client| Note::Passed { client })
+            .map(|client| Note::Passed {
+                client: ClientId::at(client),
+            })
             .collect();
         Attendance::write_down(&mut attendance, AGE - 1, &passed);
         Attendance::begin_turn(&mut attendance, &purses);

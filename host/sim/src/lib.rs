@@ -41,9 +41,12 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod client;
 pub mod fleet;
 pub mod policy;
 pub mod report;
 pub mod round;
 pub mod run;
 pub mod scenario;
+
+pub use client::ClientId;

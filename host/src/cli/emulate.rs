@@ -114,7 +114,7 @@ fn serve(args: &Args, mut fleet: FleetFile) -> anyhow::Result<ExitCode> {
     let folder = tempfile::tempdir().context("no folder for temporary files")?;
     let mut machines = Vec::new();
     for entry in &mut fleet.clients {
-        let shard = &images[entry.id as usize];
+        let shard = &images[entry.id.index()];
         let Some(machine) = start_machine(entry, network, shard, folder.path())? else {
             continue;
         };

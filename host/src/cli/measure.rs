@@ -1,5 +1,6 @@
 //! `gleaner measure`: orders a board through a plan while a meter records its current.
 
+use gleaner_sim::ClientId;
 use std::fs::File;
 use std::io::IsTerminal;
 use std::path::PathBuf;
@@ -83,9 +84,9 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
             let scenario = args.scenario.resolve_with(&overrides(&fleet))?;
             let data = load_data(&scenario)?;
             let network = shape(&scenario, &data)?;
-            let shards = shards(&scenario, &data, |client| fleet.key_of(client))?;
+            let shards = shards(&scenario, &data, |client| fleet.key_of(ClientId(client)))?;
             let shard = shards
-                .get(entry.id as usize)
+                .get(entry.id.index())
                 .context("the scenario has no such client")?;
             let started = start_machine(entry, network, shard, folder.path())?;
             let machine = started.context("nothing emulates this board")?;

@@ -1,5 +1,6 @@
 //! `gleaner run`: rounds with real boards, emulated boards and simulated clients.
 
+use gleaner_sim::ClientId;
 use std::collections::HashMap;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
@@ -291,7 +292,7 @@ fn events(directory: &Path) -> PathBuf {
 /// has happened sixteen times as often.
 fn plain_lines(fleet: &FleetFile, calls: Arc<Calls>) -> Listener {
     let clients = fleet.clients.iter();
-    let names: HashMap<u32, String> = clients.map(|it| (it.id, it.name.clone())).collect();
+    let names: HashMap<ClientId, String> = clients.map(|it| (it.id, it.name.clone())).collect();
     let width = names.values().map(String::len).max().unwrap_or(0);
     let begin = Instant::now();
     let mut worth_saying = 1;

@@ -140,7 +140,7 @@ impl ViewState {
 
     /// Takes note of an event.
     pub fn hear(&mut self, event: &Event) {
-        let Some(board) = self.boards.get_mut(event.client as usize) else {
+        let Some(board) = self.boards.get_mut(event.client.index()) else {
             return;
         };
         let words = event.what.words();
@@ -239,11 +239,12 @@ impl ViewState {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use gleaner_sim::ClientId;
     use gleaner_station::fleet_file::template;
 
     fn hear(state: &mut ViewState, what: EventKind) {
         state.hear(&Event {
-            client: 0,
+            client: ClientId(0),
             round: Some(1),
             what,
         });

@@ -1,6 +1,7 @@
 //! What one sender may say: a bucket of bytes that fills with time, so that no board, whatever it
 //! does, makes the log grow by a megabyte in a minute. The record of a round is beyond it.
 
+use gleaner_sim::ClientId;
 use std::collections::HashSet;
 use std::io::{self, Write};
 use std::mem::{Discriminant, discriminant};
@@ -26,7 +27,7 @@ pub(super) struct Budget {
     /// The newest round, and what the sender told since it began: of which client and round, and
     /// of which kind.
     round: Option<u32>,
-    told: HashSet<(u32, Option<u32>, Discriminant<EventKind>)>,
+    told: HashSet<(ClientId, Option<u32>, Discriminant<EventKind>)>,
 }
 
 /// What becomes of an event.

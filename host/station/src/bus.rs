@@ -165,6 +165,7 @@ impl EventReceiver {
 
 #[cfg(test)]
 mod tests {
+    use gleaner_sim::ClientId;
     use std::time::Duration;
 
     use gleaner_shared::energy::{Phase, Snapshot, Spent};
@@ -176,7 +177,7 @@ mod tests {
 
     fn event(client: u32) -> Event {
         Event {
-            client,
+            client: ClientId(client),
             round: None,
             what: EventKind::Sent,
         }
@@ -214,7 +215,7 @@ mod tests {
 
     fn arrived(client: u32, round: u32) -> Event {
         Event {
-            client,
+            client: ClientId(client),
             round: Some(round),
             what: EventKind::Arrived {
                 exact: true,
@@ -330,7 +331,7 @@ mod tests {
                 for second in 0..60 {
                     for number in 0..A_SECOND {
                         board.publish(Event {
-                            client: 1,
+                            client: ClientId(1),
                             // A new session comes between rounds, or in the middle of one.
                             round: (number % 2 == 0).then_some(minute),
                             what: what.clone(),
@@ -368,7 +369,7 @@ mod tests {
     async fn the_first_of_its_kind_in_a_round_gets_through_whatever_was_said_before() {
         let (board, mut receiver) = open();
         let refused = |round| Event {
-            client: 1,
+            client: ClientId(1),
             round: Some(round),
             what: EventKind::Lost {
                 reason: "flood".repeat(1_000),
@@ -378,7 +379,7 @@ mod tests {
         std::iter::from_fn(|| receiver.try_next()).for_each(drop);
         for round in 1..=3 {
             let ordered = Event {
-                client: 1,
+                client: ClientId(1),
                 round: Some(round),
                 what: EventKind::Ordered {
                     epochs: 1,

@@ -38,7 +38,7 @@ pub fn classes(
     let mut kinds: BTreeMap<Board, Vec<i64>> = BTreeMap::new();
     for entry in &fleet.clients {
         if let Some(board) = entry.board() {
-            kinds.entry(board).or_default().push(entry.id.into());
+            kinds.entry(board).or_default().push(entry.id.0.into());
         }
     }
     let chosen: Vec<String> = (chosen.iter())
@@ -71,7 +71,7 @@ pub fn classes(
 pub fn fill_stores(fleet: &mut FleetFile, scenario: &Scenario) {
     let devices = scenario.devices();
     for entry in &mut fleet.clients {
-        if let Some(device) = devices.get(entry.id as usize) {
+        if let Some(device) = devices.get(entry.id.index()) {
             let storage_j = STORED_ROUNDS * device.harvest_j;
             entry.storage_j = Some(storage_j);
             entry.stored_j = Some(storage_j / 2.0);
@@ -161,7 +161,7 @@ mod tests {
         assert!(FleetFile::parse(&fleet.to_toml(), "demo").is_ok());
         let devices = scenario.devices();
         for entry in &fleet.clients {
-            let device = &devices[entry.id as usize];
+            let device = &devices[entry.id.index()];
             let (_, order_j) = gleaner_sim::round::settings::epoch_cost(device, 100);
             let share = order_j / entry.storage_j.unwrap();
             assert!((0.1..0.5).contains(&share), "{}: {share}", entry.name);
@@ -189,7 +189,7 @@ mod tests {
         let mut accuracy = 0.0;
         for _ in 0..10 {
             for log in engine.step().unwrap() {
-                assert_eq!(log.round.overdrawn, [0usize; 0]);
+                assert_eq!(log.round.overdrawn, []);
                 heard += log.round.participants.len();
                 accuracy = log.round.accuracy.unwrap();
             }

@@ -5,12 +5,13 @@ use gleaner_shared::wire::message::{Crash, Report};
 use serde::{Deserialize, Serialize};
 
 use super::text::printable;
+use gleaner_sim::ClientId;
 
 /// Something that happened to one client.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Event {
     /// The client.
-    pub client: u32,
+    pub client: ClientId,
     /// The round it was about, if any.
     pub round: Option<u32>,
     /// What happened.
@@ -447,7 +448,7 @@ mod tests {
     #[test]
     fn what_a_board_calls_itself_reaches_log_and_view_without_commands_to_a_terminal() {
         let event = Event {
-            client: 0,
+            client: ClientId(0),
             round: None,
             what: EventKind::Connected {
                 board: "pico\x1b]0;owned\x07".to_owned(),
@@ -474,7 +475,7 @@ mod tests {
             lr: 0,
         };
         let event = Event {
-            client: 0,
+            client: ClientId(0),
             round: None,
             what: crash.into(),
         };

@@ -19,6 +19,7 @@ use crate::link::faults::FaultCounters;
 use gleaner_files::FileError;
 use gleaner_files::{hexadecimal, sha256};
 use gleaner_learn::data::Dataset;
+use gleaner_sim::ClientId;
 use gleaner_sim::fleet::{self, BuildError};
 use gleaner_sim::round::{Engine, EngineError, FleetError};
 use gleaner_sim::run::{
@@ -245,7 +246,7 @@ pub struct Verdict {
     pub orders: usize,
     /// Clients that compute in an arithmetic of their own, and how many updates of each were taken
     /// as they were sent.
-    pub inexact: BTreeMap<u32, usize>,
+    pub inexact: BTreeMap<ClientId, usize>,
     /// SHA-256 of the model file the run left.
     pub recorded: String,
     /// SHA-256 of the model file the replay leads to.

@@ -4,6 +4,7 @@
 //! Both start from the same bytes, so a board and a simulated client in its place give the same
 //! update to the bit. What a board spent is compared with what the model says after every round.
 
+use gleaner_sim::ClientId;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -115,7 +116,7 @@ impl StationFleet {
         let mut members: Vec<Option<Member>> = Vec::new();
         members.resize_with(fixed.samples().len(), || None);
         for (identity, stored) in boards {
-            if let Some(slot) = members.get_mut(identity.client as usize) {
+            if let Some(slot) = members.get_mut(identity.client.index()) {
                 *slot = Some(Member {
                     standing: Standing::new(stored, identity.store),
                     identity,
@@ -167,9 +168,9 @@ impl StationFleet {
         self.exact = bytes.into();
     }
 
-    fn publish(&self, client: usize, round: u32, what: EventKind) {
+    fn publish(&self, client: ClientId, round: u32, what: EventKind) {
         self.events.publish(Event {
-            client: id(client),
+            client: client,
             round: Some(round),
             what,
         });
@@ -200,8 +201,8 @@ impl StationFleet {
     }
 
     /// An order that brings the income of a round and nothing else.
-    fn blank_order(&self, client: usize, round: u32, downlink_s: f64) -> wire::Order {
-        let deadline_s = self.rules.deadlines_s.get(client).copied();
+    fn blank_order(&self, client: ClientId, round: u32, downlink_s: f64) -> wire::Order {
+        let deadline_s = self.rules.deadlines_s.get(client.index()).copied();
         wire::Order {
             run: self.rules.run,
             round,
@@ -217,7 +218,7 @@ impl StationFleet {
             deadline: micros(deadline_s.unwrap_or_default()),
             period: micros(self.rules.period_s),
             listening: micros(downlink_s),
-            income: self.rules.incomes.of(client, round),
+            income: self.rules.incomes.of(client.index(), round),
         }
     }
 
@@ -242,7 +243,7 @@ impl StationFleet {
                         loss_after_q16: report.loss_after_q16,
                         bytes: upload.bytes,
                     };
-                    let kept = self.kept.keep(round, id(order.client), &update);
+                    let kept = self.kept.keep(round, order.client, &update);
                     kept.map_err(|error| FleetError::Failed(error.to_string()))?;
                 }
                 let update = Update {
@@ -250,7 +251,7 @@ impl StationFleet {
                     loss_before: loss(report.loss_before_q16),
                     loss_after: after.then(|| loss(report.loss_after_q16)),
                 };
-                if let Some(member) = &mut self.members[order.client] {
+                if let Some(member) = &mut self.members[order.client.index()] {
                     member.report = Some(report);
                 }
                 Ok((Reply::Trained(update), upload.exact))
@@ -297,7 +298,7 @@ impl Fleet for StationFleet {
         let (mut here, mut away) = (Vec::new(), Vec::new());
         for (at, order) in broadcast.orders.iter().enumerate() {
             let upload_s = broadcast.upload_s.get(at).copied().unwrap_or_default();
-            let member = self.members[order.client].as_ref();
+            let member = self.members[order.client.index()].as_ref();
             match member.and_then(|member| member.handle.clone()) {
                 Some(handle) => {
                     let job = self.job(order, broadcast, upload_s);
@@ -371,7 +372,7 @@ impl Fleet for StationFleet {
         self.begin();
         for row in &log.clients {
             let mut blank = self.blank_order(row.client, round, log.round.downlink_s);
-            let Some(member) = &mut self.members[row.client] else {
+            let Some(member) = &mut self.members[row.client.index()] else {
                 continue;
             };
             let report = member.report.take();
@@ -481,8 +482,4 @@ pub fn fingerprint(model: &[f32]) -> String {
 
 fn little_endian(model: &[f32]) -> Vec<u8> {
     model.iter().flat_map(|value| value.to_le_bytes()).collect()
-}
-
-fn id(client: usize) -> u32 {
-    u32::try_from(client).unwrap_or(u32::MAX)
 }

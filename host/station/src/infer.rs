@@ -182,7 +182,7 @@ impl Interview<'_> {
         match event {
             Event::Connected(greeting) => {
                 match greeting.about.shard {
-                    ShardStatus::Present { client, .. } if client != self.entry.id => {
+                    ShardStatus::Present { client, .. } if client != self.entry.id.0 => {
                         return Err(InferError::OtherClient { found: client });
                     }
                     _ => {}

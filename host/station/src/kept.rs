@@ -1,6 +1,7 @@
 //! Updates that nobody can recompute: a client in an arithmetic of its own is taken at its word, so
 //! what it sent is kept beside the log, and a replay goes on with that.
 
+use gleaner_sim::ClientId;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -41,7 +42,7 @@ impl KeptUpdates {
     ///
     /// # Errors
     /// Names the file.
-    pub fn keep(&self, round: u32, client: u32, update: &KeptUpdate) -> Result<(), FileError> {
+    pub fn keep(&self, round: u32, client: ClientId, update: &KeptUpdate) -> Result<(), FileError> {
         fs::create_dir_all(&self.folder).map_err(gleaner_files::at(&self.folder))?;
         let path = self.path(round, client);
         let bytes = postcard::to_allocvec(update)
@@ -54,7 +55,7 @@ impl KeptUpdates {
     ///
     /// # Errors
     /// Names the file: it is gone, or holds something else.
-    pub fn read(&self, round: u32, client: u32) -> Result<KeptUpdate, FileError> {
+    pub fn read(&self, round: u32, client: ClientId) -> Result<KeptUpdate, FileError> {
         let path = self.path(round, client);
         let bytes = fs::read(&path).map_err(gleaner_files::at(&path))?;
         let damaged = |error| io::Error::new(io::ErrorKind::InvalidData, error);
@@ -63,7 +64,7 @@ impl KeptUpdates {
             .map_err(gleaner_files::at(&path))
     }
 
-    fn path(&self, round: u32, client: u32) -> PathBuf {
+    fn path(&self, round: u32, client: ClientId) -> PathBuf {
         self.folder
             .join(format!("round-{round:05}-client-{client}.bin"))
     }
@@ -82,12 +83,12 @@ mod tests {
             loss_after_q16: 2,
             bytes: vec![byte; 20],
         };
-        kept.keep(7, 2, &update(1)).unwrap();
-        kept.keep(7, 2, &update(9)).unwrap();
-        assert_eq!(kept.read(7, 2).unwrap(), update(9));
-        assert!(kept.read(7, 3).is_err());
-        fs::write(kept.path(7, 2), [1]).unwrap();
-        let said = kept.read(7, 2).unwrap_err().to_string();
+        kept.keep(7, ClientId(2), &update(1)).unwrap();
+        kept.keep(7, ClientId(2), &update(9)).unwrap();
+        assert_eq!(kept.read(7, ClientId(2)).unwrap(), update(9));
+        assert!(kept.read(7, ClientId(3)).is_err());
+        fs::write(kept.path(7, ClientId(2)), [1]).unwrap();
+        let said = kept.read(7, ClientId(2)).unwrap_err().to_string();
         assert!(said.contains("round-00007-client-2.bin"), "{said}");
     }
 }

@@ -4,6 +4,7 @@ use crate::fleet_file::{FleetFile, find_in};
 use crate::ledgers::{Ledgers, Pair};
 use crate::log::{EVENTS, EventLogError, each_line};
 use crate::wear::Wear;
+use gleaner_sim::ClientId;
 use gleaner_sim::report::Section;
 use gleaner_sim::report::plot::number;
 use gleaner_sim::report::table::Table;
@@ -57,7 +58,7 @@ pub fn mismatched_boards(directory: &RunDirectory) -> Result<Vec<String>, EventL
 }
 
 /// Returns what a run calls its clients.
-fn names(directory: &RunDirectory) -> impl Fn(u32) -> String + use<> {
+fn names(directory: &RunDirectory) -> impl Fn(ClientId) -> String + use<> {
     let fleet = FleetFile::read(&find_in(directory.path())).unwrap_or_default();
     move |client| {
         let entry = fleet.clients.iter().find(|entry| entry.id == client);
@@ -65,7 +66,7 @@ fn names(directory: &RunDirectory) -> impl Fn(u32) -> String + use<> {
     }
 }
 
-fn table(ledgers: &Ledgers, name: impl Fn(u32) -> String) -> Table {
+fn table(ledgers: &Ledgers, name: impl Fn(ClientId) -> String) -> Table {
     let mut table = Table::new(&[
         "board",
         "rounds",
@@ -126,7 +127,7 @@ mod tests {
                 unequal: 0,
             };
             let ledgers = Ledgers {
-                boards: BTreeMap::from([(2, ledger)]),
+                boards: BTreeMap::from([(ClientId(2), ledger)]),
                 ..Ledgers::default()
             };
             table(&ledgers, |client| format!("pico-{client}")).to_text()

@@ -4,6 +4,7 @@
 //! twice, from the model's cycles and from those the board counted. Who computes longer waits less:
 //! waiting must agree with the model's for the time the board itself computed.
 
+use gleaner_sim::ClientId;
 use std::collections::BTreeSet;
 use std::collections::btree_map::{BTreeMap, Entry};
 
@@ -79,11 +80,11 @@ impl BoardLedger {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Ledgers {
     /// By client.
-    pub boards: BTreeMap<u32, BoardLedger>,
+    pub boards: BTreeMap<ClientId, BoardLedger>,
     /// What the run wore of their flash, where they say.
-    pub wear: BTreeMap<u32, Wear>,
+    pub wear: BTreeMap<ClientId, Wear>,
     /// Clients that showed a ledger which cannot be theirs.
-    pub false_books: BTreeSet<u32>,
+    pub false_books: BTreeSet<ClientId>,
 }
 
 impl Ledgers {
@@ -92,7 +93,7 @@ impl Ledgers {
     /// # Errors
     /// The first line that cannot be read.
     pub fn of<E>(lines: impl IntoIterator<Item = Result<Line, E>>) -> Result<Self, E> {
-        let mut rounds: BTreeMap<(u32, u32), BoardLedger> = BTreeMap::new();
+        let mut rounds: BTreeMap<(ClientId, u32), BoardLedger> = BTreeMap::new();
         let mut ledgers = Self::default();
         for line in lines {
             let event = match line? {
@@ -129,7 +130,7 @@ impl Ledgers {
     /// Returns the clients whose ledger is not what it must be: income or upload of a round that
     /// counted differ from the model's, or the ledger cannot be theirs at all.
     #[must_use]
-    pub fn mismatched(&self) -> BTreeSet<u32> {
+    pub fn mismatched(&self) -> BTreeSet<ClientId> {
         let unequal = self.boards.iter().filter(|(_, ledger)| ledger.unequal > 0);
         let unequal = unequal.map(|(client, _)| *client);
         unequal.chain(self.false_books.iter().copied()).collect()
@@ -147,7 +148,7 @@ fn may_follow(expected: &Snapshot, found: &Snapshot) -> bool {
 }
 
 /// Takes note of what an event says of its round.
-fn note(what: &EventKind, of_round: Entry<'_, (u32, u32), BoardLedger>) {
+fn note(what: &EventKind, of_round: Entry<'_, (ClientId, u32), BoardLedger>) {
     match what {
         EventKind::Reported(measured) => {
             let ledger = of_round.or_default();
@@ -191,7 +192,7 @@ mod tests {
 
     fn line(round: u32, what: EventKind) -> Line {
         let event = Event {
-            client: 2,
+            client: ClientId(2),
             round: Some(round),
             what,
         };
@@ -265,8 +266,8 @@ mod tests {
     fn an_upload_that_is_not_the_models_is_a_mismatch_even_where_the_sums_agree() {
         let (high, low) = (reconciled(1, 0.375), reconciled(2, 0.125));
         let found = ledgers([session(0), high, low]);
-        assert!(found.boards[&2].radio.is_equal());
-        assert_eq!(found.mismatched(), BTreeSet::from([2]));
+        assert!(found.boards[&ClientId(2)].radio.is_equal());
+        assert_eq!(found.mismatched(), BTreeSet::from([ClientId(2)]));
         // Computing may differ, and a round that was run again counts as the second time.
         let again = [reconciled(1, 0.375), session(0), reconciled(1, 0.25)];
         assert_eq!(ledgers(again).mismatched(), BTreeSet::new());
@@ -300,7 +301,11 @@ mod tests {
         };
         for false_books in [sum, gift, income] {
             let found = ledgers([differs(expected, false_books)]);
-            assert_eq!(found.mismatched(), BTreeSet::from([2]), "{false_books:?}");
+            assert_eq!(
+                found.mismatched(),
+                BTreeSet::from([ClientId(2)]),
+                "{false_books:?}"
+            );
         }
     }
 
@@ -318,7 +323,7 @@ mod tests {
             reconciled(2, 0.25),
             report(3),
         ];
-        let ledger = ledgers(lines).boards[&2];
+        let ledger = ledgers(lines).boards[&ClientId(2)];
         assert_eq!((ledger.rounds, ledger.cycles, ledger.steps), (2, 120, 60));
         assert_eq!((ledger.compute.model_j, ledger.compute.board_j), (1.5, 1.0));
     }

@@ -208,7 +208,7 @@ impl Ceremony<'_> {
         let generation = greeting.generation;
         self.say(Step::Session(generation));
         match greeting.about.shard {
-            ShardStatus::Present { client, .. } if client != self.entry.id => {
+            ShardStatus::Present { client, .. } if client != self.entry.id.0 => {
                 return Err(RekeyError::OtherClient { found: client });
             }
             _ => {}

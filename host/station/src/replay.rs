@@ -1,6 +1,7 @@
 //! A run once more, from its event log: simulated clients stand in for the boards, whoever was
 //! absent is absent again, and every model must be the one that arrived.
 
+use gleaner_sim::ClientId;
 use std::collections::{BTreeMap, HashMap};
 
 use super::event::{Event, EventKind, loss};
@@ -16,7 +17,7 @@ use gleaner_sim::round::{
 /// What the log says became of every order.
 #[derive(Clone, Debug, Default)]
 pub struct Record {
-    fates: HashMap<(u32, u32), Fate>,
+    fates: HashMap<(u32, ClientId), Fate>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -87,7 +88,7 @@ impl Record {
 
     /// Returns the clients whose updates cannot be recomputed, and how many those are.
     #[must_use]
-    pub fn inexact(&self) -> BTreeMap<u32, usize> {
+    pub fn inexact(&self) -> BTreeMap<ClientId, usize> {
         let mut clients = BTreeMap::new();
         for ((_, client), fate) in &self.fates {
             if matches!(fate, Fate::Arrived { exact: false, .. }) {
@@ -123,12 +124,11 @@ impl ReplayFleet {
         reply: Reply,
     ) -> Result<Reply, FleetError> {
         let (round, client) = (broadcast.round, order.client);
-        let number = u32::try_from(client).unwrap_or(u32::MAX);
-        let fate = self.record.fates.remove(&(round, number));
+        let fate = self.record.fates.remove(&(round, client));
         let (reply, source) = match fate {
             Some(Fate::Arrived { exact: false, .. }) => {
                 let after = broadcast.wants_loss_after;
-                (self.as_kept(round, number, after)?, "what it sent was")
+                (self.as_kept(round, client, after)?, "what it sent was")
             }
             _ => (reply, "its order leads to"),
         };
@@ -164,7 +164,7 @@ impl ReplayFleet {
 
 impl ReplayFleet {
     /// Returns what a client sent that cannot be recomputed.
-    fn as_kept(&self, round: u32, client: u32, after: bool) -> Result<Reply, FleetError> {
+    fn as_kept(&self, round: u32, client: ClientId, after: bool) -> Result<Reply, FleetError> {
         let failed = |error: &dyn std::fmt::Display| {
             FleetError::Failed(format!("round {round}, client {client}: {error}"))
         };
@@ -226,7 +226,7 @@ mod tests {
         Line::Event {
             t_s: 0.0,
             event: Event {
-                client: 1,
+                client: ClientId(1),
                 round: Some(round),
                 what: EventKind::Arrived {
                     model: model.to_owned(),
@@ -254,7 +254,7 @@ mod tests {
             model: model.to_owned(),
             exact: true,
         };
-        assert_eq!(record.fates[&(1, 1)], fate("a"));
-        assert_eq!(record.fates[&(2, 1)], fate("c"));
+        assert_eq!(record.fates[&(1, ClientId(1))], fate("a"));
+        assert_eq!(record.fates[&(2, ClientId(1))], fate("c"));
     }
 }

@@ -1,5 +1,6 @@
 //! From a scenario and a fleet to a deployment the round engine can run in.
 
+use gleaner_sim::ClientId;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -103,7 +104,7 @@ pub struct Assembly {
     /// Faults injected so far, on all lines together.
     pub faults: Arc<FaultCounters>,
     /// The emulators that were started for it.
-    pub machines: Vec<(u32, Machine)>,
+    pub machines: Vec<(ClientId, Machine)>,
 }
 
 /// Deals the samples of a scenario and returns the shard of every client.
@@ -202,13 +203,13 @@ pub fn assemble(
     let run = run_id(&directory)?;
     let world = world_of(scenario, &directory).map_err(Box::new)?;
     let partition = fleet::deal(scenario, data).map_err(BuildError::from)?;
-    let shards = shards_of(&partition, data, |client| fleet.key_of(client))?;
+    let shards = shards_of(&partition, data, |client| fleet.key_of(ClientId(client)))?;
     let network = fleet::shape(scenario, data)?;
     let counters = Arc::new(FaultCounters::default());
     let mut machines = Vec::new();
     let mut boards = Vec::new();
     for entry in &fleet.clients {
-        let shard = shards.get(entry.id as usize).map_or(&[][..], |shard| shard);
+        let shard = shards.get(entry.id.index()).map_or(&[][..], |shard| shard);
         let endpoint = match entry.access() {
             Access::Simulate => continue,
             Access::Emulate(_) => {

@@ -1,6 +1,7 @@
 //! A base station with honest boards and one hostile peer among them, over TCP on this machine:
 //! what the enemy costs the station in memory and log, and the others in time.
 
+use gleaner_sim::ClientId;
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
@@ -212,7 +213,7 @@ impl Station {
         file.seek(SeekFrom::Start(from)).expect("its middle");
         let lines = BufReader::new(io::Read::take(file, to - from)).lines();
         let of_enemy = |line: &String| match serde_json::from_str(line) {
-            Ok(Line::Event { event, .. }) => event.client == HONEST,
+            Ok(Line::Event { event, .. }) => event.client == ClientId(HONEST),
             _ => false,
         };
         let lines = lines.map_while(Result::ok).filter(of_enemy);

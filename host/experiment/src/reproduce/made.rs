@@ -1,5 +1,6 @@
 //! What one run came to, read once from its directory and checked against its digests.
 
+use gleaner_sim::ClientId;
 use std::collections::BTreeMap;
 use std::fs;
 
@@ -62,9 +63,12 @@ impl Made {
             if let Some(round) = by_round.get(&row.round) {
                 least.add(scenario, round, &row);
             }
-            if row.round > 0 && row.state == ClientState::Trained && row.client < clients {
-                schedules[row.client] += 1;
-                epochs[row.client] += row.epochs;
+            if row.round > 0
+                && row.state == ClientState::Trained
+                && row.client < ClientId::at(clients)
+            {
+                schedules[row.client.index()] += 1;
+                epochs[row.client.index()] += row.epochs;
             }
         }
         let soft = scenario.run.scheduler.is_baseline()

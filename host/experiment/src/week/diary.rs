@@ -107,8 +107,8 @@ impl Diary {
             day.harvested_j += PicoJoules(row.harvested_pj).as_joules();
             day.overflow_j += PicoJoules(row.overflow_pj).as_joules();
             day.brownouts += usize::from(row.unpaid_pj > 0);
-            level_j[row.client] = PicoJoules(row.stored_pj.unwrap_or(0)).as_joules();
-            if row.client + 1 == clients {
+            level_j[row.client.index()] = PicoJoules(row.stored_pj.unwrap_or(0)).as_joules();
+            if row.client.index() + 1 == clients {
                 let mean_j = level_j.iter().sum::<f64>() / clients as f64;
                 day.stored_j = mean_j;
                 if row.round.is_multiple_of(every) {

@@ -99,8 +99,8 @@ impl FixedFleet {
     }
 
     fn carry_out(&self, order: &Order, broadcast: &Broadcast<'_>) -> Reply {
-        let client = &self.clients[order.client];
-        let id = u32::try_from(order.client).unwrap_or(u32::MAX);
+        let client = &self.clients[order.client.index()];
+        let id = order.client.0;
         let mut parameters = self.held.clone();
         let rounding = Rng::stream(self.seed, Purpose::Training, id, broadcast.round);
         let epochs = match client.train(&mut parameters, order.epochs, self.rate, rounding) {

@@ -50,7 +50,7 @@ impl Fleet for FloatFleet {
         let jobs: Vec<Job<'_>> = broadcast
             .payable()
             .map(|order| Job {
-                objective: &*self.objectives[order.client],
+                objective: &*self.objectives[order.client.index()],
                 start: broadcast.model,
                 epochs: order.epochs,
                 learning_rate: self.learning_rate,
@@ -78,7 +78,7 @@ impl Fleet for FloatFleet {
         for alike in questions.chunk_by(|a, b| std::ptr::eq(a.model, b.model)) {
             let objectives: Vec<&dyn Objective> = alike
                 .iter()
-                .map(|question| &*self.objectives[question.client])
+                .map(|question| &*self.objectives[question.client.index()])
                 .collect();
             let seen = self.engine.gradients(&objectives, alike[0].model);
             answers.extend(

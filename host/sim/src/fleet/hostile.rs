@@ -50,7 +50,7 @@ impl Liars {
 
 impl Way for Liars {
     fn befall(&self, broadcast: &Broadcast<'_>, order: &Order, reply: &mut Reply) {
-        if let (true, Reply::Trained(update)) = (order.client >= self.from, reply) {
+        if let (true, Reply::Trained(update)) = (order.client.index() >= self.from, reply) {
             self.tamper(broadcast.model, update);
         }
     }
@@ -59,6 +59,7 @@ impl Way for Liars {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ClientId;
     use crate::round::{ExactGradient, FleetError, Question};
 
     /// Every client moves every parameter by 0.5 and reports a loss of 2.
@@ -93,11 +94,11 @@ mod tests {
         };
         let order = |client| Order {
             client,
-            channel: client,
+            channel: client.index(),
             power_w: 0.1,
             epochs: 1,
         };
-        let orders = [order(0), order(2)];
+        let orders = [order(ClientId(0)), order(ClientId(2))];
         let broadcast = Broadcast {
             round: 1,
             model: &[1.0],

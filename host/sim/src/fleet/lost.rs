@@ -38,7 +38,8 @@ impl Lossy {
 
 impl Way for Lossy {
     fn befall(&self, broadcast: &Broadcast<'_>, order: &Order, reply: &mut Reply) {
-        if matches!(reply, Reply::Trained(_)) && self.is_lost(order.client, broadcast.round) {
+        if matches!(reply, Reply::Trained(_)) && self.is_lost(order.client.index(), broadcast.round)
+        {
             *reply = Reply::Lost("the update was lost (faults.lost_updates)".to_owned());
         }
     }
@@ -80,7 +81,12 @@ mod tests {
     fn orders(logs: &[RoundLog]) -> Vec<((u32, usize), bool)> {
         let rows = logs.iter().flat_map(|log| &log.clients);
         rows.filter(|row| row.channel.is_some())
-            .map(|row| ((row.round, row.client), row.state == ClientState::Lost))
+            .map(|row| {
+                (
+                    (row.round, row.client.index()),
+                    row.state == ClientState::Lost,
+                )
+            })
             .collect()
     }
 

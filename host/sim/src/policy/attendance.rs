@@ -45,10 +45,10 @@ impl Attendance {
         for note in notes {
             match *note {
                 Note::Passed { client } => {
-                    all[client].chances = all[client].chances.saturating_add(1);
+                    all[client.index()].chances = all[client.index()].chances.saturating_add(1);
                 }
                 Note::Renewed { client, rounds } => {
-                    (all[client].renewed, all[client].cycle) = (round, rounds);
+                    (all[client.index()].renewed, all[client.index()].cycle) = (round, rounds);
                 }
             }
         }
@@ -134,6 +134,7 @@ pub fn turn_rounds(clients: usize, channels: usize) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ClientId;
 
     #[test]
     fn failures_make_a_client_age_more_slowly_and_one_answer_makes_up_for_them() {
@@ -162,7 +163,9 @@ mod tests {
         Attendance::write_down(
             std::slice::from_mut(&mut client),
             8,
-            &[Note::Passed { client: 0 }],
+            &[Note::Passed {
+                client: ClientId(0),
+            }],
         );
         assert!(client.age(u32::MAX) > 0.0);
         assert_eq!(client.age(0), 0.0);
@@ -174,7 +177,7 @@ mod tests {
         let mut all = [Attendance::default(); 2];
         assert_eq!(all[1].cycle(1), None);
         let renewed = Note::Renewed {
-            client: 1,
+            client: ClientId(1),
             rounds: 3,
         };
         Attendance::write_down(&mut all, 5, &[renewed]);

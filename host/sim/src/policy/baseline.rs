@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use strum::{Display, EnumMessage, EnumString, IntoStaticStr, VariantArray};
 
 use super::{Decision, Order, View};
+use crate::ClientId;
 use gleaner_cre::bound::weights;
 use gleaner_cre::optim::epochs::{epoch_limit, whole_epochs};
 use gleaner_cre::optim::power::least_power;
@@ -69,7 +70,7 @@ pub(super) fn with_fixed_epochs(
 ) -> Decision {
     let mut orders: Vec<Order> = pairs
         .map(|(channel, client)| Order {
-            client,
+            client: ClientId::at(client),
             channel,
             power_w: baseline_power(instance, power, client, channel, epochs),
             epochs,

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use strum::{Display, EnumMessage, EnumString, IntoStaticStr, VariantArray};
 
 use super::{Decision, Order, Policy, PolicyError, Promise, View};
+use crate::ClientId;
 use gleaner_cre::optim::Solver;
 use gleaner_cre::optim::individual::{self, Task};
 
@@ -70,7 +71,7 @@ impl Policy for Cre {
 
 fn decision(tasks: impl Iterator<Item = Task>, promise: Promise) -> Decision {
     let order = |Task { upload, epochs }: Task| Order {
-        client: upload.client,
+        client: ClientId::at(upload.client),
         channel: upload.channel,
         power_w: upload.power_w,
         epochs,

@@ -4,6 +4,7 @@ use gleaner_shared::rng::{Purpose, Rng};
 
 use super::View;
 use super::baseline::epochs_at_full_power;
+use crate::ClientId;
 
 /// A drawn client, its channel, and how many epochs it can finish there.
 #[derive(Clone, Copy, Debug)]
@@ -23,7 +24,7 @@ pub(super) fn at_random(view: &View<'_>) -> Vec<usize> {
 
 /// Puts the drawn clients on the channels in turn and splits them: those that can finish an
 /// epoch in client order, and those that cannot.
-pub(super) fn on_channels(view: &View<'_>, clients: &[usize]) -> (Vec<Drawn>, Vec<usize>) {
+pub(super) fn on_channels(view: &View<'_>, clients: &[usize]) -> (Vec<Drawn>, Vec<ClientId>) {
     let drawn = clients.iter().enumerate().map(|(channel, &client)| Drawn {
         client,
         channel,
@@ -31,7 +32,7 @@ pub(super) fn on_channels(view: &View<'_>, clients: &[usize]) -> (Vec<Drawn>, Ve
     });
     let (mut able, unable): (Vec<Drawn>, Vec<Drawn>) = drawn.partition(|drawn| drawn.epochs >= 1);
     able.sort_unstable_by_key(|drawn| drawn.client);
-    let mut infeasible: Vec<usize> = unable.iter().map(|drawn| drawn.client).collect();
+    let mut infeasible: Vec<ClientId> = unable.iter().map(|it| ClientId::at(it.client)).collect();
     infeasible.sort_unstable();
     (able, infeasible)
 }

@@ -6,6 +6,7 @@
 use super::baseline::{BaselinePower, baseline_power};
 use super::drawn::{Drawn, at_random, on_channels};
 use super::{Decision, Order, Policy, PolicyError, View};
+use crate::ClientId;
 
 /// Random scheduling with individual epochs.
 #[derive(Clone, Copy, Debug)]
@@ -22,7 +23,7 @@ impl Policy for FedNova {
                          channel,
                          epochs,
                      }: &Drawn| Order {
-            client,
+            client: ClientId::at(client),
             channel,
             power_w: baseline_power(view.instance, self.power, client, channel, epochs),
             epochs,

@@ -74,7 +74,7 @@ impl Round {
 
     pub(super) fn chosen(&self, policy: &dyn Policy) -> Vec<usize> {
         let orders = self.orders(policy);
-        orders.iter().map(|order| order.client).collect()
+        orders.iter().map(|order| order.client.index()).collect()
     }
 
     /// Lets rounds go by in which those ordered answer unless they are dead, and what is remembered
@@ -88,7 +88,8 @@ impl Round {
         (0..rounds)
             .map(|_| {
                 let decision = self.decide(policy);
-                let clients: Vec<usize> = decision.orders.iter().map(|it| it.client).collect();
+                let clients: Vec<usize> =
+                    decision.orders.iter().map(|it| it.client.index()).collect();
                 for &client in &clients {
                     self.attendance[client].note(self.number, !dead(self.number, client));
                 }

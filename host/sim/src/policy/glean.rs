@@ -20,6 +20,7 @@ use strum::{Display, EnumMessage, EnumString, IntoStaticStr, VariantArray};
 
 use super::offer::{Offer, least_bill};
 use super::{Decision, Order, Policy, PolicyError, View};
+use crate::ClientId;
 use gleaner_cre::bound::weights;
 use gleaner_cre::optim::heaviest_assignment;
 use gleaner_cre::optim::power::{efficient_power, least_power};
@@ -84,7 +85,7 @@ impl Policy for Glean {
             .filter_map(|(channel, client)| {
                 let client = client?;
                 Some(Order {
-                    client,
+                    client: ClientId::at(client),
                     channel,
                     power_w: offers[client][channel]?.power_w,
                     epochs: self.epochs,

@@ -25,6 +25,7 @@ mod round_robin;
 use serde::{Deserialize, Serialize};
 use strum::{Display, EnumMessage, EnumString, IntoStaticStr, VariantArray};
 
+use crate::ClientId;
 use gleaner_cre::optim::{Instance, SolveError, Solver};
 use process::ProcessError;
 
@@ -163,7 +164,7 @@ impl Scheduler {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Order {
     /// The client.
-    pub client: usize,
+    pub client: ClientId,
     /// Its uplink channel.
     pub channel: usize,
     /// Its transmit power.
@@ -212,7 +213,7 @@ pub struct Decision {
     /// Who takes part, in client order.
     pub orders: Vec<Order>,
     /// Clients that were drawn but cannot finish one epoch before the deadline.
-    pub infeasible: Vec<usize>,
+    pub infeasible: Vec<ClientId>,
     /// What the plan promises, where the scheduler weighs plans.
     pub promise: Option<Promise>,
     /// What is to be remembered of clients, as their [`Attendance`].
@@ -225,12 +226,12 @@ pub enum Note {
     /// It could have had an order and was let pass.
     Passed {
         /// The client.
-        client: usize,
+        client: ClientId,
     },
     /// A cycle of so many rounds begins.
     Renewed {
         /// The client.
-        client: usize,
+        client: ClientId,
         /// The rounds.
         rounds: u32,
     },

@@ -3,6 +3,7 @@
 use super::baseline::{BaselinePower, baseline_power};
 use super::drawn::{Drawn, at_random, on_channels};
 use super::{Decision, Order, Policy, PolicyError, View};
+use crate::ClientId;
 
 /// Random scheduling.
 #[derive(Clone, Copy, Debug)]
@@ -29,7 +30,7 @@ pub(super) fn with_common_epochs(
     let order = |&Drawn {
                      client, channel, ..
                  }: &Drawn| Order {
-        client,
+        client: ClientId::at(client),
         channel,
         power_w: baseline_power(view.instance, power, client, channel, epochs),
         epochs,

@@ -95,7 +95,7 @@ impl Classes {
 
     fn add(&mut self, row: &ClientRow) {
         let none = self.classes.len() - 1;
-        let class = self.devices.get(row.client).and_then(|it| it.class);
+        let class = self.devices.get(row.client.index()).and_then(|it| it.class);
         self.classes[class.unwrap_or(none)].add(row);
     }
 
@@ -125,6 +125,7 @@ impl Classes {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ClientId;
     use crate::scenario::resolve;
 
     #[test]
@@ -140,14 +141,14 @@ mod tests {
             epochs,
             compute_j: 2e-3,
             harvest_j: 1e-3,
-            within_income: client != 0,
+            within_income: client != ClientId(0),
             ..ClientRow::default()
         };
         for row in [
-            row(1, ClientState::Trained, 3),
-            row(1, ClientState::Trained, 6),
-            row(0, ClientState::Late, 9),
-            row(2, ClientState::Idle, 0),
+            row(ClientId(1), ClientState::Trained, 3),
+            row(ClientId(1), ClientState::Trained, 6),
+            row(ClientId(0), ClientState::Late, 9),
+            row(ClientId(2), ClientState::Idle, 0),
         ] {
             classes.add(&row);
         }

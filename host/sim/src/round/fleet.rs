@@ -4,6 +4,7 @@ use gleaner_shared::energy::Shortfall;
 use serde::{Deserialize, Serialize};
 
 use super::RoundLog;
+use crate::ClientId;
 use crate::policy::Order;
 use gleaner_learn::train::Tensor;
 
@@ -79,7 +80,7 @@ pub enum Reply {
 #[derive(Clone, Copy, Debug)]
 pub struct Question<'a> {
     /// The client asked.
-    pub client: usize,
+    pub client: ClientId,
     /// The model it is asked about.
     pub model: &'a [f32],
 }

@@ -6,6 +6,7 @@ use super::phase::{Timing, upload_times};
 use super::plausible::Heard;
 use super::record::{Absence, ClientState};
 use super::{Engine, EngineError, RoundLog};
+use crate::ClientId;
 use crate::policy::Order;
 use crate::scenario::Estimates;
 use gleaner_cre::optim::power::least_power;
@@ -34,7 +35,7 @@ impl Engine<'_> {
         let model = self.state.model.clone();
         let everybody: Vec<Question<'_>> = (0..self.samples.len())
             .map(|client| Question {
-                client,
+                client: ClientId::at(client),
                 model: &model,
             })
             .collect();
@@ -54,7 +55,10 @@ impl Engine<'_> {
         let questions: Vec<Question<'_>> = steps
             .iter()
             .enumerate()
-            .map(|(client, model)| Question { client, model })
+            .map(|(client, model)| Question {
+                client: ClientId::at(client),
+                model,
+            })
             .collect();
         let seen = self.fleet.gradients(&questions)?;
         let trials: Vec<Trial> = steps
@@ -84,7 +88,7 @@ impl Engine<'_> {
                 let slack_s = instance.slack_s(client, 1.0);
                 let least = least_power(&instance, client, channel, slack_s);
                 Order {
-                    client,
+                    client: ClientId::at(client),
                     channel,
                     power_w: least.min(instance.power_max_w),
                     epochs: 1,

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::fleet::{ExactGradient, Update};
+use crate::ClientId;
 use gleaner_cre::estimate::{
     Divergence, DivergenceRule, Observation, clip_beta, distance, lipschitz, norm, smoothness,
 };
@@ -31,7 +32,7 @@ pub struct Knowledge {
 #[derive(Clone, Copy, Debug)]
 pub struct Seen<'a> {
     /// The client.
-    pub client: usize,
+    pub client: ClientId,
     /// Its epochs.
     pub epochs: u32,
     /// What it sent.
@@ -164,8 +165,8 @@ impl Knowledge {
         own: &[ExactGradient],
     ) {
         for (participant, exact) in seen.iter().zip(after) {
-            self.losses[participant.client] = Some(exact.loss);
-            self.gradients[participant.client] = widen(&exact.gradient);
+            self.losses[participant.client.index()] = Some(exact.loss);
+            self.gradients[participant.client.index()] = widen(&exact.gradient);
         }
         if own.is_empty() {
             return;
@@ -179,7 +180,7 @@ impl Knowledge {
                 local_loss: own[i].loss,
                 local_gradient: &ends[i],
                 global_loss: after[i].loss,
-                global_gradient: &self.gradients[seen[i].client],
+                global_gradient: &self.gradients[seen[i].client.index()],
             })
             .collect();
         let (rho, beta) = (
@@ -215,20 +216,20 @@ impl Knowledge {
                 let slope = fall.abs() / (step * length);
                 rho = Some(rho.map_or(slope, |rho| rho.max(slope)));
             }
-            let curvature = if self.origins[client].is_empty() {
+            let curvature = if self.origins[client.index()].is_empty() {
                 let descent = step * length * length;
                 fall.filter(|_| length > 0.0)
                     .map(|fall| 2.0 * (descent - fall) / (step * descent))
             } else {
-                let moved = norm(&difference(start, &self.origins[client], 1.0));
-                (moved > 0.0).then(|| distance(&gradient, &self.gradients[client]) / moved)
+                let moved = norm(&difference(start, &self.origins[client.index()], 1.0));
+                (moved > 0.0).then(|| distance(&gradient, &self.gradients[client.index()]) / moved)
             };
             if let Some(curvature) = curvature.filter(|curvature| *curvature > 0.0) {
                 beta = Some(beta.map_or(curvature, |beta| beta.max(curvature)));
             }
-            self.gradients[client] = gradient;
-            self.origins[client] = start.to_vec();
-            self.losses[client] = Some(update.loss_before);
+            self.gradients[client.index()] = gradient;
+            self.origins[client.index()] = start.to_vec();
+            self.losses[client.index()] = Some(update.loss_before);
         }
         self.keep(eta, rho, beta);
     }
@@ -242,9 +243,9 @@ impl Knowledge {
             update,
         } in seen.iter().copied()
         {
-            self.losses[client] = Some(update.loss_before);
+            self.losses[client.index()] = Some(update.loss_before);
             let step = eta * f64::from(epochs);
-            self.norms[client] = norm(&difference(start, &update.model, step));
+            self.norms[client.index()] = norm(&difference(start, &update.model, step));
         }
     }
 
@@ -316,7 +317,7 @@ mod tests {
             eta,
             &start,
             &[Seen {
-                client: 0,
+                client: ClientId(0),
                 epochs: 1,
                 update: &update,
             }],
@@ -332,7 +333,7 @@ mod tests {
             eta,
             &next,
             &[Seen {
-                client: 0,
+                client: ClientId(0),
                 epochs: 1,
                 update: &update,
             }],
@@ -374,7 +375,7 @@ mod tests {
             loss_after: None,
         };
         let seen = [Seen {
-            client: 1,
+            client: ClientId(1),
             epochs: 2,
             update: &update,
         }];

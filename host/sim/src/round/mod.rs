@@ -21,6 +21,7 @@ mod state;
 mod watch;
 pub mod world;
 
+use crate::ClientId;
 use crate::policy::{Policy, PolicyError};
 use crate::scenario::{ClientDevice, Scenario, StopRule};
 use gleaner_cre::channel::{ChannelSource, TraceError};
@@ -264,12 +265,12 @@ impl<'a> Engine<'a> {
     fn sort(
         &mut self,
         round: u32,
-        client: usize,
+        client: ClientId,
         update: Update,
         doubts: &mut Vec<Doubt>,
     ) -> Result<Sorted, EngineError> {
         let reason = plausible::unusable(&update.model, self.state.model.len());
-        self.state.unusable.note(client, reason.is_some());
+        self.state.unusable.note(client.index(), reason.is_some());
         if self.state.unusable.are_most() {
             let rate = self.scenario.learning.learning_rate;
             return Err(EngineError::Diverged { round, rate });

@@ -4,6 +4,8 @@
 
 use serde::{Deserialize, Serialize, Serializer};
 
+use crate::ClientId;
+
 /// One line of `rounds.jsonl`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RoundRow {
@@ -31,7 +33,7 @@ pub struct RoundRow {
     /// Estimate of the smoothness beta the plan used.
     pub beta: Option<f64>,
     /// Clients whose updates were aggregated.
-    pub participants: Vec<usize>,
+    pub participants: Vec<ClientId>,
     /// Largest number of epochs among them.
     pub epochs: u32,
     /// Joules all clients spent computing.
@@ -47,7 +49,7 @@ pub struct RoundRow {
     /// Modelled time of the round: broadcast, training, upload of the slowest participant.
     pub round_s: f64,
     /// Clients that have spent more than they harvested so far: C5 fails for them.
-    pub overdrawn: Vec<usize>,
+    pub overdrawn: Vec<ClientId>,
     /// Clients that were drawn but could not take part, or did not deliver, with the reason.
     pub absent: Vec<Absence>,
     /// What clients sent that is implausible; left out where nothing was.
@@ -81,7 +83,7 @@ pub enum Cause {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Absence {
     /// The client.
-    pub client: usize,
+    pub client: ClientId,
     /// Why its update is missing.
     pub reason: String,
 }
@@ -95,7 +97,7 @@ impl Absence {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Doubt {
     /// The client.
-    pub client: usize,
+    pub client: ClientId,
     /// What, in words.
     pub what: String,
 }
@@ -106,7 +108,7 @@ pub struct ClientRow {
     /// The round.
     pub round: u32,
     /// The client.
-    pub client: usize,
+    pub client: ClientId,
     /// What became of it in the round.
     pub state: ClientState,
     /// Its uplink channel, if it had an order.

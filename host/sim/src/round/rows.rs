@@ -7,6 +7,7 @@ use super::books::{EnergyRow, OnAir};
 use super::phase::Timing;
 use super::record::{ClientRow, ClientState, RoundRow};
 use super::{Engine, RoundLog};
+use crate::ClientId;
 use crate::policy::Order;
 
 impl Engine<'_> {
@@ -63,17 +64,17 @@ impl Engine<'_> {
         log: &mut RoundLog,
     ) {
         if state == ClientState::Declined {
-            if let Some(store) = self.stores.get_mut(order.client) {
+            if let Some(store) = self.stores.get_mut(order.client.index()) {
                 store.note_declined();
             }
-            return self.book_rest(order.client, state, log);
+            return self.book_rest(order.client.index(), state, log);
         }
         let on_air = OnAir {
             downlink_s: log.round.downlink_s,
             upload_s: timing.upload_s,
         };
         let activity = self.books.working(order, on_air);
-        let row = self.book(order.client, &activity, log);
+        let row = self.book(order.client.index(), &activity, log);
         row.state = state;
         row.channel = Some(order.channel);
         row.power_w = order.power_w;
@@ -113,11 +114,11 @@ impl Engine<'_> {
         log.energy.push(EnergyRow {
             unpaid_pj: unpaid.0,
             stored_pj: stored,
-            ..EnergyRow::new(round, client, &record)
+            ..EnergyRow::new(round, ClientId::at(client), &record)
         });
         log.clients.push(ClientRow {
             round,
-            client,
+            client: ClientId::at(client),
             state: ClientState::Idle,
             channel: None,
             power_w: 0.0,

@@ -8,6 +8,7 @@ mod stores;
 mod unlike;
 
 use super::*;
+use crate::ClientId;
 use crate::policy::Scheduler;
 use crate::scenario::{Estimates, Override, resolve};
 use strum::VariantArray;
@@ -48,20 +49,20 @@ impl Fleet for Parabolas {
 
     fn train(&mut self, broadcast: &Broadcast<'_>) -> Result<Vec<Reply>, FleetError> {
         let reply = |order: &Order| {
-            if (self.mute)(broadcast.round, order.client) {
+            if (self.mute)(broadcast.round, order.client.index()) {
                 return Reply::Lost("no answer within 2 s".to_owned());
             }
             let mut model = broadcast.model.to_vec();
             for _ in 0..order.epochs {
-                let gradient = Self::see(order.client, &model).gradient;
+                let gradient = Self::see(order.client.index(), &model).gradient;
                 model
                     .iter_mut()
                     .zip(gradient)
                     .for_each(|(x, g)| *x -= self.rate * g);
             }
             Reply::Trained(Update {
-                loss_before: Self::see(order.client, broadcast.model).loss,
-                loss_after: Some(Self::see(order.client, &model).loss),
+                loss_before: Self::see(order.client.index(), broadcast.model).loss,
+                loss_after: Some(Self::see(order.client.index(), &model).loss),
                 model,
             })
         };
@@ -71,7 +72,7 @@ impl Fleet for Parabolas {
     fn gradients(&mut self, questions: &[Question<'_>]) -> Result<Vec<ExactGradient>, FleetError> {
         Ok(questions
             .iter()
-            .map(|question| Self::see(question.client, question.model))
+            .map(|question| Self::see(question.client.index(), question.model))
             .collect())
     }
 }
@@ -142,14 +143,15 @@ fn the_rows_add_up_to_rounds_queues_and_balances() {
             assert!((spent - log.round.compute_j - log.round.radio_j).abs() < 1e-15);
             for row in &log.clients {
                 let use_j = row.compute_j + row.radio_j;
-                queues[row.client] = (queues[row.client] + use_j - row.harvest_j).max(0.0);
-                balances[row.client] += row.harvest_j - use_j;
+                queues[row.client.index()] =
+                    (queues[row.client.index()] + use_j - row.harvest_j).max(0.0);
+                balances[row.client.index()] += row.harvest_j - use_j;
                 assert!(
-                    (row.queue_j - queues[row.client]).abs() < 1e-12,
+                    (row.queue_j - queues[row.client.index()]).abs() < 1e-12,
                     "{scheduler}"
                 );
                 assert!(
-                    (row.balance_j - balances[row.client]).abs() < 1e-12,
+                    (row.balance_j - balances[row.client.index()]).abs() < 1e-12,
                     "{scheduler}"
                 );
                 assert_eq!(
@@ -173,11 +175,11 @@ fn a_client_that_is_never_heard_is_logged_pays_and_changes_nothing() {
     let silences = logs
         .iter()
         .flat_map(|log| &log.round.absent)
-        .filter(|a| a.client == 4)
+        .filter(|a| a.client == ClientId(4))
         .count();
     assert!(silences >= 7, "{silences}");
     for log in &logs {
-        assert!(!log.round.participants.contains(&4));
+        assert!(!log.round.participants.contains(&ClientId(4)));
         let row = &log.clients[4];
         if row.state == ClientState::Lost {
             assert!(row.compute_j > 0.0 && row.radio_j > 0.0);
@@ -207,7 +209,7 @@ fn a_client_lost_in_the_introduction_is_logged_and_the_rounds_go_on_without_its_
     assert_eq!(logs.len(), 26);
     let introduction = &logs[0];
     assert_eq!(introduction.clients[4].state, ClientState::Lost);
-    assert!(matches!(&introduction.round.absent[..], [absence] if absence.client == 4));
+    assert!(matches!(&introduction.round.absent[..], [absence] if absence.client == ClientId(4)));
     assert_eq!(introduction.round.participants.len(), 9);
     let rounds_with_somebody = logs[1..]
         .iter()

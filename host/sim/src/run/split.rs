@@ -6,6 +6,7 @@ use gleaner_shared::energy::{Phase, Spent};
 use gleaner_shared::units::PicoJoules;
 use serde::{Deserialize, Serialize};
 
+use crate::ClientId;
 use crate::round::EnergyRow;
 
 /// Where all clients' energy went, in joules.
@@ -36,7 +37,7 @@ pub(super) struct SplitTally {
     overflow: u128,
     leaked: u128,
     spent: [u128; Phase::COUNT],
-    stored: BTreeMap<usize, u64>,
+    stored: BTreeMap<ClientId, u64>,
     brownouts: usize,
 }
 
@@ -87,7 +88,7 @@ mod tests {
             for client in 0..2 {
                 tally.add(&EnergyRow {
                     round,
-                    client,
+                    client: ClientId(client),
                     harvested_pj: u64::MAX / 2,
                     sleep_pj: 1_000_000_000_000,
                     unpaid_pj: u64::from(client == 1),

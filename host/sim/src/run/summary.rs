@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::directory::RunDirectory;
 use super::log::{LogError, each_client, each_energy, each_round};
 use super::split::{EnergySplit, SplitTally};
+use crate::ClientId;
 use crate::round::{ClientRow, ClientState, Ending, EnergyRow, RoundLog, RoundRow};
 
 /// The figures a run is judged by.
@@ -42,7 +43,7 @@ pub struct Summary {
     pub modelled_s: f64,
     /// Clients that sent something implausible, with how often.
     #[serde(default)]
-    pub implausible: BTreeMap<usize, usize>,
+    pub implausible: BTreeMap<ClientId, usize>,
     /// Validation accuracy of the run's model, where there are validation images.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub final_validation_accuracy: Option<f64>,
@@ -129,7 +130,7 @@ pub struct Tally {
     queue: (u32, f64),
     /// How often each client took part.
     participations: Vec<f64>,
-    implausible: BTreeMap<usize, usize>,
+    implausible: BTreeMap<ClientId, usize>,
     declined: usize,
     split: Option<SplitTally>,
 }
@@ -208,11 +209,11 @@ impl Tally {
             _ => 0.0,
         };
         self.queue = (row.round, row.queue_j.max(largest));
-        if self.participations.len() <= row.client {
-            self.participations.resize(row.client + 1, 0.0);
+        if self.participations.len() <= row.client.index() {
+            self.participations.resize(row.client.index() + 1, 0.0);
         }
         if row.round > 0 && row.state == ClientState::Trained {
-            self.participations[row.client] += 1.0;
+            self.participations[row.client.index()] += 1.0;
         }
     }
 

@@ -4,6 +4,7 @@ mod boot;
 #[cfg(feature = "probe")]
 mod watch;
 
+use gleaner_sim::ClientId;
 use std::collections::{HashMap, hash_map};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -132,9 +133,9 @@ fn prepare<'a>(
             image.insert(firmware(args, board, network)?);
         }
     }
-    let mut shards = shards(&scenario, &data, |client| fleet.key_of(client))?;
+    let mut shards = shards(&scenario, &data, |client| fleet.key_of(ClientId(client)))?;
     let task = |&(entry, board): &(&'a Entry, Board)| {
-        let shard = std::mem::take(&mut shards[entry.id as usize]);
+        let shard = std::mem::take(&mut shards[entry.id.index()]);
         let parts = vec![images[&board].clone(), shard_part(board, network, shard)?];
         Ok(FlashTask {
             entry,

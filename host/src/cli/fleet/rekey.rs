@@ -81,7 +81,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         }
         outcomes.push(Outcome {
             name: name.clone(),
-            client: entry.id,
+            client: entry.id.0,
             rekeyed: rotated.is_ok(),
             generation: rotated.as_ref().ok().copied(),
             reason: rotated.err().map(|reason| reason.to_string()),

@@ -3,6 +3,7 @@
 mod models;
 mod table;
 
+use gleaner_sim::ClientId;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::str::FromStr;
@@ -115,9 +116,9 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         (Some(place), _) => place,
         (None, Some(data)) if entry.link.emulated().is_some() => {
             let network = shape(&scenario, data)?;
-            let shards = shards(&scenario, data, |client| fleet.key_of(client))?;
+            let shards = shards(&scenario, data, |client| fleet.key_of(ClientId(client)))?;
             let shard = shards
-                .get(entry.id as usize)
+                .get(entry.id.index())
                 .context("the scenario has no such client")?;
             let started = start_machine(entry, network, shard, folder.path())?;
             let started = started.context("nothing emulates this board")?;

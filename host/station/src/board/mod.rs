@@ -9,6 +9,7 @@ mod task;
 
 pub use task::run;
 
+use gleaner_sim::ClientId;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -27,7 +28,7 @@ use crate::link::Endpoint;
 #[derive(Clone, Debug)]
 pub struct Identity {
     /// The client it plays.
-    pub client: u32,
+    pub client: ClientId,
     /// Where it is.
     pub endpoint: Endpoint,
     /// What it proves to know one of.

@@ -227,6 +227,7 @@ mod tests {
     use gleaner_shared::wire::Key;
     use gleaner_shared::wire::link::Timing;
     use gleaner_shared::wire::message::RunId;
+    use gleaner_sim::ClientId;
 
     use super::*;
     use crate::bus;
@@ -236,7 +237,7 @@ mod tests {
     #[tokio::test]
     async fn nothing_a_board_says_leaves_its_task_as_a_command_to_a_terminal() {
         let identity = Identity {
-            client: 0,
+            client: ClientId(0),
             endpoint: Endpoint::new(Place::Tcp("board:1".to_owned())),
             keys: Key::PUBLIC.into(),
             timing: Timing::for_bit_rate(921_600),
@@ -261,7 +262,7 @@ mod tests {
             asker: None,
         };
         let connected = |board: &str| Event {
-            client: 0,
+            client: ClientId(0),
             round: None,
             what: EventKind::Connected {
                 board: board.to_owned(),

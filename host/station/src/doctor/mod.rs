@@ -4,6 +4,7 @@
 mod flash;
 mod probe;
 
+use gleaner_sim::ClientId;
 use std::fmt;
 use std::net::SocketAddr;
 use std::path::Path;
@@ -122,13 +123,13 @@ pub fn examine(
     folder: &Path,
 ) -> Result<Diagnosis, SetupError> {
     let runtime = Runtime::new().map_err(gleaner_files::at(folder))?;
-    let shards = shards(scenario, data, |client| fleet.key_of(client))?;
+    let shards = shards(scenario, data, |client| fleet.key_of(ClientId(client)))?;
     let network = gleaner_sim::fleet::shape(scenario, data)?;
     let door = care.listen.map(|address| answer(fleet, address, &runtime));
     let door = door.transpose()?;
     let mut findings = Vec::new();
     for entry in &fleet.clients {
-        let shard = &shards[entry.id as usize];
+        let shard = &shards[entry.id.index()];
         findings.extend(probe::look(entry));
         let mut machine = None;
         let (endpoint, seen) = match entry.access() {
@@ -319,7 +320,7 @@ fn shard_finding(entry: &Entry, about: &About, network: Shape, shard: &[u8]) -> 
     match about.shard {
         ShardStatus::Absent => Finding::bad(entry, CHECK, "none", fix),
         ShardStatus::Damaged => Finding::bad(entry, CHECK, "damaged", fix),
-        ShardStatus::Present { client, .. } if client != entry.id => {
+        ShardStatus::Present { client, .. } if client != entry.id.0 => {
             Finding::bad(entry, CHECK, format!("of client {client}"), fix)
         }
         ShardStatus::Present { samples, crc, .. } => {

@@ -1,5 +1,6 @@
 //! The boards that may call in, and how their greetings tell which one it is.
 
+use gleaner_sim::ClientId;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
@@ -44,7 +45,7 @@ pub fn check(fleet: &FleetFile, listen: Option<SocketAddr>) -> Result<(), DoorEr
 /// One board that may call in.
 #[derive(Debug)]
 struct Caller {
-    client: u32,
+    client: ClientId,
     /// Its key, and the next one while it is being handed over.
     keys: HostKeys,
     device: Option<DeviceId>,
@@ -90,7 +91,7 @@ impl Callers {
 
     /// Returns where a client's lines arrive, if it may call in.
     #[must_use]
-    pub fn line_of(&self, client: u32) -> Option<Incoming> {
+    pub fn line_of(&self, client: ClientId) -> Option<Incoming> {
         let caller = self.0.iter().find(|caller| caller.client == client)?;
         Some(caller.line.clone())
     }

@@ -150,6 +150,7 @@ mod tests {
     use gleaner_shared::wire::Key;
     use gleaner_shared::wire::link::{DeviceLink, Timing};
     use gleaner_shared::wire::message::DeviceId;
+    use gleaner_sim::ClientId;
     use tokio::io::{DuplexStream, duplex};
 
     use super::*;
@@ -207,7 +208,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_board_is_found_by_its_key_and_what_it_says_next_is_not_lost() {
         let callers = callers();
-        let incoming = callers.line_of(0).unwrap();
+        let incoming = callers.line_of(ClientId(0)).unwrap();
         // Whatever number it gives its chip.
         let caller = async |mut line: DuplexStream| {
             let mut said = answer(&mut line, Key::new(KEY), CHIP).await;
@@ -230,7 +231,7 @@ mod tests {
     async fn a_board_without_a_key_is_found_by_its_number_and_nobody_else_by_any() {
         let callers = callers();
         let greeter = |key, device| async move |line| greet(line, key, device).await;
-        let bare = callers.line_of(1).unwrap();
+        let bare = callers.line_of(ClientId(1)).unwrap();
         let hearing = call(&callers, 1, greeter(Key::PUBLIC, CHIP));
         let taking = async { drop(bare.take().await) };
         let ((outcome, _), ()) = tokio::join!(hearing, taking);
@@ -258,14 +259,14 @@ mod tests {
         };
         let (outcome, recorded) = call(&callers, 1, record).await;
         assert_eq!(outcome, Outcome::LetIn);
-        drop(callers.line_of(0).unwrap().take().await);
+        drop(callers.line_of(ClientId(0)).unwrap().take().await);
         let replay = async |mut line: DuplexStream| {
             line.write_all(&recorded).await.unwrap();
             let _ = line.read_to_end(&mut Vec::new()).await;
         };
         let (outcome, ()) = call(&callers, 2, replay).await;
         assert_eq!(outcome, Outcome::Replayed);
-        let waiting = callers.line_of(0).unwrap();
+        let waiting = callers.line_of(ClientId(0)).unwrap();
         let nothing = timeout(Duration::from_secs(60), waiting.wait()).await;
         assert!(nothing.is_err(), "the replayed line was laid down");
     }

@@ -100,7 +100,7 @@ impl Entry {
     /// in the scenario; radiated energy follows from the order in all cases.
     #[must_use]
     pub fn cost_model(&self, scenario: &Scenario) -> CostModel {
-        let common = cost_model(&scenario.device_of(self.id as usize));
+        let common = cost_model(&scenario.device_of(self.id.index()));
         let compute = match (self.active_w, self.clock_hz, &self.preset) {
             (Some(active_w), Some(clock_hz), _) => {
                 let active = NanoWatts((active_w * 1e9).round() as u64);

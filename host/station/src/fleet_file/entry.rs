@@ -1,5 +1,6 @@
 //! One client of a fleet file.
 
+use gleaner_sim::ClientId;
 use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -95,7 +96,7 @@ fn is_zero(number: &u32) -> bool {
 #[serde(deny_unknown_fields)]
 pub(super) struct Fields {
     name: String,
-    id: u32,
+    id: ClientId,
     pub(super) link: Kind,
     pub(super) chip: Option<Board>,
     pub(super) usb_serial: Option<String>,
@@ -136,7 +137,7 @@ pub struct Entry {
     /// The name in tables and on the command line.
     pub name: String,
     /// The client's number, from 0; decides which share of the data it owns.
-    pub id: u32,
+    pub id: ClientId,
     /// How the base station reaches the client.
     pub link: Link,
     /// The board of a link that does not name one; needed to flash it.
@@ -247,7 +248,7 @@ impl Entry {
     pub fn new(name: impl Into<String>, id: u32, link: Link) -> Self {
         Self {
             name: name.into(),
-            id,
+            id: ClientId(id),
             link,
             board: None,
             baud: default_baud(),

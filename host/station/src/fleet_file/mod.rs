@@ -9,6 +9,7 @@ mod init;
 mod keys;
 pub mod link;
 
+use gleaner_sim::ClientId;
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
@@ -171,7 +172,7 @@ impl FleetFile {
             let entry = Entry::try_from(fields).and_then(|mut entry| {
                 entry.take_profile(folder)?;
                 entry.check()?;
-                check_id(entry.id, count)?;
+                check_id(entry.id.0, count)?;
                 Ok(entry)
             });
             fleet
@@ -277,7 +278,7 @@ impl FleetFile {
 
     /// Returns the key of a client by its number.
     #[must_use]
-    pub fn key_of(&self, client: u32) -> Option<[u8; 32]> {
+    pub fn key_of(&self, client: ClientId) -> Option<[u8; 32]> {
         let entry = self.clients.iter().find(|entry| entry.id == client)?;
         entry.key.map(|key| key.0)
     }

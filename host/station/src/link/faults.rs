@@ -3,6 +3,7 @@
 //! Both directions pass frame by frame: what is lost or repeated is what lies between two
 //! delimiters, as on a radio. Memory is bounded by a frame and a small pipe each way.
 
+use gleaner_sim::ClientId;
 use std::str::FromStr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -30,7 +31,7 @@ pub struct Faults {
     /// Which of all such lines this is.
     pub seed: u64,
     /// Tells lines of one seed apart.
-    pub client: u32,
+    pub client: ClientId,
 }
 
 /// What has gone wrong so far.
@@ -92,7 +93,7 @@ impl Faults {
             let (from_peer, to_peer) = tokio::io::split(link);
             let (from_host, to_host) = tokio::io::split(inner);
             let stream =
-                |up: u32| Rng::stream(self.seed, Purpose::Faults, self.client, 2 * attempt + up);
+                |up: u32| Rng::stream(self.seed, Purpose::Faults, self.client.0, 2 * attempt + up);
             let down = self.carry(from_host, to_peer, stream(0), &counters);
             let up = self.carry(from_peer, to_host, stream(1), &counters);
             // When one direction ends, both do: the ends see a closed line.

@@ -3,6 +3,7 @@
 //! without its record a round does not count, so nothing more is written then, and the next
 //! [`EventLog::sync`] says why.
 
+use gleaner_sim::ClientId;
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -49,7 +50,7 @@ pub struct EventLog<S = File> {
     /// Half a line may stand behind them.
     torn: bool,
     /// News of each client that could not be written and were not told of yet.
-    left_out: BTreeMap<u32, u64>,
+    left_out: BTreeMap<ClientId, u64>,
     /// Why part of the record is missing.
     failed: Option<String>,
 }
@@ -128,7 +129,7 @@ impl<S: Storage> EventLog<S> {
     /// As [`EventLog::sync`].
     pub fn finish(mut self) -> Result<u64, EventLogError> {
         self.check()?;
-        let clients: Vec<u32> = self.left_out.keys().copied().collect();
+        let clients: Vec<ClientId> = self.left_out.keys().copied().collect();
         for client in clients {
             // What cannot be told stays counted.
             let _ = self.tell_left_out(client, None);
@@ -156,7 +157,7 @@ impl<S: Storage> EventLog<S> {
         }
     }
 
-    fn tell_left_out(&mut self, client: u32, round: Option<u32>) -> io::Result<()> {
+    fn tell_left_out(&mut self, client: ClientId, round: Option<u32>) -> io::Result<()> {
         let Some(&events) = self.left_out.get(&client) else {
             return Ok(());
         };

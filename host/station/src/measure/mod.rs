@@ -226,7 +226,7 @@ impl Survey<'_> {
         match event {
             Event::Connected(greeting) => {
                 if let ShardStatus::Present { client, .. } = greeting.about.shard
-                    && client != self.entry.id
+                    && client != self.entry.id.0
                 {
                     return Err(MeasureError::OtherClient { found: client });
                 }

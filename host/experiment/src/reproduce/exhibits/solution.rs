@@ -56,7 +56,7 @@ pub fn ten_rounds(made: &Made) -> Result<BTreeMap<u32, Solution>, ReproduceError
             continue;
         };
         if let Some(upload) = solution.uploads.get_mut(channel) {
-            *upload = Some((row.client + 1, row.power_w));
+            *upload = Some((row.client.index() + 1, row.power_w));
             solution.epochs = row.epochs;
         }
     }

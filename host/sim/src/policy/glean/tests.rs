@@ -71,7 +71,10 @@ fn more_channels_than_clients_leave_the_worst_channels_empty() {
         lambda: 0.5,
         ..GLEAN
     });
-    let pairs: Vec<_> = orders.iter().map(|o| (o.client, o.channel)).collect();
+    let pairs: Vec<_> = orders
+        .iter()
+        .map(|o| (o.client.index(), o.channel))
+        .collect();
     assert_eq!(pairs, [(0, 2), (1, 3)]);
 }
 
@@ -172,7 +175,7 @@ fn the_assignment_is_the_best_of_all() {
         let found: f64 = round
             .orders(&GLEAN)
             .iter()
-            .map(|order| worth(order.client, order.channel).unwrap())
+            .map(|order| worth(order.client.index(), order.channel).unwrap())
             .sum();
         assert!((found - best).abs() < 1e-8, "{found} {best}");
         assert_eq!(able.is_empty(), round.orders(&GLEAN).is_empty());

@@ -7,6 +7,7 @@ use super::error::ProcessError;
 use super::message::{Answer, Greeting, Ordered, VERSION};
 use super::object::Object;
 use super::text::{around, shown};
+use crate::ClientId;
 use crate::policy::baseline::epochs_at_full_power;
 use crate::policy::{Decision, Order};
 use gleaner_cre::optim::epochs::{epoch_limit, whole_epochs};
@@ -105,7 +106,7 @@ pub(super) fn decision(
     infeasible.sort_unstable();
     Ok(Decision {
         orders,
-        infeasible,
+        infeasible: infeasible.into_iter().map(ClientId::at).collect(),
         ..Decision::default()
     })
 }
@@ -181,7 +182,7 @@ impl Roll {
             ));
         }
         Ok(Order {
-            client,
+            client: ClientId::at(client),
             channel,
             power_w,
             epochs,

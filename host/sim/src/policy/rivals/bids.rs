@@ -1,5 +1,6 @@
 //! Who can take part on which channel at what price, and how those chosen share the channels.
 
+use crate::ClientId;
 use crate::policy::baseline::BaselinePower;
 use crate::policy::offer::{Offer, least_bill};
 use crate::policy::{Decision, Order, View};
@@ -87,7 +88,7 @@ impl Bids {
     pub(super) fn decision(&self, pairs: Vec<(usize, usize)>) -> Decision {
         let order = |(client, channel): (usize, usize)| {
             Some(Order {
-                client,
+                client: ClientId::at(client),
                 channel,
                 power_w: self.at(client, channel)?.power_w,
                 epochs: EPOCHS,

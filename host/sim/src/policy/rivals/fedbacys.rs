@@ -14,6 +14,7 @@
 //! a round of the client's group in which it can pay.
 
 use super::bids::Bids;
+use crate::ClientId;
 use crate::policy::{BaselinePower, Decision, Note, Policy, PolicyError, View, turn_rounds};
 
 /// Cyclic scheduling of groups by battery.
@@ -37,7 +38,9 @@ impl Policy for FedBacys {
         let wanted =
             |client: &usize| !self.odd || view.attendance[*client].chances().is_multiple_of(2);
         let (wanted, passed): (Vec<usize>, Vec<usize>) = members.into_iter().partition(wanted);
-        let notes = passed.into_iter().map(|client| Note::Passed { client });
+        let notes = passed.into_iter().map(|client| Note::Passed {
+            client: ClientId::at(client),
+        });
         Ok(Decision {
             notes: notes.collect(),
             ..bids.seat(&wanted, usize::MAX)

@@ -17,6 +17,7 @@ use gleaner_shared::rng::{Purpose, Rng};
 
 use super::bids::Bids;
 use super::shuffled;
+use crate::ClientId;
 use crate::policy::{BaselinePower, Decision, Note, Policy, PolicyError, View};
 
 /// Scheduling by renewal cycles.
@@ -35,7 +36,10 @@ impl Policy for Sustainable {
             let running = view.attendance[client].cycle(view.round);
             let Some((from, rounds)) = running.or_else(|| {
                 let rounds = renewal(priced.least_bill(client)?, view.purses[client].surplus_j)?;
-                notes.push(Note::Renewed { client, rounds });
+                notes.push(Note::Renewed {
+                    client: ClientId::at(client),
+                    rounds,
+                });
                 Some((view.round, rounds))
             }) else {
                 continue;

@@ -1,6 +1,7 @@
 //! The rivals on small rounds whose answers are known, and against what breaks schedulers.
 
 use super::*;
+use crate::ClientId;
 use crate::policy::fixture::Round;
 use crate::policy::{Attendance, BaselinePower, Note, Policy, Scheduler, turn_rounds};
 
@@ -78,10 +79,12 @@ fn orders_are_one_a_channel_one_a_client_and_in_time_under_all_of_them() {
                 for (at, order) in orders.iter().enumerate() {
                     assert_eq!(order.epochs, 1, "{rival}");
                     assert!(order.power_w <= round.instance.power_max_w, "{rival}");
-                    let end_s = round.instance.slack_s(order.client, 1.0)
-                        - round
-                            .instance
-                            .upload_s(order.client, order.channel, order.power_w);
+                    let end_s = round.instance.slack_s(order.client.index(), 1.0)
+                        - round.instance.upload_s(
+                            order.client.index(),
+                            order.channel,
+                            order.power_w,
+                        );
                     assert!(end_s > -1e-9, "{rival} is late by {end_s} s");
                     let full = power == BaselinePower::Max;
                     assert_eq!(order.power_w == round.instance.power_max_w, full, "{rival}");
@@ -266,10 +269,13 @@ fn sustainable_lets_a_round_pass_that_cannot_be_paid_and_never_asks_who_earns_no
     let decision = round.decide(&SUSTAINABLE);
     assert_eq!(decision.orders, []);
     assert!(
-        decision
-            .notes
-            .iter()
-            .all(|note| matches!(note, Note::Renewed { client: 1, .. })),
+        decision.notes.iter().all(|note| matches!(
+            note,
+            Note::Renewed {
+                client: ClientId(1),
+                ..
+            }
+        )),
         "its cycle runs on: {:?}",
         decision.notes
     );

@@ -12,7 +12,7 @@ pub(super) fn queues(run: &RunData) -> Chart {
     let of_client = |client: usize| -> Vec<(f64, f64)> {
         run.clients
             .iter()
-            .filter(|row| row.client == client && row.round > 0)
+            .filter(|row| row.client.index() == client && row.round > 0)
             .map(|row| (f64::from(row.round), 1e3 * row.queue_j))
             .collect()
     };
@@ -62,7 +62,7 @@ fn quantiles(run: &RunData) -> Vec<Series> {
 pub(super) fn schedule(run: &RunData) -> Chart {
     let mut cells = vec![vec![None; run.rounds_done()]; run.client_count()];
     for row in run.trained() {
-        cells[row.client][row.round as usize - 1] = Some(f64::from(row.epochs));
+        cells[row.client.index()][row.round as usize - 1] = Some(f64::from(row.epochs));
     }
     let map = HeatMap {
         title: "Schedule".to_owned(),
@@ -84,7 +84,7 @@ pub(super) fn energy(run: &RunData) -> Chart {
     let total = |client: usize, value: fn(&ClientRow) -> f64| -> f64 {
         run.clients
             .iter()
-            .filter(|row| row.client == client)
+            .filter(|row| row.client.index() == client)
             .map(value)
             .sum::<f64>()
             * 1e3

@@ -28,7 +28,7 @@ fn split(run: &RunData) -> Chart {
     let mut sums = vec![[0.0; Phase::COUNT + 1]; run.client_count()];
     let mut harvested = vec![0.0; run.client_count()];
     for row in &run.energy {
-        let Some(sum) = sums.get_mut(row.client) else {
+        let Some(sum) = sums.get_mut(row.client.index()) else {
             continue;
         };
         let RoundRecord {
@@ -43,7 +43,7 @@ fn split(run: &RunData) -> Chart {
         }
         let lost = [conversion, overflow, leaked].map(|amount| amount.as_joules());
         sum[Phase::COUNT] += 1e3 * lost.iter().sum::<f64>();
-        harvested[row.client] += 1e3 * income.as_joules();
+        harvested[row.client.index()] += 1e3 * income.as_joules();
     }
     let bars = sums.iter().zip(harvested).enumerate();
     let names = Phase::IN_TIME.map(|phase| phase.name().to_owned());
@@ -76,7 +76,7 @@ fn store_curves(run: &RunData) -> Chart {
     let stored = |row: &EnergyRow| Some((row.round, 1e-9 * row.stored_pj? as f64));
     let series = if run.client_count() <= LINES {
         let line = |client: usize| {
-            let rows = run.energy.iter().filter(|row| row.client == client);
+            let rows = run.energy.iter().filter(|row| row.client.index() == client);
             let points = rows.filter_map(stored);
             let points = points.map(|(round, mj)| (f64::from(round), mj)).collect();
             Series::line(format!("client {client}"), client, points)

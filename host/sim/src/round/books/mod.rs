@@ -73,7 +73,7 @@ impl Books {
 
     /// Returns what a client does to carry out an order.
     pub(super) fn working(&self, order: &Order, on_air: OnAir) -> Activity {
-        let client = &self.clients[order.client];
+        let client = &self.clients[order.client.index()];
         Activity {
             apply: client.pace.apply,
             train: cycles(client.epoch_cycles * f64::from(order.epochs)),
@@ -85,7 +85,7 @@ impl Books {
 
     /// Returns what a client must have in its store before it begins an order.
     pub(super) fn reservation(&self, order: &Order, on_air: OnAir) -> PicoJoules {
-        let client = &self.clients[order.client];
+        let client = &self.clients[order.client.index()];
         let expected = self.asked(order, on_air).at_pace(&client.pace);
         client.cost.round(&expected).total()
     }
@@ -101,7 +101,7 @@ impl Books {
             epochs: order.epochs,
             power: NanoWatts((order.power_w * 1e9).round() as u64),
             airtime: micros(on_air.upload_s),
-            window: self.clients[order.client].window,
+            window: self.clients[order.client.index()].window,
             ..self.resting(on_air.downlink_s)
         }
     }

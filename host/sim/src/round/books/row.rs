@@ -1,5 +1,6 @@
 //! One row of `energy.csv`: what a round did to one client's energy, in whole picojoules.
 
+use crate::ClientId;
 use gleaner_shared::energy::{Phase, RoundRecord, Spent};
 use gleaner_shared::units::PicoJoules;
 use serde::{Deserialize, Serialize};
@@ -10,7 +11,7 @@ pub struct EnergyRow {
     /// The round.
     pub round: u32,
     /// The client.
-    pub client: usize,
+    pub client: ClientId,
     /// Harvested, whatever became of it.
     pub harvested_pj: u64,
     /// Lost in charging.
@@ -44,7 +45,7 @@ pub struct EnergyRow {
 impl EnergyRow {
     /// Writes down a client's round.
     #[must_use]
-    pub const fn new(round: u32, client: usize, record: &RoundRecord) -> Self {
+    pub const fn new(round: u32, client: ClientId, record: &RoundRecord) -> Self {
         let spent = &record.spent;
         Self {
             round,
@@ -105,6 +106,6 @@ mod tests {
         for phase in Phase::ALL {
             record.spent[phase] = PicoJoules(10 + u64::from(phase.code()));
         }
-        assert_eq!(EnergyRow::new(5, 6, &record).record(), record);
+        assert_eq!(EnergyRow::new(5, ClientId(6), &record).record(), record);
     }
 }

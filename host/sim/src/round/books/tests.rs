@@ -1,6 +1,7 @@
 use gleaner_shared::energy::Phase;
 
 use super::*;
+use crate::ClientId;
 use crate::scenario::{Override, resolve};
 
 const ON_AIR: OnAir = OnAir {
@@ -10,7 +11,7 @@ const ON_AIR: OnAir = OnAir {
 
 fn order(epochs: u32) -> Order {
     Order {
-        client: 0,
+        client: ClientId(0),
         channel: 0,
         power_w: 0.2,
         epochs,

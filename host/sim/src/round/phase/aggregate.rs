@@ -56,12 +56,12 @@ impl Engine<'_> {
             .iter()
             .map(|seen| {
                 let contribution = Contribution {
-                    samples: self.samples[seen.client],
+                    samples: self.samples[seen.client.index()],
                     epochs: seen.epochs,
                     model: &seen.update.model,
                     scale: 1.0,
                 };
-                (seen.client, contribution)
+                (seen.client.index(), contribution)
             })
             .collect();
         let rule = self.rule();

@@ -26,8 +26,8 @@ impl Timing {
     /// t_down + tau T_i + l / v_up, and what an order takes beside.
     pub(in crate::round) fn of(instance: &Instance, order: &Order) -> Self {
         let upload_s = upload_s(instance, order);
-        let compute_s = f64::from(order.epochs) * instance.epoch_s[order.client];
-        let order_s = instance.costs[order.client].order_s;
+        let compute_s = f64::from(order.epochs) * instance.epoch_s[order.client.index()];
+        let order_s = instance.costs[order.client.index()].order_s;
         Self {
             compute_s,
             upload_s,
@@ -47,7 +47,7 @@ pub(in crate::round) fn upload_times(instance: &Instance, orders: &[Order]) -> V
 }
 
 fn upload_s(instance: &Instance, order: &Order) -> f64 {
-    instance.upload_s(order.client, order.channel, order.power_w)
+    instance.upload_s(order.client.index(), order.channel, order.power_w)
 }
 
 /// What became of one order.
@@ -86,7 +86,7 @@ impl Engine<'_> {
                 downlink_s,
                 upload_s,
             };
-            let store = self.stores.get_mut(order.client)?;
+            let store = self.stores.get_mut(order.client.index())?;
             let cost = self.books.reservation(order, on_air);
             store.reserve(cost).err()
         };
@@ -118,7 +118,7 @@ impl Engine<'_> {
         let (mut deliveries, mut doubts) = (Vec::with_capacity(orders.len()), Vec::new());
         for (&order, reply) in orders.iter().zip(replies) {
             let timing = Timing::of(&planned.instance, &order);
-            let deadline_s = planned.instance.deadline_of(order.client);
+            let deadline_s = planned.instance.deadline_of(order.client.index());
             let result = match reply {
                 Reply::Lost(reason) => Err((ClientState::Lost, reason)),
                 Reply::Declined(reason) => Err((ClientState::Declined, reason)),

@@ -1,5 +1,6 @@
 //! Phase 1: the state of the channels, the round's problem, and the scheduler's decision.
 
+use crate::ClientId;
 use crate::policy::{Attendance, Decision, GradientNorms, Purse, View, turn_rounds};
 use crate::round::fleet::Question;
 use crate::round::{Engine, EngineError, settings, unplanned};
@@ -23,7 +24,7 @@ impl Engine<'_> {
         if fresh && self.policy.wants_gradient_norms() {
             let questions: Vec<Question<'_>> = (0..self.samples.len())
                 .map(|client| Question {
-                    client,
+                    client: ClientId::at(client),
                     model: &self.state.model,
                 })
                 .collect();

@@ -3,6 +3,7 @@
 use gleaner_shared::units::PicoJoules;
 
 use super::{Aggregated, Planned};
+use crate::ClientId;
 use crate::policy::Attendance;
 use crate::round::record::{Absence, ClientState, Ending, RoundRow};
 use crate::round::{Engine, EngineError, RoundLog};
@@ -24,7 +25,7 @@ impl Engine<'_> {
         log.round.implausible = doubts;
         log.round.implausible.sort_by_key(|doubt| doubt.client);
         let mut deliveries = deliveries.into_iter().peekable();
-        for client in 0..self.samples.len() {
+        for client in (0..self.samples.len()).map(ClientId::at) {
             let Some(delivery) = deliveries.next_if(|delivery| delivery.order.client == client)
             else {
                 let mut state = ClientState::Idle;
@@ -33,7 +34,7 @@ impl Engine<'_> {
                     let reason = Absence::INFEASIBLE.to_owned();
                     log.round.absent.push(Absence { client, reason });
                 }
-                self.book_rest(client, state, &mut log);
+                self.book_rest(client.index(), state, &mut log);
                 continue;
             };
             let (order, timing) = (&delivery.order, &delivery.timing);
@@ -57,7 +58,7 @@ impl Engine<'_> {
                 }
             };
             let answered = matches!(state, ClientState::Trained | ClientState::Unused);
-            self.state.attendance[client].note(planned.round, answered);
+            self.state.attendance[client.index()].note(planned.round, answered);
             self.book_order(order, timing, state, &mut log);
         }
         self.remember(&planned, &log);
@@ -89,7 +90,7 @@ impl Engine<'_> {
         for (client, row) in log.energy.iter().enumerate() {
             let attendance = &mut self.state.attendance[client];
             if new_model {
-                attendance.hear(log.round.participants.contains(&client));
+                attendance.hear(log.round.participants.contains(&ClientId::at(client)));
             }
             let rest = self.books.due(client, &resting).total();
             let spent = row.record().spent.total();

@@ -16,18 +16,21 @@ pub(super) fn bound(last: &[Option<f64>], heard: &mut [Heard<'_>]) -> Vec<Doubt>
     let mut known = last.to_vec();
     for one in heard.iter() {
         if is_loss(one.update.loss_before) {
-            known[one.client] = Some(one.update.loss_before);
+            known[one.client.index()] = Some(one.update.loss_before);
         }
     }
     let mut doubts = Vec::new();
     for one in heard {
         let client = one.client;
-        let others = known.iter().enumerate().filter(|(at, _)| *at != client);
+        let others = known
+            .iter()
+            .enumerate()
+            .filter(|(at, _)| *at != client.index());
         let usual = median(others.filter_map(|(_, loss)| *loss))
             .unwrap_or(0.0)
             .max(GUESSING);
         let limit = LARGEST * usual;
-        let instead = last[client].unwrap_or(usual).min(limit);
+        let instead = last[client.index()].unwrap_or(usual).min(limit);
         let mut within = |loss: f64| {
             if is_loss(loss) && loss <= limit {
                 return loss;
@@ -51,6 +54,7 @@ fn is_loss(loss: f64) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ClientId;
     use crate::round::Update;
 
     /// Bounds the reports (client, loss before) against the last ones.
@@ -64,14 +68,17 @@ mod tests {
             .collect();
         let mut heard: Vec<Heard<'_>> = (updates.iter_mut().zip(reports))
             .map(|(update, &(client, _))| Heard {
-                client,
+                client: ClientId::at(client),
                 epochs: 1,
                 update,
             })
             .collect();
         let doubts = bound(last, &mut heard);
         let losses = updates.iter().map(|update| update.loss_before).collect();
-        (losses, doubts.iter().map(|doubt| doubt.client).collect())
+        (
+            losses,
+            doubts.iter().map(|doubt| doubt.client.index()).collect(),
+        )
     }
 
     const LIMIT: f64 = LARGEST * GUESSING;
@@ -119,7 +126,7 @@ mod tests {
             loss_after: Some(f64::INFINITY),
         };
         let heard = Heard {
-            client: 0,
+            client: ClientId(0),
             epochs: 1,
             update: &mut update,
         };

@@ -17,11 +17,12 @@ use super::Engine;
 use super::fleet::Update;
 use super::knowledge::Seen;
 use super::record::Doubt;
+use crate::ClientId;
 
 /// An update that is looked at.
 #[derive(Debug)]
 pub(super) struct Heard<'a> {
-    pub(super) client: usize,
+    pub(super) client: ClientId,
     pub(super) epochs: u32,
     pub(super) update: &'a mut Update,
 }
@@ -32,7 +33,7 @@ pub(super) struct Findings {
     /// All doubts.
     pub(super) doubts: Vec<Doubt>,
     /// Clients whose updates the estimates must not learn from.
-    pub(super) overlong: Vec<usize>,
+    pub(super) overlong: Vec<ClientId>,
 }
 
 impl Findings {

@@ -20,16 +20,17 @@ pub(super) fn overlong(norms: &[f64], eta: f64, start: &[f32], heard: &[Heard<'_
     let mut lengths = norms.to_vec();
     for one in heard {
         let squares = steps(start, one).map(|step| step * step);
-        lengths[one.client] = squares.sum::<f64>().sqrt() / (eta * f64::from(one.epochs.max(1)));
+        lengths[one.client.index()] =
+            squares.sum::<f64>().sqrt() / (eta * f64::from(one.epochs.max(1)));
     }
     let doubt = |one: &Heard<'_>| {
         let others = (lengths.iter().enumerate())
-            .filter(|(client, length)| *client != one.client && **length > 0.0)
+            .filter(|(client, length)| *client != one.client.index() && **length > 0.0)
             .map(|(_, length)| *length);
         if others.clone().count() < FEWEST_OTHERS {
             return None;
         }
-        let times = lengths[one.client] / median(others)?;
+        let times = lengths[one.client.index()] / median(others)?;
         (times > LONGEST).then(|| Doubt {
             client: one.client,
             what: format!("an update {times:.1} times as long as the others' median"),
@@ -90,6 +91,7 @@ fn steps<'a>(start: &'a [f32], one: &'a Heard<'_>) -> impl Iterator<Item = f64> 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ClientId;
     use crate::round::Update;
 
     fn updates(models: &[[f32; 2]]) -> Vec<Update> {
@@ -103,7 +105,7 @@ mod tests {
 
     fn heard(updates: &mut [Update], epochs: u32) -> Vec<Heard<'_>> {
         let one = |(client, update)| Heard {
-            client,
+            client: ClientId::at(client),
             epochs,
             update,
         };
@@ -111,7 +113,7 @@ mod tests {
     }
 
     fn clients(doubts: &[Doubt]) -> Vec<usize> {
-        doubts.iter().map(|doubt| doubt.client).collect()
+        doubts.iter().map(|doubt| doubt.client.index()).collect()
     }
 
     #[test]

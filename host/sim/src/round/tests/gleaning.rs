@@ -20,8 +20,8 @@ fn scenario_with(scheduler: Scheduler, more: &[Override]) -> Scenario {
 fn attended(logs: &[RoundLog]) -> ([usize; 10], [usize; 10]) {
     let (mut ordered, mut heard) = ([0; 10], [0; 10]);
     for row in logs.iter().flat_map(|log| &log.clients) {
-        ordered[row.client] += usize::from(row.channel.is_some());
-        heard[row.client] += usize::from(row.state == ClientState::Trained);
+        ordered[row.client.index()] += usize::from(row.channel.is_some());
+        heard[row.client.index()] += usize::from(row.state == ClientState::Trained);
     }
     (ordered, heard)
 }
@@ -36,7 +36,7 @@ fn nobody_overdraws_in_any_round_whatever_the_income() {
             ];
             let (logs, _) = gleaned(&more, NOBODY);
             for log in &logs {
-                assert_eq!(log.round.overdrawn, [0usize; 0], "{income_j} J");
+                assert_eq!(log.round.overdrawn, [], "{income_j} J");
                 assert_eq!(log.round.absent, [], "{income_j} J");
                 assert!(log.clients.iter().all(|row| row.epochs <= 1));
             }

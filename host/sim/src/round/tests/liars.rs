@@ -1,6 +1,7 @@
 //! Clients that lie to the engine, and rounds that bring too few updates for their rule.
 
 use super::*;
+use crate::ClientId;
 use crate::scenario::AggregationRule;
 
 /// Parabolas one of which tampers with what it sends.
@@ -18,7 +19,7 @@ impl Fleet for Liar {
     fn train(&mut self, broadcast: &Broadcast<'_>) -> Result<Vec<Reply>, FleetError> {
         let mut replies = self.honest.train(broadcast)?;
         for (order, reply) in broadcast.orders.iter().zip(&mut replies) {
-            if let (true, Reply::Trained(update)) = (order.client == self.client, reply) {
+            if let (true, Reply::Trained(update)) = (order.client.index() == self.client, reply) {
                 (self.lie)(update);
             }
         }
@@ -54,7 +55,7 @@ pub(super) fn run_with(
 
 fn doubted(logs: &[RoundLog]) -> Vec<usize> {
     let doubts = logs.iter().flat_map(|log| &log.round.implausible);
-    let mut clients: Vec<usize> = doubts.map(|doubt| doubt.client).collect();
+    let mut clients: Vec<usize> = doubts.map(|doubt| doubt.client.index()).collect();
     clients.sort_unstable();
     clients.dedup();
     clients
@@ -86,10 +87,10 @@ fn a_client_that_sends_no_numbers_is_lost_with_the_reason_and_the_run_goes_on_un
                 assert_eq!(doubted(&logs), [4], "{rule}");
                 assert!(state.model()[0] > 0.1 && state.model()[0] < 2.0, "{rule}");
                 for log in &logs {
-                    assert!(!log.round.participants.contains(&4), "{rule}");
+                    assert!(!log.round.participants.contains(&ClientId(4)), "{rule}");
                     let lost = log.clients[4].state == ClientState::Lost;
                     let told = |absence: &Absence| {
-                        absence.client == 4 && absence.reason.starts_with("an update")
+                        absence.client == ClientId(4) && absence.reason.starts_with("an update")
                     };
                     assert_eq!(log.round.absent.iter().any(told), lost, "{rule}");
                 }
@@ -103,7 +104,7 @@ fn a_client_that_sends_no_numbers_to_the_introduction_is_lost_there() {
     let scenario = scenario(Scheduler::Cre, Estimates::Uplink);
     let (logs, _) = run_with_liar(&scenario, |update| update.model[0] = f32::NAN);
     assert_eq!(logs[0].clients[4].state, ClientState::Lost);
-    assert_eq!(logs[0].round.implausible[0].client, 4);
+    assert_eq!(logs[0].round.implausible[0].client, ClientId(4));
     assert_eq!(logs.len(), 26);
 }
 
@@ -116,9 +117,14 @@ fn poison_is_named_even_where_the_mean_takes_it() {
     ];
     for lie in lies {
         let (logs, _) = run_with_liar(&scenario, lie);
-        let first = logs.iter().find(|log| log.round.participants.contains(&4));
+        let first = logs
+            .iter()
+            .find(|log| log.round.participants.contains(&ClientId(4)));
         let named = &first.unwrap().round.implausible;
-        assert!(named.iter().any(|doubt| doubt.client == 4), "{named:?}");
+        assert!(
+            named.iter().any(|doubt| doubt.client == ClientId(4)),
+            "{named:?}"
+        );
     }
 }
 
@@ -153,7 +159,7 @@ fn a_round_that_brings_too_few_for_its_rule_keeps_the_model_and_says_why() {
         .collect();
     assert!(!short.is_empty());
     for log in short.iter().filter(|log| log.round.round != 3) {
-        assert_eq!(log.round.participants, [0usize; 0]);
+        assert_eq!(log.round.participants, []);
         let unused = log
             .clients
             .iter()

@@ -43,13 +43,13 @@ fn violations(scenario: &Scenario, logs: &[RoundLog]) -> usize {
     let mut found = 0;
     for row in logs.iter().flat_map(|log| &log.energy) {
         let record = row.record();
-        let before = stored[row.client];
+        let before = stored[row.client.index()];
         let (spent, income) = (record.spent.total().0, record.harvested.0);
         found += usize::from(spent > before + income);
         let lost = record.conversion.0 + record.overflow.0 + record.leaked.0;
-        stored[row.client] = row.stored_pj.unwrap();
+        stored[row.client.index()] = row.stored_pj.unwrap();
         assert_eq!(
-            stored[row.client] + spent + lost,
+            stored[row.client.index()] + spent + lost,
             before + income,
             "{row:?}"
         );

@@ -1,6 +1,7 @@
 //! Unlike devices: a fast class, a slow one with less income that must be done early, and the rest.
 
 use super::*;
+use crate::ClientId;
 use crate::policy::{BaselinePower, CreEpochs, Decider, Decision, PolicyError, View};
 use crate::scenario::ClientDevice;
 use gleaner_shared::units::PicoJoules;
@@ -51,7 +52,7 @@ fn nobody_is_late_under_any_scheduler_and_every_class_is_heard() {
                 if row.state != ClientState::Trained || row.round == 0 {
                     continue;
                 }
-                let device = &devices[row.client];
+                let device = &devices[row.client.index()];
                 heard[device.class.unwrap_or(2)] += 1;
                 let end_s = log.round.downlink_s + row.compute_s + row.upload_s;
                 let limit_s = scenario.device.deadline_s - device.deadline_slack_s;
@@ -87,7 +88,7 @@ fn a_client_that_keeps_the_round_but_not_its_own_deadline_is_late() {
             let instance = view.instance;
             let slack_s = instance.slack_s(0, 1.0) + 0.5 * instance.reserve_s[0];
             let order = |client| Order {
-                client,
+                client: ClientId::at(client),
                 channel: client,
                 power_w: gleaner_cre::optim::power::least_power(instance, client, client, slack_s),
                 epochs: 1,
@@ -134,17 +135,18 @@ fn every_class_is_booked_by_its_own_clock_and_income() {
         for log in &logs {
             let mut harvest_j = 0.0;
             for row in &log.clients {
-                let device = &devices[row.client];
+                let device = &devices[row.client.index()];
                 assert_eq!(row.harvest_j, device.harvest_j, "{scheduler}");
                 harvest_j += device.harvest_j;
-                let expected = computing(device, SAMPLES[row.client], row.epochs).as_joules();
+                let expected =
+                    computing(device, SAMPLES[row.client.index()], row.epochs).as_joules();
                 assert!(
                     (row.compute_j - expected).abs() <= 1e-6 * expected,
                     "{scheduler}: {} {expected}",
                     row.compute_j
                 );
-                balance_j[row.client] += device.harvest_j - row.compute_j - row.radio_j;
-                let balance_j = balance_j[row.client];
+                balance_j[row.client.index()] += device.harvest_j - row.compute_j - row.radio_j;
+                let balance_j = balance_j[row.client.index()];
                 assert!((row.balance_j - balance_j).abs() < 1e-12, "{scheduler}");
                 // C5, by the income of the client's own class.
                 assert!(

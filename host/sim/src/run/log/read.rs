@@ -156,12 +156,13 @@ fn broken(path: &Path) -> impl Fn(csv::Error) -> LogError + use<'_> {
 mod tests {
     use super::super::write::lines;
     use super::*;
+    use crate::ClientId;
     use crate::round::ClientState;
 
     fn row(client: usize) -> ClientRow {
         ClientRow {
             round: 3,
-            client,
+            client: ClientId::at(client),
             state: ClientState::Trained,
             channel: Some(2),
             power_w: 0.1 + 0.2,

@@ -1,5 +1,6 @@
 //! What a machine wants done: actions, answers, and what must be queued before it goes on.
 
+use gleaner_sim::ClientId;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -64,7 +65,7 @@ pub(super) struct Output {
     /// The time of this turn.
     pub(super) now: Duration,
     /// The client the board plays.
-    client: u32,
+    client: ClientId,
     /// The round that is worked on, if any.
     pub(super) round: Option<u32>,
     actions: Vec<Action>,
@@ -72,7 +73,7 @@ pub(super) struct Output {
 
 impl Output {
     /// Starts a turn.
-    pub(super) const fn new(now: Duration, client: u32, round: Option<u32>) -> Self {
+    pub(super) const fn new(now: Duration, client: ClientId, round: Option<u32>) -> Self {
         Self {
             now,
             client,

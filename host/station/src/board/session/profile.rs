@@ -3,6 +3,7 @@
 use gleaner_shared::board::Shape;
 use gleaner_shared::energy::{CostModel, EnergyStore};
 use gleaner_shared::wire::message::{About, Provision, RunId, ShardStatus};
+use gleaner_sim::ClientId;
 
 use crate::board::{Identity, Standing};
 
@@ -10,7 +11,7 @@ use crate::board::{Identity, Standing};
 #[derive(Clone, Debug)]
 pub(in crate::board) struct Profile {
     /// The client it plays.
-    pub(super) client: u32,
+    pub(super) client: ClientId,
     /// The run.
     run: RunId,
     /// The seed of the run.
@@ -44,7 +45,7 @@ impl Profile {
     pub(super) const fn provision(&self, standing: &Standing) -> Provision {
         Provision {
             run: self.run,
-            client: self.client,
+            client: self.client.0,
             seed: self.seed,
             store: self.store,
             cost: self.cost,
@@ -77,7 +78,7 @@ impl Profile {
         match about.shard {
             ShardStatus::Absent => Some("it has no shard: flash one".to_owned()),
             ShardStatus::Damaged => Some("its shard is damaged: flash it again".to_owned()),
-            ShardStatus::Present { client: found, .. } if found != client => Some(format!(
+            ShardStatus::Present { client: found, .. } if found != client.0 => Some(format!(
                 "it holds the shard of client {found}, not {client}"
             )),
             ShardStatus::Present { crc, .. } => match self.shard_crc {

@@ -6,7 +6,7 @@ use crate::log::{EVENTS, each_line, each_line_within};
 
 fn event(round: u32, what: EventKind) -> Event {
     Event {
-        client: 2,
+        client: ClientId(2),
         round: Some(round),
         what,
     }

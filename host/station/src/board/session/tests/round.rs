@@ -4,6 +4,7 @@ use gleaner_shared::units::Cycles;
 use gleaner_shared::wire::message::{
     DeclineReason, DeviceToHost, HostToDevice, ModelHash, Payload, Progress,
 };
+use gleaner_sim::ClientId;
 
 use super::scene::*;
 use crate::board::RoundWork;
@@ -92,13 +93,22 @@ fn what_is_told_names_the_client_and_the_round() {
         _ => None,
     };
     let turn = board.reply(5, None);
-    assert_eq!(turn.0.first().and_then(named), Some((CLIENT, Some(5))));
+    assert_eq!(
+        turn.0.first().and_then(named),
+        Some((ClientId(CLIENT), Some(5)))
+    );
     let turn = board.pass(seconds(10));
-    assert_eq!(turn.0.first().and_then(named), Some((CLIENT, Some(5))));
+    assert_eq!(
+        turn.0.first().and_then(named),
+        Some((ClientId(CLIENT), Some(5)))
+    );
     let turn = board.tell(Input::Lost {
         reason: "silence".to_owned(),
     });
-    assert_eq!(turn.0.first().and_then(named), Some((CLIENT, None)));
+    assert_eq!(
+        turn.0.first().and_then(named),
+        Some((ClientId(CLIENT), None))
+    );
 }
 
 #[test]

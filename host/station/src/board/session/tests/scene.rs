@@ -1,5 +1,6 @@
 //! A machine under test, and the words of a well-behaved board.
 
+use gleaner_sim::ClientId;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -209,7 +210,7 @@ impl Board {
     /// Starts without a line.
     pub(super) fn new() -> Self {
         let identity = Identity {
-            client: CLIENT,
+            client: ClientId(CLIENT),
             endpoint: Endpoint::new(Place::Tcp("board:1".to_owned())),
             keys: Key::PUBLIC.into(),
             timing: Timing::for_bit_rate(921_600),
