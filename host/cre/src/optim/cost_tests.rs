@@ -1,5 +1,5 @@
-//! Rounds with complete energy books against brute force: every assignment, every tau, a dense grid
-//! of powers, and formulas written out again.
+//! Rounds with costs beside the paper's, compared with brute force: every assignment, every tau and
+//! a dense grid of powers, with independent formulas.
 
 use gleaner_shared::rng::{Purpose, Rng};
 
@@ -28,7 +28,7 @@ fn round(seed: u64) -> Instance {
     instance.deadline_s *= 1.0 + 3.0 * rng.uniform();
     draw_costs(&mut instance, seed);
     for client in 0..instance.clients() {
-        // Some are rich, so that targets above the least energy and above full power occur.
+        // Large incomes give targets above the minimum energy and above full power.
         let tenfold = libm::pow(10.0, 3.0 * rng.uniform() - 0.5);
         instance.income_j[client] *= tenfold;
         instance.queue_j[client] *= f64::from(rng.below(2)) * rng.uniform();
@@ -36,7 +36,7 @@ fn round(seed: u64) -> Instance {
     instance
 }
 
-/// One power a client may send with on a channel.
+/// Time and energy of an upload at one power.
 #[derive(Clone, Copy)]
 struct Point {
     power_w: f64,
@@ -44,7 +44,7 @@ struct Point {
     energy_j: f64,
 }
 
-/// Sends with every power of a geometric grid, and with the few powers given beside.
+/// Evaluates every power of a geometric grid and the powers in `beside`.
 fn sweep(instance: &Instance, client: usize, channel: usize, beside: &[f64]) -> Vec<Point> {
     let radio = instance.costs[client].radio;
     let grid = (0..=GRID)
@@ -66,7 +66,7 @@ fn sweep(instance: &Instance, client: usize, channel: usize, beside: &[f64]) -> 
             }
         })
         .collect();
-    // Slower and dearer than the cheapest: not on offer.
+    // Powers below the cheapest are slower and cost more; solvers never use them.
     let cheapest = points
         .iter()
         .copied()
@@ -112,7 +112,7 @@ fn best_point(
         .min_by(|a, b| a.0.total_cmp(&b.0))
 }
 
-/// Returns the size of what J is summed from.
+/// Returns the magnitude of the terms of J.
 fn scale(instance: &Instance) -> f64 {
     let energies = (0..instance.clients()).map(|client| {
         let costs = &instance.costs[client];
@@ -130,7 +130,7 @@ fn scale(instance: &Instance) -> f64 {
 }
 
 #[test]
-fn no_power_on_offer_beats_the_best_one_and_every_case_occurs() {
+fn best_power_is_optimal_on_the_grid_and_every_case_occurs() {
     let (mut cases, mut thrifty, mut beyond) = ([0; 3], 0, 0);
     for seed in 0..150 {
         let instance = round(seed);
@@ -281,7 +281,7 @@ fn every_assignment(
 }
 
 #[test]
-fn no_plan_of_a_dense_grid_beats_the_solvers_and_theirs_are_allowed() {
+fn no_plan_of_the_grid_beats_the_solvers_and_all_plans_are_feasible() {
     let (mut trained, mut near) = (0, 0);
     for seed in 0..120 {
         let instance = round(seed);
@@ -304,7 +304,7 @@ fn no_plan_of_a_dense_grid_beats_the_solvers_and_theirs_are_allowed() {
         }
         for solver in [Solver::Anneal, Solver::Paper] {
             if solver == Solver::Paper && seed % 8 > 0 {
-                continue; // It is slow.
+                continue; // The paper's solver is slow.
             }
             let solution = solver.solve(&instance, seed).expect("valid");
             let found = solution.evaluation.total;
@@ -315,7 +315,7 @@ fn no_plan_of_a_dense_grid_beats_the_solvers_and_theirs_are_allowed() {
                 "seed {seed}"
             );
         }
-        // The grid comes close, so it would see a plan that is much better.
+        // The grid comes close to the optimum, so it would find a much better plan.
         near += usize::from(brute - best <= 1e-3 * (nobody_objective(&instance) - best));
     }
     assert!(trained > 100 && near > 100, "{trained} {near}");
@@ -353,7 +353,7 @@ fn the_best_of_an_assignment_is_convex_in_tau_so_bisection_finds_it() {
 }
 
 #[test]
-fn with_epochs_of_each_clients_own_no_power_of_the_grid_is_better_either() {
+fn with_individual_epochs_no_power_of_the_grid_is_better() {
     let mut trained = 0;
     for seed in 0..60 {
         let instance = round(seed);
@@ -393,7 +393,7 @@ fn with_epochs_of_each_clients_own_no_power_of_the_grid_is_better_either() {
 }
 
 #[test]
-fn absurd_costs_leave_nobody_and_break_nothing() {
+fn extreme_costs_give_a_plan_without_participants() {
     let instance = random_instance(&System::paper_mlp(), 6, 3, 1);
     let absurd: [fn(&mut Costs); 6] = [
         |costs| costs.radio.efficiency = f64::MIN_POSITIVE,
@@ -416,7 +416,7 @@ fn absurd_costs_leave_nobody_and_break_nothing() {
 }
 
 #[test]
-fn the_checker_refuses_waste_wrong_books_and_orders_that_end_late() {
+fn the_checker_rejects_wasteful_powers_wrong_costs_and_late_orders() {
     use super::check::Violation;
     let mut judged = 0;
     for seed in 0..200 {
