@@ -35,6 +35,7 @@
 //! assert_eq!(first.saturating_add(&second), cost.round(&whole));
 //! ```
 #![cfg_attr(not(test), no_std)]
+#![allow(clippy::new_without_default, reason = "`new` is const, for statics")]
 
 pub mod app;
 pub mod board;

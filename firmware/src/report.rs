@@ -23,7 +23,6 @@ const BYTES: usize = 2048;
 pub struct Report(String<BYTES>);
 
 impl Report {
-    #[must_use]
     /// Starts a report with its first line.
     pub fn new() -> Self {
         let mut report = Self(String::new());
@@ -59,11 +58,5 @@ impl Report {
             let later = board.clock.now().saturating_add(Micros(1_000_000));
             board.clock.wait_until(later).await;
         }
-    }
-}
-
-impl Default for Report {
-    fn default() -> Self {
-        Self::new()
     }
 }

@@ -81,13 +81,11 @@ pub struct Region {
 
 impl Region {
     /// Returns the address after the region.
-    #[must_use]
     pub const fn end(&self) -> u32 {
         self.start + self.bytes
     }
 
     /// Returns the addresses of the region.
-    #[must_use]
     pub const fn range(&self) -> Range<u32> {
         self.start..self.end()
     }
@@ -95,7 +93,6 @@ impl Region {
 
 impl Board {
     /// Returns the region of the loader, which may be empty.
-    #[must_use]
     pub const fn loader(&self) -> Region {
         Region {
             name: "BOOT2",
@@ -105,7 +102,6 @@ impl Board {
     }
 
     /// Returns the region of the program, from its vector table on.
-    #[must_use]
     pub const fn program(&self) -> Region {
         Region {
             name: "FLASH",
@@ -115,7 +111,6 @@ impl Board {
     }
 
     /// Returns the region of the shard: the rest of the flash.
-    #[must_use]
     pub const fn shard(&self) -> Region {
         Region {
             name: "SHARD",
@@ -125,7 +120,6 @@ impl Board {
     }
 
     /// Returns the region of the state that survives a power cut, before the keys.
-    #[must_use]
     pub const fn state(&self) -> Region {
         Region {
             name: "STATE",
@@ -135,7 +129,6 @@ impl Board {
     }
 
     /// Returns the region of the keys, at the end of the flash.
-    #[must_use]
     pub const fn keys(&self) -> Region {
         Region {
             name: "KEYS",
@@ -145,7 +138,6 @@ impl Board {
     }
 
     /// Returns the region of the stack: before everything else, so that an overflow faults.
-    #[must_use]
     pub const fn stack(&self) -> Region {
         Region {
             name: "STACK_RAM",
@@ -155,7 +147,6 @@ impl Board {
     }
 
     /// Returns the RAM that survives a reset: far from the end of the RAM, which boot ROMs use.
-    #[must_use]
     pub const fn retained_ram(&self) -> Region {
         Region {
             name: "RETAINED_RAM",
@@ -165,7 +156,6 @@ impl Board {
     }
 
     /// Returns the RAM for statics.
-    #[must_use]
     pub const fn statics(&self) -> Region {
         Region {
             name: "RAM",
@@ -176,20 +166,17 @@ impl Board {
 
     /// Returns the flash regions without program, in order; the linker's symbols `_name_start` and
     /// `_name_end` give the address of region `NAME` to the program.
-    #[must_use]
     pub const fn data_regions(&self) -> [Region; 3] {
         [self.shard(), self.state(), self.keys()]
     }
 
     /// Returns every region of the flash, in order.
-    #[must_use]
     pub const fn flash_regions(&self) -> [Region; 5] {
         let [shard, state, keys] = self.data_regions();
         [self.loader(), self.program(), shard, state, keys]
     }
 
     /// Returns every region of the RAM, in order.
-    #[must_use]
     pub const fn ram_regions(&self) -> [Region; 3] {
         [self.stack(), self.retained_ram(), self.statics()]
     }

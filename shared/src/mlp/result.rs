@@ -22,7 +22,6 @@ impl EpochResult {
     };
 
     /// Returns the mean cross-entropy in units of 2^-16; zero without samples.
-    #[must_use]
     pub const fn mean_loss(&self) -> u32 {
         match self.loss_sum.checked_div(self.samples as u64) {
             Some(mean) => mean as u32,
