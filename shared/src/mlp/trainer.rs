@@ -14,10 +14,10 @@
 //! [`super::partner`].
 
 use super::descent::{Factor, LearningRate, RowFactor};
+use super::evaluate::EpochResult;
 use super::kernel::{self, ErrorRow};
 use super::params::{Params, Tensor};
 use super::partner::{Alone, Helper, Partner};
-use super::result::EpochResult;
 use super::sample::Samples;
 use super::scratch::error_rows;
 use super::work::{BLOCK, Work, exact_rows};

@@ -3,11 +3,11 @@
 
 use core::ops::Range;
 
+use super::evaluate::EpochResult;
 use super::forward::Pass;
 use super::kernel::{self, ErrorRow};
 use super::list::List;
 use super::params::Params;
-use super::result::EpochResult;
 use super::sample::{Samples, lists_of};
 use super::softmax::softmax_error;
 use crate::lists::{Lists, SEGMENT};
