@@ -44,7 +44,7 @@ impl Batch {
         }
     }
 
-    /// Turns the scores into errors scaled by `scale` and returns how good they were.
+    /// Replaces the scores by errors times `scale`; returns loss and accuracy.
     pub(super) fn judge(&mut self, labels: &[u8], scale: f32) -> Score {
         softmax::errors(&mut self.scores, labels, CLASSES, scale)
     }

@@ -19,7 +19,7 @@ use super::{Kernel, Model, Objective, Tensor};
 use crate::data::{Samples, Shape};
 use objective::CnnObjective;
 
-/// The architecture.
+/// The convolutional network of the paper.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cnn {
     kernel: Kernel,
@@ -35,7 +35,6 @@ impl Cnn {
 
 /// Values of an image.
 const IMAGE: usize = 32 * 32 * 3;
-/// Classes.
 const CLASSES: usize = 10;
 /// Values that enter the dense layers.
 const FEATURES: usize = 4 * 4 * 64;

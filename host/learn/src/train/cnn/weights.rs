@@ -12,7 +12,7 @@ pub(super) const PATCH1: usize = 5 * 5 * 3;
 /// Values of a window of the second convolution.
 pub(super) const PATCH2: usize = 5 * 5 * CHANNELS;
 
-/// Where each tensor lies in the flat vector.
+/// The range of each tensor in the flat vector.
 pub(super) struct Layout {
     pub conv1: Range<usize>,
     pub conv1_bias: Range<usize>,
@@ -55,7 +55,7 @@ pub(super) const LAYOUT: Layout = {
     }
 };
 
-/// How many parameters there are.
+/// The number of parameters of the network.
 pub(super) const PARAMETERS: usize = LAYOUT.dense3_bias.end;
 
 /// The parameters, with the last layer padded to whole vectors.

@@ -1,4 +1,4 @@
-//! Max-pooling of 3 x 3 places, two apart, over 64 channels, remembering which place won.
+//! Max-pooling of 3 x 3 places with stride 2 over 64 channels, which records the chosen places.
 #![allow(unsafe_code)]
 
 use super::lanes::Lanes;
