@@ -60,7 +60,7 @@ impl Default for RadioCost {
 /// change fields.
 ///
 /// With a_i = 1 for participants, q_i = income_i - standing_i - a_i (tau E_i + order_i + e_up,i).
-/// Where waiting draws power, `standing_j` covers a whole round of waiting, and all other costs are
+/// If waiting draws power, `standing_j` covers a whole round of waiting, and all other costs are
 /// in excess of waiting, so that every second counts once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

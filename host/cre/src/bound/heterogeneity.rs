@@ -1,4 +1,4 @@
-//! How far the participants' data are from everybody's: the weights, A_1 and A_2.
+//! Divergence of the participants' data from that of all clients: the weights, A_1 and A_2.
 
 /// Returns the aggregation weights w_i = D_i / D.
 #[must_use]
