@@ -13,7 +13,7 @@ use super::{Evaluation, Objective};
 #[allow(missing_docs)]
 pub struct Job<'a> {
     pub objective: &'a dyn Objective,
-    /// The initial parameters.
+    /// The parameters before the first step.
     pub start: &'a [f32],
     /// The number of full-batch steps.
     pub epochs: u32,

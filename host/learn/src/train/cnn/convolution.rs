@@ -1,4 +1,4 @@
-//! The convolutional part, forward: an image in, 1024 features out.
+//! The forward pass of the convolutional layers, from an image to 1024 features.
 
 use super::weights::Weights;
 use super::{FEATURES, IMAGE};
@@ -21,13 +21,13 @@ pub(super) const ROOMY_IMAGE: usize = IMAGE + 1;
 
 /// The values of one sample that the backward pass needs.
 pub(super) struct Trace {
-    /// After the first pooling and ReLU.
+    /// Values after the first pooling and ReLU.
     pub pooled1: Aligned,
     pub choices1: Vec<u8>,
     pub choices2: Vec<u8>,
 }
 
-/// The convolutional part with the memory it works in.
+/// The convolutional layers with their working memory.
 pub(super) struct Extractor<'a> {
     kernel: Kernel,
     weights: &'a Weights<'a>,

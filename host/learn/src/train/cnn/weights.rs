@@ -1,4 +1,4 @@
-//! The flat vector as tensors, and the turned copies that the backward pass reads.
+//! The tensors of the flat vector, and the transposed copies that the backward pass reads.
 
 use std::ops::Range;
 
@@ -103,7 +103,7 @@ impl<'a> Weights<'a> {
     }
 }
 
-/// The matrices of the layers above the first convolution, turned.
+/// The transposed matrices of the layers above the first convolution.
 pub(super) struct Turned {
     /// One window per output channel.
     pub conv2: Aligned,
@@ -123,7 +123,7 @@ impl Turned {
     }
 }
 
-/// Turns a matrix stored in rows of `width` values, of which the first `used` count.
+/// Transposes a matrix stored in rows of `width` values, of which the first `used` count.
 pub(super) fn transpose(matrix: &[f32], width: usize, used: usize) -> Aligned {
     let height = matrix.len() / width;
     let mut turned = Aligned::zeros(used * height);

@@ -22,7 +22,7 @@ pub(in crate::train) fn pool(
     dispatch!(kernel, all, (side: usize, image: &[f32], pooled: &mut [f32], choices: &mut [u8]));
 }
 
-/// Plain Rust that the compiler turns into whatever vectors `V` stands for.
+/// Plain Rust that the compiler vectorises for the instructions of `V`.
 ///
 /// # Safety
 /// The processor must have the instructions of `V`.

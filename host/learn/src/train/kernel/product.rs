@@ -25,7 +25,7 @@ pub(crate) struct Left<'a> {
 }
 
 impl<'a> Left<'a> {
-    /// A matrix of `depth` columns, stored in rows of `row` values.
+    /// Describes a matrix of `depth` columns, stored in rows of `row` values.
     pub(crate) fn matrix(data: &'a [f32], row: usize, depth: usize) -> Self {
         Self {
             data,
@@ -37,7 +37,7 @@ impl<'a> Left<'a> {
         }
     }
 
-    /// The transpose of a matrix of `depth` rows, stored in rows of `row` values.
+    /// Describes the transpose of a matrix of `depth` rows, stored in rows of `row` values.
     pub(crate) fn transposed(data: &'a [f32], row: usize, depth: usize) -> Self {
         Self {
             data,

@@ -1,8 +1,8 @@
-//! A client's inputs, kept twice as lists of non-zeros: by sample and by pixel.
+//! A client's inputs as two sets of lists of non-zero values: by sample and by pixel.
 //!
 //! Lists are cut so that the rows one of them names fit in the first-level cache together:
 //! samples into blocks, and a sample's pixels into segments. An entry is a place within its
-//! block or segment and a code, two bytes; a table gives what a code stands for.
+//! block or segment and a code, two bytes; a table gives the value of a code.
 
 use crate::train::kernel::Lists;
 
