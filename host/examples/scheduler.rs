@@ -11,7 +11,7 @@ use std::error::Error;
 use gleaner_cre::optim::Upload;
 use gleaner_cre::optim::epochs::{epoch_limit, whole_epochs};
 use gleaner_sim::policy::{Decision, Policy, PolicyError, View};
-use gleaner_sim::round::{Engine, Order, world};
+use gleaner_sim::round::{Engine, Order, environment};
 use gleaner_sim::{fleet, report::table::Table, scenario};
 
 struct BestChannelFirst;
@@ -57,8 +57,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let data = fleet::load_data(&scenario)?;
     let mut clients = fleet::build(&scenario, &data, 0)?;
     let (fleet, examiner) = (&mut *clients.fleet, &*clients.examiner);
-    let world = world::of(&scenario)?;
-    let engine = Engine::new(&scenario, fleet, examiner, world, clients.model);
+    let environment = environment::of(&scenario)?;
+    let engine = Engine::new(&scenario, fleet, examiner, environment, clients.model);
     let mut engine = engine.with_policy(Box::new(BestChannelFirst));
     let mut table = Table::new(&["round", "clients", "epochs", "accuracy %", "energy mJ"]);
     while !engine.is_finished() {

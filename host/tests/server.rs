@@ -1,7 +1,7 @@
 //! The server's step on real clients: float and fixed-point, interrupted or not, on one thread and two.
 
 use gleaner_sim::fleet;
-use gleaner_sim::round::{Engine, State, world};
+use gleaner_sim::round::{Engine, State, environment};
 use gleaner_sim::scenario::{Override, Scenario, resolve};
 
 fn scenario(kind: &str, rule: &str, rounds: i64) -> Scenario {
@@ -28,11 +28,11 @@ fn run(scenario: &Scenario, threads: usize, pause: Option<u32>) -> (State, f64) 
     loop {
         let mut clients = fleet::build(scenario, &data, threads).unwrap();
         let (members, examiner) = (&mut *clients.fleet, &*clients.examiner);
-        let world = world::of(scenario).unwrap();
+        let environment = environment::of(scenario).unwrap();
         let resumed = saved.is_some();
         let mut engine = match saved.take() {
-            None => Engine::new(scenario, members, examiner, world, clients.model),
-            Some(state) => Engine::resume(scenario, members, examiner, world, state).unwrap(),
+            None => Engine::new(scenario, members, examiner, environment, clients.model),
+            Some(state) => Engine::resume(scenario, members, examiner, environment, state).unwrap(),
         };
         let mut accuracy = 0.0;
         while !engine.is_finished() && (resumed || pause != Some(engine.state().round())) {

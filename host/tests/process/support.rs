@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use gleaner_sim::fleet;
-use gleaner_sim::round::{Engine, EngineError, State, world};
+use gleaner_sim::round::{Engine, EngineError, State, environment};
 use gleaner_sim::scenario::{Override, resolve};
 use tempfile::TempDir;
 
@@ -82,12 +82,12 @@ pub fn run_then(decider: &str, more: &[&str], last: impl FnOnce(&Engine<'_>)) ->
     let data = fleet::load_data(&scenario).unwrap();
     let mut clients = fleet::build(&scenario, &data, 1).unwrap();
     let (fleet, examiner) = (&mut *clients.fleet, &*clients.examiner);
-    let world = world::of(&scenario).unwrap();
-    let mut engine = Engine::new(&scenario, fleet, examiner, world, clients.model);
+    let environment = environment::of(&scenario).unwrap();
+    let mut engine = Engine::new(&scenario, fleet, examiner, environment, clients.model);
     let (mut error, mut said) = (String::new(), Vec::new());
     while !engine.is_finished() && error.is_empty() {
         let step = engine.step();
-        said.extend(engine.said());
+        said.extend(engine.take_warnings());
         match step {
             Ok(_) => {}
             Err(failed @ EngineError::Scheduler { .. }) => error = failed.to_string(),
