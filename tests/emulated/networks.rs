@@ -9,13 +9,8 @@ use std::time::Duration;
 use gleaner_host::device::Board;
 use gleaner_host::device::image::Program;
 use gleaner_host::device::shard::{self, ClientSamples, listed, with_lists};
-use gleaner_host::fleet::file::{Entry, FleetFile, LinkKind};
-use gleaner_host::fleet::{self, load_data};
-use gleaner_host::run::{self, Silent};
+use gleaner_host::fleet::load_data;
 use gleaner_host::scenario::{Override, resolve};
-use gleaner_host::station::execute::{self, Audience};
-use gleaner_host::station::fleet::Pace;
-use gleaner_host::station::link::faults::Faults;
 use gleaner_host::station::setup::{self, Options};
 use gleaner_learn::data::Samples;
 use gleaner_learn::train::{FixedClient, FixedModel};
@@ -24,7 +19,7 @@ use gleaner_shared::mlp::LearningRate;
 use gleaner_shared::rng::{Purpose, Rng};
 use gleaner_shared::wire::message::{Payload, Report};
 use gleaner_tests::emulated::{image_for, in_lockstep_for};
-use gleaner_tests::folder::Folder;
+use gleaner_tests::runs::{Folder, assert_as_simulated, emulated_fleet, options, with_boards};
 use gleaner_tests::station::{Station, generous, training_order};
 use gleaner_tests::wire::Wire;
 
@@ -167,36 +162,18 @@ fn three_rounds_of_har_with_two_picos_end_with_the_simulations_model() {
     if image_for(Board::Rp2040, Program::Client, WINDOWS).is_none() {
         return;
     }
-    let person = |id: u32| {
-        let (link, board) = match id < 2 {
-            true => (LinkKind::Emulated, Some(Board::Rp2040)),
-            false => (LinkKind::Simulated, None),
-        };
-        Entry::new(format!("person-{id}"), id, link, board)
-    };
-    let fleet = FleetFile {
-        clients: (0..10).map(person).collect(),
-    };
+    let fleet = emulated_fleet(&[Board::Rp2040; 2], 8);
     let mut overrides = setup::overrides(&fleet);
     overrides.extend([
         Override::new("run.scheduler", "cre"),
         Override::new("run.rounds", 3),
     ]);
     let scenario = resolve("har", &overrides).unwrap();
-    let data = load_data(&scenario).unwrap();
-    let (boards, alone) = (Folder::new("networks-picos"), Folder::new("networks-alone"));
-    let mut simulated = fleet::build(&scenario, &data, 1).unwrap();
-    let expected = run::execute(&scenario, &mut simulated, &alone.run(), 1, &mut Silent).unwrap();
+    let folder = Folder::new("networks");
     let options = Options {
-        pace: Pace::Fast,
-        faults: Faults::default(),
         wall_limit: Duration::from_secs(900),
-        listen: None,
-        threads: 1,
+        ..options()
     };
-    let mut silent = Silent;
-    let audience = Audience::of(&mut silent);
-    let finished = execute::run(&scenario, &fleet, &data, &boards.run(), &options, audience);
-    let finished = finished.unwrap();
-    assert_eq!(finished.outcome.model_sha256, expected.model_sha256);
+    let finished = with_boards(&scenario, &fleet, &folder, &options);
+    assert_as_simulated(&scenario, &folder, &finished);
 }

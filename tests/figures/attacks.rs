@@ -12,8 +12,8 @@ use clap::ValueEnum;
 use gleaner_tests::attack::hostile::Attack;
 use gleaner_tests::attack::siege::{self, HONEST, Length, Siege, Station};
 use gleaner_tests::attack::{frames, marks};
-use gleaner_tests::folder::Folder;
 use gleaner_tests::progress;
+use gleaner_tests::runs::Folder;
 
 /// Of so many frames one is authentic and speaks of other work.
 const CROSS_RUN: u64 = 10;

@@ -7,17 +7,14 @@ use std::time::{Duration, Instant};
 
 use gleaner_host::fleet;
 use gleaner_host::fleet::file::FleetFile;
-use gleaner_host::run::{self, RunDirectory, Silent};
+use gleaner_host::run::{RunDirectory, Silent};
 use gleaner_host::station::execute::{self, Audience};
-use gleaner_host::station::fleet::Pace;
-use gleaner_host::station::link::faults::Faults;
 use gleaner_host::station::log::EVENTS;
-use gleaner_host::station::setup::Options;
 use gleaner_learn::digest::{hexadecimal, sha256};
 use gleaner_shared::rng::{Purpose, Rng};
-use gleaner_tests::folder::Folder;
+use gleaner_tests::runs::Folder;
 use gleaner_tests::served::Served;
-use gleaner_tests::{mixed, progress};
+use gleaner_tests::{progress, runs};
 
 /// Attempts to finish a run nobody kills any more; the first should do.
 const TRIES: u32 = 3;
@@ -46,25 +43,12 @@ pub fn run(args: &Args) -> bool {
 
 fn station(directory: &str) -> bool {
     let directory = RunDirectory::new(directory);
-    let scenario = mixed::scenario("cre", 4);
+    let scenario = runs::scenario("cre", 4);
     let fleet = FleetFile::read(&directory.path().with_extension("toml")).expect("a fleet");
     let data = fleet::load_data(&scenario).expect("data");
-    let options = Options {
-        pace: Pace::Fast,
-        faults: Faults::default(),
-        wall_limit: Duration::from_secs(120),
-        listen: None,
-        threads: 1,
-    };
-    execute::run(
-        &scenario,
-        &fleet,
-        &data,
-        &directory,
-        &options,
-        Audience::of(&mut Silent),
-    )
-    .is_ok()
+    let (mut silent, options) = (Silent, runs::options());
+    let audience = Audience::of(&mut silent);
+    execute::run(&scenario, &fleet, &data, &directory, &options, audience).is_ok()
 }
 
 fn start(directory: &RunDirectory) -> Child {
@@ -77,20 +61,16 @@ fn start(directory: &RunDirectory) -> Child {
 }
 
 fn kill_stations(args: &Args) -> bool {
-    let scenario = mixed::scenario("cre", 4);
+    let scenario = runs::scenario("cre", 4);
     let data = fleet::load_data(&scenario).expect("data");
-    let alone = Folder::new("crashes-alone");
-    let mut simulated = fleet::build(&scenario, &data, 1).expect("a deployment");
-    let expected = run::execute(&scenario, &mut simulated, &alone.run(), 1, &mut Silent)
-        .expect("a run")
-        .model_sha256;
+    let expected = runs::simulated(&scenario, &Folder::new("crashes-alone")).model_sha256;
     let mut rng = Rng::stream(1, Purpose::Synthetic, 0, 0);
     let bar = progress("kills", args.kills);
     let (mut kills, mut runs, mut equal, mut typical) = (0, 0, 0, Duration::from_secs(4));
     while kills < args.kills {
         let folder = Folder::new(&format!("crashes-{runs}"));
         let directory = folder.run();
-        let (fleet, boards): (FleetFile, Vec<Served>) = mixed::fleet_file(&scenario, &data);
+        let (fleet, boards): (FleetFile, Vec<Served>) = runs::fleet_file(&scenario, &data);
         let file = directory.path().with_extension("toml");
         std::fs::write(&file, fleet.to_toml()).expect("a fleet file");
         for _ in 0..args.per_run.min(args.kills - kills) {

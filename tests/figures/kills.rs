@@ -16,16 +16,14 @@ use gleaner_host::round::Absence;
 use gleaner_host::run::{Observer, RunDirectory, read_rounds};
 use gleaner_host::station::event::{Event, EventKind};
 use gleaner_host::station::execute::{self, Audience};
-use gleaner_host::station::fleet::Pace;
-use gleaner_host::station::link::faults::Faults;
 use gleaner_host::station::setup::{self, Options};
 use gleaner_shared::rng::{Purpose, Rng};
 use gleaner_shared::units::PicoJoules;
 use gleaner_tests::emulated::available;
-use gleaner_tests::folder::{Folder, events};
 use gleaner_tests::mortal::Mortal;
+use gleaner_tests::runs::{Folder, events};
 use gleaner_tests::served::{Button, Served};
-use gleaner_tests::{mixed, progress};
+use gleaner_tests::{progress, runs};
 use indicatif::ProgressBar;
 
 /// Boards of the fleet; two more clients are simulated.
@@ -94,7 +92,7 @@ impl Scene {
 
 /// Runs the figure; says whether the run is complete and nothing was counted twice.
 pub fn run(args: &Args) -> bool {
-    let scenario = mixed::scenario("random", args.rounds);
+    let scenario = runs::scenario("random", args.rounds);
     let data = fleet::load_data(&scenario).expect("data");
     let shards = setup::shards(&scenario, &data, |_| None).expect("shards");
     let folder = Folder::new("kills");
@@ -129,11 +127,8 @@ pub fn run(args: &Args) -> bool {
         fleet.clients.push(entry);
     }
     let options = Options {
-        pace: Pace::Fast,
-        faults: Faults::default(),
         wall_limit: WALL_LIMIT,
-        listen: None,
-        threads: 1,
+        ..runs::options()
     };
     let scene = Arc::new(Scene::default());
     let (seen, heard) = (Arc::clone(&scene), Arc::clone(&scene));

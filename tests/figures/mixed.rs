@@ -3,7 +3,7 @@
 
 use gleaner_host::device::Board;
 use gleaner_host::device::emulator::prepare::prepare;
-use gleaner_tests::octet::{equal_to_the_bit, scenario};
+use gleaner_tests::runs::emulated_as_simulated;
 
 /// How long.
 #[derive(Debug, clap::Args)]
@@ -23,11 +23,7 @@ pub fn run(args: &Args) -> bool {
         println!("{missing}");
         return false;
     }
-    match equal_to_the_bit(&scenario(&args.scheduler, args.rounds)) {
-        Some(hash) => {
-            println!("{} rounds, both end with the model {hash}", args.rounds);
-            true
-        }
-        None => false,
-    }
+    let hash = emulated_as_simulated(&args.scheduler, args.rounds);
+    println!("{} rounds, both end with the model {hash}", args.rounds);
+    true
 }

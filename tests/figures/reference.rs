@@ -235,7 +235,7 @@ impl<'a> Judged<'a> {
 #[cfg(test)]
 mod tests {
     use gleaner_host::run::Tally;
-    use gleaner_tests::folder::Folder;
+    use gleaner_tests::runs::Folder;
 
     use super::*;
 

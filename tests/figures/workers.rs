@@ -15,8 +15,8 @@ use gleaner_host::study::batch::{
 };
 use gleaner_host::study::sweep::csv;
 use gleaner_shared::rng::{Purpose, Rng};
-use gleaner_tests::folder::Folder;
 use gleaner_tests::progress;
+use gleaner_tests::runs::Folder;
 
 /// How often.
 #[derive(Debug, clap::Args)]

@@ -7,7 +7,7 @@ use gleaner_tests::attack::aborts::{self, BOARDS, Ended, Field};
 use gleaner_tests::attack::hostile::Attack;
 use gleaner_tests::attack::siege::{self, HONEST, Length, Station};
 use gleaner_tests::attack::{frames, marks};
-use gleaner_tests::folder::{Folder, events};
+use gleaner_tests::runs::{Folder, events};
 use indicatif::ProgressBar;
 
 #[test]

@@ -2,27 +2,25 @@
 //! that call twice or lose their lines.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use gleaner_host::fleet;
 use gleaner_host::fleet::file::{FleetFile, LinkKind};
-use gleaner_host::run::{self, RunDirectory, Silent};
+use gleaner_host::run::{RunDirectory, Silent};
 use gleaner_host::station::Handle;
 use gleaner_host::station::board::WorkResult;
 use gleaner_host::station::bus::{self, EventReceiver};
 use gleaner_host::station::door::{Calls, HALF_OPEN};
 use gleaner_host::station::event::EventKind;
 use gleaner_host::station::execute::{self, Audience, CALLS};
-use gleaner_host::station::fleet::Pace;
 use gleaner_host::station::link::faults::{FaultCounters, Faults};
 use gleaner_host::station::setup::Options;
 use gleaner_shared::wire::Key;
 use gleaner_tests::client::{Client, update_of};
 use gleaner_tests::crowd::Manners;
 use gleaner_tests::crowd::{MODEL_BYTES, Reception, board, client, closing, dial, job, timing};
-use gleaner_tests::folder::Folder;
 use gleaner_tests::gateway::Gateways;
-use gleaner_tests::mixed;
+use gleaner_tests::runs;
+use gleaner_tests::runs::Folder;
 use tokio::net::TcpStream;
 
 /// Works one round and checks that the update is the client's own.
@@ -179,19 +177,16 @@ async fn a_board_that_loses_its_line_in_the_middle_of_rounds_calls_again_and_goe
 
 fn options(listen: &str) -> Options {
     Options {
-        pace: Pace::Fast,
-        faults: Faults::default(),
-        wall_limit: Duration::from_secs(120),
         listen: Some(listen.parse().unwrap()),
-        threads: 1,
+        ..runs::options()
     }
 }
 
 #[test]
 fn boards_that_call_in_through_gateways_end_with_the_model_of_simulated_ones() {
-    let scenario = mixed::scenario("cre", 3);
+    let scenario = runs::scenario("cre", 3);
     let data = fleet::load_data(&scenario).unwrap();
-    let (mut fleet, boards) = mixed::fleet_file(&scenario, &data);
+    let (mut fleet, boards) = runs::fleet_file(&scenario, &data);
     let calls = Arc::new(Calls::default());
     let gateways = Gateways::new();
     // Those with a key call in, the others are called.
@@ -210,19 +205,16 @@ fn boards_that_call_in_through_gateways_end_with_the_model_of_simulated_ones() {
     let options = options("127.0.0.1:0");
     let directory = folder.run();
     let finished = execute::run(&scenario, &fleet, &data, &directory, &options, audience).unwrap();
-    let mut world = fleet::build(&scenario, &data, 1).unwrap();
-    let alone = Folder::new("alone");
-    let expected = run::execute(&scenario, &mut world, &alone.run(), 1, &mut Silent).unwrap();
-    assert_eq!(finished.outcome.model_sha256, expected.model_sha256);
+    runs::assert_as_simulated(&scenario, &folder, &finished);
     let told = String::from_utf8(folder.file(CALLS)).unwrap();
     assert!(told.contains("\"let_in\": 2"), "{told}");
 }
 
 #[test]
 fn nothing_is_started_for_boards_without_keys_that_anybody_could_stand_in_for() {
-    let scenario = mixed::scenario("cre", 1);
+    let scenario = runs::scenario("cre", 1);
     let data = fleet::load_data(&scenario).unwrap();
-    let (mut fleet, _boards) = mixed::fleet_file(&scenario, &data);
+    let (mut fleet, _boards) = runs::fleet_file(&scenario, &data);
     let bare = &mut fleet.clients[1];
     (bare.link, bare.address, bare.key) = (LinkKind::Incoming, None, None);
     let folder = Folder::new("open-door");

@@ -147,7 +147,7 @@ fn claims(verdicts: &[CellVerdict], broken: usize) -> Vec<(String, bool)> {
 #[cfg(test)]
 mod tests {
     use gleaner_host::study::track::{Against, Entrant};
-    use gleaner_tests::folder::Folder;
+    use gleaner_tests::runs::Folder;
 
     use super::*;
 
