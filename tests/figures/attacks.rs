@@ -22,15 +22,15 @@ const TO_BOARDS: u64 = 100;
 
 /// Training of an honest board: less than an epoch of a thousand samples takes an RP2040.
 const TRAINING: Duration = Duration::from_millis(500);
-/// Rounds beside each enemy at least.
+/// Minimum number of rounds beside each hostile peer.
 const ROUNDS: usize = 8;
 
-/// What every peer must stay below.
+/// Limits on the cost of every hostile peer.
 const MEMORY_MB: f64 = 256.0;
 const LOG_BYTES_A_MINUTE: f64 = 1e6;
 const DELAY: f64 = 0.05;
 
-/// Which half of the figure.
+/// A half of the figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Part {
     /// Frames against links, tasks and firmware.
@@ -39,7 +39,7 @@ enum Part {
     Peers,
 }
 
-/// How much to try.
+/// Options of `cargo figures attacks`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Frames of all kinds together.
@@ -54,7 +54,7 @@ pub struct Args {
     /// Seed of the frames.
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// One half alone.
+    /// Run only one half of the figure.
     #[arg(long)]
     only: Option<Part>,
     /// Serve instead: print a port for every board and enemy, and wait.

@@ -1,6 +1,6 @@
 //! `cargo figures crashes`: kills the base station with SIGKILL at random moments of a short run
-//! with boards, continues from its checkpoint, and compares the model with that of a run nobody
-//! killed. The boards go on all the while.
+//! with boards, continues from its checkpoint, and compares the model with that of an uninterrupted
+//! run. The boards keep running.
 
 use std::process::{Child, Command};
 use std::time::{Duration, Instant};
@@ -16,24 +16,24 @@ use gleaner_tests::runs::Folder;
 use gleaner_tests::served::Served;
 use gleaner_tests::{progress, runs};
 
-/// Attempts to finish a run nobody kills any more; the first should do.
+/// Attempts to finish a run after its last kill; the first should suffice.
 const TRIES: u32 = 3;
 
-/// How often.
+/// Options of `cargo figures crashes`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Kills in all.
+    /// Total number of kills.
     #[arg(long, default_value_t = 200)]
     kills: u64,
-    /// Kills of one run before it may finish.
+    /// Number of kills of one run before it may finish.
     #[arg(long, default_value_t = 5)]
     per_run: u64,
-    /// Be the base station of this directory instead.
+    /// Run the base station of this directory instead.
     #[arg(long, hide = true)]
     station: Option<String>,
 }
 
-/// Runs the figure; says whether every run ended with the same bits.
+/// Runs the figure; returns whether every run ended with the same bits.
 pub fn run(args: &Args) -> bool {
     match &args.station {
         Some(directory) => station(directory),
@@ -117,7 +117,7 @@ fn kill_stations(args: &Args) -> bool {
     equal == runs
 }
 
-/// Returns what the log says of boards that missed a round, which nobody should.
+/// Returns the lines of the log about boards that missed a round; none should.
 fn absences(directory: &RunDirectory) -> String {
     let log = std::fs::read_to_string(directory.file(EVENTS)).unwrap_or_default();
     let lines = log.lines().filter(|line| line.contains("\"absent\""));

@@ -23,7 +23,7 @@ const KINDS: [Kind; 5] = [
     Kind::Chunk,
 ];
 
-/// How much to try.
+/// Options of `cargo figures damage`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Number of frames to damage.
@@ -34,12 +34,11 @@ pub struct Args {
     seed: u64,
 }
 
-/// What happened to damaged frames.
+/// Numbers of damaged frames by outcome.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Tally {
-    /// Frames damaged.
     damaged: u64,
-    /// Times the damage left a whole frame, unaltered.
+    /// Times the damage left a whole frame unaltered.
     intact: u64,
     /// Frames thrown away by length, stuffing or checksum.
     thrown: u64,
@@ -66,7 +65,7 @@ impl Tally {
     }
 }
 
-/// Damages the frames and tells whether none came through altered or cost the next one.
+/// Damages the frames; returns whether none was accepted altered or hid the next one.
 pub fn run(args: &Args) -> bool {
     let bar = progress("frames", args.frames);
     let batches = args.frames.div_ceil(BATCH);
@@ -152,7 +151,7 @@ fn damage_batch(seed: u64, batch: u64, count: u64) -> Tally {
     tally
 }
 
-/// A frame as it was meant.
+/// A frame before damage.
 struct Sent {
     header: Header,
     payload: Vec<u8>,
@@ -190,7 +189,7 @@ impl Sent {
     }
 }
 
-/// Writes what a bad line makes of `first` (and of `second` following it) to `line`.
+/// Writes a damaged `first` (and `second` following it) to `line`.
 fn damage(rng: &mut Rng, first: &[u8], second: &[u8], line: &mut Vec<u8>) {
     let place = |rng: &mut Rng, bytes: &[u8]| rng.below(bytes.len() as u32) as usize;
     match rng.below(5) {

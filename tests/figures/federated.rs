@@ -8,13 +8,13 @@ use gleaner_tests::progress;
 
 use crate::float::{self, Float, HID, Set};
 
-/// What to train.
+/// Options of `cargo figures federated`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Rounds.
+    /// Number of rounds to train.
     #[arg(long, default_value_t = 200)]
     rounds: u32,
-    /// Clients, all of which take part in every round.
+    /// Number of clients, all of which participate in every round.
     #[arg(long, default_value_t = 10)]
     clients: usize,
     /// Samples of each client.
@@ -23,13 +23,13 @@ pub struct Args {
     /// Local epochs a round.
     #[arg(long, default_value_t = 2)]
     epochs: u32,
-    /// Learning rate.
+    /// Learning rate of the clients.
     #[arg(long, default_value_t = 0.1)]
     rate: f64,
     /// Share of a client's samples that are of its own class.
     #[arg(long, default_value_t = 0.4)]
     own: f64,
-    /// Seed of everything.
+    /// Seed of data, parameters and rounding.
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// Code models in 16 bits instead of 8.

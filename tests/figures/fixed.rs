@@ -7,16 +7,16 @@ use gleaner_tests::progress;
 
 use crate::float::{self, Float, HID, Set};
 
-/// What to train.
+/// Options of `cargo figures fixed`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Samples of the shard.
     #[arg(long, default_value_t = 1000)]
     samples: usize,
-    /// Epochs.
+    /// Number of epochs to train.
     #[arg(long, default_value_t = 100)]
     epochs: u32,
-    /// Learning rates.
+    /// Learning rates to compare at.
     #[arg(long, default_values_t = [0.5, 0.1, 0.01], value_delimiter = ',')]
     rates: Vec<f64>,
     /// How many seeds to run, from 1 on.

@@ -17,10 +17,10 @@ mod targets;
 const BATCH: u64 = 20_000;
 /// Longest input: two whole frames.
 const LONGEST: usize = 2200;
-/// The state machines take many steps per input: every so many inputs they get one.
+/// The state machines take many steps per input, so they get one of this many inputs.
 const MACHINES_EVERY: u64 = 50;
 
-/// How much to try.
+/// Options of `cargo figures fuzz`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Number of inputs; each goes to the frame decoder and to both message parsers, and each
@@ -32,7 +32,7 @@ pub struct Args {
     seed: u64,
 }
 
-/// Runs the inputs and tells whether all came back.
+/// Runs the inputs; returns whether none panicked.
 pub fn run(args: &Args) -> bool {
     let corpus = Corpus::load();
     let bar = progress("inputs", args.inputs);
@@ -78,7 +78,6 @@ pub fn run(args: &Args) -> bool {
     true
 }
 
-/// Seeds by target.
 struct Corpus {
     frames: Vec<Vec<u8>>,
     messages: Vec<Vec<u8>>,

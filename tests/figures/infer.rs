@@ -18,7 +18,7 @@ const SEED: u64 = 5;
 /// Three milliseconds of an RP2040 at 125 MHz.
 const MOST_CYCLES: u64 = 375_000;
 
-/// How many digits.
+/// Options of `cargo figures infer`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Whose test samples: `mnist` (10,000; `gleaner data fetch mnist`) or `mnist-subset`, which

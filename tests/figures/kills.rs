@@ -67,7 +67,6 @@ struct Scene {
     /// Boards with an open session.
     present: Mutex<BTreeSet<u32>>,
     kills: [AtomicU32; BOARDS as usize],
-    /// Finished rounds.
     rounds: AtomicU32,
     over: AtomicBool,
 }

@@ -5,13 +5,13 @@ use gleaner_host::device::Board;
 use gleaner_host::device::emulator::prepare::prepare;
 use gleaner_tests::runs::emulated_as_simulated;
 
-/// How long.
+/// Options of `cargo figures mixed`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Rounds of the run.
     #[arg(long, default_value_t = 10)]
     rounds: i64,
-    /// Who decides them.
+    /// Scheduler of both runs, as in a scenario.
     #[arg(long, default_value = "cre")]
     scheduler: String,
 }

@@ -12,10 +12,10 @@ use gleaner_host::station::door::Tally;
 use gleaner_tests::crowd::{self, CrowdRound, MODEL_BYTES, Manners, Reception};
 use tokio::runtime::Runtime;
 
-/// How many clients, and how patient to be.
+/// Options of `cargo figures stations`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Honest clients.
+    /// Number of honest clients.
     #[arg(long, default_value_t = 1_000)]
     clients: usize,
     /// Slow, silent, endless and absurd peers in the second run.

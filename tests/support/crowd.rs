@@ -253,7 +253,7 @@ pub struct CrowdRound {
 
 /// The base station's side of clients that call in.
 pub struct Reception {
-    /// Where they call.
+    /// Address that clients connect to.
     pub address: SocketAddr,
     /// What came of the calls.
     pub calls: Arc<Calls>,

@@ -9,7 +9,7 @@ use tokio::net::TcpStream;
 use tokio::runtime::Runtime;
 use tokio::time::sleep;
 
-/// Between two calls.
+/// Pause between two connection attempts.
 const REDIAL: Duration = Duration::from_millis(20);
 
 /// Gateways on a runtime of their own; dropped, they hang up.

@@ -250,7 +250,7 @@ pub(crate) fn boot<T: Write + 'static>(
     run(board)
 }
 
-/// The client alone.
+/// Runs the client without an application.
 pub(crate) fn run_client<T: Write + 'static>(board: Board<InProcessBoard<T>>) -> Program {
     Box::pin(async move {
         let mut memory = Box::new(Memory::new());

@@ -45,7 +45,7 @@ pub fn ask<W: Wire>(
 /// What came of many questions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Answers {
-    /// Questions.
+    /// Number of samples classified.
     pub count: u64,
     /// Answers that name the sample's class.
     pub right: u64,

@@ -92,7 +92,7 @@ pub struct Cuts {
 }
 
 impl Rehearsed {
-    /// Runs ten rounds.
+    /// Runs ten rounds and records the flash.
     #[must_use]
     pub fn run() -> Self {
         let flash = in_process::flash(1);

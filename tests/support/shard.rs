@@ -11,9 +11,9 @@ pub const INPUTS: usize = 784;
 /// Some samples of MNIST.
 #[derive(Clone, Debug)]
 pub struct Digits {
-    /// Pixels of each.
+    /// Pixels of each sample.
     pub pixels: Vec<[u8; INPUTS]>,
-    /// Class of each.
+    /// Class of each sample.
     pub labels: Vec<u8>,
 }
 

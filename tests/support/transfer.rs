@@ -18,9 +18,9 @@ pub struct Outcome {
     pub down: u64,
     /// Bytes from device to host.
     pub up: u64,
-    /// Chunks sent again.
+    /// Number of retransmitted chunks.
     pub repeated: u32,
-    /// Virtual time.
+    /// Virtual time of the transfer.
     pub elapsed: Micros,
     /// Whether the bytes received are those sent.
     pub identical: bool,

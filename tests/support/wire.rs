@@ -14,7 +14,7 @@ pub trait Wire {
     /// Puts bytes on the line and lets time run until `until`, or until something came back.
     fn exchange(&mut self, to_device: &[u8], until: Micros) -> Vec<u8>;
 
-    /// Resets the client.
+    /// Resets the client as its button does.
     fn reset(&mut self);
 
     /// Returns the speed both ends are to expect of the line.
@@ -55,7 +55,7 @@ impl LockstepWire {
         self.0.cut_again(count).expect("an operation of the record");
     }
 
-    /// Returns the board.
+    /// Returns the emulated board itself.
     pub const fn board(&mut self) -> &mut Lockstep {
         self.0.board()
     }

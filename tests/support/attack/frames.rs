@@ -24,7 +24,7 @@ const KEYS: [Key; 2] = [Key::new([0x42; 32]), Key::new([0x43; 32])];
 /// A way to make a frame without knowing the key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ruse {
-    /// Random bytes.
+    /// Random bytes with a checksum that fits.
     Noise,
     /// The header that is due, behind it random bytes.
     Invented,
@@ -53,7 +53,7 @@ pub enum Ruse {
 }
 
 impl Ruse {
-    /// All of them.
+    /// Every variant, in order.
     pub const ALL: [Self; 13] = [
         Self::Noise,
         Self::Invented,

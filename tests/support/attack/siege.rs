@@ -23,7 +23,7 @@ use crate::client::update_of;
 use crate::crowd::{MODEL_BYTES, at_port, board, client, job, key_of, timing};
 use crate::station::RUN;
 
-/// Honest boards.
+/// Number of honest boards.
 pub const HONEST: u32 = 8;
 
 /// How long the base station waits for each part of an enemy's round.
@@ -70,9 +70,9 @@ async fn bind() -> io::Result<(TcpListener, u16)> {
 /// How long a part of a siege lasts: so many rounds and so much time at least.
 #[derive(Clone, Copy, Debug)]
 pub struct Length {
-    /// Rounds.
+    #[allow(missing_docs)]
     pub rounds: usize,
-    /// Time.
+    #[allow(missing_docs)]
     pub time: Duration,
 }
 
@@ -119,7 +119,7 @@ impl Siege {
     }
 }
 
-/// A base station.
+/// A base station with honest boards and a log.
 pub struct Station {
     honest: Vec<Arc<Handle>>,
     events: EventSender,

@@ -21,9 +21,7 @@ const PATIENCE: Micros = Micros(120_000_000);
 /// One end of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Side {
-    /// The base station.
     Host,
-    /// The board.
     Device,
 }
 
