@@ -84,10 +84,6 @@ fn train<W: Wire>(station: &mut Station<W>, digits: &Digits, epochs: u16) -> Rep
     report
 }
 
-fn cycles_per_sample(report: &Report) -> u64 {
-    report.cycles.0 / u64::from(report.samples) / u64::from(report.epochs)
-}
-
 /// Asks for the voltage of the supply.
 fn supply<W: Wire>(station: &mut Station<W>) -> Option<u16> {
     station.say(HostToDevice::Inspect);
@@ -129,74 +125,59 @@ fn stack_within_limit<W: Wire>(station: &mut Station<W>, board: Board) -> u32 {
     available
 }
 
-#[test]
-fn three_epochs_of_the_whole_network_give_the_hosts_bits_on_a_cortex_m4() {
-    let digits = Digits::take(0, 200);
-    let Some(wire) = on_m4(Program::Client, Some(&digits.shard(CLIENT, None))) else {
-        return;
-    };
+/// Trains an epoch to the host's bits and checks the greeting, the stack and the cycles per sample.
+fn trains_within<W: Wire>(
+    wire: W,
+    digits: &Digits,
+    (board, name): (Board, &str),
+    limit: u64,
+) -> (Station<W>, u64) {
     let mut station = Station::new(wire);
-    train(&mut station, &digits, 3);
+    let report = train(&mut station, digits, 1);
     let about = station.about.clone().unwrap();
-    assert_eq!(about.board, "emulated-m4");
-    assert!(about.build.ends_with("+emulated"), "{}", about.build);
-    stack_within_limit(&mut station, Board::M4);
+    assert_eq!(about.board, name);
+    let suffix = format!("+{}", board.name());
+    assert!(about.build.ends_with(&suffix), "{}", about.build);
+    let stack = stack_within_limit(&mut station, board);
+    if board == Board::Rp2040 {
+        let statics = RP2040_RAM_BYTES - stack;
+        println!("rp2040: statics take {statics} bytes");
+        assert!(statics <= RP2040_STATICS_BYTES, "{statics}");
+    }
+    let cycles = report.cycles.0 / u64::from(report.samples);
+    println!("{board}: {cycles} cycles or instructions per sample, at most {limit}");
+    assert!(cycles <= limit, "{board}: {cycles}");
+    (station, cycles)
 }
 
 #[test]
-fn three_epochs_of_the_whole_network_give_the_hosts_bits_on_an_rp2040() {
-    let digits = Digits::take(0, 200);
-    let Some(wire) = on_rp2040(Program::Client, Some(&digits.shard(CLIENT, None))) else {
-        return;
-    };
-    let mut station = Station::new(wire);
-    train(&mut station, &digits, 3);
-    let about = station.about.clone().unwrap();
-    assert_eq!(about.board, "rp2040");
-    assert!(about.build.ends_with("+rp2040"), "{}", about.build);
-    let stack = stack_within_limit(&mut station, Board::Rp2040);
-    let statics = RP2040_RAM_BYTES - stack;
-    println!("rp2040: statics take {statics} bytes");
-    assert!(statics <= RP2040_STATICS_BYTES, "{statics}");
-}
-
-#[test]
-fn an_epoch_of_a_thousand_digits_stays_within_its_cycles() {
+fn an_epoch_of_a_thousand_digits_gives_the_hosts_bits_within_its_cycles() {
     let digits = Digits::take(0, 1_000);
     let shard = with_lists(
         digits.shard(CLIENT, None),
         Board::Rp2040,
         Board::Rp2040.shard_flash().len(),
     );
-    println!("shard: {} bytes with lists", shard.len());
+    let pico = (Board::Rp2040, "rp2040");
     if let Some(wire) = on_rp2040(Program::Client, Some(&shard)) {
-        let report = train(&mut Station::new(wire), &digits, 1);
-        let cycles = cycles_per_sample(&report);
-        println!("rp2040: {cycles} cycles a sample and epoch");
-        assert!(cycles <= RP2040_CYCLES, "{cycles}");
+        trains_within(wire, &digits, pico, RP2040_CYCLES);
     }
     if let Some(wire) = on_rp2040_at_once(&shard) {
-        let mut station = Station::new(wire);
-        let report = train(&mut station, &digits, 1);
-        let cycles = cycles_per_sample(&report);
-        println!("rp2040: {cycles} cycles with a flash that answers at once");
-        assert!(cycles <= RP2040_CYCLES_AT_ONCE, "{cycles}");
-        // The second core did its half, and not more.
-        let worked = station.wire.stat().core1_cycles / u64::from(report.samples);
-        println!("rp2040: core 1 worked {worked} cycles a sample");
-        assert!(worked > cycles / 2, "{worked}");
+        let (station, cycles) = trains_within(wire, &digits, pico, RP2040_CYCLES_AT_ONCE);
+        // The second core trained on half of the samples.
+        let core1 = station.wire.stat().core1_cycles / digits.labels.len() as u64;
+        assert!(core1 > cycles / 2, "{core1}");
     }
+    // Without waits for flash.
     if let Some(wire) = on_stm32(Some(&shard)) {
-        let report = train(&mut Station::new(wire), &digits, 1);
-        let cycles = cycles_per_sample(&report);
-        println!("stm32l4r5: {cycles} cycles a sample and epoch without waits for flash");
-        assert!(cycles <= M4_CYCLES, "{cycles}");
+        let nucleo = (Board::Stm32l4r5, "nucleo-l4r5zi");
+        let (station, _) = trains_within(wire, &digits, nucleo, M4_CYCLES);
+        let stat = station.wire.stat();
+        assert!(stat.cycles > stat.instructions, "{stat:?}");
     }
     if let Some(wire) = on_m4(Program::Client, Some(&shard)) {
-        let report = train(&mut Station::new(wire), &digits, 1);
-        let cycles = cycles_per_sample(&report);
-        println!("emulated-m4: {cycles} instructions a sample and epoch");
-        assert!(cycles <= M4_INSTRUCTIONS, "{cycles}");
+        let m4 = (Board::M4, "emulated-m4");
+        trains_within(wire, &digits, m4, M4_INSTRUCTIONS);
     }
 }
 

@@ -1,6 +1,5 @@
 //! The STM32's image: parity, clock, watchdog, resets and power cuts.
 
-use gleaner_host::device::Board;
 use gleaner_host::device::flash::target::Memory;
 use gleaner_shared::energy::Phase;
 use gleaner_shared::units::Micros;
@@ -8,28 +7,10 @@ use gleaner_shared::wire::message::{MeasureRefusal, MeasureStep};
 use gleaner_tests::blackout::{Recorded, rest_and_fail};
 use gleaner_tests::emulated::{on_stm32, on_stm32_without_crystal};
 use gleaner_tests::rehearsal::{self, Moment, reset_at};
-use gleaner_tests::shard::Digits;
 use gleaner_tests::station::Station;
 use gleaner_tests::wire::{LockstepWire, Wire};
 
-use super::{CLIENT, stack_within_limit, supply, train};
-
-#[test]
-fn three_epochs_of_the_whole_network_give_the_hosts_bits_on_an_stm32() {
-    let digits = Digits::take(0, 100);
-    let Some(wire) = on_stm32(Some(&digits.shard(CLIENT, None))) else {
-        return;
-    };
-    let mut station = Station::new(wire);
-    train(&mut station, &digits, 3);
-    let about = station.about.clone().unwrap();
-    assert_eq!(about.board, "nucleo-l4r5zi");
-    assert!(about.build.ends_with("+stm32"), "{}", about.build);
-    stack_within_limit(&mut station, Board::Stm32l4r5);
-    let stat = station.wire.stat();
-    println!("stm32: {stat:?}");
-    assert!(stat.cycles > stat.instructions, "a cycle is no instruction");
-}
+use super::supply;
 
 /// Registers of the STM32L4R5 and what they must say (RM0432).
 const FLASH_ACR: u32 = 0x4002_2000;

@@ -2,14 +2,12 @@
 //! the next delimiter is always received.
 
 use std::sync::LazyLock;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::thread;
 
 use gleaner_shared::rng::{Purpose, Rng};
 use gleaner_shared::wire::{
     Arrival, Direction, FrameBuffer, FrameDecoder, Header, Key, Kind, SessionKey,
 };
-use gleaner_tests::progress;
+use gleaner_tests::{in_batches, progress};
 
 static KEY: LazyLock<SessionKey> =
     LazyLock::new(|| Key::new([0x5A; 32]).session(&[1; 16], &[2; 16]));
@@ -68,29 +66,11 @@ impl Tally {
 /// Damages the frames; returns whether none was accepted altered or hid the next one.
 pub fn run(args: &Args) -> bool {
     let bar = progress("frames", args.frames);
-    let batches = args.frames.div_ceil(BATCH);
-    let next = AtomicU64::new(0);
-    let workers = thread::available_parallelism().map_or(1, usize::from);
-    let tally = thread::scope(|scope| {
-        let work = || {
-            let mut tally = Tally::default();
-            loop {
-                let batch = next.fetch_add(1, Ordering::Relaxed);
-                if batch >= batches {
-                    return tally;
-                }
-                let count = BATCH.min(args.frames - batch * BATCH);
-                tally.add(&damage_batch(args.seed, batch, count));
-                bar.inc(count);
-            }
-        };
-        let threads: Vec<_> = (0..workers).map(|_| scope.spawn(work)).collect();
-        let mut total = Tally::default();
-        for thread in threads {
-            total.add(&thread.join().expect("a worker does not panic"));
-        }
-        total
+    let tallies = in_batches(args.frames, BATCH, &bar, |batch, count| {
+        damage_batch(args.seed, batch, count)
     });
+    let mut tally = Tally::default();
+    tallies.iter().for_each(|other| tally.add(other));
     bar.finish_and_clear();
     println!(
         "{} frames damaged: {} accepted altered, {} times the frame after the next delimiter was \

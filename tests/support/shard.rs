@@ -2,14 +2,14 @@
 
 use gleaner_host::device::shard::{ClientSamples, image};
 use gleaner_learn::data::embedded::mnist_subset;
-use gleaner_learn::data::{DataError, load};
+use gleaner_learn::data::{DataError, Samples, load};
 use gleaner_shared::mlp::sample::Slices;
 
 /// Pixels of a sample.
 pub const INPUTS: usize = 784;
 
 /// Some samples of MNIST.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Digits {
     /// Pixels of each sample.
     pub pixels: Vec<[u8; INPUTS]>,
@@ -39,12 +39,16 @@ impl Digits {
     /// # Errors
     /// When the set is not there.
     pub fn test_set(name: &str) -> Result<Self, DataError> {
-        let test = load(name)?.test;
-        let (pixels, _) = test.images.as_chunks::<INPUTS>();
-        Ok(Self {
-            pixels: pixels.to_vec(),
-            labels: test.labels,
-        })
+        Ok(Self::of(&load(name)?.test))
+    }
+
+    /// Copies all samples of one half of a data set.
+    #[must_use]
+    pub fn of(samples: &Samples) -> Self {
+        Self {
+            pixels: samples.images.as_chunks::<INPUTS>().0.to_vec(),
+            labels: samples.labels.clone(),
+        }
     }
 
     /// Returns them in pieces of at most `count`.

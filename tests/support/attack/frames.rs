@@ -9,8 +9,8 @@ use gleaner_shared::wire::message::{self, DeviceId, DeviceToHost, Hello, HostToD
 use gleaner_shared::wire::{Direction, FrameBuffer, Header, Key, Kind, auth};
 use indicatif::ProgressBar;
 
-use super::in_batches;
 use super::talk::{Record, Side, Talk, line_of, readdress};
+use crate::in_batches;
 
 /// Frames against one pair of ends.
 const BATCH: u64 = 10_000;

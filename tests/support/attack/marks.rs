@@ -20,9 +20,9 @@ use indicatif::ProgressBar;
 use tokio::time::Instant;
 
 use super::hostile::{Enemy, drive};
-use super::in_batches;
 use crate::client::{about_of, report_of, update_of};
 use crate::crowd::{MODEL_BYTES, board, job, key_of, timing};
+use crate::in_batches;
 use crate::in_process::InProcess;
 use crate::reference::{exact, initial};
 use crate::shard::Digits;
