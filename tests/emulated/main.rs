@@ -27,13 +27,13 @@ use gleaner_shared::wire::message::{
     DeviceToHost, HostToDevice, Offer, Payload, Report, ShardStatus,
 };
 use gleaner_shared::wire::{Arrival, CHUNK_BYTES, FrameDecoder, Key};
-use gleaner_tests::blackout::close_and_fail;
 use gleaner_tests::emulated::{
     available, image, on_failing_m4, on_m4, on_rp2040, on_rp2040_at_once, on_rp2040_usb, on_socket,
     on_stm32,
 };
+use gleaner_tests::power_cut::close_and_fail;
 use gleaner_tests::reference::{coded, exact, initial, trained};
-use gleaner_tests::rehearsal::{self, Moment, reset_at};
+use gleaner_tests::reset::{self, Moment, reset_at};
 use gleaner_tests::shard::Digits;
 use gleaner_tests::station::{Station, generous, training_order};
 use gleaner_tests::wire::Wire;
@@ -211,7 +211,7 @@ fn a_thousand_epochs_give_the_hosts_number_and_frames_keep_to_their_cycles() {
 
 #[test]
 fn transfers_to_and_from_an_rp2040_come_near_the_speed_of_the_wire() {
-    let digits = rehearsal::digits();
+    let digits = reset::digits();
     let Some(wire) = on_rp2040(Program::Client, Some(&digits.shard(CLIENT, None))) else {
         return;
     };
@@ -256,7 +256,7 @@ fn near_the_wire(what: &str, offer: &Offer, took: Micros) {
 #[test]
 fn an_rp2040_is_back_in_step_within_two_seconds_of_a_reset_at_any_moment() {
     for moment in Moment::ALL {
-        let Some(wire) = on_rp2040(Program::Client, Some(&rehearsal::shard())) else {
+        let Some(wire) = on_rp2040(Program::Client, Some(&reset::shard())) else {
             return;
         };
         let recovery = reset_at(&mut Station::new(wire), moment);
@@ -267,7 +267,7 @@ fn an_rp2040_is_back_in_step_within_two_seconds_of_a_reset_at_any_moment() {
 
 #[test]
 fn an_order_cancelled_in_mid_epoch_leaves_both_cores_of_an_rp2040_ready() {
-    let digits = rehearsal::digits();
+    let digits = reset::digits();
     let Some(wire) = on_rp2040(Program::Client, Some(&digits.shard(CLIENT, None))) else {
         return;
     };
@@ -302,7 +302,7 @@ const FOREVER: [u8; 2] = [0xFE, 0xE7];
 
 #[test]
 fn a_second_core_that_hangs_is_caught_by_the_watchdog() {
-    let digits = rehearsal::digits();
+    let digits = reset::digits();
     let Some(wire) = on_rp2040(Program::Client, Some(&digits.shard(CLIENT, None))) else {
         return;
     };
@@ -335,7 +335,7 @@ fn a_second_core_that_hangs_is_caught_by_the_watchdog() {
 fn a_cortex_m4_is_back_in_step_after_a_reset_at_work() {
     // QEMU takes bytes one by one, so the moments are those that differ most.
     for moment in [Moment::Downloading, Moment::Training, Moment::Uploaded] {
-        let Some(wire) = on_m4(Program::Client, Some(&rehearsal::shard())) else {
+        let Some(wire) = on_m4(Program::Client, Some(&reset::shard())) else {
             return;
         };
         reset_at(&mut Station::new(wire), moment);
@@ -347,30 +347,30 @@ fn a_cortex_m4_is_back_in_step_after_a_reset_at_work() {
 #[test]
 fn a_cortex_m4_whose_power_fails_in_its_flash_keeps_what_was_closed() {
     for (operation, knows) in [(2, false), (14, true)] {
-        let shard = rehearsal::shard();
+        let shard = reset::shard();
         let Some(wire) = on_failing_m4(Program::Client, Some(&shard), operation) else {
             return;
         };
-        let awakening = close_and_fail(&mut Station::new(wire));
-        println!("emulated-m4: power cut in operation {operation}: {awakening:?}");
-        assert_eq!(awakening.knew_the_round, knows, "{operation}");
+        let restart = close_and_fail(&mut Station::new(wire));
+        println!("emulated-m4: power cut in operation {operation}: {restart:?}");
+        assert_eq!(restart.knew_the_round, knows, "{operation}");
         // A model counts when it is whole.
-        assert!(!awakening.held_the_model, "{operation}");
+        assert!(!restart.held_the_model, "{operation}");
     }
 }
 
 #[test]
 fn an_rp2040_whose_power_fails_in_its_flash_is_back_in_step_within_three_seconds() {
     for (operation, knows) in [(2, false), (337, true)] {
-        let Some(mut wire) = on_rp2040(Program::Client, Some(&rehearsal::shard())) else {
+        let Some(mut wire) = on_rp2040(Program::Client, Some(&reset::shard())) else {
             return;
         };
         wire.cut_at_flash_op(operation);
         let mut station = Station::new(wire);
-        let awakening = close_and_fail(&mut station);
-        println!("rp2040: power cut in operation {operation}: {awakening:?}");
-        assert_eq!(awakening.knew_the_round, knows, "{operation}");
-        assert!(awakening.after <= Micros(3_000_000), "{operation}");
+        let restart = close_and_fail(&mut station);
+        println!("rp2040: power cut in operation {operation}: {restart:?}");
+        assert_eq!(restart.knew_the_round, knows, "{operation}");
+        assert!(restart.after <= Micros(3_000_000), "{operation}");
         assert_eq!(station.wire.stat().power_cuts, 1);
     }
 }
@@ -402,7 +402,7 @@ fn a_cortex_m4_that_nobody_talks_to_is_not_reset() {
 
 #[test]
 fn an_rp2040_behind_a_socket_greets_before_and_after_a_reset() {
-    let Some(wire) = on_socket(Board::Rp2040, Some(&rehearsal::shard())) else {
+    let Some(wire) = on_socket(Board::Rp2040, Some(&reset::shard())) else {
         return;
     };
     let mut station = Station::new(wire);
@@ -413,7 +413,7 @@ fn an_rp2040_behind_a_socket_greets_before_and_after_a_reset() {
 
 #[test]
 fn a_pico_on_usb_trains_to_the_hosts_bits_and_answers_again_after_a_reset() {
-    let digits = rehearsal::digits();
+    let digits = reset::digits();
     let Some(wire) = on_rp2040_usb(Some(&digits.shard(CLIENT, None))) else {
         return;
     };
@@ -444,7 +444,7 @@ fn boards_without_a_shard_say_so() {
 #[test]
 fn emulated_boards_that_start_afresh_draw_other_nonces() {
     const KEY: [u8; 32] = [3; 32];
-    let shard = rehearsal::digits().shard(CLIENT, Some(KEY));
+    let shard = reset::digits().shard(CLIENT, Some(KEY));
     // The host's nonces are the same in both: sessions differ by those of the board.
     fn session<W: Wire>(wire: W) -> u32 {
         let wire = Overheard {

@@ -6,7 +6,7 @@ use gleaner_shared::board;
 use gleaner_shared::mlp::PaperParams;
 use gleaner_shared::wire::message::ModelHash;
 use gleaner_tests::emulated::{on_m4, on_rp2040, on_stm32};
-use gleaner_tests::oracle::{Answers, as_the_host};
+use gleaner_tests::inference::{Answers, as_the_host};
 use gleaner_tests::progress;
 use gleaner_tests::reference::{initial, trained};
 use gleaner_tests::shard::Digits;

@@ -20,7 +20,7 @@ use gleaner_host::station::setup::{self, Options};
 use gleaner_shared::rng::{Purpose, Rng};
 use gleaner_shared::units::PicoJoules;
 use gleaner_tests::emulated::available;
-use gleaner_tests::mortal::Mortal;
+use gleaner_tests::restartable::RestartableBoard;
 use gleaner_tests::runs::{Folder, events};
 use gleaner_tests::served::{Button, Served};
 use gleaner_tests::{progress, runs};
@@ -57,7 +57,7 @@ pub struct Args {
 
 /// What can be killed.
 enum Victim {
-    Process(Box<Mortal>),
+    Process(Box<RestartableBoard>),
     Thread(Button),
 }
 
@@ -112,7 +112,7 @@ pub fn run(args: &Args) -> bool {
             };
             let file = images.run().file(&format!("client-{id}.bin"));
             std::fs::write(&file, shard).expect("a shard");
-            let Some(board) = available(Mortal::start(kind, &file)) else {
+            let Some(board) = available(RestartableBoard::start(kind, &file)) else {
                 return false;
             };
             entry.address = Some(board.address().to_string());
@@ -198,7 +198,7 @@ fn kill(mut victims: Vec<Victim>, scene: &Scene, pause_s: f64, seed: u64) {
                     _ => rng.uniform(),
                 };
                 std::thread::sleep(Duration::from_secs_f64(absence));
-                board.revive().expect("the emulator starts again");
+                board.restart().expect("the emulator starts again");
             }
         }
     }

@@ -16,7 +16,7 @@ use gleaner_shared::wire::link::Timing;
 use gleaner_shared::wire::message::{self, DeviceToHost, ModelHash, Order, Refusal};
 use gleaner_shared::wire::{Direction, FrameBuffer, Header, Key, Kind};
 use gleaner_tests::client::{Client, update_of};
-use gleaner_tests::crowd::closing;
+use gleaner_tests::peers::closing;
 use gleaner_tests::station::RUN;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, join};
 

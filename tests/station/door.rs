@@ -16,9 +16,11 @@ use gleaner_host::station::link::faults::{FaultCounters, Faults};
 use gleaner_host::station::setup::Options;
 use gleaner_shared::wire::Key;
 use gleaner_tests::client::{Client, update_of};
-use gleaner_tests::crowd::Manners;
-use gleaner_tests::crowd::{MODEL_BYTES, Reception, board, client, closing, dial, job, timing};
 use gleaner_tests::gateway::Gateways;
+use gleaner_tests::peers::Behaviour;
+use gleaner_tests::peers::{
+    ListeningStation, MODEL_BYTES, board, client, closing, dial, job, timing,
+};
 use gleaner_tests::runs;
 use gleaner_tests::runs::Folder;
 use tokio::net::TcpStream;
@@ -44,15 +46,15 @@ fn count(heard: &mut EventReceiver, wanted: impl Fn(&EventKind) -> bool) -> usiz
 
 #[tokio::test(flavor = "multi_thread")]
 async fn callers_that_hang_on_and_say_nothing_give_way_to_a_board() {
-    let reception = Reception::open(1);
-    let (board, _heard) = reception.board(0);
+    let station = ListeningStation::open(1);
+    let (board, _heard) = station.board(0);
     let mut loris = Vec::new();
     for _ in 0..300 {
-        loris.push(TcpStream::connect(reception.address).await.unwrap());
+        loris.push(TcpStream::connect(station.address).await.unwrap());
     }
-    tokio::spawn(dial(0, Manners::Honest, reception.address));
+    tokio::spawn(dial(0, Behaviour::Honest, station.address));
     work(&board, 0, 0).await;
-    let tally = reception.calls.tally();
+    let tally = station.calls.tally();
     assert!(tally.most_half_open <= HALF_OPEN, "{tally:?}");
     // There were 300 before it, and room for fewer.
     assert!(
@@ -64,33 +66,33 @@ async fn callers_that_hang_on_and_say_nothing_give_way_to_a_board() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_flood_of_calls_keeps_no_board_out() {
-    let reception = Reception::open(1);
-    let (board, _heard) = reception.board(0);
-    let address = reception.address;
+    let station = ListeningStation::open(1);
+    let (board, _heard) = station.board(0);
+    let address = station.address;
     let flood = tokio::spawn(async move {
         for _ in 0..1_500 {
             // A full queue is the flood's own trouble.
             drop(TcpStream::connect(address).await);
         }
     });
-    tokio::spawn(dial(0, Manners::Honest, address));
+    tokio::spawn(dial(0, Behaviour::Honest, address));
     work(&board, 0, 0).await;
     flood.await.unwrap();
-    let tally = reception.calls.tally();
+    let tally = station.calls.tally();
     assert_eq!(tally.let_in, 1, "{tally:?}");
     assert!(tally.most_half_open <= HALF_OPEN, "{tally:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_stolen_number_without_the_key_does_not_disturb_the_board() {
-    let reception = Reception::open(1);
-    let (board, mut heard) = reception.board(0);
-    tokio::spawn(dial(0, Manners::Honest, reception.address));
+    let station = ListeningStation::open(1);
+    let (board, mut heard) = station.board(0);
+    tokio::spawn(dial(0, Behaviour::Honest, station.address));
     work(&board, 0, 0).await;
     // The same chip by its number, without the key and with another one.
     for key in [Key::PUBLIC, Key::new([0x77; 32])] {
         let mut thief = Client::new(0, key, timing(), MODEL_BYTES);
-        let line = TcpStream::connect(reception.address).await.unwrap();
+        let line = TcpStream::connect(station.address).await.unwrap();
         // It ends because the base station hangs up.
         let _ = thief.serve(line).await;
         assert!(thief.trained.is_empty());
@@ -100,7 +102,7 @@ async fn a_stolen_number_without_the_key_does_not_disturb_the_board() {
         count(&mut heard, |what| matches!(what, EventKind::Gone { .. })),
         0
     );
-    let tally = reception.calls.tally();
+    let tally = station.calls.tally();
     assert_eq!(
         (tally.let_in, tally.keyless, tally.strangers),
         (1, 1, 1),
@@ -110,9 +112,9 @@ async fn a_stolen_number_without_the_key_does_not_disturb_the_board() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_board_that_calls_twice_is_served_on_its_newest_line_and_counts_once() {
-    let reception = Reception::open(1);
-    let (board, mut heard) = reception.board(0);
-    let call = async || TcpStream::connect(reception.address).await.unwrap();
+    let station = ListeningStation::open(1);
+    let (board, mut heard) = station.board(0);
+    let call = async || TcpStream::connect(station.address).await.unwrap();
     let first = call().await;
     let older = tokio::spawn(async move {
         let mut older = client(0);
@@ -139,7 +141,7 @@ async fn a_board_that_calls_twice_is_served_on_its_newest_line_and_counts_once()
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_board_that_loses_its_line_in_the_middle_of_rounds_calls_again_and_goes_on() {
-    let reception = Reception::open(1);
+    let station = ListeningStation::open(1);
     let faults = Faults {
         cut: 0.01,
         duplicate: 0.01,
@@ -147,12 +149,12 @@ async fn a_board_that_loses_its_line_in_the_middle_of_rounds_calls_again_and_goe
         ..Faults::default()
     };
     let counters = Arc::new(FaultCounters::default());
-    let endpoint = reception
+    let endpoint = station
         .endpoint(0)
         .with_faults(faults, Arc::clone(&counters));
     let (events, _heard) = bus::open();
     let board = board(0, endpoint, events);
-    let address = reception.address;
+    let address = station.address;
     let (hang_up, mut hung_up) = tokio::sync::oneshot::channel::<()>();
     let calling = tokio::spawn(async move {
         let mut client = client(0);
@@ -171,7 +173,7 @@ async fn a_board_that_loses_its_line_in_the_middle_of_rounds_calls_again_and_goe
     let client = calling.await.unwrap();
     assert_eq!(client.trained, [0, 1, 2, 3]);
     let [.., cuts] = counters.read();
-    let tally = reception.calls.tally();
+    let tally = station.calls.tally();
     assert!(cuts > 0 && tally.let_in > 1, "{cuts} cuts, {tally}");
 }
 

@@ -1,22 +1,22 @@
-//! What the integration tests and the figures share.
+//! Test rig of the integration tests and the figures.
 #![deny(unsafe_code)]
 
 pub mod attack;
-pub mod blackout;
 pub mod client;
-pub mod crowd;
+pub mod cut_run;
 pub mod driver;
 pub mod emulated;
 pub mod gateway;
 pub mod in_process;
+pub mod inference;
 pub mod line;
-pub mod mortal;
 pub mod nor;
-pub mod oracle;
 pub mod pair;
-pub mod power;
+pub mod peers;
+pub mod power_cut;
 pub mod reference;
-pub mod rehearsal;
+pub mod reset;
+pub mod restartable;
 pub mod runs;
 pub mod served;
 pub mod shard;

@@ -11,7 +11,7 @@ use crate::pair::{Happened, KEY, Pair, device};
 /// Bytes of the paper's MLP at 8 bits a parameter.
 pub const MODEL_BYTES: usize = 39_760;
 
-/// What one transfer took, from the offer to the sender's knowledge that it arrived.
+/// Cost of one transfer, from the offer to the sender's last acknowledgement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Outcome {
     /// Bytes from host to device: the model's direction.

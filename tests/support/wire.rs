@@ -1,4 +1,4 @@
-//! Ways to reach a client: each carries bytes and says what time it is.
+//! Lines to a client: each carries bytes and has a clock.
 
 use std::net::SocketAddr;
 
@@ -8,10 +8,10 @@ use gleaner_shared::units::Micros;
 
 /// A line to one client.
 pub trait Wire {
-    /// Returns the time the client lives in.
+    /// Returns the client's time.
     fn now(&self) -> Micros;
 
-    /// Puts bytes on the line and lets time run until `until`, or until something came back.
+    /// Sends bytes and lets time run until `until`, or until an answer arrives.
     fn exchange(&mut self, to_device: &[u8], until: Micros) -> Vec<u8>;
 
     /// Resets the client as its button does.
