@@ -6,7 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Note, Purse};
+use super::{EnergyBudget, Note};
 
 /// One client's attendance.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -56,9 +56,9 @@ impl Attendance {
 
     /// Begins a turn, in which everybody can have a channel once: places by what is there to spend,
     /// the richest first, and among equals by number.
-    pub fn begin_turn(all: &mut [Self], purses: &[Purse]) {
+    pub fn begin_turn(all: &mut [Self], budgets: &[EnergyBudget]) {
         let mut clients: Vec<usize> = (0..all.len()).collect();
-        clients.sort_by(|&a, &b| purses[b].spendable_j.total_cmp(&purses[a].spendable_j));
+        clients.sort_by(|&a, &b| budgets[b].spendable_j.total_cmp(&budgets[a].spendable_j));
         for (place, client) in (0..).zip(clients) {
             all[client].place = place;
         }
@@ -190,11 +190,11 @@ mod tests {
     #[test]
     fn places_go_by_wealth_and_then_by_number_whatever_is_not_a_number() {
         let mut all = [Attendance::default(); 4];
-        let purses = [1.0, 3.0, f64::NEG_INFINITY, 3.0].map(|spendable_j| Purse {
+        let budgets = [1.0, 3.0, f64::NEG_INFINITY, 3.0].map(|spendable_j| EnergyBudget {
             spendable_j,
-            ..Purse::default()
+            ..EnergyBudget::default()
         });
-        Attendance::begin_turn(&mut all, &purses);
+        Attendance::begin_turn(&mut all, &budgets);
         assert_eq!(all.map(|one| one.place()), [2, 0, 3, 1]);
         assert_eq!(turn_rounds(10, 3), 4);
         assert_eq!((turn_rounds(1, 5), turn_rounds(0, 0)), (1, 1));

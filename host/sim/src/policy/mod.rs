@@ -185,7 +185,7 @@ pub struct View<'a> {
     /// Gradient norms ||grad F_i||; zero for schedulers that do not ask for them.
     pub gradient_norms: &'a [f64],
     /// What every client may spend.
-    pub purses: &'a [Purse],
+    pub budgets: &'a [EnergyBudget],
     /// When every client was last ordered, how that went, and what else is counted of it.
     pub attendance: &'a [Attendance],
     /// The loss every client last reported, if it has.
@@ -194,7 +194,7 @@ pub struct View<'a> {
 
 /// What a client can pay, as its ledger books it.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Purse {
+pub struct EnergyBudget {
     /// Balance so far and this round's income, less what everybody pays: who spends no more keeps
     /// C5 in this round.
     pub spendable_j: f64,

@@ -157,9 +157,9 @@ fn page(run: &RunData) -> Page {
              on them; the test images only judge.",
         );
     }
-    if !summary.implausible.is_empty() {
+    if !summary.anomalies.is_empty() {
         page.paragraph(
-            "Some of what clients sent is implausible: no numbers, or out of all proportion to what \
+            "Some of what clients sent is anomalies: no numbers, or out of all proportion to what \
              the others sent. `rounds.jsonl` says in which round, and what.",
         );
     }
@@ -255,12 +255,12 @@ pub fn summary_table(summary: &Summary) -> Table {
         row("client-rounds browned out", split.brownouts.to_string());
     }
     row("modelled time", format!("{} s", number(summary.modelled_s)));
-    if !summary.implausible.is_empty() {
-        let clients = summary.implausible.iter();
+    if !summary.anomalies.is_empty() {
+        let clients = summary.anomalies.iter();
         let clients: Vec<String> = clients
             .map(|(client, &times)| format!("client {client}: {}", counted(times, "time")))
             .collect();
-        row("sent what is implausible", clients.join(", "));
+        row("sent what is anomalies", clients.join(", "));
     }
     table
 }
@@ -285,10 +285,10 @@ mod tests {
     fn clients_that_sent_what_is_implausible_are_named_and_nobody_else_has_a_row() {
         let mut tally = Tally::default();
         let rows = |tally: &Tally| summary_table(&tally.summary()).to_text();
-        assert!(!rows(&tally).contains("implausible"));
+        assert!(!rows(&tally).contains("anomalies"));
         let line = r#"{"round":1,"participants":[],"epochs":1,"compute_j":0,"radio_j":0,
             "harvest_j":0,"spent_j":0,"downlink_s":0,"round_s":0,"overdrawn":[],"absent":[],
-            "implausible":[{"client":6,"what":"no numbers"}]}"#;
+            "anomalies":[{"client":6,"what":"no numbers"}]}"#;
         let row: RoundRow = serde_json::from_str(line).unwrap();
         tally.add_round(&row);
         tally.add_round(&row);

@@ -16,7 +16,7 @@ pub struct Account {
 }
 
 impl Account {
-    /// Books one round.
+    /// EnergyCosts one round.
     pub fn book(&mut self, record: &RoundRecord) {
         self.queue.update(record);
         self.harvested = self.harvested.saturating_add(record.harvested);

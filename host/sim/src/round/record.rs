@@ -52,9 +52,9 @@ pub struct RoundRow {
     pub overdrawn: Vec<ClientId>,
     /// Clients that were drawn but could not take part, or did not deliver, with the reason.
     pub absent: Vec<Absence>,
-    /// What clients sent that is implausible; left out where nothing was.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub implausible: Vec<Doubt>,
+    /// Anomalous updates; left out where there is none.
+    #[serde(default, alias = "implausible", skip_serializing_if = "Vec::is_empty")]
+    pub anomalies: Vec<Anomaly>,
     /// How the run ended; only in the last line of one that stops on validation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ending: Option<Ending>,
@@ -93,9 +93,9 @@ impl Absence {
     pub const INFEASIBLE: &str = "no epoch fits before the deadline";
 }
 
-/// Something implausible that a client sent.
+/// An anomalous update of a client.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Doubt {
+pub struct Anomaly {
     /// The client.
     pub client: ClientId,
     /// What, in words.

@@ -41,9 +41,9 @@ pub struct Summary {
     pub overdrawn_share: f64,
     /// Modelled time of the whole run.
     pub modelled_s: f64,
-    /// Clients that sent something implausible, with how often.
+    /// Number of anomalous updates, by client.
     #[serde(default)]
-    pub implausible: BTreeMap<ClientId, usize>,
+    pub anomalies: BTreeMap<ClientId, usize>,
     /// Validation accuracy of the run's model, where there are validation images.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub final_validation_accuracy: Option<f64>,
@@ -130,7 +130,7 @@ pub struct Tally {
     queue: (u32, f64),
     /// How often each client took part.
     participations: Vec<f64>,
-    implausible: BTreeMap<ClientId, usize>,
+    anomalies: BTreeMap<ClientId, usize>,
     declined: usize,
     split: Option<SplitTally>,
 }
@@ -177,8 +177,8 @@ impl Tally {
     /// Adds a line of `rounds.jsonl`.
     pub fn add_round(&mut self, row: &RoundRow) {
         self.last_round = row.round;
-        for doubt in &row.implausible {
-            *self.implausible.entry(doubt.client).or_default() += 1;
+        for anomaly in &row.anomalies {
+            *self.anomalies.entry(anomaly.client).or_default() += 1;
         }
         self.scores
             .extend(row.accuracy.map(|accuracy| (row.round, accuracy)));
@@ -260,7 +260,7 @@ impl Tally {
             largest_queue_j,
             overdrawn_share: self.overdrawn as f64 / self.client_rows.max(1) as f64,
             modelled_s: self.modelled_s,
-            implausible: self.implausible.clone(),
+            anomalies: self.anomalies.clone(),
             final_validation_accuracy: of_model(&self.validation),
             tail_validation_accuracy: tail(&self.validation),
             ending: self.ending,

@@ -36,7 +36,7 @@ impl Key {
 
     /// Returns its default: the value in `paper-mlp`, or what holds for a class that does not say.
     #[must_use]
-    pub fn usual(&self) -> String {
+    pub fn default_text(&self) -> String {
         let value = self.value_in(&Scenario::default());
         if !value.is_empty() {
             return value;
@@ -125,7 +125,7 @@ pub fn markdown() -> String {
             "| `{}` | {} | `{}` | {meaning} |\n",
             key.name,
             key.unit,
-            key.usual()
+            key.default_text()
         ));
     }
     text
