@@ -42,7 +42,7 @@ pub struct Summary {
     /// Modelled time of the whole run.
     pub modelled_s: f64,
     /// Number of anomalous updates, by client.
-    #[serde(default)]
+    #[serde(default, alias = "implausible")]
     pub anomalies: BTreeMap<ClientId, usize>,
     /// Validation accuracy of the run's model, where there are validation images.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -188,7 +188,7 @@ mod tests {
             x_label: "client".into(),
             y_label: "mJ".into(),
             parts: vec!["compute".into(), "radio".into()],
-            reference: "harvested".into(),
+            reference: "harvest".into(),
             bars: vec![BarGroup {
                 label: "0".into(),
                 parts: vec![1.0, 2.0],
@@ -198,7 +198,7 @@ mod tests {
         };
         let svg = chart.render();
         assert!(svg.contains("client 0: compute 1") && svg.contains("client 0: radio 2"));
-        assert!(svg.contains("harvested"));
+        assert!(svg.contains("harvest"));
         assert!(
             !BarChart {
                 bars: Vec::new(),

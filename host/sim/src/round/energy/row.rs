@@ -13,7 +13,7 @@ pub struct EnergyRow {
     /// The client.
     pub client: ClientId,
     /// Harvested, whatever became of it.
-    pub harvested_pj: u64,
+    pub harvest_pj: u64,
     /// Lost in charging.
     pub conversion_pj: u64,
     /// Lost to a full store.
@@ -50,7 +50,7 @@ impl EnergyRow {
         Self {
             round,
             client,
-            harvested_pj: record.harvested.0,
+            harvest_pj: record.harvested.0,
             conversion_pj: record.conversion.0,
             overflow_pj: record.overflow.0,
             leaked_pj: record.leaked.0,
@@ -71,7 +71,7 @@ impl EnergyRow {
     #[must_use]
     pub const fn record(&self) -> RoundRecord {
         RoundRecord {
-            harvested: PicoJoules(self.harvested_pj),
+            harvested: PicoJoules(self.harvest_pj),
             conversion: PicoJoules(self.conversion_pj),
             overflow: PicoJoules(self.overflow_pj),
             leaked: PicoJoules(self.leaked_pj),
