@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{EnergyBudget, Note};
 
-/// One client's attendance.
+/// Counts of one client's orders and answers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Attendance {
     /// The round it was last ordered in, o_i; 0 before the first.
@@ -25,7 +25,7 @@ pub struct Attendance {
     renewed: u32,
     /// Rounds of that cycle.
     cycle: u32,
-    /// What its orders cost more than its budget allowed.
+    /// Cost of its orders above its budget.
     deficit_j: f64,
 }
 
@@ -117,7 +117,7 @@ impl Attendance {
         None
     }
 
-    /// Returns what its orders cost more than its budget allowed.
+    /// Returns the cost of its orders above its budget.
     #[must_use]
     pub const fn deficit_j(&self) -> f64 {
         self.deficit_j

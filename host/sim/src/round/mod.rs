@@ -61,7 +61,7 @@ pub enum EngineError {
     /// The round's problem has no meaning.
     #[error("round {round} cannot be planned")]
     Solve {
-        /// The round.
+        /// The round that failed.
         round: u32,
         /// What the solver said.
         source: SolveError,
@@ -69,7 +69,7 @@ pub enum EngineError {
     /// The scheduler's decision cannot be used.
     #[error("round {round}: {what}")]
     Scheduler {
-        /// The round.
+        /// The round that failed.
         round: u32,
         /// Which scheduler, and what is wrong.
         what: String,
@@ -80,7 +80,7 @@ pub enum EngineError {
          learning.learning_rate = {rate}"
     )]
     Diverged {
-        /// The round.
+        /// The round that failed.
         round: u32,
         /// The learning rate in use.
         rate: f64,
@@ -103,7 +103,7 @@ pub struct RoundLog {
 /// An update, or why it cannot be used.
 type Sorted = Result<Update, String>;
 
-/// Drives rounds.
+/// The round engine: plans, collects, aggregates and reports round by round.
 pub struct Engine<'a> {
     scenario: &'a Scenario,
     fleet: &'a mut dyn Fleet,

@@ -1,4 +1,4 @@
-//! How a round's rows are filled: the round's own line, and a row per client with its booking.
+//! Filling the rows of a round's log: the line of the round and one row per client.
 
 use gleaner_shared::energy::{Activity, RoundRecord};
 use gleaner_shared::units::PicoJoules;
@@ -11,7 +11,7 @@ use crate::ClientId;
 use crate::policy::Order;
 
 impl Engine<'_> {
-    /// Returns the log of a round in which nothing happened yet.
+    /// Returns an empty log of a round.
     pub(super) fn blank_log(&self, round: u32, downlink_s: f64) -> RoundLog {
         let clients = self.samples.len();
         RoundLog {
@@ -49,13 +49,13 @@ impl Engine<'_> {
         }
     }
 
-    /// EnergyCosts the round of a client without an order, or that declined it.
+    /// Books the round of a client without an order, or that declined it.
     pub(super) fn book_rest(&mut self, client: usize, state: ClientState, log: &mut RoundLog) {
         let activity = self.costs.resting(log.round.downlink_s);
         self.book(client, &activity, log).state = state;
     }
 
-    /// EnergyCosts an order, whatever became of its update; one that was declined costs what resting does.
+    /// Books an order, also one without an update; a declined order costs as much as resting.
     pub(super) fn book_order(
         &mut self,
         order: &Order,
@@ -84,7 +84,7 @@ impl Engine<'_> {
         row.upload_s = timing.upload_s;
     }
 
-    /// Pays for what a client did in the log's round and adds its rows.
+    /// Pays for a client's activity in the round and adds its rows.
     fn book<'l>(
         &mut self,
         client: usize,

@@ -42,7 +42,7 @@ pub struct Silent;
 
 impl Observer for Silent {}
 
-/// A completed run.
+/// The result of a completed run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Completed {
     /// The figures of the run.

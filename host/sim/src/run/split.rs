@@ -1,4 +1,4 @@
-//! Where the energy of a run went, added up while its rows go by.
+//! Energy of a run by source and phase, summed row by row.
 
 use std::collections::BTreeMap;
 
@@ -9,19 +9,19 @@ use serde::{Deserialize, Serialize};
 use crate::ClientId;
 use crate::round::EnergyRow;
 
-/// Where all clients' energy went, in joules.
+/// Energy of all clients by source and phase, in joules.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct EnergySplit {
     /// Harvested, whatever became of it.
     #[serde(alias = "harvested_j")]
     pub harvest_j: f64,
-    /// Lost in charging.
+    /// Losses of charging the stores.
     pub conversion_j: f64,
     /// Lost to full stores.
     pub overflow_j: f64,
-    /// Leaked away.
+    /// Self-discharge of the stores.
     pub leaked_j: f64,
-    /// Spent, by phase.
+    /// Energy spent, by phase.
     pub spent_j: BTreeMap<String, f64>,
     /// In the stores at the end, where there are any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -30,7 +30,7 @@ pub struct EnergySplit {
     pub brownouts: usize,
 }
 
-/// The same while it is being added up: exact.
+/// Running sums of an [`EnergySplit`], exact in picojoules.
 #[derive(Clone, Debug, Default)]
 pub(super) struct SplitTally {
     harvested: u128,

@@ -14,7 +14,7 @@ use crate::round::{ClientRow, ClientState, Ending, EnergyRow, RoundLog, RoundRow
 /// The figures a run is judged by.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
-    /// Rounds.
+    /// Number of rounds.
     pub rounds: usize,
     /// Test accuracy of the run's model, 0 to 1: that after the last round, or after the round that
     /// early stopping kept.
@@ -27,13 +27,13 @@ pub struct Summary {
     pub energy_per_round_j: f64,
     /// Share of the energy that went into computing.
     pub compute_share: f64,
-    /// Participants per round.
+    /// Mean number of participants per round.
     pub participants: f64,
     /// Most epochs of a participant, per round with participants.
     pub epochs: f64,
     /// Rounds in which nobody trained.
     pub empty_rounds: usize,
-    /// Jain's index of how often clients took part: 1 is even, 1/U is one client alone.
+    /// Jain's index of how often clients participated: 1 is even, 1/U is one client alone.
     pub fairness: f64,
     /// Largest energy queue at the end.
     pub largest_queue_j: f64,
@@ -128,7 +128,7 @@ pub struct Tally {
     overdrawn: usize,
     /// The largest queue of the newest round among the clients' rows.
     queue: (u32, f64),
-    /// How often each client took part.
+    /// Number of participations of each client.
     participations: Vec<f64>,
     anomalies: BTreeMap<ClientId, usize>,
     declined: usize,
@@ -224,7 +224,7 @@ impl Tally {
         }
     }
 
-    /// Returns how often each client took part.
+    /// Returns the number of participations of each client.
     #[must_use]
     pub fn participations(&self) -> &[f64] {
         &self.participations

@@ -15,7 +15,7 @@ pub struct Key {
     pub name: &'static str,
     /// Its unit, or an empty text.
     pub unit: &'static str,
-    /// What it means.
+    /// Description of the key.
     pub doc: &'static str,
     /// What kind of value it takes.
     pub kind: &'static str,
@@ -28,7 +28,7 @@ pub struct Key {
 }
 
 impl Key {
-    /// Returns `section.name`.
+    /// Returns the path `section.name`.
     #[must_use]
     pub fn path(&self) -> String {
         format!("{}.{}", self.section, self.name)

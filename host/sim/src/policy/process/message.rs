@@ -19,9 +19,9 @@ pub struct Facts {
     pub seed: u64,
     /// Rounds of the run.
     pub rounds: usize,
-    /// Clients U.
+    /// Number of clients U.
     pub clients: usize,
-    /// Uplink channels C.
+    /// Number of uplink channels C.
     pub channels: usize,
 }
 

@@ -13,7 +13,7 @@ use super::bids::Bids;
 use super::shuffled;
 use crate::policy::{BaselinePower, Decision, Policy, PolicyError, View};
 
-/// Uniform scheduling.
+/// Schedules a constant number of clients.
 #[derive(Clone, Copy, Debug)]
 pub struct UniformEhfl {
     /// Transmit power of the clients.

@@ -14,7 +14,7 @@ const MOST_LABEL_LINES: f64 = 3.0;
 /// How far below one line of names the next is.
 const LABEL_LINE: f64 = 15.0;
 
-/// One bar.
+/// One bar of stacked parts.
 #[derive(Clone, Debug)]
 pub struct BarGroup {
     /// Its label on the horizontal axis.
@@ -28,7 +28,7 @@ pub struct BarGroup {
 /// A chart of stacked bars.
 #[derive(Clone, Debug)]
 pub struct BarChart {
-    /// What is shown.
+    /// Title above the plot.
     pub title: String,
     /// Label of the horizontal axis.
     pub x_label: String,
@@ -45,7 +45,7 @@ pub struct BarChart {
 }
 
 impl BarChart {
-    /// Renders the chart.
+    /// Returns the chart as SVG text.
     #[must_use]
     pub fn render(&self) -> String {
         let mut svg = Svg::new();

@@ -1,11 +1,10 @@
-//! What clients send against what can be: models that are no models, updates far longer than the
-//! others' or against them, losses out of all proportion.
+//! Detection of anomalous updates: unusable models, steps much longer than those of the others or
+//! opposed to them, losses out of proportion.
 //!
-//! A anomaly names the client in the round's line and is no verdict: data of one's own kind can make
-//! an honest client stand out. Only what no honest client sends has consequences: a model that
-//! cannot be computed with is refused, an absurd loss is bounded, and the estimates do not learn
-//! from an update far too long. What others have said before is part of `Knowledge`, so that
-//! a resumed run anomalies what a run in one go does.
+//! An anomaly is reported in the round's line and is not proof of an attack: unusual data make an
+//! honest client stand out, too. Unusable models are refused, absurd losses are bounded, and the
+//! estimates ignore overlong steps. Earlier reports are part of `Knowledge`, so that a resumed run
+//! finds the same anomalies as an uninterrupted one.
 
 mod loss;
 mod model;
@@ -19,7 +18,7 @@ use super::knowledge::Seen;
 use super::record::Anomaly;
 use crate::ClientId;
 
-/// An update that is looked at.
+/// An update under examination.
 #[derive(Debug)]
 pub(super) struct Heard<'a> {
     pub(super) client: ClientId,
@@ -27,10 +26,9 @@ pub(super) struct Heard<'a> {
     pub(super) update: &'a mut Update,
 }
 
-/// What a look at a round's updates has come to.
+/// The anomalies found in the updates of a round.
 #[derive(Debug)]
 pub(super) struct Findings {
-    /// All anomalies.
     pub(super) anomalies: Vec<Anomaly>,
     /// Clients whose updates the estimates must not learn from.
     pub(super) overlong: Vec<ClientId>,

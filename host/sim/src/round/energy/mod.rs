@@ -27,7 +27,7 @@ pub(super) struct EnergyCosts {
     period: Micros,
 }
 
-/// One client's prices.
+/// Durations and costs of one client.
 struct Client {
     cost: CostModel,
     /// Cycles of an epoch.

@@ -7,9 +7,9 @@ use serde::{Deserialize, Serialize};
 /// The state of a client's energy store between two rounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StoreState {
-    /// Its ledger.
+    /// The ledger after the last round.
     pub ledger: Snapshot,
-    /// Orders it declined.
+    /// Number of orders the client declined.
     pub declined: u32,
     /// Rounds in which it could not pay for all it did, waiting included.
     pub brownouts: u32,
@@ -50,7 +50,7 @@ impl SimulatedStore {
         ledger.available()
     }
 
-    /// EnergyCosts the income of a round.
+    /// Books the income of a round.
     pub(in crate::round) fn begin(&mut self, income: PicoJoules, period: Micros) {
         self.ledger.begin_round(income, period);
     }

@@ -1,5 +1,4 @@
-//! Phase 4: aggregation and the server's step lead to the next global model, and the base station
-//! learns on the way.
+//! Phase 4: aggregation, the server's step to the next model, and the estimates.
 
 use super::{Collected, Delivery, Planned};
 use crate::round::anomaly::Heard;
@@ -14,7 +13,7 @@ use gleaner_learn::aggregate::{Contribution, Rule};
 pub(in crate::round) struct Aggregated {
     pub(in crate::round) planned: Planned,
     pub(in crate::round) deliveries: Vec<Delivery>,
-    /// What was anomalies in the updates.
+    /// Anomalous updates.
     pub(in crate::round) anomalies: Vec<Anomaly>,
     /// The divergences the plan was made with.
     pub(in crate::round) planned_delta: Vec<f64>,

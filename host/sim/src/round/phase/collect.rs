@@ -1,4 +1,4 @@
-//! Phases 2 and 3: the broadcast, and what comes back in time.
+//! Phases 2 and 3: broadcasting the orders and collecting the updates.
 
 use gleaner_shared::energy::Shortfall;
 
@@ -50,23 +50,23 @@ fn upload_s(instance: &Instance, order: &Order) -> f64 {
     instance.upload_s(order.client.index(), order.channel, order.power_w)
 }
 
-/// What became of one order.
+/// The outcome of one order.
 pub(in crate::round) struct Delivery {
     pub(in crate::round) order: Order,
     pub(in crate::round) timing: Timing,
     pub(in crate::round) result: Result<Update, (ClientState, String)>,
 }
 
-/// A round whose updates are in.
+/// A round whose updates have arrived.
 pub(in crate::round) struct Collected {
     pub(in crate::round) planned: Planned,
     pub(in crate::round) deliveries: Vec<Delivery>,
-    /// What was refused.
+    /// Updates refused as unusable.
     pub(in crate::round) anomalies: Vec<Anomaly>,
 }
 
 impl Engine<'_> {
-    /// EnergyCosts the income of a round in every store.
+    /// Books the income of a round in every store.
     pub(in crate::round) fn open_stores(&mut self, round: u32) {
         let period = self.costs.period();
         for (client, store) in self.stores.iter_mut().enumerate() {
@@ -74,7 +74,7 @@ impl Engine<'_> {
         }
     }
 
-    /// Promises every order its energy; returns what is missing to pay for it.
+    /// Reserves the energy of every order; returns the shortfall of those that cannot be paid.
     pub(in crate::round) fn reserve(
         &mut self,
         orders: &[Order],

@@ -1,4 +1,4 @@
-//! Phase 1: the state of the channels, the round's problem, and the scheduler's decision.
+//! Phase 1: channel gains, the round's optimisation problem and the scheduler's decision.
 
 use crate::ClientId;
 use crate::policy::{Attendance, Decision, EnergyBudget, GradientNorms, View, turn_rounds};
@@ -7,12 +7,12 @@ use crate::round::{Engine, EngineError, settings, unplanned};
 use gleaner_cre::channel::RoundState;
 use gleaner_cre::optim::Instance;
 
-/// A round that is decided and not yet announced.
+/// A round that is planned and not yet announced.
 pub(in crate::round) struct Planned {
     pub(in crate::round) round: u32,
     pub(in crate::round) instance: Instance,
     pub(in crate::round) decision: Decision,
-    /// What an average round leaves each client for orders.
+    /// Mean energy per round that each client can spend on orders.
     pub(in crate::round) budgets_j: Vec<f64>,
 }
 
@@ -65,7 +65,7 @@ impl Engine<'_> {
         })
     }
 
-    /// Returns what a client can pay this round, as far as anybody can know before it.
+    /// Returns the energy budget of a client for this round, from expected income.
     fn budget(&self, client: usize, round: u32, instance: &Instance) -> EnergyBudget {
         let income = self.incomes.expected(client, round);
         let store = self.stores.get(client);

@@ -83,7 +83,7 @@ impl Engine<'_> {
         Ok(log)
     }
 
-    /// Writes down what schedulers count of every client.
+    /// Updates the attendance of every client.
     fn remember(&mut self, planned: &Planned, log: &RoundLog) {
         Attendance::write_down(
             &mut self.state.attendance,
@@ -104,7 +104,7 @@ impl Engine<'_> {
         }
     }
 
-    /// Scores the new model, in the rounds in which that is due, and says so if it was the last.
+    /// Scores the new model where an evaluation is due, and notes the end of the run.
     fn evaluate(&mut self, row: &mut RoundRow) {
         let run = &self.scenario.run;
         let round = row.round as usize;
