@@ -101,8 +101,7 @@ fn a_run_names_the_client_that_poisons_it_in_words_and_in_json() {
     };
     let hostile = ["--set", "hostile.clients=1"];
     let words = run("words", &hostile);
-    let told =
-        |line: &str| line.contains("sent what is implausible") && line.contains("client 9: 1 time");
+    let told = |line: &str| line.contains("anomalous updates") && line.contains("client 9 (1)");
     assert!(words.lines().any(told), "{words}");
     let json = run("json", &[&hostile[..], &["--json"]].concat());
     assert!(json.contains(r#""implausible":{"9":1}"#), "{json}");

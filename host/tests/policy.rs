@@ -6,7 +6,9 @@ use gleaner_cre::channel::Emulation;
 use gleaner_cre::optim::epochs::{epoch_limit, whole_epochs};
 use gleaner_cre::optim::{Instance, Upload, random_instance};
 use gleaner_learn::aggregate::Rule;
-use gleaner_sim::policy::{Attendance, BaselinePower, Decision, Order, Purse, Scheduler, View};
+use gleaner_sim::policy::{
+    Attendance, BaselinePower, Decision, EnergyBudget, Order, Scheduler, View,
+};
 use gleaner_sim::round::settings;
 use gleaner_sim::scenario::{Override, Scenario, resolve};
 
@@ -56,10 +58,10 @@ fn norms() -> Vec<f64> {
 
 fn decide(scheduler: Scheduler, power: BaselinePower, instance: &Instance, round: u32) -> Decision {
     let norms = norms();
-    let purses: Vec<Purse> = instance
+    let budgets: Vec<EnergyBudget> = instance
         .epoch_j
         .iter()
-        .map(|&epoch_j| Purse {
+        .map(|&epoch_j| EnergyBudget {
             spendable_j: 4e-3,
             epoch_j,
             order_j: 0.0,
@@ -71,7 +73,7 @@ fn decide(scheduler: Scheduler, power: BaselinePower, instance: &Instance, round
         round,
         instance,
         gradient_norms: &norms,
-        purses: &purses,
+        budgets: &budgets,
         attendance: &[Attendance::default(); 10],
         losses: &[None; 10],
     };
@@ -144,7 +146,7 @@ fn cre_with_epochs_per_client_orders_unequal_ones_that_all_meet_their_deadline()
             round,
             instance,
             gradient_norms: &[0.0; 10],
-            purses: &[Purse::default(); 10],
+            budgets: &[EnergyBudget::default(); 10],
             attendance: &[Attendance::default(); 10],
             losses: &[None; 10],
         };

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use gleaner_cre::optim::{Instance, random_instance};
 use gleaner_shared::rng::{Purpose, Rng};
-use gleaner_sim::policy::{Attendance, Note, Policy, PolicyError, Purse, View};
+use gleaner_sim::policy::{Attendance, EnergyBudget, Note, Policy, PolicyError, View};
 use gleaner_sim::round::settings;
 use gleaner_sim::scenario::Scenario;
 
@@ -56,7 +56,7 @@ struct Surroundings {
     seed: u64,
     instance: Instance,
     norms: Vec<f64>,
-    purses: Vec<Purse>,
+    budgets: Vec<EnergyBudget>,
     attendance: Vec<Attendance>,
     losses: Vec<Option<f64>>,
 }
@@ -65,7 +65,7 @@ impl Surroundings {
     /// Ages up to [`AGE`], balances up to ten incomes; every other client once let a chance pass.
     fn of(instance: Instance, seed: u64) -> Self {
         let (mut norms, mut losses) = (Vec::new(), Vec::new());
-        let (mut purses, mut attendance) = (Vec::new(), Vec::new());
+        let (mut budgets, mut attendance) = (Vec::new(), Vec::new());
         let costs = instance.epoch_j.iter().zip(&instance.income_j);
         for (client, (&epoch_j, income_j)) in (0..).zip(costs) {
             let mut rng = Rng::stream(seed, Purpose::Synthetic, client, 3);
@@ -74,7 +74,7 @@ impl Surroundings {
             attendance.push(history);
             norms.push(rng.uniform());
             losses.push(Some(2.3 * rng.uniform()));
-            purses.push(Purse {
+            budgets.push(EnergyBudget {
                 spendable_j: 10.0 * income_j * rng.uniform(),
                 epoch_j,
                 order_j: instance.costs[client as usize].order_j,
@@ -88,12 +88,12 @@ impl Surroundings {
             })
             .collect();
         Attendance::write_down(&mut attendance, AGE - 1, &passed);
-        Attendance::begin_turn(&mut attendance, &purses);
+        Attendance::begin_turn(&mut attendance, &budgets);
         Self {
             seed,
             instance,
             norms,
-            purses,
+            budgets,
             attendance,
             losses,
         }
@@ -106,7 +106,7 @@ fn time(policy: &dyn Policy, round: &Surroundings) -> Result<(f64, usize), Polic
         round: AGE,
         instance: &round.instance,
         gradient_norms: &round.norms,
-        purses: &round.purses,
+        budgets: &round.budgets,
         attendance: &round.attendance,
         losses: &round.losses,
     };

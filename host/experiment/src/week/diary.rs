@@ -31,7 +31,7 @@ pub struct Day {
     /// Mean over the clients of what was stored at the day's end.
     pub stored_j: f64,
     /// What all clients harvested.
-    pub harvested_j: f64,
+    pub harvest_j: f64,
     /// What full stores turned away.
     pub overflow_j: f64,
     /// What all clients spent, by phase.
@@ -104,7 +104,7 @@ impl Diary {
             for (sum, spent) in day.spent_j.iter_mut().zip(phases) {
                 *sum += spent.as_joules();
             }
-            day.harvested_j += PicoJoules(row.harvested_pj).as_joules();
+            day.harvest_j += PicoJoules(row.harvest_pj).as_joules();
             day.overflow_j += PicoJoules(row.overflow_pj).as_joules();
             day.brownouts += usize::from(row.unpaid_pj > 0);
             level_j[row.client.index()] = PicoJoules(row.stored_pj.unwrap_or(0)).as_joules();

@@ -71,7 +71,7 @@ impl Outcome {
                 figure(&|it| it.spent_a_day_j(&COMPUTING)),
                 figure(&|it| it.spent_a_day_j(&[Phase::Transmit])),
                 figure(&|it| it.a_day(|day| day.overflow_j) / clients(it)),
-                figure(&|it| it.a_day(|day| day.harvested_j) / clients(it)),
+                figure(&|it| it.a_day(|day| day.harvest_j) / clients(it)),
             ]);
         }
         table

@@ -116,7 +116,7 @@ fn some_hours_are_lived_once_and_written_the_same_again() {
         assert!(day.updates >= day.productive && day.accuracy.is_some());
         // What came in is what went out, what was lost, and what is in the stores.
         let split = diary.summary.split.as_ref().unwrap();
-        assert!((day.harvested_j - split.harvested_j).abs() < 1e-9);
+        assert!((day.harvest_j - split.harvest_j).abs() < 1e-9);
         assert!((day.spent_j.iter().sum::<f64>() - diary.summary.energy_j).abs() < 1e-9);
         assert!((10.0 * day.stored_j - split.stored_j.unwrap()).abs() < 1e-9);
         let day_long = diary.a_day(|day| day.rounds as f64);

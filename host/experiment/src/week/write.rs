@@ -48,7 +48,7 @@ impl Outcome {
     fn csv(&self) -> String {
         let mut text = String::from(
             "preset,trace,scheduler,seed,run,day,rounds,productive_rounds,updates,declined,\
-             brownouts,accuracy,stored_j,harvested_j,overflow_j",
+             brownouts,accuracy,stored_j,harvest_j,overflow_j",
         );
         for phase in Phase::ALL {
             let _ = write!(text, ",{}_j", phase.name());
@@ -73,7 +73,7 @@ impl Outcome {
                     day.declined,
                     day.brownouts,
                     day.stored_j,
-                    day.harvested_j,
+                    day.harvest_j,
                     day.overflow_j,
                 );
                 day.spent_j.iter().for_each(|joules| {

@@ -20,7 +20,7 @@ use gleaner_shared::mlp::Shape;
 
 /// The clients of a run with everything they start from.
 pub struct Deployment {
-    /// The clients.
+    /// The clients of the run.
     pub fleet: Box<dyn Fleet + Send>,
     /// The judge of models.
     pub examiner: Box<dyn Examiner + Send>,
@@ -49,7 +49,7 @@ pub enum BuildError {
     /// Network and images do not fit.
     #[error("data.dataset = \"{dataset}\": {source}")]
     Network {
-        /// The data set.
+        /// Name of the data set.
         dataset: String,
         /// What does not fit.
         source: NetworkError,

@@ -102,16 +102,16 @@ impl FromStr for Decider {
     }
 }
 
-/// Why nobody decides.
+/// Error parsing the name or command of a scheduler.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DeciderError {
     /// No scheduler has this name.
     #[error("`{text}` is none of {words}")]
     Unknown {
-        /// What was written.
+        /// The text that names no scheduler.
         text: String,
-        /// What would do.
+        /// Names that are accepted.
         words: String,
     },
     /// There is no command.
@@ -135,13 +135,13 @@ pub struct CommandLine {
 }
 
 impl CommandLine {
-    /// Returns the program.
+    /// Returns the path of the program.
     #[must_use]
     pub fn program(&self) -> &str {
         &self.program
     }
 
-    /// Returns its arguments.
+    /// Returns the arguments of the program.
     #[must_use]
     pub fn arguments(&self) -> &[String] {
         &self.arguments

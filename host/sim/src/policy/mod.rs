@@ -42,7 +42,7 @@ pub use random::Random;
 pub use rivals::{Eafl, FedBacys, Greedy, Ocean, Sustainable, UniformEhfl, VersionAge};
 pub use round_robin::RoundRobin;
 
-/// Who decides which clients train in a round.
+/// The schedulers that can be named.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[derive(Display, EnumMessage, EnumString, IntoStaticStr, VariantArray)]
 #[serde(rename_all = "kebab-case")]
@@ -86,7 +86,7 @@ pub enum Scheduler {
     Eafl,
 }
 
-/// What schedulers can be told; each takes what concerns it.
+/// Settings of the schedulers; each uses those that concern it.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {
     /// Transmit power of the baselines.
@@ -102,7 +102,7 @@ pub struct Settings {
 }
 
 impl Scheduler {
-    /// The paper's six.
+    /// The six schedulers of the paper.
     pub const PAPER: [Self; 6] = [
         Self::Random,
         Self::RoundRobin,
@@ -160,20 +160,20 @@ impl Scheduler {
     }
 }
 
-/// What one participant is told to do.
+/// The order to one participant.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Order {
-    /// The client.
+    /// The client that gets the order.
     pub client: ClientId,
-    /// Its uplink channel.
+    /// Uplink channel of the upload.
     pub channel: usize,
-    /// Its transmit power.
+    /// Transmit power of the upload.
     pub power_w: f64,
     /// Full-batch gradient steps to take, tau.
     pub epochs: u32,
 }
 
-/// What a scheduler sees of a round.
+/// The state of a round as a scheduler sees it.
 #[derive(Clone, Copy, Debug)]
 pub struct View<'a> {
     /// Seed of the run.
@@ -184,55 +184,55 @@ pub struct View<'a> {
     pub instance: &'a Instance,
     /// Gradient norms ||grad F_i||; zero for schedulers that do not ask for them.
     pub gradient_norms: &'a [f64],
-    /// What every client may spend.
-    pub purses: &'a [Purse],
+    /// The energy budget of every client.
+    pub budgets: &'a [EnergyBudget],
     /// When every client was last ordered, how that went, and what else is counted of it.
     pub attendance: &'a [Attendance],
     /// The loss every client last reported, if it has.
     pub losses: &'a [Option<f64>],
 }
 
-/// What a client can pay, as its ledger books it.
+/// The energy that a client can spend, as its ledger books it.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Purse {
-    /// Balance so far and this round's income, less what everybody pays: who spends no more keeps
-    /// C5 in this round.
+pub struct EnergyBudget {
+    /// Balance and this round's income, less the cost of resting; spending no more keeps C5 in this
+    /// round.
     pub spendable_j: f64,
-    /// What one epoch costs in whole picojoules.
+    /// Cost of one epoch, rounded to whole picojoules.
     pub epoch_j: f64,
-    /// What an order costs beside epochs and upload, in whole picojoules.
+    /// Cost of an order beside epochs and upload, rounded to whole picojoules.
     pub order_j: f64,
-    /// What an average round leaves for orders: its income as it arrives in the store, less what
-    /// leaks from it and what everybody pays.
+    /// Mean energy per round left for orders: the income that reaches the store, less leakage and
+    /// the cost of resting.
     pub surplus_j: f64,
 }
 
-/// What a scheduler decides.
+/// The decision of a scheduler.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Decision {
-    /// Who takes part, in client order.
+    /// Orders to the participants, in client order.
     pub orders: Vec<Order>,
     /// Clients that were drawn but cannot finish one epoch before the deadline.
     pub infeasible: Vec<ClientId>,
-    /// What the plan promises, where the scheduler weighs plans.
+    /// Objective and bound of the plan, where the scheduler computes them.
     pub promise: Option<Promise>,
-    /// What is to be remembered of clients, as their [`Attendance`].
+    /// Notes to be kept in the [`Attendance`] of clients.
     pub notes: Vec<Note>,
 }
 
-/// What a scheduler asks to be remembered of a client.
+/// A note about a client that a scheduler wants kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Note {
-    /// It could have had an order and was let pass.
+    /// The client could have had an order and got none.
     Passed {
-        /// The client.
+        /// The client to be noted.
         client: ClientId,
     },
-    /// A cycle of so many rounds begins.
+    /// A cycle of `rounds` rounds begins.
     Renewed {
-        /// The client.
+        /// The client to be noted.
         client: ClientId,
-        /// The rounds.
+        /// Length of the cycle.
         rounds: u32,
     },
 }
@@ -240,7 +240,7 @@ pub enum Note {
 /// Objective and bound of a plan.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Promise {
-    /// The objective J.
+    /// The objective J of the plan.
     pub objective: f64,
     /// The bound on the loss after the round.
     pub bound: f64,
@@ -263,7 +263,7 @@ pub enum PolicyError {
     },
 }
 
-/// A scheduler.
+/// A scheduler: decides the orders of each round.
 pub trait Policy: Send {
     /// Decides one round.
     ///

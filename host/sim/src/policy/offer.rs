@@ -21,8 +21,8 @@ impl Offer {
         epochs: u32,
         (power_w, airtime_s): (f64, f64),
     ) -> Self {
-        let (purse, radio) = (&view.purses[client], &view.instance.costs[client].radio);
-        let work_j = f64::from(epochs) * purse.epoch_j + purse.order_j;
+        let (budget, radio) = (&view.budgets[client], &view.instance.costs[client].radio);
+        let work_j = f64::from(epochs) * budget.epoch_j + budget.order_j;
         let bill_j = work_j + radio.energy_j(power_w, airtime_s);
         Self {
             power_w,
@@ -33,7 +33,7 @@ impl Offer {
 
     /// Returns it if the client can pay.
     pub(super) fn payable(self, view: &View<'_>, client: usize) -> Option<Self> {
-        (self.booked_j <= view.purses[client].spendable_j).then_some(self)
+        (self.booked_j <= view.budgets[client].spendable_j).then_some(self)
     }
 }
 

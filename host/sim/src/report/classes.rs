@@ -103,13 +103,13 @@ impl Classes {
         let mut table = Table::new(&[
             "class",
             "clients",
-            "took part",
+            "participated",
             "epochs",
             "missed",
-            "work mJ",
-            "send mJ",
-            "earn mJ",
-            "in debt",
+            "compute mJ",
+            "radio mJ",
+            "harvest mJ",
+            "overdrawn",
         ]);
         let none = self.classes.len() - 1;
         for (at, class) in self.classes.iter().enumerate() {

@@ -16,7 +16,7 @@ pub struct Account {
 }
 
 impl Account {
-    /// Books one round.
+    /// Adds the harvest and the costs of one round.
     pub fn book(&mut self, record: &RoundRecord) {
         self.queue.update(record);
         self.harvested = self.harvested.saturating_add(record.harvested);

@@ -9,9 +9,9 @@ use crate::scenario::Scenario;
 /// The channel and the harvest of a run, ready for every round.
 #[derive(Clone, Debug)]
 pub struct Environment {
-    /// The gains.
+    /// The gains of every round.
     pub channel: ChannelSource,
-    /// The incomes.
+    /// The income of every client and round.
     pub harvest: Harvest,
 }
 

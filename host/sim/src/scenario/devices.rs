@@ -14,9 +14,9 @@ pub struct ClientDevice {
     pub cycles_per_sample: f64,
     /// Processor cycles of an epoch beside those of its samples.
     pub cycles_per_epoch: f64,
-    /// Processor clock f.
+    /// Clock frequency f of the processor.
     pub frequency_hz: f64,
-    /// Energy coefficient alpha.
+    /// Energy coefficient alpha of the processor.
     pub energy_coefficient: f64,
     /// What the paper leaves out of its books.
     pub costs: Overheads,
@@ -47,7 +47,7 @@ pub struct Overheads {
     pub upload_j: f64,
     /// Power drawn by a participant that waits.
     pub idle_w: f64,
-    /// Power drawn asleep.
+    /// Power drawn while asleep.
     pub sleep_w: f64,
 }
 

@@ -55,9 +55,9 @@ section!(
         /// none.
         capacitor_f: f64 = 0.0, "F", Within(0.0, 4000.0);
         /// Voltage of the capacitor below which a device does not run.
-        least_v: f64 = 1.8, "V", Within(0.0, 65.0);
+        min_v: f64 = 1.8, "V", Within(0.0, 65.0);
         /// Voltage of the capacitor above which it is not charged.
-        most_v: f64 = 3.3, "V", Within(0.0, 65.0);
+        max_v: f64 = 3.3, "V", Within(0.0, 65.0);
         /// What the base station expects of a client's next income when it plans.
         forecast: Forecast = Forecast::Mean, "";
     }
@@ -70,8 +70,8 @@ impl Harvest {
         let millivolts = |volts: f64| (volts * 1e3).round() as u16;
         (self.capacitor_f > 0.0).then(|| Capacitor {
             microfarads: (self.capacitor_f * 1e6).round() as u32,
-            min_mv: millivolts(self.least_v),
-            max_mv: millivolts(self.most_v),
+            min_mv: millivolts(self.min_v),
+            max_mv: millivolts(self.max_v),
         })
     }
 

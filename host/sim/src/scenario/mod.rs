@@ -48,7 +48,7 @@ pub use sections::{
 pub struct Scenario {
     /// Length, seed and scheduler of the run.
     pub run: Run,
-    /// The clients.
+    /// Number and kind of clients.
     pub clients: Clients,
     /// Where images come from.
     pub data: Data,
@@ -56,7 +56,7 @@ pub struct Scenario {
     pub partition: Partition,
     /// The network and its training.
     pub learning: Learning,
-    /// Propagation.
+    /// Propagation and fading of the channel.
     pub channel: Channel,
     /// The radio of both ends.
     pub radio: Radio,
@@ -64,17 +64,17 @@ pub struct Scenario {
     pub device: Device,
     /// Where energy comes from, and what keeps it.
     pub harvest: Harvest,
-    /// The CRE scheduler.
+    /// Settings of the CRE scheduler.
     pub cre: Cre,
-    /// The baselines.
+    /// Settings of the baseline schedulers.
     pub baselines: Baselines,
-    /// The scheduler glean.
+    /// Settings of the scheduler glean.
     pub glean: Glean,
     /// From updates to the next model.
     pub aggregation: Aggregation,
     /// The base station's step after aggregation.
     pub server: Server,
-    /// Clients that lie.
+    /// Simulated attackers among the clients.
     pub hostile: Hostile,
     /// What goes wrong on the way.
     pub faults: Faults,

@@ -1,6 +1,6 @@
 //! The presets: named scenarios, each a short TOML file of what differs from the defaults.
 
-/// A named scenario.
+/// A scenario that is part of the program.
 #[derive(Clone, Copy, Debug)]
 pub struct Preset {
     /// The name on the command line.

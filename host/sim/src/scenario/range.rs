@@ -5,15 +5,15 @@ use std::fmt::{self, Display, Formatter};
 /// What a number must be.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Range {
-    /// At least this.
+    /// At least this number.
     AtLeast(u32),
-    /// At most this.
+    /// At most this number.
     AtMost(u32),
     /// Finite and above 0.
     Positive,
     /// Finite and 0 or more.
     NotNegative,
-    /// Finite.
+    /// Any finite number.
     Finite,
     /// Between two limits, which belong to it.
     Within(f64, f64),

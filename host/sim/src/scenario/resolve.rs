@@ -7,7 +7,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::{PRESETS, Scenario, ScenarioError, class, keys, renamed};
 
-/// One `--set section.key=value`.
+/// One setting given as `--set section.key=value`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Override {
     key: String,

@@ -33,7 +33,7 @@ const GRACE: Duration = Duration::from_secs(1);
 /// going to sleep, at most one of them passes.
 const SLICE: Duration = Duration::from_millis(100);
 
-/// A running program.
+/// A scheduler program that runs.
 pub(super) struct Child {
     process: std::process::Child,
     /// Lines for its standard input, which closes with this end.

@@ -9,15 +9,15 @@ pub enum ProcessError {
     /// It does not start.
     #[error("cannot start `{program}`: {source}; is it installed, and is the path right?")]
     Start {
-        /// The program.
+        /// Path of the program.
         program: String,
         /// What the system said.
         source: io::Error,
     },
-    /// It ended.
+    /// The program ended before it answered.
     #[error("it ended with {status} before it answered{stderr}")]
     Died {
-        /// How it ended.
+        /// Exit status of the program.
         status: String,
         /// Its last lines on standard error.
         stderr: String,
@@ -25,7 +25,7 @@ pub enum ProcessError {
     /// It closed one of its lines and lives on.
     #[error("it closed its standard {stream} and did not end{stderr}")]
     Closed {
-        /// Which one.
+        /// Name of the stream.
         stream: &'static str,
         /// Its last lines on standard error.
         stderr: String,
@@ -36,7 +36,7 @@ pub enum ProcessError {
          after every line?{stderr}"
     )]
     Late {
-        /// The limit.
+        /// Time limit of an answer.
         limit_s: f64,
         /// Its last lines on standard error.
         stderr: String,
@@ -68,7 +68,7 @@ pub enum ProcessError {
         place: String,
         /// What the parser said.
         message: String,
-        /// What stands there.
+        /// Beginning of the line.
         line: String,
         /// What to do about it, where that is known.
         hint: &'static str,
@@ -76,9 +76,9 @@ pub enum ProcessError {
     /// A field has a value that cannot be.
     #[error("{field} = {value}: {fix}")]
     Value {
-        /// The field.
+        /// Path of the field.
         field: String,
-        /// Its value.
+        /// Value of the field.
         value: String,
         /// What it must be instead.
         fix: String,

@@ -19,9 +19,9 @@ pub struct Facts {
     pub seed: u64,
     /// Rounds of the run.
     pub rounds: usize,
-    /// Clients U.
+    /// Number of clients U.
     pub clients: usize,
-    /// Uplink channels C.
+    /// Number of uplink channels C.
     pub channels: usize,
 }
 
@@ -142,7 +142,7 @@ impl<'a> Request<'a> {
         let costs = |figure: fn(&gleaner_cre::costs::Costs) -> f64| {
             instance.costs.iter().map(figure).collect::<Vec<f64>>()
         };
-        let purses = view.purses.iter();
+        let budgets = view.budgets.iter();
         let attendance = view.attendance.iter();
         Self {
             version: VERSION,
@@ -170,7 +170,7 @@ impl<'a> Request<'a> {
             upload_j: costs(|it| it.radio.per_upload_j),
             queue_j: &instance.queue_j,
             income_j: &instance.income_j,
-            spendable_j: purses.map(|purse| purse.spendable_j).collect(),
+            spendable_j: budgets.map(|budget| budget.spendable_j).collect(),
             age: attendance.map(|it| it.age(view.round)).collect(),
             feasible: Feasible::of(view),
             gradient_norm: wants

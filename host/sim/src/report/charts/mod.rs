@@ -8,12 +8,12 @@ mod rounds;
 use super::data::RunData;
 use super::plot::{LineChart, Series};
 
-/// A finished drawing.
+/// A rendered chart and its caption.
 #[derive(Clone, Debug)]
 pub struct Chart {
     /// Its file name, without ending.
     pub name: &'static str,
-    /// The SVG text.
+    /// The chart as SVG text.
     pub svg: String,
     /// What to see in it.
     pub caption: String,

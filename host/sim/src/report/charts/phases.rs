@@ -52,7 +52,7 @@ fn split(run: &RunData) -> Chart {
         x_label: "client".to_owned(),
         y_label: "energy (mJ)".to_owned(),
         parts: [&names[..], &["lost".to_owned()]].concat(),
-        reference: "harvested".to_owned(),
+        reference: "harvest".to_owned(),
         bars: bars
             .map(|(client, (parts, harvested))| BarGroup {
                 label: client.to_string(),

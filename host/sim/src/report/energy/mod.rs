@@ -23,7 +23,7 @@ pub struct Measurement<'a> {
     pub alignment: &'a Alignment,
     /// What the meter saw of every interval.
     pub measured: &'a [Measured],
-    /// What explains it.
+    /// The fit of the measurement.
     pub fit: &'a Fit,
     /// The profile that came of it.
     pub profile: &'a Profile,

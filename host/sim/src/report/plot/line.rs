@@ -17,7 +17,7 @@ pub enum Mark {
     Dots,
     /// Large dots, for a few points.
     Discs,
-    /// Large hollow dots.
+    /// Large hollow dots without a line.
     Rings,
 }
 
@@ -37,7 +37,7 @@ pub struct Series {
 }
 
 impl Series {
-    /// A plain line.
+    /// Returns a series drawn as a line.
     #[must_use]
     pub fn line(name: impl Into<String>, colour: usize, points: Vec<(f64, f64)>) -> Self {
         Self {
@@ -56,7 +56,7 @@ impl Series {
         self
     }
 
-    /// Adds a band.
+    /// Adds a shaded band of (x, low, high).
     #[must_use]
     pub fn with_band(mut self, band: Vec<(f64, f64, f64)>) -> Self {
         self.band = band;
@@ -67,7 +67,7 @@ impl Series {
 /// A chart of series over one horizontal axis.
 #[derive(Clone, Debug)]
 pub struct LineChart {
-    /// What is shown.
+    /// Title above the plot.
     pub title: String,
     /// Label of the horizontal axis, with unit.
     pub x_label: String,
@@ -82,7 +82,7 @@ pub struct LineChart {
 }
 
 impl LineChart {
-    /// Renders the chart.
+    /// Returns the chart as SVG text.
     #[must_use]
     pub fn render(&self) -> String {
         let mut svg = Svg::new();

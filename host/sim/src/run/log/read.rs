@@ -16,6 +16,14 @@ use crate::round::{ClientRow, EnergyRow, RoundRow};
 /// Bytes a round's line may have: that of a million participants has half as many.
 const LONGEST: usize = 1 << 24;
 
+/// Names of columns in runs of earlier versions, each with the present one.
+const OLD_COLUMNS: [(&str, &str); 1] = [("harvested_pj", "harvest_pj")];
+
+fn present_name(column: &str) -> &str {
+    let old = OLD_COLUMNS.iter().find(|(old, _)| *old == column);
+    old.map_or(column, |(_, new)| new)
+}
+
 /// A row of one of the tables.
 trait Row: Default + Serialize + DeserializeOwned {
     /// The file it stands in.
@@ -102,7 +110,8 @@ fn table_rows<R: Read, T: Row>(
 ) -> Result<impl Iterator<Item = Result<T, LogError>> + use<R, T>, LogError> {
     let path = path.to_owned();
     let mut reader = csv::ReaderBuilder::new().quoting(false).from_reader(source);
-    let columns = reader.headers().map_err(broken(&path))?.clone();
+    let columns = reader.headers().map_err(broken(&path))?.iter();
+    let columns: StringRecord = columns.map(present_name).collect();
     let first = format!("{}\n", columns.iter().collect::<Vec<_>>().join(","));
     if !columns.is_empty() && first.as_bytes() != header::<T>().map_err(gleaner_files::at(&path))? {
         return Err(LogError::Line {

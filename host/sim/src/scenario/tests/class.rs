@@ -140,7 +140,7 @@ fn a_key_of_a_class_is_explained_by_its_path_or_a_name_of_its_own() {
     assert_eq!(path("share").as_deref(), Some("device.class.share"));
     assert_eq!(path("harvest_j").as_deref(), Some("device.harvest_j"));
     let of_class = keys::look_up("device.class.harvest_j").unwrap();
-    assert_eq!(of_class.usual(), "that of [device]");
+    assert_eq!(of_class.default_text(), "that of [device]");
     assert!(
         keys::find("device.class.harvest_j").is_none(),
         "it cannot be set alone"

@@ -31,7 +31,7 @@ pub(in crate::round) fn unusable(model: &[f32], parameters: usize) -> Option<Str
 pub(in crate::round) struct Unusable(Vec<bool>);
 
 impl Unusable {
-    /// Nobody's yet.
+    /// Returns a record without unusable updates.
     pub(in crate::round) fn nobody(clients: usize) -> Self {
         Self(vec![false; clients])
     }

@@ -18,20 +18,20 @@ fn order(epochs: u32) -> Order {
     }
 }
 
-fn books(sets: &[Override]) -> Books {
+fn energy_costs(sets: &[Override]) -> EnergyCosts {
     let scenario = resolve("paper-mlp", sets).unwrap();
-    Books::new(&scenario, &[scenario.device.common()], &[1_000])
+    EnergyCosts::new(&scenario, &[scenario.device.common()], &[1_000])
 }
 
 #[test]
 fn the_papers_order_costs_what_the_paper_says() {
     // 3 epochs of 0.25 mJ, 8 ms at 200 mW; waiting and hearing are free.
-    let books = books(&[]);
-    let spent = books.due(0, &books.working(&order(3), ON_AIR));
+    let prices = energy_costs(&[]);
+    let spent = prices.due(0, &prices.working(&order(3), ON_AIR));
     assert_eq!(spent.of(Phase::Train), PicoJoules(750_000_000));
     assert_eq!(spent.of(Phase::Transmit), PicoJoules(1_600_000_000));
     assert_eq!(spent.total(), PicoJoules(2_350_000_000));
-    assert_eq!(books.due(0, &books.resting(1e-3)), Spent::ZERO);
+    assert_eq!(prices.due(0, &prices.resting(1e-3)), Spent::ZERO);
 }
 
 /// Every power and every overhead, none like another.
@@ -56,12 +56,12 @@ fn complete() -> Vec<Override> {
 
 #[test]
 fn the_plans_prices_add_up_to_what_is_booked() {
-    let books = books(&complete());
-    let activity = books.working(&order(3), ON_AIR);
-    let booked_j = books.due(0, &activity).total().as_joules();
-    let costs = books.costs(0, ON_AIR.downlink_s);
+    let prices = energy_costs(&complete());
+    let activity = prices.working(&order(3), ON_AIR);
+    let booked_j = prices.due(0, &activity).total().as_joules();
+    let costs = prices.costs(0, ON_AIR.downlink_s);
     // alpha f^2 b D + e_epoch, 0.2 ms long.
-    let (_, epoch_j) = books.above_waiting(0, (2e-4, 2.5e-4 + 1e-6));
+    let (_, epoch_j) = prices.above_waiting(0, (2e-4, 2.5e-4 + 1e-6));
     let planned_j = costs.standing_j
         + costs.order_j
         + 3.0 * epoch_j
@@ -70,19 +70,19 @@ fn the_plans_prices_add_up_to_what_is_booked() {
         (booked_j - planned_j).abs() < 1e-9,
         "{booked_j} {planned_j}"
     );
-    let resting_j = books.due(0, &books.resting(ON_AIR.downlink_s)).total();
+    let resting_j = prices.due(0, &prices.resting(ON_AIR.downlink_s)).total();
     assert!((resting_j.as_joules() - costs.standing_j).abs() < 1e-11);
     assert!((costs.order_s - 80_000.0 / 5e8).abs() < 1e-12);
 }
 
 #[test]
 fn a_purse_with_a_store_can_pay_what_is_reserved_and_no_picojoule_less() {
-    let books = books(&complete());
-    let needed = books.reservation(&order(2), ON_AIR);
-    let purse = books.purse(0, ON_AIR.downlink_s, needed.as_joules(), true);
-    let costs = books.costs(0, ON_AIR.downlink_s);
-    let bill_j = 2.0 * purse.epoch_j + purse.order_j + costs.radio.energy_j(0.2, ON_AIR.upload_s);
+    let prices = energy_costs(&complete());
+    let needed = prices.reservation(&order(2), ON_AIR);
+    let budget = prices.budget(0, ON_AIR.downlink_s, needed.as_joules(), true);
+    let costs = prices.costs(0, ON_AIR.downlink_s);
+    let bill_j = 2.0 * budget.epoch_j + budget.order_j + costs.radio.energy_j(0.2, ON_AIR.upload_s);
     // The margin of rounding is on the safe side and small.
-    let short_j = bill_j - purse.spendable_j;
+    let short_j = bill_j - budget.spendable_j;
     assert!(short_j > 0.0 && short_j < 1e-7, "{short_j}");
 }

@@ -9,15 +9,15 @@ use gleaner_cre::costs::{Costs, RadioCost};
 use gleaner_shared::energy::Pace;
 use gleaner_shared::units::{Cycles, NanoWatts};
 
-use super::Books;
-use crate::policy::Purse;
+use super::EnergyCosts;
+use crate::policy::EnergyBudget;
 
 /// Rounding of all phases of a round together, in picojoules.
 const ROUNDING_J: f64 = 1e-10;
 /// Rounding of all times of a round together.
 const ROUNDING_S: f64 = 4e-6;
 
-impl Books {
+impl EnergyCosts {
     /// Returns what a client pays beside its epochs and what it radiates.
     pub(in crate::round) fn costs(&self, client: usize, downlink_s: f64) -> Costs {
         self.costs_with(client, downlink_s, self.clients[client].evaluate)
@@ -30,13 +30,13 @@ impl Books {
 
     /// Returns what a client can pay in a round in which it has `spendable_j`. One with a store
     /// pays what it has to reserve.
-    pub(in crate::round) fn purse(
+    pub(in crate::round) fn budget(
         &self,
         client: usize,
         downlink_s: f64,
         spendable_j: f64,
         has_store: bool,
-    ) -> Purse {
+    ) -> EnergyBudget {
         let it = &self.clients[client];
         let evaluate = match has_store {
             true => it.pace.evaluation(),
@@ -50,11 +50,11 @@ impl Books {
             true => 0.0,
             false => ROUNDING_J + ROUNDING_S * idle_w,
         };
-        Purse {
+        EnergyBudget {
             spendable_j: spendable_j - costs.standing_j - margin_j,
             epoch_j: epoch - idle_w * self.seconds(client, it.pace.epoch),
             order_j: costs.order_j,
-            ..Purse::default()
+            ..EnergyBudget::default()
         }
     }
 

@@ -1,11 +1,10 @@
-//! What clients send against what can be: models that are no models, updates far longer than the
-//! others' or against them, losses out of all proportion.
+//! Detection of anomalous updates: unusable models, steps much longer than those of the others or
+//! opposed to them, losses out of proportion.
 //!
-//! A doubt names the client in the round's line and is no verdict: data of one's own kind can make
-//! an honest client stand out. Only what no honest client sends has consequences: a model that
-//! cannot be computed with is refused, an absurd loss is bounded, and the estimates do not learn
-//! from an update far too long. What others have said before is part of `Knowledge`, so that
-//! a resumed run doubts what a run in one go does.
+//! An anomaly is reported in the round's line and is not proof of an attack: unusual data make an
+//! honest client stand out, too. Unusable models are refused, absurd losses are bounded, and the
+//! estimates ignore overlong steps. Earlier reports are part of `Knowledge`, so that a resumed run
+//! finds the same anomalies as an uninterrupted one.
 
 mod loss;
 mod model;
@@ -16,10 +15,10 @@ pub(super) use model::{Unusable, unusable};
 use super::Engine;
 use super::fleet::Update;
 use super::knowledge::Seen;
-use super::record::Doubt;
+use super::record::Anomaly;
 use crate::ClientId;
 
-/// An update that is looked at.
+/// An update under examination.
 #[derive(Debug)]
 pub(super) struct Heard<'a> {
     pub(super) client: ClientId,
@@ -27,11 +26,10 @@ pub(super) struct Heard<'a> {
     pub(super) update: &'a mut Update,
 }
 
-/// What a look at a round's updates has come to.
+/// The anomalies found in the updates of a round.
 #[derive(Debug)]
 pub(super) struct Findings {
-    /// All doubts.
-    pub(super) doubts: Vec<Doubt>,
+    pub(super) anomalies: Vec<Anomaly>,
     /// Clients whose updates the estimates must not learn from.
     pub(super) overlong: Vec<ClientId>,
 }
@@ -61,11 +59,14 @@ impl Engine<'_> {
     pub(super) fn examine(&self, start: &[f32], heard: &mut [Heard<'_>]) -> Findings {
         let knowledge = &self.state.knowledge;
         let eta = self.scenario.learning.learning_rate;
-        let mut doubts = step::overlong(knowledge.norms(), eta, start, heard);
-        let overlong = doubts.iter().map(|doubt| doubt.client).collect();
-        doubts.extend(step::opposed(start, heard));
-        doubts.extend(loss::bound(knowledge.losses(), heard));
-        Findings { doubts, overlong }
+        let mut anomalies = step::overlong(knowledge.norms(), eta, start, heard);
+        let overlong = anomalies.iter().map(|anomaly| anomaly.client).collect();
+        anomalies.extend(step::opposed(start, heard));
+        anomalies.extend(loss::bound(knowledge.losses(), heard));
+        Findings {
+            anomalies,
+            overlong,
+        }
     }
 }
 

@@ -5,36 +5,30 @@ use gleaner_shared::energy::{Phase, RoundRecord, Spent};
 use gleaner_shared::units::PicoJoules;
 use serde::{Deserialize, Serialize};
 
-/// One row of `energy.csv`; its fields are the columns, in this order.
+/// One row of `energy.csv`; its fields are the columns, in this order. Energies are in whole
+/// picojoules, the costs by phase.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[allow(missing_docs)]
 pub struct EnergyRow {
-    /// The round.
     pub round: u32,
-    /// The client.
     pub client: ClientId,
     /// Harvested, whatever became of it.
-    pub harvested_pj: u64,
-    /// Lost in charging.
+    pub harvest_pj: u64,
     pub conversion_pj: u64,
     /// Lost to a full store.
     pub overflow_pj: u64,
-    /// Leaked away.
     pub leaked_pj: u64,
-    /// Spent asleep.
     pub sleep_pj: u64,
-    /// Spent waiting awake.
     pub idle_pj: u64,
     /// Spent hearing the broadcast.
     pub receive_pj: u64,
     /// Spent bringing the model up to date.
     pub apply_pj: u64,
-    /// Spent training.
     pub train_pj: u64,
     /// Spent finding the loss of the trained model.
     pub evaluate_pj: u64,
     /// Spent coding the update.
     pub encode_pj: u64,
-    /// Spent sending.
     pub transmit_pj: u64,
     /// Due and not paid, for the store was empty: the device would have browned out.
     pub unpaid_pj: u64,
@@ -50,7 +44,7 @@ impl EnergyRow {
         Self {
             round,
             client,
-            harvested_pj: record.harvested.0,
+            harvest_pj: record.harvested.0,
             conversion_pj: record.conversion.0,
             overflow_pj: record.overflow.0,
             leaked_pj: record.leaked.0,
@@ -71,7 +65,7 @@ impl EnergyRow {
     #[must_use]
     pub const fn record(&self) -> RoundRecord {
         RoundRecord {
-            harvested: PicoJoules(self.harvested_pj),
+            harvested: PicoJoules(self.harvest_pj),
             conversion: PicoJoules(self.conversion_pj),
             overflow: PicoJoules(self.overflow_pj),
             leaked: PicoJoules(self.leaked_pj),

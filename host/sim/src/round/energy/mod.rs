@@ -1,9 +1,8 @@
-//! The energy books of a run: what every client does in a round, what that costs, and what pays
-//! for it.
+//! Energy of simulated clients: the activities of a round, their costs, and the stores that pay.
 //!
 //! Simulation and board count in the same integers by the same sums,
-//! [`gleaner_shared::energy`]. A client without a store keeps the paper's books: it may overdraw,
-//! and its queue says by how much.
+//! [`gleaner_shared::energy`]. A client without a store is booked as in the paper: it may overdraw,
+//! and its queue holds the amount.
 
 mod income;
 mod plan;
@@ -12,8 +11,8 @@ mod store;
 
 pub use income::Incomes;
 pub use row::EnergyRow;
-pub use store::Shelf;
-pub(super) use store::Store;
+pub(super) use store::SimulatedStore;
+pub use store::StoreState;
 
 use gleaner_shared::energy::{Activity, CostModel, Pace, Spent};
 use gleaner_shared::units::{Cycles, Micros, NanoWatts, PicoJoules};
@@ -22,13 +21,13 @@ use super::settings;
 use crate::policy::Order;
 use crate::scenario::{ClientDevice, Scenario};
 
-/// How long each client's work takes and what it costs.
-pub(super) struct Books {
+/// Duration and energy of every client's activities.
+pub(super) struct EnergyCosts {
     clients: Vec<Client>,
     period: Micros,
 }
 
-/// One client's prices.
+/// Durations and costs of one client.
 struct Client {
     cost: CostModel,
     /// Cycles of an epoch.
@@ -48,8 +47,8 @@ pub(super) struct OnAir {
     pub(super) upload_s: f64,
 }
 
-impl Books {
-    /// Opens the books of clients with these devices and samples.
+impl EnergyCosts {
+    /// Prices the activities of clients with these devices and samples.
     pub(super) fn new(scenario: &Scenario, devices: &[ClientDevice], samples: &[u32]) -> Self {
         let deadline_s = scenario.device.deadline_s;
         let clients = devices.iter().zip(samples);

@@ -1,7 +1,7 @@
 //! Updates that are far longer than those of the others, or point against them.
 
 use super::{Heard, median};
-use crate::round::record::Doubt;
+use crate::round::record::Anomaly;
 
 /// How many times as long as the others' median an epoch's step may be. Clients whose data differ
 /// as much as `docs/results/results.md` measures it stay below.
@@ -16,14 +16,19 @@ const FEWEST_OTHERS: usize = 2;
 /// Finds updates that are far longer than those of the others: of this round, and of earlier ones
 /// where a client takes no part in it. Lengths are |theta_i - theta_0| / (eta tau_i), which is the
 /// unit of `norms`.
-pub(super) fn overlong(norms: &[f64], eta: f64, start: &[f32], heard: &[Heard<'_>]) -> Vec<Doubt> {
+pub(super) fn overlong(
+    norms: &[f64],
+    eta: f64,
+    start: &[f32],
+    heard: &[Heard<'_>],
+) -> Vec<Anomaly> {
     let mut lengths = norms.to_vec();
     for one in heard {
         let squares = steps(start, one).map(|step| step * step);
         lengths[one.client.index()] =
             squares.sum::<f64>().sqrt() / (eta * f64::from(one.epochs.max(1)));
     }
-    let doubt = |one: &Heard<'_>| {
+    let anomaly = |one: &Heard<'_>| {
         let others = (lengths.iter().enumerate())
             .filter(|(client, length)| *client != one.client.index() && **length > 0.0)
             .map(|(_, length)| *length);
@@ -31,17 +36,17 @@ pub(super) fn overlong(norms: &[f64], eta: f64, start: &[f32], heard: &[Heard<'_
             return None;
         }
         let times = lengths[one.client.index()] / median(others)?;
-        (times > LONGEST).then(|| Doubt {
+        (times > LONGEST).then(|| Anomaly {
             client: one.client,
             what: format!("an update {times:.1} times as long as the others' median"),
         })
     };
-    heard.iter().filter_map(doubt).collect()
+    heard.iter().filter_map(anomaly).collect()
 }
 
 /// Finds updates that point against the others of the round, all counting alike: the mean of the
 /// cosines to them, (1 / (n - 1)) sum_{j != i} u_i u_j with unit vectors u, is below a limit.
-pub(super) fn opposed(start: &[f32], heard: &[Heard<'_>]) -> Vec<Doubt> {
+pub(super) fn opposed(start: &[f32], heard: &[Heard<'_>]) -> Vec<Anomaly> {
     if heard.len() <= FEWEST_OTHERS {
         return Vec::new();
     }
@@ -63,7 +68,7 @@ pub(super) fn opposed(start: &[f32], heard: &[Heard<'_>]) -> Vec<Doubt> {
         })
         .collect();
     let others = (heard.len() - 1) as f64;
-    let doubt = |(one, &length): (&Heard<'_>, &f64)| {
+    let anomaly = |(one, &length): (&Heard<'_>, &f64)| {
         if length <= 0.0 {
             return None;
         }
@@ -73,12 +78,12 @@ pub(super) fn opposed(start: &[f32], heard: &[Heard<'_>]) -> Vec<Doubt> {
             .sum();
         // The sum has the update's own unit vector in it.
         let cosine = (product / length - 1.0) / others;
-        (cosine < AGAINST).then(|| Doubt {
+        (cosine < AGAINST).then(|| Anomaly {
             client: one.client,
             what: format!("an update against the others': mean cosine {cosine:.2}"),
         })
     };
-    heard.iter().zip(&lengths).filter_map(doubt).collect()
+    heard.iter().zip(&lengths).filter_map(anomaly).collect()
 }
 
 fn steps<'a>(start: &'a [f32], one: &'a Heard<'_>) -> impl Iterator<Item = f64> + 'a {
@@ -112,17 +117,20 @@ mod tests {
         updates.iter_mut().enumerate().map(one).collect()
     }
 
-    fn clients(doubts: &[Doubt]) -> Vec<usize> {
-        doubts.iter().map(|doubt| doubt.client.index()).collect()
+    fn clients(anomalies: &[Anomaly]) -> Vec<usize> {
+        anomalies
+            .iter()
+            .map(|anomaly| anomaly.client.index())
+            .collect()
     }
 
     #[test]
     fn one_of_three_that_sends_a_hundredfold_is_named_and_the_honest_are_not() {
         let mut updates = updates(&[[1.0, 0.2], [90.0, 20.0], [0.8, 0.3]]);
         let heard = heard(&mut updates, 1);
-        let doubts = overlong(&[0.0; 3], 1.0, &[0.0, 0.0], &heard);
-        assert_eq!(clients(&doubts), [1]);
-        assert!(doubts[0].what.contains("times as long"), "{doubts:?}");
+        let anomalies = overlong(&[0.0; 3], 1.0, &[0.0, 0.0], &heard);
+        assert_eq!(clients(&anomalies), [1]);
+        assert!(anomalies[0].what.contains("times as long"), "{anomalies:?}");
         assert_eq!(opposed(&[0.0, 0.0], &heard), []);
     }
 

@@ -4,18 +4,18 @@ use gleaner_shared::energy::{EnergyStore, Ledger, RoundRecord, Shortfall, Snapsh
 use gleaner_shared::units::{Micros, PicoJoules};
 use serde::{Deserialize, Serialize};
 
-/// A client's store between two rounds.
+/// The state of a client's energy store between two rounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Shelf {
-    /// Its ledger.
+pub struct StoreState {
+    /// The ledger after the last round.
     pub ledger: Snapshot,
-    /// Orders it declined.
+    /// Number of orders the client declined.
     pub declined: u32,
     /// Rounds in which it could not pay for all it did, waiting included.
     pub brownouts: u32,
 }
 
-impl Shelf {
+impl StoreState {
     /// A store with so much in it.
     #[must_use]
     pub const fn new(stored: PicoJoules, store: EnergyStore) -> Self {
@@ -27,18 +27,18 @@ impl Shelf {
     }
 }
 
-/// A client's store while a round lasts.
+/// The energy store of a simulated client during a round.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::round) struct Store {
-    shelf: Shelf,
+pub(in crate::round) struct SimulatedStore {
+    state: StoreState,
     ledger: Ledger,
 }
 
-impl Store {
-    /// Takes a store from its shelf; `None` if its ledger does not add up.
-    pub(in crate::round) const fn open(shelf: Shelf, store: EnergyStore) -> Option<Self> {
-        match Ledger::restore(shelf.ledger, store) {
-            Some(ledger) => Some(Self { shelf, ledger }),
+impl SimulatedStore {
+    /// Opens a store in a state; `None` if its ledger does not add up.
+    pub(in crate::round) const fn open(state: StoreState, store: EnergyStore) -> Option<Self> {
+        match Ledger::restore(state.ledger, store) {
+            Some(ledger) => Some(Self { state, ledger }),
             None => None,
         }
     }
@@ -65,7 +65,7 @@ impl Store {
 
     /// Notes that the client declined an order.
     pub(in crate::round) const fn note_declined(&mut self) {
-        self.shelf.declined = self.shelf.declined.saturating_add(1);
+        self.state.declined = self.state.declined.saturating_add(1);
     }
 
     /// Pays for a round and puts the store back; returns what the round did to it, and what stayed
@@ -73,13 +73,13 @@ impl Store {
     pub(in crate::round) fn close(&mut self, due: &Spent) -> (RoundRecord, PicoJoules) {
         let payment = self.ledger.pay(due);
         self.ledger.settle();
-        self.shelf.brownouts += u32::from(payment.unpaid > PicoJoules::ZERO);
-        let before = std::mem::replace(&mut self.shelf.ledger, self.ledger.snapshot());
-        (self.shelf.ledger.since(&before), payment.unpaid)
+        self.state.brownouts += u32::from(payment.unpaid > PicoJoules::ZERO);
+        let before = std::mem::replace(&mut self.state.ledger, self.ledger.snapshot());
+        (self.state.ledger.since(&before), payment.unpaid)
     }
 
     /// Returns it as it stands between two rounds.
-    pub(in crate::round) const fn shelf(&self) -> Shelf {
-        self.shelf
+    pub(in crate::round) const fn state(&self) -> StoreState {
+        self.state
     }
 }

@@ -1,7 +1,7 @@
 //! Reported losses within bounds: one absurd report must not decide what CRE spends.
 
 use super::{Heard, median};
-use crate::round::record::Doubt;
+use crate::round::record::Anomaly;
 
 /// The mean cross-entropy of guessing among ten classes, ln 10.
 const GUESSING: f64 = std::f64::consts::LN_10;
@@ -12,14 +12,14 @@ const LARGEST: f64 = 10.0;
 /// Bounds the losses of a round. The limit follows what others report in this round and last
 /// reported before it, so that all may rise together; a client's own past does not raise it, or one
 /// could creep up. A loss above it counts as the limit, what is no loss as the client's last one.
-pub(super) fn bound(last: &[Option<f64>], heard: &mut [Heard<'_>]) -> Vec<Doubt> {
+pub(super) fn bound(last: &[Option<f64>], heard: &mut [Heard<'_>]) -> Vec<Anomaly> {
     let mut known = last.to_vec();
     for one in heard.iter() {
         if is_loss(one.update.loss_before) {
             known[one.client.index()] = Some(one.update.loss_before);
         }
     }
-    let mut doubts = Vec::new();
+    let mut anomalies = Vec::new();
     for one in heard {
         let client = one.client;
         let others = known
@@ -37,14 +37,14 @@ pub(super) fn bound(last: &[Option<f64>], heard: &mut [Heard<'_>]) -> Vec<Doubt>
             }
             let counts = if loss > limit { limit } else { instead };
             let what = format!("a mean loss of {loss:.6}, {counts:.6} counts");
-            doubts.push(Doubt { client, what });
+            anomalies.push(Anomaly { client, what });
             counts
         };
         let update = &mut *one.update;
         update.loss_before = within(update.loss_before);
         update.loss_after = update.loss_after.map(within);
     }
-    doubts
+    anomalies
 }
 
 fn is_loss(loss: f64) -> bool {
@@ -73,11 +73,14 @@ mod tests {
                 update,
             })
             .collect();
-        let doubts = bound(last, &mut heard);
+        let anomalies = bound(last, &mut heard);
         let losses = updates.iter().map(|update| update.loss_before).collect();
         (
             losses,
-            doubts.iter().map(|doubt| doubt.client.index()).collect(),
+            anomalies
+                .iter()
+                .map(|anomaly| anomaly.client.index())
+                .collect(),
         )
     }
 
