@@ -174,7 +174,6 @@ impl<'a, P: Platform> Client<'a, P> {
 
     /// Returns whether a step of writing to flash is due: never while energy is reserved for an
     /// order.
-    #[must_use]
     pub fn is_saving(&self) -> bool {
         let saving = self.saved.as_ref().is_some_and(Saved::is_saving);
         saving && self.job.is_none() && self.phase == Phase::Idle
@@ -193,25 +192,21 @@ impl<'a, P: Platform> Client<'a, P> {
     }
 
     /// Returns the keys that the link uses.
-    #[must_use]
     pub const fn keys(&self) -> DeviceKeys {
         self.keys.held()
     }
 
     /// Returns the local samples, if there are any to train on.
-    #[must_use]
     pub const fn data(&self) -> Option<LocalData<'a>> {
         self.flashed.data
     }
 
     /// Returns the client number that the base station gave, or the shard's.
-    #[must_use]
     pub fn number(&self) -> u32 {
         self.number.or(self.flashed.client()).unwrap_or_default()
     }
 
     /// Returns the next task.
-    #[must_use]
     pub const fn work(&self) -> Work {
         match self.phase {
             _ if self.reboot => Work::Reboot,

@@ -65,38 +65,32 @@ impl<M: Retained<RECORD_BYTES>> ClientLedger<M> {
     }
 
     /// Returns the number of starts since the last power cut.
-    #[must_use]
     pub const fn boots(&self) -> u32 {
         self.record.boots
     }
 
     /// Returns the number of brown-outs of the ledger since the last power cut.
-    #[must_use]
     pub const fn brownouts(&self) -> u32 {
         self.record.brownouts
     }
 
     /// Returns the last round that the base station closed.
-    #[must_use]
     pub const fn last_round(&self) -> Option<RoundMark> {
         self.record.last_round
     }
 
     /// Returns the ledger as it is saved for the next start.
-    #[must_use]
     pub const fn saved(&self) -> Option<SavedLedger> {
         self.record.ledger
     }
 
     /// Returns the counters of the open ledger, or of the saved one.
-    #[must_use]
     pub fn snapshot(&self) -> Option<Snapshot> {
         let saved = self.record.ledger.map(|saved| saved.snapshot);
         self.open.map(|open| open.ledger.snapshot()).or(saved)
     }
 
     /// Returns the energy spent in the round; after a reset within the round, since the reset.
-    #[must_use]
     pub fn spent(&self) -> Spent {
         let spent = |open: Open| open.ledger.snapshot().spent.saturating_sub(&open.before);
         self.open.map(spent).unwrap_or_default()

@@ -158,19 +158,16 @@ impl<M: Retained<CRASH_BYTES>> CrashLog<M> {
     }
 
     /// Returns the cause of this start.
-    #[must_use]
     pub const fn cause(&self) -> ResetCause {
         self.cause
     }
 
     /// Returns the number of starts since the last power cut.
-    #[must_use]
     pub const fn boots(&self) -> u32 {
         self.record.boots
     }
 
     /// Returns the crash that was not reported yet.
-    #[must_use]
     pub const fn unreported(&self) -> Option<&Crash> {
         self.record.unreported.as_ref()
     }

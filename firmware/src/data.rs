@@ -18,7 +18,6 @@ pub struct LocalData<'a> {
 
 impl<'a> LocalData<'a> {
     /// Takes pixels and labels of the same samples; the longer slice is cut.
-    #[must_use]
     pub const fn new(pixels: &'a [[u8; INPUTS]], labels: &'a [u8]) -> Self {
         Self {
             pixels,
@@ -89,7 +88,6 @@ impl<'a> Flashed<'a> {
     }
 
     /// Returns the client number in the shard, which the base station's number must equal.
-    #[must_use]
     pub const fn client(&self) -> Option<u32> {
         match self.status {
             ShardStatus::Present { client, .. } => Some(client),

@@ -60,7 +60,6 @@ pub struct Ring<const K: usize, const N: usize = INPUTS> {
 
 impl<const K: usize, const N: usize> Ring<K, N> {
     /// Returns an empty ring, ready for a static.
-    #[must_use]
     pub const fn new() -> Self {
         const { assert!(K > 0, "a ring holds something") };
         Self {
@@ -113,12 +112,6 @@ impl<const K: usize, const N: usize> Ring<K, N> {
     fn place(&self, number: u32) -> Option<usize> {
         let place = number as usize % K;
         (self.numbers().contains(&number) && self.there[place]).then_some(place)
-    }
-}
-
-impl<const K: usize, const N: usize> Default for Ring<K, N> {
-    fn default() -> Self {
-        Self::new()
     }
 }
 

@@ -166,7 +166,6 @@ impl<F: NorFlash> KeyStore<F> {
     }
 
     /// Returns the keys that the link uses.
-    #[must_use]
     pub const fn held(&self) -> DeviceKeys {
         self.held
     }

@@ -35,20 +35,18 @@
 //! assert_eq!(first.saturating_add(&second), cost.round(&whole));
 //! ```
 #![cfg_attr(not(test), no_std)]
+#![allow(clippy::new_without_default, reason = "`new` is const, for statics")]
 
 pub mod app;
 pub mod board;
 pub mod client;
 pub mod client_ledger;
-pub mod cost;
 pub mod crash;
 pub mod data;
 pub mod entropy;
 pub mod exact;
-pub mod fault;
 mod fmt;
 pub mod gather;
-pub mod hash;
 pub mod identity;
 mod inference;
 pub mod keys;
@@ -57,7 +55,6 @@ pub mod marks;
 mod measure;
 pub mod model;
 pub mod platform;
-pub mod report;
 pub mod retained;
 pub mod round_energy;
 pub mod runner;

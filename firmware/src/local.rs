@@ -12,7 +12,6 @@ use crate::model::{Params, STORE_BYTES};
 pub struct Local(Params);
 
 impl Local {
-    #[must_use]
     /// Returns zeroed memory for a static.
     pub const fn new() -> Self {
         Self(Params::new())
@@ -30,11 +29,5 @@ impl Local {
         // many as those of the exact form, checked above), so every byte is initialised and every
         // value of a byte leaves valid integers; the exclusive borrow lasts as long as the slice.
         unsafe { core::slice::from_raw_parts_mut((&raw mut self.0).cast(), STORE_BYTES) }
-    }
-}
-
-impl Default for Local {
-    fn default() -> Self {
-        Self::new()
     }
 }

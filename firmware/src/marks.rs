@@ -17,7 +17,6 @@ pub struct Marks {
 
 impl Marks {
     /// Returns the state without a measurement.
-    #[must_use]
     pub const fn new() -> Self {
         Self {
             open: None,
@@ -26,7 +25,6 @@ impl Marks {
     }
 
     /// Returns the current phase, during a measurement.
-    #[must_use]
     pub fn phase(&self) -> Option<Phase> {
         self.open.map(|mark| mark.phase)
     }
@@ -68,7 +66,6 @@ impl Marks {
     }
 
     /// Returns the oldest completed mark.
-    #[must_use]
     pub fn front(&self) -> Option<Mark> {
         self.over.front().copied()
     }
@@ -76,12 +73,6 @@ impl Marks {
     /// Removes the oldest completed mark after it was sent.
     pub fn pop(&mut self) {
         self.over.pop_front();
-    }
-}
-
-impl Default for Marks {
-    fn default() -> Self {
-        Self::new()
     }
 }
 

@@ -67,7 +67,6 @@ pub struct Memory {
 
 impl Memory {
     /// Returns cleared memory, ready for a static.
-    #[must_use]
     pub const fn new() -> Self {
         const {
             let update = Width::Byte.coded_bytes(Params::COUNT);
@@ -86,11 +85,5 @@ impl Memory {
             work: Work::new(),
             rows: Rows::new(),
         }
-    }
-}
-
-impl Default for Memory {
-    fn default() -> Self {
-        Self::new()
     }
 }

@@ -77,7 +77,6 @@ impl RoundEnergy {
     }
 
     /// Returns the part that survives a reset.
-    #[must_use]
     pub fn unfinished(&self) -> Unfinished {
         Unfinished {
             listening: self.ordered.listening,
@@ -89,7 +88,6 @@ impl RoundEnergy {
     }
 
     /// Returns the expected cost of an order beyond what is already charged.
-    #[must_use]
     pub fn expected(&self, order: &Activity, pace: &Pace, cost: &CostModel) -> PicoJoules {
         let mut whole = order.at_pace(pace);
         whole.apply = whole.apply.saturating_add(self.charged.cycles());

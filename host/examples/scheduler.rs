@@ -1,17 +1,17 @@
-//! A scheduler of one's own: every channel goes to the client that is heard best on it, and all
-//! of them train for as long as the slowest can. Runs five rounds on the embedded images.
+//! A custom scheduler: every channel goes to the client with the best gain on it, and all
+//! participants train for as many epochs as the slowest can. Runs five rounds on the embedded images.
 //!
 //! ```sh
 //! cargo run --release -p gleaner-host --example scheduler
 //! ```
 
-use gleaner_sim::ClientId;
 use std::error::Error;
 
 use gleaner_cre::optim::Upload;
 use gleaner_cre::optim::epochs::{epoch_limit, whole_epochs};
+use gleaner_sim::ClientId;
 use gleaner_sim::policy::{Decision, Policy, PolicyError, View};
-use gleaner_sim::round::{Engine, Order, world};
+use gleaner_sim::round::{Engine, Order, environment};
 use gleaner_sim::{fleet, report::table::Table, scenario};
 
 struct BestChannelFirst;
@@ -33,7 +33,7 @@ impl Policy for BestChannelFirst {
                 channel,
                 power_w,
             };
-            // A client that cannot finish one epoch before the deadline has to rest.
+            // A client that cannot finish one epoch before the deadline is not scheduled.
             let epochs = whole_epochs(epoch_limit(instance, &upload));
             pairs.extend((epochs >= 1).then_some((client, channel, epochs)));
         }
@@ -57,8 +57,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let data = fleet::load_data(&scenario)?;
     let mut clients = fleet::build(&scenario, &data, 0)?;
     let (fleet, examiner) = (&mut *clients.fleet, &*clients.examiner);
-    let world = world::of(&scenario)?;
-    let engine = Engine::new(&scenario, fleet, examiner, world, clients.model);
+    let environment = environment::of(&scenario)?;
+    let engine = Engine::new(&scenario, fleet, examiner, environment, clients.model);
     let mut engine = engine.with_policy(Box::new(BestChannelFirst));
     let mut table = Table::new(&["round", "clients", "epochs", "accuracy %", "energy mJ"]);
     while !engine.is_finished() {

@@ -9,7 +9,7 @@ use gleaner_experiment::batch::{
     carry_out, gather, make_point, run_directory,
 };
 use gleaner_sim::fleet;
-use gleaner_sim::run::{self, Observer, RunDirectory, RunError, Silent, Summary};
+use gleaner_sim::run::{Observer, Run, RunDirectory, RunError, Silent, Summary};
 use gleaner_sim::scenario::{Override, resolve};
 
 const ROUNDS: i64 = 6;
@@ -247,7 +247,9 @@ fn what_an_earlier_version_began_in_the_points_place_goes_on() {
     let place = run_directory(dir, &point);
     let data = fleet::load_data(&point.scenario).unwrap();
     let mut deployment = fleet::build(&point.scenario, &data, 1).unwrap();
-    let begun = run::execute(&point.scenario, &mut deployment, &place, 1, &mut After(4));
+    let mut after = After(4);
+    let begun = Run::create(&point.scenario, &place, 1, &mut after).unwrap();
+    let begun = begun.drive(&mut deployment);
     assert!(matches!(begun, Err(RunError::Paused { round: 4, .. })));
     #[derive(Default)]
     struct Notices(Vec<String>);

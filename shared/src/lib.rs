@@ -61,6 +61,7 @@
 //! ```
 #![cfg_attr(not(test), no_std)]
 #![deny(unsafe_code)]
+#![allow(clippy::new_without_default, reason = "`new` is const, for statics")]
 
 pub mod board;
 pub mod energy;

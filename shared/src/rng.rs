@@ -72,7 +72,6 @@ impl Rng {
     }
 
     /// Returns the state, for a checkpoint.
-    #[must_use]
     pub const fn state(&self) -> [u32; 4] {
         self.state
     }

@@ -57,36 +57,23 @@ pub struct ShardHeader {
 }
 
 /// The error of a flash region without a valid shard.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[non_exhaustive]
 #[allow(missing_docs)]
 pub enum ShardError {
     /// There is no magic: nothing was ever written.
+    #[error("no shard: write one with `gleaner data shard`")]
     Absent,
-    /// A format version that this build does not read.
+    #[error("shard of format {found}, this build reads {VERSION}")]
     Version { found: u16 },
     /// A checksum, a size or the length does not fit.
+    #[error("the shard is damaged: write it again")]
     Damaged,
 }
 
-impl core::fmt::Display for ShardError {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        match self {
-            Self::Absent => f.write_str("no shard: write one with `gleaner data shard`"),
-            Self::Version { found } => {
-                write!(f, "shard of format {found}, this build reads {VERSION}")
-            }
-            Self::Damaged => f.write_str("the shard is damaged: write it again"),
-        }
-    }
-}
-
-impl core::error::Error for ShardError {}
-
 impl ShardHeader {
     /// Returns the size of the whole shard, or `None` if it overflows.
-    #[must_use]
     pub const fn total_bytes(&self) -> Option<usize> {
         match (self.body_bytes(), self.list_bytes) {
             (Some(body), 0) => body.checked_add(HEADER_BYTES),
@@ -107,7 +94,6 @@ impl ShardHeader {
     }
 
     /// Writes the header with its checksum.
-    #[must_use]
     pub fn to_bytes(&self) -> [u8; HEADER_BYTES] {
         let mut bytes = [0; HEADER_BYTES];
         let flags = if self.key.is_some() { KEYED } else { 0 };
@@ -199,25 +185,21 @@ impl<'a> Shard<'a> {
     }
 
     /// Returns the header, which was checked.
-    #[must_use]
     pub const fn header(&self) -> &ShardHeader {
         &self.header
     }
 
     /// Returns all pixels, sample by sample.
-    #[must_use]
     pub const fn pixels(&self) -> &'a [u8] {
         self.pixels
     }
 
     /// Returns the labels, one byte each.
-    #[must_use]
     pub const fn labels(&self) -> &'a [u8] {
         self.labels
     }
 
     /// Returns the lists, if there are any.
-    #[must_use]
     pub const fn lists(&self) -> Option<Lists<'a>> {
         self.lists
     }

@@ -4,6 +4,9 @@
 #[path = "samples/mod.rs"]
 mod samples;
 
+#[path = "wire_handshake/keys.rs"]
+mod keys;
+
 use gleaner_shared::units::Micros;
 use gleaner_shared::wire::link::DeviceEnd;
 use gleaner_shared::wire::message::{

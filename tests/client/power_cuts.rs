@@ -56,7 +56,7 @@ fn open(flash: &Nor) -> Saved<Nor> {
 
 /// Closes a round and lets the model be written whose seed is the round.
 fn close(saved: &mut Saved<Nor>, round: u32, model: &Params) {
-    let hash = gleaner_firmware::hash::hash_of(model);
+    let hash = gleaner_firmware::exact::hash_of(model);
     saved.close(ledger(round), mark(round), Some(hash));
     while saved.is_saving() {
         saved.go_on(model);
@@ -104,7 +104,7 @@ fn a_model_is_written_once_in_eight_rounds_into_the_area_that_does_not_hold_the_
         let held = open(&flash).recall(&mut memory);
         assert_eq!(
             held,
-            Some(gleaner_firmware::hash::hash_of(&expected)),
+            Some(gleaner_firmware::exact::hash_of(&expected)),
             "{round}"
         );
     }
@@ -119,7 +119,7 @@ fn a_model_that_a_cut_broke_off_is_not_begun_again_at_once() {
     let flash = Nor::new(SECTORS, 1);
     let mut model = Box::new(Params::new());
     model.initialise(1);
-    let hash = gleaner_firmware::hash::hash_of(&model);
+    let hash = gleaner_firmware::exact::hash_of(&model);
     let mut begun = 0;
     for round in 1..=2 * MODEL_ROUNDS {
         let mut saved = open(&flash);

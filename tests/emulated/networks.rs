@@ -13,7 +13,7 @@ use gleaner_shared::mlp::LearningRate;
 use gleaner_shared::rng::{Purpose, Rng};
 use gleaner_shared::wire::message::{Payload, Report};
 use gleaner_sim::fleet::{self, load_data};
-use gleaner_sim::run::{self, Silent};
+use gleaner_sim::run::{Run, Silent};
 use gleaner_sim::scenario::{Override, resolve};
 use gleaner_station::device::Board;
 use gleaner_station::device::image::Program;
@@ -187,7 +187,10 @@ fn three_rounds_of_har_with_two_picos_end_with_the_simulations_model() {
     let data = load_data(&scenario).unwrap();
     let (boards, alone) = (Folder::new("networks-picos"), Folder::new("networks-alone"));
     let mut simulated = fleet::build(&scenario, &data, 1).unwrap();
-    let expected = run::execute(&scenario, &mut simulated, &alone.run(), 1, &mut Silent).unwrap();
+    let expected = Run::create(&scenario, &alone.run(), 1, &mut Silent)
+        .unwrap()
+        .drive(&mut simulated)
+        .unwrap();
     let options = Options {
         pace: Pace::Fast,
         faults: Faults::default(),
@@ -196,8 +199,14 @@ fn three_rounds_of_har_with_two_picos_end_with_the_simulations_model() {
         threads: 1,
     };
     let mut silent = Silent;
-    let audience = Audience::of(&mut silent);
-    let finished = execute::run(&scenario, &fleet, &data, &boards.run(), &options, audience);
+    let audience = Audience::default();
+    let finished = execute::run(
+        Run::open(&scenario, &boards.run(), 1, &mut silent).unwrap(),
+        &fleet,
+        &data,
+        &options,
+        audience,
+    );
     let finished = finished.unwrap();
     assert_eq!(finished.outcome.model_sha256, expected.model_sha256);
 }

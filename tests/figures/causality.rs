@@ -8,7 +8,7 @@ use gleaner_shared::units::PicoJoules;
 use gleaner_sim::policy::Scheduler;
 use gleaner_sim::round::{
     Broadcast, ClientState, Engine, ExactGradient, Examiner, Fleet, FleetError, Order, Question,
-    Reply, RoundLog, Score, Update, world,
+    Reply, RoundLog, Score, Update, environment,
 };
 use gleaner_sim::scenario::{Override, PRESETS, Scenario, resolve};
 use strum::VariantArray;
@@ -147,8 +147,8 @@ fn count(scenario: &Scenario, count: &mut Count) {
     let clients = scenario.clients.count;
     let samples = scenario.partition.mean_samples as u32;
     let mut fleet = Parabolas(vec![samples; clients]);
-    let world = world::of(scenario).expect("a world that is drawn");
-    let mut engine = Engine::new(scenario, &mut fleet, &NoTest, world, vec![0.0; 2]);
+    let environment = environment::of(scenario).expect("a world that is drawn");
+    let mut engine = Engine::new(scenario, &mut fleet, &NoTest, environment, vec![0.0; 2]);
     let initial = PicoJoules::from_joules(scenario.harvest.stored_j).0;
     let mut stored = vec![initial; clients];
     while !engine.is_finished() {

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use gleaner_files::{hexadecimal, sha256};
 use gleaner_shared::rng::{Purpose, Rng};
 use gleaner_sim::fleet;
-use gleaner_sim::run::{self, RunDirectory, Silent};
+use gleaner_sim::run::{Run, RunDirectory, Silent};
 use gleaner_station::execute::{self, Audience};
 use gleaner_station::fleet::Pace;
 use gleaner_station::fleet_file::FleetFile;
@@ -57,12 +57,11 @@ fn station(directory: &str) -> bool {
         threads: 1,
     };
     execute::run(
-        &scenario,
+        Run::open(&scenario, &directory, 1, &mut Silent).unwrap(),
         &fleet,
         &data,
-        &directory,
         &options,
-        Audience::of(&mut Silent),
+        Audience::default(),
     )
     .is_ok()
 }
@@ -81,7 +80,9 @@ fn kill_stations(args: &Args) -> bool {
     let data = fleet::load_data(&scenario).expect("data");
     let alone = Folder::new("crashes-alone");
     let mut simulated = fleet::build(&scenario, &data, 1).expect("a deployment");
-    let expected = run::execute(&scenario, &mut simulated, &alone.run(), 1, &mut Silent)
+    let expected = Run::create(&scenario, &alone.run(), 1, &mut Silent)
+        .unwrap()
+        .drive(&mut simulated)
         .expect("a run")
         .model_sha256;
     let mut rng = Rng::stream(1, Purpose::Synthetic, 0, 0);

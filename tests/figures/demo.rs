@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use gleaner_sim::fleet;
-use gleaner_sim::run::{self, Silent};
+use gleaner_sim::run::{Run, Silent};
 use gleaner_sim::scenario::{Override, Scenario, resolve};
 use gleaner_station::demo::{self, PRESET};
 use gleaner_station::device::Board;
@@ -47,7 +47,9 @@ pub fn run(args: &Args) -> bool {
 
     let (boards, alone) = (Folder::new("demo-boards"), Folder::new("demo-alone"));
     let mut simulated = fleet::build(&scenario, &data, 0).expect("clients");
-    let expected = run::execute(&scenario, &mut simulated, &alone.run(), 0, &mut Silent);
+    let expected = Run::create(&scenario, &alone.run(), 0, &mut Silent)
+        .unwrap()
+        .drive(&mut simulated);
     let expected = expected.expect("a simulated run");
     let options = Options {
         pace: Pace::Fast,
@@ -58,8 +60,14 @@ pub fn run(args: &Args) -> bool {
     };
     let directory = boards.run();
     let mut observer = Silent;
-    let audience = Audience::of(&mut observer);
-    let finished = execute::run(&scenario, &fleet, &data, &directory, &options, audience);
+    let audience = Audience::default();
+    let finished = execute::run(
+        Run::open(&scenario, &directory, 1, &mut observer).unwrap(),
+        &fleet,
+        &data,
+        &options,
+        audience,
+    );
     let outcome = finished.expect("a run with emulated boards").outcome;
 
     let accuracy = outcome.summary.final_accuracy;

@@ -14,7 +14,7 @@ use gleaner_shared::rng::{Purpose, Rng};
 use gleaner_shared::units::PicoJoules;
 use gleaner_sim::fleet;
 use gleaner_sim::round::Absence;
-use gleaner_sim::run::{Observer, RunDirectory, read_rounds};
+use gleaner_sim::run::{Observer, Run, RunDirectory, read_rounds};
 use gleaner_station::device::Board;
 use gleaner_station::event::{Event, EventKind};
 use gleaner_station::execute::{self, Audience};
@@ -142,10 +142,16 @@ pub fn run(args: &Args) -> bool {
     };
     let audience = Audience {
         listener: Box::new(move |event| heard.hear(event)),
-        ..Audience::of(&mut rounds)
+        ..Audience::default()
     };
     let directory = folder.run();
-    let finished = execute::run(&scenario, &fleet, &data, &directory, &options, audience);
+    let finished = execute::run(
+        Run::open(&scenario, &directory, 1, &mut rounds).unwrap(),
+        &fleet,
+        &data,
+        &options,
+        audience,
+    );
     scene.over.store(true, Ordering::Relaxed);
     killer.join().expect("the killer ends");
     rounds.bar.finish_and_clear();

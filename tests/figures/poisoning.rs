@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use gleaner_learn::data::Dataset;
 use gleaner_sim::fleet;
 use gleaner_sim::report::table::Table;
-use gleaner_sim::round::{Engine, world};
+use gleaner_sim::round::{Engine, environment};
 use gleaner_sim::scenario::{Override, Scenario, resolve};
 use gleaner_tests::progress;
 
@@ -166,10 +166,10 @@ fn scenario(args: &Args, rule: &str, attack: Option<Attack>) -> Scenario {
 
 fn outcome(scenario: &Scenario, data: &Dataset) -> Outcome {
     let mut deployment = fleet::build(scenario, data, 0).expect("a deployment");
-    let world = world::of(scenario).expect("a world that is drawn");
+    let environment = environment::of(scenario).expect("a world that is drawn");
     let model = deployment.model.clone();
     let (fleet, examiner) = (&mut *deployment.fleet, &*deployment.examiner);
-    let mut engine = Engine::new(scenario, fleet, examiner, world, model);
+    let mut engine = Engine::new(scenario, fleet, examiner, environment, model);
     let mut outcome = Outcome {
         accuracy: 0.0,
         named: vec![0; scenario.clients.count],

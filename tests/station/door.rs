@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use gleaner_shared::wire::Key;
 use gleaner_sim::fleet;
-use gleaner_sim::run::{self, RunDirectory, Silent};
+use gleaner_sim::run::{Run, RunDirectory, Silent};
 use gleaner_station::Handle;
 use gleaner_station::board::WorkResult;
 use gleaner_station::bus::{self, EventReceiver};
@@ -205,14 +205,24 @@ fn boards_that_call_in_through_gateways_end_with_the_model_of_simulated_ones() {
     let (folder, mut silent) = (Folder::new("incoming"), Silent);
     let audience = Audience {
         calls: Arc::clone(&calls),
-        ..Audience::of(&mut silent)
+        ..Audience::default()
     };
     let options = options("127.0.0.1:0");
     let directory = folder.run();
-    let finished = execute::run(&scenario, &fleet, &data, &directory, &options, audience).unwrap();
+    let finished = execute::run(
+        Run::open(&scenario, &directory, 1, &mut silent).unwrap(),
+        &fleet,
+        &data,
+        &options,
+        audience,
+    )
+    .unwrap();
     let mut world = fleet::build(&scenario, &data, 1).unwrap();
     let alone = Folder::new("alone");
-    let expected = run::execute(&scenario, &mut world, &alone.run(), 1, &mut Silent).unwrap();
+    let expected = Run::create(&scenario, &alone.run(), 1, &mut Silent)
+        .unwrap()
+        .drive(&mut world)
+        .unwrap();
     assert_eq!(finished.outcome.model_sha256, expected.model_sha256);
     let told = String::from_utf8(folder.file(CALLS)).unwrap();
     assert!(told.contains("\"let_in\": 2"), "{told}");
@@ -228,9 +238,15 @@ fn nothing_is_started_for_boards_without_keys_that_anybody_could_stand_in_for() 
     let folder = Folder::new("open-door");
     let directory = RunDirectory::new(folder.run().path().join("run"));
     let mut silent = Silent;
-    let audience = Audience::of(&mut silent);
+    let audience = Audience::default();
     let options = options("0.0.0.0:0");
-    let refused = execute::run(&scenario, &fleet, &data, &directory, &options, audience);
+    let refused = execute::run(
+        Run::open(&scenario, &directory, 1, &mut silent).unwrap(),
+        &fleet,
+        &data,
+        &options,
+        audience,
+    );
     let words = refused.unwrap_err().to_string();
     assert!(
         words.contains("without one: client-1.") && words.contains("0.0.0.0:0"),

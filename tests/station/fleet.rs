@@ -10,7 +10,7 @@ use std::time::Duration;
 use gleaner_shared::units::PicoJoules;
 use gleaner_sim::fleet;
 use gleaner_sim::round::Cause;
-use gleaner_sim::run::{self, Observer, RunDirectory, Silent};
+use gleaner_sim::run::{self, Observer, Run, RunDirectory, Silent};
 use gleaner_sim::scenario::{AggregationRule, Scenario, ServerRule, StopRule, resolve};
 use gleaner_station::event::{Event, EventKind};
 use gleaner_station::execute::{self, Audience, Finished};
@@ -52,16 +52,26 @@ fn on_fleet(
     let mut listener = listener;
     let audience = Audience {
         listener: Box::new(move |event: &Event| listener(event, &buttons)),
-        ..Audience::of(observer)
+        ..Audience::default()
     };
     let directory = folder.run();
-    execute::run(scenario, &fleet, &data, &directory, options, audience).unwrap()
+    execute::run(
+        Run::open(scenario, &directory, 1, observer).unwrap(),
+        &fleet,
+        &data,
+        options,
+        audience,
+    )
+    .unwrap()
 }
 
 fn simulated(scenario: &Scenario, folder: &Folder) -> run::Completed {
     let data = fleet::load_data(scenario).unwrap();
     let mut world = fleet::build(scenario, &data, 1).unwrap();
-    run::execute(scenario, &mut world, &folder.run(), 1, &mut Silent).unwrap()
+    Run::create(scenario, &folder.run(), 1, &mut Silent)
+        .unwrap()
+        .drive(&mut world)
+        .unwrap()
 }
 
 /// Makes sure that no board is said to have another ledger than it must.
@@ -339,8 +349,15 @@ fn a_board_that_never_comes_is_absent_with_a_reason_and_the_run_replays() {
         };
         let directory = folder.run();
         let mut silent = Silent;
-        let audience = Audience::of(&mut silent);
-        execute::run(&scenario, &fleet, &data, &directory, &options, audience).unwrap();
+        let audience = Audience::default();
+        execute::run(
+            Run::open(&scenario, &directory, 1, &mut silent).unwrap(),
+            &fleet,
+            &data,
+            &options,
+            audience,
+        )
+        .unwrap();
         let absent = events(&directory).find_map(|event| match event.what {
             EventKind::Absent { reason, .. } => Some((event.client, event.round, reason)),
             _ => None,
@@ -393,23 +410,21 @@ fn die_and_go_on(scheduler: &str, first: u32) {
         let died = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
             let mut observer = StopAfter(stop);
             execute::run(
-                &scenario,
+                Run::open(&scenario, &directory, 1, &mut observer).unwrap(),
                 &fleet,
                 &data,
-                &directory,
                 &OPTIONS,
-                Audience::of(&mut observer),
+                Audience::default(),
             )
         }));
         assert!(died.is_err());
     }
     let finished = execute::run(
-        &scenario,
+        Run::open(&scenario, &directory, 1, &mut Silent).unwrap(),
         &fleet,
         &data,
-        &directory,
         &OPTIONS,
-        Audience::of(&mut Silent),
+        Audience::default(),
     )
     .unwrap();
     assert_eq!(finished.outcome.model_sha256, expected);
@@ -436,8 +451,14 @@ fn a_run_that_died_before_its_first_round_can_be_started_all_the_same() {
     fs::write(path.join("scenario.tmp"), "half a scen").unwrap();
     let mut stop = StopAfter(0);
     let run = |observer: &mut dyn Observer| {
-        let audience = Audience::of(observer);
-        execute::run(&scenario, &fleet, &data, &directory, &OPTIONS, audience)
+        let audience = Audience::default();
+        execute::run(
+            Run::open(&scenario, &directory, 1, observer).unwrap(),
+            &fleet,
+            &data,
+            &OPTIONS,
+            audience,
+        )
     };
     let died = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| run(&mut stop)));
     assert!(died.is_err());
@@ -462,9 +483,12 @@ fn a_run_stopped_by_hand_in_the_middle_of_a_round_goes_on_to_the_same_bits() {
     let data = fleet::load_data(&scenario).unwrap();
     let (fleet, _boards) = fleet_file(&scenario, &data);
     let directory = folder.run();
-    let run = |audience| execute::run(&scenario, &fleet, &data, &directory, &OPTIONS, audience);
-    let mut silent = Silent;
-    let audience = Audience::of(&mut silent);
+    let run = |audience| {
+        let mut silent = Silent;
+        let run = Run::open(&scenario, &directory, 1, &mut silent).unwrap();
+        execute::run(run, &fleet, &data, &OPTIONS, audience)
+    };
+    let audience = Audience::default();
     let stop = audience.stop.clone();
     let stopped = run(Audience {
         listener: Box::new(move |event| {
@@ -477,7 +501,7 @@ fn a_run_stopped_by_hand_in_the_middle_of_a_round_goes_on_to_the_same_bits() {
     let reason = stopped.unwrap_err().to_string();
     assert!(reason.contains("stopped by hand"), "{reason}");
     assert!(!directory.is_complete());
-    let finished = run(Audience::of(&mut Silent)).unwrap();
+    let finished = run(Audience::default()).unwrap();
     assert_eq!(finished.outcome.model_sha256, expected);
     let verdict = execute::verify(&directory, 1).unwrap();
     assert_eq!(verdict.replayed, expected);

@@ -8,7 +8,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use gleaner_sim::fleet;
-use gleaner_sim::run::Silent;
+use gleaner_sim::run::{Run, Silent};
 use gleaner_sim::scenario::{Override, Scenario, resolve};
 use gleaner_station::event::EventKind;
 use gleaner_station::execute::{self, Audience};
@@ -134,8 +134,15 @@ fn three_rounds_with_clients_of_other_make_at_five_percent_loss() {
         listen: None,
     };
     let (directory, mut silent) = (folder.run(), Silent);
-    let audience = Audience::of(&mut silent);
-    execute::run(&scenario, &fleet, &data, &directory, &options, audience).unwrap();
+    let audience = Audience::default();
+    execute::run(
+        Run::open(&scenario, &directory, 1, &mut silent).unwrap(),
+        &fleet,
+        &data,
+        &options,
+        audience,
+    )
+    .unwrap();
 
     let mut counted = [0; PYTHON_CLIENTS as usize];
     for event in events(&directory) {

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use gleaner_sim::fleet;
-use gleaner_sim::run::{self, RunDirectory, Silent};
+use gleaner_sim::run::{Run, RunDirectory, Silent};
 use gleaner_sim::scenario::{Override, Scenario, resolve};
 use gleaner_station::device::Board;
 use gleaner_station::execute::{self, Audience, StationError};
@@ -76,7 +76,10 @@ pub fn equal_to_the_bit(scenario: &Scenario) -> Option<String> {
         Folder::new(&format!("emulated-alone-{scheduler}")),
     );
     let mut simulated = fleet::build(scenario, &data, 1).unwrap();
-    let expected = run::execute(scenario, &mut simulated, &alone.run(), 1, &mut Silent).unwrap();
+    let expected = Run::create(scenario, &alone.run(), 1, &mut Silent)
+        .unwrap()
+        .drive(&mut simulated)
+        .unwrap();
     let options = Options {
         pace: Pace::Fast,
         faults: Faults {
@@ -90,12 +93,11 @@ pub fn equal_to_the_bit(scenario: &Scenario) -> Option<String> {
     };
     let directory = mixed.run();
     let mut silent = Silent;
-    let audience = Audience::of(&mut silent);
+    let audience = Audience::default();
     let finished = execute::run(
-        scenario,
+        Run::open(scenario, &directory, 1, &mut silent).unwrap(),
         &fleet_file(),
         &data,
-        &directory,
         &options,
         audience,
     );

@@ -41,13 +41,11 @@ impl<'a> Desk<'a> {
     }
 
     /// Returns the time since the board started.
-    #[must_use]
     pub const fn now(&self) -> Micros {
         self.now
     }
 
     /// Returns the hash of the global model, if the board holds one.
-    #[must_use]
     pub const fn model(&self) -> Option<ModelHash> {
         self.model
     }

@@ -14,7 +14,6 @@ pub struct Replay {
 
 impl Replay {
     /// Reads the flash region of the shard; without a valid shard every reading is zero.
-    #[must_use]
     pub fn new(region: &'static [u8]) -> Self {
         Self {
             shard: Flashed::read(region).data,

@@ -45,7 +45,6 @@ impl<S: Sensor, R: Gathered, const LEARNS: bool> Window<S, R, LEARNS> {
     }
 
     /// Returns the class of the last complete window.
-    #[must_use]
     pub const fn last(&self) -> Option<Guess> {
         self.last
     }

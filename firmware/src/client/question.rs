@@ -23,7 +23,6 @@ pub enum Question {
 
 impl<P: Platform> Client<'_, P> {
     /// Returns the hash of the model the board holds, if any.
-    #[must_use]
     pub const fn model(&self) -> Option<ModelHash> {
         self.model
     }

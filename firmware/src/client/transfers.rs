@@ -7,7 +7,7 @@ use gleaner_shared::wire::message::{Offer, Payload, RejectReason};
 use gleaner_shared::wire::transfer::Accepted;
 
 use super::{Client, Phase};
-use crate::hash::hash_of;
+use crate::exact::hash_of;
 use crate::model::{HIDDEN, INPUTS, Memory, OUTPUTS, Params};
 use crate::platform::Platform;
 use crate::saved::Saved;

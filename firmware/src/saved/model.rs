@@ -13,7 +13,7 @@ use super::journal::JOURNAL_SECTORS;
 use super::record::{decode, encode};
 use super::region::{PAGE, PAGES, Region, Unwritable, WORD, is_marked};
 use crate::exact;
-use crate::hash::hash_of;
+use crate::exact::hash_of;
 use crate::model::{Memory, Params, STORE_BYTES};
 
 pub const AREA_SECTORS: usize = (STORE_BYTES + PAGE).div_ceil(super::region::SECTOR);

@@ -96,7 +96,6 @@ impl<F: NorFlash> Region<F> {
 impl<F: NorFlash + Clone> Region<F> {
     /// Returns the region of `sectors` sectors right before this one; `None` if the flash does not
     /// reach that far.
-    #[must_use]
     pub fn in_front(&self, sectors: usize) -> Option<Self> {
         let offset = self.offset.checked_sub((sectors * SECTOR) as u32)?;
         Some(Self::new(self.flash.clone(), offset))

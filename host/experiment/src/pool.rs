@@ -9,7 +9,7 @@ use gleaner_learn::data::{DataError, Dataset, DatasetName};
 use gleaner_sim::fleet::{self, BuildError};
 use gleaner_sim::report;
 use gleaner_sim::run::{
-    Completed, RunDirectory, RunError, Silent, Traces, execute, resume, scenario_of, thread_count,
+    Completed, Inputs, Run, RunDirectory, RunError, Silent, scenario_of, thread_count,
 };
 use gleaner_sim::scenario::Scenario;
 
@@ -39,7 +39,7 @@ impl PlannedRun {
         if scenario_of(directory)? != *scenario {
             return Err(RunError::Taken { path });
         }
-        if !Traces::are_unchanged(scenario, directory)? {
+        if !Inputs::are_unchanged(scenario, directory)? {
             let trace = scenario.channel.trace.clone();
             return Err(RunError::OtherTrace { path, trace });
         }
@@ -52,7 +52,7 @@ impl PlannedRun {
     /// Names the trace and what is wrong with it or missing in it.
     pub fn check_channel(&self) -> Result<(), RunError> {
         if !self.directory.is_started() {
-            Traces::checked(&self.scenario)?;
+            Inputs::read(&self.scenario)?;
         }
         Ok(())
     }
@@ -194,12 +194,9 @@ fn run_one(
     }
     let data = library.get(scenario)?;
     let mut deployment = fleet::build(scenario, &data, threads)?;
-    let make = if directory.is_started() {
-        resume
-    } else {
-        execute
-    };
-    let completed = make(scenario, &mut deployment, directory, threads, &mut Silent)?;
+    let mut silent = Silent;
+    let run = Run::open(scenario, directory, threads, &mut silent)?;
+    let completed = run.drive(&mut deployment)?;
     if reports {
         report::write_run(directory, &[])?;
     }

@@ -19,7 +19,7 @@
 //! Two rounds of CRE on the embedded images:
 //!
 //! ```
-//! use gleaner_sim::round::{Engine, world};
+//! use gleaner_sim::round::{Engine, environment};
 //! use gleaner_sim::{fleet, scenario};
 //!
 //! let fewer = ["run.rounds=2", "partition.mean_samples=50", "data.test_samples=100"];
@@ -28,8 +28,8 @@
 //! let data = fleet::load_data(&scenario)?;
 //! let mut clients = fleet::build(&scenario, &data, 1)?;
 //! let (members, examiner) = (&mut *clients.fleet, &*clients.examiner);
-//! let world = world::of(&scenario)?;
-//! let mut engine = Engine::new(&scenario, members, examiner, world, clients.model);
+//! let environment = environment::of(&scenario)?;
+//! let mut engine = Engine::new(&scenario, members, examiner, environment, clients.model);
 //! while !engine.is_finished() {
 //!     for log in engine.step()? {
 //!         let (round, who) = (log.round.round, &log.round.participants);

@@ -10,7 +10,7 @@ use super::progress::Progress;
 use gleaner_check::instances::Recording;
 use gleaner_experiment::PlannedRun;
 use gleaner_sim::round::RoundLog;
-use gleaner_sim::run::{Observer, RunDirectory, check_vacant, record_channel};
+use gleaner_sim::run::{Observer, RunDirectory, record_channel};
 use gleaner_sim::scenario::Scenario;
 
 /// Where gains go.
@@ -29,7 +29,7 @@ impl RecordArgs {
         };
         check_outside("--record-channel", file, directory)?;
         // Gains of a run that is then refused would replace those of one that was made.
-        check_vacant(directory)?;
+        directory.check_vacant()?;
         Ok(record_channel(scenario, file)?)
     }
 

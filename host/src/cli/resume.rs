@@ -7,7 +7,7 @@ use super::record::Recorder;
 use super::run::{LineArgs, judge};
 use super::simulate::{OutputArgs, carry_out, show};
 use gleaner_sim::report::{ensure_run, write_tensorboard};
-use gleaner_sim::run::{Completed, RunDirectory, resume, scenario_of};
+use gleaner_sim::run::{Completed, RunDirectory, scenario_of};
 use gleaner_station::fleet_file::find_in;
 
 /// Which run.
@@ -46,7 +46,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         Completed::read(&directory)?
     } else {
         let mut observer = Recorder::new(None, &directory, args.output.quiet)?;
-        carry_out(resume, &scenario, &directory, args.output, &mut observer)?
+        carry_out(&scenario, None, &directory, args.output, &mut observer)?
     };
     show(&scenario, &directory, &outcome, args.output)?;
     judge(&directory)

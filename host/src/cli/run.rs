@@ -19,11 +19,11 @@ use super::scheduler::DeciderParser;
 use super::simulate::{OutputArgs, fresh_directory, show};
 use super::{LEDGERS_DIFFER, cycles};
 use crate::view::{View, ViewState};
+use gleaner_learn::data::Dataset;
 use gleaner_sim::fleet;
 use gleaner_sim::policy::Decider;
 use gleaner_sim::report::{Live, write_run};
-use gleaner_sim::round::world;
-use gleaner_sim::run::RunDirectory;
+use gleaner_sim::run::{Inputs, Observer, Run, RunDirectory};
 use gleaner_sim::scenario::{Override, Scenario};
 use gleaner_station::demo;
 use gleaner_station::device::emulator::prepare::prepare;
@@ -110,9 +110,10 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
 pub(super) fn on_fleet(fleet: &FleetFile, args: &RoundArgs) -> anyhow::Result<ExitCode> {
     door::check(fleet, args.line.listen.listen)?;
     let scenario = args.resolve(fleet)?;
-    world::of(&scenario)?;
-    // It may take minutes: a directory chosen before would no longer be a fresh one.
-    prepare_for(fleet, &scenario)?;
+    let inputs = Inputs::read(&scenario)?;
+    let data = fleet::load_data(&scenario)?;
+    // Building images may take minutes: a directory chosen before might be taken by then.
+    prepare_for(fleet, &scenario, &data)?;
     let directory = match &args.out {
         Some(path) => RunDirectory::new(path),
         None => fresh_directory(&args.scenario.preset, &scenario),
@@ -123,11 +124,15 @@ pub(super) fn on_fleet(fleet: &FleetFile, args: &RoundArgs) -> anyhow::Result<Ex
         directory.path().display()
     );
     args.record.write(&scenario, &directory)?;
-    let code = carry_out(fleet, &scenario, &directory, args.line, args.output)?;
-    if args.scenario.keep_profile(&directory)? {
-        write_run(&directory, &report_sections(&directory))?;
-    }
-    Ok(code)
+    let job = Job {
+        fleet,
+        scenario: &scenario,
+        data: &data,
+        directory: &directory,
+        line: args.line,
+        output: args.output,
+    };
+    job.carry_out(Some((inputs, &args.scenario)))
 }
 
 impl RoundArgs {
@@ -169,104 +174,128 @@ pub(super) fn resume(
     }
     door::check(&fleet, line.listen.listen)?;
     let scenario = gleaner_sim::run::scenario_of(directory)?;
-    prepare_for(&fleet, &scenario)?;
-    carry_out(&fleet, &scenario, directory, line, output)
+    let data = fleet::load_data(&scenario)?;
+    prepare_for(&fleet, &scenario, &data)?;
+    let job = Job {
+        fleet: &fleet,
+        scenario: &scenario,
+        data: &data,
+        directory,
+        line,
+        output,
+    };
+    job.carry_out(None)
 }
 
-/// Has the emulated boards of a fleet ready for a scenario's network.
-fn prepare_for(fleet: &FleetFile, scenario: &Scenario) -> anyhow::Result<()> {
+/// Builds the images of a fleet's emulated boards for a scenario's network.
+fn prepare_for(fleet: &FleetFile, scenario: &Scenario, data: &Dataset) -> anyhow::Result<()> {
     let boards = fleet.emulated();
     if !boards.is_empty() {
-        let data = fleet::load_data(scenario)?;
-        prepare(&boards, fleet::shape(scenario, &data)?)?;
+        prepare(&boards, fleet::shape(scenario, data)?)?;
     }
     Ok(())
 }
 
-fn carry_out(
-    fleet: &FleetFile,
-    scenario: &Scenario,
-    directory: &RunDirectory,
+/// A run on a fleet, new or to be resumed.
+struct Job<'a> {
+    fleet: &'a FleetFile,
+    scenario: &'a Scenario,
+    data: &'a Dataset,
+    directory: &'a RunDirectory,
     line: LineArgs,
     output: OutputArgs,
-) -> anyhow::Result<ExitCode> {
-    // Said even with --quiet: it is about who may take part.
-    if let Some(notice) = fleet.key_warning() {
-        errln!("warning: {notice}");
-    }
-    let data = fleet::load_data(scenario)?;
-    cycles::remark(scenario, &data, output.quiet);
-    let options = line.options(output.threads);
-    let screen = !output.quiet && !output.json && !line.plain && std::io::stdout().is_terminal();
-    let stop = Stop::on_signals();
-    let calls = Arc::new(Calls::default());
-    let follow = |audience: Audience<'_>| {
-        let mut live = Live::new(audience.observer, directory, output.tensorboard);
-        let audience = Audience {
-            observer: &mut live,
-            listener: audience.listener,
-            stop: audience.stop,
-            calls: audience.calls,
+}
+
+impl Job<'_> {
+    /// Creates the run, from its traces and from arguments that may name a profile, or resumes it;
+    /// then drives it and writes its report.
+    fn carry_out(&self, created_with: Option<(Inputs, &ScenarioArgs)>) -> anyhow::Result<ExitCode> {
+        let Self {
+            fleet,
+            scenario,
+            data,
+            directory,
+            line,
+            output,
+        } = *self;
+        // Printed even with --quiet, because it concerns security.
+        if let Some(notice) = fleet.key_warning() {
+            errln!("warning: {notice}");
+        }
+        cycles::remark(scenario, data, output.quiet);
+        let options = line.options(output.threads);
+        let screen =
+            !output.quiet && !output.json && !line.plain && std::io::stdout().is_terminal();
+        let stop = Stop::on_signals();
+        let calls = Arc::new(Calls::default());
+        let drive = |observer: &mut dyn Observer, listener: Listener| {
+            let mut live = Live::new(observer, directory, output.tensorboard);
+            let threads = output.threads;
+            let run = match created_with {
+                Some((inputs, args)) => {
+                    let run = Run::create_with(scenario, inputs, directory, threads, &mut live)?;
+                    args.keep_profile(directory)?;
+                    run
+                }
+                None => Run::resume(scenario, directory, threads, &mut live)?,
+            };
+            let audience = Audience {
+                listener,
+                stop: stop.clone(),
+                calls: Arc::clone(&calls),
+            };
+            let finished = execute::run(run, fleet, data, &options, audience)?;
+            live.finish()?;
+            Ok::<_, StationError>(finished)
         };
-        let finished = execute::run(scenario, fleet, &data, directory, &options, audience)?;
-        live.finish()?;
-        Ok::<_, StationError>(finished)
-    };
-    let finished = if screen {
-        let mut view = View::open(
-            ViewState::new(fleet, scenario),
-            Arc::clone(&calls),
-            stop.clone(),
-        )?;
-        let listener = view.listener();
-        follow(Audience {
-            observer: &mut view,
-            listener,
-            stop: stop.clone(),
-            calls: Arc::clone(&calls),
-        })
-    } else {
-        let mut progress = Progress::new(output.quiet);
-        let listener: Listener = match output.quiet {
-            true => Box::new(|_| {}),
-            false => plain_lines(fleet, Arc::clone(&calls)),
+        let finished = if screen {
+            let state = ViewState::new(fleet, scenario);
+            let mut view = View::open(state, Arc::clone(&calls), stop.clone())?;
+            let listener = view.listener();
+            drive(&mut view, listener)
+        } else {
+            let mut progress = Progress::new(output.quiet);
+            let listener: Listener = match output.quiet {
+                true => Box::new(|_| {}),
+                false => plain_lines(fleet, Arc::clone(&calls)),
+            };
+            let finished = drive(&mut progress, listener);
+            progress.finish();
+            finished
         };
-        let finished = follow(Audience {
-            observer: &mut progress,
-            listener,
-            stop: stop.clone(),
-            calls: Arc::clone(&calls),
-        });
-        progress.finish();
-        finished
-    };
-    let finished = match finished {
-        Err(_) if stop.is_pulled() => {
-            let path = directory.path().display();
-            errln!("stopped; `cargo gleaner resume {path}` continues after the last round");
-            return Ok(ExitCode::from(INTERRUPTED));
+        let finished = match finished {
+            Err(_) if stop.is_pulled() => {
+                let path = directory.path().display();
+                errln!("stopped; `cargo gleaner resume {path}` continues after the last round");
+                return Ok(ExitCode::from(INTERRUPTED));
+            }
+            finished => finished?,
+        };
+        let events = events(directory.path());
+        if finished.dropped_events > 0 {
+            let (path, dropped) = (events.display(), finished.dropped_events);
+            errln!("warning: {path}: {dropped} events were dropped");
         }
-        finished => finished?,
-    };
-    write_run(directory, &report_sections(directory))?;
-    show(scenario, directory, &finished.outcome, output)?;
-    if !output.quiet && !output.json {
-        if let Some(ledgers) = ledgers_table(directory) {
-            outln!("\n{LEDGERS}\n{}", ledgers.to_text());
+        write_run(directory, &report_sections(directory))?;
+        show(scenario, directory, &finished.outcome, output)?;
+        if !output.quiet && !output.json {
+            if let Some(ledgers) = ledgers_table(directory) {
+                outln!("\n{LEDGERS}\n{}", ledgers.to_text());
+            }
+            outln!("events  {}", events.display());
+            if calls.address().is_some() {
+                outln!("calls   {}", calls.tally());
+            }
+            if options.faults.any() {
+                let [frames, lost, corrupted, duplicated, cuts] = finished.faults.read();
+                outln!(
+                    "faults  {frames} frames: {lost} lost, {corrupted} corrupted, {duplicated} \
+                     duplicated; {cuts} lines cut"
+                );
+            }
         }
-        outln!("events  {}", events(directory.path()).display());
-        if calls.address().is_some() {
-            outln!("calls   {}", calls.tally());
-        }
-        if options.faults.any() {
-            let [frames, lost, corrupted, duplicated, cuts] = finished.faults.read();
-            outln!(
-                "faults  {frames} frames: {lost} lost, {corrupted} corrupted, {duplicated} \
-                 duplicated; {cuts} lines cut"
-            );
-        }
+        judge(directory)
     }
-    judge(directory)
 }
 
 /// Returns the exit code of a complete run: its boards' ledgers must be what the model booked.

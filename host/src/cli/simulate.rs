@@ -10,11 +10,11 @@ use super::record::{RecordArgs, Recorder};
 use super::scenario::ScenarioArgs;
 use super::scheduler::DeciderParser;
 use super::{cycles, threads};
-use gleaner_sim::fleet::{self, Deployment};
+use gleaner_sim::fleet;
 use gleaner_sim::policy::Decider;
 use gleaner_sim::report::table::Table;
 use gleaner_sim::report::{Live, classes_table, summary_table, write_run};
-use gleaner_sim::run::{Completed, Observer, RunDirectory, RunError, execute};
+use gleaner_sim::run::{Completed, Run, RunDirectory};
 use gleaner_sim::scenario::{Override, Scenario};
 
 /// Which scenario, and where the results go.
@@ -73,29 +73,19 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     args.record.write(&scenario, &directory)?;
     let instances = args.record_instances.as_deref();
     let mut observer = Recorder::new(instances, &directory, args.output.quiet)?;
-    let outcome = carry_out(execute, &scenario, &directory, args.output, &mut observer)?;
+    directory.check_vacant()?;
+    let profile = Some(&args.scenario);
+    let outcome = carry_out(&scenario, profile, &directory, args.output, &mut observer)?;
     observer.finish()?;
-    if args.scenario.keep_profile(&directory)? {
-        write_run(&directory, &[])?;
-    }
     show(&scenario, &directory, &outcome, args.output)?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// [`execute`] or [`resume`](gleaner_sim::run::resume).
-type Make = fn(
-    &Scenario,
-    &mut Deployment,
-    &RunDirectory,
-    usize,
-    &mut dyn Observer,
-) -> Result<Completed, RunError>;
-
-/// Builds the deployment of a scenario and makes the run in it, with its progress shown, and its
-/// report.
+/// Creates or resumes the simulated run in a directory, drives it and writes its report. The
+/// arguments of a new run may name a profile, which is copied into the directory.
 pub(super) fn carry_out(
-    make: Make,
     scenario: &Scenario,
+    created_with: Option<&ScenarioArgs>,
     directory: &RunDirectory,
     output: OutputArgs,
     observer: &mut Recorder<'_>,
@@ -104,10 +94,18 @@ pub(super) fn carry_out(
     let data = fleet::load_data(scenario)?;
     cycles::remark(scenario, &data, output.quiet);
     let mut deployment = fleet::build(scenario, &data, threads)?;
-    // The clients have copies of what they own; the rest need not stay in memory.
+    // The clients have copies of their samples; the rest need not stay in memory.
     drop(data);
     let mut live = Live::new(observer, directory, output.tensorboard);
-    let outcome = make(scenario, &mut deployment, directory, threads, &mut live)?;
+    let run = match created_with {
+        Some(args) => {
+            let run = Run::create(scenario, directory, threads, &mut live)?;
+            args.keep_profile(directory)?;
+            run
+        }
+        None => Run::resume(scenario, directory, threads, &mut live)?,
+    };
+    let outcome = run.drive(&mut deployment)?;
     let events = live.finish();
     observer.hide();
     write_run(directory, &[])?;

@@ -85,7 +85,7 @@ mod tests {
     use crate::fleet_file::{Entry, Link};
     use gleaner_sim::fleet::{Deployment, build, load_data};
     use gleaner_sim::policy::Scheduler;
-    use gleaner_sim::round::{Engine, world};
+    use gleaner_sim::round::{Engine, environment};
     use gleaner_sim::scenario::ClientDevice;
 
     /// Two Picos, two M4s and a client that is no board.
@@ -183,8 +183,8 @@ mod tests {
             model,
             ..
         } = build(&scenario, &data, 1).unwrap();
-        let world = world::of(&scenario).unwrap();
-        let mut engine = Engine::new(&scenario, &mut *fleet, &*examiner, world, model);
+        let environment = environment::of(&scenario).unwrap();
+        let mut engine = Engine::new(&scenario, &mut *fleet, &*examiner, environment, model);
         let mut heard = 0;
         let mut accuracy = 0.0;
         for _ in 0..10 {

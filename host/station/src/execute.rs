@@ -12,7 +12,7 @@ use super::event::Event;
 use super::kept::KeptUpdates;
 use super::log::{self, EVENTS, EventLog, EventLogError};
 use super::replay::{Record, ReplayFleet};
-use super::setup::{self, Options, SHARDS, SetupError};
+use super::setup::{self, Options, SetupError};
 use super::stop::Stop;
 use crate::fleet_file::{FleetFile, FleetFileError, find_in, write_private};
 use crate::link::faults::FaultCounters;
@@ -23,9 +23,8 @@ use gleaner_sim::ClientId;
 use gleaner_sim::fleet::{self, BuildError};
 use gleaner_sim::round::{Engine, EngineError, FleetError};
 use gleaner_sim::run::{
-    self, Checkpoint, Completed, Observer, RunDirectory, RunError, encode_model,
+    self, Completed, Inputs, Observer, Run, RunDirectory, RunError, encode_model,
 };
-use gleaner_sim::scenario::Scenario;
 
 /// What stopped a run, or a replay.
 #[derive(Debug, thiserror::Error)]
@@ -67,31 +66,29 @@ pub struct Finished {
     pub outcome: Completed,
     /// Faults that were injected into the lines.
     pub faults: Arc<FaultCounters>,
+    /// Events that could not be written to the log.
+    pub dropped_events: u64,
 }
 
 /// What came of the calls of a run's last session, in its directory.
-pub const CALLS: &str = "calls.json";
+pub const CALLS: &str = RunDirectory::CALLS;
 
 /// Hears everything that happens.
 pub type Listener = Box<dyn FnMut(&Event) + Send>;
 
-/// Who follows a run and may end it.
-pub struct Audience<'a> {
-    /// Is told of rounds.
-    pub observer: &'a mut dyn Observer,
-    /// Is told of boards.
+/// Who follows the boards of a run and may end it.
+pub struct Audience {
+    /// Is told of every event.
     pub listener: Listener,
     /// Ends the run.
     pub stop: Stop,
-    /// Has the counts of calls, and where boards may call in.
+    /// Counts incoming connections and has the address that boards call.
     pub calls: Arc<Calls>,
 }
 
-impl<'a> Audience<'a> {
-    /// An audience that follows the rounds alone.
-    pub fn of(observer: &'a mut dyn Observer) -> Self {
+impl Default for Audience {
+    fn default() -> Self {
         Self {
-            observer,
             listener: Box::new(|_| {}),
             stop: Stop::default(),
             calls: Arc::default(),
@@ -99,69 +96,54 @@ impl<'a> Audience<'a> {
     }
 }
 
-/// Runs a scenario on a fleet, from its first round or from the last checkpoint. A new run whose
-/// fleet cannot be set up leaves nothing behind, so that it can be tried again.
+/// Drives a run on a fleet. A new run whose fleet cannot be set up leaves nothing behind, so that it
+/// can be tried again.
 ///
 /// # Errors
-/// What stops a whole run; boards that fail do not.
+/// Errors that stop the whole run; boards that fail do not.
 pub fn run(
-    scenario: &Scenario,
+    mut run: Run<'_>,
     fleet: &FleetFile,
     data: &Dataset,
-    directory: &RunDirectory,
     options: &Options,
-    audience: Audience<'_>,
+    audience: Audience,
 ) -> Result<Finished, StationError> {
-    let resumed = directory.is_started();
-    let existed = directory.path().exists();
-    let after_round = if resumed {
-        let (checkpoint, _) = Checkpoint::read(directory);
-        checkpoint.map_or(0, |checkpoint| checkpoint.state.round())
-    } else {
-        run::prepare(scenario, directory)?;
-        0
-    };
-    // A crash may have come between the scenario and the list of the fleet.
+    let directory = run.directory();
+    // A crash may have come between the scenario and the fleet file.
     let path = find_in(directory.path());
     if !path.is_file() {
         write_private(&path, fleet.to_toml()).map_err(gleaner_files::at(&path))?;
     }
-    let log = match EventLog::open(&directory.file(EVENTS), after_round) {
+    let log = match EventLog::open(&directory.file(EVENTS), run.round()) {
         Ok(log) => log,
         Err(error) => {
-            if !resumed && !matches!(error, EventLogError::InUse { .. }) {
-                abandon(directory, existed);
+            if !matches!(error, EventLogError::InUse { .. }) {
+                run.abandon();
             }
             return Err(error.into());
         }
     };
     let (events, heard) = bus::open();
     let Audience {
-        observer,
         listener,
         stop,
         calls,
     } = audience;
     let pump = Pump::start(log, heard, listener);
     let bus = (events, stop, Arc::clone(&calls));
-    let assembled = setup::assemble(scenario, fleet, data, options, directory.path(), bus);
-    let mut assembly = match assembled {
+    let mut assembly = match setup::assemble(&run, fleet, data, options, bus) {
         Ok(assembly) => assembly,
         Err(error) => {
-            // What stopped the run is the thing to tell, not what became of its log.
+            // The set-up error is the one to report, not that of its log.
             let _ = pump.finish();
-            if !resumed {
-                abandon(directory, existed);
-            }
+            run.abandon();
             return Err(error.into());
         }
     };
     if let Some(address) = calls.address() {
-        observer.notice(&format!("boards may call in at {address}"));
+        run.notice(&format!("boards may call in at {address}"));
     }
-    let begin = if resumed { run::resume } else { run::start };
-    let deployment = &mut assembly.deployment;
-    let outcome = begin(scenario, deployment, directory, options.threads, observer);
+    let outcome = run.drive(&mut assembly.deployment);
     let faults = Arc::clone(&assembly.faults);
     drop(assembly);
     let logged = pump.finish();
@@ -170,34 +152,11 @@ pub fn run(
         let tally = serde_json::to_string_pretty(&calls.tally()).unwrap_or_default();
         fs::write(&path, tally).map_err(gleaner_files::at(&path))?;
     }
-    let outcome = outcome?;
-    let left_out = logged?;
-    if left_out > 0 {
-        let path = directory.file(EVENTS);
-        let path = path.display();
-        observer.notice(&format!("{path}: {left_out} news could not be written"));
-    }
-    Ok(Finished { outcome, faults })
-}
-
-/// Removes what a run has written before its first round; the directory, too, if it was new. What
-/// cannot be removed stays: the error that led here is the one to tell.
-fn abandon(directory: &RunDirectory, existed: bool) {
-    let _ = fs::remove_dir_all(directory.file(SHARDS));
-    let fleet = find_in(directory.path());
-    let files = [
-        RunDirectory::CHANNEL,
-        RunDirectory::ID,
-        EVENTS,
-        RunDirectory::SCENARIO,
-    ];
-    let files = files.map(|name| directory.file(name));
-    for file in std::iter::once(fleet).chain(files) {
-        let _ = fs::remove_file(file);
-    }
-    if !existed {
-        let _ = fs::remove_dir(directory.path());
-    }
+    Ok(Finished {
+        outcome: outcome?,
+        faults,
+        dropped_events: logged?,
+    })
 }
 
 /// Writes the log and tells the listener, in a thread of its own. Dropping it waits until the last
@@ -292,7 +251,7 @@ pub fn verify_before(
         &scenario,
         &mut *deployment.fleet,
         &*deployment.examiner,
-        run::world_of(&scenario, directory)?,
+        Inputs::kept(&scenario, directory)?.into_environment(),
         model,
     );
     observer.started(0, scenario.run.rounds);
@@ -305,7 +264,7 @@ pub fn verify_before(
         let what = format!("the log tells of round {last_round}, the run ends after round {ended}");
         return Err(EngineError::from(FleetError::Failed(what)).into());
     }
-    let about = run::about(&scenario, &engine);
+    let about = run::model_metadata(&scenario, &engine);
     let replayed = encode_model(state.kept_model(), &deployment.tensors, &about);
     Ok(Verdict {
         orders,
@@ -313,4 +272,44 @@ pub fn verify_before(
         recorded: hexadecimal(&sha256(&recorded)),
         replayed: hexadecimal(&sha256(&replayed)),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fleet_file::{Entry, Link};
+    use gleaner_sim::scenario::{Override, resolve};
+
+    #[test]
+    fn a_run_whose_fleet_cannot_be_set_up_leaves_nothing_behind() {
+        let fleet = FleetFile {
+            clients: vec![Entry::new("board", 0, Link::Incoming { device: None })],
+        };
+        let mut sets = setup::overrides(&fleet);
+        sets.push(Override::new("partition.mean_samples", 20));
+        let scenario = resolve("rp2040", &sets).unwrap();
+        let data = fleet::load_data(&scenario).unwrap();
+        let options = Options {
+            pace: Default::default(),
+            faults: Default::default(),
+            wall_limit: std::time::Duration::from_secs(1),
+            // Boards call in nowhere: set-up fails after the directory was made.
+            listen: None,
+            threads: 1,
+        };
+        let folder = tempfile::tempdir().unwrap();
+        for existed in [true, false] {
+            let directory = RunDirectory::new(folder.path().join(if existed { "" } else { "new" }));
+            for _ in 0..2 {
+                let mut silent = run::Silent;
+                let opened = Run::open(&scenario, &directory, 1, &mut silent).unwrap();
+                let refused = run(opened, &fleet, &data, &options, Audience::default());
+                assert!(
+                    matches!(refused, Err(StationError::Setup(SetupError::Door(_)))),
+                    "{refused:?}"
+                );
+            }
+            assert_eq!(directory.path().exists(), existed);
+        }
+    }
 }

@@ -2,6 +2,7 @@
 //! what it sent is kept beside the log, and a replay goes on with that.
 
 use gleaner_sim::ClientId;
+use gleaner_sim::run::RunDirectory;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -10,7 +11,7 @@ use gleaner_files::FileError;
 use serde::{Deserialize, Serialize};
 
 /// The folder in a run's directory.
-pub const UPDATES: &str = "updates";
+pub const UPDATES: &str = RunDirectory::UPDATES;
 
 /// What a client sent for one order.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

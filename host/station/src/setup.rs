@@ -28,11 +28,11 @@ use gleaner_learn::data::Dataset;
 use gleaner_learn::partition::Partition;
 use gleaner_sim::fleet::{self, BuildError, Deployment};
 use gleaner_sim::round::{FleetError, Incomes};
-use gleaner_sim::run::{RunDirectory, RunError, run_id, world_of};
+use gleaner_sim::run::{Run, RunDirectory, run_id};
 use gleaner_sim::scenario::{Override, Scenario};
 
 /// The folder in a run's directory with the shards of its emulated boards.
-pub const SHARDS: &str = "shards";
+pub const SHARDS: &str = RunDirectory::SHARDS;
 
 /// Why a fleet cannot run.
 #[derive(Debug, thiserror::Error)]
@@ -63,9 +63,6 @@ pub enum SetupError {
     /// Boards cannot call in.
     #[error(transparent)]
     Door(#[from] DoorError),
-    /// The world of the run cannot be had.
-    #[error(transparent)]
-    World(#[from] Box<RunError>),
     /// A file cannot be written.
     #[error(transparent)]
     File(#[from] FileError),
@@ -190,18 +187,16 @@ fn write_shard(entry: &Entry, shard: &[u8], folder: &Path) -> Result<PathBuf, Fi
 /// # Errors
 /// When something cannot be had; a board that is not there is not an error.
 pub fn assemble(
-    scenario: &Scenario,
+    rounds: &Run<'_>,
     fleet: &FleetFile,
     data: &Dataset,
     options: &Options,
-    folder: &Path,
     (events, stop, calls): (EventSender, Stop, Arc<Calls>),
 ) -> Result<Assembly, SetupError> {
     check(fleet, options.listen)?;
     let callers = Callers::of(fleet);
-    let directory = RunDirectory::new(folder);
-    let run = run_id(&directory)?;
-    let world = world_of(scenario, &directory).map_err(Box::new)?;
+    let (scenario, folder) = (rounds.scenario(), rounds.directory().path());
+    let run = run_id(rounds.directory())?;
     let partition = fleet::deal(scenario, data).map_err(BuildError::from)?;
     let shards = shards_of(&partition, data, |client| fleet.key_of(ClientId(client)))?;
     let network = fleet::shape(scenario, data)?;
@@ -253,7 +248,11 @@ pub fn assemble(
             .map(|device| scenario.device.deadline_s - device.deadline_slack_s)
             .collect(),
         period_s: scenario.period_s(),
-        incomes: Incomes::new(scenario, &scenario.devices(), world.harvest),
+        incomes: Incomes::new(
+            scenario,
+            &scenario.devices(),
+            rounds.environment().harvest.clone(),
+        ),
         limits: Limits {
             connect: options.wall_limit,
             download: options.wall_limit,

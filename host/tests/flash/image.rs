@@ -1,6 +1,6 @@
 //! ELF files to flash.
 
-/// `e_machine` of ARM.
+/// Value of `e_machine` for ARM.
 pub const ARM: u16 = 40;
 
 /// Returns a minimal ELF file with segments at their load addresses.

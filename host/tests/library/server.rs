@@ -1,7 +1,7 @@
 //! The server's step on clients that train.
 
 use gleaner_sim::fleet;
-use gleaner_sim::round::{Engine, world};
+use gleaner_sim::round::{Engine, environment};
 use gleaner_sim::scenario::{Override, resolve};
 
 const ROUNDS: i64 = 25;
@@ -25,8 +25,8 @@ fn accuracy(kind: &str, rule: &str) -> f64 {
     let data = fleet::load_data(&scenario).unwrap();
     let mut clients = fleet::build(&scenario, &data, 0).unwrap();
     let (members, examiner) = (&mut *clients.fleet, &*clients.examiner);
-    let world = world::of(&scenario).unwrap();
-    let mut engine = Engine::new(&scenario, members, examiner, world, clients.model);
+    let environment = environment::of(&scenario).unwrap();
+    let mut engine = Engine::new(&scenario, members, examiner, environment, clients.model);
     let mut accuracy = None;
     while !engine.is_finished() {
         for log in engine.step().unwrap() {

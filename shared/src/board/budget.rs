@@ -123,7 +123,6 @@ impl Board {
     }
 
     /// Returns the size of one sample's row of hidden errors.
-    #[must_use]
     pub const fn row_bytes(&self, hidden: usize) -> usize {
         let bytes = match self.is_cortex_m0() {
             true => hidden + 1,

@@ -80,14 +80,16 @@ pub struct Region {
 }
 
 impl Region {
+    pub(super) const fn new(name: &'static str, start: u32, bytes: u32) -> Self {
+        Self { name, start, bytes }
+    }
+
     /// Returns the address after the region.
-    #[must_use]
     pub const fn end(&self) -> u32 {
         self.start + self.bytes
     }
 
     /// Returns the addresses of the region.
-    #[must_use]
     pub const fn range(&self) -> Range<u32> {
         self.start..self.end()
     }
@@ -95,101 +97,74 @@ impl Region {
 
 impl Board {
     /// Returns the region of the loader, which may be empty.
-    #[must_use]
     pub const fn loader(&self) -> Region {
-        Region {
-            name: "BOOT2",
-            start: self.flash.start,
-            bytes: self.boot.bytes(),
-        }
+        Region::new("BOOT2", self.flash.start, self.boot.bytes())
     }
 
     /// Returns the region of the program, from its vector table on.
-    #[must_use]
     pub const fn program(&self) -> Region {
-        Region {
-            name: "FLASH",
-            start: self.loader().end(),
-            bytes: self.program_bytes - self.boot.bytes(),
-        }
+        Region::new(
+            "FLASH",
+            self.loader().end(),
+            self.program_bytes - self.boot.bytes(),
+        )
     }
 
     /// Returns the region of the shard: the rest of the flash.
-    #[must_use]
     pub const fn shard(&self) -> Region {
-        Region {
-            name: "SHARD",
-            start: self.program().end(),
-            bytes: self.state().start - self.program().end(),
-        }
+        Region::new(
+            "SHARD",
+            self.program().end(),
+            self.state().start - self.program().end(),
+        )
     }
 
     /// Returns the region of the state that survives a power cut, before the keys.
-    #[must_use]
     pub const fn state(&self) -> Region {
-        Region {
-            name: "STATE",
-            start: self.keys().start - self.state_bytes,
-            bytes: self.state_bytes,
-        }
+        Region::new(
+            "STATE",
+            self.keys().start - self.state_bytes,
+            self.state_bytes,
+        )
     }
 
     /// Returns the region of the keys, at the end of the flash.
-    #[must_use]
     pub const fn keys(&self) -> Region {
-        Region {
-            name: "KEYS",
-            start: self.flash.end() - self.key_bytes,
-            bytes: self.key_bytes,
-        }
+        Region::new("KEYS", self.flash.end() - self.key_bytes, self.key_bytes)
     }
 
     /// Returns the region of the stack: before everything else, so that an overflow faults.
-    #[must_use]
     pub const fn stack(&self) -> Region {
-        Region {
-            name: "STACK_RAM",
-            start: self.ram.start,
-            bytes: self.stack_bytes,
-        }
+        Region::new("STACK_RAM", self.ram.start, self.stack_bytes)
     }
 
     /// Returns the RAM that survives a reset: far from the end of the RAM, which boot ROMs use.
-    #[must_use]
     pub const fn retained_ram(&self) -> Region {
-        Region {
-            name: "RETAINED_RAM",
-            start: self.stack().end(),
-            bytes: 512,
-        }
+        Region::new("RETAINED_RAM", self.stack().end(), 512)
     }
 
     /// Returns the RAM for statics.
-    #[must_use]
     pub const fn statics(&self) -> Region {
-        Region {
-            name: "RAM",
-            start: self.retained_ram().end(),
-            bytes: self.ram.end() - self.retained_ram().end(),
-        }
+        Region::new(
+            "RAM",
+            self.retained_ram().end(),
+            self.ram.end() - self.retained_ram().end(),
+        )
     }
 
     /// Returns the flash regions without program, in order; the linker's symbols `_name_start` and
     /// `_name_end` give the address of region `NAME` to the program.
-    #[must_use]
     pub const fn data_regions(&self) -> [Region; 3] {
         [self.shard(), self.state(), self.keys()]
     }
 
     /// Returns every region of the flash, in order.
-    #[must_use]
     pub const fn flash_regions(&self) -> [Region; 5] {
         let [shard, state, keys] = self.data_regions();
         [self.loader(), self.program(), shard, state, keys]
     }
 
     /// Returns every region of the RAM, in order.
-    #[must_use]
     pub const fn ram_regions(&self) -> [Region; 3] {
         [self.stack(), self.retained_ram(), self.statics()]
     }

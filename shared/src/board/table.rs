@@ -14,13 +14,13 @@ pub const RP2040: Board = Board {
     title: "Raspberry Pi Pico",
     triple: "thumbv6m-none-eabi",
     cores: 2,
-    flash: flash(0x1000_0000, 2 * MB),
+    flash: Region::new("all flash", 0x1000_0000, 2 * MB),
     boot: Boot::Loader,
     program_bytes: 384 * KB,
     state_bytes: 176 * KB,
     key_bytes: 8 * KB,
     sector_bytes: 4 * KB,
-    ram: ram(0x2000_0000, 264 * KB),
+    ram: Region::new("all RAM", 0x2000_0000, 264 * KB),
     stack_bytes: 12 * KB,
     entropy_address: None,
     // Limited by RAM: two models, and 52 bytes for the error row of each sample.
@@ -39,13 +39,13 @@ pub const RP2350: Board = Board {
     title: "Raspberry Pi Pico 2",
     triple: "thumbv8m.main-none-eabihf",
     cores: 2,
-    flash: flash(0x1000_0000, 4 * MB),
+    flash: Region::new("all flash", 0x1000_0000, 4 * MB),
     boot: Boot::ImageDefinition,
     program_bytes: 384 * KB,
     state_bytes: 176 * KB,
     key_bytes: 8 * KB,
     sector_bytes: 4 * KB,
-    ram: ram(0x2000_0000, 520 * KB),
+    ram: Region::new("all RAM", 0x2000_0000, 520 * KB),
     stack_bytes: 16 * KB,
     entropy_address: None,
     // Limited by RAM: two models, and 104 bytes for the error row of each sample.
@@ -64,13 +64,13 @@ pub const STM32L4R5: Board = Board {
     title: "Nucleo-L4R5ZI",
     triple: "thumbv7em-none-eabihf",
     cores: 1,
-    flash: flash(0x0800_0000, 2 * MB),
+    flash: Region::new("all flash", 0x0800_0000, 2 * MB),
     boot: Boot::VectorTable,
     program_bytes: 384 * KB,
     state_bytes: 176 * KB,
     key_bytes: 8 * KB,
     sector_bytes: 4 * KB,
-    ram: ram(0x2000_0000, 640 * KB),
+    ram: Region::new("all RAM", 0x2000_0000, 640 * KB),
     stack_bytes: 64 * KB,
     entropy_address: None,
     // Limited by the flash.
@@ -89,13 +89,13 @@ pub const STM32L496: Board = Board {
     title: "Nucleo-L496ZG",
     triple: "thumbv7em-none-eabihf",
     cores: 1,
-    flash: flash(0x0800_0000, MB),
+    flash: Region::new("all flash", 0x0800_0000, MB),
     boot: Boot::VectorTable,
     program_bytes: 224 * KB,
     state_bytes: 176 * KB,
     key_bytes: 4 * KB,
     sector_bytes: 2 * KB,
-    ram: ram(0x2000_0000, 320 * KB),
+    ram: Region::new("all RAM", 0x2000_0000, 320 * KB),
     stack_bytes: 32 * KB,
     entropy_address: None,
     // Limited by the flash, which has room for 808.
@@ -115,13 +115,13 @@ pub const M4: Board = Board {
     title: "QEMU's mps2-an386",
     triple: "thumbv7em-none-eabihf",
     cores: 1,
-    flash: flash(0, 2 * MB),
+    flash: Region::new("all flash", 0, 2 * MB),
     boot: Boot::VectorTable,
     program_bytes: 384 * KB,
     state_bytes: 176 * KB,
     key_bytes: 8 * KB,
     sector_bytes: 4 * KB,
-    ram: ram(0x2000_0000, 640 * KB),
+    ram: Region::new("all RAM", 0x2000_0000, 640 * KB),
     stack_bytes: 64 * KB,
     entropy_address: Some(0x0020_0000),
     most_samples: 1_900,
@@ -133,19 +133,3 @@ pub const M4: Board = Board {
     // Counts instructions, one per nanosecond.
     clocks_hz: &[1_000_000_000],
 };
-
-const fn flash(start: u32, bytes: u32) -> Region {
-    Region {
-        name: "all flash",
-        start,
-        bytes,
-    }
-}
-
-const fn ram(start: u32, bytes: u32) -> Region {
-    Region {
-        name: "all RAM",
-        start,
-        bytes,
-    }
-}

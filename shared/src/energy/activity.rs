@@ -59,7 +59,6 @@ impl Activity {
     }
 
     /// Returns the sum of all cycles.
-    #[must_use]
     pub const fn cycles(&self) -> Cycles {
         self.apply
             .saturating_add(self.train)
@@ -79,7 +78,6 @@ pub struct Pace {
 
 impl Pace {
     /// Returns the cycles of an evaluation: half an epoch, because it has no backward pass.
-    #[must_use]
     pub const fn evaluation(&self) -> Cycles {
         Cycles(self.epoch.0 / 2)
     }

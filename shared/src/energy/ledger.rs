@@ -1,7 +1,5 @@
 //! The energy account of one device: every picojoule is booked.
 
-use core::fmt;
-
 use serde::{Deserialize, Serialize};
 
 use super::{EnergyStore, Phase, Spent};
@@ -34,7 +32,6 @@ pub struct Snapshot {
 
 impl Snapshot {
     /// Returns whether the identity of the ledger holds.
-    #[must_use]
     pub const fn is_consistent(&self) -> bool {
         let Some(income) = self.initial.checked_add(self.harvested) else {
             return false;
@@ -55,7 +52,6 @@ impl Snapshot {
     }
 
     /// Returns a key that orders snapshots of one ledger in time: rounds, then all energy moved.
-    #[must_use]
     pub fn age(&self) -> (u32, u128) {
         let moved = self.spent.0.iter().chain([&self.harvested, &self.leaked]);
         (self.rounds, moved.map(|amount| u128::from(amount.0)).sum())
@@ -63,7 +59,6 @@ impl Snapshot {
 
     /// Returns the changes between `earlier` and this snapshot; an `earlier` that is later gives
     /// zeros.
-    #[must_use]
     pub const fn since(&self, earlier: &Self) -> RoundRecord {
         RoundRecord {
             harvested: self.harvested.saturating_sub(earlier.harvested),
@@ -89,7 +84,17 @@ pub struct RoundRecord {
 }
 
 /// An order that the store cannot pay.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    Serialize,
+    Deserialize,
+    thiserror::Error
+)]
+#[error("order needs {needed}, {available} available: {} missing", self.missing())]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Shortfall {
     /// Cost of the order.
@@ -100,25 +105,10 @@ pub struct Shortfall {
 
 impl Shortfall {
     /// Returns the missing energy.
-    #[must_use]
     pub const fn missing(&self) -> PicoJoules {
         self.needed.saturating_sub(self.available)
     }
 }
-
-impl fmt::Display for Shortfall {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "order needs {}, {} available: {} missing",
-            self.needed,
-            self.available,
-            self.missing()
-        )
-    }
-}
-
-impl core::error::Error for Shortfall {}
 
 /// The outcome of a spending: a store cannot give more than it holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -160,7 +150,6 @@ pub struct Ledger {
 
 impl Ledger {
     /// Opens a ledger with `initial` in a store; energy above the capacity is ignored.
-    #[must_use]
     pub const fn new(initial: PicoJoules, store: EnergyStore) -> Self {
         let initial = PicoJoules(smaller(initial.0, store.capacity.0));
         Self {
@@ -193,25 +182,21 @@ impl Ledger {
     }
 
     /// Returns all counters.
-    #[must_use]
     pub const fn snapshot(&self) -> Snapshot {
         self.counters
     }
 
     /// Returns the properties of the store.
-    #[must_use]
     pub const fn store(&self) -> EnergyStore {
         self.store
     }
 
     /// Returns the energy reserved for the current order.
-    #[must_use]
     pub const fn reserved(&self) -> PicoJoules {
         self.reserved
     }
 
     /// Returns the energy stored and not reserved.
-    #[must_use]
     pub const fn available(&self) -> PicoJoules {
         self.counters.stored.saturating_sub(self.reserved)
     }

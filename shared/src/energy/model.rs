@@ -52,7 +52,6 @@ impl ComputeModel {
     }
 
     /// Returns the energy of `cycles` spread over `epochs`, rounded to the nearest picojoule.
-    #[must_use]
     pub const fn energy(&self, cycles: Cycles, epochs: u32) -> PicoJoules {
         let running = match cycles.0.checked_mul(self.femtojoules_per_cycle) {
             Some(femtojoules) => PicoJoules(rounded_div(femtojoules, FEMTO_PER_PICO)),
@@ -87,7 +86,6 @@ impl RadioModel {
 
     /// Returns the energy of sending for `airtime` at `radiated` power, rounded to the nearest
     /// picojoule; an efficiency of zero costs more than any store.
-    #[must_use]
     pub const fn energy(&self, radiated: NanoWatts, airtime: Micros) -> PicoJoules {
         let drawn = match radiated.0.checked_mul(PERMILLE) {
             Some(scaled) if self.efficiency_permille > 0 => {
@@ -163,7 +161,6 @@ impl CostModel {
     ///
     /// A client receives, computes, transmits, waits awake to the end of its window and sleeps
     /// until the next round begins.
-    #[must_use]
     pub const fn round(&self, activity: &Activity) -> Spent {
         let mut spent = Spent::ZERO;
         spent.0[Phase::Receive as usize] = power_times_time(self.receive, activity.listening);
@@ -182,7 +179,6 @@ impl CostModel {
     }
 
     /// Returns the waiting time of a round, awake and asleep.
-    #[must_use]
     pub const fn waiting(&self, activity: &Activity) -> (Micros, Micros) {
         let busy = activity
             .listening
@@ -200,7 +196,6 @@ impl CostModel {
     }
 
     /// Returns the time of `cycles` by the clock, rounded to the nearest microsecond.
-    #[must_use]
     pub const fn time_of(&self, cycles: Cycles) -> Micros {
         if self.clock.0 == 0 {
             return Micros::ZERO;

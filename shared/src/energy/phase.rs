@@ -108,37 +108,31 @@ impl Spent {
     pub const ZERO: Self = Self([PicoJoules::ZERO; Phase::COUNT]);
 
     /// Returns the energy of one phase.
-    #[must_use]
     pub const fn of(&self, phase: Phase) -> PicoJoules {
         self.0[phase as usize]
     }
 
     /// Returns the energy of computing: applying, training, evaluating, coding.
-    #[must_use]
     pub const fn compute(&self) -> PicoJoules {
         self.sum(&[Phase::Apply, Phase::Train, Phase::Evaluate, Phase::Encode])
     }
 
     /// Returns the energy of the radio, in both directions.
-    #[must_use]
     pub const fn radio(&self) -> PicoJoules {
         self.sum(&[Phase::Receive, Phase::Transmit])
     }
 
     /// Returns the energy of waiting, awake and asleep.
-    #[must_use]
     pub const fn waiting(&self) -> PicoJoules {
         self.sum(&[Phase::Idle, Phase::Sleep])
     }
 
     /// Returns the sum, at most [`PicoJoules::MAX`].
-    #[must_use]
     pub const fn total(&self) -> PicoJoules {
         self.sum(&Phase::ALL)
     }
 
     /// Returns the sum, or `None` if it does not fit.
-    #[must_use]
     pub const fn checked_total(&self) -> Option<PicoJoules> {
         let mut total = PicoJoules::ZERO;
         let mut at = 0;

@@ -32,7 +32,6 @@ impl EnergyStore {
     }
 
     /// Returns the charging loss of an income, rounded down; a share above 1000 counts as 1000.
-    #[must_use]
     pub const fn charging_loss(&self, income: PicoJoules) -> PicoJoules {
         let lost = PERMILLE.saturating_sub(self.charge_permille) as u64;
         // Exact without a wider type: thousands and remainder separately, the latter below 10^6.
@@ -41,7 +40,6 @@ impl EnergyStore {
     }
 
     /// Returns the leakage in `time`, as if the store never ran empty.
-    #[must_use]
     pub const fn leak(&self, time: Micros) -> PicoJoules {
         power_times_time(self.leakage, time)
     }
@@ -62,13 +60,11 @@ pub struct Capacitor {
 
 impl Capacitor {
     /// Returns the usable energy when full: C (V_max^2 - V_min^2) / 2.
-    #[must_use]
     pub const fn capacity(&self) -> PicoJoules {
         self.energy_at(self.max_mv)
     }
 
     /// Returns the usable energy at a voltage: C (V^2 - V_min^2) / 2, zero below the minimum.
-    #[must_use]
     pub const fn energy_at(&self, millivolts: u16) -> PicoJoules {
         // One uF times one mV^2 is one pJ.
         let squares = square_of(millivolts).saturating_sub(square_of(self.min_mv));
@@ -77,7 +73,6 @@ impl Capacitor {
 
     /// Returns the voltage at which the usable energy is `energy`, to the nearest millivolt within
     /// single precision.
-    #[must_use]
     pub fn millivolts_at(&self, energy: PicoJoules) -> u16 {
         if self.microfarads == 0 {
             return self.min_mv;

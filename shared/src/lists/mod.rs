@@ -86,7 +86,6 @@ impl<'a> Lists<'a> {
     }
 
     /// Returns whether these are lists of `samples` samples of `inputs` bytes.
-    #[must_use]
     pub const fn fit(&self, samples: usize, inputs: usize) -> bool {
         self.samples == samples && self.inputs == inputs
     }

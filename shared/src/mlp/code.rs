@@ -62,37 +62,16 @@ impl Width {
 }
 
 /// The error of bytes that are no coded model, or of a buffer that is too short.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[non_exhaustive]
 #[allow(missing_docs)]
 pub enum CodeError {
-    /// The buffer or message does not have the length of the coded model.
+    #[error("a coded model of this size has {expected} bytes, not {bytes}")]
     Length { bytes: usize, expected: usize },
-    /// A scale is zero or above what encoding can produce.
+    #[error("scale {scale} of tensor {tensor} cannot come from an encoder")]
     Scale { tensor: usize, scale: u32 },
 }
-
-impl core::fmt::Display for CodeError {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        match self {
-            Self::Length { bytes, expected } => {
-                write!(
-                    f,
-                    "a coded model of this size has {expected} bytes, not {bytes}"
-                )
-            }
-            Self::Scale { tensor, scale } => {
-                write!(
-                    f,
-                    "scale {scale} of tensor {tensor} cannot come from an encoder"
-                )
-            }
-        }
-    }
-}
-
-impl core::error::Error for CodeError {}
 
 /// Writes `model - base` into the first [`Width::coded_bytes`] bytes of `out` and returns how
 /// many those are. `rng` is the stream of [`crate::rng::Purpose::Uplink`] or
@@ -207,7 +186,6 @@ impl<'a, const IN: usize, const HID: usize, const OUT: usize> Code<'a, IN, HID, 
     ///
     /// # Panics
     /// If the tensor has no such element.
-    #[must_use]
     #[inline]
     pub fn difference(&self, tensor: Tensor, index: usize) -> i32 {
         let at = tensor.range(self.shape).start + index;

@@ -24,7 +24,6 @@ pub struct Pass<const HID: usize, const OUT: usize> {
 
 impl<const HID: usize, const OUT: usize> Pass<HID, OUT> {
     /// Returns cleared memory, ready for a static.
-    #[must_use]
     pub const fn new() -> Self {
         Self {
             entries: NO_ENTRIES,
@@ -100,12 +99,6 @@ impl<const HID: usize, const OUT: usize> Pass<HID, OUT> {
             }
         }
         kernel::sum_rows(w2, list.entries(), &mut self.output);
-    }
-}
-
-impl<const HID: usize, const OUT: usize> Default for Pass<HID, OUT> {
-    fn default() -> Self {
-        Self::new()
     }
 }
 

@@ -19,7 +19,6 @@ pub struct Scratch<const WORDS: usize>([u32; WORDS]);
 
 impl<const WORDS: usize> Scratch<WORDS> {
     /// Returns a cleared block.
-    #[must_use]
     pub const fn new() -> Self {
         Self([0; WORDS])
     }
@@ -35,12 +34,6 @@ impl<const WORDS: usize> Scratch<WORDS> {
         // SAFETY: the words are initialised, `u8` has no alignment and no invalid value, and the
         // exclusive borrow of `self` lasts as long as the slice.
         unsafe { core::slice::from_raw_parts_mut(self.0.as_mut_ptr().cast(), length) }
-    }
-}
-
-impl<const WORDS: usize> Default for Scratch<WORDS> {
-    fn default() -> Self {
-        Self::new()
     }
 }
 

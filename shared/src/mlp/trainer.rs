@@ -14,10 +14,10 @@
 //! [`super::partner`].
 
 use super::descent::{Factor, LearningRate, RowFactor};
+use super::evaluate::EpochResult;
 use super::kernel::{self, ErrorRow};
 use super::params::{Params, Tensor};
 use super::partner::{Alone, Helper, Partner};
-use super::result::EpochResult;
 use super::sample::Samples;
 use super::scratch::error_rows;
 use super::work::{BLOCK, Work, exact_rows};
@@ -38,41 +38,21 @@ pub enum Step {
 }
 
 /// The error of training that cannot begin.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[non_exhaustive]
 #[allow(missing_docs)]
 pub enum TrainError {
+    #[error("there are no samples to train on")]
     NoSamples,
-    /// The scratch memory has error rows for fewer samples than there are.
-    TooManySamples {
-        samples: usize,
-        room: usize,
-    },
-    /// A label is no class of the network.
-    Label {
-        sample: usize,
-        label: u8,
-    },
+    #[error(
+        "{samples} samples, but the scratch memory is good for {room}: give it \
+         scratch_words::<HID>({samples}) words"
+    )]
+    TooManySamples { samples: usize, room: usize },
+    #[error("sample {sample} has label {label}, which is not a class")]
+    Label { sample: usize, label: u8 },
 }
-
-impl core::fmt::Display for TrainError {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        match self {
-            Self::NoSamples => write!(f, "there are no samples to train on"),
-            Self::TooManySamples { samples, room } => write!(
-                f,
-                "{samples} samples, but the scratch memory is good for {room}: give it \
-                 scratch_words::<HID>({samples}) words"
-            ),
-            Self::Label { sample, label } => {
-                write!(f, "sample {sample} has label {label}, which is not a class")
-            }
-        }
-    }
-}
-
-impl core::error::Error for TrainError {}
 
 /// The position of a trainer within an epoch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -240,7 +220,6 @@ impl<S: Samples<IN>, const IN: usize, const HID: usize, const OUT: usize, P: Par
     }
 
     /// Returns the parameters; between epochs, the trained ones.
-    #[must_use]
     pub fn params(&self) -> &Params<IN, HID, OUT> {
         self.params
     }

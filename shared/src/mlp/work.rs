@@ -3,11 +3,11 @@
 
 use core::ops::Range;
 
+use super::evaluate::EpochResult;
 use super::forward::Pass;
 use super::kernel::{self, ErrorRow};
 use super::list::List;
 use super::params::Params;
-use super::result::EpochResult;
 use super::sample::{Samples, lists_of};
 use super::softmax::softmax_error;
 use crate::lists::{Lists, SEGMENT};
@@ -40,7 +40,6 @@ pub struct Work<const HID: usize, const OUT: usize> {
 
 impl<const HID: usize, const OUT: usize> Work<HID, OUT> {
     /// Returns cleared memory, ready for a static.
-    #[must_use]
     pub const fn new() -> Self {
         Self {
             pass: Pass::new(),
@@ -229,12 +228,6 @@ impl<const HID: usize, const OUT: usize> Work<HID, OUT> {
     /// Returns the gradient of the weight from a unit to a class.
     pub(super) fn dw2(&self, unit: usize, class: usize) -> i64 {
         (i64::from(self.dw2_folded[unit][class]) << 16) + i64::from(self.dw2[unit][class])
-    }
-}
-
-impl<const HID: usize, const OUT: usize> Default for Work<HID, OUT> {
-    fn default() -> Self {
-        Self::new()
     }
 }
 

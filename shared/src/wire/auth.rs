@@ -33,32 +33,27 @@ impl Key {
     pub const PUBLIC: Self = Self([0; 32]);
 
     /// Wraps 32 secret bytes.
-    #[must_use]
     pub const fn new(bytes: [u8; 32]) -> Self {
         Self(bytes)
     }
 
     /// Returns the secret bytes; store them where only their owner can read.
-    #[must_use]
     pub const fn expose(&self) -> &[u8; 32] {
         &self.0
     }
 
     /// Returns whether the key is secret, that is, not [`Key::PUBLIC`].
-    #[must_use]
     pub fn is_secret(&self) -> bool {
         *self != Self::PUBLIC
     }
 
     /// Returns the tag of a frame outside any session, over all bytes before the tag.
-    #[must_use]
     pub fn tag(&self, bytes: &[u8]) -> Tag {
         let key = self.derive(GREETING_CONTEXT);
         first(blake3::keyed_hash(&key, bytes).as_bytes())
     }
 
     /// Compares a tag in constant time.
-    #[must_use]
     pub fn accepts(&self, bytes: &[u8], tag: &Tag) -> bool {
         let expected = self.tag(bytes);
         let pairs = expected.iter().zip(tag);
@@ -66,7 +61,6 @@ impl Key {
     }
 
     /// Derives the keys of the session of both nonces.
-    #[must_use]
     pub fn session(&self, host: &Nonce, device: &Nonce) -> SessionKey {
         let mut input = [0; SESSION_CONTEXT.len() + 2 * NONCE_BYTES];
         let (context, nonces) = input.split_at_mut(SESSION_CONTEXT.len());
@@ -162,7 +156,6 @@ pub struct NonceSource {
 
 impl NonceSource {
     /// Starts from 32 unpredictable bytes, fresh at every start of the program.
-    #[must_use]
     pub const fn new(seed: [u8; 32]) -> Self {
         Self { seed, drawn: 0 }
     }

@@ -32,7 +32,6 @@ impl DamageCounters {
     }
 
     /// Returns the sum of all counters.
-    #[must_use]
     pub const fn total(&self) -> u32 {
         self.oversized
             .saturating_add(self.truncated)
@@ -92,7 +91,6 @@ pub struct FrameDecoder {
 
 impl FrameDecoder {
     /// Starts synchronised: the first byte begins a frame.
-    #[must_use]
     pub const fn new() -> Self {
         Self {
             buffer: [0; MAX_FRAME],
@@ -112,7 +110,6 @@ impl FrameDecoder {
     }
 
     /// Returns the number of discarded frames.
-    #[must_use]
     pub const fn counters(&self) -> &DamageCounters {
         &self.counters
     }
@@ -184,11 +181,5 @@ impl FrameDecoder {
                 Arrival::Damaged(damage)
             }
         }
-    }
-}
-
-impl Default for FrameDecoder {
-    fn default() -> Self {
-        Self::new()
     }
 }

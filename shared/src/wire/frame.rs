@@ -100,7 +100,6 @@ pub struct Header {
 
 impl Header {
     /// Encodes the header.
-    #[must_use]
     pub fn to_bytes(&self) -> [u8; HEADER_BYTES] {
         let direction = match self.direction {
             Direction::HostToDevice => 0,
@@ -128,35 +127,22 @@ impl Header {
 }
 
 /// The reason why a frame was discarded before its payload was read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[non_exhaustive]
 #[allow(missing_docs)]
 pub enum Damage {
-    /// Longer than any frame; skipped up to its delimiter.
+    #[error("longer than any frame")]
     Oversized,
-    /// The delimiter came inside a run of the stuffing.
+    #[error("cut inside a run")]
     Truncated,
-    /// Too short to hold header, tag and checksum.
+    #[error("shorter than an empty frame")]
     Short,
+    #[error("checksum does not fit")]
     Checksum,
-    /// A kind that this version does not know.
+    #[error("unknown kind")]
     Kind,
 }
-
-impl core::fmt::Display for Damage {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.write_str(match self {
-            Self::Oversized => "longer than any frame",
-            Self::Truncated => "cut inside a run",
-            Self::Short => "shorter than an empty frame",
-            Self::Checksum => "checksum does not fit",
-            Self::Kind => "unknown kind",
-        })
-    }
-}
-
-impl core::error::Error for Damage {}
 
 /// A frame with a valid checksum; its tag is not verified yet.
 #[derive(Debug, PartialEq, Eq)]
@@ -195,13 +181,11 @@ impl<'a> Frame<'a> {
     }
 
     /// Returns the payload as received: unverified, and unreadable if it is sealed.
-    #[must_use]
     pub fn payload(&self) -> &[u8] {
         &self.bytes[HEADER_BYTES..]
     }
 
     /// Returns whether the tag of a frame outside any session was made with `key`.
-    #[must_use]
     pub fn is_signed_by(&self, key: &Key) -> bool {
         key.accepts(self.bytes, &self.tag)
     }
@@ -222,7 +206,6 @@ pub struct FrameBuffer {
 
 impl FrameBuffer {
     /// Returns an empty buffer.
-    #[must_use]
     pub const fn new() -> Self {
         Self {
             bytes: [0; MAX_WIRE],
@@ -269,11 +252,5 @@ impl FrameBuffer {
         let stuffed = cobs::stuff_in_place(&mut self.bytes, STUFFING, end);
         self.bytes[stuffed] = DELIMITER;
         &self.bytes[..=stuffed]
-    }
-}
-
-impl Default for FrameBuffer {
-    fn default() -> Self {
-        Self::new()
     }
 }

@@ -11,7 +11,6 @@ const ORIGIN_CONTEXT: &[u8; 18] = b"gleaner key origin";
 
 impl Key {
     /// Returns an identifier of this key that does not reveal it; stored beside later keys.
-    #[must_use]
     pub fn origin(&self) -> [u8; ORIGIN_BYTES] {
         first(&self.derive(ORIGIN_CONTEXT))
     }
@@ -36,7 +35,6 @@ pub struct DeviceKeys {
 
 impl DeviceKeys {
     /// Returns the key of a generation, if it is held.
-    #[must_use]
     pub fn get(&self, number: u32) -> Option<Key> {
         let held = [Some(self.newest), self.previous].into_iter().flatten();
         held.filter(|it| it.number == number)
@@ -45,7 +43,6 @@ impl DeviceKeys {
     }
 
     /// Returns the generation a host asks for, or the newest.
-    #[must_use]
     pub fn choose(&self, wanted: u32) -> Generation {
         match self.get(wanted) {
             Some(key) => Generation {
@@ -57,7 +54,6 @@ impl DeviceKeys {
     }
 
     /// Returns whether the newest key is secret.
-    #[must_use]
     pub fn is_secret(&self) -> bool {
         self.newest.key.is_secret()
     }
@@ -111,7 +107,6 @@ impl From<Key> for HostKeys {
 
 impl HostKeys {
     /// Returns the number of the next key.
-    #[must_use]
     pub const fn next_generation(&self) -> u32 {
         self.generation.saturating_add(1)
     }

@@ -199,186 +199,42 @@ describe_struct!(CostModel {
 });
 
 #[cfg(test)]
+#[allow(dead_code, reason = "types declared for their hash alone")]
 mod tests {
     use super::Schema;
 
-    /// Declares each variant of a type in its own module, so that all have the same name.
-    macro_rules! variant {
-        ($module:ident, $macro:ident, $($item:tt)*) => {
-            mod $module {
-                $macro! { $($item)* }
-            }
-        };
+    /// Returns the hash of the type `T` that `$macro` declares.
+    macro_rules! hash {
+        ($macro:ident: $($item:tt)*) => {{
+            $macro! { $($item)* }
+            <T as Schema>::HASH
+        }};
     }
-    variant!(
-        base,
-        wire_struct,
-        #[doc = "a"]
-        pub struct T {
-            #[doc = "x"]
-            pub x: u8,
-            #[doc = "y"]
-            pub y: u16,
-        }
-    );
-    variant!(
-        documented,
-        wire_struct,
-        #[doc = "b"]
-        pub struct T {
-            #[doc = "z"]
-            pub x: u8,
-            #[doc = "z"]
-            pub y: u16,
-        }
-    );
-    variant!(
-        renamed,
-        wire_struct,
-        #[doc = "a"]
-        pub struct T {
-            #[doc = "x"]
-            pub z: u8,
-            #[doc = "y"]
-            pub y: u16,
-        }
-    );
-    variant!(
-        retyped,
-        wire_struct,
-        #[doc = "a"]
-        pub struct T {
-            #[doc = "x"]
-            pub x: u8,
-            #[doc = "y"]
-            pub y: u32,
-        }
-    );
-    variant!(
-        swapped,
-        wire_struct,
-        #[doc = "a"]
-        pub struct T {
-            #[doc = "y"]
-            pub y: u16,
-            #[doc = "x"]
-            pub x: u8,
-        }
-    );
-    variant!(
-        shorter,
-        wire_struct,
-        #[doc = "a"]
-        pub struct T {
-            #[doc = "x"]
-            pub x: u8,
-        }
-    );
 
     #[test]
     fn every_change_of_a_struct_changes_its_hash_but_its_docs_do_not() {
-        assert_eq!(base::T::HASH, documented::T::HASH);
-        for other in [
-            renamed::T::HASH,
-            retyped::T::HASH,
-            swapped::T::HASH,
-            shorter::T::HASH,
+        let base = hash!(wire_struct: pub struct T { pub x: u8, pub y: u16 });
+        let documented =
+            hash!(wire_struct: #[doc = "b"] pub struct T { #[doc = "z"] pub x: u8, pub y: u16 });
+        assert_eq!(base, documented);
+        for changed in [
+            hash!(wire_struct: pub struct T { pub z: u8, pub y: u16 }),
+            hash!(wire_struct: pub struct T { pub x: u8, pub y: u32 }),
+            hash!(wire_struct: pub struct T { pub y: u16, pub x: u8 }),
+            hash!(wire_struct: pub struct T { pub x: u8 }),
         ] {
-            assert_ne!(base::T::HASH, other);
+            assert_ne!(base, changed);
         }
     }
-
-    variant!(
-        plain,
-        wire_enum,
-        #[doc = "a"]
-        pub enum E {
-            #[doc = "a"]
-            A,
-            #[doc = "b"]
-            B(u8),
-            #[doc = "c"]
-            C {
-                #[doc = "x"]
-                x: u8,
-            },
-        }
-    );
-    variant!(
-        appended,
-        wire_enum,
-        #[doc = "a"]
-        pub enum E {
-            #[doc = "a"]
-            A,
-            #[doc = "b"]
-            B(u8),
-            #[doc = "c"]
-            C {
-                #[doc = "x"]
-                x: u8,
-            },
-            #[doc = "d"]
-            D,
-        }
-    );
-    variant!(
-        reordered,
-        wire_enum,
-        #[doc = "a"]
-        pub enum E {
-            #[doc = "b"]
-            B(u8),
-            #[doc = "a"]
-            A,
-            #[doc = "c"]
-            C {
-                #[doc = "x"]
-                x: u8,
-            },
-        }
-    );
-    variant!(
-        widened,
-        wire_enum,
-        #[doc = "a"]
-        pub enum E {
-            #[doc = "a"]
-            A,
-            #[doc = "b"]
-            B(u16),
-            #[doc = "c"]
-            C {
-                #[doc = "x"]
-                x: u8,
-            },
-        }
-    );
-    variant!(
-        field,
-        wire_enum,
-        #[doc = "a"]
-        pub enum E {
-            #[doc = "a"]
-            A,
-            #[doc = "b"]
-            B(u8),
-            #[doc = "c"]
-            C {
-                #[doc = "x"]
-                x: u16,
-            },
-        }
-    );
 
     #[test]
     fn every_change_of_an_enum_changes_its_hash() {
         let hashes = [
-            plain::E::HASH,
-            appended::E::HASH,
-            reordered::E::HASH,
-            widened::E::HASH,
-            field::E::HASH,
+            hash!(wire_enum: pub enum T { A, B(u8), C { x: u8 } }),
+            hash!(wire_enum: pub enum T { A, B(u8), C { x: u8 }, D }),
+            hash!(wire_enum: pub enum T { B(u8), A, C { x: u8 } }),
+            hash!(wire_enum: pub enum T { A, B(u16), C { x: u8 } }),
+            hash!(wire_enum: pub enum T { A, B(u8), C { x: u16 } }),
         ];
         for (at, hash) in hashes.iter().enumerate() {
             assert!(!hashes[at + 1..].contains(hash), "{hashes:x?}");
@@ -387,14 +243,7 @@ mod tests {
 
     #[test]
     fn a_change_deep_inside_reaches_the_outer_hash() {
-        mod deep {
-            pub type Narrow = super::base::T;
-            pub type Wide = super::retyped::T;
-        }
-        assert_ne!(
-            <[Option<deep::Narrow>; 4]>::HASH,
-            <[Option<deep::Wide>; 4]>::HASH
-        );
+        assert_ne!(<[Option<u8>; 4]>::HASH, <[Option<u16>; 4]>::HASH);
         assert_ne!(<[u8; 4]>::HASH, <[u8; 5]>::HASH);
         assert_ne!(heapless::Vec::<u8, 4>::HASH, heapless::Vec::<u8, 8>::HASH);
     }

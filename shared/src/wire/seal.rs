@@ -41,7 +41,6 @@ impl SessionKey {
     }
 
     /// Returns the session number in the frames; never zero.
-    #[must_use]
     pub const fn id(&self) -> u32 {
         self.id
     }
@@ -52,7 +51,6 @@ impl SessionKey {
     }
 
     /// Encrypts a payload in place and returns the tag of header and payload.
-    #[must_use]
     pub fn seal(&self, header: &[u8; HEADER_BYTES], payload: &mut [u8]) -> Tag {
         let nonce = nonce(header).into();
         let sealed = self
@@ -66,7 +64,6 @@ impl SessionKey {
 
     /// Decrypts a payload in place and returns whether header, payload and tag are unchanged;
     /// otherwise the payload must not be used.
-    #[must_use]
     pub fn open(&self, header: &[u8; HEADER_BYTES], payload: &mut [u8], tag: &Tag) -> bool {
         self.cipher()
             .decrypt_inout_detached(&nonce(header).into(), header, payload.into(), tag.into())

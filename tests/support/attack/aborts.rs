@@ -10,7 +10,7 @@ use gleaner_files::{hexadecimal, sha256};
 use gleaner_learn::data::Dataset;
 use gleaner_shared::rng::{Purpose, Rng};
 use gleaner_sim::fleet;
-use gleaner_sim::run::{self, RunDirectory, Silent};
+use gleaner_sim::run::{Run, RunDirectory, Silent};
 use gleaner_sim::scenario::{Override, Scenario, resolve};
 use gleaner_station::event::{Event, EventKind};
 use gleaner_station::execute::{self, Audience};
@@ -139,7 +139,7 @@ impl Field {
         mut until: impl FnMut(&Event) -> bool + Send + 'static,
     ) -> Result<Ended, String> {
         let mut silent = Silent;
-        let audience = Audience::of(&mut silent);
+        let audience = Audience::default();
         let (stop, pulled) = (audience.stop.clone(), audience.stop.clone());
         let audience = Audience {
             listener: Box::new(move |event| {
@@ -151,7 +151,13 @@ impl Field {
         };
         let (scenario, options) = (scenario(variant), options());
         let (fleet, data) = (&self.fleet, &self.data);
-        let run = execute::run(&scenario, fleet, data, directory, &options, audience);
+        let run = execute::run(
+            Run::open(&scenario, directory, 1, &mut silent).unwrap(),
+            fleet,
+            data,
+            &options,
+            audience,
+        );
         match run {
             Ok(_) => Ok(Ended::Complete),
             Err(_) if pulled.is_pulled() => Ok(Ended::BrokenOff),
@@ -181,7 +187,9 @@ impl Field {
     fn simulate(&self, variant: usize) -> String {
         let (scenario, alone) = (scenario(variant), Folder::new("aborts-alone"));
         let mut simulated = fleet::build(&scenario, &self.data, 1).expect("a deployment");
-        let completed = run::execute(&scenario, &mut simulated, &alone.run(), 1, &mut Silent);
+        let completed = Run::create(&scenario, &alone.run(), 1, &mut Silent)
+            .unwrap()
+            .drive(&mut simulated);
         completed.expect("a simulated run").model_sha256
     }
 }

@@ -5,12 +5,11 @@ use super::epochs::{best_epochs, common_limit, whole_epochs};
 use super::power::best_power;
 use super::{Instance, Plan, Upload, evaluate};
 
-/// A client on a channel.
+/// A client on an uplink channel, both counted from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
 pub struct Pair {
-    /// Client, from 0.
     pub client: usize,
-    /// Uplink channel, from 0.
     pub channel: usize,
 }
 

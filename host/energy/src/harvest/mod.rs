@@ -68,7 +68,7 @@ enum Flow {
     },
 }
 
-/// How a client sees a curve.
+/// Start and scale of a curve for one client.
 #[derive(Clone, Copy, Debug)]
 struct Place {
     curve: usize,

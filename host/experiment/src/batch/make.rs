@@ -15,9 +15,7 @@ use crate::PlannedRunError;
 use crate::pool::Library;
 use gleaner_sim::fleet;
 use gleaner_sim::report;
-use gleaner_sim::run::{
-    Observer, RunDirectory, RunError, adopt, draft, resume, scenario_of, start,
-};
+use gleaner_sim::run::{Observer, Run, RunDirectory, RunError, scenario_of};
 
 /// How often a worker that waits looks again.
 const LOOK: Duration = Duration::from_millis(200);
@@ -90,14 +88,19 @@ fn attempt(
     // It may have become complete between the look and the claim.
     if !place.run().is_complete() && !publish_leftover(place, point)? {
         let own = place.fresh().map_err(PointError::Unfinished)?;
-        if let Err(error) = draft(&point.scenario, &own) {
-            remove(&own);
-            return Err(match error {
-                RunError::File(error) if error.source.kind() == ErrorKind::NotFound => taken_over(),
-                other => other.into(),
-            });
-        }
-        if let Err(error) = run(place, point, how, &claim, &own, library, observer) {
+        let drafted = match Run::draft(&point.scenario, &own, how.threads, observer) {
+            Ok(drafted) => drafted,
+            Err(error) => {
+                remove(&own);
+                return Err(match error {
+                    RunError::File(error) if error.source.kind() == ErrorKind::NotFound => {
+                        taken_over()
+                    }
+                    other => other.into(),
+                });
+            }
+        };
+        if let Err(error) = drive(drafted, place, how, &claim, library) {
             // Its scenario was there from the beginning.
             let swept = error.is_failure() && !own.is_started();
             if !own.file(RunDirectory::CHECKPOINT).is_file() {
@@ -112,23 +115,20 @@ fn attempt(
     read(&place.run(), point, how.reports)
 }
 
-/// Makes the run in a folder of its own, which is prepared.
-fn run(
+/// Drives a run in a folder of its own.
+fn drive(
+    mut run: Run<'_>,
     place: &Place<'_>,
-    point: &Point,
     how: &Making,
     claim: &Claim,
-    own: &RunDirectory,
     library: &Library,
-    observer: &mut dyn Observer,
 ) -> Result<(), PointError> {
-    let scenario = &point.scenario;
+    let (scenario, own) = (run.scenario(), run.directory());
     let mut others = place.leftovers();
     // A run that was made in its place before there were folders of work.
     others.extend(Some(place.run()).filter(RunDirectory::is_started));
-    let adopted = adopt(scenario, own, &others)?;
-    if let Some(round) = adopted {
-        observer.notice(&format!(
+    if let Some(round) = run.adopt(&others)? {
+        run.notice(&format!(
             "going on after round {round}, where another worker ended"
         ));
     }
@@ -138,8 +138,7 @@ fn run(
     let data = library.get(scenario).map_err(PlannedRunError::from)?;
     let mut deployment =
         fleet::build(scenario, &data, how.threads).map_err(PlannedRunError::from)?;
-    let make = if adopted.is_some() { resume } else { start };
-    make(scenario, &mut deployment, own, how.threads, observer)?;
+    run.drive(&mut deployment)?;
     if how.reports {
         report::write_run(own, &[])?;
     }

@@ -43,7 +43,7 @@ impl Contribution<'_> {
     }
 }
 
-/// An aggregation rule.
+/// A rule that aggregates updates.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Rule {
     /// The mean, weighted by samples.

@@ -48,7 +48,7 @@ pub struct Parameters {
     pub degree: f64,
     /// The concentration of the Dirichlet distribution.
     pub alpha: f64,
-    /// Shards per client.
+    /// Number of shards per client.
     pub shards: usize,
 }
 

@@ -7,7 +7,7 @@ use super::Partition;
 /// Samples of each client and class; its `Display` is a text table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Table {
-    /// `counts[client][class]`.
+    /// Number of samples, indexed `counts[client][class]`.
     pub counts: Vec<Vec<usize>>,
     /// Validation samples of each class; `None` without validation.
     pub validation: Option<Vec<usize>>,

@@ -61,7 +61,7 @@ pub(super) fn layers(tensors: &[Tensor], parameters: usize) -> Vec<Layer> {
 /// compiler can turn into vectors.
 const LANES: usize = 8;
 
-/// Returns |values|.
+/// Returns the length |values|.
 pub(super) fn length<T: Copy + Into<f64>>(values: &[T]) -> f64 {
     let mut sums = [0.0f64; LANES];
     let (whole, rest) = values.as_chunks::<LANES>();

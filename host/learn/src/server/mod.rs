@@ -20,7 +20,7 @@ use layer::{Layer, layers};
 pub use momentum::Momentum;
 pub use spectral::Spectral;
 
-/// The server's step.
+/// The server's step after aggregation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Step {
     /// The next model is the aggregated one.

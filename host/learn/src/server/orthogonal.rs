@@ -131,6 +131,7 @@ impl Tall {
 
 #[cfg(test)]
 mod tests {
+    use super::super::tests::reference::newton_schulz;
     use super::*;
     use gleaner_shared::rng::{Purpose, Rng};
 
@@ -143,40 +144,6 @@ mod tests {
         let mut result = matrix.to_vec();
         orthogonalise(kernel, rows, columns, &mut result);
         result
-    }
-
-    /// The same iteration by its definition, in double precision.
-    fn by_definition(rows: usize, columns: usize, matrix: &[f64]) -> Vec<f64> {
-        let norm = matrix.iter().map(|x| x * x).sum::<f64>().sqrt();
-        let mut x: Vec<f64> = matrix.iter().map(|value| value / norm).collect();
-        for _ in 0..5 {
-            let square = |a: &[f64], b: &[f64], at: &dyn Fn(usize, usize) -> usize, depth| {
-                let entry = |i: usize| {
-                    let (row, column) = (i / columns, i % columns);
-                    let terms = (0..depth).map(|k| a[at(row, k)] * b[k * columns + column]);
-                    terms.sum::<f64>()
-                };
-                (0..columns * columns).map(entry).collect::<Vec<f64>>()
-            };
-            let gram = square(&x, &x, &|row, k| k * columns + row, rows);
-            let squared = square(&gram, &gram, &|row, k| row * columns + k, columns);
-            let [a, b, c] = COEFFICIENTS.map(f64::from);
-            let factor: Vec<f64> = (0..columns * columns)
-                .map(|i| {
-                    let unit = f64::from(u8::from(i / columns == i % columns));
-                    a * unit + b * gram[i] + c * squared[i]
-                })
-                .collect();
-            x = (0..rows * columns)
-                .map(|i| {
-                    let (row, column) = (i / columns, i % columns);
-                    let terms =
-                        (0..columns).map(|k| x[row * columns + k] * factor[k * columns + column]);
-                    terms.sum::<f64>()
-                })
-                .collect();
-        }
-        x
     }
 
     /// A matrix whose singular values fall from 1 to `least`, evenly in the exponent.
@@ -223,7 +190,8 @@ mod tests {
     /// Returns how far a result is from the definition: ||difference||_F, which bounds the error of
     /// every singular value (Weyl).
     fn error(rows: usize, columns: usize, matrix: &[f64]) -> f64 {
-        let exact = by_definition(rows, columns, matrix);
+        let matrix_rows = matrix.chunks_exact(columns).map(<[f64]>::to_vec).collect();
+        let exact = newton_schulz(&matrix_rows).concat();
         let found = orthogonal(Kernel::PORTABLE, rows, columns, matrix);
         let apart = exact.iter().zip(found).map(|(a, b)| a - b);
         apart.map(|x| x * x).sum::<f64>().sqrt()
@@ -247,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn singular_values_come_out_nearly_equal_and_a_wide_matrix_is_a_tall_one_turned() {
+    fn singular_values_become_nearly_equal_and_wide_matrices_are_transposed() {
         let (rows, columns) = (40, 12);
         let tall = noise(rows * columns, 3);
         let mut wide = vec![0.0; rows * columns];

@@ -46,7 +46,7 @@ impl Spectral {
     /// 2. r = the median over all clients of their last |g_i|, this round's included (of two the lower;
     ///    clients without an update so far and those that did not move are left out);
     ///    g_i <- g_i min(1, clip r / |g_i|).
-    /// 3. G = what the rule of aggregation makes of the g_i, for the mean sum w_i g_i / sum w_i;
+    /// 3. G = the g_i aggregated by the rule, for the mean sum w_i g_i / sum w_i;
     ///    k <- k + 1; mu = min(momentum, (k - 1) / (k + 2)).
     /// 4. m <- mu m + (1 - mu) G; d = (1 - mu) G + mu m.
     /// 5. v <- v + (|G|^2 - v) / k; q = sqrt(min(1, |d| / sqrt(v))).

@@ -1,6 +1,6 @@
 //! Servers as a whole; the spectral step is compared with a second implementation of its definition.
 
-mod reference;
+pub(super) mod reference;
 
 use super::*;
 use gleaner_shared::rng::{Purpose, Rng};

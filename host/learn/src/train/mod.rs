@@ -44,7 +44,7 @@ use crate::data::Samples;
 pub struct Evaluation {
     /// The mean cross-entropy, in nats.
     pub loss: f64,
-    /// Correctly classified samples.
+    /// Number of correctly classified samples.
     pub correct: usize,
     pub samples: usize,
 }

@@ -48,7 +48,7 @@ impl Way for Lossy {
 #[cfg(test)]
 mod tests {
     use crate::fleet;
-    use crate::round::{ClientState, Engine, RoundLog, world};
+    use crate::round::{ClientState, Engine, RoundLog, environment};
     use crate::scenario::{Override, resolve};
 
     /// Runs a small scenario and returns its rounds.
@@ -67,9 +67,9 @@ mod tests {
         let scenario = resolve("paper-mlp", &sets).unwrap();
         let data = fleet::load_data(&scenario).unwrap();
         let mut clients = fleet::build(&scenario, &data, 1).unwrap();
-        let world = world::of(&scenario).unwrap();
+        let environment = environment::of(&scenario).unwrap();
         let (members, examiner) = (&mut *clients.fleet, &*clients.examiner);
-        let mut engine = Engine::new(&scenario, members, examiner, world, clients.model);
+        let mut engine = Engine::new(&scenario, members, examiner, environment, clients.model);
         let mut logs = Vec::new();
         while !engine.is_finished() {
             logs.extend(engine.step().unwrap());

@@ -306,8 +306,8 @@ pub trait Policy: Send {
         None
     }
 
-    /// Returns what it has to say that stops nothing, once.
-    fn said(&self) -> Vec<String> {
+    /// Returns the non-fatal messages since the last call.
+    fn take_warnings(&self) -> Vec<String> {
         Vec::new()
     }
 }

@@ -14,7 +14,7 @@ use super::table::Table;
 use super::text::counted;
 use crate::fleet;
 use crate::round::{Cause, Ending};
-use crate::run::{EnergySplit, Environment, RunDirectory, RunError, Summary};
+use crate::run::{EnergySplit, Provenance, RunDirectory, RunError, Summary};
 use crate::scenario::Scenario;
 
 /// Writes the report of a complete run where there is none: it may have been killed in between.
@@ -81,7 +81,7 @@ pub fn write_run(directory: &RunDirectory, sections: &[Section]) -> Result<(), R
     let environment = fs::read_to_string(directory.file(RunDirectory::ENVIRONMENT));
     if let Some(environment) = environment
         .ok()
-        .and_then(|text| serde_json::from_str::<Environment>(&text).ok())
+        .and_then(|text| serde_json::from_str::<Provenance>(&text).ok())
     {
         let text = serde_json::to_string_pretty(&environment).unwrap_or_default();
         page.details("environment.json", &text);

@@ -8,6 +8,7 @@
 mod account;
 mod books;
 pub mod channel;
+pub mod environment;
 mod fleet;
 mod introduction;
 mod knowledge;
@@ -19,7 +20,6 @@ mod rows;
 pub mod settings;
 mod state;
 mod watch;
-pub mod world;
 
 use crate::ClientId;
 use crate::policy::{Policy, PolicyError};
@@ -36,13 +36,13 @@ pub use crate::policy::Order;
 pub use account::{Account, rest};
 pub use books::micros;
 pub use books::{EnergyRow, Incomes, Shelf};
+pub use environment::{Environment, EnvironmentError};
 pub use fleet::{
     Broadcast, ExactGradient, Examiner, Fleet, FleetError, Question, Reply, Score, Update,
 };
 pub use knowledge::{Knowledge, Seen, Trial};
 pub use record::{Absence, Cause, ClientRow, ClientState, Doubt, Ending, RoundRow};
 pub use state::State;
-pub use world::{World, WorldError};
 
 /// Why a run stopped.
 #[derive(Debug, thiserror::Error)]
@@ -125,12 +125,12 @@ pub struct Engine<'a> {
 }
 
 impl<'a> Engine<'a> {
-    /// Prepares round 1 from a first model, in a [`world`].
+    /// Prepares round 1 from a first model, in an environment.
     pub fn new(
         scenario: &'a Scenario,
         fleet: &'a mut dyn Fleet,
         examiner: &'a dyn Examiner,
-        world: World,
+        environment: Environment,
         model: Vec<f32>,
     ) -> Self {
         let clients = fleet.samples().len();
@@ -139,7 +139,7 @@ impl<'a> Engine<'a> {
             let stored = PicoJoules::from_joules(scenario.harvest.stored_j);
             state.shelves = vec![Shelf::new(stored, store); clients];
         }
-        let mut engine = Self::assemble(scenario, fleet, examiner, world, state);
+        let mut engine = Self::assemble(scenario, fleet, examiner, environment, state);
         engine.state.server = engine.server.start(&engine.state.model, clients);
         engine
     }
@@ -152,11 +152,11 @@ impl<'a> Engine<'a> {
         scenario: &'a Scenario,
         fleet: &'a mut dyn Fleet,
         examiner: &'a dyn Examiner,
-        world: World,
+        environment: Environment,
         state: State,
     ) -> Result<Self, EngineError> {
         fleet.restore(state.fleet())?;
-        let engine = Self::assemble(scenario, fleet, examiner, world, state);
+        let engine = Self::assemble(scenario, fleet, examiner, environment, state);
         let clients = engine.samples.len();
         engine.check_stores()?;
         engine.server.check(&engine.state.server, clients)?;
@@ -167,7 +167,7 @@ impl<'a> Engine<'a> {
         scenario: &'a Scenario,
         fleet: &'a mut dyn Fleet,
         examiner: &'a dyn Examiner,
-        world: World,
+        environment: Environment,
         state: State,
     ) -> Self {
         let samples = fleet.samples().to_vec();
@@ -183,8 +183,8 @@ impl<'a> Engine<'a> {
             examiner,
             policy: settings::policy(scenario),
             begun: false,
-            channel: world.channel,
-            incomes: Incomes::new(scenario, &devices, world.harvest),
+            channel: environment.channel,
+            incomes: Incomes::new(scenario, &devices, environment.harvest),
             books: Books::new(scenario, &devices, &samples),
             stores,
             weights: gleaner_cre::bound::weights(&samples),
@@ -225,10 +225,10 @@ impl<'a> Engine<'a> {
         name.unwrap_or_else(|| self.scenario.run.scheduler.label())
     }
 
-    /// Returns what the scheduler has to say that stops nothing, once.
+    /// Returns the non-fatal messages of the scheduler since the last call.
     #[must_use]
-    pub fn said(&self) -> Vec<String> {
-        self.policy.said()
+    pub fn take_warnings(&self) -> Vec<String> {
+        self.policy.take_warnings()
     }
 
     /// Returns the state after the last finished round.

@@ -106,8 +106,8 @@ fn run(scenario: &Scenario, mute: Mute) -> (Vec<RoundLog>, State) {
 }
 
 fn drive(scenario: &Scenario, fleet: &mut dyn Fleet) -> (Vec<RoundLog>, State) {
-    let world = world::of(scenario).unwrap();
-    let mut engine = Engine::new(scenario, fleet, &NoTest, world, vec![0.0, 0.0]);
+    let environment = environment::of(scenario).unwrap();
+    let mut engine = Engine::new(scenario, fleet, &NoTest, environment, vec![0.0, 0.0]);
     let mut logs = Vec::new();
     while !engine.is_finished() {
         logs.extend(engine.step().unwrap());
@@ -230,8 +230,8 @@ fn a_model_that_diverges_stops_the_run_with_the_rate_to_lower() {
         rate: 1e9,
         mute: NOBODY,
     };
-    let world = world::of(&scenario).unwrap();
-    let mut engine = Engine::new(&scenario, &mut fleet, &NoTest, world, vec![0.0, 0.0]);
+    let environment = environment::of(&scenario).unwrap();
+    let mut engine = Engine::new(&scenario, &mut fleet, &NoTest, environment, vec![0.0, 0.0]);
     let error = std::iter::from_fn(|| Some(engine.step()))
         .find_map(Result::err)
         .unwrap();

@@ -6,7 +6,7 @@ use gleaner_files::FileError;
 
 use super::directory::RunDirectory;
 use super::log::LogError;
-use crate::round::{EngineError, WorldError};
+use crate::round::{EngineError, EnvironmentError};
 use crate::scenario::ScenarioError;
 
 /// What stopped a run.
@@ -24,7 +24,7 @@ pub enum RunError {
     Scenario(#[from] ScenarioError),
     /// A trace cannot be used.
     #[error(transparent)]
-    World(#[from] WorldError),
+    Environment(#[from] EnvironmentError),
     /// Some other file failed.
     #[error(transparent)]
     File(#[from] FileError),

@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::error::RunError;
-use crate::round::{WorldError, channel};
+use crate::round::{EnvironmentError, channel};
 use crate::scenario::Scenario;
 use gleaner_cre::channel::{ChannelSource, Recorder};
 use gleaner_files::{at, create_anew, sync_parent};
@@ -17,7 +17,7 @@ use gleaner_files::{at, create_anew, sync_parent};
 /// # Errors
 /// Names the file that cannot be written, or what is wrong with the scenario's own trace.
 pub fn record_channel(scenario: &Scenario, file: &Path) -> Result<(), RunError> {
-    let source = channel::of(scenario).map_err(WorldError::from)?;
+    let source = channel::of(scenario).map_err(EnvironmentError::from)?;
     check_place(scenario, file).map_err(at(file))?;
     let mut name = file.as_os_str().to_owned();
     name.push(".tmp");

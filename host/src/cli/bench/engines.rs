@@ -16,7 +16,7 @@ use gleaner_experiment::batch::{
     run_directory,
 };
 use gleaner_sim::report::table::Table;
-use gleaner_sim::run::{Environment, RunDirectory, thread_count};
+use gleaner_sim::run::{Provenance, RunDirectory, thread_count};
 use gleaner_sim::scenario::{Override, resolve};
 
 /// What to measure.
@@ -121,7 +121,7 @@ fn rounds_of(seconds: f64, dir: &Path) -> anyhow::Result<usize> {
 fn rounds_s(dir: &Path, point: &Point) -> anyhow::Result<f64> {
     let file = run_directory(dir, point).file(RunDirectory::ENVIRONMENT);
     let text = std::fs::read_to_string(&file).with_context(|| file.display().to_string())?;
-    let environment: Environment = serde_json::from_str(&text)?;
+    let environment: Provenance = serde_json::from_str(&text)?;
     Ok(environment.wall_s)
 }
 

@@ -8,7 +8,7 @@ use crate::cli::{threads, word};
 use gleaner_sim::fleet;
 use gleaner_sim::policy::{Decider, Decision, Policy, PolicyError, Scheduler, View};
 use gleaner_sim::report::table::Table;
-use gleaner_sim::round::{Engine, settings, world};
+use gleaner_sim::round::{Engine, environment, settings};
 use gleaner_sim::run::thread_count;
 use gleaner_sim::scenario::{Override, Scenario, resolve};
 
@@ -147,7 +147,7 @@ pub(super) fn measure(scenario: &Scenario, threads: usize) -> anyhow::Result<Vec
         scenario,
         &mut *deployment.fleet,
         &*deployment.examiner,
-        world::of(scenario)?,
+        environment::of(scenario)?,
         model,
     )
     .with_policy(Box::new(policy));

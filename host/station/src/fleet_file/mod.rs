@@ -10,6 +10,7 @@ mod keys;
 pub mod link;
 
 use gleaner_sim::ClientId;
+use gleaner_sim::run::RunDirectory;
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
@@ -24,7 +25,7 @@ pub use keys::{KeyBook, KeyBookError, write_private};
 pub use link::{Access, ChipNumber, Link, Place, SerialAddress};
 
 /// Default name of the file, and its name in the directory of a run.
-pub const FILE_NAME: &str = "fleet.toml";
+pub const FILE_NAME: &str = RunDirectory::FLEET;
 /// Former name of the file, which is still found.
 pub const OLD_FILE_NAME: &str = "bench.toml";
 

@@ -5,6 +5,7 @@
 mod read;
 mod write;
 
+use gleaner_sim::run::RunDirectory;
 use std::path::PathBuf;
 
 use gleaner_files::FileError;
@@ -16,7 +17,7 @@ pub use read::{Lines, each_line, each_line_within};
 pub use write::{EventLog, Storage};
 
 /// The file in a run's directory.
-pub const EVENTS: &str = "events.jsonl";
+pub const EVENTS: &str = RunDirectory::EVENTS;
 
 /// One line.
 #[allow(

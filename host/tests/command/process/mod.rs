@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use gleaner_sim::fleet;
-use gleaner_sim::round::{Engine, EngineError, State, world};
+use gleaner_sim::round::{Engine, EngineError, State, environment};
 use gleaner_sim::scenario::{Override, resolve};
 
 use crate::support::{Folder, SMALL, skip};
@@ -21,7 +21,7 @@ use crate::support::{Folder, SMALL, skip};
 /// Answers the hello and counts requests in `n`; every request is in `$l`.
 const GREET: &str = "IFS= read -r l; echo '{\"version\":1}'; n=0\n";
 
-/// Schedules no client.
+/// Shell line that answers a request with no order.
 const REST: &str = "echo \"{\\\"round\\\":$n,\\\"orders\\\":[]}\"";
 
 /// Returns a script of `sh` that greets and then runs `body` for every request.
@@ -85,12 +85,12 @@ fn run_then(scheduler: &str, more: &[&str], last: impl FnOnce(&Engine<'_>)) -> E
     let data = fleet::load_data(&scenario).unwrap();
     let mut clients = fleet::build(&scenario, &data, 1).unwrap();
     let (fleet, examiner) = (&mut *clients.fleet, &*clients.examiner);
-    let world = world::of(&scenario).unwrap();
-    let mut engine = Engine::new(&scenario, fleet, examiner, world, clients.model);
+    let environment = environment::of(&scenario).unwrap();
+    let mut engine = Engine::new(&scenario, fleet, examiner, environment, clients.model);
     let (mut error, mut said) = (String::new(), Vec::new());
     while !engine.is_finished() && error.is_empty() {
         let step = engine.step();
-        said.extend(engine.said());
+        said.extend(engine.take_warnings());
         match step {
             Ok(_) => {}
             Err(failed @ EngineError::Scheduler { .. }) => error = failed.to_string(),

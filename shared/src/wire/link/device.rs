@@ -48,7 +48,6 @@ impl DeviceLink {
     /// Announces itself at once. `entropy` must be unpredictable and differ at every start; a
     /// device with a key and without entropy opens no session. [`Key::PUBLIC`] makes a device for
     /// insecure hosts only, whose sessions protect nothing and need no entropy.
-    #[must_use]
     pub fn new(
         keys: impl Into<DeviceKeys>,
         entropy: Option<[u8; 32]>,
@@ -79,7 +78,6 @@ impl DeviceLink {
     }
 
     /// Returns the number of complete frames received from any sender; noise adds none.
-    #[must_use]
     pub const fn whole_frames(&self) -> u32 {
         self.whole_frames
     }
@@ -98,7 +96,6 @@ impl DeviceLink {
     }
 
     /// Returns the generation of the key of the open session.
-    #[must_use]
     pub fn generation(&self) -> Option<u32> {
         self.channel.session().map(Session::generation)
     }
@@ -193,7 +190,6 @@ impl DeviceLink {
     }
 
     /// Returns when to call `poll` and `transmit` next; a time in the past means now.
-    #[must_use]
     pub fn next_wake(&self) -> Option<Micros> {
         match self.opening {
             Some(_) => Some(Micros::ZERO),

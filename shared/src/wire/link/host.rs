@@ -57,7 +57,6 @@ pub struct HostLink<K> {
 
 impl<K: Keyring> HostLink<K> {
     /// Starts connecting at once. `entropy` must be unpredictable and differ at every start.
-    #[must_use]
     pub fn new(keys: K, entropy: [u8; 32], timing: Timing) -> Self {
         let mut link = Self {
             decoder: FrameDecoder::new(),
@@ -181,7 +180,6 @@ impl<K: Keyring> HostLink<K> {
     }
 
     /// Returns when to call `poll` and `transmit` next; a time in the past means now.
-    #[must_use]
     pub fn next_wake(&self) -> Option<Micros> {
         if self.refusal_due.is_some() {
             return Some(Micros::ZERO);

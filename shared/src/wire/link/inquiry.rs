@@ -34,7 +34,6 @@ impl<'a> Claim<'a> {
     }
 
     /// Returns whether the greeting was made with this key.
-    #[must_use]
     pub fn is_proved_by(&self, key: &Key) -> bool {
         self.frame.is_signed_by(key)
     }
@@ -58,7 +57,6 @@ pub struct Inquiry {
 
 impl Inquiry {
     /// Starts an inquiry with an unpredictable nonce that was never used before.
-    #[must_use]
     pub const fn new(nonce: Nonce) -> Self {
         Self {
             decoder: FrameDecoder::new(),

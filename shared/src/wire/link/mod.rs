@@ -38,7 +38,6 @@ macro_rules! end_methods {
     ($link:ident $(<$keys:ident: $bound:ident>)?, $end:ident, $outgoing:ident) => {
         impl $(<$keys: $bound>)? $link $(<$keys>)? {
             /// Returns whether a session is open.
-            #[must_use]
             pub const fn is_connected(&self) -> bool {
                 self.channel.session().is_some()
             }
@@ -52,7 +51,6 @@ macro_rules! end_methods {
             }
 
             /// Returns whether every message given to `send` has arrived.
-            #[must_use]
             pub fn is_idle(&self) -> bool {
                 self.channel.is_idle()
             }
@@ -101,7 +99,6 @@ macro_rules! end_methods {
             }
 
             /// Returns the state of the incoming transfer, to be saved over a reset.
-            #[must_use]
             pub const fn receiver(&self) -> &Receiver {
                 self.channel.receiver()
             }
@@ -112,13 +109,11 @@ macro_rules! end_methods {
             }
 
             /// Returns (chunks known to have arrived, all chunks) of the outgoing transfer.
-            #[must_use]
             pub fn sending(&self) -> Option<(u16, u16)> {
                 self.channel.sending()
             }
 
             /// Returns the counters of the link.
-            #[must_use]
             pub const fn counters(&self) -> Counters {
                 self.channel.counters(self.decoder.counters())
             }
@@ -211,26 +206,19 @@ impl End for DeviceEnd {
 }
 
 /// The reason why a session ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[non_exhaustive]
+#[allow(missing_docs)]
 pub enum LostReason {
     /// Nothing was received for [`Timing::silence`].
+    #[error("nothing heard for too long")]
     Silence,
     /// A message was not acknowledged within [`Timing::stall`].
+    #[error("a message was never acknowledged")]
     Unacknowledged,
-    /// All sequence numbers were used.
+    #[error("all sequence numbers were used")]
     Exhausted,
-}
-
-impl core::fmt::Display for LostReason {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.write_str(match self {
-            Self::Silence => "nothing heard for too long",
-            Self::Unacknowledged => "a message was never acknowledged",
-            Self::Exhausted => "all sequence numbers were used",
-        })
-    }
 }
 
 /// An event of a link.
@@ -266,33 +254,20 @@ pub enum Event<E: End> {
 }
 
 /// The reason why a message or transfer was not queued.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[non_exhaustive]
 #[allow(missing_docs)]
 pub enum SendError {
+    #[error("no session is open")]
     NotConnected,
-    /// Too many messages wait for their acknowledgement.
+    #[error("too many messages wait for their acknowledgement")]
     QueueFull,
-    /// Another transfer is being sent.
+    #[error("a transfer is already going out")]
     TransferInProgress,
-    /// An empty transfer, or one of more than
-    /// [`MAX_TRANSFER`](crate::wire::MAX_TRANSFER) bytes.
+    /// See [`MAX_TRANSFER`](crate::wire::MAX_TRANSFER).
+    #[error("a transfer must have 1 to MAX_TRANSFER bytes")]
     Length,
-    /// There is no offer to answer.
+    #[error("there is no offer to answer")]
     NoOffer,
 }
-
-impl core::fmt::Display for SendError {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.write_str(match self {
-            Self::NotConnected => "no session is open",
-            Self::QueueFull => "too many messages wait for their acknowledgement",
-            Self::TransferInProgress => "a transfer is already going out",
-            Self::Length => "a transfer must have 1 to MAX_TRANSFER bytes",
-            Self::NoOffer => "there is no offer to answer",
-        })
-    }
-}
-
-impl core::error::Error for SendError {}

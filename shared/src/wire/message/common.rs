@@ -123,54 +123,30 @@ wire_struct! {
 
 wire_enum! {
     /// The reason why a session is not opened.
-    #[derive(Copy)]
+    #[derive(Copy, thiserror::Error)]
     pub enum Refusal {
-        /// The ends were built from different protocol versions.
+        #[error("this end speaks {ours}, the other end {theirs}: build both from one revision")]
         Version {
             /// Version of the refusing end.
             ours: Version,
             /// Version that it received.
             theirs: Version,
         },
-        /// The host has no key for this device.
+        #[error("no key for this device: add it to fleet.toml")]
         UnknownDevice,
-        /// The host requires a key and the device has none.
+        #[error("the device has no key: give it one, or run the host insecure")]
         KeyMissing,
-        /// The device has a key and the host works without.
+        #[error("the device has a key and the host runs insecure: give the host the key")]
         KeyRequired,
-        /// The tag of the greeting was made with another key.
+        #[error(
+            "device and host hold different keys: after `gleaner fleet rekey` use its list (for \
+             an older run `gleaner resume --fleet`), otherwise flash the board again"
+        )]
         WrongKey,
-        /// The device has a key but no source of randomness for a session.
+        #[error("the device's source of randomness is broken: no session of it would be safe")]
         NoRandomness,
     }
 }
-
-impl fmt::Display for Refusal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Version { ours, theirs } => write!(
-                f,
-                "this end speaks {ours}, the other end {theirs}: build both from one revision"
-            ),
-            Self::UnknownDevice => f.write_str("no key for this device: add it to fleet.toml"),
-            Self::KeyMissing => {
-                f.write_str("the device has no key: give it one, or run the host insecure")
-            }
-            Self::KeyRequired => f.write_str(
-                "the device has a key and the host runs insecure: give the host the key",
-            ),
-            Self::WrongKey => f.write_str(
-                "device and host hold different keys: after `gleaner fleet rekey` use its list (for \
-                 an older run `gleaner resume --fleet`), otherwise flash the board again",
-            ),
-            Self::NoRandomness => f.write_str(
-                "the device's source of randomness is broken: no session of it would be safe",
-            ),
-        }
-    }
-}
-
-impl core::error::Error for Refusal {}
 
 wire_enum! {
     /// The kind of bytes in a transfer.

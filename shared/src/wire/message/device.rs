@@ -158,65 +158,34 @@ wire_struct! {
 
 wire_enum! {
     /// The reason why a new key is refused.
-    #[derive(Copy)]
+    #[derive(Copy, thiserror::Error)]
     pub enum RekeyRefusal {
-        /// The device has no key from its shard, so the session is not protected.
+        #[error("the device has no key to rotate: flash its shard with one")]
         NoKey,
-        /// The key does not follow the session's generation.
-        Generation {
-            expected: u32,
-        },
-        /// All zeros mean "no key".
+        #[error("only generation {expected} can follow the session's key")]
+        Generation { expected: u32 },
+        #[error("a key of all zeros means \"no key\"")]
         ZeroKey,
-        /// The device cannot write flash, as in an emulator without a boot ROM.
+        #[error("the device has no flash to keep a new key in")]
         NoStorage,
-        /// The key could not be written and read back.
+        #[error("the device could not write the key and read it back: its flash may be worn out")]
         Storage,
     }
 }
 
-impl core::fmt::Display for RekeyRefusal {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        match self {
-            Self::NoKey => f.write_str("the device has no key to rotate: flash its shard with one"),
-            Self::Generation { expected } => {
-                write!(f, "only generation {expected} can follow the session's key")
-            }
-            Self::ZeroKey => f.write_str("a key of all zeros means \"no key\""),
-            Self::NoStorage => f.write_str("the device has no flash to keep a new key in"),
-            Self::Storage => f.write_str(
-                "the device could not write the key and read it back: its flash may be worn out",
-            ),
-        }
-    }
-}
-
-impl core::error::Error for RekeyRefusal {}
-
 wire_enum! {
     /// The reason why a board does not restart as a drive.
-    #[derive(Copy)]
+    #[derive(Copy, thiserror::Error)]
     pub enum BootselRefusal {
-        /// Its boot loader shows no drive.
+        #[error("the board has no boot loader that shows a drive")]
         NoDrive,
-        /// It has no key, so that anyone on its line could request it.
+        #[error(
+            "the board has no key, and without one anybody could send it there: hold BOOTSEL \
+             while plugging it in"
+        )]
         NoKey,
     }
 }
-
-impl core::fmt::Display for BootselRefusal {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.write_str(match self {
-            Self::NoDrive => "the board has no boot loader that shows a drive",
-            Self::NoKey => {
-                "the board has no key, and without one anybody could send it there: hold BOOTSEL \
-                 while plugging it in"
-            }
-        })
-    }
-}
-
-impl core::error::Error for BootselRefusal {}
 
 wire_enum! {
     /// Messages from a board; variants are appended, never moved.

@@ -81,7 +81,6 @@ wire_struct! {
 
 impl Order {
     /// Returns the ordered activity, without its computing.
-    #[must_use]
     pub fn activity(&self) -> Activity {
         Activity {
             epochs: self.epochs.into(),
@@ -93,7 +92,6 @@ impl Order {
     }
 
     /// Returns the mark that identifies this order among all runs.
-    #[must_use]
     pub fn mark(&self) -> WorkMark {
         let mut bytes = [0; ORDER_BYTES];
         // The buffer fits the largest order; a test encodes it.

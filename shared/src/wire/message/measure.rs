@@ -1,7 +1,5 @@
 //! Messages of a current measurement.
 
-use core::fmt;
-
 use crate::energy::Phase;
 use crate::units::{Cycles, Micros};
 use crate::{wire_enum, wire_struct};
@@ -44,40 +42,24 @@ wire_enum! {
 
 wire_enum! {
     /// The reason why a step is refused.
-    #[derive(Copy)]
+    #[derive(Copy, thiserror::Error)]
     pub enum MeasureRefusal {
-        /// No measurement was started in this session.
+        #[error("no measurement was begun in this session")]
         NotBegun,
-        /// The board works on a round.
+        #[error("the board works for a round: end the run first")]
         Busy,
-        /// The clock is not available.
-        Clock {
-            /// The clock in use, in hertz.
-            hz: u32,
-        },
+        #[error(
+            "the board cannot set that clock and stays at {hz} Hz: leave the clock out of the plan"
+        )]
+        Clock { hz: u32 },
+        #[error("the board holds no model")]
         NoModel,
+        #[error("the board has no samples: flash a shard first")]
         NoSamples,
+        #[error("a field of the step is out of range")]
         Invalid,
     }
 }
-
-impl fmt::Display for MeasureRefusal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NotBegun => f.write_str("no measurement was begun in this session"),
-            Self::Busy => f.write_str("the board works for a round: end the run first"),
-            Self::Clock { hz } => write!(
-                f,
-                "the board cannot set that clock and stays at {hz} Hz: leave the clock out of the plan"
-            ),
-            Self::NoModel => f.write_str("the board holds no model"),
-            Self::NoSamples => f.write_str("the board has no samples: flash a shard first"),
-            Self::Invalid => f.write_str("a field of the step is out of range"),
-        }
-    }
-}
-
-impl core::error::Error for MeasureRefusal {}
 
 wire_struct! {
     /// One phase of a measured board, sent when it is over. It lasted until the next mark's `t_us`.

@@ -37,29 +37,19 @@ pub const SCHEMA_HASH: u64 = {
 };
 
 /// The error of encoding or decoding a message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[non_exhaustive]
+#[allow(missing_docs)]
 pub enum MessageError {
-    /// The bytes do not decode: an unknown variant, a bound exceeded, or too few bytes.
+    /// An unknown variant, a bound exceeded, or too few bytes.
+    #[error("the bytes do not decode as a message")]
     Malformed,
-    /// Bytes are left after the message.
+    #[error("bytes follow the message")]
     TrailingBytes,
-    /// The message does not fit into the buffer.
+    #[error("the message does not fit into its buffer")]
     TooLong,
 }
-
-impl core::fmt::Display for MessageError {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.write_str(match self {
-            Self::Malformed => "the bytes do not decode as a message",
-            Self::TrailingBytes => "bytes follow the message",
-            Self::TooLong => "the message does not fit into its buffer",
-        })
-    }
-}
-
-impl core::error::Error for MessageError {}
 
 /// Encodes a message into `buffer` and returns its length.
 ///

@@ -21,7 +21,6 @@ impl Bitmap {
     pub const EMPTY: Self = Self(heapless::Vec::new());
 
     /// Returns whether chunk `index` has arrived.
-    #[must_use]
     pub fn contains(&self, index: u16) -> bool {
         self.0
             .get(usize::from(index / 8))
@@ -45,7 +44,6 @@ impl Bitmap {
     }
 
     /// Returns how many of the first `chunks` have arrived.
-    #[must_use]
     pub fn count(&self, chunks: u16) -> u16 {
         (0..chunks)
             .map(|index| u16::from(self.contains(index)))
@@ -53,7 +51,6 @@ impl Bitmap {
     }
 
     /// Returns whether all of the first `chunks` have arrived.
-    #[must_use]
     pub fn is_full(&self, chunks: u16) -> bool {
         self.count(chunks) == chunks
     }

@@ -72,7 +72,6 @@ impl<'a> Chunk<'a> {
     }
 
     /// Writes a frame's payload and returns its length, or `None` if it does not fit.
-    #[must_use]
     pub fn write(&self, payload: &mut [u8]) -> Option<usize> {
         let len = CHUNK_HEADER + self.data.len();
         let (header, data) = payload.get_mut(..len)?.split_at_mut(CHUNK_HEADER);

@@ -49,7 +49,6 @@ pub struct Receiver {
 
 impl Receiver {
     /// Returns a receiver without a transfer.
-    #[must_use]
     pub const fn new() -> Self {
         Self {
             offer: None,
@@ -60,13 +59,11 @@ impl Receiver {
     }
 
     /// Returns the transfer being received.
-    #[must_use]
     pub const fn offer(&self) -> Option<&Offer> {
         self.offer.as_ref()
     }
 
     /// Returns (chunks that arrived, all chunks).
-    #[must_use]
     pub fn progress(&self) -> (u16, u16) {
         let chunks = self
             .offer
@@ -153,13 +150,11 @@ impl Receiver {
     }
 
     /// Returns whether the hash failed too often: the bytes are not the offered ones.
-    #[must_use]
     pub const fn is_hopeless(&self) -> bool {
         self.mismatches >= MISMATCHES
     }
 
     /// Returns the status to send, with the newest frame received.
-    #[must_use]
     pub fn status(&self, seen: u32) -> Option<Status> {
         self.offer.map(|offer| Status {
             transfer: offer.transfer,

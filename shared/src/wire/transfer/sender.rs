@@ -37,7 +37,6 @@ pub struct Sender {
 impl Sender {
     /// Prepares a transfer with at most `window` chunks in flight; `None` if its length is zero
     /// or too long.
-    #[must_use]
     pub fn new(offer: Offer, window: u16) -> Option<Self> {
         Some(Self {
             offer,
@@ -53,13 +52,11 @@ impl Sender {
     }
 
     /// Returns the offer that is being sent.
-    #[must_use]
     pub const fn offer(&self) -> &Offer {
         &self.offer
     }
 
     /// Returns (chunks known to have arrived, all chunks).
-    #[must_use]
     pub fn progress(&self) -> (u16, u16) {
         (self.have.count(self.chunks), self.chunks)
     }
@@ -70,13 +67,11 @@ impl Sender {
     }
 
     /// Returns the number of chunks in flight.
-    #[must_use]
     pub const fn in_flight(&self) -> u16 {
         self.in_flight
     }
 
     /// Returns whether a chunk may be sent now.
-    #[must_use]
     pub fn is_ready(&self) -> bool {
         self.accepted && self.in_flight < self.window && self.next_index().is_some()
     }

@@ -25,7 +25,6 @@ pub(super) struct Scene {
 }
 
 impl Scene {
-    /// Writes a table.
     pub(super) fn csv(text: impl AsRef<[u8]>) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("t.csv");
@@ -36,7 +35,7 @@ impl Scene {
         }
     }
 
-    /// Writes another file.
+    /// Writes another file into the folder.
     pub(super) fn file(&self, name: &str, bytes: &[u8]) -> PathBuf {
         let path = self.folder.path().join(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();

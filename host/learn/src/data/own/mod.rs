@@ -5,7 +5,7 @@
 //!
 //! - [`Header`]: the header, and the sizes that follow from it.
 //! - [`Writer`]: streams records into a file that appears under its name only when complete.
-//! - [`read`], [`read_header`]: read a file and check everything in it.
+//! - [`read()`], [`read_header`]: read a file and check everything in it.
 
 mod header;
 mod read;

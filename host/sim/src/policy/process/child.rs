@@ -169,7 +169,7 @@ impl Child {
     }
 
     /// Returns what it has written to standard error since the last time, as much as is shown.
-    pub(super) fn said(&self) -> Vec<String> {
+    pub(super) fn take_warnings(&self) -> Vec<String> {
         let mut stderr = self.stderr.lock().unwrap_or_else(PoisonError::into_inner);
         std::mem::take(&mut stderr.fresh)
     }

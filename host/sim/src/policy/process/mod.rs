@@ -101,7 +101,7 @@ impl Process {
     /// Says who failed; the program is ended.
     fn failed(&self, inner: &mut Inner, source: ProcessError) -> PolicyError {
         if let Some(Running { mut child, .. }) = inner.running.take() {
-            inner.said.extend(child.said());
+            inner.said.extend(child.take_warnings());
             child.give_up();
         }
         PolicyError::Process {
@@ -166,11 +166,11 @@ impl Policy for Process {
         self.inner.borrow().running.as_ref()?.greeting.name.clone()
     }
 
-    fn said(&self) -> Vec<String> {
+    fn take_warnings(&self) -> Vec<String> {
         let inner = &mut *self.inner.borrow_mut();
         let mut said = std::mem::take(&mut inner.said);
         if let Some(running) = &inner.running {
-            said.extend(running.child.said());
+            said.extend(running.child.take_warnings());
         }
         said
     }

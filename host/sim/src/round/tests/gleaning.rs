@@ -117,8 +117,14 @@ fn ages_survive_a_checkpoint() {
     let (whole, end) = run(&scenario, mute);
     let rate = scenario.learning.learning_rate as f32;
     let mut fleet = Parabolas { rate, mute };
-    let world = || world::of(&scenario).unwrap();
-    let mut engine = Engine::new(&scenario, &mut fleet, &NoTest, world(), vec![0.0, 0.0]);
+    let environment = || environment::of(&scenario).unwrap();
+    let mut engine = Engine::new(
+        &scenario,
+        &mut fleet,
+        &NoTest,
+        environment(),
+        vec![0.0, 0.0],
+    );
     let mut logs = Vec::new();
     for _ in 0..47 {
         logs.extend(engine.step().unwrap());
@@ -126,7 +132,7 @@ fn ages_survive_a_checkpoint() {
     let bytes = postcard::to_allocvec(&engine.checkpoint()).unwrap();
     let saved: State = postcard::from_bytes(&bytes).unwrap();
     let mut fleet = Parabolas { rate, mute };
-    let mut engine = Engine::resume(&scenario, &mut fleet, &NoTest, world(), saved).unwrap();
+    let mut engine = Engine::resume(&scenario, &mut fleet, &NoTest, environment(), saved).unwrap();
     while !engine.is_finished() {
         logs.extend(engine.step().unwrap());
     }

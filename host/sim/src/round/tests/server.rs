@@ -51,8 +51,8 @@ fn a_run_resumed_from_bytes_ends_with_the_bits_of_one_in_one_go() {
         let (logs, whole) = run(&scenario, NOBODY);
         let rate = scenario.learning.learning_rate as f32;
         let mut fleet = Parabolas { rate, mute: NOBODY };
-        let world = || world::of(&scenario).unwrap();
-        let mut engine = Engine::new(&scenario, &mut fleet, &NoTest, world(), vec![0.0; 2]);
+        let environment = || environment::of(&scenario).unwrap();
+        let mut engine = Engine::new(&scenario, &mut fleet, &NoTest, environment(), vec![0.0; 2]);
         for _ in 0..11 {
             engine.step().unwrap();
         }
@@ -60,7 +60,8 @@ fn a_run_resumed_from_bytes_ends_with_the_bits_of_one_in_one_go() {
         let state: State = postcard::from_bytes(&bytes).unwrap();
         assert_eq!(&state, engine.state());
         let mut fleet = Parabolas { rate, mute: NOBODY };
-        let mut engine = Engine::resume(&scenario, &mut fleet, &NoTest, world(), state).unwrap();
+        let mut engine =
+            Engine::resume(&scenario, &mut fleet, &NoTest, environment(), state).unwrap();
         let mut rest = Vec::new();
         while !engine.is_finished() {
             rest.extend(engine.step().unwrap());
@@ -80,8 +81,8 @@ fn a_state_saved_under_another_step_or_of_another_network_is_refused_by_name() {
             rate: 0.01,
             mute: NOBODY,
         };
-        let world = world::of(scenario).unwrap();
-        match Engine::resume(scenario, &mut fleet, &NoTest, world, state) {
+        let environment = environment::of(scenario).unwrap();
+        match Engine::resume(scenario, &mut fleet, &NoTest, environment, state) {
             Err(EngineError::Server(error @ StateError::Foreign { .. })) => error.to_string(),
             Err(other) => panic!("{other}"),
             Ok(_) => String::new(),

@@ -50,10 +50,10 @@ fn play(
         scores,
         at: Cell::new(examined / scenario.run.evaluate_every),
     };
-    let world = world::of(scenario).unwrap();
+    let environment = environment::of(scenario).unwrap();
     let mut engine = match from {
-        None => Engine::new(scenario, &mut fleet, &script, world, vec![0.0, 0.0]),
-        Some(state) => Engine::resume(scenario, &mut fleet, &script, world, state).unwrap(),
+        None => Engine::new(scenario, &mut fleet, &script, environment, vec![0.0, 0.0]),
+        Some(state) => Engine::resume(scenario, &mut fleet, &script, environment, state).unwrap(),
     };
     let (mut logs, mut states) = (Vec::new(), Vec::new());
     while !engine.is_finished() {

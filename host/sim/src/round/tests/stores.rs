@@ -137,8 +137,14 @@ fn stores_go_on_after_a_checkpoint_and_forged_ones_are_refused() {
         rate: scenario.learning.learning_rate as f32,
         mute: NOBODY,
     };
-    let world = || world::of(&scenario).unwrap();
-    let mut engine = Engine::new(&scenario, &mut fleet, &NoTest, world(), vec![0.0, 0.0]);
+    let environment = || environment::of(&scenario).unwrap();
+    let mut engine = Engine::new(
+        &scenario,
+        &mut fleet,
+        &NoTest,
+        environment(),
+        vec![0.0, 0.0],
+    );
     for _ in 0..30 {
         engine.step().unwrap();
     }
@@ -147,7 +153,7 @@ fn stores_go_on_after_a_checkpoint_and_forged_ones_are_refused() {
         rate: scenario.learning.learning_rate as f32,
         mute: NOBODY,
     };
-    let resumed = Engine::resume(&scenario, &mut fleet, &NoTest, world(), saved.clone());
+    let resumed = Engine::resume(&scenario, &mut fleet, &NoTest, environment(), saved.clone());
     let mut engine = resumed.unwrap();
     while !engine.is_finished() {
         engine.step().unwrap();
@@ -160,7 +166,7 @@ fn stores_go_on_after_a_checkpoint_and_forged_ones_are_refused() {
         stored: PicoJoules(ledger.stored.0 + 1),
         ..ledger
     };
-    let refused = Engine::resume(&scenario, &mut fleet, &NoTest, world(), forged);
+    let refused = Engine::resume(&scenario, &mut fleet, &NoTest, environment(), forged);
     let words = refused.err().unwrap().to_string();
     assert!(words.contains("9 usable stores"), "{words}");
 }

@@ -105,8 +105,8 @@ fn a_client_that_keeps_the_round_but_not_its_own_deadline_is_late() {
         rate: 0.01,
         mute: NOBODY,
     };
-    let world = world::of(&scenario).unwrap();
-    let engine = Engine::new(&scenario, &mut fleet, &NoTest, world, vec![0.0, 0.0]);
+    let environment = environment::of(&scenario).unwrap();
+    let engine = Engine::new(&scenario, &mut fleet, &NoTest, environment, vec![0.0, 0.0]);
     let mut engine = engine.with_policy(Box::new(TooLate));
     let log = engine.step().unwrap().remove(0);
     assert_eq!(log.clients[0].state, ClientState::Late);
@@ -167,8 +167,8 @@ fn a_run_on_unlike_devices_goes_on_from_a_checkpoint_to_the_same_bits() {
             rate: scenario.learning.learning_rate as f32,
             mute: NOBODY,
         };
-        let world = world::of(&scenario).unwrap();
-        let mut engine = Engine::new(&scenario, &mut fleet, &NoTest, world, vec![0.0, 0.0]);
+        let environment = environment::of(&scenario).unwrap();
+        let mut engine = Engine::new(&scenario, &mut fleet, &NoTest, environment, vec![0.0, 0.0]);
         let mut logs = Vec::new();
         while engine.state().round() < 11 {
             logs.extend(engine.step().unwrap());
@@ -178,8 +178,8 @@ fn a_run_on_unlike_devices_goes_on_from_a_checkpoint_to_the_same_bits() {
             rate: scenario.learning.learning_rate as f32,
             mute: NOBODY,
         };
-        let world = world::of(&scenario).unwrap();
-        let resumed = Engine::resume(&scenario, &mut fleet, &NoTest, world, saved);
+        let environment = environment::of(&scenario).unwrap();
+        let resumed = Engine::resume(&scenario, &mut fleet, &NoTest, environment, saved);
         let mut engine = resumed.unwrap();
         while !engine.is_finished() {
             logs.extend(engine.step().unwrap());

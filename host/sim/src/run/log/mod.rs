@@ -6,6 +6,7 @@ mod write;
 
 use std::path::PathBuf;
 
+use super::directory::RunDirectory;
 use gleaner_files::FileError;
 use serde::{Deserialize, Serialize};
 
@@ -21,6 +22,18 @@ pub struct Lengths {
     pub clients: u64,
     /// Of `energy.csv`.
     pub energy: u64,
+}
+
+impl Lengths {
+    /// Returns the logs that are not empty, by file name.
+    pub(super) fn by_name(self) -> impl Iterator<Item = (&'static str, u64)> {
+        let all = [
+            (RunDirectory::ROUNDS, self.rounds),
+            (RunDirectory::CLIENTS, self.clients),
+            (RunDirectory::ENERGY, self.energy),
+        ];
+        all.into_iter().filter(|(_, bytes)| *bytes > 0)
+    }
 }
 
 /// Why a log cannot be read or written.

@@ -1,4 +1,4 @@
-//! Imports of tables.
+//! Imports of tables in text.
 
 use super::*;
 
@@ -22,7 +22,7 @@ fn a_table_becomes_a_set_with_classes_clients_and_scales() {
     let owners = set.owners.unwrap();
     // As numbers, not as texts.
     assert_eq!(owners.names, ["9", "10"]);
-    // Eight of ten rows of every stretch are learnt from.
+    // Eight of ten rows of every stretch are training samples.
     assert_eq!((set.train.len(), set.test.len()), (32, 8));
     assert_eq!(set.train.labels[..8], [1; 8]);
     assert_eq!(owners.train[..16], [1; 16]);

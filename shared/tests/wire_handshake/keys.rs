@@ -1,14 +1,13 @@
 //! Two generations of a key: which one a session uses, and what the previous one still permits.
 
 use gleaner_shared::units::Micros;
-use gleaner_shared::wire::link::DeviceEnd;
-use gleaner_shared::wire::message::{
-    About, Connect, DeviceId, DeviceToHost, ModelShape, Refusal, ShardStatus, Version, encode,
-};
+use gleaner_shared::wire::message::{Connect, DeviceId, DeviceToHost, Refusal, Version};
 use gleaner_shared::wire::{
-    DeviceKeys, DeviceLink, Direction, Event, FrameBuffer, Generation, Header, HostKeys, HostLink,
+    DeviceKeys, DeviceLink, Direction, Event, FrameBuffer, Generation, HostKeys, HostLink,
     HostToDevice, Key, Kind, Timing,
 };
+
+use super::{about, hear_device, say_device, say_host, sign};
 
 const OLD: Key = Key::new([5; 32]);
 const NEW: Key = Key::new([6; 32]);
@@ -51,45 +50,6 @@ fn device(keys: impl Into<DeviceKeys>) -> DeviceLink {
 
 fn host(keys: HostKeys, boot: u8) -> HostLink<HostKeys> {
     HostLink::new(keys, [boot; 32], Timing::default())
-}
-
-fn say_host(host: &mut HostLink<HostKeys>) -> Vec<u8> {
-    let mut frame = FrameBuffer::new();
-    let mut line = Vec::new();
-    while let Some(bytes) = host.transmit(NOW, &[], &mut frame) {
-        line.extend_from_slice(bytes);
-    }
-    line
-}
-
-fn say_device(device: &mut DeviceLink) -> Vec<u8> {
-    let mut frame = FrameBuffer::new();
-    let mut line = Vec::new();
-    while let Some(bytes) = device.transmit(NOW, &[], &mut frame) {
-        line.extend_from_slice(bytes);
-    }
-    line
-}
-
-fn hear_device(device: &mut DeviceLink, mut line: &[u8]) -> Vec<Event<DeviceEnd>> {
-    std::iter::from_fn(|| device.receive(NOW, &mut line, &mut [])).collect()
-}
-
-fn about() -> About {
-    About {
-        build: Default::default(),
-        board: Default::default(),
-        shape: ModelShape {
-            inputs: 1,
-            hidden: 1,
-            outputs: 1,
-        },
-        largest_transfer: 0,
-        shard: ShardStatus::Absent,
-        exact: false,
-        ledger: None,
-        last_round: None,
-    }
 }
 
 /// Opens a session; returns the generation of the host's greeting and of the device's session, or
@@ -217,16 +177,8 @@ fn asking_for_another_generation_proves_nothing() {
             secure: true,
             generation,
         };
-        let mut frame = FrameBuffer::new();
         let message = HostToDevice::Connect(connect);
-        let len = encode(&message, frame.payload()).expect("it fits");
-        let header = Header {
-            direction: Direction::HostToDevice,
-            kind: Kind::Open,
-            session: 0,
-            sequence: 0,
-        };
-        let line = frame.sign(&header, len, &Key::PUBLIC).to_vec();
+        let line = sign(Direction::HostToDevice, Kind::Open, &message, &Key::PUBLIC);
         assert_eq!(hear_device(&mut device, &line), []);
         say_device(&mut device);
     }

@@ -1,4 +1,4 @@
-//! What surrounds the clients of a run: the gains of its channel and the income of its harvest.
+//! The environment of a run: the gains of its channel and the income of its harvest.
 
 use gleaner_cre::channel::{ChannelSource, TraceError};
 use gleaner_energy::harvest::{Harvest, HarvestError};
@@ -8,17 +8,17 @@ use crate::scenario::Scenario;
 
 /// The channel and the harvest of a run, ready for every round.
 #[derive(Clone, Debug)]
-pub struct World {
+pub struct Environment {
     /// The gains.
     pub channel: ChannelSource,
     /// The incomes.
     pub harvest: Harvest,
 }
 
-/// Why a run has no world.
+/// Error building the environment of a run.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum WorldError {
+pub enum EnvironmentError {
     /// The gains cannot be had.
     #[error(transparent)]
     Channel(#[from] TraceError),
@@ -27,12 +27,12 @@ pub enum WorldError {
     Harvest(#[from] HarvestError),
 }
 
-/// Returns the world of a scenario; traces are read and checked here, before any round.
+/// Returns the environment of a scenario; traces are read and checked here, before any round.
 ///
 /// # Errors
 /// Names the trace and what is wrong with it or missing in it.
-pub fn of(scenario: &Scenario) -> Result<World, WorldError> {
-    Ok(World {
+pub fn of(scenario: &Scenario) -> Result<Environment, EnvironmentError> {
+    Ok(Environment {
         channel: channel::of(scenario)?,
         harvest: harvest(scenario)?,
     })

@@ -9,9 +9,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::policy::Decider;
 
-/// The surroundings of a run.
+/// Where and how a run was made, as `environment.json` has it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Environment {
+pub struct Provenance {
     /// Version of the program.
     pub version: String,
     /// Operating system.
@@ -74,7 +74,7 @@ impl Program {
     }
 }
 
-impl Environment {
+impl Provenance {
     /// Describes this process.
     #[must_use]
     pub fn here(threads: usize, wall: Duration, resumed: bool) -> Self {

@@ -1,15 +1,12 @@
-//! Rounds with complete energy books against brute force: every assignment, every tau, a dense grid
-//! of powers, and formulas written out again.
+//! Rounds with costs beside the paper's: powers against a dense grid with independent formulas, and
+//! solvers against each other. `host/tests/solvers.rs` compares whole plans with brute force.
 
 use gleaner_shared::rng::{Purpose, Rng};
 
 use super::check::check;
 use super::inner::{self, Pair, most_epochs, plan_at};
 use super::power::{PowerCase, best_power, efficient_power, least_power, thrifty_power};
-use super::{
-    Instance, Plan, Solver, Upload, draw_costs, evaluate, individual, nobody_objective,
-    random_instance,
-};
+use super::{Instance, Plan, Solver, Upload, draw_costs, evaluate, individual, random_instance};
 use crate::costs::Costs;
 use crate::system::System;
 
@@ -28,7 +25,7 @@ fn round(seed: u64) -> Instance {
     instance.deadline_s *= 1.0 + 3.0 * rng.uniform();
     draw_costs(&mut instance, seed);
     for client in 0..instance.clients() {
-        // Some are rich, so that targets above the least energy and above full power occur.
+        // Large incomes give targets above the minimum energy and above full power.
         let tenfold = libm::pow(10.0, 3.0 * rng.uniform() - 0.5);
         instance.income_j[client] *= tenfold;
         instance.queue_j[client] *= f64::from(rng.below(2)) * rng.uniform();
@@ -36,7 +33,7 @@ fn round(seed: u64) -> Instance {
     instance
 }
 
-/// One power a client may send with on a channel.
+/// Time and energy of an upload at one power.
 #[derive(Clone, Copy)]
 struct Point {
     power_w: f64,
@@ -44,7 +41,7 @@ struct Point {
     energy_j: f64,
 }
 
-/// Sends with every power of a geometric grid, and with the few powers given beside.
+/// Evaluates every power of a geometric grid and the powers in `beside`.
 fn sweep(instance: &Instance, client: usize, channel: usize, beside: &[f64]) -> Vec<Point> {
     let radio = instance.costs[client].radio;
     let grid = (0..=GRID)
@@ -66,7 +63,7 @@ fn sweep(instance: &Instance, client: usize, channel: usize, beside: &[f64]) -> 
             }
         })
         .collect();
-    // Slower and dearer than the cheapest: not on offer.
+    // Powers below the cheapest are slower and cost more; solvers never use them.
     let cheapest = points
         .iter()
         .copied()
@@ -112,7 +109,7 @@ fn best_point(
         .min_by(|a, b| a.0.total_cmp(&b.0))
 }
 
-/// Returns the size of what J is summed from.
+/// Returns the magnitude of the terms of J.
 fn scale(instance: &Instance) -> f64 {
     let energies = (0..instance.clients()).map(|client| {
         let costs = &instance.costs[client];
@@ -130,7 +127,7 @@ fn scale(instance: &Instance) -> f64 {
 }
 
 #[test]
-fn no_power_on_offer_beats_the_best_one_and_every_case_occurs() {
+fn best_power_is_optimal_on_the_grid_and_every_case_occurs() {
     let (mut cases, mut thrifty, mut beyond) = ([0; 3], 0, 0);
     for seed in 0..150 {
         let instance = round(seed);
@@ -215,110 +212,28 @@ fn thrifty_power_is_the_least_one_unless_a_higher_is_cheaper() {
     assert!(higher > 10, "{higher}");
 }
 
-/// Returns the least J over every assignment, every tau and every power of the grid.
-fn brute_force(instance: &Instance) -> f64 {
-    let sweeps: Vec<Vec<Vec<Point>>> = (0..instance.clients())
-        .map(|client| {
-            let channels = 0..instance.channels;
-            channels
-                .map(|channel| {
-                    let efficient_w = efficient_power(instance, client, channel);
-                    let beside: Vec<f64> = (1..40)
-                        .map(|tau| {
-                            let slack_s = slack_s(instance, client, tau);
-                            least_power(instance, client, channel, slack_s)
-                        })
-                        .chain([efficient_w])
-                        .collect();
-                    sweep(instance, client, channel, &beside)
-                })
-                .collect()
-        })
-        .collect();
-    let mut best = nobody_objective(instance);
-    every_assignment(instance, 0, &mut Vec::new(), &mut |pairs| {
-        for tau in 1..=most_epochs(instance, pairs) {
-            let uploads: Option<Vec<Upload>> = pairs
-                .iter()
-                .map(|&Pair { client, channel }| {
-                    let points = &sweeps[client][channel];
-                    let (_, power_w) = best_point(instance, client, points, tau)?;
-                    Some(Upload {
-                        client,
-                        channel,
-                        power_w,
-                    })
-                })
-                .collect();
-            if let Some(uploads) = uploads {
-                best = best.min(evaluate(instance, &Plan::new(tau, uploads)).total);
-            }
-        }
-    });
-    best
-}
-
-fn every_assignment(
-    instance: &Instance,
-    channel: usize,
-    pairs: &mut Vec<Pair>,
-    visit: &mut impl FnMut(&[Pair]),
-) {
-    if channel == instance.channels {
-        if !pairs.is_empty() {
-            visit(pairs);
-        }
-        return;
-    }
-    every_assignment(instance, channel + 1, pairs, visit);
-    for client in 0..instance.clients() {
-        if pairs.iter().all(|pair| pair.client != client) {
-            pairs.push(Pair { client, channel });
-            every_assignment(instance, channel + 1, pairs, visit);
-            pairs.pop();
-        }
-    }
-}
-
 #[test]
-fn no_plan_of_a_dense_grid_beats_the_solvers_and_theirs_are_allowed() {
-    let (mut trained, mut near) = (0, 0);
+fn plans_of_all_solvers_are_feasible_and_none_beats_the_exact_one() {
+    let mut trained = 0;
     for seed in 0..120 {
         let instance = round(seed);
-        let brute = brute_force(&instance);
         let room = 1e-12 * scale(&instance);
-        let mut best = f64::INFINITY;
-        for solver in [Solver::Exact, Solver::Large] {
-            let solution = solver.solve(&instance, 0).expect("valid");
-            best = solution.evaluation.total;
-            assert!(best <= brute + room, "seed {seed}: {solver} {best} {brute}");
-            let lower = solution.lower_bound.expect("proven");
-            assert!(lower <= brute + room, "seed {seed}: {solver}");
-            assert_eq!(solution.gap(&instance), Some(0.0), "seed {seed}: {solver}");
-            assert_eq!(
-                check(&instance, &solution.plan, best),
-                Ok(()),
-                "seed {seed}"
-            );
-            trained += usize::from(solution.plan.epochs > 0);
-        }
-        for solver in [Solver::Anneal, Solver::Paper] {
+        let exact = Solver::Exact.solve(&instance, 0).expect("valid");
+        let best = exact.evaluation.total;
+        assert_eq!(exact.gap(&instance), Some(0.0), "seed {seed}");
+        trained += usize::from(exact.plan.epochs > 0);
+        for solver in [Solver::Large, Solver::Anneal, Solver::Paper] {
             if solver == Solver::Paper && seed % 8 > 0 {
-                continue; // It is slow.
+                continue; // The paper's solver is slow.
             }
             let solution = solver.solve(&instance, seed).expect("valid");
             let found = solution.evaluation.total;
             assert!(found >= best - room, "seed {seed}: {solver}");
-            assert_eq!(
-                check(&instance, &solution.plan, found),
-                Ok(()),
-                "seed {seed}"
-            );
+            let checked = check(&instance, &solution.plan, found);
+            assert_eq!(checked, Ok(()), "seed {seed}: {solver}");
         }
-        // The grid comes close, so it would see a plan that is much better.
-        near += usize::from(brute - best <= 1e-3 * (nobody_objective(&instance) - best));
     }
-    assert!(trained > 100 && near > 100, "{trained} {near}");
+    assert!(trained > 50, "{trained}");
 }
 
 #[test]
@@ -353,47 +268,7 @@ fn the_best_of_an_assignment_is_convex_in_tau_so_bisection_finds_it() {
 }
 
 #[test]
-fn with_epochs_of_each_clients_own_no_power_of_the_grid_is_better_either() {
-    let mut trained = 0;
-    for seed in 0..60 {
-        let instance = round(seed);
-        let found = individual::solve(&instance).expect("small");
-        let value = found.value.total;
-        assert_eq!(individual::check(&instance, &found.plan, value), Ok(()));
-        let room = 1e-12 * scale(&instance);
-        let common = Solver::Exact.solve(&instance, 0).expect("valid");
-        assert!(value <= common.evaluation.total + room, "seed {seed}");
-        for at in 0..found.plan.tasks.len() {
-            trained += 1;
-            let Upload {
-                client, channel, ..
-            } = found.plan.tasks[at].upload;
-            let points = sweep(&instance, client, channel, &[]);
-            for epochs in 1..=most_epochs(&instance, &[Pair { client, channel }]) {
-                let mut other = found.plan.clone();
-                let Some((_, power_w)) = best_point(&instance, client, &points, epochs) else {
-                    continue;
-                };
-                (other.tasks[at].epochs, other.tasks[at].upload.power_w) = (epochs, power_w);
-                let most = other
-                    .tasks
-                    .iter()
-                    .map(|task| task.epochs)
-                    .max()
-                    .unwrap_or(0);
-                for steps in 1..=most {
-                    other.steps = steps;
-                    let tried = individual::evaluate(&instance, &other).total;
-                    assert!(value <= tried + room, "seed {seed}: {value} {tried}");
-                }
-            }
-        }
-    }
-    assert!(trained > 30, "{trained}");
-}
-
-#[test]
-fn absurd_costs_leave_nobody_and_break_nothing() {
+fn extreme_costs_give_a_plan_without_participants() {
     let instance = random_instance(&System::paper_mlp(), 6, 3, 1);
     let absurd: [fn(&mut Costs); 6] = [
         |costs| costs.radio.efficiency = f64::MIN_POSITIVE,
@@ -416,7 +291,7 @@ fn absurd_costs_leave_nobody_and_break_nothing() {
 }
 
 #[test]
-fn the_checker_refuses_waste_wrong_books_and_orders_that_end_late() {
+fn the_checker_rejects_wasteful_powers_wrong_costs_and_late_orders() {
     use super::check::Violation;
     let mut judged = 0;
     for seed in 0..200 {
