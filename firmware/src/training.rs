@@ -59,7 +59,7 @@ impl<P: Platform> Runner<P> {
         self.client.finish_training(report, length);
     }
 
-    /// Runs the epochs of an order on whatever samples there are; `None` without any.
+    /// Runs the epochs of an order on the available samples; `None` without any.
     pub(crate) async fn work_on<A: App>(
         &mut self,
         work: Work,
@@ -86,7 +86,7 @@ impl<P: Platform> Runner<P> {
         outcome
     }
 
-    /// Runs the epochs and evaluates the result, as long as that is the work to do.
+    /// Runs the epochs and evaluates the result; stops when the order is cancelled.
     async fn epochs(
         &mut self,
         work: Work,
@@ -178,7 +178,7 @@ impl<P: Platform> Runner<P> {
         })
     }
 
-    /// Does a piece of work and counts its cycles.
+    /// Runs `work` and counts its cycles.
     pub(crate) fn metered<T>(&mut self, work: impl FnOnce() -> T) -> (T, Cycles) {
         let start = self.parts.cycles.read();
         let result = work();
@@ -204,7 +204,7 @@ impl<P: Platform> Runner<P> {
     }
 }
 
-/// Codes the difference to the global model; returns its bytes, zero if there is no room.
+/// Codes the difference to the global model; returns its length, zero if there is no room.
 fn code_update(order: &Order, client: u32, memory: &mut Memory) -> usize {
     let mut rng = Rng::stream(order.seed, Purpose::Uplink, client, order.round);
     upload_width(order.uplink_bits).map_or(0, |width| {
@@ -218,11 +218,11 @@ fn code_update(order: &Order, client: u32, memory: &mut Memory) -> usize {
     })
 }
 
-/// How the epochs ended.
+/// The outcome of the epochs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
     Trained,
-    /// The store ran dry although the order had been reserved.
+    /// The energy store was empty although the order had been reserved.
     Exhausted,
     Cancelled,
 }

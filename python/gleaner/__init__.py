@@ -1,6 +1,6 @@
-"""Federated learning for microcontrollers that live on harvested energy, from Python.
+"""Federated learning for energy-harvesting microcontrollers, from Python.
 
-The program ``gleaner`` does the work; this module starts it and reads what it wrote::
+This module starts the program ``gleaner`` and reads the runs it writes::
 
     import gleaner
 

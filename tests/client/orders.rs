@@ -11,7 +11,7 @@ use gleaner_shared::wire::message::{
 };
 use gleaner_tests::in_process::{CLOCKS, InProcess};
 use gleaner_tests::reference::{apply, coded, exact, initial, trained};
-use gleaner_tests::rehearsal::{self, Moment, reset_at};
+use gleaner_tests::reset::{self, Moment, reset_at};
 use gleaner_tests::shard::Digits;
 use gleaner_tests::station::{RUN, Station, generous, training_order};
 use gleaner_tests::wire::Wire;
@@ -275,7 +275,7 @@ fn a_reset_keeps_the_ledger_and_a_power_cut_falls_back_to_the_hosts() {
 #[test]
 fn a_reset_at_any_moment_of_a_round_costs_no_update_and_counts_none_twice() {
     for moment in Moment::ALL {
-        let mut station = Station::new(InProcess::start(&rehearsal::shard()));
+        let mut station = Station::new(InProcess::start(&reset::shard()));
         let recovery = reset_at(&mut station, moment);
         assert!(recovery <= Micros(2_000_000), "{moment:?}: {recovery}");
     }

@@ -7,9 +7,9 @@ use gleaner_firmware::saved::{MODEL_ROUNDS, Region, SECTORS, Saved};
 use gleaner_shared::energy::{EnergyStore, Ledger};
 use gleaner_shared::units::{Micros, PicoJoules};
 use gleaner_shared::wire::message::{DeviceToHost, HostToDevice, ModelHash, Payload, RoundMark};
+use gleaner_tests::cut_run::RecordedRun;
 use gleaner_tests::in_process::InProcess;
 use gleaner_tests::nor::{Nor, SECTOR};
-use gleaner_tests::power::Rehearsed;
 use gleaner_tests::reference::{apply, coded, exact, initial, trained};
 use gleaner_tests::shard::Digits;
 use gleaner_tests::station::{RUN, Station, generous, training_order};
@@ -21,7 +21,7 @@ const SEED: u64 = 11;
 /// The short form of `cargo figures powercuts`.
 #[test]
 fn a_cut_inside_any_operation_of_a_run_loses_no_closed_round_and_no_whole_model() {
-    let run = Rehearsed::run();
+    let run = RecordedRun::run();
     let state = run.cut_state(false, 2);
     let client = run.cut_client(67, 24);
     println!("state: {state:?}\nclient: {client:?}");

@@ -1,17 +1,14 @@
-//! The firmware's images in their emulators as clients of a whole run; `cargo figures mixed` is the
+//! A whole run of every kind of emulated board beside simulated clients; `cargo figures mixed` is the
 //! same over more rounds.
 
 use gleaner_station::device::Board;
 use gleaner_station::device::image::Program;
 use gleaner_tests::emulated::image;
-use gleaner_tests::octet::{equal_to_the_bit, scenario};
+use gleaner_tests::runs::emulated_as_simulated;
 
 #[test]
-fn two_picos_two_m4s_two_stm32s_and_two_simulated_clients_equal_eight_simulated_ones() {
-    for board in Board::emulated() {
-        if image(board, Program::Client).is_none() {
-            return;
-        }
+fn two_of_each_emulated_board_and_two_simulated_clients_equal_eight_simulated_ones() {
+    if Board::emulated().all(|board| image(board, Program::Client).is_some()) {
+        let _ = emulated_as_simulated("cre", 4);
     }
-    let _ = equal_to_the_bit(&scenario("cre", 4));
 }

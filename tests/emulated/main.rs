@@ -27,13 +27,13 @@ use gleaner_station::device::emulator::qemu::Qemu;
 use gleaner_station::device::flash::target::Memory;
 use gleaner_station::device::image::Program;
 use gleaner_station::device::shard::with_lists;
-use gleaner_tests::blackout::close_and_fail;
 use gleaner_tests::emulated::{
     available, image, on_failing_m4, on_m4, on_rp2040, on_rp2040_at_once, on_rp2040_usb, on_socket,
     on_stm32,
 };
+use gleaner_tests::power_cut::close_and_fail;
 use gleaner_tests::reference::{coded, exact, initial, trained};
-use gleaner_tests::rehearsal::{self, Moment, reset_at};
+use gleaner_tests::reset::{self, Moment, reset_at};
 use gleaner_tests::shard::Digits;
 use gleaner_tests::station::{Station, generous, training_order};
 use gleaner_tests::wire::Wire;
@@ -84,10 +84,6 @@ fn train<W: Wire>(station: &mut Station<W>, digits: &Digits, epochs: u16) -> Rep
     report
 }
 
-fn cycles_per_sample(report: &Report) -> u64 {
-    report.cycles.0 / u64::from(report.samples) / u64::from(report.epochs)
-}
-
 /// Asks for the voltage of the supply.
 fn supply<W: Wire>(station: &mut Station<W>) -> Option<u16> {
     station.say(HostToDevice::Inspect);
@@ -129,74 +125,59 @@ fn stack_within_limit<W: Wire>(station: &mut Station<W>, board: Board) -> u32 {
     available
 }
 
-#[test]
-fn three_epochs_of_the_whole_network_give_the_hosts_bits_on_a_cortex_m4() {
-    let digits = Digits::take(0, 200);
-    let Some(wire) = on_m4(Program::Client, Some(&digits.shard(CLIENT, None))) else {
-        return;
-    };
+/// Trains an epoch to the host's bits and checks the greeting, the stack and the cycles per sample.
+fn trains_within<W: Wire>(
+    wire: W,
+    digits: &Digits,
+    (board, name): (Board, &str),
+    limit: u64,
+) -> (Station<W>, u64) {
     let mut station = Station::new(wire);
-    train(&mut station, &digits, 3);
+    let report = train(&mut station, digits, 1);
     let about = station.about.clone().unwrap();
-    assert_eq!(about.board, "emulated-m4");
-    assert!(about.build.ends_with("+emulated"), "{}", about.build);
-    stack_within_limit(&mut station, Board::M4);
+    assert_eq!(about.board, name);
+    let suffix = format!("+{}", board.name());
+    assert!(about.build.ends_with(&suffix), "{}", about.build);
+    let stack = stack_within_limit(&mut station, board);
+    if board == Board::Rp2040 {
+        let statics = RP2040_RAM_BYTES - stack;
+        println!("rp2040: statics take {statics} bytes");
+        assert!(statics <= RP2040_STATICS_BYTES, "{statics}");
+    }
+    let cycles = report.cycles.0 / u64::from(report.samples);
+    println!("{board}: {cycles} cycles or instructions per sample, at most {limit}");
+    assert!(cycles <= limit, "{board}: {cycles}");
+    (station, cycles)
 }
 
 #[test]
-fn three_epochs_of_the_whole_network_give_the_hosts_bits_on_an_rp2040() {
-    let digits = Digits::take(0, 200);
-    let Some(wire) = on_rp2040(Program::Client, Some(&digits.shard(CLIENT, None))) else {
-        return;
-    };
-    let mut station = Station::new(wire);
-    train(&mut station, &digits, 3);
-    let about = station.about.clone().unwrap();
-    assert_eq!(about.board, "rp2040");
-    assert!(about.build.ends_with("+rp2040"), "{}", about.build);
-    let stack = stack_within_limit(&mut station, Board::Rp2040);
-    let statics = RP2040_RAM_BYTES - stack;
-    println!("rp2040: statics take {statics} bytes");
-    assert!(statics <= RP2040_STATICS_BYTES, "{statics}");
-}
-
-#[test]
-fn an_epoch_of_a_thousand_digits_stays_within_its_cycles() {
+fn an_epoch_of_a_thousand_digits_gives_the_hosts_bits_within_its_cycles() {
     let digits = Digits::take(0, 1_000);
     let shard = with_lists(
         digits.shard(CLIENT, None),
         Board::Rp2040,
         Board::Rp2040.shard_flash().len(),
     );
-    println!("shard: {} bytes with lists", shard.len());
+    let pico = (Board::Rp2040, "rp2040");
     if let Some(wire) = on_rp2040(Program::Client, Some(&shard)) {
-        let report = train(&mut Station::new(wire), &digits, 1);
-        let cycles = cycles_per_sample(&report);
-        println!("rp2040: {cycles} cycles a sample and epoch");
-        assert!(cycles <= RP2040_CYCLES, "{cycles}");
+        trains_within(wire, &digits, pico, RP2040_CYCLES);
     }
     if let Some(wire) = on_rp2040_at_once(&shard) {
-        let mut station = Station::new(wire);
-        let report = train(&mut station, &digits, 1);
-        let cycles = cycles_per_sample(&report);
-        println!("rp2040: {cycles} cycles with a flash that answers at once");
-        assert!(cycles <= RP2040_CYCLES_AT_ONCE, "{cycles}");
-        // The second core did its half, and not more.
-        let worked = station.wire.stat().core1_cycles / u64::from(report.samples);
-        println!("rp2040: core 1 worked {worked} cycles a sample");
-        assert!(worked > cycles / 2, "{worked}");
+        let (station, cycles) = trains_within(wire, &digits, pico, RP2040_CYCLES_AT_ONCE);
+        // The second core trained on half of the samples.
+        let core1 = station.wire.stat().core1_cycles / digits.labels.len() as u64;
+        assert!(core1 > cycles / 2, "{core1}");
     }
+    // Without waits for flash.
     if let Some(wire) = on_stm32(Some(&shard)) {
-        let report = train(&mut Station::new(wire), &digits, 1);
-        let cycles = cycles_per_sample(&report);
-        println!("stm32l4r5: {cycles} cycles a sample and epoch without waits for flash");
-        assert!(cycles <= M4_CYCLES, "{cycles}");
+        let nucleo = (Board::Stm32l4r5, "nucleo-l4r5zi");
+        let (station, _) = trains_within(wire, &digits, nucleo, M4_CYCLES);
+        let stat = station.wire.stat();
+        assert!(stat.cycles > stat.instructions, "{stat:?}");
     }
     if let Some(wire) = on_m4(Program::Client, Some(&shard)) {
-        let report = train(&mut Station::new(wire), &digits, 1);
-        let cycles = cycles_per_sample(&report);
-        println!("emulated-m4: {cycles} instructions a sample and epoch");
-        assert!(cycles <= M4_INSTRUCTIONS, "{cycles}");
+        let m4 = (Board::M4, "emulated-m4");
+        trains_within(wire, &digits, m4, M4_INSTRUCTIONS);
     }
 }
 
@@ -230,7 +211,7 @@ fn a_thousand_epochs_give_the_hosts_number_and_frames_keep_to_their_cycles() {
 
 #[test]
 fn transfers_to_and_from_an_rp2040_come_near_the_speed_of_the_wire() {
-    let digits = rehearsal::digits();
+    let digits = reset::digits();
     let Some(wire) = on_rp2040(Program::Client, Some(&digits.shard(CLIENT, None))) else {
         return;
     };
@@ -275,7 +256,7 @@ fn near_the_wire(what: &str, offer: &Offer, took: Micros) {
 #[test]
 fn an_rp2040_is_back_in_step_within_two_seconds_of_a_reset_at_any_moment() {
     for moment in Moment::ALL {
-        let Some(wire) = on_rp2040(Program::Client, Some(&rehearsal::shard())) else {
+        let Some(wire) = on_rp2040(Program::Client, Some(&reset::shard())) else {
             return;
         };
         let recovery = reset_at(&mut Station::new(wire), moment);
@@ -286,7 +267,7 @@ fn an_rp2040_is_back_in_step_within_two_seconds_of_a_reset_at_any_moment() {
 
 #[test]
 fn an_order_cancelled_in_mid_epoch_leaves_both_cores_of_an_rp2040_ready() {
-    let digits = rehearsal::digits();
+    let digits = reset::digits();
     let Some(wire) = on_rp2040(Program::Client, Some(&digits.shard(CLIENT, None))) else {
         return;
     };
@@ -321,7 +302,7 @@ const FOREVER: [u8; 2] = [0xFE, 0xE7];
 
 #[test]
 fn a_second_core_that_hangs_is_caught_by_the_watchdog() {
-    let digits = rehearsal::digits();
+    let digits = reset::digits();
     let Some(wire) = on_rp2040(Program::Client, Some(&digits.shard(CLIENT, None))) else {
         return;
     };
@@ -354,7 +335,7 @@ fn a_second_core_that_hangs_is_caught_by_the_watchdog() {
 fn a_cortex_m4_is_back_in_step_after_a_reset_at_work() {
     // QEMU takes bytes one by one, so the moments are those that differ most.
     for moment in [Moment::Downloading, Moment::Training, Moment::Uploaded] {
-        let Some(wire) = on_m4(Program::Client, Some(&rehearsal::shard())) else {
+        let Some(wire) = on_m4(Program::Client, Some(&reset::shard())) else {
             return;
         };
         reset_at(&mut Station::new(wire), moment);
@@ -366,30 +347,30 @@ fn a_cortex_m4_is_back_in_step_after_a_reset_at_work() {
 #[test]
 fn a_cortex_m4_whose_power_fails_in_its_flash_keeps_what_was_closed() {
     for (operation, knows) in [(2, false), (14, true)] {
-        let shard = rehearsal::shard();
+        let shard = reset::shard();
         let Some(wire) = on_failing_m4(Program::Client, Some(&shard), operation) else {
             return;
         };
-        let awakening = close_and_fail(&mut Station::new(wire));
-        println!("emulated-m4: power cut in operation {operation}: {awakening:?}");
-        assert_eq!(awakening.knew_the_round, knows, "{operation}");
+        let restart = close_and_fail(&mut Station::new(wire));
+        println!("emulated-m4: power cut in operation {operation}: {restart:?}");
+        assert_eq!(restart.knew_the_round, knows, "{operation}");
         // A model counts when it is whole.
-        assert!(!awakening.held_the_model, "{operation}");
+        assert!(!restart.held_the_model, "{operation}");
     }
 }
 
 #[test]
 fn an_rp2040_whose_power_fails_in_its_flash_is_back_in_step_within_three_seconds() {
     for (operation, knows) in [(2, false), (337, true)] {
-        let Some(mut wire) = on_rp2040(Program::Client, Some(&rehearsal::shard())) else {
+        let Some(mut wire) = on_rp2040(Program::Client, Some(&reset::shard())) else {
             return;
         };
         wire.cut_at_flash_op(operation);
         let mut station = Station::new(wire);
-        let awakening = close_and_fail(&mut station);
-        println!("rp2040: power cut in operation {operation}: {awakening:?}");
-        assert_eq!(awakening.knew_the_round, knows, "{operation}");
-        assert!(awakening.after <= Micros(3_000_000), "{operation}");
+        let restart = close_and_fail(&mut station);
+        println!("rp2040: power cut in operation {operation}: {restart:?}");
+        assert_eq!(restart.knew_the_round, knows, "{operation}");
+        assert!(restart.after <= Micros(3_000_000), "{operation}");
         assert_eq!(station.wire.stat().power_cuts, 1);
     }
 }
@@ -421,7 +402,7 @@ fn a_cortex_m4_that_nobody_talks_to_is_not_reset() {
 
 #[test]
 fn an_rp2040_behind_a_socket_greets_before_and_after_a_reset() {
-    let Some(wire) = on_socket(Board::Rp2040, Some(&rehearsal::shard())) else {
+    let Some(wire) = on_socket(Board::Rp2040, Some(&reset::shard())) else {
         return;
     };
     let mut station = Station::new(wire);
@@ -432,7 +413,7 @@ fn an_rp2040_behind_a_socket_greets_before_and_after_a_reset() {
 
 #[test]
 fn a_pico_on_usb_trains_to_the_hosts_bits_and_answers_again_after_a_reset() {
-    let digits = rehearsal::digits();
+    let digits = reset::digits();
     let Some(wire) = on_rp2040_usb(Some(&digits.shard(CLIENT, None))) else {
         return;
     };
@@ -463,7 +444,7 @@ fn boards_without_a_shard_say_so() {
 #[test]
 fn emulated_boards_that_start_afresh_draw_other_nonces() {
     const KEY: [u8; 32] = [3; 32];
-    let shard = rehearsal::digits().shard(CLIENT, Some(KEY));
+    let shard = reset::digits().shard(CLIENT, Some(KEY));
     // The host's nonces are the same in both: sessions differ by those of the board.
     fn session<W: Wire>(wire: W) -> u32 {
         let wire = Overheard {

@@ -12,19 +12,14 @@ use gleaner_shared::board::Shape;
 use gleaner_shared::mlp::LearningRate;
 use gleaner_shared::rng::{Purpose, Rng};
 use gleaner_shared::wire::message::{Payload, Report};
-use gleaner_sim::fleet::{self, load_data};
-use gleaner_sim::run::{Run, Silent};
+use gleaner_sim::fleet::load_data;
 use gleaner_sim::scenario::{Override, resolve};
 use gleaner_station::device::Board;
 use gleaner_station::device::image::Program;
 use gleaner_station::device::shard::{self, ClientSamples, listed, with_lists};
-use gleaner_station::execute::{self, Audience};
-use gleaner_station::fleet::Pace;
-use gleaner_station::fleet_file::{Entry, FleetFile, Link};
-use gleaner_station::link::faults::Faults;
 use gleaner_station::setup::{self, Options};
 use gleaner_tests::emulated::{image_for, in_lockstep_for};
-use gleaner_tests::folder::Folder;
+use gleaner_tests::runs::{Folder, assert_as_simulated, emulated_fleet, options, with_boards};
 use gleaner_tests::station::{Station, generous, training_order};
 use gleaner_tests::wire::Wire;
 
@@ -167,46 +162,18 @@ fn three_rounds_of_har_with_two_picos_end_with_the_simulations_model() {
     if image_for(Board::Rp2040, Program::Client, WINDOWS).is_none() {
         return;
     }
-    let person = |id: u32| {
-        let board = Board::Rp2040;
-        let link = match id < 2 {
-            true => Link::Emulated { board },
-            false => Link::Simulated,
-        };
-        Entry::new(format!("person-{id}"), id, link)
-    };
-    let fleet = FleetFile {
-        clients: (0..10).map(person).collect(),
-    };
+    let fleet = emulated_fleet(&[Board::Rp2040; 2], 8);
     let mut overrides = setup::overrides(&fleet);
     overrides.extend([
         Override::new("run.scheduler", "cre"),
         Override::new("run.rounds", 3),
     ]);
     let scenario = resolve("har", &overrides).unwrap();
-    let data = load_data(&scenario).unwrap();
-    let (boards, alone) = (Folder::new("networks-picos"), Folder::new("networks-alone"));
-    let mut simulated = fleet::build(&scenario, &data, 1).unwrap();
-    let expected = Run::create(&scenario, &alone.run(), 1, &mut Silent)
-        .unwrap()
-        .drive(&mut simulated)
-        .unwrap();
+    let folder = Folder::new("networks");
     let options = Options {
-        pace: Pace::Fast,
-        faults: Faults::default(),
         wall_limit: Duration::from_secs(900),
-        listen: None,
-        threads: 1,
+        ..options()
     };
-    let mut silent = Silent;
-    let audience = Audience::default();
-    let finished = execute::run(
-        Run::open(&scenario, &boards.run(), 1, &mut silent).unwrap(),
-        &fleet,
-        &data,
-        &options,
-        audience,
-    );
-    let finished = finished.unwrap();
-    assert_eq!(finished.outcome.model_sha256, expected.model_sha256);
+    let finished = with_boards(&scenario, &fleet, &folder, &options);
+    assert_as_simulated(&scenario, &folder, &finished);
 }

@@ -10,7 +10,7 @@ use gleaner_shared::wire::message::{
 use gleaner_station::device::image::Program;
 use gleaner_tests::emulated::{on_m4, on_rp2040, on_rp2040_usb};
 use gleaner_tests::reference::{exact, initial};
-use gleaner_tests::rehearsal;
+use gleaner_tests::reset;
 use gleaner_tests::station::Station;
 use gleaner_tests::wire::{LockstepWire, Wire};
 
@@ -41,7 +41,7 @@ impl Wire for Noisy {
 
 #[test]
 fn a_pico_on_usb_keeps_its_session_while_its_uart_hears_noise() {
-    let Some(wire) = on_rp2040_usb(Some(&rehearsal::shard())) else {
+    let Some(wire) = on_rp2040_usb(Some(&reset::shard())) else {
         return;
     };
     let noise = Rng::stream(7, Purpose::Synthetic, 0, 0);
@@ -63,7 +63,7 @@ fn a_pico_on_usb_keeps_its_session_while_its_uart_hears_noise() {
 
 #[test]
 fn a_pico_becomes_a_drive_for_whoever_holds_its_key_and_for_nobody_else() {
-    let digits = rehearsal::digits();
+    let digits = reset::digits();
     let client = Program::Client;
     let Some(wire) = on_rp2040(client, Some(&digits.shard(3, Some(KEY)))) else {
         return;
@@ -99,10 +99,10 @@ fn boards_without_a_key_or_without_a_drive_say_why_they_stay() {
         })
     }
     let client = Program::Client;
-    if let Some(wire) = on_rp2040(client, Some(&rehearsal::shard())) {
+    if let Some(wire) = on_rp2040(client, Some(&reset::shard())) {
         assert_eq!(refusal(Station::new(wire)), BootselRefusal::NoKey);
     }
-    let shard = rehearsal::digits().shard(3, Some(KEY));
+    let shard = reset::digits().shard(3, Some(KEY));
     if let Some(wire) = on_m4(client, Some(&shard)) {
         let station = Station::with_keys(wire, Key::new(KEY));
         assert_eq!(refusal(station), BootselRefusal::NoDrive);

@@ -36,7 +36,7 @@ pub struct Args {
     /// Schedulers, separated by commas; CRE stands for its three penalty factors. All if not given.
     #[arg(long, value_delimiter = ',')]
     schedulers: Vec<String>,
-    /// Seeds, from 0.
+    /// Number of seeds, counted from 0.
     #[arg(long, default_value_t = 5)]
     seeds: u64,
     /// Rounds; the reference has 200.
@@ -235,7 +235,7 @@ impl<'a> Judged<'a> {
 #[cfg(test)]
 mod tests {
     use gleaner_sim::run::Tally;
-    use gleaner_tests::folder::Folder;
+    use gleaner_tests::runs::Folder;
 
     use super::*;
 

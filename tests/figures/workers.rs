@@ -15,13 +15,13 @@ use gleaner_experiment::sweep::csv;
 use gleaner_shared::rng::{Purpose, Rng};
 use gleaner_sim::run::{RunDirectory, Silent};
 use gleaner_sim::scenario::{Override, resolve};
-use gleaner_tests::folder::Folder;
 use gleaner_tests::progress;
+use gleaner_tests::runs::Folder;
 
-/// How often.
+/// Options of `cargo figures workers`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Kills in all.
+    /// Total number of kills.
     #[arg(long, default_value_t = 50)]
     kills: u32,
     /// Kills of one sweep before it may finish.
@@ -53,7 +53,7 @@ pub fn run(args: &Args) -> bool {
     }
 }
 
-/// Makes one point.
+/// Runs one point, as a worker does.
 fn work(dir: &Path, number: &str) -> bool {
     let number = number.parse().expect("a number");
     let (point, reports) = Plan::read_point(dir, number).expect("a plan");

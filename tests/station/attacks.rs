@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use gleaner_station::event::EventKind;
 use gleaner_tests::attack::aborts::{self, BOARDS, Ended, Field};
+use gleaner_tests::attack::defence::{self, HONEST, Length, Station};
 use gleaner_tests::attack::hostile::Attack;
-use gleaner_tests::attack::siege::{self, HONEST, Length, Station};
 use gleaner_tests::attack::{frames, marks};
-use gleaner_tests::folder::{Folder, events};
+use gleaner_tests::runs::{Folder, events};
 use indicatif::ProgressBar;
 
 #[test]
@@ -32,10 +32,10 @@ fn nothing_is_made_of_work_of_another_run_round_or_order() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_hostile_peer_costs_honest_boards_an_update_or_is_believed() {
-    let folder = Folder::new("siege");
+    let folder = Folder::new("defence");
     let mut ports = Vec::new();
     for number in 0..HONEST {
-        ports.push(siege::listen(number, Duration::ZERO).await.unwrap());
+        ports.push(defence::listen(number, Duration::ZERO).await.unwrap());
     }
     let log = folder.run().file("events.jsonl");
     let mut station = Station::start(&ports, &log).await;
@@ -44,12 +44,12 @@ async fn no_hostile_peer_costs_honest_boards_an_update_or_is_believed() {
         time: Duration::ZERO,
     };
     for attack in Attack::ALL {
-        let port = siege::listen_hostile(attack).await.unwrap();
-        let siege = station.suffer(port, length).await;
+        let port = defence::listen_hostile(attack).await.unwrap();
+        let defence = station.suffer(port, length).await;
         assert_eq!(
-            (siege.lost.len(), siege.believed),
+            (defence.lost.len(), defence.believed),
             (0, 0),
-            "{attack}: {siege:?}"
+            "{attack}: {defence:?}"
         );
     }
     // Sixteen enemies, each with its budget.

@@ -17,7 +17,7 @@ use gleaner_station::event::EventKind;
 use gleaner_station::link::faults::{FaultCounters, Faults};
 use gleaner_station::link::{Endpoint, memory};
 use gleaner_tests::client::{Client, update_of};
-use gleaner_tests::crowd::closing;
+use gleaner_tests::peers::closing;
 use gleaner_tests::station::RUN;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, join};
 

@@ -11,9 +11,9 @@ use gleaner_station::fleet_file::{FleetFile, Link, SecretKey};
 use gleaner_station::link::Endpoint;
 use gleaner_station::link::faults::{FaultCounters, Faults};
 use gleaner_station::{Handle, bus};
-use gleaner_tests::folder::Folder;
 use gleaner_tests::gateway::Gateways;
-use gleaner_tests::mixed;
+use gleaner_tests::runs;
+use gleaner_tests::runs::Folder;
 use gleaner_tests::station::RUN;
 
 fn diagnose(change: impl FnOnce(&mut FleetFile)) -> Diagnosis {
@@ -21,9 +21,9 @@ fn diagnose(change: impl FnOnce(&mut FleetFile)) -> Diagnosis {
 }
 
 fn diagnose_at(listen: Option<SocketAddr>, change: impl FnOnce(&mut FleetFile)) -> Diagnosis {
-    let scenario = mixed::scenario("cre", 1);
+    let scenario = runs::scenario("cre", 1);
     let data = fleet::load_data(&scenario).unwrap();
-    let (mut fleet, _boards) = mixed::fleet_file(&scenario, &data);
+    let (mut fleet, _boards) = runs::fleet_file(&scenario, &data);
     change(&mut fleet);
     let care = Care {
         patience: Duration::from_secs(20),
@@ -107,9 +107,9 @@ fn a_board_that_calls_in_is_examined_where_it_may() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_echo_comes_back_over_a_line_that_is_cut() {
-    let scenario = mixed::scenario("cre", 1);
+    let scenario = runs::scenario("cre", 1);
     let data = fleet::load_data(&scenario).unwrap();
-    let (fleet, _boards) = mixed::fleet_file(&scenario, &data);
+    let (fleet, _boards) = runs::fleet_file(&scenario, &data);
     let entry = &fleet.clients[1];
     let counters = Arc::new(FaultCounters::default());
     let faults = Faults {

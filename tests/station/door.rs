@@ -2,7 +2,6 @@
 //! that call twice or lose their lines.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use gleaner_shared::wire::Key;
 use gleaner_sim::fleet;
@@ -13,16 +12,17 @@ use gleaner_station::bus::{self, EventReceiver};
 use gleaner_station::door::{Calls, HALF_OPEN};
 use gleaner_station::event::EventKind;
 use gleaner_station::execute::{self, Audience, CALLS};
-use gleaner_station::fleet::Pace;
 use gleaner_station::fleet_file::{FleetFile, Link};
 use gleaner_station::link::faults::{FaultCounters, Faults};
 use gleaner_station::setup::Options;
 use gleaner_tests::client::{Client, update_of};
-use gleaner_tests::crowd::Manners;
-use gleaner_tests::crowd::{MODEL_BYTES, Reception, board, client, closing, dial, job, timing};
-use gleaner_tests::folder::Folder;
 use gleaner_tests::gateway::Gateways;
-use gleaner_tests::mixed;
+use gleaner_tests::peers::Behaviour;
+use gleaner_tests::peers::{
+    ListeningStation, MODEL_BYTES, board, client, closing, dial, job, timing,
+};
+use gleaner_tests::runs;
+use gleaner_tests::runs::Folder;
 use tokio::net::TcpStream;
 
 /// Works one round and checks that the update is the client's own.
@@ -46,15 +46,15 @@ fn count(heard: &mut EventReceiver, wanted: impl Fn(&EventKind) -> bool) -> usiz
 
 #[tokio::test(flavor = "multi_thread")]
 async fn callers_that_hang_on_and_say_nothing_give_way_to_a_board() {
-    let reception = Reception::open(1);
-    let (board, _heard) = reception.board(0);
+    let station = ListeningStation::open(1);
+    let (board, _heard) = station.board(0);
     let mut loris = Vec::new();
     for _ in 0..300 {
-        loris.push(TcpStream::connect(reception.address).await.unwrap());
+        loris.push(TcpStream::connect(station.address).await.unwrap());
     }
-    tokio::spawn(dial(0, Manners::Honest, reception.address));
+    tokio::spawn(dial(0, Behaviour::Honest, station.address));
     work(&board, 0, 0).await;
-    let tally = reception.calls.tally();
+    let tally = station.calls.tally();
     assert!(tally.most_half_open <= HALF_OPEN, "{tally:?}");
     // There were 300 before it, and room for fewer.
     assert!(
@@ -66,33 +66,33 @@ async fn callers_that_hang_on_and_say_nothing_give_way_to_a_board() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_flood_of_calls_keeps_no_board_out() {
-    let reception = Reception::open(1);
-    let (board, _heard) = reception.board(0);
-    let address = reception.address;
+    let station = ListeningStation::open(1);
+    let (board, _heard) = station.board(0);
+    let address = station.address;
     let flood = tokio::spawn(async move {
         for _ in 0..1_500 {
             // A full queue is the flood's own trouble.
             drop(TcpStream::connect(address).await);
         }
     });
-    tokio::spawn(dial(0, Manners::Honest, address));
+    tokio::spawn(dial(0, Behaviour::Honest, address));
     work(&board, 0, 0).await;
     flood.await.unwrap();
-    let tally = reception.calls.tally();
+    let tally = station.calls.tally();
     assert_eq!(tally.let_in, 1, "{tally:?}");
     assert!(tally.most_half_open <= HALF_OPEN, "{tally:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_stolen_number_without_the_key_does_not_disturb_the_board() {
-    let reception = Reception::open(1);
-    let (board, mut heard) = reception.board(0);
-    tokio::spawn(dial(0, Manners::Honest, reception.address));
+    let station = ListeningStation::open(1);
+    let (board, mut heard) = station.board(0);
+    tokio::spawn(dial(0, Behaviour::Honest, station.address));
     work(&board, 0, 0).await;
     // The same chip by its number, without the key and with another one.
     for key in [Key::PUBLIC, Key::new([0x77; 32])] {
         let mut thief = Client::new(0, key, timing(), MODEL_BYTES);
-        let line = TcpStream::connect(reception.address).await.unwrap();
+        let line = TcpStream::connect(station.address).await.unwrap();
         // It ends because the base station hangs up.
         let _ = thief.serve(line).await;
         assert!(thief.trained.is_empty());
@@ -102,7 +102,7 @@ async fn a_stolen_number_without_the_key_does_not_disturb_the_board() {
         count(&mut heard, |what| matches!(what, EventKind::Gone { .. })),
         0
     );
-    let tally = reception.calls.tally();
+    let tally = station.calls.tally();
     assert_eq!(
         (tally.let_in, tally.keyless, tally.strangers),
         (1, 1, 1),
@@ -112,9 +112,9 @@ async fn a_stolen_number_without_the_key_does_not_disturb_the_board() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_board_that_calls_twice_is_served_on_its_newest_line_and_counts_once() {
-    let reception = Reception::open(1);
-    let (board, mut heard) = reception.board(0);
-    let call = async || TcpStream::connect(reception.address).await.unwrap();
+    let station = ListeningStation::open(1);
+    let (board, mut heard) = station.board(0);
+    let call = async || TcpStream::connect(station.address).await.unwrap();
     let first = call().await;
     let older = tokio::spawn(async move {
         let mut older = client(0);
@@ -141,7 +141,7 @@ async fn a_board_that_calls_twice_is_served_on_its_newest_line_and_counts_once()
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_board_that_loses_its_line_in_the_middle_of_rounds_calls_again_and_goes_on() {
-    let reception = Reception::open(1);
+    let station = ListeningStation::open(1);
     let faults = Faults {
         cut: 0.01,
         duplicate: 0.01,
@@ -149,12 +149,12 @@ async fn a_board_that_loses_its_line_in_the_middle_of_rounds_calls_again_and_goe
         ..Faults::default()
     };
     let counters = Arc::new(FaultCounters::default());
-    let endpoint = reception
+    let endpoint = station
         .endpoint(0)
         .with_faults(faults, Arc::clone(&counters));
     let (events, _heard) = bus::open();
     let board = board(0, endpoint, events);
-    let address = reception.address;
+    let address = station.address;
     let (hang_up, mut hung_up) = tokio::sync::oneshot::channel::<()>();
     let calling = tokio::spawn(async move {
         let mut client = client(0);
@@ -173,25 +173,22 @@ async fn a_board_that_loses_its_line_in_the_middle_of_rounds_calls_again_and_goe
     let client = calling.await.unwrap();
     assert_eq!(client.trained, [0, 1, 2, 3]);
     let [.., cuts] = counters.read();
-    let tally = reception.calls.tally();
+    let tally = station.calls.tally();
     assert!(cuts > 0 && tally.let_in > 1, "{cuts} cuts, {tally}");
 }
 
 fn options(listen: &str) -> Options {
     Options {
-        pace: Pace::Fast,
-        faults: Faults::default(),
-        wall_limit: Duration::from_secs(120),
         listen: Some(listen.parse().unwrap()),
-        threads: 1,
+        ..runs::options()
     }
 }
 
 #[test]
 fn boards_that_call_in_through_gateways_end_with_the_model_of_simulated_ones() {
-    let scenario = mixed::scenario("cre", 3);
+    let scenario = runs::scenario("cre", 3);
     let data = fleet::load_data(&scenario).unwrap();
-    let (mut fleet, boards) = mixed::fleet_file(&scenario, &data);
+    let (mut fleet, boards) = runs::fleet_file(&scenario, &data);
     let calls = Arc::new(Calls::default());
     let gateways = Gateways::new();
     // Those with a key call in, the others are called.
@@ -209,30 +206,18 @@ fn boards_that_call_in_through_gateways_end_with_the_model_of_simulated_ones() {
     };
     let options = options("127.0.0.1:0");
     let directory = folder.run();
-    let finished = execute::run(
-        Run::open(&scenario, &directory, 1, &mut silent).unwrap(),
-        &fleet,
-        &data,
-        &options,
-        audience,
-    )
-    .unwrap();
-    let mut world = fleet::build(&scenario, &data, 1).unwrap();
-    let alone = Folder::new("alone");
-    let expected = Run::create(&scenario, &alone.run(), 1, &mut Silent)
-        .unwrap()
-        .drive(&mut world)
-        .unwrap();
-    assert_eq!(finished.outcome.model_sha256, expected.model_sha256);
+    let run = Run::open(&scenario, &directory, 1, &mut silent).unwrap();
+    let finished = execute::run(run, &fleet, &data, &options, audience).unwrap();
+    runs::assert_as_simulated(&scenario, &folder, &finished);
     let told = String::from_utf8(folder.file(CALLS)).unwrap();
     assert!(told.contains("\"let_in\": 2"), "{told}");
 }
 
 #[test]
 fn nothing_is_started_for_boards_without_keys_that_anybody_could_stand_in_for() {
-    let scenario = mixed::scenario("cre", 1);
+    let scenario = runs::scenario("cre", 1);
     let data = fleet::load_data(&scenario).unwrap();
-    let (mut fleet, _boards) = mixed::fleet_file(&scenario, &data);
+    let (mut fleet, _boards) = runs::fleet_file(&scenario, &data);
     let bare = &mut fleet.clients[1];
     (bare.link, bare.key) = (Link::Incoming { device: None }, None);
     let folder = Folder::new("open-door");

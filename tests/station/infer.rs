@@ -22,7 +22,7 @@ use gleaner_station::link::Endpoint;
 use gleaner_station::link::faults::{FaultCounters, Faults};
 use gleaner_tests::emulated::{on_m4, on_rp2040};
 use gleaner_tests::in_process::InProcess;
-use gleaner_tests::oracle::{answer, as_the_host, ask, by_host};
+use gleaner_tests::inference::{answer, as_the_host, ask, by_host};
 use gleaner_tests::reference::{coded, exact, initial, trained};
 use gleaner_tests::served::Served;
 use gleaner_tests::shard::Digits;

@@ -3,11 +3,11 @@
 
 mod attacks;
 mod board;
-mod crowd;
 mod doctor;
 mod door;
 mod fleet;
 mod infer;
 mod measure;
+mod peers;
 mod rekey;
 mod third_party;

@@ -8,18 +8,15 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use gleaner_sim::fleet;
-use gleaner_sim::run::{Run, Silent};
-use gleaner_sim::scenario::{Override, Scenario, resolve};
+use gleaner_sim::scenario::{Override, Scenario};
 use gleaner_station::event::EventKind;
-use gleaner_station::execute::{self, Audience};
-use gleaner_station::fleet::Pace;
+use gleaner_station::execute::{self};
 use gleaner_station::fleet_file::{Entry, FleetFile, Link, SecretKey};
 use gleaner_station::kept::UPDATES;
-use gleaner_station::link::faults::Faults;
 use gleaner_station::mismatched_boards;
 use gleaner_station::setup::{self, Options};
 use gleaner_tests::emulated::skip;
-use gleaner_tests::folder::{Folder, events};
+use gleaner_tests::runs::{Folder, events, options, small, with_boards};
 
 const PYTHON_CLIENTS: u32 = 2;
 const CLIENTS: i64 = 4;
@@ -77,21 +74,14 @@ impl Drop for PythonClient {
 }
 
 fn scenario() -> Scenario {
-    let set = |key: &str, value: i64| Override::new(key, value);
-    let overrides = [
-        Override::new("run.scheduler", "round-robin"),
-        set("run.rounds", ROUNDS.into()),
-        set("run.checkpoint_every", 1),
-        set("clients.count", CLIENTS),
-        set("radio.channels", CLIENTS),
-        Override::new("clients.kind", "fixed-point"),
-        Override::new("cre.estimates", "uplink"),
+    let more = [
+        Override::new("radio.channels", CLIENTS),
         Override::new("partition.mean_samples", 60.0),
         Override::new("partition.std_samples", 5.0),
         Override::new("learning.learning_rate", 0.1),
-        set("data.test_samples", 500),
+        Override::new("data.test_samples", 500),
     ];
-    resolve("paper-mlp", &overrides).unwrap()
+    small("round-robin", ROUNDS.into(), CLIENTS, &more)
 }
 
 #[test]
@@ -127,22 +117,12 @@ fn three_rounds_with_clients_of_other_make_at_five_percent_loss() {
         fleet.clients.push(entry);
     }
     let options = Options {
-        pace: Pace::Fast,
-        faults: "loss=0.05,duplicate=0.01".parse::<Faults>().unwrap(),
+        faults: "loss=0.05,duplicate=0.01".parse().unwrap(),
         wall_limit: Duration::from_secs(300),
-        threads: 1,
-        listen: None,
+        ..options()
     };
-    let (directory, mut silent) = (folder.run(), Silent);
-    let audience = Audience::default();
-    execute::run(
-        Run::open(&scenario, &directory, 1, &mut silent).unwrap(),
-        &fleet,
-        &data,
-        &options,
-        audience,
-    )
-    .unwrap();
+    let directory = folder.run();
+    let _ = with_boards(&scenario, &fleet, &folder, &options);
 
     let mut counted = [0; PYTHON_CLIENTS as usize];
     for event in events(&directory) {

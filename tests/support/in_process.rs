@@ -1,5 +1,5 @@
 //! The firmware's client in this process: the same runner as on a board, over a paced line in
-//! virtual time. It runs when something has woken it, as on a board, and at no other time.
+//! virtual time. As on a board, it runs only after a wake-up.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -121,7 +121,7 @@ impl Wake for Woken {
     }
 }
 
-/// A client without a board.
+/// The firmware's client without a board.
 pub struct InProcess {
     world: Shared,
     shard: &'static [u8],
@@ -250,7 +250,7 @@ pub(crate) fn boot<T: Write + 'static>(
     run(board)
 }
 
-/// The client alone.
+/// Runs the client without an application.
 pub(crate) fn run_client<T: Write + 'static>(board: Board<InProcessBoard<T>>) -> Program {
     Box::pin(async move {
         let mut memory = Box::new(Memory::new());

@@ -52,9 +52,9 @@ enum Task {
         #[command(flatten)]
         options: board::Options,
     },
-    /// Build every board's image and say what it takes: flash, RAM, stack, cycles of a sealed frame.
+    /// Build every board's image and report its flash, RAM, stack and the cycles of a sealed frame.
     Size {
-        /// Print JSON.
+        /// Print the report as JSON.
         #[arg(long)]
         json: bool,
     },
@@ -84,7 +84,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// The workspace's root.
+/// Returns the root folder of the workspace.
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .parent()

@@ -5,7 +5,7 @@
 //! `wire_struct!` and `wire_enum!`, which define the type and its hash from the same text.
 
 use crate::energy::{ComputeModel, CostModel, Phase, RadioModel, Shortfall, Snapshot, Spent};
-// The hash covers type names: `EnergyStore` keeps the name it has had there since version 1.
+// The hash covers type names: `EnergyStore` keeps its earlier name here, so that the hash stays.
 use crate::energy::EnergyStore as Reservoir;
 use crate::units::{Cycles, HertzInt, Micros, NanoWatts, PicoJoules};
 

@@ -1,8 +1,7 @@
-//! `cargo figures glean ablation`: what each ingredient brings, by keys of the scenario alone.
+//! `cargo figures glean ablation`: effect of each part of glean, switched by scenario keys.
 //!
-//! Claimed is where the energy comes from: without its share of the bill, with more epochs, and with
-//! whoever can pay drawn at random, glean spends more; and what the server does without: with the
-//! plain server its accuracy is lower.
+//! Claims: glean spends more energy without its energy term, with more epochs, and with participants
+//! drawn at random among those that can pay; its accuracy is lower with the plain server.
 
 use std::error::Error;
 use std::path::PathBuf;
@@ -12,7 +11,7 @@ use gleaner_sim::report::table::Table;
 use super::all_hold;
 use super::runs::{Case, Run, accuracy, energy, make_all, mean};
 
-/// What is claimed of a variant against glean as it is.
+/// The claim about a variant, compared with unchanged glean.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Claimed {
     Nothing,
@@ -20,7 +19,7 @@ enum Claimed {
     LessAccuracy,
 }
 
-/// Name, what is changed in glean, and what is claimed of it.
+/// Name of a variant, its settings and the claim about it.
 type Variant = (&'static str, &'static [&'static str], Claimed);
 
 const VARIANTS: [Variant; 18] = [
@@ -80,13 +79,13 @@ const VARIANTS: [Variant; 18] = [
     ),
 ];
 
-/// How long and how often.
+/// Options of `cargo figures glean ablation`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Seeds, from 0.
+    /// Number of seeds, counted from 0.
     #[arg(long, default_value_t = 5)]
     seeds: u32,
-    /// Rounds.
+    /// Number of rounds per run.
     #[arg(long, default_value_t = 200)]
     rounds: i64,
     /// Data set; `mnist` needs `gleaner data fetch mnist`.

@@ -22,16 +22,16 @@ const MOST_MJ: f64 = 17.0;
 /// The round whose accuracy stands beside the last one's.
 const EARLY: u32 = 60;
 
-/// Which degrees, how long and how often.
+/// Options of `cargo figures glean cifar10`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Non-IID degrees among 0.2, 0.4 and 0.6.
     #[arg(long, value_delimiter = ',', default_value = "0.2,0.4,0.6")]
     degrees: Vec<f64>,
-    /// Seeds, from 0.
+    /// Number of seeds, counted from 0.
     #[arg(long, default_value_t = 3)]
     seeds: u32,
-    /// Rounds.
+    /// Number of rounds per run.
     #[arg(long, default_value_t = 100)]
     rounds: i64,
     /// Training images that no client owns, on which the model is chosen.

@@ -20,7 +20,7 @@ use super::runs::Bar;
 /// Points that glean may be behind where only the scheduler differs.
 const TOLERANCE: f64 = 0.3;
 
-/// Where, how long and how often.
+/// Options of `cargo figures glean mnist`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Cells, as `gleaner compare --track --cells` takes them.
@@ -33,13 +33,13 @@ pub struct Args {
     /// what they learn, and the claims are against the least.
     #[arg(long, value_delimiter = ',', default_value = "min")]
     powers: Vec<BaselinePower>,
-    /// Seeds, from 0.
+    /// Number of seeds, counted from 0.
     #[arg(long, default_value_t = 10)]
     seeds: u64,
     /// Seeds that tune, from 100.
     #[arg(long, default_value_t = 5)]
     tuning_seeds: usize,
-    /// Rounds.
+    /// Number of rounds per run.
     #[arg(long, default_value_t = 200)]
     rounds: i64,
     /// Data set; `mnist` needs `gleaner data fetch mnist`.
@@ -147,7 +147,7 @@ fn claims(verdicts: &[CellVerdict], broken: usize) -> Vec<(String, bool)> {
 #[cfg(test)]
 mod tests {
     use gleaner_experiment::track::{Against, Entrant};
-    use gleaner_tests::folder::Folder;
+    use gleaner_tests::runs::Folder;
 
     use super::*;
 

@@ -1,4 +1,4 @@
-//! `cargo figures glean robust`: settings that glean was not made for, with its defaults.
+//! `cargo figures glean robust`: settings that glean was not tuned for, with its defaults.
 //!
 //! In none is it behind `random` with the same server step by more than a point, and in none does it
 //! diverge over 2,000 rounds: accuracy over the last 200 is not more than two points below that over
@@ -49,13 +49,13 @@ const BEHIND: f64 = 1.0;
 /// Points that a long run may lose.
 const LOST: f64 = 2.0;
 
-/// Which cells, how long and how often.
+/// Options of `cargo figures glean robust`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Only cells whose name contains this.
     #[arg(long, default_value = "")]
     cell: String,
-    /// Seeds, from 0.
+    /// Number of seeds, counted from 0.
     #[arg(long, default_value_t = 3)]
     seeds: u32,
     /// Rounds of the comparison.

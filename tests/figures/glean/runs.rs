@@ -34,7 +34,7 @@ impl Case {
         }
     }
 
-    /// Changes further keys.
+    /// Adds settings written as `key=value`.
     pub fn with(mut self, name: impl Into<String>, keys: &[&str]) -> Self {
         let more = Self::new(name, self.preset, keys);
         self.keys.extend(more.keys);
@@ -42,7 +42,7 @@ impl Case {
         self
     }
 
-    /// Changes one key.
+    /// Adds one setting by key and value.
     pub fn set(self, key: &str, value: impl Display) -> Self {
         let name = self.name.clone();
         self.with(name, &[&format!("{key}={value}")])

@@ -12,7 +12,6 @@ use crate::setup::{apt, missing};
 /// An emulator, with what it takes to install it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Runs on Node.js.
     Rp2040js,
     Qemu,
     /// Runs in an environment of Python (`python.rs`).

@@ -1,7 +1,7 @@
 //! Builds the workspace's tests once and runs their programs side by side.
 
 mod binary;
-mod crowd;
+mod parallel;
 
 use std::process::Command;
 
@@ -9,7 +9,7 @@ use anyhow::{Result, bail};
 
 use crate::count::Count;
 use crate::{process, setup};
-use crowd::Program;
+use parallel::Program;
 
 /// The features everything is built with: all there are, so that the host is built once.
 pub const FEATURES: [&str; 2] = ["--features", "gleaner-host/probe"];
@@ -53,7 +53,7 @@ pub fn run(count: &mut Count) -> Result<()> {
         let place = LONGEST.iter().position(|name| *name == program.name);
         place.unwrap_or(LONGEST.len())
     });
-    let mut failed = crowd::run(programs, count);
+    let mut failed = parallel::run(programs, count);
 
     let mut examples = process::cargo();
     examples.args(["test", "--locked", "--workspace", "--doc", "--no-fail-fast"]);

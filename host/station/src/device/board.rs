@@ -324,6 +324,17 @@ mod tests {
     }
 
     #[test]
+    fn names_and_former_names_are_accepted() {
+        for board in Board::all() {
+            assert_eq!(Board::named(board.name()), Some(board));
+        }
+        assert_eq!(Board::named("stm32"), Some(Board::Stm32l4r5));
+        let former: Board = serde_json::from_str("\"emulated\"").unwrap();
+        assert_eq!(former, Board::M4);
+        assert_eq!(serde_json::to_string(&former).unwrap(), "\"m4\"");
+    }
+
+    #[test]
     fn lists_read_as_people_write_them() {
         assert_eq!(list(["one"], "or"), "one");
         assert_eq!(list(["one", "two"], "and"), "one and two");

@@ -1,4 +1,4 @@
-//! Boards that are asked what a picture shows, and the host's own answer.
+//! Classifies samples on boards and compares the answers with the host's.
 
 use gleaner_shared::mlp::forward::Pass;
 use gleaner_shared::mlp::{Guess, PaperParams, classify};
@@ -11,16 +11,16 @@ use crate::shard::{Digits, INPUTS};
 use crate::station::Station;
 use crate::wire::Wire;
 
-/// Returns what the host says.
+/// Classifies a sample on the host.
 #[must_use]
 pub fn by_host(model: &PaperParams, pixels: &[u8; INPUTS]) -> Guess {
     classify(model, pixels, &mut Pass::new())
 }
 
-/// Waits for the board's answer to a question.
+/// Waits for the board's classification.
 ///
 /// # Errors
-/// What it refused the question for.
+/// The board's reason for refusing.
 pub fn answer<W: Wire>(station: &mut Station<W>) -> Result<Classified, InferRefusal> {
     station.expect(|message| match message {
         DeviceToHost::Classified(found) => Some(Ok(*found)),
@@ -29,7 +29,7 @@ pub fn answer<W: Wire>(station: &mut Station<W>) -> Result<Classified, InferRefu
     })
 }
 
-/// Asks for a sample the board has.
+/// Asks the board to classify a sample that it holds.
 ///
 /// # Errors
 /// As [`answer`].
@@ -42,10 +42,10 @@ pub fn ask<W: Wire>(
     answer(station)
 }
 
-/// What came of many questions.
+/// Totals over many classifications.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Answers {
-    /// Questions.
+    /// Number of samples classified.
     pub count: u64,
     /// Answers that name the sample's class.
     pub right: u64,
@@ -56,7 +56,7 @@ pub struct Answers {
 }
 
 impl Answers {
-    /// Takes those of another board of the kind in.
+    /// Adds the totals of another board of the same kind.
     #[must_use]
     pub fn and(self, other: Self) -> Self {
         Self {
@@ -68,7 +68,7 @@ impl Answers {
     }
 }
 
-/// Gives a board the model and asks for the samples in its flash; `asked` is told after each.
+/// Sends a board the model and has it classify the samples in its flash; calls `asked` after each.
 ///
 /// # Panics
 /// When class, confidence, sample, label or model is not the host's, to the bit.

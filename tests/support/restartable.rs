@@ -1,4 +1,4 @@
-//! An emulated board whose process dies and is started again, behind an address that stays.
+//! An emulated board whose process can be killed and restarted behind one fixed address.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -9,17 +9,17 @@ use gleaner_station::device::Board;
 use gleaner_station::device::emulator::EmulatorError;
 use gleaner_station::device::emulator::machine::Machine;
 
-/// A board whose emulator can be killed.
-pub struct Mortal {
+/// A board whose emulator can be killed and restarted.
+pub struct RestartableBoard {
     board: Board,
     shard: PathBuf,
     machine: Option<Machine>,
     address: SocketAddr,
-    /// Where the running emulator's line is.
+    /// Address of the running emulator's line.
     line: Arc<Mutex<Option<SocketAddr>>>,
 }
 
-impl Mortal {
+impl RestartableBoard {
     /// Starts a board with the shard in a file.
     ///
     /// # Errors
@@ -32,26 +32,26 @@ impl Mortal {
         let address = listener.local_addr().expect("an address");
         let line = Arc::new(Mutex::new(None));
         let seen = Arc::clone(&line);
-        // Ends with the process: nobody connects to it any more.
+        // The thread ends with this process.
         std::thread::spawn(move || relay(&listener, &seen));
-        let mut mortal = Self {
+        let mut board_process = Self {
             board,
             shard: shard.to_owned(),
             machine: None,
             address,
             line,
         };
-        mortal.revive()?;
-        Ok(mortal)
+        board_process.restart()?;
+        Ok(board_process)
     }
 
-    /// Returns the address that stays.
+    /// Returns the address, which restarts do not change.
     #[must_use]
     pub const fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Kills the emulator's process: RAM and whatever was on the line are lost.
+    /// Kills the emulator's process: RAM and bytes on the line are lost.
     pub fn kill(&mut self) {
         self.point_to(None);
         self.machine = None;
@@ -61,7 +61,7 @@ impl Mortal {
     ///
     /// # Errors
     /// When it does not start.
-    pub fn revive(&mut self) -> Result<(), EmulatorError> {
+    pub fn restart(&mut self) -> Result<(), EmulatorError> {
         let machine = Machine::start(self.board, &self.shard)?;
         self.point_to(Some(machine.link()));
         self.machine = Some(machine);
@@ -73,7 +73,7 @@ impl Mortal {
     }
 }
 
-/// Connects whoever calls with the emulator of the moment; without one it hangs up.
+/// Connects callers to the running emulator; without one the connection is closed.
 fn relay(listener: &TcpListener, line: &Mutex<Option<SocketAddr>>) {
     for caller in listener.incoming().flatten() {
         let target = *line.lock().unwrap_or_else(PoisonError::into_inner);
@@ -89,7 +89,7 @@ fn relay(listener: &TcpListener, line: &Mutex<Option<SocketAddr>>) {
     }
 }
 
-/// Copies until one side is gone, then hangs up on both.
+/// Copies until one side closes, then closes both.
 fn copy(mut from: TcpStream, mut to: TcpStream) {
     let mut piece = [0; 4096];
     while let Ok(len @ 1..) = from.read(&mut piece) {

@@ -1,5 +1,5 @@
-//! A host and a device in one conversation, every frame of it on record; and frames made from
-//! recorded ones, with a checksum that fits.
+//! A host and a device in one recorded conversation, and forged frames made from recorded ones, with
+//! a valid checksum.
 
 use crc::{CRC_32_ISO_HDLC, Crc, Table};
 use gleaner_shared::units::Micros;
@@ -15,15 +15,13 @@ const CRC: Crc<u32, Table<1>> = Crc::<u32, Table<1>>::new(&CRC_32_ISO_HDLC);
 /// Bytes of the transfers on record: a few chunks.
 const TRANSFER: usize = 3_000;
 
-/// Time the two have to agree on a session, whatever was done to them.
+/// Limit on the time to open a session after any attack.
 const PATIENCE: Micros = Micros(120_000_000);
 
 /// One end of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Side {
-    /// The base station.
     Host,
-    /// The board.
     Device,
 }
 
@@ -36,11 +34,11 @@ impl Side {
     }
 }
 
-/// Everything one end said: frames before checksum and stuffing.
+/// Frames that one end sent, before checksum and stuffing.
 pub(super) type Record = Vec<Vec<u8>>;
 
-/// Two ends, their clock and what they said.
-pub(super) struct Talk {
+/// Two ends, their clock and the frames they sent.
+pub(super) struct Conversation {
     pub(super) host: HostLink<Key>,
     pub(super) device: DeviceLink,
     pub(super) said: [Record; 2],
@@ -51,8 +49,8 @@ pub(super) struct Talk {
     source: Vec<u8>,
 }
 
-impl Talk {
-    /// Two ends that know `key` and have not said a word; `boot` stands for their randomness.
+impl Conversation {
+    /// Creates two ends with `key` and no session; `boot` seeds their randomness.
     pub(super) fn new(key: Key, boot: u64) -> Self {
         let timing = Timing::for_bit_rate(BIT_RATE);
         let mut entropy = [0x5A; 32];
@@ -68,7 +66,7 @@ impl Talk {
         }
     }
 
-    /// The same, in an open session in which something of every kind was said both ways.
+    /// Creates two ends in an open session, after a frame of every kind in both directions.
     pub(super) fn held(key: Key, boot: u64) -> Self {
         let mut talk = Self::new(key, boot);
         talk.agree();
@@ -76,7 +74,7 @@ impl Talk {
         talk
     }
 
-    /// Goes on until a session is open and nobody has anything to say.
+    /// Exchanges frames until a session is open and both ends are idle.
     pub(super) fn agree(&mut self) {
         while !(self.host.is_connected() && self.device.is_connected() && self.host.is_idle()) {
             assert!(self.now < PATIENCE, "honest ends agree on a session");
@@ -86,7 +84,7 @@ impl Talk {
         self.exchange();
     }
 
-    /// Says something of every kind, both ways.
+    /// Sends a frame of every kind in both directions.
     pub(super) fn chat(&mut self) {
         let ping = |token| LinkMessage::Ping { token };
         self.host.notify(HostToDevice::Link(ping(5)));
@@ -104,7 +102,7 @@ impl Talk {
         self.exchange();
     }
 
-    /// Says one message that must arrive, each way.
+    /// Sends one reliable message in each direction.
     pub(super) fn say(&mut self) {
         let sent = self.host.send(HostToDevice::Inspect).is_ok()
             && self
@@ -115,7 +113,7 @@ impl Talk {
         self.exchange();
     }
 
-    /// Carries frames to and fro until nobody says anything at this moment.
+    /// Exchanges frames until neither end has one to send now.
     pub(super) fn exchange(&mut self) {
         loop {
             let down = self.next_line(Side::Host);
@@ -132,7 +130,7 @@ impl Talk {
         }
     }
 
-    /// Returns what an end puts on the line next, and keeps it on record.
+    /// Returns and records the next frame of an end.
     pub(super) fn next_line(&mut self, from: Side) -> Option<Vec<u8>> {
         let mut frame = FrameBuffer::new();
         let (now, source) = (self.now, &self.source);
@@ -147,7 +145,7 @@ impl Talk {
         Some(line)
     }
 
-    /// Brings bytes to an end, which does what they ask for.
+    /// Delivers bytes to an end, which reacts to them.
     pub(super) fn deliver(&mut self, to: Side, line: &[u8]) {
         let mut rest = line;
         match to {
@@ -174,15 +172,15 @@ impl Talk {
         }
     }
 
-    /// Brings bytes of an enemy to an end.
-    pub(super) fn strike(&mut self, at: Side, line: &[u8]) -> Struck {
+    /// Delivers forged bytes to an end and returns its reaction.
+    pub(super) fn strike(&mut self, at: Side, line: &[u8]) -> Reaction {
         let mut rest = line;
         let counters = |talk: &Self| match at {
             Side::Host => talk.host.counters(),
             Side::Device => talk.device.counters(),
         };
         let before = counters(self);
-        let mut struck = Struck::default();
+        let mut struck = Reaction::default();
         while let Some(refused) = match at {
             Side::Host => self
                 .host
@@ -207,9 +205,9 @@ impl Talk {
     }
 }
 
-/// What an end made of a frame.
+/// Reaction of an end to a forged frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Struck {
+pub(super) struct Reaction {
     pub(super) accepted: bool,
     pub(super) refused: bool,
     pub(super) forged: bool,
@@ -235,7 +233,7 @@ fn body_of(line: &[u8]) -> Vec<u8> {
     body
 }
 
-/// Returns what goes on the line for a frame: its checksum fits whatever it is.
+/// Returns the bytes on the line for a frame, with a valid checksum.
 pub(super) fn line_of(body: &[u8]) -> Vec<u8> {
     let mut whole = body.to_vec();
     whole.extend_from_slice(&CRC.checksum(body).to_le_bytes());
@@ -278,7 +276,7 @@ mod tests {
 
     #[test]
     fn a_frame_taken_apart_and_put_together_is_the_same_on_the_line() {
-        let mut talk = Talk::held(Key::new([1; 32]), 1);
+        let mut talk = Conversation::held(Key::new([1; 32]), 1);
         // Bytes the device does not hold yet.
         talk.source.reverse();
         let source = talk.source.clone();
@@ -303,7 +301,7 @@ mod tests {
 
     #[test]
     fn a_genuine_frame_is_seen_to_be_taken_once() {
-        let mut talk = Talk::held(Key::new([1; 32]), 1);
+        let mut talk = Conversation::held(Key::new([1; 32]), 1);
         for (from, ping) in [(Side::Host, 1), (Side::Device, 2)] {
             let ping = LinkMessage::Ping { token: ping };
             match from {

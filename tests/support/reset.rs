@@ -1,4 +1,4 @@
-//! A round with a reset at a chosen moment, and what must be true afterwards.
+//! A round with a reset at a chosen moment, and the checks after it.
 
 use gleaner_shared::energy::{Activity, Phase};
 use gleaner_shared::units::{Micros, PicoJoules};
@@ -20,9 +20,9 @@ const EPOCHS: u16 = 3;
 /// When the client is reset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Moment {
-    /// A session is open and nothing was said.
+    /// A session is open and no message was sent.
     Connected,
-    /// The client knows who it is.
+    /// The client is provisioned.
     Provisioned,
     /// Half of the model is there.
     Downloading,
@@ -52,13 +52,13 @@ impl Moment {
     ];
 }
 
-/// The samples of the rehearsed client.
+/// Returns the samples of the client under test.
 #[must_use]
 pub fn digits() -> Digits {
     Digits::take(100, 20)
 }
 
-/// The shard of the rehearsed client.
+/// Returns the shard of the client under test.
 #[must_use]
 pub fn shard() -> Vec<u8> {
     digits().shard(CLIENT, None)

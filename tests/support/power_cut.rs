@@ -1,5 +1,5 @@
-//! A round that is closed on a board whose power fails inside an operation of its flash, and the
-//! round after it.
+//! Closes a round on a board whose power fails inside an operation of its flash, and runs the next
+//! round.
 
 use gleaner_shared::energy::Ledger;
 use gleaner_shared::mlp::PaperParams;
@@ -9,24 +9,24 @@ use gleaner_shared::wire::message::{
 };
 
 use crate::reference::{coded, exact, initial, trained};
-use crate::rehearsal::digits;
+use crate::reset::digits;
 use crate::station::{INCOME, RUN, Station, generous, training_order};
 use crate::wire::{LockstepWire, Wire};
 
 const CLIENT: u32 = 3;
 const SEED: u64 = 5;
-/// Flash that did nothing for so long has nothing more to do.
+/// Flash that is idle for this long has finished.
 const PAUSE: Micros = Micros(500_000);
 
-/// What the board knew when its power was back.
+/// State of the board after its power returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Awakening {
+pub struct Restart {
     /// To a provisioned session; from the closing of the round, cut included, or of a recorded one
     /// from the cut.
     pub after: Micros,
-    /// Whether it knew of the closed round by itself.
+    /// Whether it remembered the closed round.
     pub knew_the_round: bool,
-    /// Whether it held the model by itself, if somebody asked.
+    /// Whether it still held the model, if the test asked.
     pub held_the_model: bool,
 }
 
@@ -34,20 +34,20 @@ pub struct Awakening {
 ///
 /// # Panics
 /// When the closed round is lost, an income comes twice, or the update is not the reference's.
-pub fn close_and_fail<W: Wire>(station: &mut Station<W>) -> Awakening {
+pub fn close_and_fail<W: Wire>(station: &mut Station<W>) -> Restart {
     let round = FirstRound::work(station);
     let begin = station.wire.now();
     round.close(station);
-    let mut awakening = round.find(station, begin);
-    awakening.held_the_model = round.go_on(station, 0);
-    awakening
+    let mut restart = round.find(station, begin);
+    restart.held_the_model = round.go_on(station, 0);
+    restart
 }
 
 /// Closes a round in which the board rested, and waits for it to start again.
 ///
 /// # Panics
 /// When the closed round is lost or an income comes twice.
-pub fn rest_and_fail<W: Wire>(station: &mut Station<W>) -> Awakening {
+pub fn rest_and_fail<W: Wire>(station: &mut Station<W>) -> Restart {
     let round = FirstRound::rest(station);
     let begin = station.wire.now();
     round.close(station);
@@ -104,17 +104,17 @@ impl Recorded {
     ///
     /// # Panics
     /// As [`close_and_fail`].
-    pub fn cut(&mut self, operation: u32, and_work: bool) -> Awakening {
+    pub fn cut(&mut self, operation: u32, and_work: bool) -> Restart {
         let Self { station, round, .. } = self;
         station.wire.cut_again(operation);
         let begin = station.wire.now();
-        let mut awakening = round.find(station, begin);
+        let mut restart = round.find(station, begin);
         if and_work {
             // An update that is here already would not come again.
             station.updates.clear();
-            awakening.held_the_model = round.go_on(station, operation.into());
+            restart.held_the_model = round.go_on(station, operation.into());
         }
-        awakening
+        restart
     }
 }
 
@@ -182,12 +182,12 @@ impl FirstRound {
     }
 
     /// Finds the board after a cut and gives it what it lost.
-    fn find<W: Wire>(&self, station: &mut Station<W>, begin: Micros) -> Awakening {
+    fn find<W: Wire>(&self, station: &mut Station<W>, begin: Micros) -> Restart {
         let about = station.connect();
         assert!(about.last_round.is_none_or(|found| found == self.mark));
         let ledger = station.provision(self.provision);
         assert_eq!(ledger, self.provision.ledger, "{:?}", about.ledger);
-        Awakening {
+        Restart {
             after: station.wire.now().saturating_sub(begin),
             knew_the_round: about.last_round.is_some(),
             held_the_model: false,

@@ -1,4 +1,4 @@
-//! A crowd of TCP clients for a base station, honest and otherwise, and one round with them.
+//! TCP clients for a base station, honest and misbehaving, and one round with them.
 
 use gleaner_sim::ClientId;
 use std::io;
@@ -31,14 +31,14 @@ use crate::station::RUN;
 /// Bytes of a model at 8 bits a parameter, each way.
 pub const MODEL_BYTES: usize = 39_760;
 
-/// How a client behaves.
+/// Behaviour of a client on its line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Manners {
-    /// Does what it should.
+pub enum Behaviour {
+    /// Follows the protocol at full speed.
     Honest,
     /// Reads and answers a few bytes at a time.
     Slow,
-    /// Never says a word.
+    /// Connects and never sends a byte.
     Silent,
     /// Opens a session and offers four billion bytes, again and again.
     Absurd,
@@ -46,37 +46,37 @@ pub enum Manners {
     Endless,
 }
 
-impl Manners {
-    /// The ways to misbehave.
+impl Behaviour {
+    /// Every behaviour but the honest one.
     pub const BAD: [Self; 4] = [Self::Slow, Self::Absurd, Self::Silent, Self::Endless];
 }
 
-/// Between two calls of one client.
+/// Pause between two connections of one client.
 const REDIAL: Duration = Duration::from_millis(200);
 
-/// What a client's store holds.
+/// Energy in the store of a client.
 const STORE: PicoJoules = PicoJoules(1_000_000);
 
-/// The secret of a client of a crowd, unlike any other's.
+/// Returns the secret of a client; every client has its own.
 const fn secret_of(number: u32) -> [u8; 32] {
     let mut secret = [5; 32];
     [secret[0], secret[1], secret[2], secret[3]] = number.to_le_bytes();
     secret
 }
 
-/// The key of a client of a crowd.
+/// Returns the key of a client.
 #[must_use]
 pub const fn key_of(number: u32) -> Key {
     Key::new(secret_of(number))
 }
 
-/// A client of a crowd.
+/// Creates an honest client with its own key.
 #[must_use]
 pub fn client(number: u32) -> Client {
     Client::new(number, key_of(number), timing(), MODEL_BYTES)
 }
 
-/// A local line is fast, but a thousand of them share two processors.
+/// Returns timeouts for a thousand local lines that share two processors.
 #[must_use]
 pub fn timing() -> Timing {
     let second = Micros(1_000_000);
@@ -91,11 +91,11 @@ pub fn timing() -> Timing {
     }
 }
 
-/// Listens for one client's base station and returns the port; the client serves for ever.
+/// Serves a client on a new port, one connection after another, and returns the port.
 ///
 /// # Errors
 /// When the system has no port to give.
-pub async fn listen(number: u32, manners: Manners) -> io::Result<u16> {
+pub async fn listen(number: u32, behaviour: Behaviour) -> io::Result<u16> {
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let port = listener.local_addr()?.port();
     tokio::spawn(async move {
@@ -103,39 +103,39 @@ pub async fn listen(number: u32, manners: Manners) -> io::Result<u16> {
         while let Ok((stream, _)) = listener.accept().await {
             // A client that still held the model of the last line's round would not be sent it.
             client.switch_off();
-            // However the line ended, the next may come.
-            let _ = meet(&mut client, number, manners, stream).await;
+            // The next connection may follow any end of this one.
+            let _ = meet(&mut client, number, behaviour, stream).await;
         }
     });
     Ok(port)
 }
 
-/// Calls a base station, again and again, for ever.
-pub async fn dial(number: u32, manners: Manners, station: SocketAddr) {
+/// Connects a client to a base station, again after every end of the line.
+pub async fn dial(number: u32, behaviour: Behaviour, station: SocketAddr) {
     let mut client = client(number);
     loop {
         if let Ok(stream) = TcpStream::connect(station).await {
-            // However the line ended, the next call may do better.
-            let _ = meet(&mut client, number, manners, stream).await;
+            // Any end of the line is followed by another connection.
+            let _ = meet(&mut client, number, behaviour, stream).await;
         }
         sleep(REDIAL).await;
     }
 }
 
-/// Behaves as it does on one line.
+/// Serves one line as the behaviour says.
 async fn meet(
     client: &mut Client,
     number: u32,
-    manners: Manners,
+    behaviour: Behaviour,
     stream: TcpStream,
 ) -> io::Result<()> {
     stream.set_nodelay(true)?;
-    match manners {
-        Manners::Honest => client.serve(stream).await,
-        Manners::Slow => slow(number, stream).await,
-        Manners::Silent => silent(stream).await,
-        Manners::Absurd => absurd(number, stream).await,
-        Manners::Endless => endless(stream).await,
+    match behaviour {
+        Behaviour::Honest => client.serve(stream).await,
+        Behaviour::Slow => slow(number, stream).await,
+        Behaviour::Silent => silent(stream).await,
+        Behaviour::Absurd => absurd(number, stream).await,
+        Behaviour::Endless => endless(stream).await,
     }
 }
 
@@ -237,9 +237,9 @@ async fn absurd(number: u32, mut stream: TcpStream) -> io::Result<()> {
     Ok(())
 }
 
-/// What a round with a crowd came to.
+/// Result of a round with many clients.
 #[derive(Clone, Debug, Default)]
-pub struct CrowdRound {
+pub struct RoundOutcome {
     /// Honest clients whose update arrived as sent.
     pub delivered: usize,
     /// Honest clients that were lost, with the first reason.
@@ -248,22 +248,22 @@ pub struct CrowdRound {
     pub greeted: Duration,
     /// Wall time of the round after that, until the last honest client's update was in.
     pub wall: Duration,
-    /// Misbehaving clients that were believed.
+    /// Misbehaving clients whose update was accepted.
     pub believed: usize,
 }
 
-/// The base station's side of clients that call in.
-pub struct Reception {
-    /// Where they call.
+/// A base station that boards connect to.
+pub struct ListeningStation {
+    /// Address that clients connect to.
     pub address: SocketAddr,
-    /// What came of the calls.
+    /// Numbers of accepted and refused connections.
     pub calls: Arc<Calls>,
     callers: Callers,
     _door: OpenDoor,
 }
 
-impl Reception {
-    /// Answers the calls of clients `0..clients`, on the current runtime.
+impl ListeningStation {
+    /// Accepts connections of clients `0..clients`, on the current runtime.
     ///
     /// # Panics
     /// When the system has no port to give.
@@ -287,7 +287,7 @@ impl Reception {
         }
     }
 
-    /// Where the lines of a client arrive.
+    /// Returns the endpoint of a client's incoming lines.
     ///
     /// # Panics
     /// When there is no such client.
@@ -296,32 +296,32 @@ impl Reception {
         Endpoint::incoming(
             self.callers
                 .line_of(ClientId(client))
-                .expect("it may call in"),
+                .expect("the client may connect"),
         )
     }
 
-    /// Starts the task of a client that calls in.
+    /// Starts the task of a client that connects by itself.
     #[must_use]
     pub fn board(&self, client: u32) -> (Handle, EventReceiver) {
         let (events, heard) = bus::open();
         (board(client, self.endpoint(client), events), heard)
     }
 
-    /// Waits until all clients have called, then runs one round with them.
-    pub async fn round(&self) -> CrowdRound {
+    /// Waits until all clients are connected, then runs one round with them.
+    pub async fn round(&self) -> RoundOutcome {
         let clients = 0..u32::try_from(self.callers.count()).unwrap_or(u32::MAX);
-        let peers = clients.map(|client| (Manners::Honest, self.endpoint(client)));
+        let peers = clients.map(|client| (Behaviour::Honest, self.endpoint(client)));
         round_with(peers.collect()).await
     }
 }
 
-/// Where a client on that port of this machine is.
+/// Returns the endpoint of a client on a port of this machine.
 #[must_use]
 pub fn at_port(port: u16) -> Endpoint {
     Endpoint::new(Place::Tcp(format!("127.0.0.1:{port}")))
 }
 
-/// Starts the task of a client, wherever it is.
+/// Starts the task of a client at any endpoint.
 #[must_use]
 pub fn board(client: u32, endpoint: Endpoint, events: EventSender) -> Handle {
     let store = EnergyStore::lossless(STORE);
@@ -340,24 +340,24 @@ pub fn board(client: u32, endpoint: Endpoint, events: EventSender) -> Handle {
     Handle::spawn(identity, Standing::new(STORE, store), events)
 }
 
-/// Connects to everybody, then runs one round: model to all, update from all.
-pub async fn round(peers: &[(Manners, u16)]) -> CrowdRound {
+/// Connects to all clients, then runs one round: model to all, update from all.
+pub async fn round(peers: &[(Behaviour, u16)]) -> RoundOutcome {
     let peers = peers.iter();
-    let peers = peers.map(|&(manners, port)| (manners, at_port(port)));
+    let peers = peers.map(|&(behaviour, port)| (behaviour, at_port(port)));
     round_with(peers.collect()).await
 }
 
-async fn round_with(peers: Vec<(Manners, Endpoint)>) -> CrowdRound {
+async fn round_with(peers: Vec<(Behaviour, Endpoint)>) -> RoundOutcome {
     let (events, heard) = bus::open();
     drop(heard);
-    let (manners, endpoints): (Vec<Manners>, Vec<Endpoint>) = peers.into_iter().unzip();
+    let (behaviour, endpoints): (Vec<Behaviour>, Vec<Endpoint>) = peers.into_iter().unzip();
     let boards: Vec<Arc<Handle>> = (0..)
         .zip(endpoints)
         .map(|(client, endpoint)| Arc::new(board(client, endpoint, events.clone())))
         .collect();
     let begin = Instant::now();
-    for (board, manners) in boards.iter().zip(&manners) {
-        if *manners == Manners::Honest {
+    for (board, behaviour) in boards.iter().zip(&behaviour) {
+        if *behaviour == Behaviour::Honest {
             let _ = board.greet(Duration::from_secs(60)).await;
         }
     }
@@ -365,17 +365,17 @@ async fn round_with(peers: Vec<(Manners, Endpoint)>) -> CrowdRound {
     let job = job(0);
     let begin = Instant::now();
     let (mut honest, mut others) = (Vec::new(), Vec::new());
-    for (board, (client, manners)) in boards.iter().zip((0u32..).zip(manners)) {
+    for (board, (client, behaviour)) in boards.iter().zip((0u32..).zip(behaviour)) {
         let (board, job) = (Arc::clone(board), job.clone());
         let task = tokio::spawn(async move { (client, board.work(job).await) });
-        match manners {
-            Manners::Honest => honest.push(task),
+        match behaviour {
+            Behaviour::Honest => honest.push(task),
             _ => others.push(task),
         }
     }
-    let mut outcome = CrowdRound {
+    let mut outcome = RoundOutcome {
         greeted,
-        ..CrowdRound::default()
+        ..RoundOutcome::default()
     };
     for task in honest {
         match task.await {
@@ -391,7 +391,7 @@ async fn round_with(peers: Vec<(Manners, Endpoint)>) -> CrowdRound {
         }
     }
     outcome.wall = begin.elapsed();
-    // The others would keep their tasks until their time is up; nobody waits for them.
+    // The tasks of misbehaving clients run until their timeouts and are not awaited.
     for task in others {
         if task.is_finished() && matches!(task.await, Ok((_, WorkResult::Done(..)))) {
             outcome.believed += 1;
@@ -400,7 +400,7 @@ async fn round_with(peers: Vec<(Manners, Endpoint)>) -> CrowdRound {
     outcome
 }
 
-/// A round's work for any client.
+/// Returns the work of a round for any client.
 #[must_use]
 pub fn job(round: u32) -> RoundWork {
     let model: Arc<[u8]> = update_of(u32::MAX, round, MODEL_BYTES).into();
@@ -436,7 +436,7 @@ pub fn job(round: u32) -> RoundWork {
     }
 }
 
-/// The end of a round in which a client's update counts.
+/// Returns the end of a round in which the update counts.
 #[must_use]
 pub fn closing(round: u32) -> Closing {
     let model = ModelHash([round as u8; 16]);

@@ -1,5 +1,5 @@
-//! A run whose board loses its power inside one operation of its flash after another: what the
-//! next start finds, and whether it is in step again with every round that was closed.
+//! A run whose board loses power inside each operation of its flash in turn; after each cut the board
+//! must restore every closed round.
 
 use gleaner_firmware::model::Memory;
 use gleaner_firmware::saved::{Region, Saved};
@@ -33,8 +33,8 @@ fn shard() -> Vec<u8> {
     Digits::take(0, 4).shard(CLIENT, None)
 }
 
-/// What the base station knows when a round begins.
-struct Standing {
+/// State of the base station at the start of a round.
+struct RoundStart {
     ledger: Snapshot,
     mark: Option<RoundMark>,
     /// The model of the round, whole.
@@ -45,7 +45,7 @@ struct Standing {
     operations: usize,
 }
 
-impl Standing {
+impl RoundStart {
     fn provision(&self) -> Provision {
         let mut provision = generous(CLIENT, SEED);
         (provision.ledger, provision.last_round) = (self.ledger, self.mark);
@@ -70,29 +70,29 @@ impl Standing {
     }
 }
 
-/// A run without accidents: what its flash did, and where the base station stood meanwhile.
-pub struct Rehearsed {
+/// A run without power cuts: its flash operations and the base station's state at every round.
+pub struct RecordedRun {
     trace: Vec<Operation>,
-    standings: Vec<Standing>,
+    standings: Vec<RoundStart>,
 }
 
-/// What came of the cuts.
+/// Results of the power cuts.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Cuts {
     /// Words programmed and sectors erased in the run.
     pub operations: usize,
     /// Of those, sectors erased.
     pub erasures: usize,
-    /// Times the power failed.
+    /// Number of power cuts.
     pub cuts: usize,
-    /// Models read back whole after one.
+    /// Models read back whole after a cut.
     pub models: usize,
     /// The longest time to a provisioned session.
     pub slowest: Micros,
 }
 
-impl Rehearsed {
-    /// Runs ten rounds.
+impl RecordedRun {
+    /// Runs ten rounds and records the flash.
     #[must_use]
     pub fn run() -> Self {
         let flash = in_process::flash(1);
@@ -100,7 +100,7 @@ impl Rehearsed {
         let mut station = Station::new(InProcess::start_on(&shard(), flash.clone()));
         station.connect();
         let mut global = initial(SEED);
-        let mut standings = vec![Standing {
+        let mut standings = vec![RoundStart {
             ledger: generous(CLIENT, SEED).ledger,
             mark: None,
             model: exact(&global),
@@ -114,7 +114,7 @@ impl Rehearsed {
             apply(&update, &mut global);
             standing.update = update;
             let mark = standing.next_mark();
-            standings.push(Standing {
+            standings.push(RoundStart {
                 ledger,
                 mark: Some(mark),
                 model: exact(&global),
@@ -131,7 +131,7 @@ impl Rehearsed {
 
     /// Returns how many rounds were closed when operation `at` began.
     fn closed(&self, at: usize) -> usize {
-        let before = |it: &&Standing| it.operations <= at;
+        let before = |it: &&RoundStart| it.operations <= at;
         self.standings.iter().filter(before).count() - 1
     }
 
@@ -252,7 +252,7 @@ fn open(flash: &Nor) -> Saved<Nor> {
 }
 
 /// Does the work of the round that follows where the base station stands.
-fn work(station: &mut Station<InProcess>, standing: &Standing) -> (Vec<u8>, Snapshot) {
+fn work(station: &mut Station<InProcess>, standing: &RoundStart) -> (Vec<u8>, Snapshot) {
     let order = standing.order();
     match station.order(order).declined {
         Some(DeclineReason::Model) => {

@@ -1,5 +1,5 @@
-//! A base station with honest boards and one hostile peer among them, over TCP on this machine:
-//! what the enemy costs the station in memory and log, and the others in time.
+//! A base station with honest boards and one hostile peer, over TCP on this machine: the cost of the
+//! peer in memory, log and time of the honest boards.
 
 use gleaner_sim::ClientId;
 use std::fs::{self, File};
@@ -21,16 +21,16 @@ use tokio::task::JoinHandle as Task;
 
 use super::hostile::Attack;
 use crate::client::update_of;
-use crate::crowd::{MODEL_BYTES, at_port, board, client, job, key_of, timing};
+use crate::peers::{MODEL_BYTES, at_port, board, client, job, key_of, timing};
 use crate::station::RUN;
 
-/// Honest boards.
+/// Number of honest boards.
 pub const HONEST: u32 = 8;
 
-/// How long the base station waits for each part of an enemy's round.
+/// Timeout of the base station for each part of a hostile peer's round.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Serves an honest board for ever, whose training takes that long; returns its port.
+/// Serves an honest board whose training takes a given time; returns its port.
 ///
 /// # Errors
 /// When the system has no port to give.
@@ -41,14 +41,14 @@ pub async fn listen(number: u32, training: Duration) -> io::Result<u16> {
         let mut client = client.training_for(training);
         while let Ok((stream, _)) = listener.accept().await {
             let _ = stream.set_nodelay(true);
-            // However the line ended, the next may come.
+            // The next connection may follow any end of this one.
             let _ = client.serve(stream).await;
         }
     });
     Ok(port)
 }
 
-/// Serves an enemy for ever, at the place of client [`HONEST`]; returns its port.
+/// Serves a hostile peer in the place of client [`HONEST`]; returns its port.
 ///
 /// # Errors
 /// When the system has no port to give.
@@ -68,34 +68,34 @@ async fn bind() -> io::Result<(TcpListener, u16)> {
     Ok((listener, port))
 }
 
-/// How long a part of a siege lasts: so many rounds and so much time at least.
+/// Minimum length of a measurement, in rounds and in time.
 #[derive(Clone, Copy, Debug)]
 pub struct Length {
-    /// Rounds.
+    #[allow(missing_docs)]
     pub rounds: usize,
-    /// Time.
+    #[allow(missing_docs)]
     pub time: Duration,
 }
 
-/// What one enemy did.
+/// Cost of one hostile peer.
 #[derive(Clone, Debug)]
-pub struct Siege {
+pub struct Defence {
     /// The median round of the honest boards alone, before and after.
     pub alone: Duration,
-    /// Their median round beside the enemy.
+    /// Their median round beside the hostile peer.
     pub beside: Duration,
     /// Honest updates that did not arrive as they were sent, and why the last did not.
     pub lost: Vec<String>,
-    /// The enemy's updates that were taken.
+    /// Accepted updates of the hostile peer.
     pub believed: usize,
-    /// Bytes the enemy put into the log in its first minute; if it had less, as it went on.
+    /// Bytes per minute that the peer added to the log.
     pub log_bytes_a_minute: f64,
-    /// Peak memory of this process beside the enemy, where the system tells.
+    /// Peak memory of this process beside the peer, where the system reports it.
     pub memory_mb: Option<f64>,
 }
 
-impl Siege {
-    /// The turns of one enemy as one: the median delay, the most memory and log, everything lost.
+impl Defence {
+    /// Merges repeated measurements: median delay, largest memory and log, all lost updates.
     ///
     /// # Panics
     /// Without a turn.
@@ -113,14 +113,14 @@ impl Siege {
         }
     }
 
-    /// How much longer a round took beside the enemy.
+    /// Returns the relative delay of a round beside the peer.
     #[must_use]
     pub fn delay(&self) -> f64 {
         self.beside.as_secs_f64() / self.alone.as_secs_f64() - 1.0
     }
 }
 
-/// A base station.
+/// A base station with honest boards and a log.
 pub struct Station {
     honest: Vec<Arc<Handle>>,
     events: EventSender,
@@ -133,7 +133,7 @@ impl Station {
     /// Connects to the honest boards on those ports and writes `log`.
     ///
     /// # Panics
-    /// When the log cannot be written or a board does not come.
+    /// When the log cannot be written or a board does not connect.
     pub async fn start(ports: &[u16], log: &Path) -> Self {
         let (events, heard) = bus::open();
         let journal = EventLog::open(log, 0).expect("a log");
@@ -156,7 +156,7 @@ impl Station {
     }
 
     /// Suffers an enemy for a while, with as much time alone around it.
-    pub async fn suffer(&mut self, port: u16, length: Length) -> Siege {
+    pub async fn suffer(&mut self, port: u16, length: Length) -> Defence {
         let half = Length {
             rounds: length.rounds.div_ceil(2),
             time: length.time / 2,
@@ -181,7 +181,7 @@ impl Station {
         let believed = enemy.believed;
         drop(enemy);
         alone.extend(self.rounds(half, None, &mut lost).await);
-        Siege {
+        Defence {
             alone: median(alone),
             beside: median(beside),
             lost,
