@@ -15,21 +15,20 @@ use parallel::Program;
 pub const FEATURES: [&str; 2] = ["--features", "gleaner-host/probe"];
 
 /// The programs that take longest. They start first, so that none runs alone at the end.
-const LONGEST: [&str; 9] = [
+const LONGEST: [&str; 8] = [
     "gleaner-tests emulated",
     "gleaner-tests station",
     "gleaner-host flash",
-    "gleaner-host golden",
+    "gleaner-host command",
     "gleaner-tests client",
     "gleaner-host engines",
-    "gleaner-host resume",
-    "gleaner-host solvers",
+    "gleaner-host library",
     "emulator",
 ];
 
-/// The test program that compares digests, and the variable that names the program it runs. The
-/// program users run is the one to check; plain `cargo test` checks the debug build.
-const GOLDEN: (&str, &str) = ("gleaner-host golden", "GLEANER_PROGRAM");
+/// The test program whose module `golden` compares digests, and the variable that names the program
+/// to run. Users run the release build; plain `cargo test` checks the debug build.
+const GOLDEN: (&str, &str) = ("gleaner-host command", "GLEANER_PROGRAM");
 
 /// Builds the program that users run.
 pub fn build_release() -> Result<()> {
