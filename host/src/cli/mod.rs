@@ -1,8 +1,8 @@
 //! The command line: one file per subcommand, each an `Args` that parses and a `run` that acts.
 //!
 //! Exit codes: 0 success, 1 the command ran and found or hit a failure, 2 wrong usage, 3 a run is
-//! complete but a board's ledger is not the model's ([`LEDGERS_DIFFER`]), 4 another worker is making
-//! the point of a sweep ([`POINT_TAKEN`]), 130 interrupted.
+//! complete but a board's ledger is not the model's ([`LEDGERS_DIFFER`]), 4 another worker is executing
+//! the point of a study ([`POINT_TAKEN`]), 130 interrupted.
 
 use std::process::ExitCode;
 
@@ -24,7 +24,6 @@ mod energy;
 mod engine;
 mod flash;
 mod fleet;
-mod gather;
 mod image;
 mod infer;
 mod listen;
@@ -44,10 +43,10 @@ mod selftest;
 mod shard;
 mod simulate;
 mod solve;
+mod study;
 mod sweep;
 mod terms;
 mod threads;
-mod track;
 mod verify;
 mod version;
 mod week;
@@ -56,13 +55,13 @@ mod word;
 /// The exit code of a complete run in which a board booked another income or upload than the model.
 pub const LEDGERS_DIFFER: u8 = 3;
 
-/// The exit code of a worker that left the point of a sweep to another.
+/// The exit code of a worker that left the point of a study to another.
 pub const POINT_TAKEN: u8 = 4;
 
 /// What `--help` says of exit codes.
 const EXIT_CODES: &str = "Exit codes: 0 success, 1 failure, 2 wrong usage, 3 a run is complete but \
-    the ledger of a board differs from the model's booking, 4 another worker is making the point \
-    of a sweep, 130 interrupted.";
+    the ledger of a board differs from the model's booking, 4 another worker is executing the \
+    point of a study, 130 interrupted.";
 
 /// Federated learning for microcontrollers that live on harvested energy.
 #[derive(Debug, Parser)]
@@ -110,7 +109,7 @@ enum Command {
     Selftest(selftest::Args),
     /// Make the report of a run again from its logs.
     Report(report::Args),
-    /// Make every table and figure of the paper, and judge its claims.
+    /// Reproduce the paper's tables and figures and check its claims.
     Reproduce(reproduce::Args),
     /// Continue a run that was interrupted, from its last checkpoint.
     Resume(resume::Args),
@@ -120,7 +119,7 @@ enum Command {
     Shard(shard::Args),
     /// Run one scenario: train, log, and report.
     Simulate(simulate::Args),
-    /// Run a grid of keys and seeds and gather one tidy CSV.
+    /// Run a grid of keys and seeds: a table, a CSV, plots and a report.
     Sweep(sweep::Args),
     /// Plan rounds: who, which channel, what power, how many epochs.
     Solve(solve::Args),
@@ -128,7 +127,7 @@ enum Command {
     Verify(verify::Args),
     /// Print the version of this build and of the protocol it speaks.
     Version(version::Args),
-    /// Live through a simulated week on harvested energy with every scheduler.
+    /// Simulate a week on harvested energy with every scheduler.
     Week(week::Args),
 }
 

@@ -90,7 +90,7 @@ fn hyperqueue_makes_the_local_table_though_a_worker_is_killed() {
     }
     let server_dir = lab.path("server");
     let _server = Server::start(Path::new(python), &server_dir);
-    let joined = ["--server-dir", server_dir.to_str().unwrap(), "--resume"];
+    let joined = ["--server-dir", server_dir.to_str().unwrap()];
     succeed(lab.sweep("again", &[&options[..], &joined].concat()));
     assert_eq!(lab.table_of("again"), lab.table);
 }

@@ -6,7 +6,7 @@ use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-use gleaner_experiment::batch::Plan;
+use gleaner_experiment::Plan;
 
 use crate::lab::{Lab, finish, is_held, is_told, pause, signal, skip, until, worker_at_work};
 
@@ -218,7 +218,7 @@ fn slurm_makes_the_local_table_though_a_worker_and_the_follower_are_killed_and_a
     // The follower dies; its array goes on and is found again.
     follower.kill().unwrap();
     follower.wait().unwrap();
-    let mut follower = follow(&["--resume"]);
+    let mut follower = follow(&[]);
 
     // As the limit of a task comes near Slurm tells its script, and no other process. The worker is
     // held until it has heard of it: a busy machine may take longer over that than the point lasts.
@@ -250,7 +250,7 @@ fn slurm_makes_the_local_table_though_a_worker_and_the_follower_are_killed_and_a
     let (array, _) = *logs.keys().next().unwrap();
     let told = &logs[&(array, last)];
     assert!(told.contains("stopped after round"), "{said}\n{logs:#?}");
-    assert!(told.contains("going on after round"), "{said}\n{logs:#?}");
+    assert!(told.contains("continuing after round"), "{said}\n{logs:#?}");
     // One array with all points, whose other tasks did not queue again with the last; after it the
     // point of the killed worker, unless Slurm gave it out again of its own accord.
     let (first, after): (Vec<_>, Vec<_>) = logs.keys().partition(|task| task.0 == array);

@@ -7,10 +7,11 @@
 use std::error::Error;
 use std::path::PathBuf;
 
+use gleaner_experiment::CompletedRun;
 use gleaner_sim::report::table::Table;
 
 use super::all_hold;
-use super::runs::{Case, Run, accuracy, energy, make_all, mean};
+use super::runs::{Case, accuracy, energy, execute_all, mean};
 
 /// What is claimed of a variant against glean as it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,7 +96,7 @@ pub struct Args {
     /// One seed, 60 rounds, the embedded subset: a minute, for a look.
     #[arg(long)]
     quick: bool,
-    /// Where the runs go; those that are there are not made again.
+    /// Directory of the runs; complete ones are not executed again.
     #[arg(long, default_value = "runs/figures/glean-ablation")]
     out: PathBuf,
     /// Threads; 0 means one per processor.
@@ -116,10 +117,10 @@ pub fn run(args: &Args) -> Result<bool, Box<dyn Error>> {
             .with(*name, keys)
     };
     let cases: Vec<Case> = VARIANTS.iter().map(case).collect();
-    let runs = make_all(&cases, seeds, &args.out, args.threads)?;
+    let runs = execute_all(&cases, seeds, &args.out, args.threads)?;
     let mut table = Table::new(&["variant", "accuracy %", "points", "mJ/round", "%"]);
     let mut sentences = Vec::new();
-    let figures = |runs: &[Run]| (mean(runs, accuracy), mean(runs, energy));
+    let figures = |runs: &[CompletedRun]| (mean(runs, accuracy), mean(runs, energy));
     let glean = figures(&runs[0]);
     for (&(name, _, claimed), runs) in VARIANTS.iter().zip(&runs) {
         let (accuracy, energy) = figures(runs);

@@ -8,12 +8,13 @@
 use std::error::Error;
 use std::path::PathBuf;
 
+use gleaner_experiment::CompletedRun;
 use gleaner_sim::report::table::Table;
 use gleaner_sim::round::RoundRow;
 use gleaner_sim::run::{RunDirectory, read_rounds};
 
 use super::all_hold;
-use super::runs::{Case, Run, energy, make_all, mean};
+use super::runs::{Case, energy, execute_all, mean};
 
 /// Non-IID degree, and the accuracy in percent that the paper's CRE ends with.
 const PAPER: [(f64, f64); 3] = [(0.2, 58.9), (0.4, 56.4), (0.6, 52.4)];
@@ -40,7 +41,7 @@ pub struct Args {
     /// One degree, one seed, ten rounds: minutes, for a look.
     #[arg(long)]
     quick: bool,
-    /// Where the runs go; those that are there are not made again.
+    /// Directory of the runs; complete ones are not executed again.
     #[arg(long, default_value = "runs/figures/glean-cifar10")]
     out: PathBuf,
     /// Threads; 0 means one per processor.
@@ -68,7 +69,7 @@ pub fn run(args: &Args) -> Result<bool, Box<dyn Error>> {
         .set("data.validation_samples", args.validation_samples)
     };
     let cases: Vec<Case> = degrees.iter().map(case).collect();
-    let runs = make_all(&cases, seeds, &args.out, args.threads)?;
+    let runs = execute_all(&cases, seeds, &args.out, args.threads)?;
     let mut table = Table::new(&[
         "",
         "seed",
@@ -91,7 +92,7 @@ pub fn run(args: &Args) -> Result<bool, Box<dyn Error>> {
     Ok(all_hold(&sentences))
 }
 
-fn row(name: &str, seed: usize, run: &Run) -> Result<Vec<String>, Box<dyn Error>> {
+fn row(name: &str, seed: usize, run: &CompletedRun) -> Result<Vec<String>, Box<dyn Error>> {
     let rounds = read_rounds(&run.directory.file(RunDirectory::ROUNDS))?;
     let percent = |accuracy: Option<f64>| {
         accuracy.map_or_else(|| "-".to_owned(), |share| format!("{:.1}", 100.0 * share))

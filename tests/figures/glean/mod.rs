@@ -1,5 +1,5 @@
-//! `cargo figures glean CLAIM`: what docs/glean.md says of the scheduler glean, claim by claim. Each
-//! prints what it measured and exits with 1 if it does not hold.
+//! `cargo figures glean CLAIM`: the claims of docs/glean.md on the scheduler glean. Each command prints
+//! its measurements and exits with 1 if the claim does not hold.
 
 mod ablation;
 mod cifar10;
@@ -25,7 +25,7 @@ enum Claim {
     Cifar10(cifar10::Args),
     /// How long a decision takes, at 10 clients and at 1,000.
     Decision(decision::Args),
-    /// MNIST, the paper's nine cells: parts (a), (b) and (c) of the track.
+    /// MNIST, the paper's nine cells: parts (a), (b) and (c) of the benchmark.
     Mnist(mnist::Args),
     /// Settings that might break it, against `random` with the same server step; and 2,000 rounds.
     Robust(robust::Args),

@@ -1,6 +1,6 @@
-//! The claims of the paper, one by one: the sentence, the rule, and the verdict of the runs.
+//! The claims of the paper, each with its sentence, a rule, and a verdict.
 //!
-//! A rule is code: it turns runs into parts that hold or do not, and [`Verdict::of`] turns these into a
+//! A rule is code: it turns runs into parts that hold or do not; [`Verdict::of`] turns the parts into a
 //! verdict, for all claims alike.
 
 mod accuracy;
@@ -8,49 +8,58 @@ mod bound;
 mod clients;
 mod factor;
 mod schedule;
-mod verdict;
+#[cfg(test)]
+mod tests;
 
-use serde::Serialize;
+use super::*;
 
-use super::edition::{Edition, Network};
-use super::error::ReproduceError;
-use super::exhibit::Exhibit;
-use super::results::Results;
-pub use verdict::{Finding, Part, Verdict, Weight};
-
-/// What a rule is given.
+/// Input of a rule: the runs, a network, and the formulas of CRE.
 #[derive(Clone, Copy, Debug)]
 pub struct Question<'a> {
-    /// The runs.
-    pub results: &'a Results,
-    /// Of which network.
+    pub records: &'a Records,
     pub network: Network,
-    /// CRE by whose formulas.
-    pub edition: Edition,
+    pub formulas: Formulas,
 }
 
-/// What a rule answers; nothing where its runs are missing.
-pub type Answer = Result<Option<Finding>, ReproduceError>;
+impl<'a> Question<'a> {
+    /// Returns the runs of a scheduler in the middle cell.
+    fn group(&self, scheduler: Scheduler) -> Option<Group<'a>> {
+        self.records.of(&match scheduler {
+            Scheduler::Cre => Setting::cre(self.network, self.formulas, Cell::MIDDLE),
+            other => Setting::new(self.network, other, Cell::MIDDLE),
+        })
+    }
+}
 
-/// One claim.
+/// Output of a rule; `None` if its runs are missing.
+pub type Answer = Option<Finding>;
+
+/// One claim: what the paper says, and when it holds.
 #[derive(Clone, Copy, Debug)]
 pub struct Claim {
-    /// Its short name.
     pub id: &'static str,
-    /// What the paper says.
     pub sentence: &'static str,
-    /// When it holds.
     pub rule: &'static str,
-    /// Where it is claimed of the perceptron, and where of the convolutional network.
+    /// Networks and exhibits in which the paper makes the claim.
     pub exhibits: &'static [(Network, Exhibit)],
-    /// Whose formulas it is judged by; one where CRE has no part in it.
-    pub editions: &'static [Edition],
-    /// The rule itself.
+    /// Formulas for which the claim is checked; one if it is about the baselines alone.
+    pub formulas: &'static [Formulas],
     pub judge: fn(&Question<'_>) -> Answer,
 }
 
-const BOTH: &[Edition] = &[Edition::Repaired, Edition::Printed];
-const BASELINES_ONLY: &[Edition] = &[Edition::Repaired];
+/// Returns the common fields of the claims of an exhibit.
+const fn claims_of(exhibits: &'static [(Network, Exhibit)]) -> Claim {
+    Claim {
+        id: "",
+        sentence: "",
+        rule: "",
+        exhibits,
+        formulas: &[Formulas::Repaired, Formulas::Printed],
+        judge: |_| None,
+    }
+}
+
+const BASELINES_ONLY: &[Formulas] = &[Formulas::Repaired];
 
 /// Returns every claim, in the order of the paper.
 pub fn claims() -> impl Iterator<Item = Claim> {
@@ -66,89 +75,160 @@ pub fn claims() -> impl Iterator<Item = Claim> {
     .copied()
 }
 
-/// A claim judged.
+/// A checked claim. `formulas` is `None` where CRE has no part in the claim; `parts` hold the evidence
+/// one by one, and `command` executes the runs.
 #[derive(Clone, Debug, Serialize)]
 pub struct Judgement {
-    /// The claim's short name.
     pub claim: &'static str,
-    /// What the paper says.
     pub sentence: &'static str,
-    /// When it holds.
     pub rule: &'static str,
-    /// Of which network.
     pub network: Network,
-    /// CRE by whose formulas; `None` where CRE has no part in it.
-    pub edition: Option<Edition>,
-    /// The verdict.
+    pub formulas: Option<Formulas>,
     pub verdict: Verdict,
-    /// What the runs say, in short.
     pub evidence: String,
-    /// And one by one.
     pub parts: Vec<Part>,
-    /// What was run.
     pub extent: String,
-    /// The command that makes these runs.
     pub command: String,
 }
 
-/// Judges every claim of every network and edition.
-///
-/// # Errors
-/// Names the log that cannot be read.
-pub fn judge(results: &Results) -> Result<Vec<Judgement>, ReproduceError> {
+/// Checks every claim for every network and set of formulas.
+pub fn judge(records: &Records) -> Vec<Judgement> {
     let mut all = Vec::new();
     for claim in claims() {
         for &(network, exhibit) in claim.exhibits {
-            for &edition in claim.editions {
+            for &formulas in claim.formulas {
                 let question = Question {
-                    results,
+                    records,
                     network,
-                    edition,
+                    formulas,
                 };
-                all.push(claim.judge(&question, exhibit)?);
+                all.push(claim.check(&question, exhibit));
             }
         }
     }
-    Ok(all)
+    all
 }
 
 impl Claim {
-    fn judge(
-        &self,
-        question: &Question<'_>,
-        exhibit: Exhibit,
-    ) -> Result<Judgement, ReproduceError> {
-        let &Question {
-            results,
-            network,
-            edition,
-        } = question;
-        let study = results.study();
-        let extent = study.extent(network);
-        let (verdict, evidence, parts) = match (self.judge)(question)? {
+    fn check(&self, question: &Question<'_>, exhibit: Exhibit) -> Judgement {
+        let (network, reproduction) = (question.network, &question.records.reproduction);
+        let extent = reproduction.extent(network);
+        let (verdict, evidence, parts) = match (self.judge)(question) {
             Some(finding) => {
-                let verdict = Verdict::of(&finding, Weight::of(network, extent.as_ref()));
+                let verdict = Verdict::of(&finding, network, extent.as_ref());
                 (verdict, finding.summary, finding.parts)
             }
             None => {
-                let why = exhibit.absence(network, study).to_owned();
-                (Verdict::NotTestable, why, Vec::new())
+                let reason = exhibit.absence(network, reproduction).to_owned();
+                (Verdict::NotTestable, reason, Vec::new())
             }
         };
-        Ok(Judgement {
+        Judgement {
             claim: self.id,
             sentence: self.sentence,
             rule: self.rule,
             network,
-            edition: (self.editions.len() > 1).then_some(edition),
+            formulas: (self.formulas.len() > 1).then_some(question.formulas),
             verdict,
             evidence,
             parts,
             extent: extent.map_or_else(|| "nothing".to_owned(), |it| it.text(network)),
-            command: study.command(exhibit),
-        })
+            command: reproduction.command(exhibit),
+        }
     }
 }
 
-#[cfg(test)]
-mod tests;
+/// One part of a claim: whether it holds, with our numbers.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Part {
+    pub found: String,
+    pub holds: bool,
+}
+
+fn part(holds: bool, found: impl Into<String>) -> Part {
+    let found = found.into();
+    Part { found, holds }
+}
+
+/// Number of parts up to which a summary quotes them all.
+const FEW: usize = 4;
+
+/// Result of a rule. `complete`: the runs cover all cells and values that the paper shows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    pub summary: String,
+    pub parts: Vec<Part>,
+    pub complete: bool,
+}
+
+impl Finding {
+    /// Returns a complete finding, whose summary quotes few parts and counts many; `None` without parts.
+    fn of(parts: Vec<Part>) -> Answer {
+        let summary = if parts.len() <= FEW {
+            let all: Vec<&str> = parts.iter().map(|part| part.found.as_str()).collect();
+            all.join("; ")
+        } else {
+            format!("{} of {} parts hold", held(&parts), parts.len())
+        };
+        let complete = true;
+        (!parts.is_empty()).then_some(Self {
+            summary,
+            parts,
+            complete,
+        })
+    }
+
+    fn if_complete(self, complete: bool) -> Self {
+        Self { complete, ..self }
+    }
+
+    fn with_summary(self, summary: String) -> Self {
+        Self { summary, ..self }
+    }
+}
+
+fn held(parts: &[Part]) -> usize {
+    parts.iter().filter(|part| part.holds).count()
+}
+
+/// Verdict of the runs on a claim.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Display, VariantArray)]
+#[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
+pub enum Verdict {
+    /// Every part holds, in all that the paper shows, with at least two seeds.
+    Reproduced,
+    /// At least half of the parts hold, or all of them in a part of what the paper shows.
+    InPart,
+    /// Fewer than half of the parts hold.
+    NotReproduced,
+    /// The runs are missing or too small.
+    NotTestable,
+}
+
+impl Verdict {
+    /// Judges a finding. Small samples settle nothing; one seed, shortened runs or missing cells never
+    /// reproduce a claim but support it in part.
+    pub fn of(finding: &Finding, network: Network, extent: Option<&Extent>) -> Self {
+        let (held, all) = (held(&finding.parts), finding.parts.len());
+        let Some(extent) = extent.filter(|extent| all > 0 && extent.lifelike) else {
+            return Self::NotTestable;
+        };
+        let full_length = extent.rounds >= network.papers_rounds();
+        let sound = finding.complete && full_length && extent.seeds >= 2;
+        match held {
+            held if held == all && sound => Self::Reproduced,
+            held if 2 * held >= all => Self::InPart,
+            _ => Self::NotReproduced,
+        }
+    }
+
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::Reproduced => "reproduced",
+            Self::InPart => "in part",
+            Self::NotReproduced => "not reproduced",
+            Self::NotTestable => "not testable",
+        }
+    }
+}
