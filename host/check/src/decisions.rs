@@ -1,4 +1,4 @@
-//! How long a scheduler takes to decide, on random rounds.
+//! Time that a scheduler takes to decide a random round.
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -12,14 +12,14 @@ use gleaner_sim::scenario::Scenario;
 /// The round that is decided; for ten clients and three channels a turn begins in it.
 const AGE: u32 = 41;
 
-/// What the decisions of one size took.
+/// Times of the decisions of one size.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Decisions {
     /// The median over the rounds, in microseconds.
     pub median_us: f64,
     /// The slowest of them.
     pub worst_us: f64,
-    /// Orders a round.
+    /// Mean number of orders per round.
     pub orders: f64,
 }
 
@@ -50,7 +50,7 @@ pub fn time_decisions(
     })
 }
 
-/// A random round with what a scheduler may ask for beside it.
+/// A random round with the other inputs of a scheduler.
 struct Surroundings {
     seed: u64,
     instance: Instance,
@@ -125,7 +125,7 @@ mod tests {
     use strum::VariantArray;
 
     #[test]
-    fn every_scheduler_is_timed_and_orders_somebody() {
+    fn every_scheduler_is_timed_and_places_orders() {
         for scheduler in Scheduler::VARIANTS {
             let named = Override::new("run.scheduler", scheduler.to_string());
             let scenario = resolve("paper-mlp", &[named]).unwrap();

@@ -22,6 +22,7 @@ pub mod reproduce;
 mod stats;
 mod study;
 pub mod sweep;
+mod table;
 pub mod week;
 
 pub use error::{ExperimentError, PointError};

@@ -6,20 +6,18 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use gleaner_sim::report::plot::Series;
-use gleaner_sim::report::table::Table;
 use gleaner_sim::report::{Page, counted, setting};
-use gleaner_sim::round::RoundRow;
-use gleaner_sim::run::{RunDirectory, Summary, read_rounds};
+use gleaner_sim::run::Summary;
 use gleaner_sim::scenario::{Override, keys, resolve};
 use serde::{Deserialize, Serialize};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::error::ExperimentError;
-use crate::page::{Findings, Section, lines, over_seeds};
+use crate::page::Findings;
 use crate::plan::{Keep, Plan, Point, digest_of, id_of};
 use crate::stats::Statistic;
 use crate::study::{CompletedRun, Runs, Study};
+use crate::table::{Group, READING, best, figures, plots};
 
 /// The key that `seeds` varies.
 const SEED: &str = "run.seed";
@@ -183,129 +181,109 @@ impl Study for Sweep {
     }
 }
 
-/// The points that differ in their seeds alone.
-struct Group<'a> {
-    values: Vec<&'a (String, String)>,
-    runs: Vec<(&'a Point, &'a CompletedRun)>,
-}
-
-impl Group<'_> {
-    fn name(&self) -> String {
-        let named = self.values.iter().map(|(key, value)| {
-            let value = value.trim_matches('"');
-            format!("{key} = {value}")
-        });
-        match self.values.is_empty() {
-            true => "the only combination".to_owned(),
-            false => named.collect::<Vec<_>>().join(", "),
-        }
-    }
-
-    fn statistic(&self, figure: impl Fn(&Summary) -> f64) -> Statistic {
-        let values = self.runs.iter().map(|(_, run)| figure(&run.summary));
-        Statistic::of(&values.collect::<Vec<_>>())
-    }
-
-    /// Returns the validation accuracy over the last tenth, if every run has one.
-    fn validation(&self) -> Option<Statistic> {
-        let runs = self.runs.iter();
-        let shares = runs.map(|(_, run)| run.summary.tail_validation_accuracy);
-        let shares: Vec<f64> = shares.collect::<Option<_>>()?;
-        Some(Statistic::of(&shares))
-    }
-}
-
-/// The combination that was chosen.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-struct Best {
+/// The combination that was chosen, as `best.json` has it.
+#[derive(Serialize)]
+struct Best<'a> {
     chosen_by: &'static str,
     combinations: usize,
-    values: BTreeMap<String, String>,
-    points: Vec<String>,
-    validation_accuracy: Spread,
-    test_accuracy: Spread,
+    values: BTreeMap<&'a str, &'a str>,
+    points: &'a [String],
+    validation_accuracy: Value,
+    test_accuracy: Value,
 }
 
-/// Mean over seeds and sample standard deviation.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-struct Spread {
-    mean: f64,
-    deviation: f64,
+/// The points of one combination, one per seed: its values, ids and runs.
+struct Combination<'a> {
+    values: Vec<(&'a str, &'a str)>,
+    ids: Vec<String>,
+    runs: Vec<CompletedRun>,
 }
 
-impl From<Statistic> for Spread {
-    fn from(statistic: Statistic) -> Self {
-        Self {
-            mean: statistic.mean,
-            deviation: statistic.deviation,
-        }
+/// Groups complete points that differ in their seeds alone.
+fn combinations<'a>(done: &[(&'a Point, &CompletedRun)]) -> Vec<Combination<'a>> {
+    let mut all: Vec<Combination<'_>> = Vec::new();
+    for &(point, run) in done {
+        let values = point.values.iter().filter(|(key, _)| key != SEED);
+        let values = values.map(|(key, value)| (key.as_str(), value.trim_matches('"')));
+        let values: Vec<_> = values.collect();
+        let at = all.iter().position(|it| it.values == values);
+        let at = at.unwrap_or_else(|| {
+            let (ids, runs) = (Vec::new(), Vec::new());
+            all.push(Combination { values, ids, runs });
+            all.len() - 1
+        });
+        all[at].ids.push(point.id.clone());
+        all[at].runs.push(run.clone());
     }
-}
-
-/// Chooses the combination with the best validation accuracy, of equals the first; `None` if a run
-/// has no validation images, or there is no run.
-fn choose(groups: &[Group<'_>]) -> Option<(Best, String)> {
-    let mut best: Option<(&Group<'_>, Statistic)> = None;
-    for group in groups {
-        let score = group.validation()?;
-        if best.is_none_or(|(_, most)| score.mean > most.mean) {
-            best = Some((group, score));
-        }
-    }
-    let (group, score) = best?;
-    let test = group.statistic(|it| it.tail_accuracy);
-    let text = format!(
-        "Best of {}: {}; validation accuracy {} % over {}, test accuracy {} %.",
-        counted(groups.len(), "combination"),
-        group.name(),
-        score.text(100.0, 1),
-        counted(score.count, "seed"),
-        test.text(100.0, 1)
-    );
-    let values = group.values.iter();
-    let values = values.map(|(key, value)| (key.clone(), value.trim_matches('"').to_owned()));
-    let best = Best {
-        chosen_by: "tail_validation_accuracy",
-        combinations: groups.len(),
-        values: values.collect(),
-        points: group.runs.iter().map(|(it, _)| it.id.clone()).collect(),
-        validation_accuracy: score.into(),
-        test_accuracy: test.into(),
-    };
-    Some((best, text))
+    all
 }
 
 /// Reads the completed points of a plan: one table row per combination, `sweep.csv` with one row per
 /// run, `best.json`, plots and a report.
 pub fn findings(points: &[Point], runs: &Runs) -> Result<Findings, ExperimentError> {
-    let done: Vec<(&Point, &CompletedRun)> = points
-        .iter()
-        .filter_map(|point| Some((point, runs.get(point)?)))
-        .collect();
-    let mut groups: Vec<Group<'_>> = Vec::new();
-    for &(point, run) in &done {
-        let values = point.values.iter().filter(|(key, _)| key != SEED);
-        let values: Vec<_> = values.collect();
-        match groups.iter_mut().find(|group| group.values == values) {
-            Some(group) => group.runs.push((point, run)),
-            None => groups.push(Group {
-                values,
-                runs: vec![(point, run)],
-            }),
+    let done = points.iter().filter_map(|it| Some((it, runs.get(it)?)));
+    let done: Vec<(&Point, &CompletedRun)> = done.collect();
+    let combinations = combinations(&done);
+    let group = |(colour, it): (usize, &Combination<'_>)| {
+        let named = it
+            .values
+            .iter()
+            .map(|(key, value)| format!("{key} = {value}"));
+        let name = named.collect::<Vec<_>>().join(", ");
+        let mut labels: Vec<String> = it.values.iter().map(|it| it.1.to_owned()).collect();
+        labels.push(it.runs.len().to_string());
+        Group {
+            name: if name.is_empty() {
+                "the only combination".to_owned()
+            } else {
+                name
+            },
+            labels,
+            colour,
+            hollow: false,
+            runs: it.runs.clone(),
         }
-    }
+    };
+    let groups: Vec<Group> = combinations.iter().enumerate().map(group).collect();
     let choice = match runs.failed.is_empty() {
-        true => choose(&groups).ok_or(
+        true => best(&groups).ok_or(
             "No best combination: it is chosen on validation images, never on test images, and not all \
              runs have any; write data.validation_samples = 1000 under [set].",
         ),
         false => Err("No best combination before all points are complete."),
     };
-    let table = table(&groups);
-    let (best, text) = match &choice {
-        Ok((best, text)) => (json!(best), text.as_str()),
-        Err(reason) => (json!({ "chosen_by": null, "why": reason }), *reason),
+    let (best, text) = match choice {
+        Ok((group, score)) => {
+            let chosen = &combinations[group.colour];
+            let test = group.statistic(|it| it.tail_accuracy);
+            let text = format!(
+                "Best of {}: {}; validation accuracy {} % over {}, test accuracy {} %.",
+                counted(groups.len(), "combination"),
+                group.name,
+                score.text(100.0, 1),
+                counted(score.count, "seed"),
+                test.text(100.0, 1)
+            );
+            let spread = |it: Statistic| json!({ "mean": it.mean, "deviation": it.deviation });
+            let best = json!(Best {
+                chosen_by: "tail_validation_accuracy",
+                combinations: groups.len(),
+                values: chosen.values.iter().copied().collect(),
+                points: &chosen.ids,
+                validation_accuracy: spread(score),
+                test_accuracy: spread(test),
+            });
+            (best, text)
+        }
+        Err(reason) => (
+            json!({ "chosen_by": null, "why": reason }),
+            reason.to_owned(),
+        ),
     };
+    let keys = combinations.first().map_or(&[][..], |it| &it.values[..]);
+    let mut labels: Vec<&str> = keys.iter().map(|(key, _)| *key).collect();
+    labels.push("seeds");
+    let table = figures(&labels, &groups);
     let mut findings = Findings {
         text: format!("{}\n{text}\n", table.to_text()),
         json: json!({ "best": best, "header": table.header, "rows": table.rows }),
@@ -320,75 +298,15 @@ pub fn findings(points: &[Point], runs: &Runs) -> Result<Findings, ExperimentErr
     });
     let mut page = Page::new("Sweep", &lead);
     page.table(&table);
-    page.paragraph(text);
-    page.paragraph(
-        "Figures are means over the seeds of a combination, with the sample standard deviation after \
-         the plus-minus sign. sweep.csv has every run.",
-    );
-    findings.section(&mut page, &plots(&groups)?);
+    page.paragraph(&text);
+    page.paragraph(READING);
+    let shown: Vec<&Group> = match groups.len() <= CURVES {
+        true => groups.iter().collect(),
+        false => Vec::new(),
+    };
+    findings.section(&mut page, &plots(&groups, &shown)?);
     findings.page(&page);
     Ok(findings)
-}
-
-fn table(groups: &[Group<'_>]) -> Table {
-    let keys = groups.first().map_or(&[][..], |group| &group.values[..]);
-    let mut header: Vec<&str> = keys.iter().map(|(key, _)| key.as_str()).collect();
-    let validated = groups.iter().any(|group| group.validation().is_some());
-    header.extend(["seeds", "accuracy last tenth %"]);
-    header.extend(validated.then_some("validation last tenth %"));
-    header.extend(["energy mJ/round", "clients", "epochs", "overdrawn %"]);
-    let mut table = Table::new(&header);
-    for group in groups {
-        let mean = |figure: fn(&Summary) -> f64| group.statistic(figure).mean;
-        let values = group.values.iter();
-        let mut cells: Vec<String> = values.map(|(_, it)| it.trim_matches('"').into()).collect();
-        cells.push(group.runs.len().to_string());
-        cells.push(group.statistic(|it| it.tail_accuracy).text(100.0, 1));
-        if validated {
-            let share = group.validation();
-            cells.push(share.map_or_else(String::new, |share| share.text(100.0, 1)));
-        }
-        cells.push(group.statistic(|it| it.energy_per_round_j).text(1e3, 2));
-        cells.push(format!("{:.2}", mean(|it| it.participants)));
-        cells.push(format!("{:.2}", mean(|it| it.epochs)));
-        cells.push(format!("{:.0}", 100.0 * mean(|it| it.overdrawn_share)));
-        table.row(cells);
-    }
-    table
-}
-
-fn plots(groups: &[Group<'_>]) -> Result<Section, ExperimentError> {
-    let mut section = Section::default();
-    let point = |(at, group): (usize, &Group<'_>)| {
-        let energy = group.statistic(|it| 1e3 * it.energy_per_round_j).mean;
-        let accuracy = group.statistic(|it| 100.0 * it.tail_accuracy).mean;
-        Series::line(group.name(), at, vec![(energy, accuracy)])
-    };
-    let axes = (
-        "energy of all clients per round (mJ)",
-        "test accuracy, last tenth (%)",
-    );
-    let series = groups.iter().enumerate().map(point).collect();
-    let svg = lines("Accuracy against energy", axes, false, series);
-    section.draw("trade_off", svg, "Up and to the left is better.");
-    if groups.len() > CURVES {
-        return Ok(section);
-    }
-    let mut series = Vec::new();
-    for (at, group) in groups.iter().enumerate() {
-        let mut seeds = Vec::new();
-        for (_, run) in &group.runs {
-            let rounds = read_rounds(&run.directory.file(RunDirectory::ROUNDS))?;
-            let share = |row: &RoundRow| (row.round, row.accuracy.map(|share| 100.0 * share));
-            seeds.push(rounds.iter().map(share).collect());
-        }
-        series.push(over_seeds(group.name(), at, &seeds));
-    }
-    let axes = ("communication round", "test accuracy (%)");
-    let svg = lines("Test accuracy, mean over seeds", axes, true, series);
-    let caption = "Lines are means over the seeds, bands reach from the worst to the best seed.";
-    section.draw("accuracy", svg, caption);
-    Ok(section)
 }
 
 /// Formats one row per point: its keys, then its figures.
@@ -422,7 +340,6 @@ fn cell(value: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gleaner_sim::run::Tally;
 
     fn points(text: &str) -> Result<Vec<Point>, ExperimentError> {
         toml::from_str::<Sweep>(text).unwrap().planned()
@@ -482,58 +399,5 @@ mod tests {
         let unknown = points("[grid]\ncre.w = [3]\n").unwrap_err().to_string();
         assert!(unknown.contains("`cre.v`"), "{unknown}");
         assert!(toml::from_str::<Sweep>("seeds = -1\n").is_err());
-    }
-
-    /// Validation and test accuracies of combinations with one run per seed.
-    fn chosen(combinations: &[(&str, &[(Option<f64>, f64)])]) -> Option<Best> {
-        let scenario = resolve("paper-mlp", &[]).unwrap();
-        let mut done = Vec::new();
-        for (v, seeds) in combinations {
-            for (seed, &(validation, test)) in seeds.iter().enumerate() {
-                let values = vec![("cre.v".to_owned(), (*v).to_owned())];
-                let mut point = Point::new(values, scenario.clone());
-                point.id = format!("{v}-{seed}");
-                let summary = Summary {
-                    tail_validation_accuracy: validation,
-                    tail_accuracy: test,
-                    ..Tally::default().summary()
-                };
-                let directory = RunDirectory::new("nowhere");
-                done.push((point, CompletedRun { directory, summary }));
-            }
-        }
-        let mut groups: Vec<Group<'_>> = Vec::new();
-        for (point, run) in &done {
-            let values: Vec<_> = point.values.iter().collect();
-            match groups.iter_mut().find(|group| group.values == values) {
-                Some(group) => group.runs.push((point, run)),
-                None => groups.push(Group {
-                    values,
-                    runs: vec![(point, run)],
-                }),
-            }
-        }
-        choose(&groups).map(|(best, _)| best)
-    }
-
-    #[test]
-    fn the_mean_validation_accuracy_over_seeds_chooses_whatever_the_test_says() {
-        let best = chosen(&[
-            ("lucky", &[(Some(0.9), 0.9), (Some(0.1), 0.9)]),
-            ("steady", &[(Some(0.6), 0.2), (Some(0.6), 0.4)]),
-        ]);
-        let best = best.unwrap();
-        assert_eq!(best.values["cre.v"], "steady");
-        assert_eq!(best.points, ["steady-0", "steady-1"]);
-        assert!((best.validation_accuracy.mean - 0.6).abs() < 1e-12);
-        assert!((best.test_accuracy.mean - 0.3).abs() < 1e-12);
-        // Of equals the first, though the other tests better.
-        let equal = chosen(&[("a", &[(Some(0.5), 0.1)]), ("b", &[(Some(0.5), 0.9)])]);
-        assert_eq!(equal.unwrap().values["cre.v"], "a");
-        assert_eq!(
-            chosen(&[("a", &[(Some(0.5), 0.9)]), ("b", &[(None, 0.9)])]),
-            None
-        );
-        assert_eq!(chosen(&[]), None);
     }
 }

@@ -15,6 +15,7 @@ use super::results::{Outcome, Results};
 use super::{Candidate, Part, Server};
 use crate::page::{Findings, Section, colour_of, lines};
 use crate::stats::{CONFIDENCE, RESAMPLES};
+use crate::table::{columns, trade_off};
 
 /// Number of energy budgets in a table.
 const BUDGETS: usize = 5;
@@ -261,14 +262,10 @@ impl Outcome<'_> {
             "Mean accuracy over the seeds on a common grid of energies; a line ends where the first of \
              its seeds has ended.",
         );
-        let axes = (
-            "energy of all clients per round (mJ)",
-            "test accuracy, last tenth (%)",
-        );
         let series = all.iter().map(|results| point(results)).collect();
         section.draw(
             format!("trade-off-{part}-{slug}"),
-            lines(&title, axes, false, series),
+            trade_off(&title, series),
             "Up and to the left is better. Hollow: baselines at the least power that meets the deadline.",
         );
         section
@@ -281,14 +278,10 @@ impl Outcome<'_> {
         if a.is_empty() || b.is_empty() {
             return None;
         }
-        let mut table = Table::new(&[
-            "scheduler",
-            "(a) accuracy %",
-            "mJ/round",
-            "(b) accuracy %",
-            "mJ/round",
-            "gain of the server",
-        ]);
+        let mut table = columns(
+            "scheduler | (a) accuracy % | mJ/round | \
+             (b) accuracy % | mJ/round | gain of the server",
+        );
         for with in b {
             let key = |it: &Results| (it.candidate.scheduler, it.candidate.power);
             let Some(without) = a.iter().find(|it| key(it) == key(with)) else {
@@ -348,15 +341,10 @@ impl Outcome<'_> {
     /// Returns a row per part, cell and kind of server, and a sentence per part and kind of server.
     fn ranking(&self) -> (Table, Vec<String>) {
         let all = rankings(&self.comparisons);
-        let mut table = Table::new(&[
-            "cell",
-            "part",
-            "others' server",
-            "accuracy",
-            "nearest, points",
-            "energy",
-            "nearest, mJ/round",
-        ]);
+        let mut table = columns(
+            "cell | part | others' server | accuracy | \
+             nearest, points | energy | nearest, mJ/round",
+        );
         let word = |ahead: bool| if ahead { "yes" } else { "no" }.to_owned();
         let name = |candidate: &Candidate| match candidate.power {
             Some(BaselinePower::Max) => format!("{} (max)", candidate.scheduler),

@@ -4,14 +4,13 @@ mod report;
 
 use gleaner_files::{hexadecimal, sha256};
 use gleaner_sim::policy::{BaselinePower, Decider};
-use gleaner_sim::run::Summary;
 use gleaner_sim::scenario::{Override, Scenario, ScenarioError};
 
 use crate::error::ExperimentError;
 use crate::page::Findings;
 use crate::plan::{Keep, Point};
-use crate::stats::Statistic;
-use crate::study::{CompletedRun, Runs, Study, name_of};
+use crate::study::{Runs, Study, name_of};
+use crate::table::Group;
 
 /// Turns overrides into a scenario.
 pub type Resolve<'a> = &'a dyn Fn(&[Override]) -> Result<Scenario, ScenarioError>;
@@ -85,20 +84,6 @@ pub struct Comparison {
     points: Vec<Point>,
 }
 
-/// The runs of one variant, one per seed.
-#[derive(Clone, Debug)]
-struct Row {
-    variant: Variant,
-    runs: Vec<(u64, CompletedRun)>,
-}
-
-impl Row {
-    fn statistic(&self, figure: impl Fn(&Summary) -> f64) -> Statistic {
-        let values = self.runs.iter().map(|(_, run)| figure(&run.summary));
-        Statistic::of(&values.collect::<Vec<_>>())
-    }
-}
-
 impl Comparison {
     /// Plans the runs of a comparison.
     pub fn new(
@@ -130,19 +115,17 @@ impl Comparison {
         &self.points
     }
 
-    fn rows(&self, runs: &Runs) -> Result<Vec<Row>, ExperimentError> {
-        let row = |(at, variant): (usize, &Variant)| {
+    fn groups(&self, runs: &Runs) -> Result<Vec<Group>, ExperimentError> {
+        let mut groups = Vec::new();
+        for (at, variant) in self.variants.iter().enumerate() {
             let points = self.points.iter().skip(at).step_by(self.variants.len());
-            let runs = points.zip(&self.seeds).map(|(point, &seed)| {
-                let run = runs.of(point)?;
-                Ok((seed, run.clone()))
-            });
-            Ok(Row {
-                variant: variant.clone(),
+            let runs = points.map(|point| Ok(runs.of(point)?.clone()));
+            groups.push(Group {
                 runs: runs.collect::<Result<_, ExperimentError>>()?,
-            })
-        };
-        self.variants.iter().enumerate().map(row).collect()
+                ..report::group(&self.variants, variant)
+            });
+        }
+        Ok(groups)
     }
 }
 
@@ -160,7 +143,9 @@ impl Study for Comparison {
     }
 
     fn read(&self, runs: &Runs) -> Result<Findings, ExperimentError> {
-        report::findings(&self.points[0].scenario, &self.rows(runs)?)
+        let groups = self.groups(runs)?;
+        let scenario = &self.points[0].scenario;
+        report::findings(scenario, &self.variants, &self.seeds, &groups)
     }
 }
 

@@ -27,6 +27,7 @@ use crate::page::{Findings, Section, colour_of};
 use crate::plan::Point;
 use crate::stats::Statistic;
 use crate::study::{Runs, Study};
+use crate::table::columns;
 pub use exhibit::Exhibit;
 use field::Field;
 use paper::paper;

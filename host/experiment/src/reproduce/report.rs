@@ -150,7 +150,7 @@ fn verdicts(judgements: &[Judgement]) -> Table {
         cells.extend(columns.iter().map(|&(network, formulas)| {
             // Claims about the baselines alone stand with the repaired formulas.
             let here = |it: &&Judgement| {
-                (it.claim, it.network) == (claim.id, network)
+                (it.claim, it.network) == (claim.id.as_str(), network)
                     && it.formulas.unwrap_or(Formulas::Repaired) == formulas
             };
             let found = judgements.iter().find(here);

@@ -14,6 +14,7 @@ use super::days::DailySummary;
 use crate::error::ExperimentError;
 use crate::page::{Findings, Section, colour_of, lines};
 use crate::stats::Statistic;
+use crate::table::columns;
 
 /// Accuracies closer than this are called equal, in points.
 const CLOSE: f64 = 0.5;
@@ -144,16 +145,10 @@ impl Outcome<'_> {
 
     /// Returns the results of each scheduler in a place.
     fn table(&self, place: usize) -> Table {
-        let mut table = Table::new(&[
-            "scheduler",
-            "accuracy %",
-            "rounds per day",
-            "updates per day",
-            "declined per day",
-            "brown-outs",
-            "orders J",
-            "fairness",
-        ]);
+        let mut table = columns(
+            "scheduler | accuracy % | rounds per day | updates per day | \
+             declined per day | brown-outs | orders J | fairness",
+        );
         for &scheduler in &self.week.schedulers {
             let runs = self.of(place, scheduler);
             let figure = |of: &dyn Fn(&DailySummary) -> f64| {
@@ -177,16 +172,9 @@ impl Outcome<'_> {
 
     /// Returns the energy of a client by phase in a place.
     fn phases(&self, place: usize) -> Table {
-        let mut table = Table::new(&[
-            "J per client and day",
-            "sleep",
-            "receive",
-            "idle",
-            "compute",
-            "radio",
-            "overflow",
-            "harvest",
-        ]);
+        let mut table = columns(
+            "J per client and day | sleep | receive | idle | compute | radio | overflow | harvest",
+        );
         for &scheduler in &self.week.schedulers {
             let runs = self.of(place, scheduler);
             let figure = |of: &dyn Fn(&DailySummary) -> f64| {

@@ -2,101 +2,18 @@
 
 use super::*;
 
-const TABLE: Claim = claims_of(&[
-    (Network::Mlp, Exhibit::TableAccuracyMnist),
-    (Network::Cnn, Exhibit::TableAccuracyCifar),
-]);
-const CURVES: Claim = claims_of(&[
-    (Network::Mlp, Exhibit::FigMnist),
-    (Network::Cnn, Exhibit::FigCifar),
-]);
-const CIFAR: Claim = claims_of(&[(Network::Cnn, Exhibit::TableAccuracyCifar)]);
-
-pub(super) const CLAIMS: &[Claim] = &[
-    Claim {
-        id: "highest",
-        sentence: "CRE achieves the highest accuracy in every cell of the table.",
-        rule: "In a cell, CRE's mean test accuracy over the last tenth is above that of the other five.",
-        judge: highest,
-        ..TABLE
-    },
-    Claim {
-        id: "ahead-of-basic",
-        sentence: "CRE is more accurate than random scheduling, round robin and FedNova.",
-        rule: "In a cell, CRE's mean is above all three.",
-        judge: ahead_of_basic,
-        ..TABLE
-    },
-    Claim {
-        id: "order",
-        sentence: "The six stand in the order of the table.",
-        rule: "In a cell, at least 13 of the 15 pairs stand in the paper's order.",
-        judge: order,
-        ..TABLE
-    },
-    Claim {
-        id: "gains",
-        sentence: "CRE improves accuracy by up to 4.05, 4.13 and 1.96 points over channel-allocate, \
-                   importance-aware and FedNova.",
-        rule: "The largest gain over each, over all cells, is at least the printed one.",
-        judge: gains,
-        ..TABLE
-    },
-    Claim {
-        id: "fastest",
-        sentence: "CRE converges fastest.",
-        rule: "In a cell, CRE's mean curve is the first, or one of the first, to reach the accuracy that the \
-               weakest of the six ends with.",
-        judge: fastest,
-        ..CURVES
-    },
-    Claim {
-        id: "low-d",
-        sentence: "At d = 0.2, channel-allocate and importance-aware perform better than random, round robin \
-                   and FedNova.",
-        rule: "One part for each of the two and each of the three, at sigma = 50 and 150: its mean is higher.",
-        formulas: BASELINES_ONLY,
-        judge: low_degree,
-        ..CURVES
-    },
-    Claim {
-        id: "high-d",
-        sentence: "At d = 0.6 and sigma = 150 channel-allocate and importance-aware get worse, while CRE is \
-                   still the best.",
-        rule: "Both lose more from d = 0.2 to 0.6 at sigma = 150 than CRE does, and CRE is first there.",
-        judge: high_degree,
-        ..CURVES
-    },
-    Claim {
-        id: "fednova-stable",
-        sentence: "FedNova keeps a stable performance over the four cells with curves.",
-        rule: "Its means of the four cells lie closer together than those of channel-allocate, and than those \
-               of importance-aware.",
-        formulas: BASELINES_ONLY,
-        judge: stable,
-        ..CURVES
-    },
-    Claim {
-        id: "non-iid",
-        sentence: "All algorithms do worse as the non-IID degree grows.",
-        rule: "One part for each of the six: its mean over sigma is lower at d = 0.6 than at d = 0.2.",
-        judge: non_iid,
-        ..TABLE
-    },
-    Claim {
-        id: "worst-two",
-        sentence: "At d = 0.6 and sigma = 150 channel-allocate and importance-aware are the worst of all.",
-        rule: "One part for each of the two: its mean is below those of the other four.",
-        judge: worst_two,
-        ..CIFAR
-    },
-    Claim {
-        id: "five-points",
-        sentence: "At d = 0.6 and sigma = 150 CRE gains more than 5 points over common wireless optimisation.",
-        rule: "CRE's mean is more than 5 points above channel-allocate's, and importance-aware's.",
-        judge: five_points,
-        ..CIFAR
-    },
+pub(super) const RULES: &[(&str, Rule)] = &[
+    ("highest", highest),
+    ("ahead-of-basic", ahead_of_basic),
+    ("order", order),
+    ("gains", gains),
+    ("fastest", fastest),
+    ("low-d", low_degree),
+    ("high-d", high_degree),
+    ("fednova-stable", stable),
+    ("non-iid", non_iid),
+    ("worst-two", worst_two),
+    ("five-points", five_points),
 ];
 
 const TWO: [Scheduler; 2] = [Scheduler::ChannelAllocate, Scheduler::ImportanceAware];
@@ -155,8 +72,11 @@ fn highest(question: &Question<'_>) -> Answer {
     let part = |cell: Cell, field: &Field<'_>| {
         let other = field.best_other();
         let (cre, best) = (field.accuracy(Scheduler::Cre), field.accuracy(other));
-        let found = format!("{}: CRE {cre:.1} %, {other} {best:.1} %", cell.name());
-        part(cre > best, found)
+        part!(
+            cre > best,
+            "{}: CRE {cre:.1} %, {other} {best:.1} %",
+            cell.name()
+        )
     };
     by_cell(question, part, |fields, held| {
         let count = fields.len();
@@ -183,8 +103,12 @@ fn ahead_of_basic(question: &Question<'_>) -> Answer {
             .iter()
             .map(|&it| format!("{it} {:.1}", field.accuracy(it)))
             .collect();
-        let found = format!("{}: CRE {cre:.1} %, {}", cell.name(), others.join(", "));
-        part(BASIC.iter().all(|&it| field.accuracy(it) < cre), found)
+        part!(
+            BASIC.iter().all(|&it| field.accuracy(it) < cre),
+            "{}: CRE {cre:.1} %, {}",
+            cell.name(),
+            others.join(", ")
+        )
     };
     by_cell(question, part, |fields, held| {
         format!(
@@ -198,8 +122,13 @@ fn order(question: &Question<'_>) -> Answer {
     let network = question.network;
     let part = |cell: Cell, field: &Field<'_>| {
         let order = field.order(network, cell);
-        let found = format!("{}: {} of {} pairs", cell.name(), order.held, order.pairs);
-        part(order.held >= 13, found)
+        part!(
+            order.held >= 13,
+            "{}: {} of {} pairs",
+            cell.name(),
+            order.held,
+            order.pairs
+        )
     };
     by_cell(question, part, |fields, _| {
         let (held, pairs) = fields.iter().fold((0, 0), |(held, pairs), (cell, field)| {
@@ -223,8 +152,10 @@ fn gains(question: &Question<'_>) -> Answer {
     let parts = printed.iter().map(|&(other, least)| {
         let gains = fields.iter().map(|(_, field)| field.lead(other).0);
         let most = gains.fold(f64::NEG_INFINITY, f64::max);
-        let found = format!("over {other} up to {most:.1} points, {least} printed");
-        part(most >= least, found)
+        part!(
+            most >= least,
+            "over {other} up to {most:.1} points, {least} printed"
+        )
     });
     Some(Finding::of(parts.collect())?.if_complete(complete))
 }
@@ -248,8 +179,11 @@ fn fastest(question: &Question<'_>) -> Answer {
         let cre = cre.map_or(f64::INFINITY, |(_, round)| *round);
         let list = arrivals.iter().map(|(it, round)| format!("{it} {round}"));
         let list = list.collect::<Vec<_>>().join(", ");
-        let found = format!("{}: {target:.1} % in round: {list}", cell.name());
-        part(cre <= first, found)
+        part!(
+            cre <= first,
+            "{}: {target:.1} % in round: {list}",
+            cell.name()
+        )
     };
     let parts: Vec<Part> = fields.iter().map(check).collect();
     let summary = format!("CRE is first in {} of {} cells", held(&parts), parts.len());
@@ -267,8 +201,11 @@ fn low_degree(question: &Question<'_>) -> Answer {
         for one in TWO {
             for other in BASIC {
                 let (a, b) = (field.accuracy(one), field.accuracy(other));
-                let found = format!("{}: {one} {a:.1} %, {other} {b:.1} %", cell.name());
-                parts.push(part(a > b, found));
+                parts.push(part!(
+                    a > b,
+                    "{}: {one} {a:.1} %, {other} {b:.1} %",
+                    cell.name()
+                ));
             }
         }
     }
@@ -289,16 +226,15 @@ fn high_degree(question: &Question<'_>) -> Answer {
         .iter()
         .map(|&it| {
             let lost = loss(it);
-            let found = format!("{it} loses {lost:.1} points, CRE {cre:.1}");
-            part(lost > cre && lost > 0.0, found)
+            part!(
+                lost > cre && lost > 0.0,
+                "{it} loses {lost:.1} points, CRE {cre:.1}"
+            )
         })
         .collect();
     let other = hard.best_other();
     let (first, next) = (hard.accuracy(Scheduler::Cre), hard.accuracy(other));
-    parts.push(part(
-        first > next,
-        format!("CRE {first:.1} %, {other} {next:.1} %"),
-    ));
+    parts.push(part!(first > next, "CRE {first:.1} %, {other} {next:.1} %"));
     Finding::of(parts)
 }
 
@@ -317,8 +253,10 @@ fn stable(question: &Question<'_>) -> Answer {
     let nova = spread(Scheduler::FedNova);
     let parts = TWO.iter().map(|&it| {
         let other = spread(it);
-        let found = format!("FedNova's means span {nova:.1} points, {it}'s {other:.1}");
-        part(nova < other, found)
+        part!(
+            nova < other,
+            "FedNova's means span {nova:.1} points, {it}'s {other:.1}"
+        )
     });
     Finding::of(parts.collect())
 }
@@ -334,8 +272,10 @@ fn non_iid(question: &Question<'_>) -> Answer {
         .iter()
         .map(|&it| {
             let (low, high) = (mean(0.2, it)?, mean(0.6, it)?);
-            let found = format!("{it} {low:.1} % at d = 0.2, {high:.1} % at 0.6");
-            Some(part(high < low, found))
+            Some(part!(
+                high < low,
+                "{it} {low:.1} % at d = 0.2, {high:.1} % at 0.6"
+            ))
         })
         .collect();
     Some(Finding::of(parts?)?.if_complete(complete))
@@ -349,8 +289,10 @@ fn worst_two(question: &Question<'_>) -> Answer {
         .fold(f64::INFINITY, f64::min);
     let parts = TWO.iter().map(|&it| {
         let here = field.accuracy(it);
-        let found = format!("{it} {here:.1} %, the least of the others {least:.1} %");
-        part(here < least, found)
+        part!(
+            here < least,
+            "{it} {here:.1} %, the least of the others {least:.1} %"
+        )
     });
     Finding::of(parts.collect())
 }
@@ -359,7 +301,7 @@ fn five_points(question: &Question<'_>) -> Answer {
     let field = question.field(HARDEST)?;
     let parts = TWO.iter().map(|&it| {
         let (lead, _) = field.lead(it);
-        part(lead > 5.0, format!("{lead:+.1} points over {it}"))
+        part!(lead > 5.0, "{lead:+.1} points over {it}")
     });
     Finding::of(parts.collect())
 }

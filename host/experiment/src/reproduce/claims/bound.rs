@@ -2,17 +2,7 @@
 
 use super::*;
 
-pub(super) const CLAIMS: &[Claim] = &[Claim {
-    id: "bound",
-    sentence: "The derived upper bound follows the loss with a small gap that vanishes.",
-    rule: "Over all seeds: the bound is above the loss in 95 % of the rounds; the two correlate by more than 0.9; \
-           the mean distance over the last tenth is less than over the first tenth; and it is below 5 % of the loss.",
-    judge: follows,
-    ..claims_of(&[
-        (Network::Mlp, Exhibit::FigBound),
-        (Network::Cnn, Exhibit::FigBound),
-    ])
-}];
+pub(super) const RULES: &[(&str, Rule)] = &[("bound", follows)];
 
 fn follows(question: &Question<'_>) -> Answer {
     let group = question.group(Scheduler::Cre)?;
@@ -41,24 +31,17 @@ fn follows(question: &Question<'_>) -> Answer {
     let (above, correlation) = (mean(&above), mean(&correlations));
     let (early, late) = (100.0 * mean(&early), 100.0 * mean(&late));
     let parts = vec![
-        part(
+        part!(
             above >= 0.95,
-            format!(
-                "the bound is above the loss in {:.0} % of the rounds",
-                100.0 * above
-            ),
+            "the bound is above the loss in {:.0} % of the rounds",
+            100.0 * above
         ),
-        part(correlation > 0.9, format!("correlation {correlation:.2}")),
-        part(
+        part!(correlation > 0.9, "correlation {correlation:.2}"),
+        part!(
             late < early,
-            format!(
-                "distance {early:.1} % of the loss over the first tenth, {late:.1} % over the last"
-            ),
+            "distance {early:.1} % of the loss over the first tenth, {late:.1} % over the last"
         ),
-        part(
-            late < 5.0,
-            format!("distance at the end {late:.1} % of the loss"),
-        ),
+        part!(late < 5.0, "distance at the end {late:.1} % of the loss"),
     ];
     Finding::of(parts)
 }

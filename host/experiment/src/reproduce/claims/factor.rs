@@ -3,9 +3,6 @@
 use super::*;
 use crate::reproduce::exhibits::factor::of_factor;
 
-const FIGURE: Claim = claims_of(&[(Network::Mlp, Exhibit::FigV), (Network::Cnn, Exhibit::FigV)]);
-const ON_MNIST: Claim = claims_of(&[(Network::Mlp, Exhibit::FigV)]);
-
 /// The saving that the paper's list of contributions prints, in percent.
 const PRINTED_SAVING: f64 = 46.34;
 /// Largest saving that counts as "just less".
@@ -13,75 +10,16 @@ const JUST_LESS: f64 = 0.15;
 /// Rises below this count as level.
 const LEVEL: f64 = 0.01;
 
-pub(super) const CLAIMS: &[Claim] = &[
-    Claim {
-        id: "v-as-printed",
-        sentence: "As V increases, accuracies of CRE become lower and energy consumptions decrease.",
-        rule: "From the least to the largest V the accuracy falls, and the energy falls. The sentence is reversed \
-               in the paper (erratum 6): its own explanation and figure say the opposite.",
-        judge: as_printed,
-        ..FIGURE
-    },
-    Claim {
-        id: "v-energy",
-        sentence: "Energy rises with V and saturates.",
-        rule: "No step to the next larger V lowers the energy by more than 1 %; the largest V spends more than the \
-               least; and the last step raises it by a smaller share than the largest step does.",
-        judge: energy_rises,
-        ..FIGURE
-    },
-    Claim {
-        id: "v-gain",
-        sentence: "The accuracy gain gets smaller as V increases.",
-        rule: "The largest V is more accurate than the least, and the last step gains less than the first.",
-        judge: gain_shrinks,
-        ..FIGURE
-    },
-    Claim {
-        id: "v-large",
-        sentence: "V = 10 achieves the highest accuracy but consumes even more energy than round robin.",
-        rule: "Its mean is the highest of all V; its energy is above round robin's at full power.",
-        judge: large,
-        ..FIGURE
-    },
-    Claim {
-        id: "v-small",
-        sentence: "V = 0.001 consumes the least energy, but its accuracy is much worse than that of the five \
-                   baselines.",
-        rule: "Its energy is the least of all V; its mean is below every baseline's by more than one point.",
-        judge: small,
-        ..FIGURE
-    },
-    Claim {
-        id: "fednova-energy",
-        sentence: "FedNova consumes more energy than channel-allocate and importance-aware.",
-        rule: "One part for each of the two, at full power and at the least power: its mean is higher.",
-        formulas: BASELINES_ONLY,
-        judge: fednova,
-        ..FIGURE
-    },
-    Claim {
-        id: "just-less",
-        sentence: "The energy of CRE with V = 0.1 is just less than that of the baselines.",
-        rule: "One part for each power of the baselines: CRE spends less than the most frugal of the five, and at \
-               most 15 % less.",
-        judge: just_less,
-        ..ON_MNIST
-    },
-    Claim {
-        id: "saving",
-        sentence: "CRE saves at least 46.34 % of the energy of channel-allocate, importance-aware and FedNova.",
-        rule: "One part for each of the three and each of their powers: CRE, at the V of its preset, saves as much.",
-        judge: saving,
-        ..FIGURE
-    },
-    Claim {
-        id: "slope",
-        sentence: "The slope of the energy decreases as rounds go by.",
-        rule: "One part for each V: the last quarter of the rounds spends at least 5 % less than the first.",
-        judge: slope,
-        ..FIGURE
-    },
+pub(super) const RULES: &[(&str, Rule)] = &[
+    ("v-as-printed", as_printed),
+    ("v-energy", energy_rises),
+    ("v-gain", gain_shrinks),
+    ("v-large", large),
+    ("v-small", small),
+    ("fednova-energy", fednova),
+    ("just-less", just_less),
+    ("saving", saving),
+    ("slope", slope),
 ];
 
 impl<'a> Question<'a> {
@@ -132,8 +70,8 @@ fn as_printed(question: &Question<'_>) -> Answer {
     over_factors(question, |figures| {
         let ((_, a0, e0), (_, a1, e1)) = ends(figures);
         vec![
-            part(a1 < a0, format!("accuracy from {a0:.1} to {a1:.1} %")),
-            part(e1 < e0, format!("energy from {e0:.2} to {e1:.2} mJ/round")),
+            part!(a1 < a0, "accuracy from {a0:.1} to {a1:.1} %"),
+            part!(e1 < e0, "energy from {e0:.2} to {e1:.2} mJ/round"),
         ]
     })
 }
@@ -152,18 +90,17 @@ fn energy_rises(question: &Question<'_>) -> Answer {
         let largest = rises.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         let ((_, _, e0), (_, _, e1)) = ends(figures);
         vec![
-            part(
+            part!(
                 rises.iter().all(|&it| it > -LEVEL),
-                format!("steps {}", listed.join(", ")),
+                "steps {}",
+                listed.join(", ")
             ),
-            part(e1 > e0, format!("from {e0:.2} to {e1:.2} mJ/round")),
-            part(
+            part!(e1 > e0, "from {e0:.2} to {e1:.2} mJ/round"),
+            part!(
                 last < largest,
-                format!(
-                    "last step {:+.0} %, largest {:+.0} %",
-                    100.0 * last,
-                    100.0 * largest
-                ),
+                "last step {:+.0} %, largest {:+.0} %",
+                100.0 * last,
+                100.0 * largest
             ),
         ]
     })
@@ -178,10 +115,10 @@ fn gain_shrinks(question: &Question<'_>) -> Answer {
         let (first, last) = ends(&gains);
         let ((_, a0, _), (_, a1, _)) = ends(figures);
         vec![
-            part(a1 > a0, format!("accuracy from {a0:.1} to {a1:.1} %")),
-            part(
+            part!(a1 > a0, "accuracy from {a0:.1} to {a1:.1} %"),
+            part!(
                 last < first,
-                format!("first step {first:+.1} points, last {last:+.1}"),
+                "first step {first:+.1} points, last {last:+.1}"
             ),
         ]
     })
@@ -197,13 +134,13 @@ fn large(question: &Question<'_>) -> Answer {
             .map(|it| it.1)
             .fold(f64::NEG_INFINITY, f64::max);
         vec![
-            part(
+            part!(
                 accuracy >= best,
-                format!("V = {v} reaches {accuracy:.1} %, the best of all {best:.1} %"),
+                "V = {v} reaches {accuracy:.1} %, the best of all {best:.1} %"
             ),
-            part(
+            part!(
                 energy > robin,
-                format!("it spends {energy:.2} mJ/round, round robin {robin:.2}"),
+                "it spends {energy:.2} mJ/round, round robin {robin:.2}"
             ),
         ]
     })
@@ -217,13 +154,13 @@ fn small(question: &Question<'_>) -> Answer {
         let ((v, accuracy, energy), _) = ends(figures);
         let least = figures.iter().map(|it| it.2).fold(f64::INFINITY, f64::min);
         vec![
-            part(
+            part!(
                 energy <= least,
-                format!("V = {v} spends {energy:.2} mJ/round, the least of all {least:.2}"),
+                "V = {v} spends {energy:.2} mJ/round, the least of all {least:.2}"
             ),
-            part(
+            part!(
                 accuracy < worst - 1.0,
-                format!("it reaches {accuracy:.1} %, the worst baseline {worst:.1} %"),
+                "it reaches {accuracy:.1} %, the worst baseline {worst:.1} %"
             ),
         ]
     })
@@ -243,8 +180,10 @@ fn fednova(question: &Question<'_>) -> Answer {
             ),
         ] {
             let (mine, theirs) = (mine.mean, theirs.mean);
-            let found = format!("at {power} FedNova {mine:.2} mJ/round, {other} {theirs:.2}");
-            parts.push(part(mine > theirs, found));
+            parts.push(part!(
+                mine > theirs,
+                "at {power} FedNova {mine:.2} mJ/round, {other} {theirs:.2}"
+            ));
         }
     }
     Finding::of(parts)
@@ -260,8 +199,10 @@ fn just_less(question: &Question<'_>) -> Answer {
             .min_by(|a, b| a.0.total_cmp(&b.0))
             .unwrap_or((f64::NAN, Scheduler::Random));
         let saving = 1.0 - cre / least;
-        let found = format!("CRE {cre:.2} mJ/round, {who} at {power} {least:.2}");
-        part((0.0..=JUST_LESS).contains(&saving), found)
+        part!(
+            (0.0..=JUST_LESS).contains(&saving),
+            "CRE {cre:.2} mJ/round, {who} at {power} {least:.2}"
+        )
     };
     let parts = vec![
         part("full power", &|group| group.energy_mj().mean),
@@ -287,8 +228,10 @@ fn saving(question: &Question<'_>) -> Answer {
         for (at, (power, theirs)) in powers.into_iter().enumerate() {
             let percent = 100.0 * (1.0 - cre / theirs);
             least[at] = least[at].min(percent);
-            let found = format!("{percent:.0} % of {other}'s {theirs:.2} mJ/round at {power}");
-            parts.push(part(percent >= PRINTED_SAVING, found));
+            parts.push(part!(
+                percent >= PRINTED_SAVING,
+                "{percent:.0} % of {other}'s {theirs:.2} mJ/round at {power}"
+            ));
         }
     }
     let summary = format!(
@@ -304,8 +247,10 @@ fn slope(question: &Question<'_>) -> Answer {
     let mut parts = Vec::new();
     for (v, group) in &found {
         let (first, last) = quarters(group);
-        let found = format!("V = {v}: first quarter {first:.2} mJ/round, last {last:.2}");
-        parts.push(part(last <= 0.95 * first, found));
+        parts.push(part!(
+            last <= 0.95 * first,
+            "V = {v}: first quarter {first:.2} mJ/round, last {last:.2}"
+        ));
     }
     Some(Finding::of(parts)?.if_complete(complete))
 }

@@ -3,6 +3,13 @@
 //! A rule is code: it turns runs into parts that hold or do not; [`Verdict::of`] turns the parts into a
 //! verdict, for all claims alike.
 
+/// Makes a [`Part`] of a condition and a formatted text.
+macro_rules! part {
+    ($holds:expr, $($found:tt)*) => {
+        Part { holds: $holds, found: format!($($found)*) }
+    };
+}
+
 mod accuracy;
 mod bound;
 mod clients;
@@ -10,6 +17,8 @@ mod factor;
 mod schedule;
 #[cfg(test)]
 mod tests;
+
+use std::sync::LazyLock;
 
 use super::*;
 
@@ -34,45 +43,46 @@ impl<'a> Question<'a> {
 /// Output of a rule; `None` if its runs are missing.
 pub type Answer = Option<Finding>;
 
-/// One claim: what the paper says, and when it holds.
-#[derive(Clone, Copy, Debug)]
+/// The code of a rule.
+pub type Rule = fn(&Question<'_>) -> Answer;
+
+/// One claim of `claims.toml`: what the paper says, and when it holds.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Claim {
-    pub id: &'static str,
-    pub sentence: &'static str,
-    pub rule: &'static str,
+    pub id: String,
+    sentence: String,
+    rule: String,
     /// Networks and exhibits in which the paper makes the claim.
-    pub exhibits: &'static [(Network, Exhibit)],
-    /// Formulas for which the claim is checked; one if it is about the baselines alone.
-    pub formulas: &'static [Formulas],
-    pub judge: fn(&Question<'_>) -> Answer,
+    exhibits: Vec<(Network, Exhibit)>,
+    #[serde(default)]
+    baselines_only: bool,
 }
 
-/// Returns the common fields of the claims of an exhibit.
-const fn claims_of(exhibits: &'static [(Network, Exhibit)]) -> Claim {
-    Claim {
-        id: "",
-        sentence: "",
-        rule: "",
-        exhibits,
-        formulas: &[Formulas::Repaired, Formulas::Printed],
-        judge: |_| None,
+/// Returns every claim, in the order of the paper. The file is part of the program, and a test reads it.
+pub fn claims() -> &'static [Claim] {
+    #[derive(Default, Deserialize)]
+    struct File {
+        claim: Vec<Claim>,
     }
+    static CLAIMS: LazyLock<File> =
+        LazyLock::new(|| toml::from_str(include_str!("claims.toml")).unwrap_or_default());
+    &CLAIMS.claim
 }
 
-const BASELINES_ONLY: &[Formulas] = &[Formulas::Repaired];
-
-/// Returns every claim, in the order of the paper.
-pub fn claims() -> impl Iterator<Item = Claim> {
-    [
-        accuracy::CLAIMS,
-        factor::CLAIMS,
-        bound::CLAIMS,
-        schedule::CLAIMS,
-        clients::CLAIMS,
-    ]
-    .into_iter()
-    .flatten()
-    .copied()
+/// Returns the code of a claim's rule.
+fn rule_of(id: &str) -> Rule {
+    let rules = [
+        accuracy::RULES,
+        factor::RULES,
+        bound::RULES,
+        schedule::RULES,
+        clients::RULES,
+    ];
+    let mut rules = rules.into_iter().flatten();
+    rules
+        .find(|(known, _)| *known == id)
+        .map_or(|_| None, |(_, rule)| *rule)
 }
 
 /// A checked claim. `formulas` is `None` where CRE has no part in the claim; `parts` hold the evidence
@@ -95,8 +105,12 @@ pub struct Judgement {
 pub fn judge(records: &Records) -> Vec<Judgement> {
     let mut all = Vec::new();
     for claim in claims() {
-        for &(network, exhibit) in claim.exhibits {
-            for &formulas in claim.formulas {
+        for &(network, exhibit) in &claim.exhibits {
+            let formulas = match claim.baselines_only {
+                true => &Formulas::VARIANTS[..1],
+                false => Formulas::VARIANTS,
+            };
+            for &formulas in formulas {
                 let question = Question {
                     records,
                     network,
@@ -110,10 +124,10 @@ pub fn judge(records: &Records) -> Vec<Judgement> {
 }
 
 impl Claim {
-    fn check(&self, question: &Question<'_>, exhibit: Exhibit) -> Judgement {
+    fn check(&'static self, question: &Question<'_>, exhibit: Exhibit) -> Judgement {
         let (network, reproduction) = (question.network, &question.records.reproduction);
         let extent = reproduction.extent(network);
-        let (verdict, evidence, parts) = match (self.judge)(question) {
+        let (verdict, evidence, parts) = match rule_of(&self.id)(question) {
             Some(finding) => {
                 let verdict = Verdict::of(&finding, network, extent.as_ref());
                 (verdict, finding.summary, finding.parts)
@@ -124,11 +138,11 @@ impl Claim {
             }
         };
         Judgement {
-            claim: self.id,
-            sentence: self.sentence,
-            rule: self.rule,
+            claim: &self.id,
+            sentence: &self.sentence,
+            rule: &self.rule,
             network,
-            formulas: (self.formulas.len() > 1).then_some(question.formulas),
+            formulas: (!self.baselines_only).then_some(question.formulas),
             verdict,
             evidence,
             parts,
@@ -143,11 +157,6 @@ impl Claim {
 pub struct Part {
     pub found: String,
     pub holds: bool,
-}
-
-fn part(holds: bool, found: impl Into<String>) -> Part {
-    let found = found.into();
-    Part { found, holds }
 }
 
 /// Number of parts up to which a summary quotes them all.

@@ -5,54 +5,12 @@ use std::collections::BTreeSet;
 
 use super::*;
 
-const SOLUTION: Claim = claims_of(&[
-    (Network::Mlp, Exhibit::TableSolution),
-    (Network::Cnn, Exhibit::TableSolution),
-]);
-const STATISTICS: Claim = claims_of(&[
-    (Network::Mlp, Exhibit::TableStatistics),
-    (Network::Cnn, Exhibit::TableStatistics),
-]);
-
-pub(super) const CLAIMS: &[Claim] = &[
-    Claim {
-        id: "all-scheduled",
-        sentence: "Within ten rounds all clients are scheduled and all three channels are used.",
-        rule: "Of the first seed's ten rounds: every client has an upload; every channel has one. The paper's own \
-               table lacks client 5 (erratum 25).",
-        judge: all_scheduled,
-        ..SOLUTION
-    },
-    Claim {
-        id: "idle-channels",
-        sentence: "Not all three channels are used in every round.",
-        rule: "One of the first seed's ten rounds leaves a channel empty, and another fills more than one.",
-        judge: idle_channels,
-        ..SOLUTION
-    },
-    Claim {
-        id: "fewer-but-longer",
-        sentence: "CRE schedules fewer participations than random scheduling but trains more epochs.",
-        rule: "Means over the seeds: its sum of schedules is lower, and its sum of epochs is higher.",
-        judge: fewer_but_longer,
-        ..STATISTICS
-    },
-    Claim {
-        id: "importance-unfair",
-        sentence: "Importance-aware pursues more training epochs at the cost of fairness among clients.",
-        rule: "Means over the seeds: its sum of epochs is higher than CRE's, and Jain's index of its schedules \
-               is lower.",
-        judge: importance_unfair,
-        ..STATISTICS
-    },
-    Claim {
-        id: "fair",
-        sentence: "CRE keeps basic fairness of scheduling for each client.",
-        rule: "In the mean over the seeds, Jain's index of its schedules is at least 0.95, and the least scheduled \
-               client takes part at least half as often as the average one.",
-        judge: fair,
-        ..STATISTICS
-    },
+pub(super) const RULES: &[(&str, Rule)] = &[
+    ("all-scheduled", all_scheduled),
+    ("idle-channels", idle_channels),
+    ("fewer-but-longer", fewer_but_longer),
+    ("importance-unfair", importance_unfair),
+    ("fair", fair),
 ];
 
 fn all_scheduled(question: &Question<'_>) -> Answer {
@@ -69,14 +27,8 @@ fn all_scheduled(question: &Question<'_>) -> Answer {
     }
     let all = run.schedules.len();
     let parts = vec![
-        part(
-            clients.len() == all,
-            format!("{} of {all} clients", clients.len()),
-        ),
-        part(
-            channels.len() == 3,
-            format!("{} of 3 channels", channels.len()),
-        ),
+        part!(clients.len() == all, "{} of {all} clients", clients.len()),
+        part!(channels.len() == 3, "{} of 3 channels", channels.len()),
     ];
     Finding::of(parts)
 }
@@ -92,11 +44,12 @@ fn idle_channels(question: &Question<'_>) -> Answer {
     let count = |wanted: &dyn Fn(usize) -> bool| used.iter().filter(|&&it| wanted(it)).count();
     let (idle, several) = (count(&|it| it < 3), count(&|it| it > 1));
     let parts = vec![
-        part(
+        part!(
             idle > 0,
-            format!("{idle} of {} rounds leave a channel empty", used.len()),
+            "{idle} of {} rounds leave a channel empty",
+            used.len()
         ),
-        part(several > 0, format!("{several} have more than one client")),
+        part!(several > 0, "{several} have more than one client"),
     ];
     Finding::of(parts)
 }
@@ -125,13 +78,13 @@ fn fewer_but_longer(question: &Question<'_>) -> Answer {
     let (ours, theirs) = (schedules(&cre), schedules(&random));
     let (longer, shorter) = (epochs(&cre), epochs(&random));
     let parts = vec![
-        part(
+        part!(
             ours < theirs,
-            format!("schedules: CRE {ours:.0}, random {theirs:.0}"),
+            "schedules: CRE {ours:.0}, random {theirs:.0}"
         ),
-        part(
+        part!(
             longer > shorter,
-            format!("epochs: CRE {longer:.0}, random {shorter:.0}"),
+            "epochs: CRE {longer:.0}, random {shorter:.0}"
         ),
     ];
     Finding::of(parts)
@@ -145,13 +98,13 @@ fn importance_unfair(question: &Question<'_>) -> Answer {
     let (more, fewer) = (epochs(&aware), epochs(&cre));
     let (uneven, even) = (fairness(&aware), fairness(&cre));
     let parts = vec![
-        part(
+        part!(
             more > fewer,
-            format!("epochs: importance-aware {more:.0}, CRE {fewer:.0}"),
+            "epochs: importance-aware {more:.0}, CRE {fewer:.0}"
         ),
-        part(
+        part!(
             uneven < even,
-            format!("Jain's index: importance-aware {uneven:.2}, CRE {even:.2}"),
+            "Jain's index: importance-aware {uneven:.2}, CRE {even:.2}"
         ),
     ];
     Finding::of(parts)
@@ -167,10 +120,10 @@ fn fair(question: &Question<'_>) -> Answer {
     });
     let share = share.mean;
     let parts = vec![
-        part(jain >= 0.95, format!("Jain's index {jain:.2}")),
-        part(
+        part!(jain >= 0.95, "Jain's index {jain:.2}"),
+        part!(
             share >= 0.5,
-            format!("the least scheduled takes part {share:.2} times as often as the average"),
+            "the least scheduled takes part {share:.2} times as often as the average"
         ),
     ];
     Finding::of(parts)

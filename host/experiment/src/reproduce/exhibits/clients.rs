@@ -24,14 +24,9 @@ const CSV: &str = "network,formulas,clients,seeds,test_percent,test_deviation,va
 /// Shows accuracy and energy, as a table and round by round.
 pub fn show(network: Network, extent: &Extent, records: &Records, section: &mut Section) {
     for &formulas in Formulas::VARIANTS {
-        let mut table = Table::new(&[
-            "clients",
-            "test accuracy %",
-            "validation %",
-            "mJ/round",
-            "clients per round",
-            "epochs",
-        ]);
+        let mut table = columns(
+            "clients | test accuracy % | validation % | mJ/round | clients per round | epochs",
+        );
         let (mut accuracy, mut energy): (Vec<Series>, Vec<Series>) = (Vec::new(), Vec::new());
         for (at, &count) in extent.clients.iter().enumerate() {
             let Some(group) = records.of(&of_clients(network, formulas, count)) else {

@@ -26,15 +26,10 @@ const CSV: &str = "network,formulas,algorithm,v,seeds,test_percent,test_deviatio
 
 /// Shows accuracy and energy, as a table and round by round.
 pub fn show(network: Network, extent: &Extent, records: &Records, section: &mut Section) {
-    let mut table = Table::new(&[
-        "algorithm",
-        "test accuracy %",
-        "validation %",
-        "mJ/round",
-        "at the least power",
-        "clients",
-        "epochs",
-    ]);
+    let mut table = columns(
+        "algorithm | test accuracy % | validation % | mJ/round | \
+         at the least power | clients | epochs",
+    );
     let settings = settings(network, extent).into_iter();
     let found: Vec<(Setting, Group<'_>)> = settings
         .filter_map(|setting| Some((setting, records.of(&setting)?)))
