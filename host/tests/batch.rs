@@ -306,7 +306,7 @@ fn a_half_written_row_after_the_checkpoint_is_cut_off() {
     for name in [RunDirectory::ROUNDS, RunDirectory::CLIENTS] {
         let mut log = fs::read(left.join(name)).unwrap();
         // The worker died in the middle of a row of round 3.
-        log.extend_from_slice(&log[..20].to_vec());
+        log.extend_from_within(..20);
         fs::write(left.join(name), log).unwrap();
     }
     let mut rounds = Then::new(0, || ());

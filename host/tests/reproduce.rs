@@ -1,5 +1,5 @@
-//! `gleaner reproduce --scale smoke` through the real program: its files, again without a run, killed
-//! in the middle, and with a damaged run.
+//! `gleaner reproduce --scale smoke` as a process: its files, a repetition without runs, a kill, and a
+//! damaged run.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -179,7 +179,7 @@ fn a_smoke_check_is_executed_once_survives_a_kill_and_names_damaged_files() {
 }
 
 #[test]
-fn an_unknown_exhibit_is_refused_with_all_that_there_are() {
+fn an_unknown_exhibit_is_refused_with_a_list_of_all() {
     let folder = tempfile::tempdir().unwrap();
     let refused = reproduce(folder.path(), &["--only", "fig-9"])
         .output()

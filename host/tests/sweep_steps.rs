@@ -1,4 +1,4 @@
-//! `gleaner sweep plan`, `point` and `gather` as processes: killed, stopped, out of room, at odds.
+//! `gleaner sweep plan`, `point` and `gather` as processes that are killed, stopped, or out of disk space.
 #![cfg(target_os = "linux")]
 
 use std::fs;
@@ -86,7 +86,7 @@ fn logged(work: &Path) -> u64 {
         .sum()
 }
 
-/// Leaves the processors to those who are watched.
+/// Sleeps for a moment.
 fn pause() {
     std::thread::sleep(Duration::from_millis(2));
 }
@@ -96,7 +96,7 @@ fn is_running(child: &mut Child) -> bool {
 }
 
 #[test]
-fn workers_killed_at_many_moments_leave_the_table_of_a_sweep_nobody_killed() {
+fn killed_workers_leave_the_same_table_as_undisturbed_ones() {
     const KILLS: u64 = 16;
     let lab = Lab::new(SWEEP);
     let whole = lab.whole();
@@ -128,7 +128,7 @@ fn workers_killed_at_many_moments_leave_the_table_of_a_sweep_nobody_killed() {
     );
     for number in 0..4 {
         lab.succeed(&["sweep", "point", "torn", &number.to_string(), "-q"]);
-        // Once more is nothing.
+        // A complete point is left as it is.
         lab.succeed(&["sweep", "point", "torn", &number.to_string(), "-q"]);
     }
     lab.succeed(&["sweep", "gather", "torn", "-q"]);
@@ -143,8 +143,8 @@ fn workers_killed_at_many_moments_leave_the_table_of_a_sweep_nobody_killed() {
 }
 
 #[test]
-fn a_second_worker_leaves_with_a_code_of_its_own_and_a_signal_stops_at_a_checkpoint() {
-    // Longer than anybody waits: it ends when it is told to.
+fn a_second_worker_exits_with_code_4_and_a_signal_stops_at_a_checkpoint() {
+    // Ends by the signal.
     let lab = Lab::new(&SWEEP.replace("rounds = 12", "rounds = 1000000"));
     lab.succeed(&["sweep", "plan", "lab.toml", "--out", "long"]);
     let mut worker = gleaner(&["sweep", "point", &lab.text("long"), "0", "-q"])
@@ -181,7 +181,7 @@ fn a_second_worker_leaves_with_a_code_of_its_own_and_a_signal_stops_at_a_checkpo
 }
 
 #[test]
-fn a_gathering_names_what_is_missing_and_what_failed_and_chooses_nothing() {
+fn gather_names_missing_and_failed_points_and_chooses_nothing() {
     let sweep = SWEEP
         .replace("[set]", "[set]\nharvest.source = \"trace\"")
         .replace(
@@ -226,7 +226,7 @@ fn a_gathering_names_what_is_missing_and_what_failed_and_chooses_nothing() {
 }
 
 #[test]
-fn a_point_on_a_full_disk_says_so_to_whoever_gathers_and_goes_on_to_the_same_bytes() {
+fn a_point_on_a_full_disk_fails_with_the_reason_and_continues_to_the_same_bytes() {
     let lab = Lab::new(SWEEP);
     let whole = lab.whole();
     lab.succeed(&["sweep", "plan", "lab.toml", "--out", "full"]);

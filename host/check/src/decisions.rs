@@ -23,8 +23,8 @@ pub struct Decisions {
     pub orders: f64,
 }
 
-/// Times the scheduler of a scenario on `rounds` random rounds with so many clients and channels;
-/// each is decided three times, and the median counts.
+/// Times the scheduler of a scenario on random rounds; each round is decided three times, and the
+/// median counts.
 ///
 /// # Errors
 /// When a round cannot be decided.
@@ -38,9 +38,9 @@ pub fn time_decisions(
     let (mut times_us, mut orders) = (Vec::new(), 0);
     for seed in 0..u64::from(rounds) {
         let instance = random_instance(&system, clients, channels, seed);
-        let (us, made) = time(&*policy, &Surroundings::of(instance, seed))?;
+        let (us, placed) = time(&*policy, &Surroundings::of(instance, seed))?;
         times_us.push(us);
-        orders += made;
+        orders += placed;
     }
     times_us.sort_unstable_by(f64::total_cmp);
     Ok(Decisions {

@@ -60,7 +60,7 @@ impl Section {
         }
     }
 
-    /// Adds a plot.
+    /// Adds a plot after the tables.
     pub fn draw(&mut self, name: impl Into<String>, svg: String, caption: impl Into<String>) {
         self.figures.push(Figure {
             name: name.into(),
@@ -114,12 +114,12 @@ impl Findings {
         }
     }
 
-    /// Adds a file.
+    /// Adds a file by its name in the directory.
     pub fn file(&mut self, name: impl Into<String>, text: impl Into<String>) {
         self.files.push((name.into(), text.into()));
     }
 
-    /// Adds `report.html`.
+    /// Adds the page as `report.html`.
     pub fn page(&mut self, page: &Page) {
         self.file(RunDirectory::REPORT, page.finish());
     }

@@ -50,7 +50,7 @@ impl Point {
 pub enum Keep {
     /// Logs, model and a report.
     Report,
-    /// Logs and model.
+    /// Logs and model, without a report.
     #[default]
     Logs,
     /// The log of rounds and the summary, for studies of thousands of runs.
@@ -64,7 +64,6 @@ pub struct Plan {
     list: List,
 }
 
-/// Content of `plan.json`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct List {

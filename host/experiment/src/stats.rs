@@ -38,7 +38,7 @@ impl Statistic {
         }
     }
 
-    /// Formats `mean ± deviation`, scaled and with so many decimals; the mean alone of a single value.
+    /// Formats `mean ± deviation`, scaled and rounded; the mean alone of a single value.
     pub fn text(&self, factor: f64, decimals: usize) -> String {
         let mean = format!("{:.decimals$}", self.mean * factor);
         if self.count < 2 {

@@ -47,9 +47,9 @@ pub struct Sweep {
     expecting = "write a number of seeds, or a list of them as in [4, 7]"
 )]
 enum Seeds {
-    /// Seeds `0..n`.
+    /// Number of seeds, counted from 0.
     Count(u32),
-    /// An explicit list.
+    /// Explicit list of seeds.
     List(Vec<u32>),
 }
 

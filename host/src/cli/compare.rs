@@ -20,7 +20,7 @@ use gleaner_sim::report::{write_run, write_tensorboard};
 use gleaner_sim::run::RunError;
 use gleaner_sim::scenario::Override;
 
-/// What to compare.
+/// Schedulers, seeds and settings to compare.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]

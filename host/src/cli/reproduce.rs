@@ -19,7 +19,7 @@ shows every complete run of the scale.
   gleaner reproduce --scale full --engine slurm     days of work on a cluster (docs/cluster.md)
   gleaner reproduce --gather                        the report of the complete runs, without a run";
 
-/// What to reproduce.
+/// Exhibits, scale and directory of a reproduction.
 #[derive(Debug, clap::Args)]
 #[command(after_help = HELP)]
 pub struct Args {

@@ -50,7 +50,7 @@ Exit codes: 0 the point is complete; 1 it failed, and a retry fails again until 
 another worker is executing it; 130 SIGUSR1, SIGTERM or Ctrl-C stopped it at a checkpoint, and the same
 command continues there.";
 
-/// Which sweep.
+/// A sweep file and where to run it, or one step.
 #[derive(Debug, clap::Args)]
 #[command(
     args_conflicts_with_subcommands = true,

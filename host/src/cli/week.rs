@@ -7,7 +7,7 @@ use super::study::{StudyArgs, positive, schedulers};
 use gleaner_experiment::week::Week;
 use gleaner_sim::scenario::Override;
 
-/// Settings of the week.
+/// Boards, traces and schedulers of the week.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Presets of boards, separated by commas.

@@ -1,8 +1,7 @@
 //! `cargo figures glean ablation`: what each ingredient brings, by keys of the scenario alone.
 //!
-//! Claimed is where the energy comes from: without its share of the bill, with more epochs, and with
-//! whoever can pay drawn at random, glean spends more; and what the server does without: with the
-//! plain server its accuracy is lower.
+//! Claims: glean spends more energy without the energy term of its score, with more epochs, and with
+//! affordable clients drawn at random; and its accuracy is lower with the plain server.
 
 use std::error::Error;
 use std::path::PathBuf;
@@ -84,10 +83,10 @@ const VARIANTS: [Variant; 18] = [
 /// How long and how often.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Seeds, from 0.
+    /// Number of seeds, counted from 0.
     #[arg(long, default_value_t = 5)]
     seeds: u32,
-    /// Rounds.
+    /// Number of communication rounds.
     #[arg(long, default_value_t = 200)]
     rounds: i64,
     /// Data set; `mnist` needs `gleaner data fetch mnist`.

@@ -1,9 +1,8 @@
 //! `cargo figures glean cifar10`: the convolutional network, three seeds at each degree.
 //!
 //! What the paper's CRE reaches after 2,000 rounds is passed within 100, at 17 mJ a round or less.
-//! The model that is judged is the one that validation images chose (`run.stop = "validation"`);
-//! accuracies after 60 and 100 rounds stand beside it, and the best of all rounds, which the test set
-//! itself chose, is there to be seen and not judged.
+//! The claim is checked on the model chosen by validation accuracy (`run.stop = "validation"`). The table
+//! also has the accuracies after 60 and 100 rounds, and the best of all rounds by test accuracy.
 
 use std::error::Error;
 use std::path::PathBuf;
@@ -29,10 +28,10 @@ pub struct Args {
     /// Non-IID degrees among 0.2, 0.4 and 0.6.
     #[arg(long, value_delimiter = ',', default_value = "0.2,0.4,0.6")]
     degrees: Vec<f64>,
-    /// Seeds, from 0.
+    /// Number of seeds, counted from 0.
     #[arg(long, default_value_t = 3)]
     seeds: u32,
-    /// Rounds.
+    /// Number of communication rounds.
     #[arg(long, default_value_t = 100)]
     rounds: i64,
     /// Training images that no client owns, on which the model is chosen.

@@ -33,13 +33,13 @@ pub struct Args {
     /// what they learn, and the claims are against the least.
     #[arg(long, value_delimiter = ',', default_value = "min")]
     powers: Vec<BaselinePower>,
-    /// Seeds, from 0.
+    /// Number of seeds, counted from 0.
     #[arg(long, default_value_t = 10)]
     seeds: u64,
     /// Seeds that tune, from 100.
     #[arg(long, default_value_t = 5)]
     tuning_seeds: usize,
-    /// Rounds.
+    /// Number of communication rounds.
     #[arg(long, default_value_t = 200)]
     rounds: i64,
     /// Data set; `mnist` needs `gleaner data fetch mnist`.

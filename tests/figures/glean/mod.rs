@@ -10,7 +10,7 @@ mod runs;
 
 use clap::Subcommand;
 
-/// Which claim.
+/// Claim to measure and check.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(subcommand)]

@@ -1,4 +1,4 @@
-//! `cargo figures glean robust`: settings that glean was not made for, with its defaults.
+//! `cargo figures glean robust`: settings that differ from those glean was designed for, with its defaults.
 //!
 //! In none is it behind `random` with the same server step by more than a point, and in none does it
 //! diverge over 2,000 rounds: accuracy over the last 200 is not more than two points below that over
@@ -56,7 +56,7 @@ pub struct Args {
     /// Only cells whose name contains this.
     #[arg(long, default_value = "")]
     cell: String,
-    /// Seeds, from 0.
+    /// Number of seeds, counted from 0.
     #[arg(long, default_value_t = 3)]
     seeds: u32,
     /// Rounds of the comparison.
@@ -183,7 +183,7 @@ mod tests {
     fn trailing_and_drifting_fail() {
         assert!(not_behind("x", -1.0).1 && !not_behind("x", -1.1).1);
         assert!(lasts("x", 2000, 95.0, 93.5).1 && !lasts("x", 2000, 95.0, 92.5).1);
-        // What is no number claims nothing.
+        // NaN fails.
         assert!(!not_behind("x", f64::NAN).1 && !lasts("x", 2000, 95.0, f64::NAN).1);
     }
 }

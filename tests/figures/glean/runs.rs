@@ -32,7 +32,7 @@ impl Case {
         }
     }
 
-    /// Changes further keys.
+    /// Changes further keys and renames the case.
     pub fn with(mut self, name: impl Into<String>, keys: &[&str]) -> Self {
         let more = Self::new(name, self.preset, keys);
         self.keys.extend(more.keys);
@@ -40,7 +40,7 @@ impl Case {
         self
     }
 
-    /// Changes one key.
+    /// Changes one key and keeps the name.
     pub fn set(self, key: &str, value: impl Display) -> Self {
         let name = self.name.clone();
         self.with(name, &[&format!("{key}={value}")])

@@ -1,7 +1,7 @@
 //! Checks every kind of test vector: inputs in, outputs of the code that runs compared.
 //!
 //! A file belongs to the kind its name starts with (`bound.json`, `bound-2.json`). Each kind is a
-//! type that says which fields it has; fields it does not know are errors. The code is compared
+//! type with its fields; unknown fields are errors. The code is compared
 //! at its own precision, see `compare::Tolerance`.
 
 mod assign;

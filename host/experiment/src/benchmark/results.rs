@@ -45,7 +45,7 @@ impl Record {
 pub struct Results {
     pub(super) part: Part,
     pub(super) cell: usize,
-    /// The candidate.
+    /// Scheduler, power, server and tuned value.
     pub candidate: Candidate,
     pub(super) records: BTreeMap<u64, Record>,
 }

@@ -40,7 +40,7 @@ use slurm::Slurm;
 /// Summary of a completed point, or the reason why there is none.
 pub type Outcome = Result<Summary, PointError>;
 
-/// Execution engine.
+/// Execution engine of the points of a plan.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[derive(
     strum::VariantArray,
@@ -117,7 +117,7 @@ impl EngineOptions {
 
 /// Is told about the progress of an execution.
 pub trait Watcher {
-    /// Execution of so many points begins, some of which may be complete already.
+    /// The execution begins; some of the points may be complete already.
     fn begin(&mut self, _points: usize) {}
     /// A point is complete, or has failed.
     fn finished(&mut self, _point: &Point, _outcome: &Outcome) {}

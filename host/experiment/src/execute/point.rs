@@ -7,7 +7,6 @@ use std::path::Path;
 use std::time::Duration;
 
 use gleaner_files::{hexadecimal, sha256_of, write_atomically};
-use gleaner_learn::data::DataError;
 use gleaner_sim::fleet;
 use gleaner_sim::report;
 use gleaner_sim::run::{
@@ -20,7 +19,7 @@ use super::Outcome;
 use super::claim::{Asked, Claim};
 use super::local::Library;
 use super::place::{Place, Renamed, remove, rename};
-use crate::error::PointError;
+use crate::error::{ExperimentError, PointError};
 use crate::plan::{Keep, Point};
 
 /// Time between two looks of a worker that waits.
@@ -269,19 +268,18 @@ pub(crate) fn check_start(
     dir: &Path,
     point: &Point,
     library: &Library,
-) -> Result<(), crate::ExperimentError> {
+) -> Result<(), ExperimentError> {
     let (run, scenario) = (Place::new(dir, &point.id).run(), &point.scenario);
-    let traced = !scenario.channel.trace.is_empty() || scenario.harvest.source.has_file();
-    if run.is_complete() {
-        return Ok(if traced {
-            check_run(&run, scenario)?
-        });
+    let is_traced = !scenario.channel.trace.is_empty() || scenario.harvest.source.has_file();
+    match (run.is_complete(), is_traced) {
+        (true, true) => check_run(&run, scenario)?,
+        (false, true) => drop(Traces::checked(scenario)?),
+        _ => {}
     }
-    if traced {
-        Traces::checked(scenario)?;
+    if !run.is_complete() {
+        library.get(scenario)?;
     }
-    let data: Result<_, DataError> = library.get(scenario);
-    Ok(drop(data?))
+    Ok(())
 }
 
 /// Returns the round of the newest checkpoint among the folders of workers.

@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use super::*;
 
-/// The paper's numbers.
+/// Numbers of the paper's tables.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Paper {

@@ -108,7 +108,7 @@ fn cards(network: Network, judgements: &[Judgement]) -> Vec<Card> {
     cards
 }
 
-/// Counts the verdicts.
+/// Counts the verdicts by network and formulas.
 fn tally(judgements: &[Judgement]) -> Table {
     let mut header = vec!["claims"];
     header.extend(Verdict::VARIANTS.iter().map(|it| it.words()));

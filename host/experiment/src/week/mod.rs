@@ -20,7 +20,7 @@ use days::DailySummary;
 const DAY_S: f64 = 86_400.0;
 /// Seconds from one evaluation to the next.
 const EVALUATE_S: f64 = 7_200.0;
-/// Rounds between checkpoints.
+/// Number of rounds between checkpoints.
 const CHECKPOINT: i64 = 100;
 
 /// Settings of a simulated week.

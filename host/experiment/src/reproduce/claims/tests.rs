@@ -1,4 +1,4 @@
-//! Rules on run-up runs: the paper's own numbers, and whoever contradicts them.
+//! Rules on invented runs: the paper's own numbers, and numbers that contradict them.
 
 use std::collections::HashMap;
 
@@ -104,7 +104,7 @@ fn claims_that_the_papers_own_table_contradicts_are_not_reproduced_by_it() {
 }
 
 #[test]
-fn a_rival_in_one_cell_leaves_a_part_and_one_seed_never_settles_anything() {
+fn a_better_baseline_in_one_cell_or_a_single_seed_supports_in_part() {
     let rival = |setting: &Setting, _| {
         let bonus = match (setting.scheduler, setting.cell) {
             (Scheduler::FedNova, Cell::MIDDLE) => 9.0,
@@ -130,7 +130,7 @@ fn a_rival_in_one_cell_leaves_a_part_and_one_seed_never_settles_anything() {
 }
 
 #[test]
-fn runs_that_came_to_no_number_reproduce_nothing() {
+fn runs_without_numbers_reproduce_nothing() {
     let reproduction = Reproduction::all(Scale::Quick);
     let nothing = records(&reproduction, |_, _| (f64::NAN, f64::NAN, f64::NAN));
     for id in [
@@ -152,7 +152,7 @@ fn runs_that_came_to_no_number_reproduce_nothing() {
 }
 
 #[test]
-fn a_smoke_check_settles_nothing_whatever_it_finds() {
+fn a_smoke_check_settles_nothing() {
     let reproduction = Reproduction::all(Scale::Smoke);
     let records = records(&reproduction, |setting, _| (printed(setting), 5.0, 4.0));
     for id in ["highest", "v-energy", "saving"] {
@@ -164,7 +164,7 @@ fn a_smoke_check_settles_nothing_whatever_it_finds() {
     }
 }
 
-/// Accuracy and energy that rise with V and saturate; baselines at 80 %, 7 mJ loud and 4 mJ soft.
+/// Accuracy and energy that rise with V and saturate; baselines at 80 %, 7 mJ at full and 4 mJ at the least power.
 fn over_v(setting: &Setting) -> Figures {
     match (setting.scheduler, setting.factor) {
         (Scheduler::Cre, Some(v)) => {
@@ -187,12 +187,12 @@ fn a_figure_over_v_as_the_paper_draws_it_supports_the_figure_and_not_the_sentenc
         assert_eq!(verdict(id), Verdict::Reproduced, "{id}");
     }
     assert_eq!(verdict("v-as-printed"), Verdict::NotReproduced);
-    // Half of what loud baselines spend is hardly less than what soft ones do.
+    // Half of the energy at full power is hardly less than that at the least power.
     assert_eq!(verdict("saving"), Verdict::InPart);
 }
 
 #[test]
-fn more_clients_must_help_twice_and_then_less() {
+fn more_clients_must_help_first_much_and_then_less() {
     let helped = |gain: fn(f64) -> f64| {
         let reproduction = Reproduction::all(Scale::Quick);
         let records = records(&reproduction, |setting, _| {
@@ -215,7 +215,7 @@ fn more_clients_must_help_twice_and_then_less() {
 #[test]
 fn counts_of_schedules_and_epochs_are_compared_both_ways() {
     let reproduction = Reproduction::all(Scale::Quick);
-    // Everybody schedules and trains alike: fewer is not fewer, longer is not longer.
+    // All schedule and train alike: neither fewer nor longer.
     let alike = records(&reproduction, |_, _| (80.0, 5.0, 4.0));
     let verdict = |id| verdict_of(&alike, Network::Mlp, id);
     assert_eq!(verdict("fewer-but-longer"), Verdict::NotReproduced);

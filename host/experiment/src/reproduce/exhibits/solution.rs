@@ -8,7 +8,6 @@ use super::*;
 
 /// Rounds in the table.
 const ROUNDS: u32 = 10;
-/// The paper's channels.
 const CHANNELS: usize = 3;
 
 /// One round: client, counted from 1, and power in watts on every channel, and the epochs of all.
@@ -23,7 +22,7 @@ pub struct Solution {
 pub struct Solutions(pub BTreeMap<u32, Solution>);
 
 impl Solutions {
-    /// Prepares the ten rounds of a run with so many.
+    /// Prepares the ten rounds that are shown of a run.
     pub fn new(rounds: usize) -> Self {
         let first = first_round(rounds);
         let count = ROUNDS.min(u32::try_from(rounds).unwrap_or(ROUNDS));
