@@ -66,32 +66,30 @@ fn verdict_of(records: &Records, network: Network, id: &str) -> Verdict {
     }
 }
 
+/// Checks the verdicts on some claims, separated by blanks.
+fn assert_all(records: &Records, network: Network, verdict: Verdict, ids: &str) {
+    for id in ids.split(' ') {
+        assert_eq!(verdict_of(records, network, id), verdict, "{id}");
+    }
+}
+
 #[test]
 fn the_papers_own_accuracies_reproduce_its_claims_on_them() {
     let records = records(&Reproduction::all(Scale::Full), |setting, _| {
         (printed(setting), 5.0, 4.0)
     });
-    for id in [
-        "highest",
-        "ahead-of-basic",
-        "order",
-        "gains",
-        "low-d",
-        "high-d",
-    ] {
-        assert_eq!(
-            verdict_of(&records, Network::Mlp, id),
-            Verdict::Reproduced,
-            "{id}"
-        );
-    }
-    for id in ["highest", "order", "worst-two", "five-points", "non-iid"] {
-        assert_eq!(
-            verdict_of(&records, Network::Cnn, id),
-            Verdict::Reproduced,
-            "{id}"
-        );
-    }
+    assert_all(
+        &records,
+        Network::Mlp,
+        Verdict::Reproduced,
+        "highest ahead-of-basic order gains low-d high-d",
+    );
+    assert_all(
+        &records,
+        Network::Cnn,
+        Verdict::Reproduced,
+        "highest order worst-two five-points non-iid",
+    );
 }
 
 #[test]
@@ -133,35 +131,24 @@ fn a_better_baseline_in_one_cell_or_a_single_seed_supports_in_part() {
 fn runs_without_numbers_reproduce_nothing() {
     let reproduction = Reproduction::all(Scale::Quick);
     let nothing = records(&reproduction, |_, _| (f64::NAN, f64::NAN, f64::NAN));
-    for id in [
-        "highest",
-        "order",
-        "gains",
-        "v-energy",
-        "v-gain",
-        "saving",
-        "just-less",
-        "more-clients",
-    ] {
-        assert_eq!(
-            verdict_of(&nothing, Network::Mlp, id),
-            Verdict::NotReproduced,
-            "{id}"
-        );
-    }
+    assert_all(
+        &nothing,
+        Network::Mlp,
+        Verdict::NotReproduced,
+        "highest order gains v-energy v-gain saving just-less more-clients",
+    );
 }
 
 #[test]
 fn a_smoke_check_settles_nothing() {
     let reproduction = Reproduction::all(Scale::Smoke);
     let records = records(&reproduction, |setting, _| (printed(setting), 5.0, 4.0));
-    for id in ["highest", "v-energy", "saving"] {
-        assert_eq!(
-            verdict_of(&records, Network::Mlp, id),
-            Verdict::NotTestable,
-            "{id}"
-        );
-    }
+    assert_all(
+        &records,
+        Network::Mlp,
+        Verdict::NotTestable,
+        "highest v-energy saving",
+    );
 }
 
 /// Accuracy and energy that rise with V and saturate; baselines at 80 %, 7 mJ at full and 4 mJ at the least power.
