@@ -29,7 +29,7 @@ pub use error::{ExperimentError, PointError};
 pub use execute::{
     Attempt, Engine, EngineOptions, Outcome, Watcher, execute, execute_point, gather, run_directory,
 };
-pub use page::{Figure, Findings, Section};
+pub use page::Findings;
 pub use plan::{Keep, Plan, Point};
-pub use stats::{Interval, Statistic};
+pub use stats::Statistic;
 pub use study::{CompletedRun, Points, Runs, Study, plan, run};

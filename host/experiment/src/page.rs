@@ -16,27 +16,25 @@ use crate::stats::Statistic;
 
 /// A plot: the name of its file without extension, the SVG text and a caption.
 #[derive(Clone, Debug)]
-#[allow(missing_docs, reason = "the struct's documentation says it")]
-pub struct Figure {
-    pub name: String,
-    pub svg: String,
-    pub caption: String,
+pub(crate) struct Figure {
+    pub(crate) name: String,
+    pub(crate) svg: String,
+    pub(crate) caption: String,
 }
 
 /// A part of a report: paragraphs, tables with titles, plots, and rows of a CSV file.
 #[derive(Clone, Debug, Default)]
-#[allow(missing_docs, reason = "the struct's documentation says it")]
-pub struct Section {
-    pub title: String,
-    pub text: Vec<String>,
-    pub tables: Vec<(String, Table)>,
-    pub figures: Vec<Figure>,
-    pub csv: String,
+pub(crate) struct Section {
+    pub(crate) title: String,
+    pub(crate) text: Vec<String>,
+    pub(crate) tables: Vec<(String, Table)>,
+    pub(crate) figures: Vec<Figure>,
+    pub(crate) csv: String,
 }
 
 impl Section {
     /// Starts an empty section.
-    pub fn new(title: impl Into<String>) -> Self {
+    pub(crate) fn new(title: impl Into<String>) -> Self {
         Self {
             title: title.into(),
             ..Self::default()
@@ -44,24 +42,29 @@ impl Section {
     }
 
     /// Tells whether the section has neither tables nor plots.
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.tables.is_empty() && self.figures.is_empty()
     }
 
     /// Adds a paragraph before the tables.
-    pub fn say(&mut self, text: impl Into<String>) {
+    pub(crate) fn say(&mut self, text: impl Into<String>) {
         self.text.push(text.into());
     }
 
     /// Adds a table, unless it has no rows.
-    pub fn table(&mut self, title: impl Into<String>, table: Table) {
+    pub(crate) fn table(&mut self, title: impl Into<String>, table: Table) {
         if !table.rows.is_empty() {
             self.tables.push((title.into(), table));
         }
     }
 
     /// Adds a plot after the tables.
-    pub fn draw(&mut self, name: impl Into<String>, svg: String, caption: impl Into<String>) {
+    pub(crate) fn draw(
+        &mut self,
+        name: impl Into<String>,
+        svg: String,
+        caption: impl Into<String>,
+    ) {
         self.figures.push(Figure {
             name: name.into(),
             svg,
@@ -70,19 +73,13 @@ impl Section {
     }
 
     /// Adds a row to the CSV, below its header if it is the first.
-    pub fn csv_row(&mut self, header: &str, cells: &[&dyn std::fmt::Display]) {
+    pub(crate) fn csv_row(&mut self, header: &str, cells: &[&dyn std::fmt::Display]) {
         if self.csv.is_empty() {
             self.csv = format!("{header}\n");
         }
         let cells: Vec<String> = cells.iter().map(ToString::to_string).collect();
         self.csv.push_str(&cells.join(","));
         self.csv.push('\n');
-    }
-
-    /// Returns the tables with their titles for a terminal.
-    pub fn to_text(&self) -> String {
-        let table = |(title, table): &(String, Table)| format!("\n{title}\n\n{}", table.to_text());
-        self.tables.iter().map(table).collect()
     }
 }
 
@@ -97,7 +94,7 @@ pub struct Findings {
 
 impl Findings {
     /// Adds a section to the page, and its plots to the files.
-    pub fn section(&mut self, page: &mut Page, section: &Section) {
+    pub(crate) fn section(&mut self, page: &mut Page, section: &Section) {
         if !section.title.is_empty() {
             page.heading(&section.title);
         }
@@ -115,12 +112,12 @@ impl Findings {
     }
 
     /// Adds a file by its name in the directory.
-    pub fn file(&mut self, name: impl Into<String>, text: impl Into<String>) {
+    pub(crate) fn file(&mut self, name: impl Into<String>, text: impl Into<String>) {
         self.files.push((name.into(), text.into()));
     }
 
     /// Adds the page as `report.html`.
-    pub fn page(&mut self, page: &Page) {
+    pub(crate) fn page(&mut self, page: &Page) {
         self.file(RunDirectory::REPORT, page.finish());
     }
 

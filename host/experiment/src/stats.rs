@@ -50,10 +50,9 @@ impl Statistic {
 
 /// Confidence interval of a mean.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-#[allow(missing_docs, reason = "the names say it")]
-pub struct Interval {
-    pub low: f64,
-    pub high: f64,
+pub(crate) struct Interval {
+    pub(crate) low: f64,
+    pub(crate) high: f64,
 }
 
 impl Interval {
@@ -62,7 +61,7 @@ impl Interval {
     /// replacement; `None` of fewer than two values. The same values give the same interval.
     ///
     /// Of a handful of values the interval is too short rather than too long: of two it is their range.
-    pub fn of_mean(values: &[f64]) -> Option<Self> {
+    pub(crate) fn of_mean(values: &[f64]) -> Option<Self> {
         let count = u32::try_from(values.len())
             .ok()
             .filter(|&count| count > 1)?;
@@ -82,7 +81,7 @@ impl Interval {
     }
 
     /// Tells whether the interval contains zero.
-    pub fn holds_zero(&self) -> bool {
+    pub(crate) fn holds_zero(&self) -> bool {
         self.low <= 0.0 && self.high >= 0.0
     }
 }

@@ -1,23 +1,20 @@
 //! `gleaner compare`: several schedulers, several seeds, one table; with `--track` a benchmark under
 //! fixed rules.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use strum::VariantArray;
 
 use super::record::RecordArgs;
 use super::scenario::ScenarioArgs;
-use super::simulate::numbered;
-use super::study::{StudyArgs, choices, positive};
+use super::study::{StudyArgs, choices, directory, positive};
 use super::{cycles, scheduler, word};
 use gleaner_experiment::benchmark::{Benchmark, Cell, Part, Rules, Tuning};
 use gleaner_experiment::compare::{Comparison, Variant};
-use gleaner_experiment::{ExperimentError, Runs, plan};
 use gleaner_sim::fleet::load_data;
 use gleaner_sim::policy::{BaselinePower, Decider, Scheduler};
 use gleaner_sim::report::{write_run, write_tensorboard};
-use gleaner_sim::run::RunError;
 use gleaner_sim::scenario::Override;
 
 /// Schedulers, seeds and settings to compare.
@@ -43,7 +40,7 @@ pub struct Args {
     #[arg(long, default_value = "max,min", value_name = "LIST")]
     baseline_power: String,
     /// Directory of the comparison; the same command continues in it. By default runs/compare, or
-    /// runs/compare-2 and so on if an earlier one differs; runs/track with --track.
+    /// runs/track with --track, or the next free number if the plan there differs.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     #[command(flatten)]
@@ -100,14 +97,14 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     if args.track.track {
         let rules = args.track.rules(&schedulers, powers, seeds)?;
         let benchmark = Benchmark::new(rules, &resolve)?;
-        let out = args.out.as_deref().unwrap_or(Path::new("runs/track"));
-        let runs = args.study.execute(&benchmark, out)?.complete()?;
+        let out = directory(&benchmark, args.out.as_deref(), "track")?;
+        let runs = args.study.execute(&benchmark, &out)?.complete()?;
         args.study.show(&benchmark, &runs)?;
         return Ok(ExitCode::SUCCESS);
     }
     let variants = Variant::list(&schedulers, &powers);
     let comparison = Comparison::new(variants, seeds.clone(), &resolve)?;
-    let out = directory(args, &comparison)?;
+    let out = directory(&comparison, args.out.as_deref(), "compare")?;
     let scenario = &comparison.planned()[0].scenario;
     let data = load_data(scenario)?;
     cycles::remark(scenario, &data, args.study.quiet);
@@ -126,27 +123,6 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     }
     args.study.show(&comparison, &runs)?;
     Ok(ExitCode::SUCCESS)
-}
-
-/// Returns the directory of the comparison. A directory with another plan or trace is never touched:
-/// the default is the next free name, a directory given with --out is refused.
-fn directory(args: &Args, comparison: &Comparison) -> Result<PathBuf, ExperimentError> {
-    let mut number = 1;
-    loop {
-        let out = match &args.out {
-            Some(path) => path.clone(),
-            None => numbered("compare", number).path().to_owned(),
-        };
-        match plan(comparison, &Runs::new(&out)) {
-            Ok(_) => return Ok(out),
-            Err(
-                ExperimentError::OtherPlan { .. }
-                | ExperimentError::NotEmpty { .. }
-                | ExperimentError::Run(RunError::OtherTrace { .. }),
-            ) if args.out.is_none() => number += 1,
-            Err(error) => return Err(error),
-        }
-    }
 }
 
 impl TrackArgs {

@@ -1,7 +1,7 @@
 //! Options and output that all studies share: lists of choices, execution with progress, results.
 
 use std::io::IsTerminal;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::anyhow;
@@ -9,10 +9,11 @@ use indicatif::{ProgressBar, ProgressStyle};
 use strum::VariantArray;
 
 use super::engine::EngineArgs;
+use super::simulate::numbered;
 use super::word::{self, Word};
-use gleaner_experiment::{Outcome, Point, Runs, Study, Watcher};
+use gleaner_experiment::{ExperimentError, Outcome, Point, Runs, Study, Watcher, plan};
 use gleaner_sim::policy::Scheduler;
-use gleaner_sim::run::RunDirectory;
+use gleaner_sim::run::{RunDirectory, RunError};
 
 /// Execution and output of a study.
 #[derive(Debug, clap::Args)]
@@ -49,6 +50,28 @@ impl StudyArgs {
             outln!("\nreport  {}", report.display());
         }
         Ok(())
+    }
+}
+
+/// Returns the directory of a study: the one that was given, or a default under runs/. A default that
+/// holds another plan or trace gives way to the next number; a given directory is refused.
+pub fn directory(
+    study: &dyn Study,
+    out: Option<&Path>,
+    name: &str,
+) -> Result<PathBuf, ExperimentError> {
+    let mut number = 1;
+    loop {
+        let dir = out.map_or_else(|| numbered(name, number).path().to_owned(), Path::to_owned);
+        match plan(study, &Runs::new(&dir)) {
+            Ok(_) => return Ok(dir),
+            Err(
+                ExperimentError::OtherPlan { .. }
+                | ExperimentError::NotEmpty { .. }
+                | ExperimentError::Run(RunError::OtherTrace { .. }),
+            ) if out.is_none() => number += 1,
+            Err(error) => return Err(error),
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use super::study::{StudyArgs, positive, schedulers};
+use super::study::{StudyArgs, directory, positive, schedulers};
 use gleaner_experiment::week::Week;
 use gleaner_sim::scenario::Override;
 
@@ -39,9 +39,10 @@ pub struct Args {
     /// Change a key of every scenario; may be given several times.
     #[arg(long = "set", value_name = "KEY=VALUE")]
     overrides: Vec<Override>,
-    /// Directory of the week; the same command, also with more schedulers or seeds, continues in it.
-    #[arg(long, default_value = "runs/week", value_name = "DIR")]
-    out: PathBuf,
+    /// Directory of the week; the same command, also with more schedulers or seeds, continues in it. By
+    /// default runs/week, or the next free number if the plan there differs.
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
     #[command(flatten)]
     study: StudyArgs,
 }
@@ -57,7 +58,8 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         samples: args.samples,
         overrides: args.overrides.clone(),
     };
-    let runs = args.study.execute(&week, &args.out)?.complete()?;
+    let out = directory(&week, args.out.as_deref(), "week")?;
+    let runs = args.study.execute(&week, &out)?.complete()?;
     args.study.show(&week, &runs)?;
     Ok(ExitCode::SUCCESS)
 }

@@ -7,9 +7,7 @@
 use std::error::Error;
 use std::path::PathBuf;
 
-use gleaner_experiment::benchmark::{
-    Benchmark, Cell, CellRanking, Part, Rules, Server, Tuning, rankings,
-};
+use gleaner_experiment::benchmark::{Benchmark, Cell, CellRanking, Part, Rules, Server, Tuning};
 use gleaner_experiment::{EngineOptions, ExperimentError, Study, run as execute};
 use gleaner_sim::policy::{BaselinePower, Scheduler};
 use gleaner_sim::scenario::{Override, resolve};
@@ -108,7 +106,7 @@ fn benchmark(
     let glean = outcome.results.iter();
     let glean = glean.filter(|it| it.candidate.scheduler == Scheduler::Glean);
     let overdrawn = glean.map(|it| it.overdrawn().0).sum();
-    Ok((findings.text, rankings(&outcome.comparisons), overdrawn))
+    Ok((findings.text, outcome.rankings(), overdrawn))
 }
 
 /// Puts the claims into sentences, each with whether it holds.

@@ -23,10 +23,11 @@ use crate::page::Findings;
 use crate::plan::{Keep, Point};
 use crate::study::{Runs, Study, name_of};
 pub use cell::Cell;
-pub use ranking::{Against, CellRanking, Difference, PairedComparison, Verdict, rankings};
+pub use ranking::{Against, CellRanking};
 pub use results::{Outcome, Results};
+use tuning::Choice;
 use tuning::Trials;
-pub use tuning::{Choice, Score, Tuning};
+pub use tuning::Tuning;
 
 /// One part of a benchmark.
 #[derive(
@@ -289,22 +290,16 @@ impl<'a> Benchmark<'a> {
     ) -> Result<Point, ExperimentError> {
         let mut overrides = self.rules.cells[cell].keys.clone();
         overrides.extend(candidate.overrides(seed));
-        self.point_of(cell, candidate, seed, (self.resolve)(&overrides)?)
+        Ok(self.label(cell, candidate, (self.resolve)(&overrides)?))
     }
 
-    fn point_of(
-        &self,
-        cell: usize,
-        candidate: &Candidate,
-        seed: u64,
-        scenario: Scenario,
-    ) -> Result<Point, ExperimentError> {
+    fn label(&self, cell: usize, candidate: &Candidate, scenario: Scenario) -> Point {
         let values = vec![
             ("cell".to_owned(), self.rules.cells[cell].name.clone()),
             ("scheduler".to_owned(), candidate.name()),
-            ("run.seed".to_owned(), seed.to_string()),
+            ("run.seed".to_owned(), scenario.run.seed.to_string()),
         ];
-        Ok(Point::new(values, scenario))
+        Point::new(values, scenario)
     }
 
     /// Plans candidates of a part in every cell, with every seed of the evaluation.

@@ -22,7 +22,7 @@ pub(super) enum Better {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Display)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "lowercase")]
-pub enum Verdict {
+pub(super) enum Verdict {
     /// Better, and the interval excludes zero.
     Ahead,
     /// The interval contains zero.
@@ -37,11 +37,10 @@ pub enum Verdict {
 /// Paired difference, reference minus other: mean over the seeds, its 95 % percentile bootstrap
 /// interval, and the verdict.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-#[allow(missing_docs, reason = "the struct's documentation says it")]
-pub struct Difference {
-    pub mean: f64,
-    pub interval: Option<Interval>,
-    pub verdict: Verdict,
+pub(super) struct Difference {
+    pub(super) mean: f64,
+    pub(super) interval: Option<Interval>,
+    pub(super) verdict: Verdict,
 }
 
 impl Difference {
@@ -73,13 +72,12 @@ impl Difference {
 /// The reference scheduler against one other in a part and cell: accuracy over the last tenth of the
 /// rounds in points, and energy of all clients in millijoules per round.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-#[allow(missing_docs, reason = "the struct's documentation says it")]
-pub struct PairedComparison {
-    pub part: Part,
-    pub cell: usize,
-    pub other: Candidate,
-    pub accuracy_points: Difference,
-    pub energy_mj: Difference,
+pub(super) struct PairedComparison {
+    pub(super) part: Part,
+    pub(super) cell: usize,
+    pub(super) other: Candidate,
+    pub(super) accuracy_points: Difference,
+    pub(super) energy_mj: Difference,
 }
 
 impl PairedComparison {
@@ -149,7 +147,7 @@ pub struct CellRanking {
 }
 
 /// Returns the rankings by part, cell and the others' server.
-pub fn rankings(comparisons: &[PairedComparison]) -> Vec<CellRanking> {
+pub(super) fn rankings(comparisons: &[PairedComparison]) -> Vec<CellRanking> {
     let key = |it: &PairedComparison| (it.part, it.cell, it.other.server);
     let mut places: Vec<(Part, usize, Server)> = Vec::new();
     for comparison in comparisons {

@@ -10,7 +10,7 @@ use gleaner_sim::scenario::Scenario;
 use serde_json::{Value, json};
 
 use super::curve::{self, Reading};
-use super::ranking::{CellRanking, Difference, PairedComparison, rankings};
+use super::ranking::{CellRanking, Difference, PairedComparison};
 use super::results::{Outcome, Results};
 use super::{Candidate, Part, Server};
 use crate::page::{Findings, Section, colour_of, lines};
@@ -187,7 +187,7 @@ impl Outcome<'_> {
             value
         };
         let (choices, differences) = (self.choices.iter(), self.comparisons.iter());
-        let rankings = rankings(&self.comparisons);
+        let rankings = self.rankings();
         json!({
             "first": FIRST,
             "reference": self.rules.reference(),
@@ -340,7 +340,7 @@ impl Outcome<'_> {
 
     /// Returns a row per part, cell and kind of server, and a sentence per part and kind of server.
     fn ranking(&self) -> (Table, Vec<String>) {
-        let all = rankings(&self.comparisons);
+        let all = self.rankings();
         let mut table = columns(
             "cell | part | others' server | accuracy | \
              nearest, points | energy | nearest, mJ/round",

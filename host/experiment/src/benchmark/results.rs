@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use gleaner_sim::run::{RunDirectory, Summary, each_round};
 
 use super::curve::Curve;
-use super::ranking::PairedComparison;
+use super::ranking::{CellRanking, PairedComparison, rankings};
 use super::{Candidate, Choice, Entry, Part, Rules, Server};
 use crate::error::ExperimentError;
 use crate::stats::Statistic;
@@ -90,10 +90,15 @@ pub struct Outcome<'a> {
     pub results: Vec<Results>,
     pub(super) choices: Vec<Choice>,
     /// The reference scheduler against every other.
-    pub comparisons: Vec<PairedComparison>,
+    pub(super) comparisons: Vec<PairedComparison>,
 }
 
 impl<'a> Outcome<'a> {
+    /// Returns the rankings of the reference scheduler by part, cell and the others' server.
+    pub fn rankings(&self) -> Vec<CellRanking> {
+        rankings(&self.comparisons)
+    }
+
     pub(super) fn read(
         rules: &'a Rules,
         entries: &[&Entry],

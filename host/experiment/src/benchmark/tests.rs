@@ -6,6 +6,7 @@ use std::fs;
 use strum::VariantArray;
 
 use super::curve::Curve;
+use super::ranking::PairedComparison;
 use super::results::Record;
 use super::*;
 use crate::{EngineOptions, run, run_directory};

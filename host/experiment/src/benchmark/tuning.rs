@@ -71,7 +71,7 @@ impl Benchmark<'_> {
                 overrides.push(Override::new(key, VALIDATION_SAMPLES));
                 scenario = (self.resolve)(&overrides)?;
             }
-            self.point_of(cell, &candidate, seed, scenario)
+            Ok(self.label(cell, &candidate, scenario))
         };
         let mut all = Vec::new();
         for &candidate in candidates {
@@ -79,7 +79,7 @@ impl Benchmark<'_> {
             for &value in rules.tuning.grid(candidate.server) {
                 let seeds = rules.tuning.seeds.iter();
                 let points = seeds.map(|&seed| trial(candidate.tuned_to(value), seed));
-                runs.push((value, points.collect::<Result<_, _>>()?));
+                runs.push((value, points.collect::<Result<_, ExperimentError>>()?));
             }
             all.push(Trials {
                 cell,
@@ -94,26 +94,21 @@ impl Benchmark<'_> {
 /// Validation accuracy of one value over the last tenth of the rounds: mean over the seeds and sample
 /// standard deviation.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-#[allow(missing_docs, reason = "the struct's documentation says it")]
-pub struct Score {
-    pub value: f64,
-    pub validation_accuracy: f64,
-    pub deviation: f64,
+pub(super) struct Score {
+    pub(super) value: f64,
+    pub(super) validation_accuracy: f64,
+    pub(super) deviation: f64,
 }
 
-/// The value that was chosen for one candidate, with all scores.
+/// The value that was chosen for one candidate, with all scores; `at_edge`: the value is the smallest or
+/// largest of the grid.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Choice {
-    /// The cell, counted through [`super::Rules::cells`].
-    pub cell: usize,
-    /// The candidate with the chosen value.
-    pub candidate: Candidate,
-    /// The key that was tuned.
-    pub key: &'static str,
-    /// Every value of the grid with its score.
-    pub scores: Vec<Score>,
-    /// Whether the chosen value is the smallest or largest of the grid.
-    pub at_edge: bool,
+pub(super) struct Choice {
+    pub(super) cell: usize,
+    pub(super) candidate: Candidate,
+    key: &'static str,
+    pub(super) scores: Vec<Score>,
+    pub(super) at_edge: bool,
 }
 
 impl Choice {
