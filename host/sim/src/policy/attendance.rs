@@ -19,7 +19,7 @@ pub struct Attendance {
     chances: u32,
     /// Models that came about without it since its last update was used.
     versions: u32,
-    /// How many clients had more to spend when the turn began.
+    /// Number of clients with more to spend when the turn began.
     place: u32,
     /// The round its cycle began in; 0 before the first.
     renewed: u32,

@@ -28,7 +28,7 @@ use gleaner_cre::optim::power::{efficient_power, least_power};
 /// A pair that is worth nothing but rounding is still made.
 const TIE: f64 = 1e-9;
 
-/// What speaks for a client.
+/// Claims of clients to an order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[derive(Display, EnumMessage, EnumString, IntoStaticStr, VariantArray)]
 #[serde(rename_all = "kebab-case")]
@@ -40,14 +40,14 @@ pub enum Claim {
     Draw,
 }
 
-/// What `glean` can be told.
+/// Settings of the scheduler `glean`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Glean {
     /// The weight lambda of the bill against the claim, 0 to 1.
     pub lambda: f64,
     /// Epochs of every participant.
     pub epochs: u32,
-    /// What speaks for a client.
+    /// Claims of clients to an order.
     pub claim: Claim,
 }
 

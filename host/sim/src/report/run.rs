@@ -166,7 +166,7 @@ fn page(run: &RunData) -> Page {
     page
 }
 
-/// Says in a few words what is learnt where, for the first line of a page.
+/// Describes clients, model and data for the first line of a page.
 #[must_use]
 pub fn setting(scenario: &Scenario) -> String {
     format!(
@@ -265,7 +265,7 @@ pub fn summary_table(summary: &Summary) -> Table {
     table
 }
 
-/// Says which model a run kept, and why it ended.
+/// Describes the model that a run kept and why it ended.
 fn kept(ending: &Ending, rounds: usize) -> String {
     let why = match ending.cause {
         Cause::Patience => "no better score came",

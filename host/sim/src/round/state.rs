@@ -24,7 +24,7 @@ pub struct State {
     pub(super) attendance: Vec<Attendance>,
     pub(super) server: server::State,
     pub(super) watch: Watch,
-    /// What the scheduler remembers.
+    /// Memory of the scheduler program.
     pub(super) memory: String,
     fleet: Vec<u8>,
 }

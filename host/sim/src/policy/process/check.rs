@@ -111,7 +111,7 @@ pub(super) fn decision(
     })
 }
 
-/// Who has been named.
+/// Clients that the answer has named.
 struct Roll {
     clients: Vec<bool>,
     channels: Vec<bool>,

@@ -45,7 +45,7 @@ pub(super) struct Child {
     failed: bool,
 }
 
-/// What comes from the program.
+/// Output of the program.
 enum Heard {
     Line(Vec<u8>),
     TooLong,
@@ -225,7 +225,7 @@ fn line(from: &mut impl BufRead, most: usize) -> io::Result<Vec<u8>> {
     Ok(line)
 }
 
-/// What a program has written to standard error.
+/// Standard error of a program.
 #[derive(Default)]
 struct Stderr {
     /// Lines to be shown.

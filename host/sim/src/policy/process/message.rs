@@ -12,7 +12,7 @@ use gleaner_cre::optim::power::least_power;
 /// Version of the protocol.
 pub const VERSION: u32 = 1;
 
-/// What a program is told of its run before anything else.
+/// The first message to a program: the settings of its run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Facts {
     /// Seed of the run.
@@ -62,7 +62,7 @@ pub(super) struct Greeting {
     pub(super) aggregation: Averaging,
 }
 
-/// What costs something to find out, and is told to those who ask for it.
+/// Values that are sent on request, because computing them takes time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Want {
@@ -118,7 +118,7 @@ pub(super) struct Request<'a> {
     estimates: Option<Estimates<'a>>,
 }
 
-/// What a client can do on a channel.
+/// Limits of a client on a channel.
 #[derive(Debug, Serialize)]
 struct Feasible {
     /// Most epochs that fit before the deadline at full power; 0 where none does.
@@ -127,7 +127,7 @@ struct Feasible {
     power_min_w: Vec<Vec<Option<f64>>>,
 }
 
-/// What the base station believes of the learning.
+/// Estimates of the base station.
 #[derive(Debug, Serialize)]
 struct Estimates<'a> {
     rho: f64,

@@ -1,4 +1,4 @@
-//! Who can take part on which channel at what price, and how those chosen share the channels.
+//! Cost of each client on each channel, and the assignment of channels to those chosen.
 
 use crate::ClientId;
 use crate::policy::baseline::BaselinePower;

@@ -15,7 +15,7 @@ pub struct Chart {
     pub name: &'static str,
     /// The chart as SVG text.
     pub svg: String,
-    /// What to see in it.
+    /// Caption below the chart.
     pub caption: String,
 }
 

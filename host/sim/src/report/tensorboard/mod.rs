@@ -66,7 +66,7 @@ pub struct Live<'a> {
     directory: &'a RunDirectory,
     wanted: bool,
     file: Option<Growing>,
-    /// What stopped the file from growing; the run goes on without.
+    /// The write error after which the file is no longer written; the run continues.
     failed: Option<RunError>,
 }
 
@@ -92,7 +92,7 @@ impl<'a> Live<'a> {
     /// Ends the file.
     ///
     /// # Errors
-    /// What could not be written since the run began.
+    /// The first write error of the run.
     pub fn finish(self) -> Result<(), RunError> {
         self.failed.map_or(Ok(()), Err)
     }

@@ -1,4 +1,4 @@
-//! What every client earns in a round, and what the base station expects of it.
+//! Income of every client in a round, and the forecast of the base station.
 
 use gleaner_energy::harvest::{Forecast, Harvest, Source};
 use gleaner_shared::units::PicoJoules;
@@ -10,7 +10,7 @@ use crate::scenario::{ClientDevice, Scenario};
 pub struct Incomes {
     harvest: Harvest,
     forecast: Forecast,
-    /// What each client earns in every round, where that is always the same.
+    /// Income of each client, where it is the same in every round.
     constant_j: Option<Vec<f64>>,
 }
 
