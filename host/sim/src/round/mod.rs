@@ -7,7 +7,6 @@
 
 mod account;
 mod anomaly;
-pub mod channel;
 mod energy;
 pub mod environment;
 mod fleet;

@@ -4,8 +4,7 @@
 use serde::de::DeserializeOwned;
 
 use super::error::ProcessError;
-use super::message::{Answer, Greeting, Ordered, VERSION};
-use super::object::Object;
+use super::message::{Answer, Greeting, Object, Ordered, VERSION};
 use super::text::{around, shown};
 use crate::ClientId;
 use crate::policy::baseline::epochs_at_full_power;

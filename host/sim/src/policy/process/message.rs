@@ -2,9 +2,13 @@
 //! object per line, `docs/schedulers.md` is its text and `docs/examples/schedulers/schema.json` its
 //! schema.
 
+use std::fmt;
+use std::marker::PhantomData;
+
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{Deserializer, MapAccess, Visitor};
 use serde::{Deserialize, Serialize};
 
-use super::object::Object;
 use crate::policy::View;
 use crate::policy::baseline::epochs_at_full_power;
 use gleaner_cre::optim::power::least_power;
@@ -233,4 +237,28 @@ pub(super) struct Ordered {
     pub(super) channel: usize,
     pub(super) power_w: f64,
     pub(super) epochs: u32,
+}
+
+/// A record that must be written as a JSON object: serde alone would accept a list of the values.
+#[derive(Debug)]
+pub(super) struct Object<T>(pub(super) T);
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        from.deserialize_map(Fields(PhantomData))
+    }
+}
+
+struct Fields<T>(PhantomData<T>);
+
+impl<'de, T: Deserialize<'de>> Visitor<'de> for Fields<T> {
+    type Value = Object<T>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, fields: A) -> Result<Object<T>, A::Error> {
+        T::deserialize(MapAccessDeserializer::new(fields)).map(Object)
+    }
 }

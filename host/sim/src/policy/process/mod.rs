@@ -8,7 +8,6 @@ mod check;
 mod child;
 mod error;
 mod message;
-mod object;
 mod text;
 
 use std::cell::RefCell;
