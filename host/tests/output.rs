@@ -104,13 +104,13 @@ fn a_run_names_the_client_that_poisons_it_in_words_and_in_json() {
     let told = |line: &str| line.contains("anomalous updates") && line.contains("client 9 (1)");
     assert!(words.lines().any(told), "{words}");
     let json = run("json", &[&hostile[..], &["--json"]].concat());
-    assert!(json.contains(r#""implausible":{"9":1}"#), "{json}");
+    assert!(json.contains(r#""anomalies":{"9":1}"#), "{json}");
     let rounds = std::fs::read_to_string(folder.path().join("json/rounds.jsonl")).unwrap();
     assert!(
-        rounds.contains(r#""implausible":[{"client":9,"what":"an update 1"#),
+        rounds.contains(r#""anomalies":[{"client":9,"what":"an update 1"#),
         "{rounds}"
     );
-    assert!(!run("honest", &[]).contains("implausible"));
+    assert!(!run("honest", &[]).contains("anomalous"));
 }
 
 #[test]

@@ -124,7 +124,7 @@ impl Attendance {
     }
 }
 
-/// Returns how many rounds a turn has: as many as it takes to give everybody a channel once.
+/// Returns the number of rounds of a turn, in which every client can have a channel once.
 #[must_use]
 pub fn turn_rounds(clients: usize, channels: usize) -> u32 {
     let rounds = clients.div_ceil(channels.max(1)).max(1);

@@ -264,6 +264,30 @@ pub enum PolicyError {
 }
 
 /// A scheduler: decides the orders of each round.
+///
+/// ```
+/// use gleaner_cre::optim::Instance;
+/// use gleaner_sim::policy::{Attendance, BaselinePower, EnergyBudget, Policy, Random, View};
+/// use gleaner_sim::round::{environment, settings};
+/// use gleaner_sim::scenario::Scenario;
+///
+/// let scenario = Scenario::default();
+/// let gains = environment::channel(&scenario)?.round(1)?;
+/// let clients = gains.uplink.len();
+/// let instance = Instance::paper(&settings::system(&scenario), gains, vec![600; clients]);
+/// let view = View {
+///     seed: 0,
+///     round: 1,
+///     instance: &instance,
+///     gradient_norms: &vec![0.0; clients],
+///     budgets: &vec![EnergyBudget::default(); clients],
+///     attendance: &vec![Attendance::default(); clients],
+///     losses: &vec![None; clients],
+/// };
+/// let decision = Random { power: BaselinePower::Max }.decide(&view)?;
+/// assert_eq!(decision.orders.len() + decision.infeasible.len(), instance.channels);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub trait Policy: Send {
     /// Decides one round.
     ///

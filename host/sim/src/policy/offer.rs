@@ -37,7 +37,7 @@ impl Offer {
     }
 }
 
-/// Returns the least bill among a client's offers.
+/// Returns the least cost among a client's offers.
 pub(super) fn least_bill(offers: &[Option<Offer>]) -> Option<f64> {
     let bills = offers.iter().flatten().map(|offer| offer.bill_j);
     bills.min_by(f64::total_cmp)

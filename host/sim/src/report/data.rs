@@ -14,7 +14,7 @@ pub(super) struct RunData {
     pub(super) rounds: Vec<RoundRow>,
     /// The clients, round by round.
     pub(super) clients: Vec<ClientRow>,
-    /// Their energy by phase; empty under the paper's books.
+    /// Their energy by phase; empty under the paper's accounting.
     pub(super) energy: Vec<EnergyRow>,
     /// Sums of the rows.
     pub(super) tally: Tally,

@@ -90,7 +90,7 @@ pub fn write_run(directory: &RunDirectory, sections: &[Section]) -> Result<(), R
     Ok(write_atomically(&file, page.finish().as_bytes())?)
 }
 
-/// Adds what became of every client's energy, unless the books are the paper's.
+/// Adds the energy by phase, where the run logged it.
 fn where_it_went(page: &mut Page, run: &RunData, charts: &[Chart]) {
     let Some(split) = run.tally.summary().split else {
         return;
@@ -233,7 +233,7 @@ pub fn summary_table(summary: &Summary) -> Table {
     );
     row("epochs per round", format!("{:.2}", summary.epochs));
     row(
-        "rounds in which nobody trained",
+        "rounds without participants",
         summary.empty_rounds.to_string(),
     );
     row(

@@ -80,7 +80,7 @@ impl State {
         &self.accounts
     }
 
-    /// Returns the store of every client; empty under the paper's books.
+    /// Returns the store of every client; empty without stores.
     #[must_use]
     pub fn stores(&self) -> &[StoreState] {
         &self.store_states

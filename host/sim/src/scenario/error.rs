@@ -32,7 +32,7 @@ pub enum ScenarioError {
         /// Message of the parser, with line and column where known.
         message: String,
     },
-    /// A key nobody knows.
+    /// A key that does not exist.
     #[error("{origin}: unknown key `{key}`{suggestion} (`gleaner config explain` lists all keys)")]
     UnknownKey {
         /// The file or option it came from.
@@ -41,6 +41,12 @@ pub enum ScenarioError {
         key: String,
         /// A key that looks alike.
         suggestion: String,
+    },
+    /// An override without a value.
+    #[error("`{text}` has no `=`; write section.key=value")]
+    NoValue {
+        /// The override as written.
+        text: String,
     },
     /// A value out of its range.
     #[error("{key} = {value}: {fix}")]

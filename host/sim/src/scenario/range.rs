@@ -33,7 +33,7 @@ impl Range {
         }
     }
 
-    /// Returns what to tell whoever left the range.
+    /// Returns the fix for a value out of the range.
     #[must_use]
     pub fn demand(self) -> String {
         match self {

@@ -189,7 +189,7 @@ impl Roll {
     }
 }
 
-/// Notes that somebody was named, who must be there and not have been named before.
+/// Notes a client that the answer names; it must exist and be named once.
 fn enter(roll: &mut [bool], field: &str, what: &str, who: usize) -> Result<(), ProcessError> {
     let last = roll.len().saturating_sub(1);
     match roll.get_mut(who) {

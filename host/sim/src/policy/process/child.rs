@@ -1,4 +1,4 @@
-//! The program itself: started, spoken to line by line, and ended with whoever started it.
+//! The process of a scheduler program: started, spoken to line by line, and ended with its parent.
 //!
 //! Three threads stand at its pipes, so that a program that does not read, does not write or writes
 //! without end holds up nobody: a request that is not answered in time is an error. Whatever it

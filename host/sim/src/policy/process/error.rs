@@ -48,7 +48,7 @@ pub enum ProcessError {
         limit: usize,
     },
     /// The program wrote a line without a request.
-    #[error("a line that nobody asked for: `{line}`; one line is expected for each that comes in")]
+    #[error("unexpected line `{line}`: write one line for each request")]
     Unasked {
         /// Beginning of the line.
         line: String,

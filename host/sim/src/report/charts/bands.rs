@@ -88,7 +88,7 @@ pub(super) fn band(run: &RunData) -> Vec<(f64, f64, f64)> {
     band
 }
 
-/// Draws by how much dearer each part of the books may have been.
+/// Draws the possible ratio of real to booked costs.
 fn factors(run: &RunData) -> Option<Vec<Parts>> {
     let profile = run.profile.as_ref()?;
     let clock_hz = run.scenario.device.frequency_hz;

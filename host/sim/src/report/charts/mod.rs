@@ -34,7 +34,7 @@ pub(super) fn run_charts(run: &RunData) -> Vec<Chart> {
     ]
 }
 
-/// Draws where the energy went; nothing under the paper's books.
+/// Returns the charts of energy by phase; none under the paper's accounting.
 pub(super) fn energy_charts(run: &RunData) -> Vec<Chart> {
     phases::charts(run)
 }
