@@ -4,7 +4,7 @@
 #   docker build -t gleaner .
 #   docker run --rm -v "$PWD/runs:/home/gleaner/runs" gleaner simulate
 #
-# and the whole test suite, which installs the emulators and needs the network:
+# The whole test suite installs the emulators and needs the network:
 #
 #   docker build --target test -t gleaner-test . && docker run --rm gleaner-test
 
@@ -22,7 +22,7 @@ FROM source AS build
 RUN --mount=type=cache,target=/usr/local/cargo/registry \
     --mount=type=cache,target=/gleaner/target \
     cargo build --release --locked --package gleaner-host --bin gleaner \
-    && install -D --strip target/release/gleaner /out/bin/gleaner \
+    && install -D target/release/gleaner /out/bin/gleaner \
     && /out/bin/gleaner generate man --to /out/share/man/man1 \
     && install -d /out/share/bash-completion/completions \
     && /out/bin/gleaner generate completions bash > /out/share/bash-completion/completions/gleaner

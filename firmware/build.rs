@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs};
 
-// The rows as source: as a dependency, all of gleaner-shared would be compiled for this script.
+// // Includes the rows as source: a dependency would compile all of gleaner-shared for this script.
 #[allow(
     dead_code,
     unused_imports,
@@ -35,7 +35,7 @@ fn main() {
         panic!("choose one board: the features board-{one} and board-{other} exclude each other");
     }
     println!("cargo:rustc-env=GLEANER_BUILD={}", build_id(board));
-    // On the host the client has the memory of the machine that only exists there.
+    // Tests on the host use the memory sizes of m4, which exists in QEMU alone.
     let name = board.unwrap_or(&M4).name;
     println!("cargo:rustc-env=GLEANER_BOARD={name}");
     if let Some(board) = board {
@@ -68,11 +68,11 @@ fn place_memory_map(board: &Board) {
     };
     write("board_memory.x", &memory_map(board));
     println!("cargo:rustc-link-search={}", out.display());
-    // Here and not in `.cargo/config.toml`, where RUSTFLAGS of the environment would erase them.
+    // Set here because RUSTFLAGS of the environment would replace flags in `.cargo/config.toml`.
     println!("cargo:rustc-link-arg-bins=--nmagic");
     println!("cargo:rustc-link-arg-bins=-Tlink.x");
     if board.name == M4.name {
-        // Chips bring this file with their register crate; this machine names its own handlers.
+        // The register crates of the chips bring this file; m4 defines its own interrupt handlers.
         write("device.x", "");
     }
     if board.boot == Boot::Loader {
@@ -108,7 +108,7 @@ fn memory_map(board: &Board) -> String {
         );
     }
     map.push_str("}\n");
-    for region in board.kept() {
+    for region in board.data_regions() {
         let (upper, lower) = (region.name, region.name.to_lowercase());
         let _ = writeln!(map, "_{lower}_start = ORIGIN({upper});");
         let _ = writeln!(map, "_{lower}_end = ORIGIN({upper}) + LENGTH({upper});");
@@ -116,12 +116,12 @@ fn memory_map(board: &Board) -> String {
     map.push_str(
         "_stack_start = DEFINED(_deep_stack) ? ORIGIN(RAM) + LENGTH(RAM) : ORIGIN(STACK_RAM) + LENGTH(STACK_RAM);\n\
          _stack_end = DEFINED(_deep_stack) ? ORIGIN(RAM) + LENGTH(RAM) - 64K : ORIGIN(STACK_RAM);\n\
-         SECTIONS { .kept (NOLOAD) : ALIGN(4) { *(.kept .kept.*); } > KEPT_RAM } INSERT AFTER .uninit;\n",
+         SECTIONS { .retained (NOLOAD) : ALIGN(4) { *(.retained .retained.*); } > RETAINED_RAM } INSERT AFTER .uninit;\n",
     );
     if let Some(address) = board.entropy_address {
         let _ = writeln!(map, "_entropy_start = {address:#010x};");
     }
-    // Nothing in the program refers to it; a reader of the image does.
+    // Keeps the symbol: `gleaner flash` reads it from the image, the program does not use it.
     map.push_str("EXTERN(GLEANER_MAX_SAMPLES)\n");
     if board.boot == Boot::ImageDefinition {
         map.push_str(IMAGE_DEFINITION);

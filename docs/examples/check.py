@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Compares wire.py and ascon.py with every example of docs/wire.md, both ways."""
+"""Compares wire.py and ascon.py with every example of docs/reference/wire.md, both ways."""
 
 import pathlib
 import re
@@ -20,7 +20,7 @@ def examples(text):
 
 def main():
     """Exits with 1 if anything differs."""
-    text = pathlib.Path(__file__).resolve().parent.with_name("wire.md").read_text(encoding="utf-8")
+    text = (pathlib.Path(__file__).resolve().parents[1] / "reference" / "wire.md").read_text("utf-8")
     blocks = dict(examples(text))
     host_names = dict(examples(text.partition("### Host to device")[2].partition("### Device")[0]))
     device_names = dict(examples(text.partition("### Device to host")[2]))

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A client of the base station in floating point, written from docs/wire.md alone.
+"""A client of the base station in floating point, written from docs/reference/wire.md alone.
 
     pip install numpy blake3
     gleaner shard --client 0 --key-file key.txt --out shard.bin    # the run's --set and --seed
@@ -7,7 +7,7 @@
 
 It needs nothing from the rest of the repository but wire.py and ascon.py beside it; check.py
 compares them with the examples of the document. From top to bottom: the ledger, the network, the
-shard, and the client that ties them together. Sections are those of docs/wire.md.
+shard, and the client that ties them together. Sections are those of docs/reference/wire.md.
 """
 
 import argparse

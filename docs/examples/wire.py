@@ -1,4 +1,4 @@
-"""The wire of docs/wire.md, as a device speaks it: messages, frames, keys, sessions, links.
+"""The wire of docs/reference/wire.md, as a device speaks it: messages, frames, keys, sessions, links.
 
 Nothing here knows what a client does. A link asks its `client` for
 

@@ -1,5 +1,5 @@
-// The register that says what reset the chip last: power, or its reset pin (datasheet, 2.12.7).
-// A watchdog resets less than the chip and leaves it as it was.
+// The register with the cause of the last chip reset: power-on or reset pin (datasheet, 2.12.7).
+// A watchdog reset is not a chip reset and leaves it unchanged.
 
 import { BasePeripheral } from 'rp2040js';
 

@@ -1,10 +1,10 @@
-// Commands that mean the same whether time runs by itself or in lockstep.
+// Commands of both modes, with free-running time and in lockstep.
 
 /**
  * @param {import('./machine.js').Machine} machine the chip
  * @param {(event: object) => void} tell reports an event
  * @param {(machine: import('./machine.js').Machine) => object} status describes the chip
- * @returns {(command: object) => void} what handles a command
+ * @returns {(command: object) => void} the command handler
  */
 export function control(machine, tell, status) {
   const bytes = (text) => Buffer.from(text, 'hex');

@@ -1,7 +1,7 @@
-// One Cortex-M0+ of the chip: rp2040js's processor, and the bus as this processor alone sees it.
+// One Cortex-M0+ of the chip: rp2040js's processor with its own view of the bus.
 //
-// Its own are the SIO and the private peripherals (NVIC, SysTick, vector table); memory and
-// peripherals are the chip's. The processor believes this object to be the chip.
+// SIO and the private peripherals (NVIC, SysTick, vector table) belong to one core; memory and
+// other peripherals belong to the chip. This object replaces the chip for the processor.
 
 import { FLASH_BYTES } from './nor.js';
 import { BootRom } from './rom.js';
@@ -14,16 +14,16 @@ const SIO = 0xd;
 const PRIVATE = 0xe;
 const SRAM_BYTES = 264 * 1024;
 const OFFSET = 0x0fffffff;
-/** Registers of the memory protection unit, which is remembered and not enforced. */
+/** Registers of the memory protection unit, which is stored but not enforced. */
 const MPU = { type: 0xd90, first: 0xd94, last: 0xda0 };
 const WFE = 0xbf20;
 /** The exception of interrupt 0. */
 const FIRST_INTERRUPT = 16;
 
 /**
- * Has the start of a handler end what was pending, as in the NVIC; while a device holds its line high,
- * it is pending again. rp2040js leaves that to the devices, so that the handler of an interrupt which
- * software made pending would run for ever, until its device happens to let go of its line.
+ * Clears the pending state when a handler starts, as the NVIC does; while a device holds its line high,
+ * it becomes pending again. rp2040js leaves that to the devices, so that the handler of an interrupt
+ * set pending by software would run forever, until its device lowers its line.
  */
 function takePending(cpu) {
   const { setInterrupt, exceptionEntry } = cpu;
@@ -41,9 +41,9 @@ function takePending(cpu) {
 export class Core {
   /**
    * @param {number} id 0 or 1
-   * @param {import('rp2040js').RP2040} chip what both cores share
-   * @param {import('./xip.js').Xip} xip how the cores reach the flash
-   * @param {import('./rom.js').BootRom} rom what breakpoints in the boot ROM mean
+   * @param {import('rp2040js').RP2040} chip the parts shared by both cores
+   * @param {import('./xip.js').Xip} xip the flash cache
+   * @param {import('./rom.js').BootRom} rom the boot ROM, whose functions are breakpoints
    * @param {import('./fifo.js').Mailbox} mailbox this core's end of the mailboxes
    * @param {() => void} sendEvent called when the core executes SEV
    */
@@ -57,7 +57,7 @@ export class Core {
     this.flashView = chip.flashView;
     this.xip = xip;
     this.rom = rom;
-    // The only sign rp2040js gives of a SEV is a line in its log.
+    // rp2040js reports a SEV only by a line in its log.
     const info = (_name, message) => message === 'SEV' && sendEvent();
     this.logger = { debug() {}, info, warn() {}, error() {} };
     this.cpu = new chip.core.constructor(this);
@@ -65,15 +65,15 @@ export class Core {
     this.ppb = new chip.ppb.constructor(this, `PPB${id}`);
     this.mpu = new Uint32Array(4);
     this.sio = new Sio(this, mailbox, chip.sio);
-    /** Cycles until the instruction that was executed last is over. */
+    /** Cycles until the last executed instruction ends. */
     this.debt = 0;
-    /** Cycles the instruction that is executed now has waited. */
+    /** Cycles that the current instruction has waited. */
     this.stall = 0;
-    /** The word of flash the last instruction came from: the core holds it. */
+    /** The last word fetched from flash, which the core holds. */
     this.fetched = -1;
   }
 
-  /** rp2040js's private peripherals find their processor and its clock by these names. */
+  /** rp2040js's private peripherals look up their processor and its clock by these names. */
   get core() {
     return this.cpu;
   }
@@ -95,7 +95,7 @@ export class Core {
     else this.chip.onBreak(code);
   }
 
-  /** Starts at a vector table as the boot code does. */
+  /** Starts at a vector table, as the boot code does. */
   start(vectorTable, stack, entry) {
     this.cpu.VTOR = vectorTable;
     this.cpu.SP = stack;
@@ -104,7 +104,7 @@ export class Core {
     this.cpu.eventRegistered = false;
   }
 
-  /** Executes an instruction, or the first of an exception that is due. */
+  /** Executes an instruction, or enters a pending exception. */
   execute() {
     this.stall = 0;
     this.debt = this.cpu.executeInstruction();
@@ -114,12 +114,12 @@ export class Core {
     }
   }
 
-  /** Whether the core does nothing until something wakes it. */
+  /** Returns whether the core sleeps. */
   get asleep() {
     return this.cpu.waiting && this.debt === 0;
   }
 
-  /** An event of SEV: it wakes a core from WFE, not from WFI, or is kept for its next WFE. */
+  /** A SEV event: it wakes a core from WFE, not from WFI, or is stored for its next WFE. */
   takeEvent() {
     const { cpu } = this;
     if (cpu.waiting && this.chip.readUint16(cpu.PC - 2) === WFE) cpu.waiting = false;
@@ -160,14 +160,14 @@ export class Core {
     return (this.readUint32(address & ~3) >>> (8 * (address & 3))) & 0xff;
   }
 
-  /** Waits for the flash; false if it does not answer. */
+  /** Waits for the flash; returns false if it does not answer. */
   reach(address, isCode) {
     const wait = this.xip.read(address, isCode, this.stall);
     if (wait > 0) this.stall += wait;
     return wait >= 0;
   }
 
-  /** Instructions are fetched by words; rp2040js asks for both halves, at its program counter. */
+  /** Fetches instructions by words; rp2040js reads both halves at its program counter. */
   reachHalfword(address) {
     const ahead = address - this.cpu.registers[15];
     if (ahead !== 0 && ahead !== 2) return this.reach(address, false);
@@ -206,7 +206,7 @@ export class Core {
     else this.chip.writeUint8(address, value);
   }
 
-  /** Part of a word of what is this core's own. */
+  /** Returns part of a word of a core-private register. */
   writePart(address, value, mask, shift) {
     const whole = address >>> 28 === PRIVATE ? this.readUint32(address & ~3) : 0;
     this.writeUint32(address & ~3, (whole & ~(mask << shift)) | ((value & mask) << shift));

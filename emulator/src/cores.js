@@ -1,6 +1,6 @@
-// Both cores on one clock. Whoever is due executes its next instruction, which takes effect when it
-// starts; core 0 goes first when both are due. They wait for each other at the flash, and nowhere
-// else on the bus.
+// Both cores on one clock. The core that is due executes its next instruction, which takes effect
+// when it starts; core 0 goes first when both are due. They wait for each other at the flash only,
+// not elsewhere on the bus.
 
 import { Core } from './core.js';
 import { Mailbox } from './fifo.js';
@@ -14,14 +14,14 @@ const PROC1 = 1 << 16;
 export class Cores {
   /**
    * @param {import('rp2040js').RP2040} chip whose own processor these replace
-   * @param {import('./xip.js').Xip} xip how they reach the flash
-   * @param {import('./rom.js').BootRom} rom what they find in the boot ROM
+   * @param {import('./xip.js').Xip} xip the flash cache
+   * @param {import('./rom.js').BootRom} rom the boot ROM
    */
   constructor(chip, xip, rom) {
     this.chip = chip;
     this.xip = xip;
     this.rom = rom;
-    /** Cycles core 1 worked before it was reset last. */
+    /** Cycles that core 1 worked before its last reset. */
     this.retiredCycles = 0;
     const line = (core, irq) => new Mailbox((high) => this.all?.[core].cpu.setInterrupt(irq, high));
     this.mailboxes = [line(0, SIO_PROC0), line(1, SIO_PROC1)];
@@ -77,17 +77,17 @@ export class Cores {
     for (const core of this.all) core.takeEvent();
   }
 
-  /** Cycles each core worked since the chip's reset; sleep does not count. */
+  /** Returns the cycles each core worked since the chip's reset; sleep does not count. */
   get cycles() {
     return [this.all[0].cpu.cycles, this.retiredCycles + this.all[1].cpu.cycles];
   }
 
-  /** Whether neither does anything before the next alarm. */
+  /** Returns whether both cores sleep until the next alarm. */
   get asleep() {
     return this.all[0].asleep && this.all[1].asleep;
   }
 
-  /** Lets the cores that are due execute, and returns the cycles until the next is due. */
+  /** Executes the cores that are due, and returns the cycles until the next is due. */
   step() {
     const first = this.all[0];
     if (first.debt === 0 && !first.cpu.waiting) first.execute();
@@ -101,7 +101,7 @@ export class Cores {
   }
 }
 
-/** The smaller of two numbers of cycles of which the second may be none. */
+/** Returns the smaller of two numbers of cycles, the second of which may be missing. */
 function soonest(cycles, other) {
   return other === 0 ? cycles : Math.min(cycles, other);
 }

@@ -1,4 +1,4 @@
-// Cycles of the system clock since the chip started, counted on when its speed changes.
+// Cycles of the system clock since the chip started; the count continues when its speed changes.
 
 export class CycleClock {
   /** @param {import('rp2040js').RP2040} chip the chip that just started */
@@ -13,7 +13,7 @@ export class CycleClock {
   }
 
   setSpeed(hertz) {
-    /** How long a cycle lasts. */
+    /** Returns the duration of a cycle. */
     this.cycleNanos = 1e9 / hertz;
   }
 

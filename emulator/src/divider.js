@@ -1,5 +1,5 @@
-// The integer divider that each core has in its SIO: eight cycles after an operand was written the
-// result is there (datasheet, 2.3.1.5).
+// The integer divider in each core's SIO: its result is ready eight cycles after an operand was
+// written (datasheet, 2.3.1.5).
 
 const CYCLES = 8;
 const READY = 1;

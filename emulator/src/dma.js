@@ -1,4 +1,4 @@
-// The time of the DMA where nothing but the bus paces it: rp2040js moves a whole block at once.
+// Timing of a DMA that only the bus paces: rp2040js moves a whole block at once.
 // Here a transfer takes a cycle, and one that reads flash waits for it as a core does.
 
 const PERMANENT = 0x3f;
@@ -6,8 +6,8 @@ const FLASH = 0x1;
 const FLASH_END = 0x14000000;
 
 /**
- * @param {import('rp2040js').RP2040} chip whose DMA it is
- * @param {import('./xip.js').Xip} xip how it reaches the flash
+ * @param {import('rp2040js').RP2040} chip the chip
+ * @param {import('./xip.js').Xip} xip the flash cache
  */
 export function paceDma(chip, xip) {
   for (const channel of chip.dma.channels) {

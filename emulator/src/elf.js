@@ -3,7 +3,7 @@
 const LOAD = 1;
 
 /**
- * Returns what the file puts where in flash.
+ * Returns the loadable segments of the file.
  *
  * @param {Buffer} file the whole file
  * @param {string} name for the error message

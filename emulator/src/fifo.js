@@ -4,7 +4,7 @@
 const WORDS = 8;
 const FLAG = { VALID: 1, READY: 2, WRITTEN_WHEN_FULL: 4, READ_WHEN_EMPTY: 8 };
 
-/** One core's end: what it reads, and the flags of what it did wrong. */
+/** One core's end: the words it reads, and its error flags. */
 export class Mailbox {
   /** @param {(high: boolean) => void} interrupt drives the core's SIO interrupt line */
   constructor(interrupt) {

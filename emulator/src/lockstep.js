@@ -1,4 +1,4 @@
-// Emulated time under the control of a test: it runs only as far as each command says.
+// Lockstep mode: emulated time advances only as far as each command says.
 
 import { control } from './control.js';
 import { INTERRUPTED } from './machine.js';
@@ -7,7 +7,7 @@ import { INTERRUPTED } from './machine.js';
  * @param {(onByte: (byte: number) => void) => import('./machine.js').Machine} build makes the chip
  * @param {(event: object) => void} tell reports an event
  * @param {(machine: import('./machine.js').Machine) => object} status describes the chip
- * @returns {(command: object) => void} what handles a command
+ * @returns {(command: object) => void} the command handler
  */
 export function serveLockstep(build, tell, status) {
   let sent = [];
@@ -27,8 +27,8 @@ export function serveLockstep(build, tell, status) {
     const target = machine.nanos + micros * 1000;
     let watchdog = false;
     let interrupted;
-    // Whether the time is up, the machine says: after a reset its times are sums, and those may be
-    // rounded to just below the target for ever.
+    // The machine decides whether the target is reached: after a reset its times are sums, which may be
+    // rounded to just below the target.
     do {
       interrupted = machine.runUntil(target, () => stop);
       watchdog ||= interrupted === INTERRUPTED.WATCHDOG;

@@ -1,5 +1,5 @@
-// An RP2040 with our image in its flash: keeps its RAM over a reset and its flash over a power cut,
-// and runs to a given moment of emulated time.
+// An RP2040 with a firmware image: RAM survives a reset, flash survives a power cut, and a run ends
+// at a given emulated time.
 
 import { RP2040 } from 'rp2040js';
 import { ChipReset, HAD_POWER_ON, HAD_RUN_PIN } from './chip_reset.js';
@@ -35,16 +35,16 @@ const WATCHDOG_TIMER = 1;
 const VSYS = { input: 3, reads: Math.round((4096 * 5) / 3 / 3.3) };
 const SILENT = { debug() {}, info() {}, warn() {}, error() {} };
 
-/** What interrupted a run. */
+/** The events that interrupt a run. */
 export const INTERRUPTED = { WATCHDOG: 'watchdog', POWER: 'power_lost' };
 
 export class Machine {
   /**
-   * @param {{address: number, bytes: Uint8Array}[]} segments what the flash holds at first
-   * @param {string} link where the base station is: `uart` or `usb`
-   * @param {() => number} randomBit what the ring oscillator says next: 0 or 1
-   * @param {(byte: number) => void} onByte called with each byte that left by the link
-   * @param {number} missCycles what a miss of the flash's cache costs; 0 for no cache
+   * @param {{address: number, bytes: Uint8Array}[]} segments initial content of the flash
+   * @param {string} link the port of the base station: `uart` or `usb`
+   * @param {() => number} randomBit the next bit of the ring oscillator: 0 or 1
+   * @param {(byte: number) => void} onByte called with each byte sent on the link
+   * @param {number} missCycles cycles of a flash cache miss; 0 for no cache
    */
   constructor(segments, link, randomBit, onByte, missCycles = MISS_CYCLES) {
     this.link = link;
@@ -59,7 +59,7 @@ export class Machine {
     this.resets = 0;
     this.powerCuts = 0;
     this.before = { nanos: 0, wallCycles: 0, cycles: [0, 0], lostBytes: 0, xip: {} };
-    /** Called when the chip became a boot drive. */
+    /** Called when the chip restarts as a boot drive. */
     this.onBootsel = () => {};
     this.boot(null, HAD_POWER_ON, 0);
   }
@@ -99,11 +99,11 @@ export class Machine {
     watchdog.reason = watchdogReason;
     watchdog.onWatchdogTrigger = () => {
       if (!this.bootsel) this.interrupted ??= INTERRUPTED.WATCHDOG;
-      // The model would fire it again at the same moment, and for ever.
+      // rp2040js would fire it again at the same moment, forever.
       watchdog.alarm.enable = false;
     };
 
-    // What the second-stage boot loader does before it jumps to the image.
+    // Does what the second-stage boot loader does before it jumps to the image.
     const [stack, entry] = [0, 4].map((offset) => rp2040.readUint32(VECTOR_TABLE + offset));
     this.cores.all[0].start(VECTOR_TABLE, stack, entry);
     this.rp2040 = rp2040;
@@ -114,7 +114,7 @@ export class Machine {
     this.restart(HAD_RUN_PIN, 0);
   }
 
-  /** Takes the power away and gives it back: RAM is noise, the flash is as it was. */
+  /** Cuts the power and restores it: RAM becomes noise, the flash keeps its content. */
   cutPower() {
     this.powerCuts += 1;
     this.flash.cutIn = 0;
@@ -149,28 +149,28 @@ export class Machine {
     return this.before.nanos + this.rp2040.clock.nanos;
   }
 
-  /** Cycles each core worked since power-on; sleep does not count, waiting for flash does. */
+  /** Cycles each core worked since power-on, without sleep, with waits for the flash. */
   get cycles() {
     return this.cores.cycles.map((cycles, core) => this.before.cycles[core] + cycles);
   }
 
-  /** Cycles that passed since power-on, whoever worked or slept. */
+  /** Cycles that passed since power-on, with sleep. */
   get wallCycles() {
     return Math.round(this.before.wallCycles + this.cycleClock.cycles);
   }
 
-  /** What the flash's cache counted since power-on. */
+  /** Counters of the flash cache since power-on. */
   get xipCounts() {
     const now = Object.entries(this.cores.xip.counts);
     return Object.fromEntries(now.map(([name, count]) => [name, count + (this.before.xip[name] ?? 0)]));
   }
 
-  /** Bytes that reached the chip when it could not take them. */
+  /** Bytes that arrived while the chip could not receive them. */
   get lostBytes() {
     return this.before.lostBytes + this.port.lostBytes;
   }
 
-  /** Whether nothing happens before the next alarm: the cores sleep and the wire is silent. */
+  /** Returns whether nothing happens before the next alarm: the cores sleep and the line is silent. */
   get idle() {
     const silent = !this.port.moving && !this.uart.moving;
     return (this.bootsel || this.cores.asleep) && silent;
@@ -181,7 +181,7 @@ export class Machine {
    *
    * @param {number} targetNanos when to stop
    * @param {() => boolean} wantsStop asked after every alarm and every 256 instructions
-   * @returns {string | null} what reset the chip, one of `INTERRUPTED`
+   * @returns {string | null} the cause of a reset, one of `INTERRUPTED`
    */
   runUntil(targetNanos, wantsStop) {
     const target = targetNanos - this.before.nanos;
@@ -204,7 +204,7 @@ export class Machine {
     return null;
   }
 
-  /** Starts again after what interrupted the run. */
+  /** Restarts after an interrupted run. */
   recover() {
     const { interrupted } = this;
     if (interrupted === INTERRUPTED.POWER) this.cutPower();

@@ -3,14 +3,14 @@
 //
 // The base station is on UART0, or with `--link usb` on the USB port.
 //
-// Without `--lockstep` that link is a TCP socket (`--port`, 0 picks one) and emulated time runs as
-// fast as it can while the core or the wire works, and with the wall clock while both are idle.
-// With `--lockstep` time stands still except when told to run, and the ring oscillator's random
-// bits are the same in every run; otherwise they are the system's.
+// Without `--lockstep` the link is a TCP socket (`--port`, 0 picks one) and emulated time runs as
+// fast as possible while a core or the line is busy, and with the wall clock while both are idle.
+// With `--lockstep` time advances only by commands, and the random bits of the ring oscillator are
+// the same in every run; otherwise they come from the system.
 //
-// A miss of the flash's cache costs `--xip-miss-cycles`; 0 leaves the cache out.
+// A flash cache miss costs `--xip-miss-cycles`; 0 disables the cache.
 //
-// Control is one JSON object a line: commands on stdin, answers and events on stdout.
+// Control is one JSON object per line: commands on stdin, answers and events on stdout.
 //   {"cmd":"stat"}                       -> {"event":"stat", ...}
 //   {"cmd":"reset"}                      -> {"event":"reset", ...}
 //   {"cmd":"power_cut"}                  -> {"event":"power_cut", ...}: RAM is noise, flash is kept
@@ -23,8 +23,8 @@
 //   {"cmd":"read","address":A,"length":N} -> {"event":"read","bytes":"hex"}
 //   {"cmd":"write","address":A,"bytes":"hex"} -> {"event":"write"}
 //   {"cmd":"run","micros":N,"rx":"hex","stop_at":B} (lockstep) -> {"event":"ran","tx":"hex", ...}
-// {"event":"watchdog", ...} and {"event":"bootsel", ...} come unasked; as a boot drive the chip does
-// nothing more until it is reset. The end of stdin ends the emulator.
+// {"event":"watchdog", ...} and {"event":"bootsel", ...} are sent unasked; as a boot drive the chip
+// does nothing until it is reset. The end of stdin ends the emulator.
 
 import { readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
@@ -52,7 +52,7 @@ function tell(event) {
   process.stdout.write(`${JSON.stringify(event)}\n`);
 }
 
-/** What every answer carries. */
+/** The fields of every answer. */
 function status(machine) {
   const [cycles, core1Cycles] = machine.cycles;
   const xip = machine.xipCounts;

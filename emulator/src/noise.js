@@ -1,6 +1,6 @@
-// Bytes that look like noise and are the same in every run (Marsaglia's xorshift).
+// Pseudo-random bytes, the same in every run (Marsaglia's xorshift).
 
-/** @returns {() => number} 32 bits at a time */
+/** @returns {() => number} a source of 32-bit numbers */
 export function words(seed) {
   let state = (seed ^ 0x2545f491) >>> 0 || 1;
   return () => {
@@ -11,7 +11,7 @@ export function words(seed) {
   };
 }
 
-/** Fills memory as it is after the power was gone. */
+/** Fills memory with noise, as after a power cut. */
 export function scramble(bytes, seed) {
   const next = words(seed);
   const view = new Uint32Array(bytes.buffer, bytes.byteOffset, bytes.length >> 2);

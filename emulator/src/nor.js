@@ -1,5 +1,5 @@
-// The Pico's flash chip under the rules of NOR flash: an erase makes ones of a whole sector, a
-// program only clears bits of a page, both take their time, and a power cut leaves them half done.
+// The Pico's flash chip with the rules of NOR flash: an erase sets a whole sector to ones, a program
+// only clears bits of a page, both take time, and a power cut leaves them incomplete.
 //
 // Times are the typical ones of the W25Q16JV (datasheet, 9.6): 45 ms a sector, 0.4 ms a page.
 
@@ -18,24 +18,24 @@ export class NorFlash {
     this.view = new DataView(this.bytes.buffer);
     this.erases = 0;
     this.programs = 0;
-    /** Reads while the chip was busy or spoken to in commands, which give ones. */
+    /** Reads while the chip was busy or in command mode, which return ones. */
     this.lostReads = 0;
-    /** Operations until one is torn; 0 for none. */
+    /** Operations until one is interrupted; 0 for none. */
     this.cutIn = 0;
-    /** What was done since somebody wanted to know, and what was there before. */
+    /** Recorded operations and the content before them. */
     this.record = null;
-    /** Called when an operation was torn: the power is gone. */
+    /** Called when an operation was interrupted by a power cut. */
     this.onCut = () => {};
     this.start();
   }
 
-  /** The power is there, and the second-stage boot loader has set the chip up to be read. */
+  /** Powers up with the state that the second-stage boot loader leaves. */
   start() {
     this.powered = true;
     this.readable = true;
   }
 
-  /** Puts what was flashed at an address of the chip's. */
+  /** Writes initial content at an offset of the chip. */
   load(address, bytes) {
     const offset = address - FLASH_START;
     if (offset < 0 || offset + bytes.length > FLASH_BYTES) {
@@ -45,7 +45,7 @@ export class NorFlash {
     this.bytes.set(bytes, offset);
   }
 
-  /** Erases the sector that starts at `offset`; returns how long it takes. */
+  /** Erases the sector that starts at `offset`; returns the time it takes. */
   erase(offset) {
     if (!this.powered) return 0;
     this.erases += 1;
@@ -55,7 +55,7 @@ export class NorFlash {
     });
   }
 
-  /** Programs one page or less; returns how long it takes. */
+  /** Programs at most one page; returns the time it takes. */
   program(offset, bytes) {
     if (!this.powered) return 0;
     this.programs += 1;
@@ -66,7 +66,7 @@ export class NorFlash {
     });
   }
 
-  /** Does the bits that `noise` has set: all of them, or those a cut leaves time for. */
+  /** Changes the bits that `noise` has set: all of them, or some when a power cut interrupts. */
   operate(nanos, change) {
     const torn = this.cutIn > 0 && --this.cutIn === 0;
     if (!torn) {
@@ -79,14 +79,14 @@ export class NorFlash {
     this.onCut();
     return nanos / 2;
   }
-  /** Writes down every operation from here to the first `cutAgain`. */
+  /** Records every operation until the first `cutAgain`. */
   startRecord() {
     this.record = { first: this.bytes.slice(), operations: [], isOpen: true };
   }
 
   /**
-   * Puts the flash where the power failed inside the `count`-th operation written down, without doing
-   * again what the program did between them; whoever calls cuts the power. Tells whether there was one.
+   * Sets the flash to the state in which the power failed inside the `count`-th recorded operation,
+   * without running the program again; the caller cuts the power. Returns whether there was one.
    */
   cutAgain(count) {
     const { first, operations } = this.record ?? { operations: [] };

@@ -1,7 +1,7 @@
-// Where core 1 waits after a reset: the launch protocol of the boot ROM (datasheet, 2.8.2).
+// Core 1 after a reset: the launch protocol of the boot ROM (datasheet, 2.8.2).
 //
-// It says 0, and then answers every word with the same word: 0, 1, the vector table, the stack and
-// the entry. Anything out of order starts over.
+// It sends 0, then answers every word with the same word: 0, 1, the vector table, the stack and the
+// entry point. A wrong word restarts the protocol.
 
 export class Pen {
   /**
@@ -15,7 +15,7 @@ export class Pen {
     mailbox.onWord = () => this.listen();
   }
 
-  /** Core 1 comes in: it forgets what it was told and says that it is here. */
+  /** Core 1 leaves reset: it restarts the protocol. */
   enter() {
     this.mailbox.drain();
     this.heard = [];

@@ -1,8 +1,8 @@
 // The PL011 UART as the RP2040 has it: 32-byte FIFOs, interrupt levels, receive time-out, and
 // bytes that take their ten bit times of emulated time in both directions.
 //
-// It stands in for rp2040js's own model, whose transmitter is always ready and whose DMACR and
-// IFLS registers read as all ones, which stops embassy-rp's buffered driver.
+// It replaces rp2040js's model, whose transmitter is always ready and whose DMACR and IFLS registers
+// read as all ones, which blocks embassy-rp's buffered driver.
 
 import { BasePeripheral } from 'rp2040js';
 
@@ -59,13 +59,13 @@ export class Pl011 extends BasePeripheral {
     this.silence = rp2040.clock.createAlarm(() => this.lineSilent());
   }
 
-  /** Puts bytes on the wire to the chip, where they follow each other at the baud rate. */
+  /** Sends bytes to the chip at the baud rate. */
   feed(bytes) {
     for (const byte of bytes) this.onWire.push(byte);
     this.listen();
   }
 
-  /** Whether a byte is on its way in either direction. */
+  /** Returns whether a byte is being transferred in either direction. */
   get moving() {
     return this.arriving || this.sending !== null;
   }
@@ -75,7 +75,7 @@ export class Pl011 extends BasePeripheral {
     return divider > 0 ? (divider * 16 * 1e9) / this.rp2040.clkPeri : 1e9 / 115200;
   }
 
-  /** rp2040js tells its UARTs of a new clock; ours reads it whenever a byte starts. */
+  /** rp2040js notifies its UARTs of a new clock; this model reads it whenever a byte starts. */
   clkPeriChanged() {}
 
   listen() {
@@ -117,7 +117,7 @@ export class Pl011 extends BasePeripheral {
     if (this.sending === null && this.toSend.length > 0) {
       this.sending = this.toSend.shift();
       this.sender.schedule(this.bitNanos * BITS_PER_BYTE);
-      // The transmit interrupt marks the passage through the level, not the level itself.
+      // The transmit interrupt marks the crossing of the level, not the level itself.
       if (this.toSend.length === LEVELS[this.registers.IFLS & 7]) this.raised |= INTERRUPT.TX;
     }
   }
@@ -131,7 +131,7 @@ export class Pl011 extends BasePeripheral {
     this.onByte(byte);
   }
 
-  /** Only a fall of the line takes the interrupt back: software may have made it pending itself. */
+  /** Only a falling line clears the interrupt: software may have set it pending itself. */
   updateLine() {
     const high = (this.raised & this.registers.IMSC) !== 0;
     if (high || this.high) this.rp2040.setInterrupt(this.irq, high);

@@ -1,7 +1,7 @@
-// A boot ROM of our own: the tables that programs look its functions up in (datasheet, 2.8.3), and
-// functions that are one breakpoint each, at which the runner does their work.
+// A boot ROM: the lookup tables of its functions (datasheet, 2.8.3), and functions that consist of
+// one breakpoint each, at which the runner does their work.
 //
-// Functions of arithmetic and of the debugger are left out: they are found in no table.
+// Arithmetic and debugger functions are left out: they are in no table.
 
 import { FLASH_BYTES, PAGE_BYTES, SECTOR_BYTES } from './nor.js';
 import { leaveSerial } from './ssi.js';
@@ -16,7 +16,7 @@ const BKPT = 0xbe00;
 const BX_LR = 0x4770;
 const LOOKUP_CODE = 0xff;
 
-/** Cycles of a call that does next to nothing. */
+/** Cycles of a call that does almost nothing. */
 const CALL_CYCLES = 40;
 /** A page, its command and its address, one bit at a time at a sixth of the core's clock. */
 const PAGE_TRANSFER_CYCLES = (PAGE_BYTES + 4) * 8 * 6;

@@ -1,4 +1,4 @@
-// The ring oscillator's random bit; of the oscillator itself the chip's own model says nothing.
+// The random bit of the ring oscillator, which rp2040js does not model.
 
 import { randomFillSync } from 'node:crypto';
 import { BasePeripheral } from 'rp2040js';
@@ -20,7 +20,7 @@ export class Rosc extends BasePeripheral {
   }
 }
 
-/** Bits that nobody can guess. */
+/** Returns unpredictable bits of the system. */
 export function noise() {
   const bytes = new Uint8Array(256);
   let at = 8 * bytes.length;
@@ -35,7 +35,7 @@ export function noise() {
   };
 }
 
-/** Bits that look like noise and are the same in every run, for measurements (Marsaglia's xorshift). */
+/** Returns pseudo-random bits, the same in every run, for measurements (Marsaglia's xorshift). */
 export function repeatable() {
   let state = 0x2545f491;
   return () => {

@@ -1,5 +1,5 @@
-// The single-cycle block as one core sees it: its number, its mailbox, its divider and its
-// interpolators are its own; spinlocks and pins belong to both.
+// The single-cycle block of one core: number, mailbox, divider and interpolators are its own;
+// spinlocks and pins are shared.
 
 import { Divider } from './divider.js';
 
@@ -14,7 +14,7 @@ const within = ({ first, last }, offset) => offset >= first && offset <= last;
 
 export class Sio {
   /**
-   * @param {import('./core.js').Core} core whose view this is
+   * @param {import('./core.js').Core} core the core
    * @param {import('./fifo.js').Mailbox} mailbox the core's end of the mailboxes
    * @param {object} shared rp2040js's own block, for pins and spinlocks
    */
@@ -23,7 +23,7 @@ export class Sio {
     this.mailbox = mailbox;
     this.shared = shared;
     this.divider = new Divider(() => core.cpu.cycles);
-    // rp2040js's class knows the interpolators; of this one nothing else is reached.
+    // rp2040js's class implements the interpolators; nothing else of it is used.
     this.interpolators = new shared.constructor(core);
   }
 

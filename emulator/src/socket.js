@@ -1,9 +1,9 @@
-// The UART as a TCP socket. One peer at a time, as on a cable: a new connection replaces the old.
+// The link as a TCP socket. One peer at a time: a new connection replaces the old.
 
 import { createServer } from 'node:net';
 import { control } from './control.js';
 
-/** Emulated time between two looks at the socket. */
+/** Emulated time between two polls of the socket. */
 const SLICE_NANOS = 1e6;
 const CHUNK_BYTES = 64;
 
@@ -12,7 +12,7 @@ const CHUNK_BYTES = 64;
  * @param {(event: object) => void} tell reports an event
  * @param {(machine: import('./machine.js').Machine) => object} status describes the chip
  * @param {{port: string}} options the command line's
- * @returns {(command: object) => void} what handles a command
+ * @returns {(command: object) => void} the command handler
  */
 export function serveSocket(build, tell, status, options) {
   let peer = null;
@@ -39,7 +39,7 @@ export function serveSocket(build, tell, status, options) {
   });
 
   const wallNanos = () => Number(process.hrtime.bigint());
-  // Emulated time minus wall time at the last moment they were in step.
+  // Emulated time minus wall time at the last synchronisation.
   let lead = machine.nanos - wallNanos();
 
   function flush() {
@@ -50,7 +50,7 @@ export function serveSocket(build, tell, status, options) {
   }
 
   function turn() {
-    // A sleeping chip on a silent wire waits for the peer, so its time is the wall's.
+    // A sleeping chip on a silent line waits for the peer, so its time follows the wall clock.
     const idleUntil = wallNanos() + lead;
     const busyUntil = machine.nanos + SLICE_NANOS;
     const stop = () => sent.length >= CHUNK_BYTES || (machine.idle && machine.nanos >= idleUntil);
@@ -60,7 +60,7 @@ export function serveSocket(build, tell, status, options) {
     flush();
     const ahead = machine.nanos - (wallNanos() + lead);
     if (!machine.idle || ahead < 0) {
-      // Work took its own time, or the wall ran on meanwhile: in step again from here.
+      // Busy time differs from wall time: synchronises again from here.
       if (!machine.idle) lead = machine.nanos - wallNanos();
       setImmediate(turn);
     } else {
@@ -70,7 +70,7 @@ export function serveSocket(build, tell, status, options) {
 
   const other = control(machine, tell, status);
   return (command) => {
-    // What was sent before a reset and not yet delivered is lost with it.
+    // Bytes that were not delivered before a reset are lost with it.
     if (command.cmd === 'reset' || command.cmd === 'power_cut') sent = [];
     other(command);
   };

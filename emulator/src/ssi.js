@@ -1,12 +1,12 @@
-// The serial interface to the flash chip: rp2040js's model, which answers commands with zeros, and
-// the knowledge of when it is set up again to read the flash as memory.
+// The serial interface to the flash chip: rp2040js's model, which answers commands with zeros,
+// extended to detect when it is configured to read the flash as memory.
 
 const SSIENR = 0x08;
 /** Fields of CTRLR0 and SPI_CTRLR0. */
 const QUAD = 2;
 
 /**
- * Has `flash` readable again once a boot loader has set the interface up for it.
+ * Makes `flash` readable again once a boot loader has configured the interface.
  *
  * @param {object} ssi rp2040js's model
  * @param {import('./nor.js').NorFlash} flash the flash chip
@@ -21,7 +21,7 @@ export function watchSetUp(ssi, flash) {
   };
 }
 
-/** What the boot ROM leaves when it speaks to the chip in commands. */
+/** The configuration that the boot ROM leaves after commands to the chip. */
 export function leaveSerial(ssi) {
   ssi.crtlr0 = 0;
   ssi.spictlr0 = 0;

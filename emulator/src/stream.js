@@ -1,5 +1,5 @@
-// The engine that reads a stretch of flash into a FIFO of two words, past the cache and whenever the
-// flash is free (datasheet, 2.6.3.3). A DMA channel fetches them from a port of their own.
+// The streaming engine that reads flash into a FIFO of two words, bypassing the cache whenever the
+// flash is free (datasheet, 2.6.3.3). A DMA channel reads them from a separate port.
 
 import { BasePeripheral } from 'rp2040js';
 
@@ -11,7 +11,7 @@ const DREQ_XIP_STREAM = 37;
 export class Stream {
   /**
    * @param {import('rp2040js').RP2040} chip the chip
-   * @param {import('./xip.js').Xip} xip the way to the flash, which it shares with the cores
+   * @param {import('./xip.js').Xip} xip the access to the flash, shared with the cores
    */
   constructor(chip, xip) {
     this.chip = chip;
@@ -27,7 +27,7 @@ export class Stream {
     return (this.fifo.length === 0 ? EMPTY : 0) | (this.fifo.length === WORDS ? FULL : 0);
   }
 
-  /** Starts to read `words`, or stops with none. */
+  /** Starts to read `words`, or stops with zero. */
   start(words) {
     this.left = words & 0x3fffff;
     if (this.left === 0) {
@@ -60,7 +60,7 @@ export class Stream {
   }
 }
 
-/** The port at which words are taken without waiting for other reads of the flash. */
+/** The port that returns words without waiting for other reads of the flash. */
 export class StreamPort extends BasePeripheral {
   constructor(chip, stream) {
     super(chip, 'XIP_AUX');

@@ -1,14 +1,14 @@
-// The timer's alarms, which rp2040js has up to a microsecond early.
+// The timer's alarms, which rp2040js fires up to a microsecond early.
 
 const ALARM0 = 0x10;
 const ALARM3 = 0x1c;
-/** What a sum of times may lack for its rounding, and less than any instruction takes. */
+/** Rounding error of a sum of times, less than any instruction takes. */
 const HAIR_NANOS = 0.01;
 
 /**
- * Has alarms fire when the count of microseconds is theirs. Whoever is called before that finds the time
- * not come and sets the alarm again, as embassy-rp does without another look at the time: with a slow
- * clock it may then be over, and the alarm is next due in 72 minutes.
+ * Fires alarms when the microsecond counter reaches them. A handler called earlier finds the time
+ * not reached and sets the alarm again, as embassy-rp does without reading the time again: with a slow
+ * clock the time may then be over, and the alarm is next due in 72 minutes.
  */
 export function fireInTime(timer) {
   const write = timer.writeUint32.bind(timer);

@@ -1,10 +1,8 @@
-// The USB host a Pico is plugged into: enumerates its serial port, opens it, and carries bytes in
-// packets.
+// The USB host of a Pico: enumerates its serial port, opens it, and transfers bytes in packets.
 //
-// It fixes three ways in which rp2040js differs from what a Pico meets. A buffer that waits for a
-// packet stays marked as available until one arrives, which embassy-rp relies on; no packet comes
-// when there is nothing to say; and the port is opened by a request to the interface, as CDC has
-// it, not to the device.
+// It corrects three differences of rp2040js. A buffer that waits for a packet stays marked as
+// available until one arrives, which embassy-rp relies on; no packet is sent without data; and the
+// port is opened by a request to the interface, as CDC requires, not to the device.
 
 import { USBCDC } from 'rp2040js';
 
@@ -37,17 +35,17 @@ export class UsbHost {
     };
   }
 
-  /** USB repeats what was damaged and waits for room: it loses nothing. */
+  /** USB repeats damaged packets and waits for room: it loses no bytes. */
   get lostBytes() {
     return 0;
   }
 
-  /** Whether a packet is on its way to the chip. */
+  /** Returns whether a packet to the chip is pending. */
   get moving() {
     return this.room > 0 && this.toSend.length > 0;
   }
 
-  /** Puts bytes on the way to the chip. */
+  /** Queues bytes for the chip. */
   feed(bytes) {
     for (const byte of bytes) this.toSend.push(byte);
     this.send();

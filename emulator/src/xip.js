@@ -1,9 +1,9 @@
-// The cache between the cores and the flash chip: 16 KB, two ways, lines of 8 bytes of which each
-// half is fetched by itself (datasheet, 2.6.3).
+// The cache between the cores and the flash chip: 16 KB, two ways, lines of 8 bytes whose halves are
+// fetched separately (datasheet, 2.6.3).
 //
 // A miss reads 4 bytes, since the SSI is set to that size: its designer says so in
-// raspberrypi/pico-feedback#307. Which way is replaced is documented nowhere; the one used less
-// recently is assumed. The flash serves one miss after the other, whoever asks.
+// raspberrypi/pico-feedback#307. The replacement policy is not documented; least recently used is
+// assumed. The flash serves one miss after the other, from either core.
 
 const SETS = 1024;
 const WAY_BITS = 1;
@@ -26,8 +26,8 @@ const NOCACHE = 2;
 
 export class Xip {
   /**
-   * @param {import('./nor.js').NorFlash} flash what is behind it
-   * @param {number} missCycles what a miss costs; 0 for a flash that answers at once
+   * @param {import('./nor.js').NorFlash} flash the flash chip
+   * @param {number} missCycles cycles of a miss; 0 for a flash without latency
    * @param {() => number} now cycles since the chip's reset
    */
   constructor(flash, missCycles, now) {
@@ -38,19 +38,19 @@ export class Xip {
     this.lines = new Int32Array(SETS << WAY_BITS);
     this.halves = new Uint8Array(SETS << WAY_BITS);
     this.recent = new Uint8Array(SETS);
-    /** When the flash is free again. */
+    /** Time at which the flash is free again. */
     this.freeAt = 0;
     this.counts = { reads: 0, misses: 0, codeMisses: 0, waitCycles: 0 };
     this.flush();
   }
 
-  /** Forgets everything; returns the cycles it takes. */
+  /** Flushes the cache; returns the cycles it takes. */
   flush() {
     this.lines.fill(NOTHING);
     return FLUSH_CYCLES;
   }
 
-  /** Forgets the line of an address that was written to. */
+  /** Invalidates the line of a written address. */
   invalidate(address) {
     const line = (address & 0xffffff) >>> 3;
     const first = (line & (SETS - 1)) << WAY_BITS;
@@ -60,7 +60,7 @@ export class Xip {
   /**
    * Reads a word.
    *
-   * @param {number} address where, in any alias
+   * @param {number} address the address, in any alias
    * @param {boolean} isCode whether an instruction is fetched
    * @param {number} waited cycles the core waited since `now`
    * @returns {number} cycles the core waits, or -1 if the flash does not answer
@@ -77,7 +77,7 @@ export class Xip {
     return wait;
   }
 
-  /** Has the flash deliver a word after what it was asked for before; returns the cycles until. */
+  /** Queues a read of the flash; returns the cycles until its word is there. */
   fetch(waited) {
     const asked = this.now() + waited;
     this.freeAt = Math.max(asked, this.freeAt) + this.missCycles;
@@ -89,7 +89,7 @@ export class Xip {
     return -1;
   }
 
-  /** Looks a word up and, after a miss, makes room for it. */
+  /** Looks a word up and, after a miss, allocates it. */
   hits(address) {
     const alias = (address >>> 24) & 3;
     if (!this.enabled || alias === (NOALLOC | NOCACHE)) return false;

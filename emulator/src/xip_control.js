@@ -1,5 +1,5 @@
-// The registers of the cache: enable, flush, streams, and the counters of reads and hits that a
-// program can measure itself with (datasheet, 2.6.3.6).
+// The registers of the cache: enable, flush, streams, and the counters of reads and hits
+// (datasheet, 2.6.3.6).
 
 import { BasePeripheral } from 'rp2040js';
 
@@ -18,7 +18,7 @@ export class XipControl extends BasePeripheral {
   /**
    * @param {import('rp2040js').RP2040} chip the chip
    * @param {import('./xip.js').Xip} xip the cache
-   * @param {import('./stream.js').Stream} stream what reads past it
+   * @param {import('./stream.js').Stream} stream the streaming engine
    */
   constructor(chip, xip, stream) {
     super(chip, 'XIP_CTRL');

@@ -21,14 +21,14 @@ FLASH = range(0x0800_0000, 0x0820_0000)
 
 
 class Cache:
-    """Lines of which the least recently used is given up."""
+    """Cache lines with least-recently-used replacement."""
 
     def __init__(self, lines):
         self.lines = lines
         self.held = {}
 
     def hit(self, line):
-        """Whether a line is held; it is afterwards."""
+        """Returns whether a line is held, and loads it."""
         hit = self.held.pop(line, False)
         self.held[line] = True
         if len(self.held) > self.lines:
@@ -37,7 +37,7 @@ class Cache:
 
 
 class Art:
-    """Counts the cycles the core waits for flash."""
+    """Counts the cycles that the core waits for flash."""
 
     def __init__(self, wait_states=WAIT_STATES, enabled=True):
         self.wait_states = wait_states
@@ -51,7 +51,7 @@ class Art:
         self.last = None
 
     def fetch(self, address, size):
-        """Returns the wait for a block of instructions that is run from its beginning."""
+        """Returns the wait for a block of instructions that runs from its beginning."""
         if address not in FLASH:
             return 0
         waits = 0

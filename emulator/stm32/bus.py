@@ -1,4 +1,4 @@
-"""Registers in memory: which peripheral answers at which address, in words whatever the access."""
+"""Memory-mapped registers: dispatches accesses to peripherals, always as words."""
 
 import ctypes
 
@@ -14,7 +14,7 @@ BLOCK = 0x400
 
 
 class Storage:
-    """A peripheral of which only the registers' content matters: GPIO, DMA, EXTI, SYSCFG."""
+    """A peripheral that only stores its registers: GPIO, DMA, EXTI, SYSCFG."""
 
     def __init__(self):
         self.reset()
@@ -38,7 +38,7 @@ class Bus:
         self.callbacks = []
 
     def add(self, address, peripheral, blocks=1):
-        """Puts a peripheral at an address, over one or more kilobytes."""
+        """Maps a peripheral at an address, over one or more kilobytes."""
         for block in range(blocks):
             self.blocks[address // BLOCK + block] = (address, peripheral)
 
@@ -58,7 +58,7 @@ class Bus:
         return {id(it): it for _, it in self.blocks.values()}.values()
 
     def map(self, start, size):
-        """Has Unicorn ask here for a part of the address space."""
+        """Makes Unicorn call this class for a part of the address space."""
 
         def read(_engine, offset, width, _data):
             try:

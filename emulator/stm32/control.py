@@ -1,10 +1,10 @@
-"""Commands that mean the same whether time runs by itself or in lockstep."""
+"""Commands of both modes, with free-running time and in lockstep."""
 
 from record import Record
 
 
 def status(machine):
-    """What every answer carries."""
+    """Returns the fields of every answer."""
     return {
         "micros": machine.now() / 1000,
         "cycles": machine.core.meter.cycles(),

@@ -11,7 +11,7 @@ from unicorn.unicorn_py3.unicorn import uclib
 from meter import Meter
 from registers import Registers, Words
 
-# What Unicorn's ARM calls a return from an exception.
+# Unicorn's number of a return from an exception.
 EXCEPTION_RETURN = 8
 HARD_FAULT = 3
 THUMB_BIT, REALIGNED = 1 << 24, 1 << 9
@@ -37,13 +37,13 @@ FLOATING_POINT = (*range(arm.UC_ARM_REG_S0, arm.UC_ARM_REG_S0 + 16), arm.UC_ARM_
 
 
 class Core:
-    """The processor; memory is mapped and interrupts are decided elsewhere."""
+    """The processor; memory and interrupts are handled elsewhere."""
 
     def __init__(self, wait_states):
         self.engine = Uc(UC_ARCH_ARM, UC_MODE_THUMB | UC_MODE_MCLASS)
         self.engine.ctl_set_cpu_model(arm.UC_CPU_ARM_CORTEX_M4)
         self.handle = self.engine._uch
-        # Asked before every block while something may want the core's attention.
+        # Called before every block while a stop may be requested.
         self.wants_stop = lambda: True
         self.failure = None
         self.intr = None
@@ -73,7 +73,7 @@ class Core:
             return True
 
     def fail(self, error):
-        """Keeps what went wrong inside a callback, where nobody could catch it."""
+        """Stores an exception raised inside a callback, where it cannot propagate."""
         self.failure = error
         self.meter.attend()
 
@@ -82,7 +82,7 @@ class Core:
         uclib.uc_emu_stop(self.handle)
 
     def reset(self, stack, entry):
-        """Puts the core where a reset does (ARM DDI 0403, B1.5.5)."""
+        """Sets the core to its reset state (ARM DDI 0403, B1.5.5)."""
         self.masks.write(0, 0, 0)
         self.context.write(0, 0, 0, 0, 0, 0xFFFFFFFF, 0, stack, THUMB_BIT)
         self.floating_point.write(*[0] * len(FLOATING_POINT))
@@ -91,7 +91,7 @@ class Core:
         self.event = False
 
     def run(self, until_cycles):
-        """Runs until so many cycles were counted or somebody stopped it.
+        """Runs until `until_cycles` are counted or the core is stopped.
 
         Returns why it stopped: "", a hint ("wfe", "wfi", "sev"), "return" from an exception, or
         "fault".
@@ -115,7 +115,7 @@ class Core:
         return "fault"
 
     def enter(self, number, vectors):
-        """Takes an exception: saves the context as the core does and jumps to the handler."""
+        """Enters an exception: saves the context as the core does and jumps to the handler."""
         *saved, control, stack, status = self.context.read()
         floating = control & FLOATING_POINT_ACTIVE
         frame = (stack - 4 * (EXTENDED_WORDS if floating else BASIC_WORDS)) & ~7
@@ -123,7 +123,7 @@ class Core:
         words = [*saved, self.pc, status & ~REALIGNED | realigned | THUMB_BIT]
         link = TO_HANDLER if self.active else TO_THREAD
         if floating:
-            # S0 to S15 and FPSCR; the handler begins with a fresh context of its own.
+            # S0 to S15 and FPSCR; the handler begins with a fresh context.
             words += [*self.floating_point.read(), 0]
         else:
             link |= BASIC_FRAME
@@ -134,7 +134,7 @@ class Core:
         return stacked
 
     def begin(self, number, vectors, saved, control, frame):
-        # xPSR without ITSTATE: a handler never begins inside somebody's IT block.
+        # xPSR without ITSTATE: a handler never begins inside an IT block.
         status = self.context.read()[-1] & FLAGS | THUMB_BIT | number
         self.context.write(*saved, control, frame, status)
         (handler,) = self.words.read(vectors + 4 * number, 1)
@@ -142,7 +142,7 @@ class Core:
         self.event = True
 
     def tail_chain(self, number, vectors):
-        """Goes from the handler that just ended to another without touching the frame."""
+        """Tail-chains from the handler that ended to another, without touching the frame."""
         *saved, control, frame, _ = self.context.read()
         self.active[-1] = number
         # LR is the value the first handler was entered with: what its return put into PC.
@@ -151,7 +151,7 @@ class Core:
         self.meter.add(TAIL_CHAIN_CYCLES)
 
     def leave(self):
-        """Returns from an exception to what it interrupted; tells whether there was a frame."""
+        """Returns from an exception to the interrupted code; returns whether there was a frame."""
         *_, control, frame, _ = self.context.read()
         floating = not self.pc & BASIC_FRAME
         count = EXTENDED_WORDS if floating else BASIC_WORDS

@@ -58,7 +58,7 @@ class Block:
 
 
 def block_cost(code, address):
-    """Returns the cycles of a block of instructions that is branched to and whose last branch is
+    """Returns the cycles of a block that is branched to and whose last branch is
     taken."""
     return Block(code, address).cycles
 
@@ -120,5 +120,5 @@ def waits(instruction, before):
 
 
 def refill(branch):
-    """Returns the cycles until the first instruction after a branch is there."""
+    """Returns the cycles until the first instruction after a branch is fetched."""
     return REFILL_INDIRECT if branch.offset is None else REFILL_DIRECT

@@ -16,7 +16,7 @@ BANK_BYTES = 1 << 20
 
 
 class Ecc:
-    """What is torn, and the register that says who read of it; `start` is where the flash begins."""
+    """The torn words, and the ECC error register; `start` is the start of the flash."""
 
     def __init__(self, machine, memory, start):
         self.machine = machine
@@ -31,22 +31,22 @@ class Ecc:
         self.register = 0
 
     def write(self, value):
-        """Flags that are written as ones are cleared."""
+        """Clears the flags that are written as ones."""
         self.register &= ~(value & (ECCD | ECCC))
 
     def tear(self, offset, before, after):
-        """The power fails while `before` becomes `after`; it must be given back with `power_up`."""
+        """Marks words as torn while `before` becomes `after`; `power_up` must follow."""
         for at in range(0, len(before), WORD_BYTES):
             word = slice(at, at + WORD_BYTES)
             self.torn[offset + at] = (before[word], after[word])
 
     def mend(self, offset, length):
-        """What is there was erased or programmed to its end."""
+        """Marks words as completely erased or programmed."""
         for word in range(offset, offset + length, WORD_BYTES):
             self.torn.pop(word, None)
 
     def power_up(self):
-        """Torn words settle for what they read as this time."""
+        """Chooses the values of torn words for this start."""
         for offset, (before, after) in self.torn.items():
             noise = self.machine.noise(WORD_BYTES)
             mixed = bytes(b & ~n | a & n for b, a, n in zip(before, after, noise))
@@ -63,7 +63,7 @@ class Ecc:
             self.hook = engine.hook_add(
                 UC_HOOK_MEM_READ, self.on_read, begin=self.start + first, end=self.start + last
             )
-            # Code that was translated without a hook would not ask for it.
+            # Code translated without a hook would not call it.
             engine.ctl_flush_tb()
 
     def on_read(self, _engine, _access, address, size, _value, _data):

@@ -6,7 +6,7 @@ LOAD = 1
 
 
 def segments(file, name):
-    """Returns what the file puts where in flash, as (address, bytes)."""
+    """Returns the loadable segments of the file as (address, bytes)."""
     if file[:6] != b"\x7fELF\x01\x01":
         raise ValueError(
             f"{name}: not a 32-bit little-endian ELF file; build it with cargo fw-stm32"

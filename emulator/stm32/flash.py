@@ -47,8 +47,8 @@ class Flash:
     def read(self, offset):
         if offset == SR:
             if self.is_busy():
-                # A program that waits does nothing else: its time passes at once, as far as
-                # nothing else happens.
+                # A program that polls does nothing else: its time advances at once, up to the
+                # next event.
                 self.machine.pass_time(self.busy_until)
             return self.flags | (BSY if self.is_busy() else 0)
         if offset == ECCR:
@@ -103,7 +103,7 @@ class Flash:
             self.work(offset, ERASE_NANOS)
 
     def program_word(self, address, size, value):
-        """The program stores to the flash."""
+        """Handles a store of the program to the flash."""
         offset = address - START_ADDRESS
         if self.is_busy():
             self.machine.pass_time(self.busy_until)
@@ -135,7 +135,7 @@ class Flash:
             self.work(offset, PROGRAM_NANOS)
 
     def change(self, offset, after):
-        """Carries an operation out; tells whether the power lasted."""
+        """Carries out an operation; returns whether the power lasted."""
         before = self.memory.read(offset, len(after))
         if self.is_cut():
             self.ecc.tear(offset, before, after)

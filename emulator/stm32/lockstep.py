@@ -1,4 +1,4 @@
-"""Emulated time under the control of a test: it runs only as far as each command says."""
+"""Lockstep mode: emulated time advances only as far as each command says."""
 
 import json
 import sys
@@ -7,7 +7,7 @@ from control import control, status
 
 
 class Lockstep:
-    """A chip and what it sent since it was last told to run."""
+    """A chip and the bytes it sent since the last command."""
 
     def __init__(self, build):
         self.sent = bytearray()
@@ -21,7 +21,7 @@ class Lockstep:
             self.stop = True
 
     def run(self, command):
-        """Runs for a time or until the chip sent a byte; returns what happened."""
+        """Runs for a time or until the chip sends a byte; returns what happened."""
         self.sent.clear()
         self.stop = False
         self.stop_at = command.get("stop_at", -1)
@@ -35,7 +35,7 @@ class Lockstep:
 
 
 def serve_lockstep(build, tell):
-    """Carries out commands until there are no more."""
+    """Carries out commands until the end of the input."""
     board = Lockstep(build)
     tell({"event": "ready"})
     for line in sys.stdin:

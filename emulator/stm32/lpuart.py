@@ -1,4 +1,4 @@
-"""LPUART1 with its FIFOs, and the wire to the ST-Link, on which a byte takes ten bits of time."""
+"""LPUART1 with its FIFOs, and the line to the ST-Link, on which a byte takes ten bit times."""
 
 from collections import deque
 
@@ -13,7 +13,7 @@ PRESCALERS = (1, 2, 4, 6, 8, 10, 12, 16, 32, 64, 128, 256)
 
 FIFO_BYTES = 8
 BITS_PER_BYTE = 10
-# What the other end of the wire speaks; further off than a receiver bears, nothing is understood.
+# Baud rate of the other end; outside the receiver's tolerance nothing is received.
 BAUD, TOLERANCE = 921_600.0, 0.03
 BYTE_NANOS = BITS_PER_BYTE * 1e9 / BAUD
 LINE = 70
@@ -21,7 +21,7 @@ NEVER = float("inf")
 
 
 class Lpuart:
-    """Registers of 0x40008000. `burst` bytes pass the wire in one go, in the time they all take."""
+    """Registers of 0x40008000. `burst` bytes are transferred together, in the time they all take."""
 
     def __init__(self, machine, on_byte, burst):
         self.machine = machine
@@ -46,7 +46,7 @@ class Lpuart:
         self.on_wire.clear()
 
     def feed(self, data):
-        """Puts bytes on the wire to the chip."""
+        """Sends bytes to the chip."""
         self.on_wire.extend(data)
         self.listen()
 
@@ -58,11 +58,11 @@ class Lpuart:
 
     @property
     def moving(self):
-        """Whether a byte is on its way in either direction."""
+        """Returns whether a byte is being transferred in either direction."""
         return self.arrives_at != NEVER or self.sent_at != NEVER
 
     def understands(self, wanted):
-        """Whether a half of the port works, and at the speed of the wire."""
+        """Returns whether a half of the port is enabled, at the baud rate of the line."""
         if not self.control & UE or not self.control & wanted or not self.words.get(BRR, 0):
             return False
         clock = self.machine.rcc.port_clock() / PRESCALERS[self.words.get(PRESC, 0) & 15]
@@ -70,12 +70,12 @@ class Lpuart:
         return abs(baud / BAUD - 1) < TOLERANCE
 
     def plan(self):
-        """Finds when something happens next."""
+        """Computes the time of the next event."""
         self.due = min(self.sent_at, self.arrives_at, self.idle_at)
         self.machine.reschedule()
 
     def advance(self, now):
-        """Does what is due by now."""
+        """Handles all events that are due."""
         if self.arrives_at <= now:
             self.bytes_arrived(now)
         if self.idle_at <= now:
@@ -98,7 +98,7 @@ class Lpuart:
                 self.flags |= ORE
             else:
                 self.received.append(byte)
-        # A frame's length of silence marks the line as idle, unless the next byte comes first.
+        # A frame time of silence marks the line as idle, unless the next byte comes first.
         self.idle_at = NEVER if self.on_wire else now + BYTE_NANOS
         self.arrives_at = NEVER
         self.listen()
@@ -121,7 +121,7 @@ class Lpuart:
             self.plan()
 
     def refresh(self):
-        """Finds the status and what follows from it: the interrupt's line."""
+        """Computes the status and the level of the interrupt line."""
         control = self.control
         # The byte in the shift register has left the FIFO.
         waiting = len(self.to_send) - 1
@@ -137,7 +137,7 @@ class Lpuart:
         if control & UE:
             status |= (TEACK if control & TE else 0) | (REACK if control & RE else 0)
         self.status = status
-        # Enable bits lie where their flags do, for IDLE, RXNE, TC and TXE.
+        # Enable bits have the positions of their flags, for IDLE, RXNE, TC and TXE.
         wanted = control & status & (IDLE | RXNE | TC | TXE)
         if status & (ORE | FE):
             wanted |= control & RXNE and status & ORE

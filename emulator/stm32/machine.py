@@ -30,7 +30,7 @@ REGISTERS = (
 
 
 class FlashMemory:
-    """The flash's content by offset, whatever the program may write."""
+    """The flash's content by offset, without the rules of flash."""
 
     bytes = FLASH_BYTES
 
@@ -134,11 +134,11 @@ class Machine:
     # Time.
 
     def now(self):
-        """Emulated nanoseconds since the start."""
+        """Returns the emulated nanoseconds since the start."""
         return self.start_nanos + (self.core.meter.cycles() - self.start_cycles) * self.cycle_nanos
 
     def clock_changed(self, hclk, apply):
-        """Cycles take another time from here on; the timer's ticks, too."""
+        """Changes the clock: cycles and timer ticks have another duration from now on."""
         now = self.now()
         if self.devices:
             self.timer.catch_up()
@@ -147,7 +147,7 @@ class Machine:
         self.cycle_nanos = 1e9 / hclk if hclk else 1.0
         if self.devices:
             self.timer.restart(self.timer.seen)
-            # What was planned in cycles of the old clock is planned again.
+            # Events planned in cycles of the old clock are planned again.
             self.core.meter.shorten(0)
 
     def set_now(self, nanos):
@@ -160,21 +160,21 @@ class Machine:
         return min(self.port.due, self.timer.due, self.watchdog.due)
 
     def reschedule(self):
-        """A device has another idea of when it comes next."""
+        """Updates the time of a device's next event."""
         if self.devices:
             event = self.next_event()
             if event < NEVER:
                 self.core.meter.shorten(self.cycles_at(event))
 
     def pass_time(self, until):
-        """The program only waits: time goes on to `until`, or to whatever comes first."""
+        """Skips the time of a polling program to `until`, or to the next event."""
         self.stall(min(until, self.next_event()))
 
     def stall(self, until):
-        """The core waits for its memory: nothing happens to it until then."""
+        """The core waits for its memory."""
         self.core.meter.add(max(0, int((until - self.now()) / self.cycle_nanos) + 1))
 
-    # What happens to the chip.
+    # Resets and power.
 
     def request_reset(self):
         self.restart_cause = clocks.SOFTWARE
@@ -184,7 +184,7 @@ class Machine:
         self.restart_cause = clocks.WATCHDOG
 
     def cut_power(self):
-        """The power goes at once."""
+        """Cuts the power at once."""
         self.power_is_cut = True
         self.core.meter.attend()
 
@@ -193,7 +193,7 @@ class Machine:
         self.restart(clocks.PIN)
 
     def power_cut(self):
-        """Takes the power away and gives it back: RAM is noise, flash is kept."""
+        """Cuts the power and restores it: RAM becomes noise, flash keeps its content."""
         self.power_is_cut = False
         self.power_cuts += 1
         self.core.engine.mem_write(RAM_START, self.noise(RAM_BYTES))
@@ -244,7 +244,7 @@ class Machine:
 
     @property
     def idle(self):
-        """Whether nothing happens before the next alarm: the core sleeps, the wire is silent."""
+        """Returns whether nothing happens before the next alarm: the core sleeps, the line is silent."""
         return self.asleep is not None and not self.port.moving
 
     def run_until(self, target, wants_stop):
@@ -277,7 +277,7 @@ class Machine:
         return False
 
     def handle(self, reason):
-        """Does what the core stopped for."""
+        """Handles the reason why the core stopped."""
         if not reason:
             return
         if reason == "return":
@@ -299,7 +299,7 @@ class Machine:
         self.rcc.fall_asleep({"LPUART1": self.port, "TIM5": self.timer})
 
     def come_back(self):
-        """A handler ended: the next one follows, or what they all interrupted."""
+        """Handles the end of a handler: tail-chains or returns to the interrupted code."""
         *below, ended = self.core.active
         self.core.active = below
         following = self.nvic.deliverable()
@@ -322,12 +322,12 @@ class Machine:
                 self.lock_up()
 
     def fault(self):
-        """Every fault ends in the one handler that programs of ours have for it."""
+        """Sends every fault to the HardFault handler, the only one of our programs."""
         self.faults += 1
         self.last_fault = self.core.pc
         if HARD_FAULT in self.core.active or not self.core.enter(HARD_FAULT, self.nvic.vectors):
             self.lock_up()
 
     def lock_up(self):
-        """The core can go nowhere: the rest is the watchdog's business."""
+        """Locks the core up: only the watchdog can end this."""
         self.asleep = "lockup"

@@ -1,4 +1,4 @@
-"""The interrupt controller and the system control block: which exception runs when."""
+"""The interrupt controller and the system control block: selects the exception to run."""
 
 NMI, HARD_FAULT, SVCALL, PENDSV, SYSTICK = 2, 3, 11, 14, 15
 FIRST_LINE = 16
@@ -34,14 +34,14 @@ class Nvic:
             self.levels[line] = False
 
     def set_level(self, line, high):
-        """A peripheral raises or lowers its line."""
+        """Sets the level of a peripheral's interrupt line."""
         if self.levels.get(line) != high:
             self.levels[line] = high
             if high:
                 self.core.meter.attend()
 
     def raise_nmi(self):
-        """Something asks for the interrupt that nothing masks."""
+        """Requests the non-maskable interrupt."""
         self.system_pending |= 1 << NMI
         self.core.meter.attend()
 

@@ -88,7 +88,7 @@ class Rcc:
         return bool(self.words.get(enable, 0) >> bit & 1)
 
     def fall_asleep(self, needed):
-        """Checks that the clocks of what must end the wait go on, by name."""
+        """Checks that the clocks needed to end a wait keep running, by name."""
         for name, peripheral in needed.items():
             _, enable, _, bit = self.gated[id(peripheral)]
             if not self.words.get(enable + SLEEP, 0) >> bit & 1:
@@ -151,7 +151,7 @@ class Rcc:
         return vco / (2 * (setting >> 25 & 3) + 2) if source == PLL else 0.0
 
     def update(self):
-        """Follows a change of the clocks, and sees whether the chip allows it."""
+        """Applies a change of the clocks and checks that the chip allows it."""
         setting = self.words[CFGR]
         hclk = self.system_clock() / ahb_divider(setting >> 4 & 15)
         apb1 = apb_divider(setting >> 8 & 7)
@@ -168,7 +168,7 @@ class Rcc:
             self.journal.append((self.now(), hclk))
 
     def check(self, before):
-        """Checks wait states and voltage against the clock that now runs."""
+        """Checks wait states and voltage range against the current clock."""
         if self.flash is None:
             return
         megahertz = self.hclk / 1e6
@@ -189,7 +189,7 @@ class Rcc:
             self.violations.append(what)
 
     def port_clock(self):
-        """What LPUART1 divides."""
+        """Returns the clock that LPUART1 divides."""
         source = self.words.get(CCIPR, 0) >> 10 & 3
         return (self.pclk1, self.system_clock(), HSI16, LSE)[source]
 
@@ -198,7 +198,7 @@ class Rcc:
 
 
 class Power:
-    """PWR: registers that keep what was written; a change of the range is checked like a clock."""
+    """PWR: registers that keep their value; a change of the range is checked like a clock."""
 
     def __init__(self, rcc):
         self.rcc = rcc

@@ -3,7 +3,7 @@ doing again what came before them."""
 
 
 class Record:
-    """What the flash held at first, and what was done to it until the first cut."""
+    """The flash's initial content, and the operations until the first cut."""
 
     def __init__(self, flash):
         self.flash = flash

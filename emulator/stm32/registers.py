@@ -40,11 +40,11 @@ class Words:
         self.bytes = ctypes.create_string_buffer(4 * MOST_WORDS)
 
     def read(self, address, count):
-        """Returns so many words, or nothing where there is no memory."""
+        """Returns `count` words, or nothing where there is no memory."""
         failed = uclib.uc_mem_read(self.handle, address, self.bytes, 4 * count)
         return None if failed else struct.unpack_from(f"<{count}I", self.bytes)
 
     def write(self, address, values):
-        """Writes words; tells whether there is memory."""
+        """Writes words; returns whether there is memory."""
         words = struct.pack(f"<{len(values)}I", *values)
         return not uclib.uc_mem_write(self.handle, address, words, len(words))

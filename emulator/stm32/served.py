@@ -1,4 +1,4 @@
-"""The link as a TCP socket. One peer at a time, as on a cable: a new connection replaces the old."""
+"""The link as a TCP socket. One peer at a time: a new connection replaces the old."""
 
 import json
 import queue
@@ -10,13 +10,13 @@ import time
 
 from control import control, status
 
-# Emulated time between two looks at the socket.
+# Emulated time between two polls of the socket.
 SLICE_NANOS = 1e6
 CHUNK_BYTES = 64
 
 
 class Served:
-    """A chip, its peer, and whoever gives commands."""
+    """A chip, its peer, and the command input."""
 
     def __init__(self, build, tell, port):
         self.tell = tell
@@ -27,16 +27,16 @@ class Served:
         self.server = socket.create_server(("127.0.0.1", port))
         tell({"event": "ready", "port": self.server.getsockname()[1]})
         threading.Thread(target=self.hear_commands, daemon=True).start()
-        # Emulated time minus wall time at the last moment they were in step.
+        # Emulated time minus wall time at the last synchronisation.
         self.lead = self.machine.now() - time.monotonic_ns()
 
     def turn(self):
-        """Runs a little, and returns how long nothing will happen then, in seconds."""
+        """Runs for a while; returns the time until the next event, in seconds."""
         machine = self.machine
         idle_until = time.monotonic_ns() + self.lead
         until = machine.now() + SLICE_NANOS
         if machine.idle:
-            # A sleeping chip on a silent wire waits for the peer, so its time is the wall's.
+            # A sleeping chip on a silent line waits for the peer, so its time follows the wall clock.
             until = min(until, idle_until)
 
         def stop():
@@ -47,7 +47,7 @@ class Served:
         self.flush()
         ahead = machine.now() - (time.monotonic_ns() + self.lead)
         if not machine.idle:
-            # Work took its own time: in step again from here.
+            # Busy time differs from wall time: synchronises again from here.
             self.lead = machine.now() - time.monotonic_ns()
             return 0.0
         return max(ahead, 0.0) * 1e-9 if ahead < 1e6 else 1e-3
@@ -66,7 +66,7 @@ class Served:
             self.peer = None
 
     def listen(self, seconds):
-        """Takes what came within a time; returns whether anybody still gives commands."""
+        """Takes input within a time; returns whether the command input is still open."""
         sources = [self.server]
         if self.peer is not None:
             sources.append(self.peer)
@@ -103,14 +103,14 @@ class Served:
             if line.strip():
                 command = json.loads(line)
                 if command.get("cmd") in ("reset", "power_cut"):
-                    # What was sent before and not yet delivered is lost with it.
+                    # Bytes that were not delivered before are lost with it.
                     self.sent.clear()
                 control(self.machine, self.tell, command)
         return True
 
 
 def serve_socket(build, tell, port):
-    """Runs until nobody gives commands any more."""
+    """Runs until the command input ends."""
     board = Served(build, tell, port)
     while board.listen(board.turn()):
         pass

@@ -1,4 +1,4 @@
-"""Peripherals of a register or two: random numbers, the cycle counter, the converter."""
+"""Small peripherals: random numbers, the cycle counter, the converter."""
 
 RNG_CR, RNG_SR, RNG_DR = 0x00, 0x04, 0x08
 RNG_ENABLED = 1 << 2
@@ -9,7 +9,7 @@ COUNTING = 1 << 0
 
 
 class Rng:
-    """The random number generator of 0x50060800; it works on a clock of 48 MHz alone."""
+    """The random number generator of 0x50060800; it needs a clock of 48 MHz."""
 
     def __init__(self, rcc, noise):
         self.rcc = rcc
@@ -39,7 +39,7 @@ class Rng:
 
 
 class CycleCounter:
-    """The DWT of 0xE0001000, of which the chip's programs use the counter of cycles."""
+    """The DWT of 0xE0001000, of which only the cycle counter is used."""
 
     def __init__(self, cycles):
         self.cycles = cycles
@@ -76,7 +76,7 @@ ADC_READY, ADC_CONVERTED = 1 << 0, 1 << 2
 ADC_ENABLED, ADC_STARTED, ADC_REGULATED = 1 << 0, 1 << 2, 1 << 28
 ADC_DEEP_POWER_DOWN, ADC_CALIBRATING = 1 << 29, 1 << 31
 ADC_REFERENCE = 1 << 22
-# What the reference reads at 3.0 V, as the maker leaves it in the system memory.
+# Reading of the reference at 3.0 V, as stored in the system memory.
 REFERENCE_AT_3V = 1_655
 
 

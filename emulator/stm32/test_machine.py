@@ -1,4 +1,4 @@
-"""The parts of the chip that are ours, without a firmware image."""
+"""Tests of our models of the chip, without a firmware image."""
 
 import random
 import struct
@@ -24,7 +24,7 @@ KEYS_PAGE = 0x081FE000
 FLASH_REGISTERS, RCC_REGISTERS, PWR_REGISTERS = 0x40022000, 0x40021000, 0x40007000
 LPUART, WATCHDOG = 0x40008000, 0x40003000
 NMI = 2
-# `b .`, and where programs of these tests lie.
+# `b .`, and the addresses of these tests' programs.
 THREAD, WAITING, SETTING, FLOATING, READING = 0x200, 0x240, 0x260, 0x280, 0x2A0
 
 PROGRAM = {
@@ -231,7 +231,7 @@ class FlashRules(unittest.TestCase):
         self.assertEqual(self.machine.power_cuts, 1)
 
     def read_it(self):
-        """Has the program read the word; tells whether the NMI's handler ran."""
+        """Makes the program read the word; returns whether the NMI handler ran."""
         self.machine.write(FLAG, bytes(4))
         vector = FLASH_START + SETTING + 1
         self.machine.core.engine.mem_write(FLASH_START + 4 * NMI, struct.pack("<I", vector))

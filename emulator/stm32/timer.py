@@ -42,7 +42,7 @@ class Timer:
         return self.words[ARR] + 1
 
     def marks(self):
-        """The flags and the counts at which they rise."""
+        """Returns the flags and the counts at which they rise."""
         return (
             (UPDATE, 0),
             (COMPARE_1, self.words.get(CCR1, 0)),
@@ -58,7 +58,7 @@ class Timer:
             self.seen = ticks
 
     def plan(self):
-        """Finds when the next flag rises that somebody wants to hear of."""
+        """Computes the time of the next enabled flag."""
         self.due = self.next_flag()
         self.machine.reschedule()
 
@@ -74,7 +74,7 @@ class Timer:
         ]
         if not waits:
             return NEVER
-        # A little later than the tick, so that rounding cannot make it come before.
+        # A little later than the tick, so that rounding cannot make it early.
         ticks = self.seen - self.first + min(waits)
         return self.start + ticks * self.tick_nanos() + 0.01
 
@@ -105,7 +105,7 @@ class Timer:
             self.restart(value)
         elif offset == EGR:
             if value & 1:
-                # The prescaler is taken over now; software's update is told unless asked not to.
+                # The prescaler is applied now; an update by software raises the flag unless disabled.
                 self.prescaler = self.words.get(PSC, 0)
                 self.restart(0)
                 if not self.words.get(CR1, 0) & COUNTER_ONLY:

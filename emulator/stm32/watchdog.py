@@ -8,7 +8,7 @@ NEVER = float("inf")
 
 
 class Watchdog:
-    """Registers of 0x40003000. Nothing but a reset stops it."""
+    """Registers of 0x40003000. Only a reset stops it."""
 
     def __init__(self, machine):
         self.machine = machine
@@ -35,7 +35,7 @@ class Watchdog:
         if offset == KR:
             self.unlocked = value == UNLOCK
             if value == BEGIN and self.due == NEVER:
-                # It begins at its most, whatever it is reloaded with (RM0432, 38.3.1).
+                # It begins at its maximum, whatever its reload value (RM0432, 38.3.1).
                 self.count_from(MOST)
             elif value == RELOAD and self.due != NEVER:
                 self.count_from(self.words[RLR])

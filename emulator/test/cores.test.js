@@ -23,7 +23,7 @@ const SYST_RVR = 0xe000e014;
 const MPU_CTRL = 0xe000ed94;
 const [VALID, READY, WRITTEN_WHEN_FULL, READ_WHEN_EMPTY] = [1, 2, 4, 8];
 
-/** A chip with these programs; core 0 runs the first. */
+/** Returns a chip with these programs; core 0 runs the first. */
 function chip(programs, vectors) {
   const { flash, entries } = image(programs, vectors);
   const machine = new Machine(flash, 'uart', repeatable(), () => {});
@@ -33,7 +33,7 @@ function chip(programs, vectors) {
   return { machine, first, entries, word, run };
 }
 
-/** What core 0's software does to start core 1; returns the answers. */
+/** Starts core 1 as core 0's software does; returns the answers. */
 function launch(first, words) {
   return words.map((word) => {
     while (word === 0 && first.readUint32(FIFO_ST) & VALID) first.readUint32(FIFO_RD);
@@ -157,7 +157,7 @@ function counting(locked) {
   ];
 }
 
-/** What two cores that count beside each other reach. */
+/** Returns the count that two concurrent cores reach. */
 function countTogether(locked) {
   const { first, entries, word, run } = chip([[HALT], counting(locked)]);
   launch(first, [0, 0, 1, VECTORS, STACK, entries[1]]);

@@ -23,7 +23,7 @@ function chip() {
   return machine;
 }
 
-/** Has core 0 call a function of the ROM, from RAM; returns r0, or what reset the chip. */
+/** Makes core 0 call a function of the ROM, from RAM; returns r0, or the cause of a reset. */
 function call(machine, address, ...args) {
   const [core] = machine.cores.all;
   core.start(VECTORS, STACK, address);
@@ -124,7 +124,7 @@ test('recorded operations are torn one after another', () => {
     machine.cutPower();
     return machine.read(AT_SECTOR, 256);
   });
-  // Bits that an operation does not touch are those of the ones before it.
+  // Bits that an operation does not change keep their previous values.
   for (const [torn, mask, value] of [[found[0], 0x0f, 0x0f], [found[1], 0x3c, 0x3c], [found[2], 0x3c, 0x3c]]) {
     assert.ok(torn.every((byte) => (byte & mask) === value));
     assert.ok(new Set(torn).size > 4, 'a mixture');

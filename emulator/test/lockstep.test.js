@@ -1,4 +1,4 @@
-// Time under the control of a test, on a chip without a firmware image.
+// Lockstep mode on a chip without a firmware image.
 
 import assert from 'node:assert';
 import test from 'node:test';
@@ -7,7 +7,7 @@ import { Machine } from '../src/machine.js';
 import { repeatable } from '../src/rosc.js';
 import { HALT, WFI, image } from './thumb.js';
 
-/** What a chip that runs `program` says to each command, and the chip; one that goes on and on throws. */
+/** Returns the chip's answers to each command, and the chip; a run that does not end throws. */
 function served(program) {
   const told = [];
   let machine;
@@ -29,7 +29,7 @@ function served(program) {
 test('a run ends though the times before and after a reset add up to less than asked for', () => {
   const { machine, handler, told } = served([WFI, HALT]);
   machine.runUntil(1e6, () => false);
-  // About what a board had when its test hung: its clock stood at the target, the sum a rounding below.
+  // About the state in which a test hung: the clock at the target, the sum a rounding error below.
   machine.before.nanos = 1068453152 + 2 ** -21;
   const { before, rp2040 } = machine;
   const micros = 2 + 2 ** -20 / 1000;

@@ -1,4 +1,4 @@
-// The parts of the chip that are ours, without a firmware image.
+// Tests of our models of the chip, without a firmware image.
 
 import assert from 'node:assert';
 import test from 'node:test';
@@ -17,7 +17,7 @@ const TIMER_INTR = 0x40054034;
 const ROSC_STATUS = 0x40060018;
 const ROSC_RANDOMBIT = 0x4006001c;
 
-/** A chip that runs `b .` for ever. */
+/** Returns a chip that runs `b .` forever. */
 function spinning(bits = repeatable()) {
   const words = new Uint32Array([0x20001000, 0x10000109, 0xe7fee7fe]);
   const bytes = new Uint8Array(words.buffer);
@@ -55,7 +55,7 @@ test('an interrupt of the wire goes with its cause', () => {
   assert.equal(machine.rp2040.core.pendingInterrupts & UART0_IRQ, 0);
 });
 
-/** A thousand random bits of a chip that starts now. */
+/** Returns a thousand random bits of a chip that starts now. */
 function randomBits(bits) {
   const { rp2040 } = spinning(bits);
   return Array.from({ length: 1000 }, () => rp2040.readUint32(ROSC_RANDOMBIT)).join('');

@@ -1,4 +1,4 @@
-// Enough of Thumb to write the few instructions a test wants a core to execute.
+// A small Thumb assembler for the instructions of the tests.
 
 export const movs = (rd, value) => 0x2000 | (rd << 8) | value;
 export const lsls = (rd, rm, count) => (count << 6) | (rm << 3) | rd;

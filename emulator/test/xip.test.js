@@ -1,4 +1,4 @@
-// The flash's cache: what hits, what misses, what it costs.
+// The flash cache: hits, misses and their cost.
 
 import assert from 'node:assert';
 import test from 'node:test';
@@ -13,7 +13,7 @@ const WAY_BYTES = 8192;
 const XIP_CTRL = 0x14000000;
 const [FLUSH, STAT, CTR_HIT, CTR_ACC] = [0x04, 0x08, 0x0c, 0x10].map((offset) => XIP_CTRL + offset);
 
-/** A cache and how it sees reads: `+` for a hit, `-` for a miss. */
+/** Returns a cache and its view of reads: `+` for a hit, `-` for a miss. */
 function cache() {
   const time = { cycles: 0 };
   const xip = new Xip(new NorFlash(), 50, () => time.cycles);
@@ -77,7 +77,7 @@ const DMA = 0x50000000;
 const [STREAM_ADDR, STREAM_CTR] = [XIP_CTRL + 0x14, XIP_CTRL + 0x18];
 const XIP_AUX = 0x50400000;
 
-/** A chip that spins while a DMA channel moves 64 words of flash into RAM. */
+/** Returns a chip that spins while a DMA channel moves 64 words of flash into RAM. */
 function moved(from, control, micros) {
   const shard = { address: FLASH + 0x60000, bytes: Uint8Array.from({ length: 256 }, (_, at) => at) };
   const segments = [...image([[HALT]]).flash, shard];

@@ -1,5 +1,4 @@
-//! The client's state machine: what the base station says goes in, answers and work come out;
-//! no waiting inside.
+//! The client's state machine: messages go in, answers and work come out; it never waits.
 
 mod measuring;
 mod orders;
@@ -30,41 +29,41 @@ use crate::model::{Memory, Params};
 use crate::platform::{Platform, StackUse};
 use crate::saved::{Region, Saved, SavedState};
 
-/// Answers waiting for room in the link's queue; the base station has one question open, and the
-/// longest answer has four parts.
+/// Length of the queue of answers: the base station has one question open, and the longest answer
+/// has four parts.
 const ANSWERS: usize = 5;
 
-/// Cycles that coding a weight takes, before it was measured.
+/// Estimate of the cycles to code a weight, used before the first measurement.
 const CYCLES_PER_WEIGHT: u64 = 100;
 
-/// What the runner is to do besides keeping the link going.
+/// The next task of the runner, besides serving the link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
 pub enum Work {
-    /// Nothing.
+    /// Wait for the link.
     Wait,
-    /// Train as ordered.
+    /// Carry out an order.
     Train(Order),
     /// Answer a question about a sample.
     Answer(Question),
-    /// Take a step of a measurement, by its number.
+    /// Carry out a step of a measurement, by its number.
     Measure(u32, MeasureStep),
-    /// Restart the board.
     Reboot,
-    /// Restart it as the drive of its boot loader.
+    /// Restart the board as the drive of its boot loader.
     BecomeDrive,
 }
 
-/// Where in a round the client stands.
+/// The client's state within a round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
     Idle,
-    /// Bytes of an echo on their way back.
+    /// Sending an echo back.
     Echoing {
         length: usize,
         offered: bool,
     },
     Training(Order),
-    /// An update, coded in the error rows, until the round is closed.
+    /// Uploading an update, coded in the error rows, until the round is closed.
     Uploading {
         report: Report,
         length: usize,
@@ -73,14 +72,14 @@ enum Phase {
     },
 }
 
-/// The order that is carried out.
+/// The order in progress.
 #[derive(Clone, Copy, Debug)]
 struct Job {
     work: WorkMark,
-    /// What was set aside for it.
+    /// Energy reserved for it.
     reserved: PicoJoules,
-    /// Whether it was given in this session. Nothing is said of work whose order was not: its run
-    /// may be over, and only the base station knows.
+    /// Whether the order was given in this session. Work of an earlier session is not reported: its
+    /// run may have ended, which only the base station knows.
     confirmed: bool,
 }
 
@@ -90,29 +89,29 @@ pub struct Client<'a, P: Platform> {
     store: ClientLedger<P::Retained>,
     keys: KeyStore<P::Flash>,
     crashes: CrashLog<P::Crashes>,
-    /// The session in which the last crash was told, by the link's count; it is forgotten once
-    /// that has arrived.
-    crash_told_in: Option<u32>,
-    /// Whether anyone with the shard can recompute an update.
+    /// The session, by the link's count, in which the last crash was reported; it is deleted once
+    /// the report has arrived.
+    crash_sent_in: Option<u32>,
+    /// Whether updates can be recomputed from the shard.
     exact: bool,
-    /// What survives a power cut; `None` where the program cannot write flash.
+    /// State that survives a power cut; `None` if the program cannot write flash.
     saved: Option<Saved<P::Flash>>,
     number: Option<u32>,
-    /// The run this session's base station serves, once it said who it takes the client for.
+    /// The run that the base station of this session serves, once it has provisioned the client.
     run: Option<RunId>,
     job: Option<Job>,
-    /// What the global parameters are, if anything.
+    /// Hash of the global model, if the board holds one.
     model: Option<ModelHash>,
     phase: Phase,
-    /// What is to be answered of a sample.
+    /// The open question about a sample.
     question: Option<Question>,
-    /// The step of a measurement that is to be taken.
+    /// The open step of a measurement.
     step: Option<(u32, MeasureStep)>,
-    /// Whether a transfer is coming.
+    /// Whether a transfer is being received.
     receiving: bool,
-    /// The supply's voltage, when it was last looked at.
+    /// The supply's voltage, as last measured.
     millivolts: Option<u16>,
-    /// What it expects of itself: as measured, once it was.
+    /// Expected cycles of the work of an order: measured values once there are any.
     pace: Pace,
     answers: Deque<DeviceToHost, ANSWERS>,
     reboot: bool,
@@ -121,7 +120,7 @@ pub struct Client<'a, P: Platform> {
 }
 
 impl<'a, P: Platform> Client<'a, P> {
-    /// Makes a client of what is in flash and what survived the reset.
+    /// Creates the client from flash and from the state that survived the reset.
     pub fn new(
         flashed: Flashed<'a>,
         retained: P::Retained,
@@ -130,16 +129,16 @@ impl<'a, P: Platform> Client<'a, P> {
         crashes: CrashLog<P::Crashes>,
     ) -> Self {
         let saved = state.map(Saved::open);
-        let kept = saved
+        let found = saved
             .as_ref()
-            .map_or_else(SavedState::default, |it| *it.kept());
+            .map_or_else(SavedState::default, |it| *it.state());
         let samples = flashed.data.map_or(0, |data| data.len() as u64);
         Self {
             flashed,
-            store: ClientLedger::new(retained, &kept),
+            store: ClientLedger::new(retained, &found),
             keys: KeyStore::open(key_slots, flashed.key),
             crashes,
-            crash_told_in: None,
+            crash_sent_in: None,
             exact: true,
             saved,
             number: None,
@@ -162,60 +161,56 @@ impl<'a, P: Platform> Client<'a, P> {
         }
     }
 
-    /// Says that the client trains on more than its shard, so that nobody can recompute its updates.
+    /// Declares that the client trains on more than its shard, so that updates cannot be
+    /// recomputed.
     pub const fn learns_more(&mut self) {
         self.exact = false;
     }
 
-    /// Takes the global model from flash, if a whole one is there.
+    /// Reads the global model from flash, if a complete one is there.
     pub fn recall(&mut self, memory: &mut Memory) {
         self.model = self.saved.as_mut().and_then(|saved| saved.recall(memory));
     }
 
-    /// Tells whether a small step of writing to flash is due: never while energy is reserved for
-    /// an order.
-    #[must_use]
+    /// Returns whether a step of writing to flash is due: never while energy is reserved for an
+    /// order.
     pub fn is_saving(&self) -> bool {
         let saving = self.saved.as_ref().is_some_and(Saved::is_saving);
         saving && self.job.is_none() && self.phase == Phase::Idle
     }
 
-    /// Takes that step.
+    /// Carries out one step of writing to flash.
     pub fn save(&mut self, memory: &Memory) {
         if let Some(saved) = self.saved.as_mut() {
             saved.go_on(&memory.global);
         }
     }
 
-    /// Returns the energy store.
+    /// Returns the client's ledger.
     pub fn store(&mut self) -> &mut ClientLedger<P::Retained> {
         &mut self.store
     }
 
-    /// Returns the keys to serve.
-    #[must_use]
+    /// Returns the keys that the link uses.
     pub const fn keys(&self) -> DeviceKeys {
         self.keys.held()
     }
 
     /// Returns the local samples, if there are any to train on.
-    #[must_use]
     pub const fn data(&self) -> Option<LocalData<'a>> {
         self.flashed.data
     }
 
-    /// Returns the number the base station gave, or the shard's.
-    #[must_use]
+    /// Returns the client number that the base station gave, or the shard's.
     pub fn number(&self) -> u32 {
         self.number.or(self.flashed.client()).unwrap_or_default()
     }
 
-    /// Returns what there is to do.
-    #[must_use]
+    /// Returns the next task.
     pub const fn work(&self) -> Work {
         match self.phase {
             _ if self.reboot => Work::Reboot,
-            // Before training, which takes the memory that samples are received into.
+            // Before training, which uses the memory that samples are received into.
             _ if let Some(question) = self.question => Work::Answer(question),
             _ if self.drive => Work::BecomeDrive,
             _ if let Some((number, step)) = self.step => Work::Measure(number, step),
@@ -224,7 +219,7 @@ impl<'a, P: Platform> Client<'a, P> {
         }
     }
 
-    /// Returns the bytes on offer.
+    /// Returns the bytes that are being sent.
     pub fn source<'m>(&self, memory: &'m mut Memory) -> &'m [u8] {
         match self.phase {
             Phase::Echoing { length, .. } => &memory.local.bytes()[..length],
@@ -233,7 +228,7 @@ impl<'a, P: Platform> Client<'a, P> {
         }
     }
 
-    /// Takes what happened on the link. While training, `memory` is elsewhere.
+    /// Handles an event of the link. During training `memory` is `None`.
     pub fn handle(
         &mut self,
         link: &mut DeviceLink,
@@ -268,7 +263,7 @@ impl<'a, P: Platform> Client<'a, P> {
                 _ => self.drop_work(),
             },
             Event::TransferTimedOut(_) => self.offer_again(),
-            // The link connects again by itself, and training goes on meanwhile.
+            // The link reconnects by itself, and training continues meanwhile.
             Event::Lost(_) | Event::Refused(_) => warning!("session lost or refused"),
             Event::Nacked(_)
             | Event::Pong { .. }
@@ -277,14 +272,14 @@ impl<'a, P: Platform> Client<'a, P> {
         }
     }
 
-    /// Hands the link what waits for it.
+    /// Passes queued answers, reports and transfers to the link.
     pub fn flush(&mut self, now: Micros, link: &mut DeviceLink, memory: Option<&mut Memory>) {
         while let Some(answer) = self.answers.front() {
             if link.send(answer.clone()).is_err() {
                 return;
             }
             if matches!(answer, DeviceToHost::Crash(_)) {
-                self.crash_told_in = Some(link.counters().sessions);
+                self.crash_sent_in = Some(link.counters().sessions);
             }
             self.answers.pop_front();
         }
@@ -320,7 +315,7 @@ impl<'a, P: Platform> Client<'a, P> {
         self.question = None;
         self.step = None;
         self.receiving = false;
-        self.crash_told_in = None;
+        self.crash_sent_in = None;
         self.run = None;
         if let Some(job) = &mut self.job {
             job.confirmed = false;
@@ -340,7 +335,7 @@ impl<'a, P: Platform> Client<'a, P> {
             self.store.last_round(),
         );
         self.answer(DeviceToHost::About(about));
-        if let Some(crash) = self.crashes.untold().cloned() {
+        if let Some(crash) = self.crashes.unreported().cloned() {
             self.answer(DeviceToHost::Crash(crash));
         }
         if let Some(model) = self.model {
@@ -349,23 +344,23 @@ impl<'a, P: Platform> Client<'a, P> {
         self.tell_flash_use();
     }
 
-    /// Forgets the last crash once everything that was said in its session has arrived.
+    /// Deletes the last crash report once every message of its session has arrived.
     fn forget_crash(&mut self, link: &DeviceLink) {
-        let told_in = self.crash_told_in;
-        if told_in.is_some() && told_in == Some(link.counters().sessions) && link.is_idle() {
-            // A session that was lost has an idle queue, too.
+        let sent_in = self.crash_sent_in;
+        if sent_in.is_some() && sent_in == Some(link.counters().sessions) && link.is_idle() {
+            // A lost session has an idle queue, too.
             if link.is_connected() {
-                self.crashes.told();
+                self.crashes.mark_reported();
             }
-            self.crash_told_in = None;
+            self.crash_sent_in = None;
         }
     }
 
-    /// Tells how often the flash was written, where it can be.
+    /// Reports how often the flash was written, if it can be.
     fn tell_flash_use(&mut self) {
         if let Some(saved) = &self.saved {
             let (erases, programs) = saved.operations();
-            let closed = saved.kept().closed;
+            let closed = saved.state().closed;
             self.answer(DeviceToHost::FlashUse {
                 erases,
                 programs,
@@ -383,7 +378,7 @@ impl<'a, P: Platform> Client<'a, P> {
     fn hear(&mut self, link: &mut DeviceLink, message: &HostToDevice) {
         let work = self.work_mark();
         self.obey(link, message);
-        // An update without its work has no bytes any more: the link would wait for them.
+        // The link must not wait for the bytes of an update that was dropped.
         if work.is_some() && self.work_mark() != work {
             link.withdraw();
         }
@@ -400,7 +395,7 @@ impl<'a, P: Platform> Client<'a, P> {
             HostToDevice::Commit { mark, .. } if Some(mark.run) == self.run => {
                 self.commit(*mark);
             }
-            // Not of the run it was provisioned for.
+            // Of another run than the client was provisioned for.
             HostToDevice::Commit { .. } => {}
             HostToDevice::Inspect => {
                 let counters = link.counters();
@@ -444,8 +439,8 @@ impl<'a, P: Platform> Client<'a, P> {
         }
     }
 
-    /// As a drive the board takes any program, and it is gone until somebody writes one: only
-    /// whoever holds its key may send it there.
+    /// Checks that the board may restart as a drive. A drive accepts any program, so only a base
+    /// station that holds the board's key may request it.
     fn may_become_drive(&self) -> Result<(), BootselRefusal> {
         match (P::has_boot_drive(), self.keys().is_secret()) {
             (false, _) => Err(BootselRefusal::NoDrive),
@@ -455,8 +450,8 @@ impl<'a, P: Platform> Client<'a, P> {
     }
 
     fn answer(&mut self, message: DeviceToHost) {
-        // The base station has one question open at a time, so there is room; a question that
-        // goes unanswered is asked again.
+        // The base station has one question open at a time, so there is room; an unanswered
+        // question is repeated.
         let _ = self.answers.push_back(message);
     }
 }

@@ -1,4 +1,4 @@
-//! The client's energy: the ledger, what work costs, and the record that keeps both over a reset.
+//! The client's ledger with its cost model, and the record that preserves it over a reset.
 
 use gleaner_shared::energy::{
     Activity, CostModel, Ledger, Pace, Phase, Shortfall, Snapshot, Spent,
@@ -6,11 +6,11 @@ use gleaner_shared::energy::{
 use gleaner_shared::units::{Cycles, Micros, PicoJoules};
 use gleaner_shared::wire::message::{Order, Provision, RoundMark, RunId};
 
-use crate::retained::{Record, Retained, SavedLedger};
+use crate::retained::{RECORD_BYTES, Record, Retained, SavedLedger};
 use crate::round_energy::RoundEnergy;
 use crate::saved::SavedState;
 
-/// The energy store of a provisioned client.
+/// The ledger of a client; empty until the client is provisioned.
 #[derive(Debug)]
 pub struct ClientLedger<M> {
     memory: M,
@@ -18,7 +18,7 @@ pub struct ClientLedger<M> {
     open: Option<Open>,
 }
 
-/// What a provision brought.
+/// The ledger as provisioned by the base station.
 #[derive(Clone, Copy, Debug)]
 struct Open {
     run: RunId,
@@ -26,16 +26,17 @@ struct Open {
     ledger: Ledger,
     cost: CostModel,
     income_round: Option<u32>,
-    /// The round whose waiting is not charged yet.
-    books: Option<RoundEnergy>,
-    /// What was spent before the round.
+    /// The current round, until its waiting is charged.
+    round: Option<RoundEnergy>,
+    /// Energy spent before the round.
     before: Spent,
 }
 
 impl Open {
-    /// Charges what was done since the last time; false if the store could not pay for all of it.
+    /// Charges the work since the last charge; returns false if the store could not pay for all of
+    /// it.
     fn charge(&mut self) -> bool {
-        let due = self.books.as_mut().map(|books| books.charge(&self.cost));
+        let due = self.round.as_mut().map(|round| round.charge(&self.cost));
         self.pay(&due.unwrap_or_default())
     }
 
@@ -44,9 +45,9 @@ impl Open {
     }
 }
 
-impl<M: Retained> ClientLedger<M> {
-    /// Reads what a reset left and counts the start; after a power cut the memory is noise, and
-    /// `saved` is what the flash still knows.
+impl<M: Retained<RECORD_BYTES>> ClientLedger<M> {
+    /// Reads the record that survived the reset and counts the start. After a power cut the RAM
+    /// holds noise, and the state from flash is used.
     pub fn new(memory: M, saved: &SavedState) -> Self {
         let record = Record::load(&memory).unwrap_or(Record {
             ledger: saved.ledger,
@@ -63,58 +64,52 @@ impl<M: Retained> ClientLedger<M> {
         store
     }
 
-    /// Returns how often the board started since its memory was noise.
-    #[must_use]
+    /// Returns the number of starts since the last power cut.
     pub const fn boots(&self) -> u32 {
         self.record.boots
     }
 
-    /// Returns how often the books ran dry since the memory was noise.
-    #[must_use]
+    /// Returns the number of brown-outs of the ledger since the last power cut.
     pub const fn brownouts(&self) -> u32 {
         self.record.brownouts
     }
 
-    /// Returns the last round the base station closed.
-    #[must_use]
+    /// Returns the last round that the base station closed.
     pub const fn last_round(&self) -> Option<RoundMark> {
         self.record.last_round
     }
 
-    /// Returns the ledger as it would go on after a reset.
-    #[must_use]
-    pub const fn kept(&self) -> Option<SavedLedger> {
+    /// Returns the ledger as it is saved for the next start.
+    pub const fn saved(&self) -> Option<SavedLedger> {
         self.record.ledger
     }
 
-    /// Returns the ledger, open or kept.
-    #[must_use]
+    /// Returns the counters of the open ledger, or of the saved one.
     pub fn snapshot(&self) -> Option<Snapshot> {
-        let kept = self.record.ledger.map(|kept| kept.snapshot);
-        self.open.map(|open| open.ledger.snapshot()).or(kept)
+        let saved = self.record.ledger.map(|saved| saved.snapshot);
+        self.open.map(|open| open.ledger.snapshot()).or(saved)
     }
 
-    /// Returns what the round has cost; of one that a reset broke off, what it cost since.
-    #[must_use]
+    /// Returns the energy spent in the round; after a reset within the round, since the reset.
     pub fn spent(&self) -> Spent {
         let spent = |open: Open| open.ledger.snapshot().spent.saturating_sub(&open.before);
         self.open.map(spent).unwrap_or_default()
     }
 
-    /// Opens the ledger: the kept one if it belongs to the same run and is the newer, otherwise
-    /// what the base station last confirmed. `None` if that breaks the ledger's identity.
+    /// Opens the ledger: the saved one if it belongs to the same run and is newer, otherwise the
+    /// one the base station last confirmed. Returns `None` if that breaks the ledger's identity.
     pub fn provision(&mut self, provision: &Provision) -> Option<Snapshot> {
-        let kept = self.record.ledger.filter(|kept| {
-            kept.run == provision.run
-                && kept.client == provision.client
+        let saved = self.record.ledger.filter(|saved| {
+            saved.run == provision.run
+                && saved.client == provision.client
                 && continues(self.record.last_round, provision.last_round)
-                && kept.snapshot.age() > provision.ledger.age()
+                && saved.snapshot.age() > provision.ledger.age()
         });
-        let (snapshot, income_round, books) = match kept {
-            Some(kept) => {
+        let (snapshot, income_round, round) = match saved {
+            Some(saved) => {
                 let unfinished = self.record.unfinished.as_ref();
-                let books = unfinished.map(RoundEnergy::resume);
-                (kept.snapshot, kept.income_round, books)
+                let round = unfinished.map(RoundEnergy::resume);
+                (saved.snapshot, saved.income_round, round)
             }
             None => {
                 let closed = provision.last_round.map(|mark| mark.round);
@@ -128,16 +123,16 @@ impl<M: Retained> ClientLedger<M> {
             ledger,
             cost: provision.cost,
             income_round,
-            books,
+            round,
             before: snapshot.spent,
         });
         self.record.last_round = provision.last_round;
-        self.keep();
+        self.save();
         Some(snapshot)
     }
 
-    /// Begins the round of an order, once: charges what is left of the round before, then books
-    /// the income and what leaks away.
+    /// Begins the round of an order, once: charges the rest of the previous round, then round
+    /// harvest and leakage.
     pub fn begin_round(&mut self, order: &Order) {
         if self
             .open
@@ -150,17 +145,18 @@ impl<M: Retained> ClientLedger<M> {
             open.income_round = Some(order.round);
             open.before = open.ledger.snapshot().spent;
             open.ledger.begin_round(order.income, order.period);
-            open.books = Some(RoundEnergy::open(order.listening, order.period));
-            self.keep();
+            open.round = Some(RoundEnergy::open(order.listening, order.period));
+            self.save();
         }
     }
 
-    /// Sets aside what an order is expected to cost, or says what is missing.
+    /// Reserves the expected cost of an order.
     ///
-    /// A round that is charged already, whose order was cancelled perhaps, has no waiting left.
+    /// A round whose waiting is already charged, for example after a cancelled order, is not
+    /// charged for it again.
     ///
     /// # Errors
-    /// The shortfall; without a provision everything is missing.
+    /// Returns the shortfall; without a provision everything is missing.
     pub fn reserve(&mut self, order: &Order, pace: &Pace) -> Result<PicoJoules, Shortfall> {
         let Some(open) = &mut self.open else {
             return Err(Shortfall {
@@ -168,7 +164,7 @@ impl<M: Retained> ClientLedger<M> {
                 available: PicoJoules::ZERO,
             });
         };
-        let ordered = match open.books {
+        let ordered = match open.round {
             Some(_) => order.activity(),
             None => Activity {
                 listening: Micros::ZERO,
@@ -177,64 +173,64 @@ impl<M: Retained> ClientLedger<M> {
                 ..order.activity()
             },
         };
-        let mut books = (open.books).unwrap_or(RoundEnergy::open(Micros::ZERO, Micros::ZERO));
-        let needed = books.expected(&ordered, pace, &open.cost);
+        let mut round = (open.round).unwrap_or(RoundEnergy::open(Micros::ZERO, Micros::ZERO));
+        let needed = round.expected(&ordered, pace, &open.cost);
         open.ledger.settle();
         open.ledger.reserve(needed)?;
-        books.take(&ordered);
-        books.count(|done| done.apply = done.apply.saturating_add(pace.apply));
-        open.books = Some(books);
+        round.take(&ordered);
+        round.count(|done| done.apply = done.apply.saturating_add(pace.apply));
+        open.round = Some(round);
         self.charge();
         Ok(needed)
     }
 
-    /// Counts work of the round; it is charged with the next that is, or with what is left.
+    /// Counts work of the round; it is charged later.
     pub fn count(&mut self, work: impl FnOnce(&mut Activity)) {
-        if let Some(books) = self.open.as_mut().and_then(|open| open.books.as_mut()) {
-            books.count(work);
+        if let Some(round) = self.open.as_mut().and_then(|open| open.round.as_mut()) {
+            round.count(work);
         }
     }
 
-    /// Charges what was counted; false if the store could not pay for all of it. Work that nobody
-    /// pays for, such as a measurement's, is free.
+    /// Charges the counted work; returns false if the store could not pay for all of it. Without a
+    /// provision, as in a measurement, work is free.
     pub fn charge(&mut self) -> bool {
         let held = self.open.as_mut().is_none_or(Open::charge);
         self.record.brownouts = self.record.brownouts.saturating_add(u32::from(!held));
-        self.keep();
+        self.save();
         held
     }
 
-    /// Ends a round: charges what was counted and the waiting until the next, once. What its order
-    /// did not need is available again.
+    /// Ends a round: charges the counted work and, once, the waiting until the next round. The
+    /// unused part of the reservation is available again.
     pub fn finish(&mut self) {
         let Some(open) = &mut self.open else { return };
-        if let Some(mut books) = open.books.take() {
-            books.wait();
-            let held = open.pay(&books.charge(&open.cost));
+        if let Some(mut round) = open.round.take() {
+            round.wait();
+            let held = open.pay(&round.charge(&open.cost));
             self.record.brownouts = self.record.brownouts.saturating_add(u32::from(!held));
         }
         open.ledger.settle();
-        self.keep();
+        self.save();
     }
 
-    /// Pays for computing that no order asked for, such as a class somebody wants to know.
+    /// Pays for computing outside of an order, such as a classification.
     pub fn pay_aside(&mut self, cycles: Cycles) {
         if let Some(open) = &mut self.open {
             let mut due = Spent::ZERO;
             due[Phase::Evaluate] = open.cost.compute.energy(cycles, 0);
             let held = open.pay(&due);
             self.record.brownouts = self.record.brownouts.saturating_add(u32::from(!held));
-            self.keep();
+            self.save();
         }
     }
 
-    /// Remembers the round the base station closed.
+    /// Records the round that the base station closed.
     pub fn close_round(&mut self, mark: RoundMark) {
         self.record.last_round = Some(mark);
-        self.keep();
+        self.save();
     }
 
-    fn keep(&mut self) {
+    fn save(&mut self) {
         if let Some(open) = &self.open {
             self.record.ledger = Some(SavedLedger {
                 run: open.run,
@@ -242,14 +238,14 @@ impl<M: Retained> ClientLedger<M> {
                 snapshot: open.ledger.snapshot(),
                 income_round: open.income_round,
             });
-            self.record.unfinished = open.books.map(|books| books.unfinished());
+            self.record.unfinished = open.round.map(|round| round.unfinished());
         }
         self.record.store(&mut self.memory);
     }
 }
 
-/// Tells whether the device's last closed round is one the base station's history contains, as
-/// far as the device can know: the same mark, or an older one whose successor it missed.
+/// Returns whether the base station's history contains the device's last closed round, as far as
+/// the device can know: the same mark, or an older one of the same run.
 fn continues(ours: Option<RoundMark>, theirs: Option<RoundMark>) -> bool {
     match (ours, theirs) {
         (None, _) => true,
@@ -267,7 +263,6 @@ mod tests {
     use gleaner_shared::wire::message::ModelHash;
 
     use super::*;
-    use crate::retained::RECORD_BYTES;
 
     const CAPACITY: EnergyStore = EnergyStore::lossless(PicoJoules(1_000_000_000));
 
@@ -328,12 +323,12 @@ mod tests {
         }
     }
 
-    fn spent<M: Retained>(store: &ClientLedger<M>, phase: Phase) -> u64 {
+    fn spent<M: Retained<RECORD_BYTES>>(store: &ClientLedger<M>, phase: Phase) -> u64 {
         store.snapshot().unwrap().spent.of(phase).0
     }
 
     #[test]
-    fn a_reset_keeps_what_was_spent_and_pays_no_income_twice() {
+    fn a_reset_keeps_what_was_spent_and_books_no_income_twice() {
         let mut memory = [0xFF; RECORD_BYTES];
         let mut before = ClientLedger::new(&mut memory, &SavedState::default());
         before.provision(&provision(1, None));
@@ -386,7 +381,7 @@ mod tests {
             store.begin_round(&order(2));
             assert_eq!(waiting(&store), expected);
         }
-        // The next round's order comes over one that never ended.
+        // The order of the next round arrives before the round has ended.
         started(&mut memory);
         let mut store = ClientLedger::new(&mut memory, &SavedState::default());
         store.provision(&provision(1, None));
@@ -404,7 +399,7 @@ mod tests {
         assert_eq!(spent(&store, Phase::Receive), 30);
         assert_eq!(spent(&store, Phase::Sleep), 990);
         assert_eq!(store.spent().total(), PicoJoules(1_020));
-        // Another order of a round that is charged costs its work alone.
+        // Another order of a charged round costs its work alone.
         let needed = store.reserve(&order(1), &pace(100)).unwrap();
         assert_eq!(needed, PicoJoules(375_000));
         assert_eq!(spent(&store, Phase::Receive), 30);
@@ -438,7 +433,7 @@ mod tests {
             let mut after = ClientLedger::new(&mut memory, &SavedState::default());
             let confirmed = provision(run, None);
             assert_eq!(after.provision(&confirmed), Some(confirmed.ledger));
-            // Nothing is left of the other round to wait for.
+            // Nothing of the other round is left to charge.
             after.finish();
             assert_eq!(after.snapshot(), Some(confirmed.ledger));
         }
@@ -449,8 +444,8 @@ mod tests {
         let mut store = ClientLedger::new([0; RECORD_BYTES], &SavedState::default());
         store.provision(&provision(1, None));
         store.begin_round(&order(1));
-        // An order is paid for half an epoch of evaluation too, and for hearing and waiting: both
-        // leave nothing of the window of 500 us.
+        // The cost of an order includes half an epoch of evaluation and the broadcast; the work
+        // leaves no waiting in the window of 500 us.
         let shortfall = store.reserve(&order(1), &pace(1_000)).unwrap_err();
         assert_eq!(shortfall.needed, PicoJoules(3_750_000 + 30));
         assert_eq!(shortfall.available, PicoJoules(1_000_400));
@@ -458,7 +453,7 @@ mod tests {
     }
 
     #[test]
-    fn an_impossible_ledger_is_refused() {
+    fn an_inconsistent_ledger_is_refused() {
         let mut store = ClientLedger::new([0; RECORD_BYTES], &SavedState::default());
         let mut broken = provision(1, None);
         broken.ledger.stored = PicoJoules(7);

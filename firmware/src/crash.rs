@@ -1,93 +1,47 @@
-//! How the board came to start: a second record in RAM that start-up does not clear, in which the
-//! program leaves its last words and the next start finds them, until somebody was told.
+//! Crash reports: a record in RAM that start-up does not clear. Panic and fault handlers write it,
+//! and the next start keeps it until the base station has received it.
 
 use core::fmt::{Display, Write as _};
 use core::panic::PanicInfo;
 
-use crc::{CRC_32_ISO_HDLC, Crc};
 use gleaner_shared::wire::message::{Crash, PLACE_BYTES, ResetCause};
 use heapless::String;
 use serde::{Deserialize, Serialize};
 
-/// Bytes of the record in memory.
+use crate::retained::{self, Retained};
+
+/// Size of the record in RAM.
 pub const CRASH_BYTES: usize = 192;
 
 const MAGIC: [u8; 4] = *b"GLC1";
-const CRC32: Crc<u32> = Crc::<u32>::new(&CRC_32_ISO_HDLC);
-const BODY: usize = 8;
 
-/// Memory that keeps its content over a reset.
-pub trait CrashMemory {
-    /// Reads all of it, noise included.
-    fn read(&self) -> [u8; CRASH_BYTES];
-
-    /// Writes all of it.
-    fn write(&mut self, bytes: &[u8; CRASH_BYTES]);
-}
-
-impl<M: CrashMemory> CrashMemory for &mut M {
-    fn read(&self) -> [u8; CRASH_BYTES] {
-        (**self).read()
-    }
-
-    fn write(&mut self, bytes: &[u8; CRASH_BYTES]) {
-        (**self).write(bytes);
-    }
-}
-
-/// Memory of tests.
-impl CrashMemory for [u8; CRASH_BYTES] {
-    fn read(&self) -> [u8; CRASH_BYTES] {
-        *self
-    }
-
-    fn write(&mut self, bytes: &[u8; CRASH_BYTES]) {
-        *self = *bytes;
-    }
-}
-
-/// The record.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct Record {
-    /// Starts since the memory was noise.
+    /// Starts since the last power cut.
     boots: u32,
-    /// How the program said it would end.
+    /// The cause that the program recorded before its last reset.
     ended: Option<ResetCause>,
-    /// The last crash that nobody was told of.
-    untold: Option<Crash>,
+    /// The last crash that was not reported yet.
+    unreported: Option<Crash>,
 }
 
 impl Record {
-    /// Reads the record; `None` where the memory holds none, as after a power cut.
-    fn load(memory: &impl CrashMemory) -> Option<Self> {
-        let bytes = memory.read();
-        let (head, body) = bytes.split_at(BODY);
-        let crc = CRC32.checksum(body).to_le_bytes();
-        if head[..4] != MAGIC || head[4..] != crc {
-            return None;
-        }
-        postcard::from_bytes(body).ok()
+    fn load(memory: &impl Retained<CRASH_BYTES>) -> Option<Self> {
+        retained::load(MAGIC, memory)
     }
 
-    fn store(&self, memory: &mut impl CrashMemory) {
-        let mut bytes = [0; CRASH_BYTES];
-        // The largest record fits; a test stores it.
-        if postcard::to_slice(self, &mut bytes[BODY..]).is_ok() {
-            bytes[..4].copy_from_slice(&MAGIC);
-            let crc = CRC32.checksum(&bytes[BODY..]);
-            bytes[4..BODY].copy_from_slice(&crc.to_le_bytes());
-        }
-        memory.write(&bytes);
+    fn store(&self, memory: &mut impl Retained<CRASH_BYTES>) {
+        retained::store(MAGIC, self, memory);
     }
 }
 
-/// Leaves word that the program is about to restart the board.
-pub fn leave_restart(memory: &mut impl CrashMemory) {
-    leave(memory, ResetCause::Software, None);
+/// Records that the program is about to restart the board.
+pub fn record_restart(memory: &mut impl Retained<CRASH_BYTES>) {
+    record(memory, ResetCause::Software, None);
 }
 
-/// Leaves what a panic says.
-pub fn leave_panic(memory: &mut impl CrashMemory, info: &PanicInfo<'_>) {
+/// Records the place and message of a panic.
+pub fn record_panic(memory: &mut impl Retained<CRASH_BYTES>, info: &PanicInfo<'_>) {
     let place = info.location();
     let place = place.map(|it| place_of(it.file(), it.line()));
     let crash = Crash {
@@ -95,23 +49,23 @@ pub fn leave_panic(memory: &mut impl CrashMemory, info: &PanicInfo<'_>) {
         message: beginning(info.message()),
         ..blank(ResetCause::Panic)
     };
-    leave(memory, ResetCause::Panic, Some(crash));
+    record(memory, ResetCause::Panic, Some(crash));
 }
 
-/// Leaves where the core faulted; zeros where that is not known.
-pub fn leave_fault(memory: &mut impl CrashMemory, pc: u32, lr: u32) {
+/// Records where the core faulted; zeros if unknown.
+pub fn record_fault(memory: &mut impl Retained<CRASH_BYTES>, pc: u32, lr: u32) {
     let crash = Crash {
         pc,
         lr,
         ..blank(ResetCause::HardFault)
     };
-    leave(memory, ResetCause::HardFault, Some(crash));
+    record(memory, ResetCause::HardFault, Some(crash));
 }
 
-fn leave(memory: &mut impl CrashMemory, ended: ResetCause, crash: Option<Crash>) {
+fn record(memory: &mut impl Retained<CRASH_BYTES>, ended: ResetCause, crash: Option<Crash>) {
     let mut record = Record::load(memory).unwrap_or_default();
     record.ended = Some(ended);
-    record.untold = crash.or(record.untold);
+    record.unreported = crash.or(record.unreported);
     record.store(memory);
 }
 
@@ -126,10 +80,10 @@ const fn blank(cause: ResetCause) -> Crash {
     }
 }
 
-/// Returns `file:line`, without the beginning of a path that is too long.
+/// Returns `file:line`, cut at the front if it is too long.
 fn place_of(file: &str, line: u32) -> String<PLACE_BYTES> {
     let mut number = String::<11>::new();
-    // A colon and ten digits are the most.
+    // At most a colon and ten digits.
     let _ = write!(number, ":{line}");
     let mut from = (file.len() + number.len()).saturating_sub(PLACE_BYTES);
     while !file.is_char_boundary(from) {
@@ -141,9 +95,9 @@ fn place_of(file: &str, line: u32) -> String<PLACE_BYTES> {
     place
 }
 
-/// Returns as much of a text as fits.
+/// Returns the beginning of a text, as much as fits.
 fn beginning<const N: usize>(text: impl Display) -> String<N> {
-    /// Takes characters until there is no room, and says it took them all.
+    /// Writes characters until the string is full.
     struct Cut<'a, const N: usize>(&'a mut String<N>);
     impl<const N: usize> core::fmt::Write for Cut<'_, N> {
         fn write_str(&mut self, text: &str) -> core::fmt::Result {
@@ -156,12 +110,12 @@ fn beginning<const N: usize>(text: impl Display) -> String<N> {
         }
     }
     let mut cut = String::new();
-    // What does not fit is left out.
+    // The rest is left out.
     let _ = write!(Cut(&mut cut), "{text}");
     cut
 }
 
-/// What is known of the board's starts.
+/// The cause of this start, the number of starts, and a crash that was not reported yet.
 #[derive(Debug)]
 pub struct CrashLog<M> {
     memory: M,
@@ -169,9 +123,10 @@ pub struct CrashLog<M> {
     cause: ResetCause,
 }
 
-impl<M: CrashMemory> CrashLog<M> {
-    /// Counts a start. The program's own last words tell more than the chip, which says `chip`;
-    /// some chips do not tell a brown-out from power that comes, but memory that survived does.
+impl<M: Retained<CRASH_BYTES>> CrashLog<M> {
+    /// Counts a start. A cause recorded by the program is more precise than `chip`, the cause that
+    /// the chip reports; some chips do not distinguish brown-out from power-on, but RAM that
+    /// survived does.
     pub fn open(mut memory: M, chip: ResetCause) -> Self {
         let kept = Record::load(&memory);
         let survived = kept.is_some();
@@ -183,11 +138,11 @@ impl<M: CrashMemory> CrashLog<M> {
             ResetCause::BrownOut => ResetCause::PowerOn,
             chip => chip,
         });
-        match (&mut record.untold, ended) {
-            // Its own words, just found.
+        match (&mut record.unreported, ended) {
+            // The crash report that the program itself has just written.
             (Some(crash), Some(_)) if crash.boots == 0 => crash.boots = record.boots,
-            (untold, None) if cause.is_crash() => {
-                *untold = Some(Crash {
+            (unreported, None) if cause.is_crash() => {
+                *unreported = Some(Crash {
                     boots: record.boots,
                     ..blank(cause)
                 });
@@ -202,27 +157,24 @@ impl<M: CrashMemory> CrashLog<M> {
         }
     }
 
-    /// Returns what led to this start.
-    #[must_use]
+    /// Returns the cause of this start.
     pub const fn cause(&self) -> ResetCause {
         self.cause
     }
 
-    /// Returns the starts since the memory was noise.
-    #[must_use]
+    /// Returns the number of starts since the last power cut.
     pub const fn boots(&self) -> u32 {
         self.record.boots
     }
 
-    /// Returns the crash that nobody was told of.
-    #[must_use]
-    pub const fn untold(&self) -> Option<&Crash> {
-        self.record.untold.as_ref()
+    /// Returns the crash that was not reported yet.
+    pub const fn unreported(&self) -> Option<&Crash> {
+        self.record.unreported.as_ref()
     }
 
-    /// Forgets the crash: somebody was told.
-    pub fn told(&mut self) {
-        self.record.untold = None;
+    /// Deletes the crash after it was reported.
+    pub fn mark_reported(&mut self) {
+        self.record.unreported = None;
         self.record.store(&mut self.memory);
     }
 }
@@ -242,7 +194,7 @@ mod tests {
         let record = Record {
             boots: u32::MAX,
             ended: Some(ResetCause::HardFault),
-            untold: Some(Crash {
+            unreported: Some(Crash {
                 boots: u32::MAX,
                 place: beginning("p".repeat(99)),
                 message: beginning("m".repeat(999)),
@@ -262,29 +214,32 @@ mod tests {
     }
 
     #[test]
-    fn a_fault_is_told_until_somebody_heard_whatever_resets_come_between() {
+    fn a_fault_is_reported_until_acknowledged_across_resets() {
         let mut memory = start(&NOISE, ResetCause::PowerOn).memory;
-        leave_fault(&mut memory, 0x1000_0400, 0x1000_0101);
+        record_fault(&mut memory, 0x1000_0400, 0x1000_0101);
         let mut log = start(&memory, ResetCause::Software);
         assert_eq!((log.cause(), log.boots()), (ResetCause::HardFault, 2));
-        let crash = log.untold().unwrap().clone();
+        let crash = log.unreported().unwrap().clone();
         assert_eq!(
             (crash.pc, crash.lr, crash.boots),
             (0x1000_0400, 0x1000_0101, 2)
         );
-        leave_restart(&mut log.memory);
+        record_restart(&mut log.memory);
         let mut later = start(&log.memory, ResetCause::Pin);
         assert_eq!((later.cause(), later.boots()), (ResetCause::Software, 3));
-        assert_eq!(later.untold(), Some(&crash));
-        later.told();
+        assert_eq!(later.unreported(), Some(&crash));
+        later.mark_reported();
         let last = start(&later.memory, ResetCause::Pin);
-        assert_eq!((last.cause(), last.untold()), (ResetCause::Pin, None));
+        assert_eq!((last.cause(), last.unreported()), (ResetCause::Pin, None));
     }
 
     #[test]
-    fn the_chips_word_counts_where_the_program_had_none() {
+    fn the_chips_cause_counts_where_the_program_recorded_none() {
         let first = start(&NOISE, ResetCause::BrownOut);
-        assert_eq!((first.cause(), first.untold()), (ResetCause::PowerOn, None));
+        assert_eq!(
+            (first.cause(), first.unreported()),
+            (ResetCause::PowerOn, None)
+        );
         for (chip, cause) in [
             (ResetCause::Watchdog, ResetCause::Watchdog),
             // The chip cannot tell; the memory that survived can.
@@ -293,23 +248,23 @@ mod tests {
             let log = start(&first.memory, chip);
             assert_eq!(log.cause(), cause);
             assert_eq!(
-                log.untold().map(|it| (it.cause, it.boots)),
+                log.unreported().map(|it| (it.cause, it.boots)),
                 Some((cause, 2))
             );
         }
         for harmless in [ResetCause::Pin, ResetCause::Debugger, ResetCause::Software] {
             let log = start(&first.memory, harmless);
-            assert_eq!((log.cause(), log.untold()), (harmless, None));
+            assert_eq!((log.cause(), log.unreported()), (harmless, None));
         }
     }
 
     #[test]
-    fn a_newer_crash_takes_the_place_of_an_untold_one() {
+    fn a_newer_crash_replaces_an_unreported_one() {
         let mut memory = start(&NOISE, ResetCause::PowerOn).memory;
-        leave_fault(&mut memory, 4, 8);
+        record_fault(&mut memory, 4, 8);
         let log = start(&memory, ResetCause::Software);
         let log = start(&log.memory, ResetCause::Watchdog);
-        let newest = log.untold().unwrap();
+        let newest = log.unreported().unwrap();
         assert_eq!(
             (newest.cause, newest.boots, newest.pc),
             (ResetCause::Watchdog, 3, 0)

@@ -1,4 +1,4 @@
-//! The local samples: the shard in flash, or why there is none.
+//! The local samples: the shard in flash, or the reason why there is none.
 
 use gleaner_shared::lists::Lists;
 use gleaner_shared::mlp::Samples;
@@ -8,7 +8,7 @@ use gleaner_shared::wire::message::ShardStatus;
 
 use crate::model::{INPUTS, MAX_SAMPLES, OUTPUTS};
 
-/// The samples of a good shard.
+/// The samples of a valid shard.
 #[derive(Clone, Copy, Debug)]
 pub struct LocalData<'a> {
     pixels: &'a [[u8; INPUTS]],
@@ -17,8 +17,7 @@ pub struct LocalData<'a> {
 }
 
 impl<'a> LocalData<'a> {
-    /// Takes pixels and labels that belong together; the longer of the two is cut.
-    #[must_use]
+    /// Takes pixels and labels of the same samples; the longer slice is cut.
     pub const fn new(pixels: &'a [[u8; INPUTS]], labels: &'a [u8]) -> Self {
         Self {
             pixels,
@@ -27,7 +26,7 @@ impl<'a> LocalData<'a> {
         }
     }
 
-    /// Adds the lists of the samples, if they came with them.
+    /// Adds the lists of the samples, if the shard has them.
     #[must_use]
     pub const fn with_lists(self, lists: Option<Lists<'a>>) -> Self {
         Self { lists, ..self }
@@ -56,19 +55,19 @@ impl Samples<INPUTS> for LocalData<'_> {
     }
 }
 
-/// What was found in the flash region of the shard.
+/// The content of the shard's flash region.
 #[derive(Clone, Copy, Debug)]
 pub struct Flashed<'a> {
-    /// What the base station is told.
+    /// Status of the shard, as reported to the base station.
     pub status: ShardStatus,
-    /// The secret shared with the base station, or the key everyone knows.
+    /// The secret shared with the base station, or the public key.
     pub key: Key,
     /// The samples, if this firmware can train on them.
     pub data: Option<LocalData<'a>>,
 }
 
 impl<'a> Flashed<'a> {
-    /// Reads the flash region; checks every byte of it once.
+    /// Reads the flash region and verifies its checksums.
     #[must_use]
     pub fn read(region: &'a [u8]) -> Self {
         match Shard::open(region) {
@@ -88,8 +87,7 @@ impl<'a> Flashed<'a> {
         }
     }
 
-    /// Returns the number in the shard, which the base station's number must equal.
-    #[must_use]
+    /// Returns the client number in the shard, which the base station's number must equal.
     pub const fn client(&self) -> Option<u32> {
         match self.status {
             ShardStatus::Present { client, .. } => Some(client),

@@ -1,31 +1,31 @@
-//! Randomness for nonces: raw bits of a noise source, tested, then condensed.
+//! Random bytes for nonces: raw bits of a noise source, tested, then hashed.
 //!
 //! The tests are those of NIST SP 800-90B, 4.4 (repetition count and adaptive proportion), on the
 //! bits themselves and on how they differ from those just before, so that a source that follows a
 //! short pattern fails as one that is stuck does. No test can show that bits are random; these
 //! show that a source is broken.
 
-/// Raw bits of one try. A quarter of a bit of entropy is assumed in each, which makes 512: more
-/// than the 256 + 64 that SP 800-90C asks of what is condensed into 256.
+/// Raw bits of one attempt. A quarter of a bit of entropy is assumed in each, which makes 512: more
+/// than the 256 + 64 that SP 800-90C requires for 256 output bits.
 pub const RAW_BITS: usize = 8 * RAW_BYTES;
 const RAW_BYTES: usize = 256;
 
-/// So many bits in a row are not alike in a healthy source. A bit with a quarter of a bit of
-/// entropy comes out as predicted with probability at most 2^-0.25, and 30 / 0.25 bits after a
-/// first all do so once in 2^30 times.
+/// A run of this many equal bits fails the repetition test. A bit with a quarter of a bit of
+/// entropy is predicted with probability at most 2^-0.25, and 30 / 0.25 correct predictions after a
+/// first bit have probability 2^-30.
 const TOO_MANY_ALIKE: usize = 121;
-/// Bits of a window, for a source of bits.
+/// Window of the adaptive proportion test.
 const WINDOW_BITS: usize = 1024;
-/// So many bits of a window are not alike: of 1,024 at 2^-0.25 each, as many are once in 2^30
-/// windows (the binomial distribution).
+/// This many equal bits in a window fail the test: of 1,024 bits at 2^-0.25 each, as many are equal
+/// once in 2^30 windows (binomial distribution).
 const TOO_MANY_IN_WINDOW: usize = 928;
-/// How far back a bit is compared: patterns of up to so many bits are found.
+/// Largest distance of compared bits: patterns of up to this many bits are found.
 const FARTHEST: usize = 8;
 
-/// How often a source is tried before it is given up.
+/// Number of attempts before a source is given up.
 const TRIES: usize = 4;
 
-/// Condenses raw bits to 32 bytes, or returns `None` when the source does not pass its tests.
+/// Returns 32 bytes hashed from raw bits, or `None` if the source fails its tests.
 pub fn from_raw_bits(mut bit: impl FnMut() -> bool) -> Option<[u8; 32]> {
     let mut raw = [0; RAW_BYTES];
     for _ in 0..TRIES {
@@ -39,8 +39,8 @@ pub fn from_raw_bits(mut bit: impl FnMut() -> bool) -> Option<[u8; 32]> {
     None
 }
 
-/// Takes 32 bytes of a generator that tests and condenses its own noise and says zero where it
-/// failed, or returns `None` when it says zero, or the same twice in a row, at every try.
+/// Returns 32 bytes of a generator that tests and conditions its own noise and returns zero on
+/// failure, or `None` if every attempt has a zero or two equal words in a row.
 pub fn from_words(mut word: impl FnMut() -> u32) -> Option<[u8; 32]> {
     (0..TRIES).find_map(|_| {
         let words: [u32; 8] = core::array::from_fn(|_| word());
@@ -52,14 +52,14 @@ pub fn from_words(mut word: impl FnMut() -> u32) -> Option<[u8; 32]> {
 
 fn is_healthy(raw: &[u8; RAW_BYTES]) -> bool {
     let bit = |at: usize| raw[at / 8] >> (7 - at % 8) & 1 == 1;
-    // Alike means zero here, the same as so many bits before there.
+    // At distance 0 bits are compared with zero, otherwise with the bit that many positions before.
     (0..=FARTHEST).all(|back| match back {
         0 => varies((0..RAW_BITS).map(bit)),
         _ => varies((back..RAW_BITS).map(|at| bit(at) ^ bit(at - back))),
     })
 }
 
-/// Both tests, of both values a bit can have.
+/// Runs both tests for both values of a bit.
 fn varies(bits: impl Iterator<Item = bool>) -> bool {
     let (mut last, mut alike) = (false, 0);
     let (mut ones, mut seen) = (0, 0);
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn a_healthy_source_is_taken_and_never_gives_the_same() {
+    fn a_healthy_source_is_accepted_and_does_not_repeat() {
         let drawn: std::collections::HashSet<_> = (0..500)
             .map(|seed| from_raw_bits(biased(seed, 500)).expect("healthy"))
             .collect();
@@ -102,8 +102,8 @@ mod tests {
     }
 
     #[test]
-    fn a_source_that_leans_as_far_as_assumed_is_taken() {
-        // Two to one is what a ring oscillator's duty cycle may come to.
+    fn a_source_with_the_assumed_bias_is_accepted() {
+        // A bias of two to one is possible for the duty cycle of a ring oscillator.
         for (seed, per_mille) in [(1, 667), (2, 333), (3, 800), (4, 200)] {
             assert!(from_raw_bits(biased(seed, per_mille)).is_some());
         }
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn a_source_that_leans_farther_than_assumed_is_refused() {
+    fn a_source_with_more_bias_than_assumed_is_refused() {
         for (seed, per_mille) in [(1, 950), (2, 50), (3, 990), (4, 10)] {
             assert_eq!(from_raw_bits(biased(seed, per_mille)), None);
         }
@@ -134,8 +134,8 @@ mod tests {
         }
     }
 
-    /// A core whose clock is near a multiple of the oscillator's sees long stretches of a pattern
-    /// with a slip now and then.
+    /// A core whose clock is near a multiple of the oscillator's reads long stretches of a pattern
+    /// with an occasional slip.
     #[test]
     fn a_pattern_that_slips_now_and_then_is_refused() {
         let (mut at, mut slips) = (0, biased(5, 20));
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn a_source_that_stops_on_the_way_is_refused() {
+    fn a_source_that_stops_is_refused() {
         let mut healthy = biased(6, 500);
         let mut drawn = 0;
         let dying = || {
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn a_source_that_comes_to_life_is_taken_at_a_later_try() {
+    fn a_source_that_starts_late_is_accepted() {
         let mut healthy = biased(7, 500);
         let mut drawn = 0;
         let waking = || {
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn a_generator_that_says_zero_or_the_same_twice_is_refused() {
+    fn a_generator_with_zero_or_repeated_words_is_refused() {
         let mut rng = Rng::stream(8, Purpose::Synthetic, 0, 0);
         assert!(from_words(|| rng.next_u32()).is_some());
         assert_eq!(from_words(|| 0), None);

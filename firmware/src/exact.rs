@@ -1,12 +1,12 @@
-//! The exact form of a model that is in memory as parameters, piece by piece, without a buffer for
-//! all of it.
+//! The exact form of a model and its hash, computed piece by piece, without a buffer for all of it.
 
 use gleaner_shared::mlp::params::Tensor;
+use gleaner_shared::wire::message::ModelHash;
 
 use crate::model::{HIDDEN, INPUTS, OUTPUTS, Params};
 
-/// Writes the bytes of the exact form from `offset`, a multiple of four, as far as `out` and the
-/// form reach; returns how many.
+/// Writes bytes of the exact form from `offset` on, a multiple of four, until `out` is full or the
+/// form ends; returns their number.
 pub fn piece(params: &Params, offset: usize, out: &mut [u8]) -> usize {
     const {
         let pairs = (INPUTS * HIDDEN).is_multiple_of(2) && (HIDDEN * OUTPUTS).is_multiple_of(2);
@@ -32,6 +32,25 @@ pub fn piece(params: &Params, offset: usize, out: &mut [u8]) -> usize {
     written
 }
 
+/// Returns the hash of the exact form of `params`, as an offer of those bytes carries it.
+#[must_use]
+pub fn hash_of(params: &Params) -> ModelHash {
+    let mut hasher = blake3::Hasher::new();
+    let (mut block, mut offset) = ([0; 256], 0);
+    loop {
+        match piece(params, offset, &mut block) {
+            0 => break,
+            count => {
+                hasher.update(&block[..count]);
+                offset += count;
+            }
+        }
+    }
+    let mut hash = ModelHash::default();
+    hash.0.copy_from_slice(&hasher.finalize().as_bytes()[..16]);
+    hash
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -54,5 +73,14 @@ mod tests {
             }
             assert!(pieces == whole, "pieces of {size} bytes");
         }
+    }
+
+    #[test]
+    fn the_hash_is_that_of_the_bytes_on_the_wire() {
+        let mut params = Box::new(Params::new());
+        params.initialise(5);
+        let mut bytes = vec![0; Params::EXACT_BYTES];
+        assert!(params.write_exact(&mut bytes));
+        assert_eq!(hash_of(&params), ModelHash::of(&bytes));
     }
 }

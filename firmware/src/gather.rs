@@ -1,4 +1,4 @@
-//! Samples a board has: those of its shard, and a ring of those it gathered itself.
+//! The samples of a board: its shard, and a ring of samples it gathered itself.
 
 use core::ops::Range;
 
@@ -8,28 +8,28 @@ use gleaner_shared::mlp::Samples;
 use crate::data::LocalData;
 use crate::model::{INPUTS, MAX_SAMPLES, OUTPUTS};
 
-/// Samples by number; numbers of those that are gone are not used again before the next start.
+/// Samples by number; the number of a deleted sample is not reused before the next start.
 pub trait SampleSource<const N: usize = INPUTS>: Sync {
-    /// Returns the numbers of the samples that are there, between which some may be missing.
+    /// Returns the range of sample numbers, some of which may be missing.
     fn numbers(&self) -> Range<u32>;
 
-    /// Returns the pixels of a sample that is there.
+    /// Returns the pixels of a sample, if it exists.
     fn pixels(&self, number: u32) -> Option<&[u8; N]>;
 
-    /// Returns the class of a sample that is there and labelled.
+    /// Returns the label of a sample, if it exists and has one.
     fn label(&self, number: u32) -> Option<u8>;
 }
 
-/// Where an application keeps what it gathers.
+/// Storage for the samples that an application gathers.
 pub trait Gathered<const N: usize = INPUTS> {
-    /// Returns what is there.
+    /// Returns the gathered samples.
     fn samples(&self) -> &dyn SampleSource<N>;
 
-    /// Adds a sample in the place of the oldest and returns its number; a label that is no class is
-    /// none.
+    /// Adds a sample, replacing the oldest, and returns its number; a label that is no class is
+    /// dropped.
     fn gather(&mut self, pixels: &[u8; N], label: Option<u8>) -> u32;
 
-    /// Labels a sample; false if it is not there or `label` is no class.
+    /// Sets a label; returns false if the sample does not exist or `label` is no class.
     fn set_label(&mut self, number: u32, label: u8) -> bool;
 }
 
@@ -47,20 +47,19 @@ impl SampleSource for LocalData<'_> {
     }
 }
 
-/// The last `K` samples of `N` bytes that were gathered, in RAM: three bytes more each.
+/// The last `K` gathered samples of `N` bytes in RAM, three bytes of bookkeeping each.
 #[derive(Debug)]
 pub struct Ring<const K: usize, const N: usize = INPUTS> {
     pixels: [[u8; N]; K],
     labels: [Option<u8>; K],
-    /// Which places hold a sample.
+    /// Whether each place holds a sample.
     there: [bool; K],
-    /// Samples ever gathered.
+    /// Number of samples ever gathered.
     gathered: u32,
 }
 
 impl<const K: usize, const N: usize> Ring<K, N> {
     /// Returns an empty ring, ready for a static.
-    #[must_use]
     pub const fn new() -> Self {
         const { assert!(K > 0, "a ring holds something") };
         Self {
@@ -71,35 +70,35 @@ impl<const K: usize, const N: usize> Ring<K, N> {
         }
     }
 
-    /// Adds a sample in the place of the oldest and returns its number; a label that is no class is
-    /// none.
+    /// Adds a sample, replacing the oldest, and returns its number; a label that is no class is
+    /// dropped.
     pub fn push(&mut self, pixels: &[u8; N], label: Option<u8>) -> u32 {
         let number = self.gathered;
         *self.pixels_of(number) = *pixels;
         self.take_in(number, label);
-        // Four billion samples are enough: a ring that reached them keeps its last number.
+        // After four billion samples the last number is reused.
         self.gathered = number.saturating_add(1);
         number
     }
 
-    /// Returns the memory for the pixels of a sample of that number, in the place of the oldest.
+    /// Returns the memory for the pixels of a sample of this number, in the place of the oldest.
     pub(crate) const fn pixels_of(&mut self, number: u32) -> &mut [u8; N] {
         &mut self.pixels[number as usize % K]
     }
 
-    /// Takes in a sample whose [pixels](Self::pixels_of) are there.
+    /// Adds a sample whose [pixels](Self::pixels_of) were written.
     pub(crate) fn take_in(&mut self, number: u32, label: Option<u8>) {
         let place = number as usize % K;
         self.there[place] = true;
         self.labels[place] = label.filter(|&label| usize::from(label) < OUTPUTS);
     }
 
-    /// Goes on behind the samples that were [taken in](Self::take_in), of which this is the newest.
+    /// Continues numbering after samples that were [added](Self::take_in), `newest` being the last.
     pub(crate) const fn go_on_behind(&mut self, newest: u32) {
         self.gathered = newest.saturating_add(1);
     }
 
-    /// Labels a sample; false if it is not there or `label` is no class.
+    /// Sets a label; returns false if the sample does not exist or `label` is no class.
     pub fn set_label(&mut self, number: u32, label: u8) -> bool {
         match self.place(number) {
             Some(place) if usize::from(label) < OUTPUTS => {
@@ -113,12 +112,6 @@ impl<const K: usize, const N: usize> Ring<K, N> {
     fn place(&self, number: u32) -> Option<usize> {
         let place = number as usize % K;
         (self.numbers().contains(&number) && self.there[place]).then_some(place)
-    }
-}
-
-impl<const K: usize, const N: usize> Default for Ring<K, N> {
-    fn default() -> Self {
-        Self::new()
     }
 }
 
@@ -150,8 +143,8 @@ impl<const K: usize, const N: usize> Gathered<N> for &mut Ring<K, N> {
     }
 }
 
-/// A shard and the labelled of what was gathered, one behind the other, as a trainer takes them: as
-/// many as there are error rows for.
+/// A shard and the labelled gathered samples after it, as a trainer reads them: at most as many as
+/// there are error rows.
 #[derive(Clone, Copy)]
 pub(crate) struct Joined<'a> {
     shard: LocalData<'a>,
@@ -169,7 +162,7 @@ impl<'a> Joined<'a> {
         }
     }
 
-    /// Returns the number of a gathered sample behind the shard's.
+    /// Returns the number of a gathered sample by its index after the shard's samples.
     fn number(&self, index: usize) -> u32 {
         let behind = index - self.shard.len();
         labelled(self.gathered).nth(behind).unwrap_or_default()
@@ -191,7 +184,7 @@ impl Samples<INPUTS> for Joined<'_> {
         if index < self.shard.len() {
             return Samples::pixels(&self.shard, index);
         }
-        // Whoever keeps to the length finds every sample there.
+        // An index below the length has a sample.
         const NOTHING: &[u8; INPUTS] = &[0; INPUTS];
         let number = self.number(index);
         self.gathered.pixels(number).unwrap_or(NOTHING)
@@ -205,7 +198,7 @@ impl Samples<INPUTS> for Joined<'_> {
         self.gathered.label(number).unwrap_or_default()
     }
 
-    /// Those of the shard, which a trainer takes if nothing else is there.
+    /// Returns the lists of the shard, which a trainer uses if there are no other samples.
     fn lists(&self) -> Option<Lists<'_>> {
         self.shard.lists()
     }
@@ -220,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn the_oldest_go_first_and_numbers_are_not_used_again() {
+    fn the_oldest_sample_is_replaced_and_numbers_are_not_reused() {
         let mut ring = Box::new(Ring::<3>::new());
         assert_eq!((ring.numbers(), ring.pixels(0)), (0..0, None));
         for of in 0..5 {
@@ -237,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn a_label_is_a_class_and_goes_with_its_sample() {
+    fn a_label_must_be_a_class_and_belongs_to_its_sample() {
         let mut ring = Box::new(Ring::<2>::new());
         ring.push(&sample(0), Some(OUTPUTS as u8));
         ring.push(&sample(1), Some(9));
@@ -249,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn a_trainer_sees_the_shard_and_then_what_is_labelled() {
+    fn a_trainer_reads_the_shard_and_then_labelled_samples() {
         let pixels = [sample(7), sample(8)];
         let shard = LocalData::new(&pixels, &[1, 2]);
         let mut ring = Box::new(Ring::<4>::new());

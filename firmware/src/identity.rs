@@ -1,4 +1,4 @@
-//! Who this board says it is.
+//! The board's description of itself, and the seed of its nonces.
 
 use gleaner_shared::energy::Snapshot;
 use gleaner_shared::wire::message::{About, DeviceId, RoundMark, ShardStatus};
@@ -6,10 +6,10 @@ use heapless::String;
 
 use crate::model::{SHAPE, STORE_BYTES};
 
-/// Which image this is: commit and features.
+/// Commit and features of this image.
 pub const BUILD: &str = env!("GLEANER_BUILD");
 
-/// Returns what the base station is told of the board named `board` when a session opens.
+/// Returns the message that describes the board at the start of a session.
 #[must_use]
 pub fn about(
     board: &str,
@@ -30,14 +30,14 @@ pub fn about(
     }
 }
 
-/// Returns as much of an ASCII text as fits.
+/// Returns the beginning of an ASCII text, as much as fits.
 fn cut<const N: usize>(text: &str) -> String<N> {
     text.chars().take(N).collect()
 }
 
-/// Mixes what the board gathered with what differs between boards and between starts, so that a
-/// source that is worse than its tests could tell still repeats no nonce while RAM is powered.
-/// Without anything gathered there is nothing to mix: number and count can be guessed.
+/// Mixes gathered entropy with values that differ between boards and between starts, so that a
+/// source worse than its tests can detect still repeats no nonce while RAM is powered. Returns
+/// `None` without gathered entropy: device number and start count can be guessed.
 #[must_use]
 pub fn entropy(gathered: Option<&[u8; 32]>, device: &DeviceId, boots: u32) -> Option<[u8; 32]> {
     let mut hasher = blake3::Hasher::new();

@@ -1,4 +1,4 @@
-//! Questions about single samples carried out: the model asked, its cycles counted and paid for.
+//! Answers questions about single samples: runs the model, counts the cycles and charges them.
 
 use gleaner_shared::units::Micros;
 use gleaner_shared::wire::message::{
@@ -13,7 +13,7 @@ use crate::platform::{Clock, Platform};
 use crate::runner::Runner;
 
 impl<P: Platform> Runner<P> {
-    /// Answers the open question.
+    /// Answers the open question about a sample.
     pub(crate) fn answer(&mut self, question: Question, memory: &mut Memory, app: &mut impl App) {
         let answer = match question {
             Question::Received(hash) => self.classify_received(hash, memory),
@@ -30,7 +30,7 @@ impl<P: Platform> Runner<P> {
         memory: &mut Memory,
     ) -> Result<DeviceToHost, InferRefusal> {
         let expected = INPUTS as u32;
-        // Out of the memory that receives: it is the trainer's and never larger than a model.
+        // Copies the sample out of the receive buffer, which the trainer also uses.
         let sample = memory.local.bytes().first_chunk::<INPUTS>();
         let sample = *sample.ok_or(InferRefusal::Size { expected })?;
         self.ask_model(&sample, hash, None, memory)

@@ -1,25 +1,24 @@
-//! The keys a board was given after its shard's: two slots of flash of their own, written so that
-//! a power cut at any moment leaves a key that the base station holds.
+//! Keys that a board received after its shard: two flash slots, written so that a power cut at any
+//! moment leaves a key that the base station holds.
 //!
-//! A slot is one erase sector; its first 72 bytes count, the rest stays erased:
+//! A slot is one erase sector; its first 72 bytes are used, the rest stays erased:
 //!
 //! | offset | bytes | field |
 //! |---|---|---|
 //! | 0 | 4 | magic `GLKY` |
 //! | 4 | 4 | generation, from 1 |
 //! | 8 | 32 | key |
-//! | 40 | 12 | which key of a shard the generations began with |
+//! | 40 | 12 | identifies the shard key that generation 0 is |
 //! | 52 | 4 | CRC-32 of all before |
-//! | 56 | 8 | zeros: a host has used the key, the one before is dropped |
-//! | 64 | 8 | zeros: nothing is left to do |
+//! | 56 | 8 | zeros: a host has used the key, the previous one is deleted |
+//! | 64 | 8 | zeros: the deletion is complete |
 //!
-//! A new key is written into the slot that does not hold the session's. The marks are words of
-//! their own, for flash with error correction programs a word once; it allows zeros over anything,
-//! so a torn mark is simply written again. A word or sector that lost power half way may read
-//! differently at every start, so whatever a start finds unfinished it does once more from the
-//! beginning before anybody relies on it.
+//! A new key is written into the slot that does not hold the session's key. The marks are separate
+//! words, because flash with error correction programs a word once; it allows zeros over anything,
+//! so a torn mark is written again. A word or sector that lost power may read differently at every
+//! start, so an unfinished operation is repeated from its beginning at the next start.
 //!
-//! A shard with another key than the slots began with starts a new history at generation 0.
+//! A shard with another key than the slots refer to starts a new history at generation 0.
 
 use crc::{CRC_32_ISO_HDLC, Crc};
 use embedded_storage::nor_flash::NorFlash;
@@ -31,24 +30,24 @@ const MAGIC: [u8; 4] = *b"GLKY";
 const CRC32: Crc<u32> = Crc::<u32>::new(&CRC_32_ISO_HDLC);
 const CHECKED_BYTES: usize = 52;
 const RECORD_BYTES: usize = 56;
-/// The largest word a flash may program.
+/// The largest word that a flash may program.
 const WORD_BYTES: usize = 8;
 const CONFIRMED_AT: usize = RECORD_BYTES;
 const FINISHED_AT: usize = CONFIRMED_AT + WORD_BYTES;
 const SLOT_BYTES: usize = FINISHED_AT + WORD_BYTES;
 
-/// Two adjoining erase sectors.
+/// Two adjacent erase sectors.
 #[derive(Debug)]
 pub struct Slots<F> {
     flash: F,
     offset: u32,
 }
 
-/// Flash that does not do what it is told.
+/// The flash could not be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Unwritable;
 
-/// What a slot says.
+/// The content of a slot.
 #[derive(Clone, Copy, Debug)]
 struct Slot {
     generation: Option<Generation>,
@@ -67,7 +66,7 @@ impl<F: NorFlash> Slots<F> {
         self.offset + (slot * F::ERASE_SIZE) as u32
     }
 
-    /// Returns the start of a slot; what cannot be read is no record.
+    /// Returns the start of a slot; unreadable flash returns no valid record.
     fn bytes(&mut self, slot: usize) -> [u8; SLOT_BYTES] {
         let mut bytes = [0; SLOT_BYTES];
         match self.flash.read(self.at(slot), &mut bytes) {
@@ -92,7 +91,7 @@ impl<F: NorFlash> Slots<F> {
         self.flash.erase(from, to).map_err(|_| Unwritable)
     }
 
-    /// Writes a record into an erased slot, and reads it back.
+    /// Writes a record into an erased slot and reads it back.
     fn write(&mut self, slot: usize, record: &[u8; RECORD_BYTES]) -> Result<(), Unwritable> {
         self.erase(slot)?;
         let at = self.at(slot);
@@ -110,7 +109,7 @@ impl<F: NorFlash> Slots<F> {
         good.then_some(()).ok_or(Unwritable)
     }
 
-    /// Drops whatever is older than a slot's key, for good.
+    /// Deletes the key before that of `slot` permanently.
     fn finish(&mut self, slot: usize) -> Result<(), Unwritable> {
         self.mark(slot, CONFIRMED_AT)?;
         self.erase(other(slot))?;
@@ -133,7 +132,7 @@ fn encode(generation: &Generation, origin: &[u8; ORIGIN_BYTES]) -> [u8; RECORD_B
     bytes
 }
 
-/// Returns the key of a whole record of this shard's history.
+/// Returns the key of a valid record that belongs to this shard's history.
 fn decode(bytes: &[u8; SLOT_BYTES], origin: &[u8; ORIGIN_BYTES]) -> Option<Generation> {
     let (number, _) = bytes[4..].split_first_chunk()?;
     let (key, _) = bytes[8..].split_first_chunk()?;
@@ -145,7 +144,7 @@ fn decode(bytes: &[u8; SLOT_BYTES], origin: &[u8; ORIGIN_BYTES]) -> Option<Gener
     (good && bytes[..RECORD_BYTES] == encode(&generation, origin)).then_some(generation)
 }
 
-/// The keys a board holds.
+/// The keys of a board.
 #[derive(Debug)]
 pub struct KeyStore<F> {
     slots: Option<Slots<F>>,
@@ -154,8 +153,8 @@ pub struct KeyStore<F> {
 }
 
 impl<F: NorFlash> KeyStore<F> {
-    /// Reads the slots and ends what a power cut left unfinished. Without slots, or without a key
-    /// in the shard, there is the shard's key and no other.
+    /// Reads the slots and completes what a power cut interrupted. Without slots, or without a key
+    /// in the shard, the shard's key is the only one.
     pub fn open(slots: Option<Slots<F>>, shard: Key) -> Self {
         let mut store = Self {
             slots: slots.filter(|_| shard.is_secret()),
@@ -166,8 +165,7 @@ impl<F: NorFlash> KeyStore<F> {
         store
     }
 
-    /// Returns the keys to serve.
-    #[must_use]
+    /// Returns the keys that the link uses.
     pub const fn held(&self) -> DeviceKeys {
         self.held
     }
@@ -191,7 +189,7 @@ impl<F: NorFlash> KeyStore<F> {
         };
         match before {
             Some(previous) if !found[at].confirmed => {
-                // Perhaps not written to its end: once more, before anybody relies on it.
+                // The write may be incomplete: it is repeated before the key is used.
                 self.held = match slots.write(at, &encode(&newest, &origin)) {
                     Ok(()) => DeviceKeys {
                         newest,
@@ -201,17 +199,18 @@ impl<F: NorFlash> KeyStore<F> {
                 };
             }
             _ if found[at].finished => {}
-            // Only the newest is served, whatever comes of this; the next start tries again.
+            // Only the newest key is used, even if this fails; the next start tries again.
             _ => drop(slots.finish(at)),
         }
     }
 
-    /// Keeps the key that is to follow the session's, and the session's until a host has used it.
+    /// Stores the key that follows the session's key, and keeps the session's key until a host has
+    /// used the new one.
     ///
     /// # Errors
-    /// Says why the key is not taken. A key that another one was given in the place of is lost
-    /// with it, the session's never.
-    // Out of line, as all that happens once in a key's life: it must not grow the loop that trains.
+    /// Returns why the key is not taken. A new key that is replaced before it was used is lost; the
+    /// session's key never is.
+    // Out of line, because it is called rarely and must not grow the training loop.
     #[cold]
     #[inline(never)]
     pub fn rekey(&mut self, session: u32, next: Generation) -> Result<(), RekeyRefusal> {
@@ -258,7 +257,7 @@ impl<F: NorFlash> KeyStore<F> {
         Ok(())
     }
 
-    /// Learns that a host has opened a session: under the newest key, the one before is dropped.
+    /// Records that a host opened a session: with the newest key, the previous one is deleted.
     pub fn confirm(&mut self, session: u32) {
         if session == self.held.newest.number && self.held.previous.is_some() {
             self.drop_previous();
@@ -275,7 +274,7 @@ impl<F: NorFlash> KeyStore<F> {
             let holder = [0, 1]
                 .into_iter()
                 .find(|&slot| slots.read(slot, &origin).generation == Some(newest));
-            // What fails now is done again after the next start.
+            // A failure is repaired at the next start.
             if let Some(slot) = holder {
                 let _ = slots.finish(slot);
             }

@@ -1,11 +1,11 @@
-//! What a measured board did, phase after phase, until somebody is told.
+//! Phase marks of a measured board, queued until they are sent.
 
 use gleaner_shared::energy::Phase;
 use gleaner_shared::units::{Cycles, Micros};
 use gleaner_shared::wire::message::Mark;
 use heapless::Deque;
 
-/// Marks that wait to be told; one that finds no room is lost, and its number missing.
+/// Length of the queue of marks; a mark that finds no room is lost and its number is missing.
 const MARKS: usize = 8;
 
 /// The marks of a measurement.
@@ -16,8 +16,7 @@ pub struct Marks {
 }
 
 impl Marks {
-    /// No measurement.
-    #[must_use]
+    /// Returns the state without a measurement.
     pub const fn new() -> Self {
         Self {
             open: None,
@@ -25,8 +24,7 @@ impl Marks {
         }
     }
 
-    /// Returns the phase the board is in, if it is measured.
-    #[must_use]
+    /// Returns the current phase, during a measurement.
     pub fn phase(&self) -> Option<Phase> {
         self.open.map(|mark| mark.phase)
     }
@@ -37,14 +35,14 @@ impl Marks {
         self.open = Some(blank(0, phase, now, clk_hz));
     }
 
-    /// Ends a measurement: the last mark is over, too.
+    /// Ends a measurement and its last mark.
     pub fn end(&mut self) {
         if let Some(mark) = self.open.take() {
             let _ = self.over.push_back(mark);
         }
     }
 
-    /// Ends the phase and begins another, or the same anew.
+    /// Ends the phase and begins another.
     pub fn enter(&mut self, phase: Phase, now: Micros, clk_hz: u32) {
         if let Some(mark) = self.open {
             let _ = self.over.push_back(mark);
@@ -52,7 +50,7 @@ impl Marks {
         }
     }
 
-    /// Counts work of the phase.
+    /// Adds work to the current phase.
     pub fn worked(&mut self, cycles: Cycles, samples: u32) {
         if let Some(mark) = &mut self.open {
             mark.cycles = mark.cycles.saturating_add(cycles);
@@ -60,28 +58,21 @@ impl Marks {
         }
     }
 
-    /// Counts bytes on the line.
+    /// Adds bytes to the current phase.
     pub fn passed(&mut self, bytes: usize) {
         if let Some(mark) = &mut self.open {
             mark.bytes = mark.bytes.saturating_add(bytes as u32);
         }
     }
 
-    /// Returns the oldest mark that is over.
-    #[must_use]
+    /// Returns the oldest completed mark.
     pub fn front(&self) -> Option<Mark> {
         self.over.front().copied()
     }
 
-    /// Forgets it.
-    pub fn told(&mut self) {
+    /// Removes the oldest completed mark after it was sent.
+    pub fn pop(&mut self) {
         self.over.pop_front();
-    }
-}
-
-impl Default for Marks {
-    fn default() -> Self {
-        Self::new()
     }
 }
 
@@ -104,14 +95,14 @@ mod tests {
     fn drain(marks: &mut Marks) -> Vec<Mark> {
         core::iter::from_fn(|| {
             let mark = marks.front();
-            marks.told();
+            marks.pop();
             mark
         })
         .collect()
     }
 
     #[test]
-    fn a_phase_is_told_when_it_is_over_with_what_was_done_in_it() {
+    fn a_mark_is_queued_when_its_phase_ends_with_the_work_done_in_it() {
         let mut marks = Marks::new();
         marks.enter(Phase::Train, Micros(1), 1);
         marks.worked(Cycles(1), 1);

@@ -1,5 +1,5 @@
-//! A measurement's steps: the work of a round in pieces, at clocks and in waits as ordered, with
-//! pins and marks around each.
+//! Steps of a measurement: the work of a round in pieces, at a given clock or waiting, with pins
+//! and marks around each.
 
 use gleaner_shared::energy::Phase;
 use gleaner_shared::mlp::code::{self, Code};
@@ -14,11 +14,11 @@ use crate::platform::{Clock, Gauge, Platform, StatusLed, Watchdog};
 use crate::runner::Runner;
 use crate::training::Outcome;
 
-/// The longest wait: the base station takes a board that is silent for longer to be lost.
+/// The longest wait: the base station takes a board silent for longer to be lost.
 const LONGEST_WAIT: Micros = Micros(1_000_000);
 
 impl<P: Platform> Runner<P> {
-    /// Takes a step of a measurement and answers.
+    /// Carries out a step of a measurement and answers.
     pub(crate) async fn measure<A: App>(
         &mut self,
         number: u32,
@@ -80,7 +80,7 @@ impl<P: Platform> Runner<P> {
         self.parts.gauge.end();
     }
 
-    /// Trains and evaluates as a round does, or evaluates alone; the model stays as it is.
+    /// Trains and evaluates as in a round, or evaluates alone; the model does not change.
     async fn run_epochs<A: App>(
         &mut self,
         work: Work,
@@ -98,7 +98,7 @@ impl<P: Platform> Runner<P> {
         }
     }
 
-    /// Codes the difference of the model to itself; returns its bytes.
+    /// Codes the difference of the model to itself; returns its length.
     fn code_nothing(
         &mut self,
         bits: u8,
@@ -118,7 +118,7 @@ impl<P: Platform> Runner<P> {
         Ok(length)
     }
 
-    /// Applies a change that changes nothing.
+    /// Applies a change that is zero everywhere.
     fn apply_nothing(&mut self, bits: u8, memory: &mut Memory) -> Result<(), MeasureRefusal> {
         let length = self.code_nothing(bits, memory, Phase::Encode)?;
         let width = upload_width(bits).ok_or(MeasureRefusal::Invalid)?;
@@ -132,7 +132,7 @@ impl<P: Platform> Runner<P> {
         applied.map_err(|_| MeasureRefusal::Invalid)
     }
 
-    /// Waits without a look at the line, whose driver goes on receiving.
+    /// Waits without serving the link, whose driver keeps receiving.
     async fn wait_in(&mut self, state: Phase, time: Micros) -> Result<(), MeasureRefusal> {
         let waits = matches!(state, Phase::Idle | Phase::Sleep);
         if !waits || time > LONGEST_WAIT {
@@ -149,7 +149,7 @@ impl<P: Platform> Runner<P> {
     }
 }
 
-/// The order of a step: its epochs, at a rate that moves the weights as any other does.
+/// Returns the order of a step, with a usual learning rate.
 fn rehearsed(epochs: u16) -> Order {
     Order {
         run: RunId::default(),

@@ -1,7 +1,7 @@
-//! The network this firmware trains: its layer sizes, and all memory it needs.
+//! The network that this firmware trains: its layer sizes, and all memory it needs.
 //!
-//! Another perceptron is built with `GLEANER_NETWORK=192-50-7` in the environment, as `gleaner flash`
-//! does for a scenario; nothing else knows the sizes.
+//! `GLEANER_NETWORK=192-50-7` in the environment of a build selects another network, as `gleaner
+//! flash` does for a scenario.
 
 use gleaner_shared::board::{self, Board, Shape};
 use gleaner_shared::mlp::{self, Scratch, Width, scratch_words};
@@ -12,14 +12,14 @@ pub use crate::local::Local;
 
 /// The sizes of the network, from the build script.
 const NETWORK: Shape = Shape::parse(env!("GLEANER_NETWORK")).expect("the build script checks it");
-/// Pixels of a sample.
+/// Bytes of one sample.
 pub const INPUTS: usize = NETWORK.inputs;
-/// Hidden units.
+/// Number of hidden units.
 pub const HIDDEN: usize = NETWORK.hidden;
-/// Classes.
+/// Number of classes, one output each.
 pub const OUTPUTS: usize = NETWORK.classes;
 
-/// The board this is built for; the build script names it.
+/// The board this image is built for, named by the build script.
 pub const BOARD: &Board = &BUILT;
 
 const BUILT: Board = match board::named(env!("GLEANER_BOARD")).built_for(NETWORK) {
@@ -27,12 +27,12 @@ const BUILT: Board = match board::named(env!("GLEANER_BOARD")).built_for(NETWORK
     Err(_) => panic!("the network does not fit the board"),
 };
 
-/// Most samples a board trains on: what its RAM has error rows for and its flash holds.
+/// The most samples a board trains on, limited by its RAM for error rows and by its flash.
 pub const MAX_SAMPLES: usize = BOARD.most_samples;
 
 /// The parameters of the network.
 pub type Params = mlp::Params<INPUTS, HIDDEN, OUTPUTS>;
-/// The trainer's working memory.
+/// Working memory of the trainer.
 pub type Work = mlp::Work<HIDDEN, OUTPUTS>;
 /// Memory that holds error rows during training and the coded update after it.
 pub type Rows = Scratch<ROW_WORDS>;
@@ -43,31 +43,30 @@ const ROW_WORDS: usize = {
     if rows > update { rows } else { update }
 };
 
-/// The sizes as they are told to the base station.
+/// The layer sizes, as reported to the base station.
 pub const SHAPE: ModelShape = ModelShape {
     inputs: INPUTS as u16,
     hidden: HIDDEN as u16,
     outputs: OUTPUTS as u16,
 };
 
-/// Bytes of the largest transfer taken: the whole model.
+/// The largest transfer accepted, in bytes: the whole model.
 pub const STORE_BYTES: usize = Params::EXACT_BYTES;
 
-/// Everything large, in one static.
+/// All large memory, in one static.
+#[allow(missing_docs)]
 pub struct Memory {
-    /// The model both ends hold.
+    /// The global model, which both ends hold.
     pub global: Params,
-    /// The model being trained; while none is, the link receives into it.
+    /// The model in training; otherwise the receive buffer of the link.
     pub local: Local,
-    /// The trainer's working memory.
     pub work: Work,
-    /// Error rows while training, the coded update afterwards.
+    /// Error rows during training, the coded update afterwards.
     pub rows: Rows,
 }
 
 impl Memory {
     /// Returns cleared memory, ready for a static.
-    #[must_use]
     pub const fn new() -> Self {
         const {
             let update = Width::Byte.coded_bytes(Params::COUNT);
@@ -86,11 +85,5 @@ impl Memory {
             work: Work::new(),
             rows: Rows::new(),
         }
-    }
-}
-
-impl Default for Memory {
-    fn default() -> Self {
-        Self::new()
     }
 }

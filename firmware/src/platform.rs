@@ -1,5 +1,5 @@
-//! What the client needs of a board: bytes, time, cycles, a watchdog, a led, a little RAM that
-//! survives a reset, and flash for keys and for what survives a power cut.
+//! The parts of a board that the client needs: link, clock, cycle counter, watchdog, LED, RAM that
+//! survives a reset, and flash for keys and saved state.
 
 use embedded_io_async::{Read, Write};
 use embedded_storage::nor_flash::NorFlash;
@@ -8,10 +8,10 @@ use gleaner_shared::mlp::{Helper, Partner};
 use gleaner_shared::units::{Cycles, Micros};
 use gleaner_shared::wire::message::{DeviceId, ResetCause};
 
-use crate::crash::CrashMemory;
+use crate::crash::CRASH_BYTES;
 use crate::keys::Slots;
 use crate::model::{HIDDEN, OUTPUTS};
-use crate::retained::Retained;
+use crate::retained::{RECORD_BYTES, Retained};
 use crate::saved::{Region, SECTOR};
 
 /// A kind of board: the types of its parts.
@@ -20,37 +20,38 @@ pub trait Platform {
     type Rx: Read;
     /// Bytes to the base station.
     type Tx: Write;
-    /// Time.
+    /// Source of time and of waits.
     type Clock: Clock;
-    /// Meter of computation.
+    /// Meter of the cycles of computing.
     type Cycles: CycleCounter;
     /// Resets the board when the client stops making progress.
     type Watchdog: Watchdog;
-    /// The board's light.
+    /// LED that shows what the board does.
     type StatusLed: StatusLed;
     /// RAM that survives a reset.
-    type Retained: Retained;
-    /// RAM that survives a reset, for what a crash leaves.
-    type Crashes: CrashMemory;
-    /// Flash that the program writes.
+    type Retained: Retained<RECORD_BYTES>;
+    /// RAM that survives a reset, for crash reports.
+    type Crashes: Retained<CRASH_BYTES>;
+    /// Flash that the program can write.
     type Flash: NorFlash;
-    /// Another core.
+    /// Another core that shares training.
     type Partner: Partner + 'static;
-    /// What a measurement needs beside the work.
+    /// Pins, clocks and voltmeter for measurements.
     type Gauge: Gauge;
 
-    /// The board's name, as told to the base station.
+    /// The board's name, as reported to the base station.
     const NAME: &'static str;
-    /// Cycles an epoch takes per sample, before one was measured.
+    /// Estimate of the cycles per sample and epoch, used before the first measurement.
     const CYCLES_PER_SAMPLE: u32;
 
-    /// Measures the stack's high-water mark; of several stacks, that of the one least is left of.
+    /// Returns the high-water mark of the stack; with several stacks, of the one with the least
+    /// left.
     fn stack_use() -> StackUse;
 
     /// Restarts the board.
     fn reset() -> !;
 
-    /// Tells whether the board can restart as the drive of its boot loader.
+    /// Returns whether the board can restart as the drive of its boot loader.
     fn has_boot_drive() -> bool {
         false
     }
@@ -60,44 +61,39 @@ pub trait Platform {
         Self::reset()
     }
 
-    /// Takes note that a whole frame ended in the bytes that were last read: whoever has several
-    /// ports knows by it where the base station is.
+    /// Signals that the last bytes read completed a frame: a board with several ports learns by it
+    /// which port the base station uses.
     fn heard_a_frame() {}
 }
 
-/// Everything a board hands to the runner.
+/// All parts of a board, as passed to the runner.
+#[allow(missing_docs)]
 pub struct Board<P: Platform> {
     /// Bytes from the base station.
     pub rx: P::Rx,
     /// Bytes to the base station.
     pub tx: P::Tx,
-    /// Time.
     pub clock: P::Clock,
-    /// Meter of computation.
     pub cycles: P::Cycles,
-    /// Resets the board when the client stops making progress.
     pub watchdog: P::Watchdog,
-    /// The board's light.
     pub led: P::StatusLed,
-    /// RAM that survives a reset.
     pub retained: P::Retained,
-    /// What the last crash left.
+    /// RAM with the report of the last crash.
     pub crashes: P::Crashes,
-    /// What the chip says it was reset by.
+    /// The cause of the last reset, as the chip reports it.
     pub reset: ResetCause,
-    /// The flash region of the local samples, whatever it holds.
+    /// The flash region of the shard.
     pub shard: &'static [u8],
-    /// Where new keys are kept; `None` where the program cannot write flash.
+    /// Flash for new keys; `None` if the program cannot write flash.
     pub key_slots: Option<Slots<P::Flash>>,
-    /// Where the ledger and the model are kept over a power cut; `None` as above.
+    /// Flash for ledger and model; `None` if the program cannot write flash.
     pub state: Option<Region<P::Flash>>,
-    /// The chip's own number.
     pub device: DeviceId,
-    /// Another core that helps to train, and its memory; `None` where there is none.
+    /// Another core that helps to train, and its memory; `None` if there is none.
     pub helper: Option<Helper<'static, P::Partner, HIDDEN, OUTPUTS>>,
-    /// What a measurement needs beside the work.
+    /// Pins, clocks and voltmeter for measurements.
     pub gauge: P::Gauge,
-    /// What nobody can guess and no other start gathers; `None` where nothing is trusted to be that.
+    /// Unpredictable bytes, different at every start; `None` without a trusted source.
     pub entropy: Option<[u8; 32]>,
 }
 
@@ -105,8 +101,8 @@ impl<P: Platform> Board<P>
 where
     P::Flash: Clone,
 {
-    /// Takes so many sectors from the end of the shard's flash for an application; none where the
-    /// program cannot write flash. A shard that reaches into them is then one that was cut off.
+    /// Takes sectors from the end of the shard's flash for an application; `None` if the program
+    /// cannot write flash. A shard that uses them is then damaged.
     pub fn take_sectors(&mut self, sectors: usize) -> Option<Region<P::Flash>> {
         let spare = self.state.as_ref()?.in_front(sectors)?;
         let left = self.shard.len().checked_sub(sectors * SECTOR)?;
@@ -115,13 +111,13 @@ where
     }
 }
 
-/// Tells the time and waits for it.
+/// Tells the time and waits.
 #[allow(async_fn_in_trait, reason = "one executor, one thread")]
 pub trait Clock {
-    /// Returns the time since start.
+    /// Returns the time since the board started.
     fn now(&self) -> Micros;
 
-    /// Returns when `at` has come.
+    /// Waits until the time `at`.
     async fn wait_until(&self, at: Micros);
 }
 
@@ -142,33 +138,33 @@ pub trait Watchdog {
     fn feed(&mut self);
 }
 
-/// The light that tells a bystander what the board does.
+/// An LED that shows what the board does.
 pub trait StatusLed {
-    /// Switches it.
+    /// Switches the LED on or off.
     fn set(&mut self, lit: bool);
 }
 
-/// What a measurement needs of a board beside the work: pins that show the phase, clocks, depths
-/// of sleep, a voltmeter. A board without one of them does nothing, and says so.
+/// Measurement support of a board: pins that show the phase, clocks, sleep modes, a voltmeter. A
+/// board without one of them keeps the default implementation.
 pub trait Gauge {
     /// Returns the processor's clock, in hertz.
     fn clock_hz(&self) -> u32;
 
-    /// Sets the processor's clock; false, with nothing changed, where there is no such clock.
+    /// Sets the processor's clock; returns false, with nothing changed, if it is not available.
     fn set_clock(&mut self, _hz: u32) -> bool {
         false
     }
 
-    /// Takes the pins, and switches off what would draw current beside the work.
+    /// Configures the pins and switches off parts that draw current beside the work.
     fn begin(&mut self) {}
 
-    /// Gives all that back, the clock included.
+    /// Undoes [`begin`](Self::begin) and restores the clock.
     fn end(&mut self) {}
 
-    /// Shows a phase's code on three pins at once.
+    /// Shows the phase's code on the pins.
     fn show(&mut self, _phase: Phase) {}
 
-    /// Says whether waiting stops whatever the link can do without.
+    /// Chooses whether waiting stops every clock that the link does not need.
     fn sleep_deep(&mut self, _deep: bool) {}
 
     /// Returns the phase in which the board waits for its link.
@@ -176,13 +172,13 @@ pub trait Gauge {
         Phase::Idle
     }
 
-    /// Returns the voltage of the supply, where it can be measured.
+    /// Returns the voltage of the supply, if it can be measured.
     fn millivolts(&mut self) -> Option<u16> {
         None
     }
 }
 
-/// A board that can be told nothing but its clock.
+/// A board without measurement support.
 #[derive(Clone, Copy, Debug)]
 pub struct NoGauge {
     /// The processor's clock, in hertz.
@@ -195,7 +191,7 @@ impl Gauge for NoGauge {
     }
 }
 
-/// How much of the stack was ever used, by paint.
+/// High-water mark of the stack, found by the paint that was never overwritten.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StackUse {
     /// Bytes between the end of the statics and the top of RAM.
@@ -205,7 +201,7 @@ pub struct StackUse {
 }
 
 impl StackUse {
-    /// Returns the one of which the smaller part is left.
+    /// Returns the stack with the smaller part left.
     #[must_use]
     pub const fn or_fuller(self, other: Self) -> Self {
         let ours = self.used_bytes as u64 * other.available_bytes as u64;

@@ -1,103 +1,116 @@
-//! What survives a reset: a small record in RAM that start-up code does not clear, with a
-//! checksum, since after a power cut the RAM holds noise.
+//! The record that survives a reset: RAM that start-up code does not clear, with a checksum,
+//! because after a power cut it holds noise.
 
 use crc::{CRC_32_ISO_HDLC, Crc};
 use gleaner_shared::energy::Snapshot;
 use gleaner_shared::wire::message::{RoundMark, RunId};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::round_energy::Unfinished;
 
-/// Bytes of the record in memory.
+/// Size of the ledger's record in RAM.
 pub const RECORD_BYTES: usize = 288;
 
 const MAGIC: [u8; 4] = *b"GLK3";
 const CRC32: Crc<u32> = Crc::<u32>::new(&CRC_32_ISO_HDLC);
+/// Offset of the contents, after magic and checksum.
 const BODY: usize = 8;
 
-/// Memory that keeps its content over a reset.
-pub trait Retained {
-    /// Reads all of it, noise included.
-    fn read(&self) -> [u8; RECORD_BYTES];
+/// `N` bytes of RAM whose content survives a reset.
+pub trait Retained<const N: usize> {
+    /// Reads all bytes, which may be noise.
+    fn read(&self) -> [u8; N];
 
-    /// Writes all of it.
-    fn write(&mut self, bytes: &[u8; RECORD_BYTES]);
+    /// Replaces all bytes at once.
+    fn write(&mut self, bytes: &[u8; N]);
 }
 
-impl<M: Retained> Retained for &mut M {
-    fn read(&self) -> [u8; RECORD_BYTES] {
+impl<M: Retained<N>, const N: usize> Retained<N> for &mut M {
+    fn read(&self) -> [u8; N] {
         (**self).read()
     }
 
-    fn write(&mut self, bytes: &[u8; RECORD_BYTES]) {
+    fn write(&mut self, bytes: &[u8; N]) {
         (**self).write(bytes);
     }
 }
 
 /// Memory of a board that keeps nothing, and of tests.
-impl Retained for [u8; RECORD_BYTES] {
-    fn read(&self) -> [u8; RECORD_BYTES] {
+impl<const N: usize> Retained<N> for [u8; N] {
+    fn read(&self) -> [u8; N] {
         *self
     }
 
-    fn write(&mut self, bytes: &[u8; RECORD_BYTES]) {
+    fn write(&mut self, bytes: &[u8; N]) {
         *self = *bytes;
     }
 }
 
-/// The store as it stood.
+/// Reads a record; `None` if the memory holds noise, as after a power cut.
+pub(crate) fn load<T: DeserializeOwned, const N: usize>(
+    magic: [u8; 4],
+    memory: &impl Retained<N>,
+) -> Option<T> {
+    let bytes = memory.read();
+    let (head, body) = bytes.split_at(BODY);
+    let crc = CRC32.checksum(body).to_le_bytes();
+    if head[..4] != magic || head[4..] != crc {
+        return None;
+    }
+    postcard::from_bytes(body).ok()
+}
+
+/// Writes a record. One that does not fit is lost, as after a power cut; tests store the largest.
+pub(crate) fn store<const N: usize>(
+    magic: [u8; 4],
+    record: &impl Serialize,
+    memory: &mut impl Retained<N>,
+) {
+    let mut bytes = [0; N];
+    if postcard::to_slice(record, &mut bytes[BODY..]).is_ok() {
+        bytes[..4].copy_from_slice(&magic);
+        let crc = CRC32.checksum(&bytes[BODY..]);
+        bytes[4..BODY].copy_from_slice(&crc.to_le_bytes());
+    }
+    memory.write(&bytes);
+}
+
+/// A ledger as saved over a reset, with the run it belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[allow(missing_docs)]
 pub struct SavedLedger {
-    /// The run it belongs to.
     pub run: RunId,
-    /// The client it belongs to.
     pub client: u32,
-    /// All counters.
     pub snapshot: Snapshot,
-    /// The round whose income was booked last, so that no round pays twice.
+    /// The round whose income was booked last, so that no income is booked twice.
     pub income_round: Option<u32>,
 }
 
-/// The record.
+/// Everything that survives a reset.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Record {
-    /// Starts since the memory was noise; makes every start different.
+    /// Starts since the last power cut; makes every start different.
     pub boots: u32,
-    /// The store, if the board was ever provisioned.
+    /// The ledger, if the board was ever provisioned.
     pub ledger: Option<SavedLedger>,
     /// The round whose waiting is not charged yet.
     pub unfinished: Option<Unfinished>,
-    /// How often the books ran dry.
+    /// Number of brown-outs of the ledger.
     pub brownouts: u32,
-    /// The last round the base station closed.
+    /// The last round that the base station closed.
     pub last_round: Option<RoundMark>,
 }
 
 impl Record {
-    /// Reads the record; `None` where the memory holds noise.
-    pub fn load(memory: &impl Retained) -> Option<Self> {
-        Self::parse(&memory.read())
+    /// Reads the record; `None` if the memory holds noise.
+    pub fn load(memory: &impl Retained<RECORD_BYTES>) -> Option<Self> {
+        load(MAGIC, memory)
     }
 
-    /// Writes the record.
-    pub fn store(&self, memory: &mut impl Retained) {
-        let mut bytes = [0; RECORD_BYTES];
-        // A record that did not fit would be lost at the next reset, as after a power cut.
-        if postcard::to_slice(self, &mut bytes[BODY..]).is_ok() {
-            bytes[..4].copy_from_slice(&MAGIC);
-            let crc = CRC32.checksum(&bytes[BODY..]);
-            bytes[4..BODY].copy_from_slice(&crc.to_le_bytes());
-        }
-        memory.write(&bytes);
-    }
-
-    fn parse(bytes: &[u8; RECORD_BYTES]) -> Option<Self> {
-        let (head, body) = bytes.split_at(BODY);
-        let crc = CRC32.checksum(body).to_le_bytes();
-        if head[..4] != MAGIC || head[4..] != crc {
-            return None;
-        }
-        postcard::from_bytes(body).ok()
+    /// Writes the record, with its checksum.
+    pub fn store(&self, memory: &mut impl Retained<RECORD_BYTES>) {
+        store(MAGIC, self, memory);
     }
 }
 

@@ -1,14 +1,14 @@
-//! One round's round: what was ordered, what was done of it, and what of that is charged.
+//! The energy of one round: the order, the work done so far, and how much of it is charged.
 //!
-//! Work is counted as it is done and charged from time to time; what is charged is always the
-//! difference to the cost of all that was done, so a round costs to the picojoule what
-//! [`CostModel::round`] says, however often it was charged.
+//! Work is counted as it is done and charged from time to time. Each charge is the difference to
+//! the cost of all work done, so a round costs exactly [`CostModel::round`], however often it is
+//! charged.
 
 use gleaner_shared::energy::{Activity, CostModel, Pace, Spent};
 use gleaner_shared::units::{Cycles, Micros, PicoJoules};
 use serde::{Deserialize, Serialize};
 
-/// A round whose waiting is not charged yet.
+/// Counts the work of a round and returns what to charge for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RoundEnergy {
     ordered: Ordered,
@@ -16,7 +16,7 @@ pub struct RoundEnergy {
     charged: Activity,
 }
 
-/// When a round ends, by the order.
+/// Times of a round, as ordered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Ordered {
     listening: Micros,
@@ -24,23 +24,23 @@ struct Ordered {
     period: Micros,
 }
 
-/// What a reset keeps of a round: enough to charge its waiting once, after the work that was done.
+/// The part of a round that survives a reset: enough to charge its waiting once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Unfinished {
     /// Length of the broadcast.
     pub listening: Micros,
-    /// Whether hearing it was charged.
+    /// Whether receiving the broadcast was charged.
     pub heard: bool,
-    /// Cycles charged.
+    /// Cycles charged so far.
     pub cycles: Cycles,
-    /// How long the client stays awake.
+    /// Time the client stays awake.
     pub window: Micros,
-    /// When the next round begins.
+    /// Time from the start of the round to the next.
     pub period: Micros,
 }
 
 impl RoundEnergy {
-    /// Opens a round in which nothing is done yet; without more it is one of hearing and sleeping.
+    /// Opens a round without work: the client receives the broadcast and sleeps.
     #[must_use]
     pub fn open(listening: Micros, period: Micros) -> Self {
         Self {
@@ -54,30 +54,29 @@ impl RoundEnergy {
         }
     }
 
-    /// Goes on after a reset.
+    /// Continues after a reset.
     #[must_use]
-    pub fn resume(kept: &Unfinished) -> Self {
+    pub fn resume(saved: &Unfinished) -> Self {
         let done = Activity {
-            listening: match kept.heard {
-                true => kept.listening,
+            listening: match saved.heard {
+                true => saved.listening,
                 false => Micros::ZERO,
             },
-            apply: kept.cycles,
+            apply: saved.cycles,
             ..Activity::default()
         };
         Self {
             ordered: Ordered {
-                listening: kept.listening,
-                window: kept.window,
-                period: kept.period,
+                listening: saved.listening,
+                window: saved.window,
+                period: saved.period,
             },
             done,
             charged: done,
         }
     }
 
-    /// Returns what a reset is to keep.
-    #[must_use]
+    /// Returns the part that survives a reset.
     pub fn unfinished(&self) -> Unfinished {
         Unfinished {
             listening: self.ordered.listening,
@@ -88,8 +87,7 @@ impl RoundEnergy {
         }
     }
 
-    /// Returns what an order is expected to cost beyond what is charged.
-    #[must_use]
+    /// Returns the expected cost of an order beyond what is already charged.
     pub fn expected(&self, order: &Activity, pace: &Pace, cost: &CostModel) -> PicoJoules {
         let mut whole = order.at_pace(pace);
         whole.apply = whole.apply.saturating_add(self.charged.cycles());
@@ -97,7 +95,7 @@ impl RoundEnergy {
         cost.round(&whole).total().saturating_sub(charged)
     }
 
-    /// Takes an order; its computing is counted as it is done.
+    /// Accepts an order; its computing is counted as it is done.
     pub fn take(&mut self, order: &Activity) {
         self.ordered = Ordered {
             listening: order.listening,
@@ -107,19 +105,19 @@ impl RoundEnergy {
         self.done.listening = order.listening;
     }
 
-    /// Counts work that was done; costs no more than an addition.
+    /// Counts work that was done.
     pub fn count(&mut self, work: impl FnOnce(&mut Activity)) {
         work(&mut self.done);
     }
 
-    /// Counts the waiting that is left of the round.
+    /// Counts the rest of the round as waiting.
     pub fn wait(&mut self) {
         self.done.listening = self.ordered.listening;
         self.done.window = self.ordered.window;
         self.done.period = self.ordered.period;
     }
 
-    /// Returns what is to be charged for what was done since it was last asked.
+    /// Returns the energy to charge for the work since the last call.
     pub fn charge(&mut self, cost: &CostModel) -> Spent {
         let before = cost.round(&self.charged);
         self.charged = self.done;

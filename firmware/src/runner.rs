@@ -1,4 +1,4 @@
-//! The loop around the client: bytes and time in, frames out, work in between.
+//! The loop around the client: receives bytes, sends frames, carries out work.
 
 use core::mem::MaybeUninit;
 
@@ -25,54 +25,54 @@ use crate::marks::Marks;
 use crate::model::{HIDDEN, Memory, OUTPUTS};
 use crate::platform::{Board, Clock, CycleCounter, Gauge, Platform, StatusLed, Watchdog};
 
-/// An idle loop turns at least this often, well within the watchdog's patience.
+/// The longest pause of an idle loop, well within the watchdog's limit.
 const IDLE: Micros = Micros(500_000);
 
-/// A line on which nothing came for so long is quiet: a frame that was begun has ended or is lost.
-/// Flash is only written then, for it may stop the board from listening.
+/// A line without bytes for this long is quiet: a started frame has ended or is lost. Flash is only
+/// written then, because writing may stop the board from receiving.
 const QUIET: Micros = Micros(2_000);
 
-/// Bytes taken from the line at once.
+/// Size of the input buffer.
 const INPUT_BYTES: usize = 256;
 
-/// The parts of a board the loop works with.
+/// The parts of a board that the loop uses.
 pub(crate) struct Parts<P: Platform> {
     rx: P::Rx,
     tx: P::Tx,
     pub(crate) clock: P::Clock,
     pub(crate) cycles: P::Cycles,
     pub(crate) watchdog: P::Watchdog,
-    /// Away while it trains.
+    /// `None` while it trains.
     pub(crate) helper: Option<Helper<'static, P::Partner, HIDDEN, OUTPUTS>>,
     pub(crate) led: P::StatusLed,
     pub(crate) gauge: P::Gauge,
 }
 
-/// Makes a value and puts it there, with a stack of its own for both.
+/// Creates a value in its own stack frame and writes it into `slot`.
 ///
 /// # Safety
 /// `slot` must be valid for writing.
 #[inline(never)]
 unsafe fn write<T>(slot: *mut T, make: impl FnOnce() -> T) {
-    // SAFETY: the caller's.
+    // SAFETY: as required of the caller.
     unsafe { slot.write(make()) }
 }
 
-/// A client on its board.
+/// A client with the parts of its board.
 pub struct Runner<P: Platform> {
     pub(crate) parts: Parts<P>,
     pub(crate) client: Client<'static, P>,
     pub(crate) link: DeviceLink,
     frame: FrameBuffer,
     input: [u8; INPUT_BYTES],
-    /// When something last came on the line.
+    /// Time of the last received bytes.
     heard: Micros,
     pub(crate) marks: Marks,
 }
 
 impl<P: Platform> Runner<P> {
-    /// Makes a client of what a board brings, part by part where it is to stay: a runner takes 10 KB,
-    /// and a stack of a few would have to hold every copy of it.
+    /// Creates the client field by field in its final place: a runner takes 10 KB, and a stack of a
+    /// few KB would have to hold every copy of it.
     pub fn place(place: &mut MaybeUninit<Self>, board: Board<P>) -> &mut Self {
         info!("{} on {}", identity::BUILD, P::NAME);
         let runner = place.as_mut_ptr();
@@ -113,7 +113,7 @@ impl<P: Platform> Runner<P> {
         }
     }
 
-    /// Runs the client and an application beside it for ever; [`NoApp`](crate::app::NoApp) is none.
+    /// Runs the client and an application forever; [`NoApp`](crate::app::NoApp) is none.
     pub async fn run<A: App>(&mut self, memory: &mut Memory, app: &mut A) -> ! {
         if A::LEARNS {
             self.client.learns_more();
@@ -141,8 +141,8 @@ impl<P: Platform> Runner<P> {
         }
     }
 
-    /// Sends what is due, then sleeps until bytes come or time is up; the application is due at
-    /// `app`.
+    /// Sends what is due, then sleeps until bytes arrive or a timer expires; `app` is when the
+    /// application is due.
     async fn wait(&mut self, memory: &mut Memory, app: Option<Micros>) {
         self.parts.watchdog.feed();
         self.follow_line();
@@ -161,7 +161,7 @@ impl<P: Platform> Runner<P> {
         let Parts { rx, clock, .. } = &mut self.parts;
         match select(rx.read(&mut self.input), clock.wait_until(wake)).await {
             Either::First(Ok(count)) => self.take(count, Some(memory)),
-            // A line error damaged a frame at most, which its checksum tells.
+            // A line error damages at most a frame, which its checksum detects.
             Either::First(Err(_)) => {}
             Either::Second(()) => {}
         }
@@ -177,7 +177,7 @@ impl<P: Platform> Runner<P> {
         }
     }
 
-    /// Shows what the line does while nothing else is done.
+    /// Shows the phase of the line while there is no other work.
     fn follow_line(&mut self) {
         let line = self.client.line_phase();
         let phase = line.unwrap_or_else(|| self.parts.gauge.waits_in());
@@ -186,7 +186,7 @@ impl<P: Platform> Runner<P> {
         }
     }
 
-    /// Takes a step of writing to flash, unless something came first.
+    /// Carries out a step of writing to flash, unless bytes arrive first.
     async fn save(&mut self, memory: &mut Memory) {
         self.take_pending(Some(memory)).await;
         self.take_time(Some(memory));
@@ -194,21 +194,21 @@ impl<P: Platform> Runner<P> {
         if self.client.is_saving() && now >= self.heard.saturating_add(QUIET) {
             self.client.save(memory);
         }
-        // The other tasks of the board, such as USB.
+        // Runs the other tasks of the board, such as USB.
         embassy_futures::yield_now().await;
     }
 
-    /// Keeps the link going between two steps of work that holds the memory.
+    /// Serves the link between two steps of work that holds the memory.
     pub(crate) async fn attend(&mut self) {
         self.parts.watchdog.feed();
         self.take_pending(None).await;
         self.take_time(None);
         while self.send_one(None).await {}
-        // The other tasks of the board, such as USB.
+        // Runs the other tasks of the board, such as USB.
         embassy_futures::yield_now().await;
     }
 
-    /// Takes bytes that are already there.
+    /// Takes bytes that have already arrived.
     async fn take_pending(&mut self, mut memory: Option<&mut Memory>) {
         while let Poll::Ready(Ok(count)) = poll_once(self.parts.rx.read(&mut self.input)) {
             self.take(count, memory.as_deref_mut());
@@ -268,7 +268,7 @@ impl<P: Platform> Runner<P> {
         while let Some(mark) = self.marks.front()
             && self.link.send(DeviceToHost::Mark(mark)).is_ok()
         {
-            self.marks.told();
+            self.marks.pop();
         }
         self.client
             .flush(now, &mut self.link, memory.as_deref_mut());
@@ -277,7 +277,7 @@ impl<P: Platform> Runner<P> {
             None => &[],
         };
         match self.link.transmit(now, source, &mut self.frame) {
-            // A line that cannot be written to loses the frame, as any line may.
+            // A frame that cannot be written is lost, as on any line.
             Some(bytes) => {
                 self.marks.passed(bytes.len());
                 self.parts.tx.write_all(bytes).await.is_ok()

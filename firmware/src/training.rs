@@ -1,5 +1,4 @@
-//! One order carried out: epochs in small steps, the link attended between them, every cycle
-//! paid for.
+//! Carries out one order: epochs in small steps, the link served between them, every cycle charged.
 
 use gleaner_shared::energy::{Phase, Spent};
 use gleaner_shared::mlp::{
@@ -17,19 +16,19 @@ use crate::model::{HIDDEN, INPUTS, Memory, OUTPUTS};
 use crate::platform::{Clock, CycleCounter, Platform};
 use crate::runner::Runner;
 
-/// Rows summed between two looks at the link: about 200,000 cycles, 1.6 ms on an RP2040, in which
-/// the line brings 150 bytes. Longer rows take longer.
+/// Rows summed between two polls of the link: about 200,000 cycles, 1.6 ms on an RP2040, in which
+/// 150 bytes arrive. Longer rows take longer.
 const STEP_ROWS: u32 = if HIDDEN <= 50 {
     1_024
 } else {
     (1_024 * 50 / HIDDEN) as u32
 };
-/// Samples a core evaluates between two looks at the link.
+/// Samples a core evaluates between two polls of the link.
 const STEP_SAMPLES: usize = 8;
 
 impl<P: Platform> Runner<P> {
-    /// Trains as ordered, codes the update into the error rows and reports; returns early when
-    /// the order is cancelled.
+    /// Trains as ordered, codes the update into the error rows and reports; returns early when the
+    /// order is cancelled.
     pub(crate) async fn train<A: App>(&mut self, order: &Order, memory: &mut Memory, app: &mut A) {
         let begin = self.parts.clock.now();
         let mut report = self.blank_report(order);
@@ -60,7 +59,7 @@ impl<P: Platform> Runner<P> {
         self.client.finish_training(report, length);
     }
 
-    /// Runs the epochs of an order on whatever samples there are; `None` without any.
+    /// Runs the epochs of an order on the available samples; `None` without any.
     pub(crate) async fn work_on<A: App>(
         &mut self,
         work: Work,
@@ -87,7 +86,7 @@ impl<P: Platform> Runner<P> {
         outcome
     }
 
-    /// Runs the epochs and evaluates the result, as long as that is the work to do.
+    /// Runs the epochs and evaluates the result; stops when the order is cancelled.
     async fn epochs(
         &mut self,
         work: Work,
@@ -179,7 +178,7 @@ impl<P: Platform> Runner<P> {
         })
     }
 
-    /// Does a piece of work and counts its cycles.
+    /// Runs `work` and counts its cycles.
     pub(crate) fn metered<T>(&mut self, work: impl FnOnce() -> T) -> (T, Cycles) {
         let start = self.parts.cycles.read();
         let result = work();
@@ -205,7 +204,7 @@ impl<P: Platform> Runner<P> {
     }
 }
 
-/// Codes the difference to the global model; returns its bytes, zero if there is no room.
+/// Codes the difference to the global model; returns its length, zero if there is no room.
 fn code_update(order: &Order, client: u32, memory: &mut Memory) -> usize {
     let mut rng = Rng::stream(order.seed, Purpose::Uplink, client, order.round);
     upload_width(order.uplink_bits).map_or(0, |width| {
@@ -219,11 +218,11 @@ fn code_update(order: &Order, client: u32, memory: &mut Memory) -> usize {
     })
 }
 
-/// How the epochs ended.
+/// The outcome of the epochs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
     Trained,
-    /// The store ran dry although the order had been reserved.
+    /// The energy store was empty although the order had been reserved.
     Exhausted,
     Cancelled,
 }

@@ -1,4 +1,4 @@
-//! Reads the logs of a run: accuracy of every round, what it cost, and who paid most of it.
+//! Reads the logs of a run: accuracy and energy of every round, and the client that spent most.
 //!
 //! ```sh
 //! cargo run --release -p gleaner-host --bin gleaner -- simulate --rounds 20 --out runs/mine

@@ -1,15 +1,15 @@
-//! A scheduler of one's own: every channel goes to the client that is heard best on it, and all
-//! of them train for as long as the slowest can. Runs five rounds on the embedded images.
+//! A custom scheduler: every channel goes to the client with the best gain on it, and all
+//! participants train for as many epochs as the slowest can. Runs five rounds on the embedded images.
 //!
 //! ```sh
 //! cargo run --release -p gleaner-host --example scheduler
 //! ```
 
-use gleaner_sim::ClientId;
 use std::error::Error;
 
 use gleaner_cre::optim::Upload;
 use gleaner_cre::optim::epochs::{epoch_limit, whole_epochs};
+use gleaner_sim::ClientId;
 use gleaner_sim::policy::{Decision, Policy, PolicyError, View};
 use gleaner_sim::round::{Engine, Order, environment};
 use gleaner_sim::{fleet, report::table::Table, scenario};
@@ -33,7 +33,7 @@ impl Policy for BestChannelFirst {
                 channel,
                 power_w,
             };
-            // A client that cannot finish one epoch before the deadline has to rest.
+            // A client that cannot finish one epoch before the deadline is not scheduled.
             let epochs = whole_epochs(epoch_limit(instance, &upload));
             pairs.extend((epochs >= 1).then_some((client, channel, epochs)));
         }

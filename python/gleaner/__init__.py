@@ -1,6 +1,6 @@
-"""Federated learning for microcontrollers that live on harvested energy, from Python.
+"""Federated learning for energy-harvesting microcontrollers, from Python.
 
-The program ``gleaner`` does the work; this module starts it and reads what it wrote::
+This module starts the program ``gleaner`` and reads the runs it writes::
 
     import gleaner
 
@@ -8,7 +8,7 @@ The program ``gleaner`` does the work; this module starts it and reads what it w
     run.rounds.plot(x="round", y="accuracy")
     run.summary["energy_j"], run.model["w1"].shape
 
-See docs/python.md of the repository.
+See docs/guide/python.md of the repository.
 """
 
 from ._command import Comparison, compare, resume, simulate

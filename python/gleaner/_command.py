@@ -1,4 +1,4 @@
-"""Commands that make runs."""
+"""Functions that start runs."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ def simulate(
     tensorboard: bool = False,
     quiet: bool = True,
 ) -> Run:
-    """Run one scenario, as ``gleaner simulate`` does, and return what it wrote.
+    """Simulate one scenario, as ``gleaner simulate`` does, and return the run.
 
     Args:
         preset: A preset's name, or a scenario file that ends in ``.toml``.
-        scheduler: Who decides which clients train.
+        scheduler: Name of the scheduler.
         seed: Seed of every random stream.
         rounds: Number of communication rounds.
         set: Keys to change, ``{"cre.v": 0.01}`` or ``{"cre": {"v": 0.01}}``.
@@ -43,26 +43,26 @@ def simulate(
         threads: Threads that train; 0 means one per processor. Results do not depend on it.
         out: Directory of the run, which must be empty; by default a new one under ``runs/``.
         tensorboard: Write the rounds for TensorBoard as well.
-        quiet: Leave the program's remarks out of ``sys.stderr``.
+        quiet: Do not copy the program's messages to ``sys.stderr``.
 
     Raises:
-        GleanerError: The program failed; the text is its own. An interrupted run can be
+        GleanerError: The program failed; the text is its error message. An interrupted run can be
             continued with :func:`resume`.
     """
     arguments = _scenario(preset, seed, rounds, set, profile)
     arguments += _option("--scheduler", scheduler)
-    return _make("simulate", [*arguments, *_option("--out", out)], threads, tensorboard, quiet)
+    return _run("simulate", [*arguments, *_option("--out", out)], threads, tensorboard, quiet)
 
 
 def resume(
     directory: PathLike, *, threads: int = 0, tensorboard: bool = False, quiet: bool = True
 ) -> Run:
-    """Continue a run that was interrupted; a complete one is only read.
+    """Continue an interrupted run; a complete run is only read.
 
     Raises:
-        GleanerError: The program failed; the text is its own.
+        GleanerError: The program failed; the text is its error message.
     """
-    return _make("resume", ["--", os.fspath(directory)], threads, tensorboard, quiet)
+    return _run("resume", ["--", os.fspath(directory)], threads, tensorboard, quiet)
 
 
 @dataclass(frozen=True)
@@ -97,10 +97,10 @@ def compare(
         schedulers: Their names; ``"paper"``, ``"rivals"`` and ``"all"`` stand for several.
         seeds: Number of seeds; they start at ``seed``, or 0.
         baseline_power: Transmit powers of the baselines.
-        out: Directory of the comparison; runs that are complete there are not made again.
+        out: Directory of the comparison; complete runs there are not repeated.
 
     Raises:
-        GleanerError: The program failed; the text is its own.
+        GleanerError: The program failed; the text is its error message.
     """
     arguments = _scenario(preset, seed, rounds, set, profile)
     arguments += _option("--schedulers", _list(schedulers)) + _option("--seeds", seeds)
@@ -110,24 +110,24 @@ def compare(
     for variant in answer:
         for place, summary in zip(variant["runs"], variant["seeds"], strict=True):
             run = Run.read(place)
-            who = {key: variant[key] for key in ("scheduler", "baseline_power")}
-            rows.append({**who, "seed": run.scenario["run"]["seed"], **summary})
+            variant_of = {key: variant[key] for key in ("scheduler", "baseline_power")}
+            rows.append({**variant_of, "seed": run.scenario["run"]["seed"], **summary})
             runs.append(run)
     return Comparison(pd.DataFrame(rows), runs)
 
 
-def _make(command: str, arguments: list[str], threads: int, tensorboard: bool, quiet: bool) -> Run:
+def _run(command: str, arguments: list[str], threads: int, tensorboard: bool, quiet: bool) -> Run:
     answer = _call(command, arguments, threads, tensorboard, quiet)
     run = Run.read(answer["directory"])
-    # What the program has just said need not be asked again.
+    # The program has just printed the summary.
     run.__dict__["summary"] = answer["summary"]
     return run
 
 
 def _call(command: str, arguments: list[str], threads: int, tensorboard: bool, quiet: bool) -> Any:
-    how = ["--json", *_option("--threads", threads)]
-    how += ["--tensorboard"] * tensorboard + ["--quiet"] * quiet
-    return json.loads(call([command, *how, *arguments], quiet=quiet))
+    options = ["--json", *_option("--threads", threads)]
+    options += ["--tensorboard"] * tensorboard + ["--quiet"] * quiet
+    return json.loads(call([command, *options, *arguments], quiet=quiet))
 
 
 def _scenario(
@@ -144,7 +144,7 @@ def _scenario(
 
 
 def _option(name: str, value: object) -> list[str]:
-    """Return an option as one word, which a value that begins with a dash does not leave."""
+    """Return ``name=value`` as one word, so that a value may begin with a dash."""
     return [] if value is None else [f"{name}={value}"]
 
 
@@ -161,7 +161,7 @@ def _flat(changes: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, An
 
 
 def _toml(value: Any) -> str:
-    """Return a value as TOML; numpy's numbers and arrays are those of Python."""
+    """Return a value as TOML; numpy numbers and arrays become those of Python."""
     if hasattr(value, "tolist"):
         value = value.tolist()
     if isinstance(value, bool):

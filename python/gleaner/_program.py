@@ -1,4 +1,4 @@
-"""The program ``gleaner``: where it is, whether it is ours, and starting it."""
+"""Finds the program ``gleaner``, checks its version and starts it."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from typing import IO
 
 from ._version import __version__
 
-#: Names the program to start, in place of the one this module was installed with.
+#: Environment variable with the path of the program to start instead of the installed one.
 VARIABLE = "GLEANER_PROGRAM"
 
-#: Seconds a program that was told to end may take before it is killed.
+#: Seconds between the request to end and the kill of a program.
 PATIENCE_S = 10.0
 
-#: How to mend an installation.
+#: Advice at the end of every error about the installation.
 REMEDY = (
     "install both together with `pip install .` in a checkout of the repository, or name a "
     f"program of this version in the environment variable {VARIABLE}"
@@ -29,21 +29,21 @@ REMEDY = (
 
 
 class GleanerError(Exception):
-    """The program failed, or what a run wrote cannot be read; the text says what and where."""
+    """The program failed, or a file of a run cannot be read."""
 
 
 class ProgramError(GleanerError):
-    """There is no program, or it is not of this module's version."""
+    """The program is missing or has another version than this module."""
 
 
 def program() -> Path:
-    """Return the program this module starts, once its version is known to be the module's.
+    """Return the path of the program, after checking that its version is the module's.
 
-    It is the one that ``GLEANER_PROGRAM`` names, else the one installed beside this module, else
-    the first on the path.
+    The path is that in ``GLEANER_PROGRAM``, else of the program installed beside this module, else
+    of the first on ``PATH``.
 
     Raises:
-        ProgramError: There is none, it cannot be started, or it is of another version.
+        ProgramError: The program is missing, cannot be started, or has another version.
     """
     path = _find()
     try:
@@ -72,7 +72,7 @@ def _find() -> Path:
 
 @lru_cache(maxsize=8)
 def _check(path: Path, _changed: int) -> None:
-    """Ask a program for its version; once for every file that was there."""
+    """Check the version of a program, once for every path and time of change."""
     try:
         asked = subprocess.run([path, "--version"], capture_output=True, check=False)
     except OSError as error:
@@ -84,17 +84,17 @@ def _check(path: Path, _changed: int) -> None:
     version = first.removeprefix("gleaner ").strip()
     if version != __version__:
         raise ProgramError(
-            f"{path} is gleaner {version}, this module is of {__version__}; {REMEDY}"
+            f"{path} is gleaner {version}, this module is {__version__}; {REMEDY}"
         )
 
 
 def call(arguments: Sequence[str | os.PathLike[str]], *, quiet: bool = True) -> str:
-    """Start the program and return what it printed; unless ``quiet``, pass its remarks on.
+    """Start the program and return its output; unless ``quiet``, copy its messages to ``stderr``.
 
-    Whatever ends this call early, Ctrl-C above all, ends the program as well.
+    An exception in this call, such as Ctrl-C, ends the program as well.
 
     Raises:
-        GleanerError: The program failed; the text is its own.
+        GleanerError: The program failed; the text is its error message.
     """
     with subprocess.Popen(
         [program(), *arguments],
@@ -104,9 +104,9 @@ def call(arguments: Sequence[str | os.PathLike[str]], *, quiet: bool = True) -> 
         encoding="utf-8",
         errors="replace",
     ) as child:
-        remarks: list[str] = []
+        messages: list[str] = []
         listener = threading.Thread(
-            target=_listen, args=(child.stderr, remarks, quiet), daemon=True
+            target=_listen, args=(child.stderr, messages, quiet), daemon=True
         )
         try:
             listener.start()
@@ -119,13 +119,13 @@ def call(arguments: Sequence[str | os.PathLike[str]], *, quiet: bool = True) -> 
         finally:
             listener.join(PATIENCE_S)
     if code != 0:
-        raise GleanerError(_complaint(remarks, code))
+        raise GleanerError(_error_text(messages, code))
     return answer
 
 
-def _listen(stream: IO[str], remarks: list[str], quiet: bool) -> None:
+def _listen(stream: IO[str], messages: list[str], quiet: bool) -> None:
     for line in stream:
-        remarks.append(line)
+        messages.append(line)
         if not quiet:
             print(line, end="", file=sys.stderr, flush=True)
 
@@ -139,8 +139,8 @@ def _end(child: subprocess.Popen[str]) -> None:
         child.wait()
 
 
-def _complaint(remarks: list[str], code: int) -> str:
-    """Return what a program said of its failure: all from its last error on."""
-    starts = [at for at, line in enumerate(remarks) if line.startswith("error: ")]
-    text = "".join(remarks[starts[-1] :] if starts else remarks)
+def _error_text(messages: list[str], code: int) -> str:
+    """Return the messages of a failed program from its last error on."""
+    starts = [at for at, line in enumerate(messages) if line.startswith("error: ")]
+    text = "".join(messages[starts[-1] :] if starts else messages)
     return text.removeprefix("error: ").strip() or f"gleaner ended with exit code {code}"

@@ -1,4 +1,4 @@
-"""What a run left in its directory, as tables and arrays."""
+"""Reads the files of a run as tables and arrays."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import pandas as pd
 from ._program import GleanerError, call
 from ._tensors import decode
 
-#: Columns of the rounds that are numbers where a round has them.
+#: Numeric columns of the rounds, some of which are missing in some rounds.
 _FIGURES = (
     "accuracy",
     "test_loss",
@@ -36,11 +36,11 @@ _FIGURES = (
     "validation_loss",
 )
 
-#: Numbers as they were written, to the bit; from 3.1 on pandas knows no other way.
+#: Reads numbers exactly as written; pandas 3.1 and later always do.
 _OLD = tuple(int(part) for part in pd.__version__.split(".")[:2]) < (3, 1)
 _EXACT: dict[str, Any] = {"float_precision": "round_trip"} if _OLD else {}
 
-#: Columns that a table of clients begins with.
+#: First columns of a table of clients.
 _KEYS = ["round", "client"]
 
 # Names in runs of earlier versions, each with the present one.
@@ -48,14 +48,14 @@ _OLD_NAMES = {"implausible": "anomalies", "harvested_pj": "harvest_pj"}
 
 
 class Run:
-    """A run in its directory. Files are read when they are first asked for.
+    """A run in its directory. Each file is read at its first use.
 
-    A complete run is checked against its digests. One that was interrupted, or is still being
-    made, has the rounds that are whole in each of its tables.
+    The files of a complete run are checked against its digests. The tables of a run that is not
+    complete hold only whole rounds.
     """
 
     def __init__(self, directory: str | os.PathLike[str]) -> None:
-        #: Where the run is.
+        #: Directory of the run.
         self.directory = Path(directory)
         if not (self.directory / "scenario.toml").is_file():
             raise GleanerError(f"{self.directory} holds no run: there is no scenario.toml")
@@ -65,7 +65,7 @@ class Run:
         """Return the run in a directory.
 
         Raises:
-            GleanerError: There is none.
+            GleanerError: The directory holds no run.
         """
         return cls(directory)
 
@@ -75,7 +75,7 @@ class Run:
 
     @property
     def complete(self) -> bool:
-        """Whether all rounds are done."""
+        """Whether the last round is finished."""
         return (self.directory / "SHA256SUMS").is_file()
 
     @cached_property
@@ -98,7 +98,7 @@ class Run:
             except (ValueError, AttributeError, KeyError, TypeError) as error:
                 raise self._damaged(f"rounds.jsonl, line {number}", error) from error
         table = pd.DataFrame(rows, columns=None if rows else ["round", *_FIGURES[:4]])
-        # Rounds that were not evaluated have null, and all of a column may.
+        # Rounds without evaluation have null, possibly in a whole column.
         return table.astype({name: float for name in _FIGURES if name in table})
 
     @cached_property
@@ -109,13 +109,13 @@ class Run:
     @cached_property
     def energy(self) -> pd.DataFrame | None:
         """Every client's energy by phase, in picojoules; ``None`` under the paper's accounting."""
-        if not (self.directory / "energy.csv").is_file() and not self._is_promised("energy.csv"):
+        if not (self.directory / "energy.csv").is_file() and not self._is_listed("energy.csv"):
             return None
         return self._table("energy.csv", {})
 
     @cached_property
     def summary(self) -> dict[str, Any]:
-        """The figures the run is judged by, as ``gleaner simulate --json`` prints them."""
+        """The results of the run, as ``gleaner simulate --json`` prints them."""
         self._ensure_complete("summary")
         summary: dict[str, Any]
         summary = json.loads(call(["report", "--json", "--", self.directory]))["summary"]
@@ -146,16 +146,16 @@ class Run:
             raise self._damaged(name, error) from error
         table = table.rename(columns=_OLD_NAMES)
         if list(table.columns[:2]) != _KEYS:
-            raise self._damaged(name, ValueError("its columns are not round, client and so on"))
+            raise self._damaged(name, ValueError("its first columns are not round and client"))
         return table if self.complete else _whole_rounds(table, self.scenario["clients"]["count"])
 
     def _lines(self, name: str) -> bytes:
-        """Return a file that grows by lines, without one that is still being written."""
+        """Return the whole lines of a file that a run appends to."""
         data = self._bytes(name)
         return data if self.complete else data[: data.rfind(b"\n") + 1]
 
     def _bytes(self, name: str) -> bytes:
-        """Return a file; that of a complete run is the one it had when it was completed."""
+        """Return the content of a file, checked against its digest if the run is complete."""
         try:
             data = (self.directory / name).read_bytes()
         except OSError as error:
@@ -167,7 +167,7 @@ class Run:
             )
         return data
 
-    def _is_promised(self, name: str) -> bool:
+    def _is_listed(self, name: str) -> bool:
         return name in self._digests
 
     @cached_property
@@ -188,6 +188,6 @@ def _with_present_names(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def _whole_rounds(table: pd.DataFrame, clients: int) -> pd.DataFrame:
-    """Return the rounds of which every client has its row; only the last may lack some."""
+    """Return the rounds with a row of every client; only the last may be incomplete."""
     is_last = table["round"].eq(table["round"].max())
     return table if is_last.sum() in (0, clients) else table.loc[~is_last]

@@ -1,4 +1,4 @@
-"""Models in the format safetensors: eight bytes of length, a header in JSON, the values."""
+"""Decodes safetensors files: eight bytes of length, a header in JSON, the values."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 
-#: The types a file may have, as numpy names them.
+#: Types of tensors by their name in a file, as numpy types.
 _TYPES = {
     "F16": "<f2",
     "F32": "<f4",
@@ -22,10 +22,10 @@ _TYPES = {
 
 
 def decode(data: bytes) -> dict[str, np.ndarray]:
-    """Return the tensors of a file by name, as arrays of their own.
+    """Return the tensors of a file by name, as copies.
 
     Raises:
-        ValueError: The bytes are no such file; the text says why.
+        ValueError: The bytes are not a valid file.
     """
     length = int.from_bytes(data[:8], "little")
     if len(data) < 8 or length > len(data) - 8:
@@ -33,7 +33,7 @@ def decode(data: bytes) -> dict[str, np.ndarray]:
     header = json.loads(data[8 : 8 + length])
     values = data[8 + length :]
     if not isinstance(header, dict):
-        raise ValueError("its header is no table of tensors")
+        raise ValueError("its header is not a table of tensors")
     return {
         name: _tensor(name, it, values) for name, it in header.items() if name != "__metadata__"
     }

@@ -1,4 +1,4 @@
-"""A run small enough to be quick, made once by the program that is installed."""
+"""Fixtures: one small run, simulated once by the installed program."""
 
 import pathlib
 
@@ -12,7 +12,7 @@ SMALL = {"partition": {"mean_samples": 30, "std_samples": 3}, "data.test_samples
 
 @pytest.fixture(scope="session")
 def small() -> dict:
-    """What makes any scenario small."""
+    """Settings that make any scenario small."""
     return SMALL
 
 
@@ -27,7 +27,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> gleaner.Run:
 
 @pytest.fixture
 def copied(made: gleaner.Run, tmp_path: pathlib.Path) -> pathlib.Path:
-    """A copy of that run to be damaged."""
+    """A copy of the run for tests that damage it."""
     import shutil
 
     return pathlib.Path(shutil.copytree(made.directory, tmp_path / "copy"))

@@ -1,4 +1,4 @@
-"""The program behind the module: missing, foreign, failing, interrupted."""
+"""Tests of a missing, foreign, failing or interrupted program."""
 
 import importlib.metadata
 import os
@@ -14,7 +14,7 @@ import gleaner
 
 
 def pretend(path: pathlib.Path, script: str) -> pathlib.Path:
-    """Writes a program of somebody else's."""
+    """Write a program that is not gleaner."""
     path.write_text(f"#!/bin/sh\n{script}\n")
     path.chmod(0o755)
     return path
@@ -31,7 +31,7 @@ def test_the_program_is_the_one_installed_beside_the_module(monkeypatch):
     assert gleaner.program().parent == pathlib.Path(sys.executable).parent
 
 
-def test_a_program_that_is_missing_or_another_is_refused_with_what_to_do(monkeypatch, tmp_path):
+def test_a_missing_or_foreign_program_is_refused_with_advice(monkeypatch, tmp_path):
     def refused(path, match):
         monkeypatch.setenv("GLEANER_PROGRAM", str(path))
         with pytest.raises(gleaner.ProgramError, match=match) as error:
@@ -47,7 +47,7 @@ def test_a_program_that_is_missing_or_another_is_refused_with_what_to_do(monkeyp
     refused(tmp_path / "data", "cannot be started")
 
 
-def test_no_program_anywhere_is_said(monkeypatch, tmp_path):
+def test_a_missing_program_is_an_error(monkeypatch, tmp_path):
     monkeypatch.delenv("GLEANER_PROGRAM", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr("sysconfig.get_path", lambda *_: str(tmp_path))
@@ -55,7 +55,7 @@ def test_no_program_anywhere_is_said(monkeypatch, tmp_path):
         gleaner.program()
 
 
-def test_what_the_program_refuses_is_an_exception_with_its_words(made, tmp_path):
+def test_an_error_of_the_program_is_an_exception_with_its_text(made, tmp_path):
     with pytest.raises(gleaner.GleanerError, match="paper-mlp") as error:
         gleaner.simulate("paper-mpl", out=tmp_path / "run")
     assert "error:" not in str(error.value)
@@ -69,12 +69,12 @@ def test_what_the_program_refuses_is_an_exception_with_its_words(made, tmp_path)
         gleaner.resume(tmp_path / "nowhere")
 
 
-def test_remarks_are_passed_on_if_wanted(small, tmp_path, capsys):
+def test_messages_are_copied_unless_quiet(small, tmp_path, capsys):
     gleaner.simulate(rounds=2, set=small, out=tmp_path / "run", quiet=False, threads=1)
     assert "round 2/2" in capsys.readouterr().err
 
 
-def test_ctrl_c_ends_the_program_and_leaves_a_run_to_go_on_with(small, tmp_path):
+def test_ctrl_c_ends_the_program_and_leaves_a_run_to_resume(small, tmp_path):
     """The signal goes to Python alone, as a notebook sends it."""
     out = tmp_path / "lang"
     script = f"""

@@ -1,4 +1,4 @@
-"""Runs read as tables and arrays: whole, interrupted, damaged."""
+"""Tests of reading complete, interrupted and damaged runs."""
 
 import hashlib
 import json
@@ -11,7 +11,7 @@ import pytest
 import gleaner
 
 
-def test_a_run_is_tables_arrays_and_figures(made):
+def test_a_run_has_tables_tensors_and_a_summary(made):
     assert made.complete
     assert list(made.rounds["round"]) == [1, 2, 3, 4]
     assert made.rounds["accuracy"].between(0, 1).all()
@@ -57,7 +57,7 @@ def test_equal_runs_are_equal_whatever_the_threads_and_however_the_keys_are_give
     assert all((again.model[name] == made.model[name]).all() for name in made.model)
 
 
-def test_phases_of_energy_are_there_where_the_books_are_complete(small, tmp_path):
+def test_a_run_with_an_energy_store_has_phases_of_energy(small, tmp_path):
     run = gleaner.simulate("rp2040", rounds=2, set=small, out=tmp_path / "run", threads=1)
     assert run.energy is not None
     assert len(run.energy) == len(run.clients)
@@ -118,7 +118,7 @@ def test_a_file_that_was_changed_or_is_gone_is_named_and_the_others_are_read(cop
 
 
 def interrupted(folder: pathlib.Path) -> None:
-    """Leaves a run as a crash does in the middle of writing a round."""
+    """Leave a run as a crash does while a round is written."""
     (folder / "SHA256SUMS").unlink()
     (folder / "model.safetensors").unlink()
     for name in ("rounds.jsonl", "clients.csv"):
@@ -149,7 +149,7 @@ def test_a_run_that_has_just_begun_has_empty_tables(copied):
     assert len(run.clients) == 0
 
 
-def test_what_is_no_number_stays_so_and_a_broken_line_is_named(copied):
+def test_not_a_number_is_kept_and_a_broken_line_is_named(copied):
     interrupted(copied)
     lines = (copied / "rounds.jsonl").read_text().splitlines()
     first = json.loads(lines[0]) | {"train_loss": None, "accuracy": None}
@@ -170,7 +170,7 @@ def test_what_is_no_number_stays_so_and_a_broken_line_is_named(copied):
     run = gleaner.Run.read(copied)
     with pytest.raises(gleaner.GleanerError, match="rounds.jsonl, line 2"):
         run.rounds
-    with pytest.raises(gleaner.GleanerError, match="clients.csv: its columns"):
+    with pytest.raises(gleaner.GleanerError, match="clients.csv: "):
         run.clients
 
 
@@ -185,7 +185,7 @@ def test_what_is_no_number_stays_so_and_a_broken_line_is_named(copied):
         lambda data: data[:8] + b"[" + data[9:],
     ],
 )
-def test_a_model_that_is_no_model_is_refused_even_with_the_right_digest(copied, damage):
+def test_an_invalid_model_is_refused_even_with_the_right_digest(copied, damage):
     path = copied / "model.safetensors"
     sums = (copied / "SHA256SUMS").read_text()
     before = hashlib.sha256(path.read_bytes()).hexdigest()

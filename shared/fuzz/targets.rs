@@ -1,4 +1,4 @@
-//! What is fuzzed. The same functions run under libFuzzer (`fuzz_targets/`), over the committed
+//! The fuzz targets. The same functions run under libFuzzer (`fuzz_targets/`), over the committed
 //! corpus in `cargo test`, and with mutations of it in `cargo figures fuzz`.
 
 use gleaner_shared::units::Micros;
@@ -19,10 +19,10 @@ const KEY: Key = Key::new([0x42; 32]);
 const DEVICE: DeviceId = DeviceId([7; 12]);
 /// Entropy of the end under test.
 const ENTROPY: [u8; 32] = [1; 32];
-/// Nonce of the end that fuzzes.
+/// Nonce of the peer that fuzzes.
 const NONCE: Nonce = [2; 16];
 
-/// Any bytes to the frame decoder: whatever it takes for a frame encodes to the same frame.
+/// Feeds any bytes to the frame decoder: every frame it accepts encodes to the same frame.
 pub fn frames(data: &[u8]) {
     let mut decoder = FrameDecoder::new();
     let mut rest = data;
@@ -47,7 +47,7 @@ pub fn frames(data: &[u8]) {
     }
 }
 
-/// Any bytes to the message parsers: whatever decodes encodes to something equal.
+/// Feeds any bytes to the message parsers: every decoded message encodes to an equal one.
 pub fn messages(data: &[u8]) {
     fn round_trip<T>(data: &[u8])
     where
@@ -65,7 +65,7 @@ pub fn messages(data: &[u8]) {
     round_trip::<DeviceToHost>(data);
 }
 
-/// A reader that runs dry quietly.
+/// A reader that returns zeros after its end.
 struct Script<'a>(&'a [u8]);
 
 impl<'a> Script<'a> {
@@ -79,7 +79,7 @@ impl<'a> Script<'a> {
         (0..4).fold(0, |n, _| n << 8 | u32::from(self.byte().unwrap_or(0)))
     }
 
-    /// A length byte, then that many bytes or all that is left.
+    /// Reads a length byte, then that many bytes or all that is left.
     fn piece(&mut self) -> &'a [u8] {
         let len = usize::from(self.byte().unwrap_or(0)).min(self.0.len());
         let (piece, rest) = self.0.split_at(len);
@@ -88,7 +88,7 @@ impl<'a> Script<'a> {
     }
 }
 
-/// A script of offers, chunks and statuses to the two transfer machines.
+/// Runs a script of offers, chunks and statuses on both transfer state machines.
 pub fn transfers(data: &[u8]) {
     let mut script = Script(data);
     let source = [0xA5; 3000];
@@ -124,7 +124,7 @@ pub fn transfers(data: &[u8]) {
                     receiver.chunk(&chunk, &mut store);
                 }
             }
-            // What the sender sends reaches the receiver, or not.
+            // Chunks of the sender reach the receiver or are lost.
             3 => {
                 sequence += 1;
                 let chunk = sender
@@ -164,8 +164,8 @@ pub fn transfers(data: &[u8]) {
     }
 }
 
-/// A script of authentic frames, raw bytes and time to a connected device and a connected host:
-/// what a peer with the right key may do at worst.
+/// Runs a script of authentic frames, raw bytes and time on a connected device and a connected
+/// host: the worst that a peer with the right key can do.
 pub fn sessions(data: &[u8]) {
     let Some((&first, rest)) = data.split_first() else {
         return;
@@ -176,7 +176,7 @@ pub fn sessions(data: &[u8]) {
     let mut frame = FrameBuffer::new();
     let own = NonceSource::new(ENTROPY).draw();
     let timing = Timing::for_bit_rate(921_600);
-    // The two ends have the same methods but not one type.
+    // The two ends have the same methods but no common type.
     macro_rules! drive {
         ($link:ident, $peer:ident, $outgoing:expr) => {
             while let Some(step) = script.byte() {
@@ -264,7 +264,7 @@ pub fn sessions(data: &[u8]) {
     }
 }
 
-/// The end that fuzzes: it holds the session key and may say anything.
+/// The peer that fuzzes: it holds the session key and may send anything.
 struct Peer {
     header: Header,
     key: SessionKey,
@@ -287,7 +287,7 @@ impl Peer {
         self.header.sequence = self.header.sequence.saturating_add(frames);
     }
 
-    /// Says what it is, so that the host listens to the rest.
+    /// Describes the device, so that the host accepts further messages.
     fn introduce(&mut self) -> Vec<u8> {
         let mut payload = [0; 256];
         let about = DeviceToHost::About(about());

@@ -1,40 +1,67 @@
-//! The contract both ends of Gleaner compile: numbers and bytes, nothing of hardware or
-//! operating systems.
+//! The code that both ends of Gleaner compile: numbers and bytes, without hardware or operating
+//! system.
 //!
 //! Layers, lowest first:
 //! - [`board`]: the table of boards, one row each.
 //! - [`units`]: integer physical quantities and their scales.
 //! - [`rng`]: seeded random streams, the same on host and device.
-//! - [`energy`]: the ledger of a device that lives on harvested energy.
-//! - [`lists`]: what training would search samples for, as it lies behind them in flash.
+//! - [`energy`]: the energy ledger of a device.
+//! - [`lists`]: lists of non-zero pixels, stored after the samples in flash.
 //! - [`mlp`]: the fixed-point network, its training and its compressed updates.
-//! - [`shard`]: a client's samples as they lie in flash.
+//! - [`shard`]: the format of a client's samples in flash.
 //! - [`wire`]: frames, messages, model transfer and the link's state machines.
 //!
-//! A device pays an order from its store, or says what is missing:
+//! Two ends of a link open a session and exchange messages:
 //!
 //! ```
-//! use gleaner_shared::energy::{CostModel, Ledger, Phase, EnergyStore};
-//! use gleaner_shared::units::{Cycles, Micros, NanoWatts, PicoJoules};
+//! use gleaner_shared::units::Micros;
+//! use gleaner_shared::wire::link::{DeviceLink, Event, HostLink, Timing};
+//! use gleaner_shared::wire::message::{
+//!     About, DeviceId, DeviceToHost, HostToDevice, ModelShape, ShardStatus,
+//! };
+//! use gleaner_shared::wire::{FrameBuffer, Key};
 //!
-//! let costs = CostModel::paper(1e-26, 5e8);
-//! let compute = costs.compute.energy(Cycles(300_000), 3);
-//! let radio = costs.radio.energy(NanoWatts(200_000_000), Micros(8_000));
+//! let about = About {
+//!     build: "example".try_into().unwrap(),
+//!     board: "m4".try_into().unwrap(),
+//!     shape: ModelShape { inputs: 784, hidden: 50, outputs: 10 },
+//!     largest_transfer: 79_640,
+//!     shard: ShardStatus::Absent,
+//!     exact: true,
+//!     ledger: None,
+//!     last_round: None,
+//! };
+//! // Both ends share a key; each has its own entropy.
+//! let key = Key::new([7; 32]);
+//! let mut host = HostLink::new(key, [1; 32], Timing::default());
+//! let mut device = DeviceLink::new(key, Some([2; 32]), DeviceId([3; 12]), Timing::default());
 //!
-//! let store = EnergyStore::lossless(PicoJoules::from_joules(0.1));
-//! let mut ledger = Ledger::new(PicoJoules::from_joules(3e-3), store);
-//! ledger.begin_round(PicoJoules::from_joules(4e-4), Micros(10_000));
-//! ledger.reserve(compute.saturating_add(radio)).expect("2.35 mJ of 3.4 mJ");
-//! ledger.spend(Phase::Train, compute);
-//! ledger.spend(Phase::Transmit, radio);
-//! ledger.settle();
-//! assert!(ledger.snapshot().is_consistent());
-//! assert_eq!(ledger.available(), PicoJoules::from_joules(1.05e-3));
-//! let missing = ledger.reserve(radio).expect_err("1.6 mJ of 1.05 mJ").missing();
-//! assert_eq!(missing, PicoJoules::from_joules(0.55e-3));
+//! let (mut frame, mut reboots) = (FrameBuffer::new(), 0);
+//! for step in 0..40 {
+//!     let now = Micros(1_000 * step);
+//!     while let Some(mut line) = host.transmit(now, &[], &mut frame) {
+//!         while let Some(event) = device.receive(now, &mut line, &mut []) {
+//!             match event {
+//!                 Event::Connected(()) => device.send(DeviceToHost::About(about.clone())).unwrap(),
+//!                 Event::Message(HostToDevice::Reboot) => reboots += 1,
+//!                 other => panic!("{other:?}"),
+//!             }
+//!         }
+//!     }
+//!     while let Some(mut line) = device.transmit(now, &[], &mut frame) {
+//!         while let Some(event) = host.receive(now, &mut line, &mut []) {
+//!             if let Event::Connected(greeting) = event {
+//!                 assert_eq!(greeting.about, about);
+//!                 host.send(HostToDevice::Reboot).unwrap();
+//!             }
+//!         }
+//!     }
+//! }
+//! assert_eq!(reboots, 1);
 //! ```
 #![cfg_attr(not(test), no_std)]
 #![deny(unsafe_code)]
+#![allow(clippy::new_without_default, reason = "`new` is const, for statics")]
 
 pub mod board;
 pub mod energy;

@@ -5,9 +5,10 @@
 //! stream as the host without a multiply. Streams are told apart by mixing the four keys with
 //! the SplitMix64 finaliser, so no stream depends on how many others exist or on their order.
 
-/// What a stream is drawn for. Numbers are part of the reproducibility contract: append only.
+/// The purpose of a stream. The numbers are part of the reproducibility contract: append only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
+#[allow(missing_docs)]
 pub enum Purpose {
     /// Initial weights of the global model.
     Initialise = 1,
@@ -17,15 +18,13 @@ pub enum Purpose {
     Uplink = 3,
     /// Stochastic rounding of the 8-bit update the base station broadcasts.
     Downlink = 4,
-    /// Where clients stand.
+    /// Positions of the clients.
     Placement = 5,
-    /// Small-scale fading.
     Fading = 6,
-    /// How many samples each client owns.
+    /// Number of samples of each client.
     DatasetSize = 7,
-    /// Which samples each client owns.
+    /// Samples of each client.
     Partition = 8,
-    /// Choices of a scheduler.
     Schedule = 9,
     /// Moves of a randomised solver.
     Solver = 10,
@@ -33,21 +32,21 @@ pub enum Purpose {
     Faults = 11,
     /// Synthetic inputs of tests and benchmarks.
     Synthetic = 12,
-    /// Which training samples no client owns and models are validated on.
+    /// Training samples reserved for validation.
     Validation = 13,
-    /// Updates that are lost on their way.
+    /// Updates lost on the way.
     LostUpdates = 14,
     /// Resampled seeds of a bootstrap interval.
     Bootstrap = 15,
-    /// Which clients have which class of device.
+    /// Assignment of device classes to clients.
     Devices = 16,
-    /// What a client harvests, where that is drawn.
+    /// Income of a client, if it is drawn.
     Harvest = 17,
     /// Noise, gaps and drift of a synthetic measurement.
     Measurement = 18,
 }
 
-/// A xoshiro128++ generator.
+/// A generator for one stream: xoshiro128++.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rng {
     state: [u32; 4],
@@ -73,7 +72,6 @@ impl Rng {
     }
 
     /// Returns the state, for a checkpoint.
-    #[must_use]
     pub const fn state(&self) -> [u32; 4] {
         self.state
     }

@@ -1,9 +1,8 @@
-//! A client's samples as they lie in its flash: header, pixels, labels, and where there is room
-//! lists.
+//! A client's samples in flash: header, pixels, labels and, where there is room, lists.
 //!
-//! All numbers are little endian. 64 bytes of header, then `count` samples of `inputs` bytes,
-//! one byte a pixel, then `count` labels of one byte; then, if the header says so, zeros up to a
-//! multiple of four bytes and the lists of [`crate::lists`], which a reader may leave alone.
+//! All numbers are little endian. 64 bytes of header, then `count` samples of `inputs` bytes, one
+//! byte per pixel, then `count` labels of one byte; then, if the header says so, zeros up to a
+//! multiple of four bytes and the lists of [`crate::lists`], which a reader may ignore.
 //!
 //! | offset | bytes | field |
 //! |---|---|---|
@@ -19,13 +18,13 @@
 //! | 56 | 4 | bytes of the lists; none if zero |
 //! | 60 | 4 | CRC-32 of the header up to here |
 //!
-//! The key rides along because flashing its shard is what makes a board a particular client.
+//! The key is included because flashing a shard makes a board a particular client.
 
 use crc::{CRC_32_ISO_HDLC, Crc};
 
 use crate::lists::Lists;
 
-/// Bytes in front of the first sample; a multiple of four, so that samples stay aligned.
+/// Size of the header; a multiple of four, so that samples stay aligned.
 pub const HEADER_BYTES: usize = 64;
 
 const MAGIC: [u8; 4] = *b"GLSH";
@@ -34,64 +33,47 @@ const KEYED: u16 = 1;
 const CHECKED_BYTES: usize = 60;
 const CRC32: Crc<u32> = Crc::<u32>::new(&CRC_32_ISO_HDLC);
 
-/// Returns the bytes of a shard of so many samples of `inputs` bytes, without lists.
+/// Returns the size of a shard of `samples` samples of `inputs` bytes, without lists.
 #[must_use]
 pub const fn bytes_of(samples: usize, inputs: usize) -> usize {
     HEADER_BYTES + samples * (inputs + 1)
 }
 
-/// What a shard says of itself.
+/// The header of a shard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
 pub struct ShardHeader {
-    /// Bytes of a sample.
     pub inputs: u16,
-    /// Classes.
     pub classes: u16,
-    /// Number of samples.
     pub samples: u32,
-    /// The client it was made for.
+    /// The client that the shard belongs to.
     pub client: u32,
-    /// The secret the client shares with its base station.
+    /// The secret shared by the client and its base station.
     pub key: Option<[u8; 32]>,
     /// CRC-32 of pixels and labels.
     pub crc: u32,
-    /// Bytes of the lists behind them; none if zero.
+    /// Size of the lists after them; zero if there are none.
     pub list_bytes: u32,
 }
 
-/// Why there are no samples.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The error of a flash region without a valid shard.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[non_exhaustive]
+#[allow(missing_docs)]
 pub enum ShardError {
-    /// The magic is not there: nothing was ever written.
+    /// There is no magic: nothing was ever written.
+    #[error("no shard: write one with `gleaner data shard`")]
     Absent,
-    /// A format this build does not read.
-    Version {
-        /// The version found.
-        found: u16,
-    },
-    /// A checksum, a dimension or the length does not fit.
+    #[error("shard of format {found}, this build reads {VERSION}")]
+    Version { found: u16 },
+    /// A checksum, a size or the length does not fit.
+    #[error("the shard is damaged: write it again")]
     Damaged,
 }
 
-impl core::fmt::Display for ShardError {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        match self {
-            Self::Absent => f.write_str("no shard: write one with `gleaner data shard`"),
-            Self::Version { found } => {
-                write!(f, "shard of format {found}, this build reads {VERSION}")
-            }
-            Self::Damaged => f.write_str("the shard is damaged: write it again"),
-        }
-    }
-}
-
-impl core::error::Error for ShardError {}
-
 impl ShardHeader {
-    /// Returns the bytes of the whole shard, or `None` when they are beyond counting.
-    #[must_use]
+    /// Returns the size of the whole shard, or `None` if it overflows.
     pub const fn total_bytes(&self) -> Option<usize> {
         match (self.body_bytes(), self.list_bytes) {
             (Some(body), 0) => body.checked_add(HEADER_BYTES),
@@ -103,7 +85,7 @@ impl ShardHeader {
         }
     }
 
-    /// Returns the bytes of pixels and labels, or `None` when they are beyond counting.
+    /// Returns the size of pixels and labels, or `None` if it overflows.
     const fn body_bytes(&self) -> Option<usize> {
         match (self.samples as usize).checked_mul(self.inputs as usize + 1) {
             Some(body) if body <= usize::MAX - HEADER_BYTES => Some(body),
@@ -111,8 +93,7 @@ impl ShardHeader {
         }
     }
 
-    /// Writes the header, with its checksum.
-    #[must_use]
+    /// Writes the header with its checksum.
     pub fn to_bytes(&self) -> [u8; HEADER_BYTES] {
         let mut bytes = [0; HEADER_BYTES];
         let flags = if self.key.is_some() { KEYED } else { 0 };
@@ -161,7 +142,7 @@ impl ShardHeader {
     }
 }
 
-/// A shard whose header and checksum fit.
+/// A shard whose header and checksums are valid.
 #[derive(Clone, Copy, Debug)]
 pub struct Shard<'a> {
     header: ShardHeader,
@@ -203,26 +184,22 @@ impl<'a> Shard<'a> {
         })
     }
 
-    /// Returns the header.
-    #[must_use]
+    /// Returns the header, which was checked.
     pub const fn header(&self) -> &ShardHeader {
         &self.header
     }
 
-    /// Returns all pixels, sample after sample.
-    #[must_use]
+    /// Returns all pixels, sample by sample.
     pub const fn pixels(&self) -> &'a [u8] {
         self.pixels
     }
 
-    /// Returns all labels.
-    #[must_use]
+    /// Returns the labels, one byte each.
     pub const fn labels(&self) -> &'a [u8] {
         self.labels
     }
 
     /// Returns the lists, if there are any.
-    #[must_use]
     pub const fn lists(&self) -> Option<Lists<'a>> {
         self.lists
     }
@@ -284,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_written_is_read() {
+    fn a_written_shard_is_read_back() {
         let mut region = sample();
         region.extend([0xFF; 40]);
         let shard = Shard::open(&region).unwrap();
@@ -298,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn lists_are_read_if_there_are_any_and_the_rest_is_as_without() {
+    fn lists_are_read_and_change_nothing_else() {
         let (plain, listed) = (sample(), listed());
         let (plain, listed) = (Shard::open(&plain).unwrap(), Shard::open(&listed).unwrap());
         assert!(listed.lists().unwrap().fit(3, 2));

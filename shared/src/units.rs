@@ -1,7 +1,7 @@
 //! Integer physical quantities: every type names its scale.
 //!
-//! Devices and host agree to the unit because both count in these integers; the host's floating
-//! point quantities live in the host crate.
+//! Devices and host agree to the unit because both count in these integers; the host has its own
+//! floating-point quantities.
 
 use core::fmt;
 
@@ -17,12 +17,12 @@ macro_rules! integer_unit {
         pub struct $name(pub u64);
 
         impl $name {
-            /// None of it.
+            /// The amount zero.
             pub const ZERO: Self = Self(0);
             /// The largest representable amount.
             pub const MAX: Self = Self(u64::MAX);
 
-            /// Adds, or returns `None` when the sum does not fit.
+            /// Adds, or returns `None` if the sum does not fit.
             #[must_use]
             pub const fn checked_add(self, other: Self) -> Option<Self> {
                 match self.0.checked_add(other.0) {

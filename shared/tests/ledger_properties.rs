@@ -4,7 +4,7 @@ use gleaner_shared::energy::{EnergyQueue, EnergyStore, Ledger, Phase};
 use gleaner_shared::units::{Micros, NanoWatts, PicoJoules};
 use proptest::prelude::*;
 
-/// One thing that may happen to a store.
+/// An operation on a store.
 #[derive(Clone, Copy, Debug)]
 enum Event {
     Income(u64, u64),

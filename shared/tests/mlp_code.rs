@@ -1,4 +1,4 @@
-//! What travels: golden bytes, round trips, error bounds, refusals.
+//! The coded model: golden bytes, round trips, error bounds, refusals.
 
 use gleaner_shared::mlp::code::{self, Code, HEADER_BYTES};
 use gleaner_shared::mlp::params::Tensor;

@@ -1,4 +1,4 @@
-//! Two cores train to the bits of one, in whatever order their halves run.
+//! Two cores train to the same bits as one, in whatever order their halves run.
 
 use gleaner_shared::mlp::sample::Slices;
 use gleaner_shared::mlp::{
@@ -19,7 +19,7 @@ impl Partner for Thread {
     }
 }
 
-/// A second core that is always done before the first begins.
+/// A second core that always finishes before the first begins.
 struct Hasty;
 
 impl Partner for Hasty {
@@ -38,7 +38,7 @@ impl Partner for Idle {
     }
 }
 
-/// Trains some epochs in steps of `budget` rows; returns what each found and the fingerprint.
+/// Trains some epochs in steps of `budget` rows; returns their results and the fingerprint.
 fn train<const IN: usize, const HID: usize, const OUT: usize>(
     samples: &Slices<'_, IN>,
     rate: f64,
@@ -115,7 +115,7 @@ fn two_cores_train_the_papers_network_to_its_bits() {
 }
 
 #[test]
-fn a_half_that_is_not_done_shows() {
+fn a_half_that_is_skipped_changes_the_result() {
     let (pixels, labels) = (selftest::images::<20, 40>(5), selftest::labels::<40>(5, 4));
     let samples = Slices {
         pixels: &pixels,

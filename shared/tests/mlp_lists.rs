@@ -1,4 +1,4 @@
-//! Samples that come with their lists train to the bits of those that are searched.
+//! Training with lists gives the same bits as training without.
 
 use gleaner_shared::lists::{self, Lists};
 use gleaner_shared::mlp::sample::{Samples, Slices};
@@ -8,7 +8,7 @@ use gleaner_shared::mlp::{
 };
 use gleaner_shared::rng::{Purpose, Rng};
 
-/// Samples, and lists that are theirs or not.
+/// Samples with lists that may be those of other samples.
 struct Listed<'a, const IN: usize> {
     samples: Slices<'a, IN>,
     lists: Lists<'a>,
@@ -44,7 +44,7 @@ fn lists_of<const IN: usize>(pixels: &[[u8; IN]]) -> Vec<u8> {
     bytes
 }
 
-/// Trains three epochs; returns what each found, the loss after them, and the fingerprint.
+/// Trains three epochs; returns their results, the final loss, and the fingerprint.
 fn train<const IN: usize, const HID: usize, const OUT: usize>(
     samples: &impl Samples<IN>,
     rate: f64,
@@ -91,7 +91,7 @@ fn compare<const IN: usize, const HID: usize, const OUT: usize>(
 }
 
 #[test]
-fn lists_train_to_the_bits_of_a_search_whatever_the_shape() {
+fn lists_give_the_bits_of_a_search_for_every_shape() {
     for count in [1, 2, 31, 32, 33, 257, 600] {
         let (pixels, labels) = (
             selftest::images::<41, 600>(3),
@@ -116,7 +116,7 @@ fn lists_saturate_where_a_search_does() {
 }
 
 #[test]
-fn lists_train_the_papers_network_and_samples_too_full_to_be_listed_to_its_bits() {
+fn lists_give_the_bits_of_a_search_for_the_papers_network_and_dense_samples() {
     static IMAGES: [[u8; 784]; 60] = selftest::images(9);
     let mut images = IMAGES;
     for (image, lit) in images.iter_mut().zip([784, 253, 252, 0]) {
@@ -128,7 +128,7 @@ fn lists_train_the_papers_network_and_samples_too_full_to_be_listed_to_its_bits(
 }
 
 #[test]
-fn lists_of_other_samples_are_left_alone() {
+fn lists_of_the_wrong_size_are_ignored() {
     let (pixels, labels) = (selftest::images::<20, 40>(5), selftest::labels::<40>(5, 4));
     let samples = Slices {
         pixels: &pixels,
@@ -144,8 +144,8 @@ fn lists_of_other_samples_are_left_alone() {
 }
 
 #[test]
-fn a_list_of_other_pixels_shows() {
-    // The lists are what is trained on: of the same number of other samples they change the outcome.
+fn lists_of_other_samples_change_the_result() {
+    // Training reads the lists: those of as many other samples change the outcome.
     let (pixels, labels) = (selftest::images::<20, 40>(5), selftest::labels::<40>(5, 4));
     let others = selftest::images::<20, 40>(6);
     let bytes = lists_of(&others);

@@ -122,7 +122,7 @@ fn loss_falls_and_evaluation_agrees_with_the_epochs_own_count() {
 }
 
 #[test]
-fn what_cannot_be_trained_is_refused_with_the_reason() {
+fn invalid_training_is_refused_with_the_reason() {
     let (pixels, mut labels) = data(1);
     let try_with = |pixels: &[[u8; 20]], labels: &[u8], words: usize| {
         let samples = Slices { pixels, labels };

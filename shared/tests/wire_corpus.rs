@@ -26,7 +26,7 @@ fn replay(target: &str, run: fn(&[u8])) {
         let path = entry.expect("a readable folder").path();
         let data = fs::read(&path).expect("a readable file");
         run(&data);
-        // Every prefix as well: cut scripts and cut messages are the likely trouble.
+        // Every prefix as well: cut scripts and cut messages are likely to fail.
         (0..data.len()).for_each(|end| run(&data[..end]));
         inputs += 1;
     }
@@ -34,22 +34,22 @@ fn replay(target: &str, run: fn(&[u8])) {
 }
 
 #[test]
-fn frame_decoder_stands_the_corpus() {
+fn frame_decoder_survives_the_corpus() {
     replay("frames", targets::frames);
 }
 
 #[test]
-fn message_parsers_stand_the_corpus() {
+fn message_parsers_survive_the_corpus() {
     replay("messages", targets::messages);
 }
 
 #[test]
-fn transfer_machines_stand_the_corpus() {
+fn transfer_machines_survive_the_corpus() {
     replay("transfers", targets::transfers);
 }
 
 #[test]
-fn session_machines_stand_the_corpus() {
+fn session_machines_survive_the_corpus() {
     replay("sessions", targets::sessions);
 }
 
@@ -92,7 +92,7 @@ fn every_message_has_a_seed() {
             name,
             frame.sign(&header, encoded.len(), &Key::PUBLIC),
         );
-        // Said once unreliably and once reliably, then time and the application act.
+        // Sent once unreliably and once reliably, then time and the application act.
         let mut script = vec![u8::from(!host)];
         step(&mut script, 0, encoded);
         let number: u8 = if host { 1 } else { 0 };

@@ -1,4 +1,4 @@
-//! `docs/wire.md` and the code agree to the byte, both ways.
+//! `docs/reference/wire.md` and the code agree to the byte, both ways.
 //!
 //! `GLEANER_BLESS=1 cargo test -p gleaner-shared --test wire_document` rewrites the examples.
 
@@ -19,18 +19,18 @@ use gleaner_shared::wire::{
 const EXAMPLES: &str = "## 13. Examples of every message";
 
 fn path() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../docs/wire.md")
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../docs/reference/wire.md")
 }
 
 fn document() -> String {
-    std::fs::read_to_string(path()).expect("docs/wire.md")
+    std::fs::read_to_string(path()).expect("docs/reference/wire.md")
 }
 
 fn key() -> Key {
     Key::new(std::array::from_fn(|at| at as u8))
 }
 
-/// The session of the device key with these nonces.
+/// Returns the session of the device key with these nonces.
 fn session() -> SessionKey {
     key().session(&[0x11; 16], &[0x22; 16])
 }
@@ -66,7 +66,7 @@ fn encoded<T: serde::Serialize>(value: &T) -> Vec<u8> {
     buffer[..len].to_vec()
 }
 
-/// The examples in the text, by name: a comment, if any, and the bytes.
+/// Returns the expected examples by name: a comment, if any, and the bytes.
 fn expected_in_text() -> BTreeMap<String, Vec<u8>> {
     let payload = [&NUMBER[..], &encoded(&HostToDevice::Inspect)].concat();
     let mut buffer = FrameBuffer::new();
@@ -75,7 +75,7 @@ fn expected_in_text() -> BTreeMap<String, Vec<u8>> {
     let hello = encoded(&hello());
     buffer.payload()[..hello.len()].copy_from_slice(&hello);
     let greeting = buffer.sign(&GREETING, hello.len(), &key()).to_vec();
-    // Derived here from the words of the document, and compared with the code.
+    // Derived here from the text of the document, and compared with the code.
     let device_key: [u8; 32] = std::array::from_fn(|at| at as u8);
     let derive = |key: &[u8; 32], text: &[u8]| *blake3::keyed_hash(key, text).as_bytes();
     let input = [&b"gleaner session"[..], &[0x11; 16], &[0x22; 16]].concat();
@@ -110,7 +110,7 @@ fn hello() -> DeviceToHost {
     hello.expect("a greeting").1
 }
 
-/// COBS, written a second time from the document.
+/// Decodes COBS, implemented a second time from the document.
 fn unstuffed(line: &[u8]) -> Vec<u8> {
     let mut plain = Vec::new();
     let mut rest = &line[..line.len() - 1];
@@ -138,7 +138,7 @@ fn hex(bytes: &[u8]) -> String {
     lines.join("\n")
 }
 
-/// Everything in the last section.
+/// Returns the last section of the document.
 fn examples() -> String {
     let mut text = format!(
         "{EXAMPLES}\n\nThe line after `#` is the value as the Rust code prints it, then follow the \
@@ -175,7 +175,7 @@ fn bless() {
     std::fs::write(path(), text).expect("a writable document");
 }
 
-/// All `hex` blocks of the document: name, comment, bytes.
+/// Returns all `hex` blocks of the document: name, comment, bytes.
 fn blocks() -> Vec<(String, String, Vec<u8>)> {
     let text = document();
     let mut found = Vec::new();
@@ -218,7 +218,7 @@ fn every_example_is_what_the_code_writes() {
 }
 
 #[test]
-fn every_example_is_read_as_what_it_says() {
+fn every_example_decodes_to_what_it_states() {
     let blocks: BTreeMap<String, Vec<u8>> = blocks()
         .into_iter()
         .map(|(name, _, bytes)| (name, bytes))
@@ -258,5 +258,8 @@ fn version_and_schema_are_those_of_the_code() {
     let text = document();
     let stated =
         format!("Protocol version: `{PROTOCOL_VERSION}`. Schema hash: `{SCHEMA_HASH:#018x}`.");
-    assert!(text.contains(&stated), "docs/wire.md must say: {stated}");
+    assert!(
+        text.contains(&stated),
+        "docs/reference/wire.md must say: {stated}"
+    );
 }

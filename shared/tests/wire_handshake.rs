@@ -1,8 +1,11 @@
-//! What the handshake refuses, and what a session does with frames that are not its own.
+//! Refusals of the handshake, and frames that do not belong to the session.
 
 #[allow(dead_code, reason = "each test program uses some of them")]
 #[path = "samples/mod.rs"]
 mod samples;
+
+#[path = "wire_handshake/keys.rs"]
+mod keys;
 
 use gleaner_shared::units::Micros;
 use gleaner_shared::wire::link::DeviceEnd;
@@ -52,7 +55,7 @@ fn sign<T: serde::Serialize>(direction: Direction, kind: Kind, message: &T, key:
     frame.sign(&header, len, key).to_vec()
 }
 
-/// A request for a greeting, which anybody can make.
+/// Returns a request for a greeting, which anybody can make.
 fn request(version: Version, nonce: Nonce) -> Vec<u8> {
     let connect = Connect {
         version,
@@ -91,7 +94,7 @@ fn hear_device(device: &mut DeviceLink, line: &[u8]) -> Vec<Event<DeviceEnd>> {
     std::iter::from_fn(|| device.receive(Micros(1), &mut rest, &mut [])).collect()
 }
 
-/// Opens a session and returns what the host said in it.
+/// Opens a session and returns the host's bytes.
 fn connect(host: &mut HostLink<Key>, device: &mut DeviceLink) -> Vec<u8> {
     hear_device(device, &say_host(host));
     let greeting = say_device(device);
@@ -168,7 +171,7 @@ fn a_frame_is_accepted_once() {
     let (mut host, mut device) = (host(1), device(1));
     connect(&mut host, &mut device);
     host.send(HostToDevice::Inspect).expect("room");
-    // The welcome is acknowledged first, then the order goes out.
+    // The welcome is acknowledged first, then the order is sent.
     let acknowledged = say_device(&mut device);
     host.receive(Micros(1), &mut &acknowledged[..], &mut []);
     let line = say_host(&mut host);
@@ -186,7 +189,7 @@ fn frames_of_an_old_session_are_refused_in_a_new_one() {
     connect(&mut second, &mut device_link);
     assert_eq!(hear_device(&mut device_link, &recorded), []);
     assert_eq!(device_link.counters().stray, 1);
-    // Nor does a restarted device take them, even if the whole handshake is played to it.
+    // A restarted device refuses them as well, even if the whole handshake is replayed.
     let mut restarted = device(2);
     let mut replayed = host(1);
     hear_device(&mut restarted, &say_host(&mut replayed));
@@ -231,7 +234,7 @@ fn only_listed_devices_are_let_in() {
 }
 
 #[test]
-fn a_stranger_learns_a_device_s_number_and_nonce_and_nothing_else() {
+fn a_stranger_learns_a_devices_number_and_nonce_and_nothing_else() {
     let mut device = device(1);
     let announced = say_device(&mut device);
     let line = request(Version::OURS, [4; 16]);
@@ -249,7 +252,7 @@ fn a_stranger_learns_a_device_s_number_and_nonce_and_nothing_else() {
 }
 
 #[test]
-fn what_a_device_says_in_a_session_is_unreadable_on_the_line() {
+fn messages_of_a_session_are_unreadable_on_the_line() {
     let (mut host, mut device) = (host(1), device(1));
     hear_device(&mut device, &say_host(&mut host));
     let greeting = say_device(&mut device);
@@ -263,7 +266,7 @@ fn what_a_device_says_in_a_session_is_unreadable_on_the_line() {
 }
 
 #[test]
-fn nothing_is_heard_of_a_device_before_it_said_what_it_is() {
+fn events_of_a_device_are_held_back_until_it_has_described_itself() {
     let (mut host, mut device) = (host(1), device(1));
     hear_device(&mut device, &say_host(&mut host));
     let greeting = say_device(&mut device);

@@ -1,4 +1,4 @@
-//! What holds for all frames, messages and transfers.
+//! Properties of all frames, messages and transfers.
 
 #[allow(dead_code, reason = "each test program uses some of them")]
 #[path = "samples/mod.rs"]
@@ -57,7 +57,7 @@ fn seal(header: &Header, payload: &[u8]) -> Vec<u8> {
     buffer.seal(header, payload.len(), &key()).to_vec()
 }
 
-/// All authentic frames on a line.
+/// Returns all authentic frames on a line.
 fn received(line: &[u8]) -> Vec<(Header, Vec<u8>)> {
     let mut decoder = FrameDecoder::new();
     let mut rest = line;
@@ -95,7 +95,7 @@ proptest! {
         inner in payload(),
         header in header(),
     ) {
-        // The tail of the noise looks like a frame; without a delimiter before it, it is none.
+        // The tail of the noise looks like a frame; without a delimiter before it, it is not one.
         let line = [&noise[..], &seal(&header, &inner), &seal(&header, &[])].concat();
         prop_assert_eq!(received(&line), vec![(header, Vec::new())]);
     }
@@ -124,7 +124,7 @@ proptest! {
         prop_assert_eq!(frames, 1);
     }
 
-    /// Runs are taken whole, bytes one by one: damage must be the same for both.
+    /// Runs are processed as a whole, bytes one by one: the arrivals must be equal.
     #[test]
     fn bytes_in_one_piece_and_one_by_one_are_the_same_arrivals(
         pieces in prop::collection::vec(
@@ -226,7 +226,7 @@ proptest! {
         prop_assert_eq!(receiver.accept(&offer, &store), Ok(Accepted::Fresh));
         let mut sender = Sender::new(offer, window).expect("a length a transfer can have");
         let mut sequence = 0;
-        // One fate in four is loss; the last one is never, or nothing would ever arrive.
+        // One chunk in four is lost; the last one never, so that the transfer ends.
         let mut fates = fates.into_iter().chain([1]).cycle();
         let mut complete = 0;
         let mut rounds = 0;
@@ -248,7 +248,7 @@ proptest! {
                 // A duplicate changes nothing.
                 prop_assert_eq!(receiver.chunk(&chunk, &mut store), ChunkOutcome::Duplicate);
             }
-            // The answer to a poll names everything sent so far.
+            // The answer to a poll lists everything sent so far.
             sequence += 1;
         }
         prop_assert_eq!(complete, 1);
@@ -257,7 +257,7 @@ proptest! {
 }
 
 #[test]
-fn a_wrong_hash_is_found_before_use_and_given_up_in_the_end() {
+fn a_wrong_hash_is_detected_before_use_and_given_up_in_the_end() {
     let source = [7; 2000];
     let offer = Offer {
         transfer: 1,
@@ -286,7 +286,7 @@ fn a_wrong_hash_is_found_before_use_and_given_up_in_the_end() {
 }
 
 #[test]
-fn a_receiver_goes_on_only_with_bytes_that_are_still_there() {
+fn a_receiver_continues_only_with_bytes_that_are_still_there() {
     let source: Vec<u8> = (0..3000u32).map(|at| (at * 7) as u8).collect();
     let offer = |transfer| Offer {
         transfer,

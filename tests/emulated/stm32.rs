@@ -3,33 +3,14 @@
 use gleaner_shared::energy::Phase;
 use gleaner_shared::units::Micros;
 use gleaner_shared::wire::message::{MeasureRefusal, MeasureStep};
-use gleaner_station::device::Board;
 use gleaner_station::device::flash::target::Memory;
-use gleaner_tests::blackout::{Recorded, rest_and_fail};
 use gleaner_tests::emulated::{on_stm32, on_stm32_without_crystal};
-use gleaner_tests::rehearsal::{self, Moment, reset_at};
-use gleaner_tests::shard::Digits;
+use gleaner_tests::power_cut::{Recorded, rest_and_fail};
+use gleaner_tests::reset::{self, Moment, reset_at};
 use gleaner_tests::station::Station;
 use gleaner_tests::wire::{LockstepWire, Wire};
 
-use super::{CLIENT, stack_within_limit, supply, train};
-
-#[test]
-fn three_epochs_of_the_whole_network_give_the_hosts_bits_on_an_stm32() {
-    let digits = Digits::take(0, 100);
-    let Some(wire) = on_stm32(Some(&digits.shard(CLIENT, None))) else {
-        return;
-    };
-    let mut station = Station::new(wire);
-    train(&mut station, &digits, 3);
-    let about = station.about.clone().unwrap();
-    assert_eq!(about.board, "nucleo-l4r5zi");
-    assert!(about.build.ends_with("+stm32"), "{}", about.build);
-    stack_within_limit(&mut station, Board::Stm32l4r5);
-    let stat = station.wire.stat();
-    println!("stm32: {stat:?}");
-    assert!(stat.cycles > stat.instructions, "a cycle is no instruction");
-}
+use super::supply;
 
 /// Registers of the STM32L4R5 and what they must say (RM0432).
 const FLASH_ACR: u32 = 0x4002_2000;
@@ -206,7 +187,7 @@ fn an_stm32_whose_time_stops_is_reset_by_its_watchdog_and_greets_again() {
 #[test]
 fn an_stm32_is_back_in_step_within_two_seconds_of_a_reset_at_work() {
     for moment in [Moment::Downloading, Moment::Training, Moment::Uploading] {
-        let Some(wire) = on_stm32(Some(&rehearsal::shard())) else {
+        let Some(wire) = on_stm32(Some(&reset::shard())) else {
             return;
         };
         let recovery = reset_at(&mut Station::new(wire), moment);
@@ -222,14 +203,14 @@ const BACK_WITHIN: Micros = Micros(3_000_000);
 
 #[test]
 fn an_stm32_whose_power_fails_in_its_flash_is_back_in_step_within_three_seconds() {
-    let Some(mut wire) = on_stm32(Some(&rehearsal::shard())) else {
+    let Some(mut wire) = on_stm32(Some(&reset::shard())) else {
         return;
     };
     wire.cut_at_flash_op(20);
     let mut station = Station::new(wire);
-    let awakening = rest_and_fail(&mut station);
-    println!("stm32: power cut in a word of its journal: {awakening:?}");
-    assert!(!awakening.knew_the_round && awakening.after <= BACK_WITHIN);
+    let restart = rest_and_fail(&mut station);
+    println!("stm32: power cut in a word of its journal: {restart:?}");
+    assert!(!restart.knew_the_round && restart.after <= BACK_WITHIN);
     let stat = station.wire.stat();
     assert_eq!((stat.power_cuts, stat.resets), (1, 1));
     assert!(stat.flash_ecc_errors > 0, "nobody read the torn word");
@@ -239,22 +220,22 @@ fn an_stm32_whose_power_fails_in_its_flash_is_back_in_step_within_three_seconds(
 /// model's area, a word of the model, its header and the header's mark.
 #[test]
 fn an_stm32_loses_nothing_that_was_closed_to_a_cut_in_any_kind_of_operation() {
-    let Some(wire) = on_stm32(Some(&rehearsal::shard())) else {
+    let Some(wire) = on_stm32(Some(&reset::shard())) else {
         return;
     };
     let mut closed = Recorded::close(wire);
     assert_eq!(closed.operations(), OPERATIONS);
     let cuts = [1, 32, 33, 40, 5_000, OPERATIONS - 5, OPERATIONS];
     for operation in cuts {
-        let awakening = closed.cut(operation, operation == OPERATIONS);
-        println!("stm32: power cut in operation {operation}: {awakening:?}");
+        let restart = closed.cut(operation, operation == OPERATIONS);
+        println!("stm32: power cut in operation {operation}: {restart:?}");
         // A record whose words are all there counts, whatever became of its mark.
-        assert_eq!(awakening.knew_the_round, operation > 32, "{operation}");
+        assert_eq!(restart.knew_the_round, operation > 32, "{operation}");
         assert!(
-            !awakening.held_the_model,
+            !restart.held_the_model,
             "{operation}: a model counts when it is marked"
         );
-        assert!(awakening.after <= BACK_WITHIN, "{operation}: {awakening:?}");
+        assert!(restart.after <= BACK_WITHIN, "{operation}: {restart:?}");
     }
     let stat = closed.station.wire.stat();
     // No start but after a cut of ours: a reader of torn words goes on.

@@ -1,15 +1,15 @@
-//! `cargo figures aborts`: runs broken off at random moments, each followed on the same boards by
-//! one with other settings or by the same one taken up again.
+//! `cargo figures aborts`: runs interrupted at random moments, each followed on the same boards by a
+//! run with other settings or by the continued run.
 
 use std::time::Instant;
 
 use gleaner_tests::attack::aborts;
 use gleaner_tests::progress;
 
-/// How often.
+/// Options of `cargo figures aborts`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Runs to break off.
+    /// Number of runs to interrupt.
     #[arg(long, default_value_t = 1_000)]
     aborts: u64,
     /// Seed of moments and settings.
@@ -17,14 +17,14 @@ pub struct Args {
     seed: u64,
 }
 
-/// Runs the figure; says whether every complete run has its own bits alone.
+/// Runs the figure; returns whether every complete run ends with the model of its own settings.
 pub fn run(args: &Args) -> bool {
     let bar = progress("aborts", args.aborts);
     let begin = Instant::now();
     let campaign = aborts::campaign(args.aborts, args.seed, &bar);
     bar.finish_and_clear();
     println!(
-        "{} aborts of {} runs on {} boards, {} taken up again, in {:.0} s",
+        "{} aborts of {} runs on {} boards, {} continued, in {:.0} s",
         campaign.aborts,
         campaign.runs,
         aborts::BOARDS,

@@ -9,11 +9,11 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use clap::ValueEnum;
+use gleaner_tests::attack::defence::{self, Defence, HONEST, Length, Station};
 use gleaner_tests::attack::hostile::Attack;
-use gleaner_tests::attack::siege::{self, HONEST, Length, Siege, Station};
 use gleaner_tests::attack::{frames, marks};
-use gleaner_tests::folder::Folder;
 use gleaner_tests::progress;
+use gleaner_tests::runs::Folder;
 
 /// Of so many frames one is authentic and speaks of other work.
 const CROSS_RUN: u64 = 10;
@@ -22,15 +22,15 @@ const TO_BOARDS: u64 = 100;
 
 /// Training of an honest board: less than an epoch of a thousand samples takes an RP2040.
 const TRAINING: Duration = Duration::from_millis(500);
-/// Rounds beside each enemy at least.
+/// Minimum number of rounds beside each hostile peer.
 const ROUNDS: usize = 8;
 
-/// What every peer must stay below.
+/// Limits on the cost of every hostile peer.
 const MEMORY_MB: f64 = 256.0;
 const LOG_BYTES_A_MINUTE: f64 = 1e6;
 const DELAY: f64 = 0.05;
 
-/// Which half of the figure.
+/// A half of the figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Part {
     /// Frames against links, tasks and firmware.
@@ -39,7 +39,7 @@ enum Part {
     Peers,
 }
 
-/// How much to try.
+/// Options of `cargo figures attacks`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Frames of all kinds together.
@@ -54,7 +54,7 @@ pub struct Args {
     /// Seed of the frames.
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// One half alone.
+    /// Run only one half of the figure.
     #[arg(long)]
     only: Option<Part>,
     /// Serve instead: print a port for every board and enemy, and wait.
@@ -69,7 +69,7 @@ pub fn run(args: &Args) -> bool {
     }
     let wants = |part| args.only.is_none_or(|only| only == part);
     let frames = !wants(Part::Frames) || strike(args);
-    let peers = !wants(Part::Peers) || besiege(args);
+    let peers = !wants(Part::Peers) || defend(args);
     frames && peers
 }
 
@@ -123,7 +123,7 @@ fn strike(args: &Args) -> bool {
     accepted == 0 && lost == 0
 }
 
-fn besiege(args: &Args) -> bool {
+fn defend(args: &Args) -> bool {
     let (_peers, ports) = start();
     let (honest, hostile) = ports.split_at(HONEST as usize);
     let folder = Folder::new("attacks");
@@ -134,22 +134,22 @@ fn besiege(args: &Args) -> bool {
     };
     let repeats = args.repeats.max(1);
     let bar = progress("peers", (repeats * Attack::ALL.len()) as u64);
-    let mut all: Vec<Vec<Siege>> = vec![Vec::new(); Attack::ALL.len()];
+    let mut all: Vec<Vec<Defence>> = vec![Vec::new(); Attack::ALL.len()];
     runtime().block_on(async {
         let mut station = Station::start(honest, &log).await;
         for _ in 0..repeats {
-            for ((attack, &port), sieges) in Attack::ALL.into_iter().zip(hostile).zip(&mut all) {
-                let siege = station.suffer(port, length).await;
-                bar.println(line(attack, &siege));
+            for ((attack, &port), defences) in Attack::ALL.into_iter().zip(hostile).zip(&mut all) {
+                let defence = station.suffer(port, length).await;
+                bar.println(line(attack, &defence));
                 bar.inc(1);
-                sieges.push(siege);
+                defences.push(defence);
             }
         }
     });
     bar.finish_and_clear();
-    let sieges: Vec<(Attack, Siege)> = Attack::ALL
+    let defences: Vec<(Attack, Defence)> = Attack::ALL
         .into_iter()
-        .zip(all.into_iter().map(Siege::together))
+        .zip(all.into_iter().map(Defence::together))
         .collect();
     println!(
         "{:34} {:>8} {:>10} {:>9} {:>8} {:>6} {:>9}",
@@ -161,39 +161,39 @@ fn besiege(args: &Args) -> bool {
         "lost",
         "believed"
     );
-    for (attack, siege) in &sieges {
-        println!("{}", line(*attack, siege));
+    for (attack, defence) in &defences {
+        println!("{}", line(*attack, defence));
     }
     println!(
         "limits: {MEMORY_MB} MB, {} KB, {:+.0} %, 0, 0",
         LOG_BYTES_A_MINUTE / 1e3,
         100.0 * DELAY
     );
-    for (attack, siege) in &sieges {
-        if let Some(reason) = siege.lost.last() {
+    for (attack, defence) in &defences {
+        if let Some(reason) = defence.lost.last() {
             println!("{attack}: an honest update was lost: {reason}");
         }
     }
-    sieges.iter().all(|(_, siege)| {
-        siege.memory_mb.is_none_or(|memory| memory < MEMORY_MB)
-            && siege.log_bytes_a_minute < LOG_BYTES_A_MINUTE
-            && siege.delay() <= DELAY
-            && siege.lost.is_empty()
-            && siege.believed == 0
+    defences.iter().all(|(_, defence)| {
+        defence.memory_mb.is_none_or(|memory| memory < MEMORY_MB)
+            && defence.log_bytes_a_minute < LOG_BYTES_A_MINUTE
+            && defence.delay() <= DELAY
+            && defence.lost.is_empty()
+            && defence.believed == 0
     })
 }
 
-fn line(attack: Attack, siege: &Siege) -> String {
-    let memory = siege
+fn line(attack: Attack, defence: &Defence) -> String {
+    let memory = defence
         .memory_mb
         .map_or("?".to_owned(), |mb| format!("{mb:.0} MB"));
     format!(
         "{attack:34} {memory:>8} {:>7.0} KB {:>6.0} ms {:>+6.1} % {:>6} {:>9}",
-        siege.log_bytes_a_minute / 1e3,
-        1e3 * siege.beside.as_secs_f64(),
-        100.0 * siege.delay(),
-        siege.lost.len(),
-        siege.believed
+        defence.log_bytes_a_minute / 1e3,
+        1e3 * defence.beside.as_secs_f64(),
+        100.0 * defence.delay(),
+        defence.lost.len(),
+        defence.believed
     )
 }
 
@@ -218,7 +218,7 @@ fn serve() -> bool {
         let (told, port) = std::sync::mpsc::channel();
         std::thread::spawn(move || {
             alone().block_on(async {
-                let _ = told.send(siege::listen_hostile(attack).await);
+                let _ = told.send(defence::listen_hostile(attack).await);
                 std::future::pending::<()>().await;
             });
         });
@@ -226,7 +226,7 @@ fn serve() -> bool {
     }
     alone().block_on(async {
         for number in 0..HONEST {
-            let port = siege::listen(number, TRAINING).await;
+            let port = defence::listen(number, TRAINING).await;
             println!("{}", port.expect("a port"));
         }
         std::future::pending().await

@@ -1,6 +1,6 @@
-//! Energy is causal: no client spends what it has not stored or harvested, in any preset with a
-//! store, under any scheduler, forecast and source of income. Clients are parabolas; plans, books,
-//! stores and declined orders are the engine's.
+//! Energy causality: no client spends energy that it has neither stored nor harvested, in any preset
+//! with an energy store, under any scheduler, forecast and harvest source. The clients' losses are
+//! parabolas; plans, accounts, stores and declined orders are the engine's.
 
 use clap::Parser;
 use gleaner_energy::harvest::Forecast;
@@ -24,7 +24,6 @@ pub struct Args {
     seeds: u64,
 }
 
-/// What was counted.
 #[derive(Clone, Copy, Debug, Default)]
 struct Count {
     client_rounds: usize,

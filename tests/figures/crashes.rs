@@ -1,6 +1,6 @@
 //! `cargo figures crashes`: kills the base station with SIGKILL at random moments of a short run
-//! with boards, continues from its checkpoint, and compares the model with that of a run nobody
-//! killed. The boards go on all the while.
+//! with boards, continues from its checkpoint, and compares the model with that of an uninterrupted
+//! run. The boards keep running.
 
 use std::process::{Child, Command};
 use std::time::{Duration, Instant};
@@ -10,33 +10,30 @@ use gleaner_shared::rng::{Purpose, Rng};
 use gleaner_sim::fleet;
 use gleaner_sim::run::{Run, RunDirectory, Silent};
 use gleaner_station::execute::{self, Audience};
-use gleaner_station::fleet::Pace;
 use gleaner_station::fleet_file::FleetFile;
-use gleaner_station::link::faults::Faults;
 use gleaner_station::log::EVENTS;
-use gleaner_station::setup::Options;
-use gleaner_tests::folder::Folder;
+use gleaner_tests::runs::Folder;
 use gleaner_tests::served::Served;
-use gleaner_tests::{mixed, progress};
+use gleaner_tests::{progress, runs};
 
-/// Attempts to finish a run nobody kills any more; the first should do.
+/// Attempts to finish a run after its last kill; the first should suffice.
 const TRIES: u32 = 3;
 
-/// How often.
+/// Options of `cargo figures crashes`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Kills in all.
+    /// Total number of kills.
     #[arg(long, default_value_t = 200)]
     kills: u64,
-    /// Kills of one run before it may finish.
+    /// Number of kills of one run before it may finish.
     #[arg(long, default_value_t = 5)]
     per_run: u64,
-    /// Be the base station of this directory instead.
+    /// Run the base station of this directory instead.
     #[arg(long, hide = true)]
     station: Option<String>,
 }
 
-/// Runs the figure; says whether every run ended with the same bits.
+/// Runs the figure; returns whether every run ended with the same bits.
 pub fn run(args: &Args) -> bool {
     match &args.station {
         Some(directory) => station(directory),
@@ -46,24 +43,12 @@ pub fn run(args: &Args) -> bool {
 
 fn station(directory: &str) -> bool {
     let directory = RunDirectory::new(directory);
-    let scenario = mixed::scenario("cre", 4);
+    let scenario = runs::scenario("cre", 4);
     let fleet = FleetFile::read(&directory.path().with_extension("toml")).expect("a fleet");
     let data = fleet::load_data(&scenario).expect("data");
-    let options = Options {
-        pace: Pace::Fast,
-        faults: Faults::default(),
-        wall_limit: Duration::from_secs(120),
-        listen: None,
-        threads: 1,
-    };
-    execute::run(
-        Run::open(&scenario, &directory, 1, &mut Silent).unwrap(),
-        &fleet,
-        &data,
-        &options,
-        Audience::default(),
-    )
-    .is_ok()
+    let (mut silent, options) = (Silent, runs::options());
+    let run = Run::open(&scenario, &directory, 1, &mut silent).expect("a run");
+    execute::run(run, &fleet, &data, &options, Audience::default()).is_ok()
 }
 
 fn start(directory: &RunDirectory) -> Child {
@@ -76,22 +61,16 @@ fn start(directory: &RunDirectory) -> Child {
 }
 
 fn kill_stations(args: &Args) -> bool {
-    let scenario = mixed::scenario("cre", 4);
+    let scenario = runs::scenario("cre", 4);
     let data = fleet::load_data(&scenario).expect("data");
-    let alone = Folder::new("crashes-alone");
-    let mut simulated = fleet::build(&scenario, &data, 1).expect("a deployment");
-    let expected = Run::create(&scenario, &alone.run(), 1, &mut Silent)
-        .unwrap()
-        .drive(&mut simulated)
-        .expect("a run")
-        .model_sha256;
+    let expected = runs::simulated(&scenario, &Folder::new("crashes-alone")).model_sha256;
     let mut rng = Rng::stream(1, Purpose::Synthetic, 0, 0);
     let bar = progress("kills", args.kills);
     let (mut kills, mut runs, mut equal, mut typical) = (0, 0, 0, Duration::from_secs(4));
     while kills < args.kills {
         let folder = Folder::new(&format!("crashes-{runs}"));
         let directory = folder.run();
-        let (fleet, boards): (FleetFile, Vec<Served>) = mixed::fleet_file(&scenario, &data);
+        let (fleet, boards): (FleetFile, Vec<Served>) = runs::fleet_file(&scenario, &data);
         let file = directory.path().with_extension("toml");
         std::fs::write(&file, fleet.to_toml()).expect("a fleet file");
         for _ in 0..args.per_run.min(args.kills - kills) {
@@ -138,7 +117,7 @@ fn kill_stations(args: &Args) -> bool {
     equal == runs
 }
 
-/// Returns what the log says of boards that missed a round, which nobody should.
+/// Returns the lines of the log about boards that missed a round; none should.
 fn absences(directory: &RunDirectory) -> String {
     let log = std::fs::read_to_string(directory.file(EVENTS)).unwrap_or_default();
     let lines = log.lines().filter(|line| line.contains("\"absent\""));

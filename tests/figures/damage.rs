@@ -2,14 +2,12 @@
 //! the next delimiter is always received.
 
 use std::sync::LazyLock;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::thread;
 
 use gleaner_shared::rng::{Purpose, Rng};
 use gleaner_shared::wire::{
     Arrival, Direction, FrameBuffer, FrameDecoder, Header, Key, Kind, SessionKey,
 };
-use gleaner_tests::progress;
+use gleaner_tests::{in_batches, progress};
 
 static KEY: LazyLock<SessionKey> =
     LazyLock::new(|| Key::new([0x5A; 32]).session(&[1; 16], &[2; 16]));
@@ -23,7 +21,7 @@ const KINDS: [Kind; 5] = [
     Kind::Chunk,
 ];
 
-/// How much to try.
+/// Options of `cargo figures damage`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Number of frames to damage.
@@ -34,12 +32,11 @@ pub struct Args {
     seed: u64,
 }
 
-/// What happened to damaged frames.
+/// Numbers of damaged frames by outcome.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Tally {
-    /// Frames damaged.
     damaged: u64,
-    /// Times the damage left a whole frame, unaltered.
+    /// Times the damage left a whole frame unaltered.
     intact: u64,
     /// Frames thrown away by length, stuffing or checksum.
     thrown: u64,
@@ -66,32 +63,14 @@ impl Tally {
     }
 }
 
-/// Damages the frames and tells whether none came through altered or cost the next one.
+/// Damages the frames; returns whether none was accepted altered or hid the next one.
 pub fn run(args: &Args) -> bool {
     let bar = progress("frames", args.frames);
-    let batches = args.frames.div_ceil(BATCH);
-    let next = AtomicU64::new(0);
-    let workers = thread::available_parallelism().map_or(1, usize::from);
-    let tally = thread::scope(|scope| {
-        let work = || {
-            let mut tally = Tally::default();
-            loop {
-                let batch = next.fetch_add(1, Ordering::Relaxed);
-                if batch >= batches {
-                    return tally;
-                }
-                let count = BATCH.min(args.frames - batch * BATCH);
-                tally.add(&damage_batch(args.seed, batch, count));
-                bar.inc(count);
-            }
-        };
-        let threads: Vec<_> = (0..workers).map(|_| scope.spawn(work)).collect();
-        let mut total = Tally::default();
-        for thread in threads {
-            total.add(&thread.join().expect("a worker does not panic"));
-        }
-        total
+    let tallies = in_batches(args.frames, BATCH, &bar, |batch, count| {
+        damage_batch(args.seed, batch, count)
     });
+    let mut tally = Tally::default();
+    tallies.iter().for_each(|other| tally.add(other));
     bar.finish_and_clear();
     println!(
         "{} frames damaged: {} accepted altered, {} times the frame after the next delimiter was \
@@ -152,7 +131,7 @@ fn damage_batch(seed: u64, batch: u64, count: u64) -> Tally {
     tally
 }
 
-/// A frame as it was meant.
+/// A frame before damage.
 struct Sent {
     header: Header,
     payload: Vec<u8>,
@@ -190,7 +169,7 @@ impl Sent {
     }
 }
 
-/// Writes what a bad line makes of `first` (and of `second` following it) to `line`.
+/// Writes a damaged `first` (and `second` following it) to `line`.
 fn damage(rng: &mut Rng, first: &[u8], second: &[u8], line: &mut Vec<u8>) {
     let place = |rng: &mut Rng, bytes: &[u8]| rng.below(bytes.len() as u32) as usize;
     match rng.below(5) {

@@ -3,20 +3,15 @@
 
 use std::time::Duration;
 
-use gleaner_sim::fleet;
-use gleaner_sim::run::{Run, Silent};
 use gleaner_sim::scenario::{Override, Scenario, resolve};
 use gleaner_station::demo::{self, PRESET};
 use gleaner_station::device::Board;
 use gleaner_station::device::emulator::prepare::prepare;
-use gleaner_station::execute::{self, Audience};
-use gleaner_station::fleet::Pace;
-use gleaner_station::fleet_file::{Entry, FleetFile, Link};
+use gleaner_station::fleet_file::FleetFile;
 use gleaner_station::ledgers::{Ledgers, Pair};
-use gleaner_station::link::faults::Faults;
 use gleaner_station::log::{EVENTS, each_line};
 use gleaner_station::setup::{Options, overrides};
-use gleaner_tests::folder::Folder;
+use gleaner_tests::runs::{Folder, emulated_fleet, options, simulated, with_boards};
 
 /// How long the demonstration is.
 #[derive(Debug, clap::Args)]
@@ -33,42 +28,17 @@ const DEVIATION: f64 = 0.05;
 /// Tells whether the demonstration holds.
 pub fn run(args: &Args) -> bool {
     let kinds = [Board::Rp2040, Board::Rp2040, Board::M4, Board::M4];
-    let entry = |(id, board): (u32, Board)| {
-        let name = format!("{}-{id}", board.row().nickname);
-        Entry::new(name, id, Link::Emulated { board })
-    };
-    let mut fleet = FleetFile {
-        clients: (0..).zip(kinds).map(entry).collect(),
-    };
+    let mut fleet = emulated_fleet(&kinds, 0);
     let scenario = scenario(&fleet, args.rounds);
     demo::fill_stores(&mut fleet, &scenario);
     prepare(&fleet.emulated(), gleaner_shared::board::Shape::PAPER).expect("emulators and images");
-    let data = fleet::load_data(&scenario).expect("the digits");
-
     let (boards, alone) = (Folder::new("demo-boards"), Folder::new("demo-alone"));
-    let mut simulated = fleet::build(&scenario, &data, 0).expect("clients");
-    let expected = Run::create(&scenario, &alone.run(), 0, &mut Silent)
-        .unwrap()
-        .drive(&mut simulated);
-    let expected = expected.expect("a simulated run");
+    let expected = simulated(&scenario, &alone);
     let options = Options {
-        pace: Pace::Fast,
-        faults: Faults::default(),
         wall_limit: Duration::from_secs(900),
-        listen: None,
-        threads: 0,
+        ..options()
     };
-    let directory = boards.run();
-    let mut observer = Silent;
-    let audience = Audience::default();
-    let finished = execute::run(
-        Run::open(&scenario, &directory, 1, &mut observer).unwrap(),
-        &fleet,
-        &data,
-        &options,
-        audience,
-    );
-    let outcome = finished.expect("a run with emulated boards").outcome;
+    let outcome = with_boards(&scenario, &fleet, &boards, &options).outcome;
 
     let accuracy = outcome.summary.final_accuracy;
     let same = outcome.model_sha256 == expected.model_sha256;
@@ -83,7 +53,7 @@ pub fn run(args: &Args) -> bool {
             "NOT the simulated model"
         }
     );
-    let events = each_line(&directory.file(EVENTS)).expect("an event log");
+    let events = each_line(&boards.run().file(EVENTS)).expect("an event log");
     let ledgers = Ledgers::of(events).expect("a whole event log");
     let mut near = ledgers.boards.len() == kinds.len();
     for (client, ledger) in &ledgers.boards {

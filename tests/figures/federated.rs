@@ -5,16 +5,17 @@ use gleaner_shared::mlp::code::{self, Code};
 use gleaner_shared::mlp::{LearningRate, PaperParams, Trainer, Width, Work, scratch_words};
 use gleaner_shared::rng::{Purpose, Rng};
 use gleaner_tests::progress;
+use gleaner_tests::shard::Digits;
 
-use crate::float::{self, Float, HID, Set};
+use crate::float::{self, Float, HID};
 
-/// What to train.
+/// Options of `cargo figures federated`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Rounds.
+    /// Number of rounds to train.
     #[arg(long, default_value_t = 200)]
     rounds: u32,
-    /// Clients, all of which take part in every round.
+    /// Number of clients, all of which participate in every round.
     #[arg(long, default_value_t = 10)]
     clients: usize,
     /// Samples of each client.
@@ -23,13 +24,13 @@ pub struct Args {
     /// Local epochs a round.
     #[arg(long, default_value_t = 2)]
     epochs: u32,
-    /// Learning rate.
+    /// Learning rate of the clients.
     #[arg(long, default_value_t = 0.1)]
     rate: f64,
     /// Share of a client's samples that are of its own class.
     #[arg(long, default_value_t = 0.4)]
     own: f64,
-    /// Seed of everything.
+    /// Seed of data, parameters and rounding.
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// Code models in 16 bits instead of 8.
@@ -81,11 +82,11 @@ pub fn run(args: &Args) -> bool {
 }
 
 /// One round of plain averaging.
-fn average(args: &Args, shards: &[Set], global: &Float) -> Float {
+fn average(args: &Args, shards: &[Digits], global: &Float) -> Float {
     let mut sum = vec![0.0f64; global.theta.len()];
     for shard in shards {
         let mut local = global.clone();
-        (0..args.epochs).for_each(|_| local.epoch(shard, args.rate));
+        local.train(shard, args.epochs, args.rate);
         sum.iter_mut()
             .zip(&local.theta)
             .for_each(|(sum, &theta)| *sum += f64::from(theta));
@@ -125,18 +126,10 @@ impl Coded {
         }
     }
 
-    fn round(&mut self, args: &Args, shards: &[Set], round: u32) {
+    fn round(&mut self, args: &Args, shards: &[Digits], round: u32) {
         // Down: the difference of the global model to the base, which both ends then apply.
         self.local.read_f32(&self.theta);
-        let mut rng = Rng::stream(args.seed, Purpose::Downlink, 0, round);
-        code::encode(
-            &self.local,
-            &self.base,
-            self.width,
-            &mut rng,
-            &mut self.bytes,
-        )
-        .expect("the buffer has the length of a coded model");
+        self.encode(Rng::stream(args.seed, Purpose::Downlink, 0, round));
         let mut base = self.base.clone();
         self.decode().apply(&mut base);
         self.base = base;
@@ -145,15 +138,12 @@ impl Coded {
         let mut difference = vec![0.0; self.theta.len()];
         for (client, shard) in shards.iter().enumerate() {
             self.train(args, shard, client as u32, round);
-            let mut rng = Rng::stream(args.seed, Purpose::Uplink, client as u32, round);
-            code::encode(
-                &self.local,
-                &self.base,
-                self.width,
-                &mut rng,
-                &mut self.bytes,
-            )
-            .expect("the buffer has the length of a coded model");
+            self.encode(Rng::stream(
+                args.seed,
+                Purpose::Uplink,
+                client as u32,
+                round,
+            ));
             self.decode().write_f32(&mut difference);
             sum.iter_mut()
                 .zip(&difference)
@@ -165,13 +155,22 @@ impl Coded {
         }
     }
 
+    /// Codes the difference of the local model to the base.
+    fn encode(&mut self, mut rng: Rng) {
+        let Self {
+            local, base, width, ..
+        } = self;
+        code::encode(local, base, *width, &mut rng, &mut self.bytes)
+            .expect("the buffer has the length of a coded model");
+    }
+
     fn decode(&self) -> Code<'_, 784, HID, 10> {
         Code::parse(&self.bytes, self.width).expect("what was encoded has the form of a code")
     }
 
-    fn train(&mut self, args: &Args, shard: &Set, client: u32, round: u32) {
+    fn train(&mut self, args: &Args, shard: &Digits, client: u32, round: u32) {
         self.local.copy_from(&self.base);
-        let samples = shard.slices();
+        let samples = shard.samples();
         let mut trainer = Trainer::try_new(
             &mut *self.local,
             &samples,

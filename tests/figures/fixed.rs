@@ -3,20 +3,20 @@
 
 use gleaner_shared::mlp::{LearningRate, PaperParams, Trainer, Work, scratch_words};
 use gleaner_shared::rng::{Purpose, Rng};
-use gleaner_tests::progress;
+use gleaner_tests::shard::Digits;
 
-use crate::float::{self, Float, HID, Set};
+use crate::float::{self, Float, HID};
 
-/// What to train.
+/// Options of `cargo figures fixed`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Samples of the shard.
     #[arg(long, default_value_t = 1000)]
     samples: usize,
-    /// Epochs.
+    /// Number of epochs to train.
     #[arg(long, default_value_t = 100)]
     epochs: u32,
-    /// Learning rates.
+    /// Learning rates to compare at.
     #[arg(long, default_values_t = [0.5, 0.1, 0.01], value_delimiter = ',')]
     rates: Vec<f64>,
     /// How many seeds to run, from 1 on.
@@ -65,11 +65,11 @@ pub fn run(args: &Args) -> bool {
 }
 
 /// Returns the test accuracies of fixed point and of f32.
-fn compare(shard: &Set, test: &Set, rate: f64, epochs: u32, seed: u64) -> (f64, f64) {
+fn compare(shard: &Digits, test: &Digits, rate: f64, epochs: u32, seed: u64) -> (f64, f64) {
     let mut params = Box::new(PaperParams::new());
     params.initialise(seed);
     let mut float = Float::of(&params);
-    let samples = shard.slices();
+    let samples = shard.samples();
     let mut work = Box::new(Work::new());
     let mut scratch = vec![0; scratch_words::<HID>(shard.labels.len())];
     let rng = Rng::stream(seed, Purpose::Training, 0, 0);
@@ -83,13 +83,10 @@ fn compare(shard: &Set, test: &Set, rate: f64, epochs: u32, seed: u64) -> (f64, 
         rng,
     )
     .expect("a shard of MNIST can be trained on");
-    let bar = progress("epochs", u64::from(epochs));
     for _ in 0..epochs {
         trainer.epoch();
-        float.epoch(shard, rate);
-        bar.inc(1);
     }
-    bar.finish_and_clear();
+    float.train(shard, epochs, rate);
     (float::fixed_accuracy(&params, test), float.accuracy(test))
 }
 

@@ -1,14 +1,13 @@
 //! Mutations of the committed corpus against frame decoder, message parsers, transfer machines
 //! and whole sessions, without a coverage tool: fast, on any stable compiler.
 
+use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::{fs, thread};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use gleaner_shared::rng::{Purpose, Rng};
-use gleaner_tests::progress;
+use gleaner_tests::{in_batches, progress};
 
 #[path = "../../shared/fuzz/targets.rs"]
 mod targets;
@@ -17,10 +16,10 @@ mod targets;
 const BATCH: u64 = 20_000;
 /// Longest input: two whole frames.
 const LONGEST: usize = 2200;
-/// The state machines take many steps per input: every so many inputs they get one.
+/// The state machines take many steps per input, so they get one of this many inputs.
 const MACHINES_EVERY: u64 = 50;
 
-/// How much to try.
+/// Options of `cargo figures fuzz`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Number of inputs; each goes to the frame decoder and to both message parsers, and each
@@ -32,53 +31,40 @@ pub struct Args {
     seed: u64,
 }
 
-/// Runs the inputs and tells whether all came back.
+/// Runs the inputs; returns whether none panicked.
 pub fn run(args: &Args) -> bool {
     let corpus = Corpus::load();
     let bar = progress("inputs", args.inputs);
-    let next = AtomicU64::new(0);
-    let machines = AtomicU64::new(0);
-    let failure = Mutex::new(None);
-    let batches = args.inputs.div_ceil(BATCH);
-    thread::scope(|scope| {
-        for _ in 0..thread::available_parallelism().map_or(1, usize::from) {
-            scope.spawn(|| {
-                loop {
-                    let batch = next.fetch_add(1, Ordering::Relaxed);
-                    if batch >= batches {
-                        return;
-                    }
-                    let count = BATCH.min(args.inputs - batch * BATCH);
-                    match fuzz_batch(&corpus, args.seed, batch, count) {
-                        Ok(ran) => machines.fetch_add(ran, Ordering::Relaxed),
-                        Err(found) => {
-                            // Stops the other workers at their next batch.
-                            next.store(batches, Ordering::Relaxed);
-                            *failure.lock().expect("no worker panics holding it") = Some(found);
-                            return;
-                        }
-                    };
-                    bar.inc(count);
-                }
-            });
+    // After a panic the remaining batches do nothing.
+    let failed = AtomicBool::new(false);
+    let results = in_batches(args.inputs, BATCH, &bar, |batch, count| {
+        if failed.load(Ordering::Relaxed) {
+            return Ok(0);
         }
+        let ran = fuzz_batch(&corpus, args.seed, batch, count);
+        failed.fetch_or(ran.is_err(), Ordering::Relaxed);
+        ran
     });
     bar.finish_and_clear();
-    if let Some((target, input)) = failure.into_inner().expect("no worker panics holding it") {
-        let hex: String = input.iter().map(|byte| format!("{byte:02x}")).collect();
-        println!("{target} panicked on {hex}");
-        return false;
+    let mut machines = 0;
+    for result in results {
+        match result {
+            Ok(ran) => machines += ran,
+            Err((target, input)) => {
+                let hex: String = input.iter().map(|byte| format!("{byte:02x}")).collect();
+                println!("{target} panicked on {hex}");
+                return false;
+            }
+        }
     }
     println!(
         "{} inputs on the frame decoder and both message parsers, {} on transfer machines and \
          sessions: no panic",
-        args.inputs,
-        machines.into_inner()
+        args.inputs, machines
     );
     true
 }
 
-/// Seeds by target.
 struct Corpus {
     frames: Vec<Vec<u8>>,
     messages: Vec<Vec<u8>>,

@@ -6,7 +6,7 @@ use gleaner_shared::mlp::PaperParams;
 use gleaner_shared::wire::message::ModelHash;
 use gleaner_station::device::image::Program;
 use gleaner_tests::emulated::{on_m4, on_rp2040, on_stm32};
-use gleaner_tests::oracle::{Answers, as_the_host};
+use gleaner_tests::inference::{Answers, as_the_host};
 use gleaner_tests::progress;
 use gleaner_tests::reference::{initial, trained};
 use gleaner_tests::shard::Digits;
@@ -18,7 +18,7 @@ const SEED: u64 = 5;
 /// Three milliseconds of an RP2040 at 125 MHz.
 const MOST_CYCLES: u64 = 375_000;
 
-/// How many digits.
+/// Options of `cargo figures infer`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Whose test samples: `mnist` (10,000; `gleaner data fetch mnist`) or `mnist-subset`, which

@@ -18,15 +18,13 @@ use gleaner_sim::run::{Observer, Run, RunDirectory, read_rounds};
 use gleaner_station::device::Board;
 use gleaner_station::event::{Event, EventKind};
 use gleaner_station::execute::{self, Audience};
-use gleaner_station::fleet::Pace;
 use gleaner_station::fleet_file::{Entry, FleetFile, Link};
-use gleaner_station::link::faults::Faults;
 use gleaner_station::setup::{self, Options};
 use gleaner_tests::emulated::available;
-use gleaner_tests::folder::{Folder, events};
-use gleaner_tests::mortal::Mortal;
+use gleaner_tests::restartable::RestartableBoard;
+use gleaner_tests::runs::{Folder, events};
 use gleaner_tests::served::{Button, Served};
-use gleaner_tests::{mixed, progress};
+use gleaner_tests::{progress, runs};
 use indicatif::ProgressBar;
 
 /// Boards of the fleet; two more clients are simulated.
@@ -60,7 +58,7 @@ pub struct Args {
 
 /// What can be killed.
 enum Victim {
-    Process(Box<Mortal>),
+    Process(Box<RestartableBoard>),
     Thread(Button),
 }
 
@@ -70,7 +68,6 @@ struct Scene {
     /// Boards with an open session.
     present: Mutex<BTreeSet<u32>>,
     kills: [AtomicU32; BOARDS as usize],
-    /// Finished rounds.
     rounds: AtomicU32,
     over: AtomicBool,
 }
@@ -95,7 +92,7 @@ impl Scene {
 
 /// Runs the figure; says whether the run is complete and nothing was counted twice.
 pub fn run(args: &Args) -> bool {
-    let scenario = mixed::scenario("random", args.rounds);
+    let scenario = runs::scenario("random", args.rounds);
     let data = fleet::load_data(&scenario).expect("data");
     let shards = setup::shards(&scenario, &data, |_| None).expect("shards");
     let folder = Folder::new("kills");
@@ -112,7 +109,7 @@ pub fn run(args: &Args) -> bool {
             };
             let file = images.run().file(&format!("client-{id}.bin"));
             std::fs::write(&file, shard).expect("a shard");
-            let Some(board) = available(Mortal::start(kind, &file)) else {
+            let Some(board) = available(RestartableBoard::start(kind, &file)) else {
                 return false;
             };
             entry.serve_at(board.address().to_string());
@@ -126,11 +123,8 @@ pub fn run(args: &Args) -> bool {
         fleet.clients.push(entry);
     }
     let options = Options {
-        pace: Pace::Fast,
-        faults: Faults::default(),
         wall_limit: WALL_LIMIT,
-        listen: None,
-        threads: 1,
+        ..runs::options()
     };
     let scene = Arc::new(Scene::default());
     let (seen, heard) = (Arc::clone(&scene), Arc::clone(&scene));
@@ -207,7 +201,7 @@ fn kill(mut victims: Vec<Victim>, scene: &Scene, pause_s: f64, seed: u64) {
                     _ => rng.uniform(),
                 };
                 std::thread::sleep(Duration::from_secs_f64(absence));
-                board.revive().expect("the emulator starts again");
+                board.restart().expect("the emulator starts again");
             }
         }
     }

@@ -20,7 +20,6 @@ pub struct Args {
     seed: u64,
 }
 
-/// What was seen.
 #[derive(Debug, Default)]
 struct Tally {
     steps: u64,

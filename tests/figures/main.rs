@@ -7,6 +7,7 @@ mod books;
 mod causality;
 mod crashes;
 mod damage;
+mod decide;
 mod demo;
 mod energy_fit;
 mod federated;
@@ -21,6 +22,8 @@ mod mixed;
 mod poisoning;
 mod powercuts;
 mod reference;
+mod server;
+mod solvers;
 mod stations;
 mod transfer;
 mod workers;
@@ -51,6 +54,8 @@ enum Figure {
     Crashes(crashes::Args),
     /// Damaged frames against the decoder.
     Damage(damage::Args),
+    /// Time that each scheduler takes to decide a round.
+    Decide(decide::Args),
     /// The demonstration of `gleaner emulate --run`, on emulated boards.
     Demo(demo::Args),
     /// From synthetic traces of a meter back to the profile that made them.
@@ -77,6 +82,10 @@ enum Figure {
     Powercuts(powercuts::Args),
     /// The schedulers on all of MNIST against the reference's results.
     Reference(reference::Args),
+    /// Time of the server's step, by kernel and as a share of a round.
+    Server(server::Args),
+    /// Time and optimality gap of the solvers; no solver beats `exact`.
+    Solvers(solvers::Args),
     /// A thousand TCP clients in one round, alone and among misbehaving peers.
     Stations(stations::Args),
     /// A model through the two state machines over lines that lose, repeat and flip.
@@ -93,6 +102,7 @@ fn main() -> ExitCode {
         Figure::Causality(args) => causality::run(&args),
         Figure::Crashes(args) => crashes::run(&args),
         Figure::Damage(args) => damage::run(&args),
+        Figure::Decide(args) => decide::run(&args),
         Figure::Demo(args) => demo::run(&args),
         Figure::EnergyFit(args) => energy_fit::run(&args),
         Figure::Fuzz(args) => fuzz::run(&args),
@@ -106,6 +116,8 @@ fn main() -> ExitCode {
         Figure::Poisoning(args) => poisoning::run(&args),
         Figure::Powercuts(args) => powercuts::run(&args),
         Figure::Reference(args) => reference::run(&args),
+        Figure::Server(args) => server::run(&args),
+        Figure::Solvers(args) => solvers::run(&args),
         Figure::Stations(args) => stations::run(&args),
         Figure::Transfer(args) => transfer::run(&args),
         Figure::Workers(args) => workers::run(&args),

@@ -3,15 +3,15 @@
 
 use gleaner_station::device::Board;
 use gleaner_station::device::emulator::prepare::prepare;
-use gleaner_tests::octet::{equal_to_the_bit, scenario};
+use gleaner_tests::runs::emulated_as_simulated;
 
-/// How long.
+/// Options of `cargo figures mixed`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Rounds of the run.
     #[arg(long, default_value_t = 10)]
     rounds: i64,
-    /// Who decides them.
+    /// Scheduler of both runs, as in a scenario.
     #[arg(long, default_value = "cre")]
     scheduler: String,
 }
@@ -23,11 +23,7 @@ pub fn run(args: &Args) -> bool {
         println!("{missing}");
         return false;
     }
-    match equal_to_the_bit(&scenario(&args.scheduler, args.rounds)) {
-        Some(hash) => {
-            println!("{} rounds, both end with the model {hash}", args.rounds);
-            true
-        }
-        None => false,
-    }
+    let hash = emulated_as_simulated(&args.scheduler, args.rounds);
+    println!("{} rounds, both end with the model {hash}", args.rounds);
+    true
 }

@@ -37,7 +37,7 @@ const ATTACKS: [Attack; 4] = [
 /// How long, and how different clients' data are.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Rounds.
+    /// Number of rounds per run.
     #[arg(long, default_value_t = 50)]
     rounds: usize,
     /// Clients, all of which take part in every round; the last one is hostile.
@@ -49,7 +49,7 @@ pub struct Args {
     /// Test images; 0 means all.
     #[arg(long, default_value_t = 0)]
     test_samples: usize,
-    /// Learning rate.
+    /// Learning rate of the clients.
     #[arg(long, default_value_t = 0.1)]
     rate: f64,
     /// Share of a client's samples that are of its own class.
@@ -58,7 +58,7 @@ pub struct Args {
     /// What clients compute with: `float` or `fixed-point`.
     #[arg(long, default_value = "float")]
     kind: String,
-    /// Seed of everything.
+    /// Seed of data, parameters and attack.
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// The largest loss of accuracy that counts as none, in points.

@@ -4,12 +4,12 @@
 
 use gleaner_shared::units::Micros;
 use gleaner_station::device::image::Program;
-use gleaner_tests::blackout::{Awakening, Recorded, close_and_fail};
+use gleaner_tests::cut_run::RecordedRun;
 use gleaner_tests::emulated::{on_failing_m4, on_rp2040, on_stm32};
-use gleaner_tests::power::Rehearsed;
+use gleaner_tests::power_cut::{Recorded, Restart, close_and_fail};
 use gleaner_tests::station::Station;
 use gleaner_tests::wire::LockstepWire;
-use gleaner_tests::{progress, rehearsal};
+use gleaner_tests::{progress, reset};
 
 /// How long a board may take to be in step again.
 const LIMIT: Micros = Micros(3_000_000);
@@ -45,7 +45,7 @@ pub struct Args {
 
 /// Runs the figure; a lost round or model stops it.
 pub fn run(args: &Args) -> bool {
-    let run = Rehearsed::run();
+    let run = RecordedRun::run();
     let state = run.cut_state(true, args.seeds.max(1));
     println!(
         "ten rounds: {} words and sectors, {} of them sectors",
@@ -61,7 +61,7 @@ pub fn run(args: &Args) -> bool {
         client.cuts, client.slowest
     );
     println!("a round closed in the images:");
-    let shard = rehearsal::shard();
+    let shard = reset::shard();
     let pico = || on_rp2040(Program::Client, Some(&shard));
     let slowest = [
         Some(client.slowest),
@@ -95,11 +95,11 @@ fn in_lockstep(
     let mut closed = Recorded::close(start()?);
     let operations = closed.operations();
     let cuts = chosen(operations, stride);
-    let awakenings = cuts.iter().enumerate().map(|(at, operation)| {
+    let restarts = cuts.iter().enumerate().map(|(at, operation)| {
         let and_work = at.is_multiple_of(WORK) || at + 1 == cuts.len();
         closed.cut(*operation, and_work)
     });
-    let slowest = report(name, operations, cuts.len(), awakenings);
+    let slowest = report(name, operations, cuts.len(), restarts);
     let stat = closed.station.wire.stat();
     println!(
         "    {} reads of torn words found by ECC",
@@ -116,11 +116,11 @@ fn on_m4s(stride: u32, shard: &[u8]) -> Option<Micros> {
     }
     let cuts = chosen(M4_OPERATIONS, stride);
     on_failing_m4(Program::Client, Some(shard), 0)?;
-    let awakenings = cuts.iter().filter_map(|operation| {
+    let restarts = cuts.iter().filter_map(|operation| {
         let wire = on_failing_m4(Program::Client, Some(shard), *operation)?;
         Some(close_and_fail(&mut Station::new(wire)))
     });
-    report("m4", M4_OPERATIONS, cuts.len(), awakenings);
+    report("m4", M4_OPERATIONS, cuts.len(), restarts);
     Some(Micros::ZERO)
 }
 
@@ -129,14 +129,14 @@ fn report(
     name: &'static str,
     operations: u32,
     cuts: usize,
-    awakenings: impl Iterator<Item = Awakening>,
+    restarts: impl Iterator<Item = Restart>,
 ) -> Micros {
     let bar = progress(name, cuts as u64);
     let (mut slowest, mut knew, mut held) = (Micros::ZERO, 0, 0);
-    for awakening in awakenings {
-        slowest = slowest.max(awakening.after);
-        knew += usize::from(awakening.knew_the_round);
-        held += usize::from(awakening.held_the_model);
+    for restart in restarts {
+        slowest = slowest.max(restart.after);
+        knew += usize::from(restart.knew_the_round);
+        held += usize::from(restart.held_the_model);
         bar.inc(1);
     }
     bar.finish_and_clear();

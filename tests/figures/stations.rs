@@ -9,13 +9,13 @@ use std::net::SocketAddr;
 use std::process::{Child, Command, Stdio};
 
 use gleaner_station::door::Tally;
-use gleaner_tests::crowd::{self, CrowdRound, MODEL_BYTES, Manners, Reception};
+use gleaner_tests::peers::{self, Behaviour, ListeningStation, MODEL_BYTES, RoundOutcome};
 use tokio::runtime::Runtime;
 
-/// How many clients, and how patient to be.
+/// Options of `cargo figures stations`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Honest clients.
+    /// Number of honest clients.
     #[arg(long, default_value_t = 1_000)]
     clients: usize,
     /// Slow, silent, endless and absurd peers in the second run.
@@ -45,9 +45,9 @@ impl Drop for Peers {
     }
 }
 
-fn manners(args: &Args) -> Vec<Manners> {
-    let others = (0..args.others).map(|at| Manners::BAD[at % Manners::BAD.len()]);
-    std::iter::repeat_n(Manners::Honest, args.clients)
+fn behaviour(args: &Args) -> Vec<Behaviour> {
+    let others = (0..args.others).map(|at| Behaviour::BAD[at % Behaviour::BAD.len()]);
+    std::iter::repeat_n(Behaviour::Honest, args.clients)
         .chain(others)
         .collect()
 }
@@ -81,15 +81,15 @@ pub fn run(args: &Args) -> bool {
 }
 
 /// A round without the others, and one with them.
-type Pairs = Vec<(CrowdRound, CrowdRound)>;
+type Pairs = Vec<(RoundOutcome, RoundOutcome)>;
 
 /// Rounds with clients that the base station calls.
 fn called(args: &Args, runtime: &Runtime) -> Pairs {
     let (_peers, everybody) = start(args);
     let honest = &everybody[..args.clients];
     let pair = |_| {
-        let alone = runtime.block_on(crowd::round(honest));
-        let mixed = runtime.block_on(crowd::round(&everybody));
+        let alone = runtime.block_on(peers::round(honest));
+        let mixed = runtime.block_on(peers::round(&everybody));
         (alone, mixed)
     };
     (0..args.repeats.max(1)).map(pair).collect()
@@ -100,14 +100,14 @@ fn calling(args: &Args, runtime: &Runtime) -> Pairs {
     let clients = u32::try_from(args.clients).expect("a number of clients");
     let round = |others: usize| {
         let _guard = runtime.enter();
-        let reception = Reception::open(clients);
+        let station = ListeningStation::open(clients);
         let _peers = spawn(
             args.clients,
             others,
-            &["--dial", &reception.address.to_string()],
+            &["--dial", &station.address.to_string()],
         );
-        let round = runtime.block_on(reception.round());
-        (round, reception.calls.tally())
+        let round = runtime.block_on(station.round());
+        (round, station.calls.tally())
     };
     let mut worst = Tally::default();
     let pairs = (0..args.repeats.max(1)).map(|_| {
@@ -143,11 +143,11 @@ struct Judged {
 }
 
 fn judge(args: &Args, how: &str, mut pairs: Pairs) -> Judged {
-    let change = |(alone, mixed): &(CrowdRound, CrowdRound)| {
+    let change = |(alone, mixed): &(RoundOutcome, RoundOutcome)| {
         mixed.wall.as_secs_f64() / alone.wall.as_secs_f64() - 1.0
     };
     pairs.sort_by(|a, b| change(a).total_cmp(&change(b)));
-    let all_in = |round: &CrowdRound| round.delivered == args.clients && round.believed == 0;
+    let all_in = |round: &RoundOutcome| round.delivered == args.clients && round.believed == 0;
     let complete = pairs
         .iter()
         .all(|(alone, mixed)| all_in(alone) && all_in(mixed));
@@ -185,8 +185,8 @@ fn judge(args: &Args, how: &str, mut pairs: Pairs) -> Judged {
 
 fn dial(args: &Args, station: SocketAddr) -> bool {
     runtime().block_on(async {
-        for (number, manners) in (0..).zip(manners(args)) {
-            tokio::spawn(crowd::dial(number, manners, station));
+        for (number, behaviour) in (0..).zip(behaviour(args)) {
+            tokio::spawn(peers::dial(number, behaviour, station));
         }
         std::future::pending().await
     })
@@ -194,8 +194,8 @@ fn dial(args: &Args, station: SocketAddr) -> bool {
 
 fn serve(args: &Args) -> bool {
     runtime().block_on(async {
-        for (number, manners) in (0..).zip(manners(args)) {
-            match crowd::listen(number, manners).await {
+        for (number, behaviour) in (0..).zip(behaviour(args)) {
+            match peers::listen(number, behaviour).await {
                 Ok(port) => println!("{port}"),
                 Err(error) => {
                     eprintln!("client {number}: {error}");
@@ -220,19 +220,19 @@ fn spawn(clients: usize, others: usize, what: &[&str]) -> Peers {
 }
 
 /// Starts the clients' process and reads their ports.
-fn start(args: &Args) -> (Peers, Vec<(Manners, u16)>) {
+fn start(args: &Args) -> (Peers, Vec<(Behaviour, u16)>) {
     let mut peers = spawn(args.clients, args.others, &["--serve"]);
     let output = peers.0.stdout.take().expect("its output is a pipe");
     let ports = BufReader::new(output).lines();
-    let manners = manners(args);
-    let everybody: Vec<(Manners, u16)> = manners
+    let behaviour = behaviour(args);
+    let everybody: Vec<(Behaviour, u16)> = behaviour
         .iter()
         .zip(ports)
-        .map(|(&manners, line)| {
+        .map(|(&behaviour, line)| {
             let line = line.expect("a port");
-            (manners, line.parse().expect("a number"))
+            (behaviour, line.parse().expect("a number"))
         })
         .collect();
-    assert_eq!(everybody.len(), manners.len(), "every client listens");
+    assert_eq!(everybody.len(), behaviour.len(), "every client listens");
     (peers, everybody)
 }

@@ -8,7 +8,7 @@ use gleaner_tests::line::Faults;
 use gleaner_tests::progress;
 use gleaner_tests::transfer::{MODEL_BYTES, Outcome, send_model};
 
-/// Frame losses tried.
+/// Probabilities of losing a frame.
 const LOSSES: [f64; 5] = [0.0, 0.01, 0.05, 0.10, 0.20];
 /// Most overhead of the clean run.
 const OVERHEAD_LIMIT: f64 = 0.05;
@@ -18,7 +18,7 @@ const FAULT_FACTOR: f64 = 1.15;
 /// How much to try.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Runs per row.
+    /// Number of transfers per row.
     #[arg(long, default_value_t = 200)]
     seeds: u64,
     /// Probability that a frame arrives twice.

@@ -1,5 +1,4 @@
-//! A client that speaks the protocol and trains nothing: what a base station is tested with
-//! where no board, emulated or not, is the point.
+//! A client that speaks the protocol and does not train, for tests of the base station.
 //!
 //! Its update is a fixed pattern of client and round, so that a test can tell whose it is.
 
@@ -18,10 +17,10 @@ use heapless::String;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::time::{Instant, sleep_until};
 
-/// Between two looks at work that is not reported yet.
+/// Interval between two checks of work that is not reported yet.
 const TICK: Duration = Duration::from_millis(1);
 
-/// A client and what it remembers while it is not switched off.
+/// A client and its volatile state.
 pub struct Client {
     number: u32,
     key: Key,
@@ -52,7 +51,7 @@ struct Finished {
     at: Instant,
 }
 
-/// What a client says of itself.
+/// Returns the self-description of a client.
 #[must_use]
 pub fn about_of(client: u32, largest_transfer: u32) -> About {
     About {
@@ -77,7 +76,7 @@ pub fn about_of(client: u32, largest_transfer: u32) -> About {
     }
 }
 
-/// What a client reports when it has trained.
+/// Returns the report of a client after training.
 #[must_use]
 pub const fn report_of(work: WorkMark, epochs: u16, ledger: Snapshot) -> Report {
     Report {
@@ -95,7 +94,7 @@ pub const fn report_of(work: WorkMark, epochs: u16, ledger: Snapshot) -> Report 
     }
 }
 
-/// The update of a client in a round.
+/// Returns the update of a client in a round.
 #[must_use]
 pub fn update_of(client: u32, round: u32, bytes: usize) -> Vec<u8> {
     let seed = client.wrapping_mul(0x9E37_79B9) ^ round.wrapping_mul(0x85EB_CA6B);
@@ -126,21 +125,21 @@ impl Client {
         }
     }
 
-    /// The same client, whose training takes that long.
+    /// Sets the duration of training.
     #[must_use]
     pub const fn training_for(mut self, training: Duration) -> Self {
         self.training = training;
         self
     }
 
-    /// Forgets what a power cut would take.
+    /// Drops the state that a power cut loses.
     pub fn switch_off(&mut self) {
         self.model = None;
         self.work = None;
         self.provision = None;
     }
 
-    /// The chip's number, unlike any other client's.
+    /// Returns the device number, different for every client.
     fn device(&self) -> DeviceId {
         let mut device = DeviceId([0xD0; 12]);
         device.0[..4].copy_from_slice(&self.number.to_le_bytes());

@@ -1,4 +1,4 @@
-//! Serial drivers as they are: one refuses what is long, both forget to wake who waits for room.
+//! Models of embassy's serial drivers and their faults: one refuses long writes, both lose wake-ups.
 
 use std::convert::Infallible;
 use std::future::poll_fn;
@@ -10,10 +10,10 @@ use gleaner_firmware::sender::Sender;
 use crate::in_process::{InProcess, Shared, VirtualClock, boot, run_client};
 use crate::nor::Nor;
 
-/// Bytes of either driver's ring: a frame of a model is four times as long.
+/// Size of each driver's ring; a frame of a model is four times as long.
 const RING_BYTES: usize = 256;
 
-/// A client whose port is embassy-stm32's, as it is.
+/// Starts a client whose port is embassy-stm32's.
 #[must_use]
 pub fn on_bare_stm32(shard: &[u8]) -> InProcess {
     InProcess::start_with(shard, Nor::new(2, 0), |world, shard, flash| {
@@ -27,7 +27,7 @@ pub fn on_bare_stm32(shard: &[u8]) -> InProcess {
     })
 }
 
-/// The same behind the firmware's [`Sender`].
+/// Starts the same client behind the firmware's [`Sender`].
 #[must_use]
 pub fn on_stm32(shard: &[u8]) -> InProcess {
     InProcess::start_with(shard, Nor::new(2, 0), |world, shard, flash| {
@@ -45,7 +45,7 @@ pub fn on_bare_rp2040(shard: &[u8]) -> InProcess {
     })
 }
 
-/// The same behind the firmware's [`Sender`].
+/// Starts the same client behind the firmware's [`Sender`].
 #[must_use]
 pub fn on_rp2040(shard: &[u8]) -> InProcess {
     InProcess::start_with(shard, Nor::new(2, 0), |world, shard, flash| {
@@ -103,7 +103,7 @@ impl Write for Stm32Uart {
                 return Poll::Ready(Err(BufferTooLong));
             }
             if self.0.room() < bytes.len() {
-                // As in the driver: nobody is told to come back.
+                // As in the driver, the waker is not registered.
                 return Poll::Pending;
             }
             self.0.put(bytes);

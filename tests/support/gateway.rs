@@ -1,5 +1,5 @@
-//! A gateway beside a board: it calls the base station and passes on what either side says, as
-//! `socat` does for a board on a serial port.
+//! A gateway beside a board: connects to the base station and forwards bytes both ways, as `socat`
+//! does for a board on a serial port.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -9,14 +9,14 @@ use tokio::net::TcpStream;
 use tokio::runtime::Runtime;
 use tokio::time::sleep;
 
-/// Between two calls.
+/// Pause between two connection attempts.
 const REDIAL: Duration = Duration::from_millis(20);
 
-/// Gateways on a runtime of their own; dropped, they hang up.
+/// Gateways on their own runtime; dropping them closes their connections.
 pub struct Gateways(Option<Runtime>);
 
 impl Gateways {
-    /// Starts none yet.
+    /// Creates an empty set of gateways.
     ///
     /// # Panics
     /// When the system refuses threads.
@@ -25,7 +25,7 @@ impl Gateways {
         Self(Some(Runtime::new().expect("threads")))
     }
 
-    /// Starts one; `station` says where to call, once it is known.
+    /// Starts a gateway; `station` returns the base station's address once it is known.
     pub fn add(
         &self,
         board: SocketAddr,
@@ -38,7 +38,7 @@ impl Gateways {
                     && let Ok(mut call) = TcpStream::connect(station).await
                     && let Ok(mut port) = TcpStream::connect(board).await
                 {
-                    // However it ended, the next call may do better.
+                    // Any end of the connection is followed by another attempt.
                     let _ = copy_bidirectional(&mut call, &mut port).await;
                 }
                 sleep(REDIAL).await;

@@ -1,5 +1,5 @@
 //! The firmware's client in this process: the same runner as on a board, over a paced line in
-//! virtual time. It runs when something has woken it, as on a board, and at no other time.
+//! virtual time. As on a board, it runs only after a wake-up.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -17,7 +17,7 @@ use embedded_io_async::{ErrorType, Read, Write};
 use gleaner_firmware::app::NoApp;
 use gleaner_firmware::app::replay::Replay;
 use gleaner_firmware::app::window::Window;
-use gleaner_firmware::crash::{CRASH_BYTES, CrashMemory, leave_fault};
+use gleaner_firmware::crash::{CRASH_BYTES, record_fault};
 use gleaner_firmware::gather::Ring;
 use gleaner_firmware::keys::Slots;
 use gleaner_firmware::model::Memory;
@@ -121,7 +121,7 @@ impl Wake for Woken {
     }
 }
 
-/// A client without a board.
+/// The firmware's client without a board.
 pub struct InProcess {
     world: Shared,
     shard: &'static [u8],
@@ -156,7 +156,7 @@ impl InProcess {
 
     /// Lets the program die of a fault at these addresses: it leaves its last words and starts again.
     pub fn fault(&mut self, pc: u32, lr: u32) {
-        leave_fault(&mut LastWords(self.world.clone()), pc, lr);
+        record_fault(&mut LastWords(self.world.clone()), pc, lr);
         self.reset();
     }
 
@@ -250,7 +250,7 @@ pub(crate) fn boot<T: Write + 'static>(
     run(board)
 }
 
-/// The client alone.
+/// Runs the client without an application.
 pub(crate) fn run_client<T: Write + 'static>(board: Board<InProcessBoard<T>>) -> Program {
     Box::pin(async move {
         let mut memory = Box::new(Memory::new());
@@ -488,7 +488,7 @@ impl Gauge for VirtualGauge {
 
 pub(crate) struct Kept(Shared);
 
-impl Retained for Kept {
+impl Retained<RECORD_BYTES> for Kept {
     fn read(&self) -> [u8; RECORD_BYTES] {
         self.0.borrow().retained.unwrap_or([0xA5; RECORD_BYTES])
     }
@@ -500,7 +500,7 @@ impl Retained for Kept {
 
 pub(crate) struct LastWords(Shared);
 
-impl CrashMemory for LastWords {
+impl Retained<CRASH_BYTES> for LastWords {
     fn read(&self) -> [u8; CRASH_BYTES] {
         self.0.borrow().crash.unwrap_or([0xA5; CRASH_BYTES])
     }

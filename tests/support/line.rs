@@ -1,9 +1,9 @@
-//! One direction of an in-memory serial line that loses, repeats and flips.
+//! One direction of an in-memory serial line that loses, repeats and corrupts frames.
 
 use gleaner_shared::rng::{Purpose, Rng};
 use gleaner_shared::units::Micros;
 
-/// What a line does to frames.
+/// Fault probabilities of a line.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Faults {
     /// Probability that a frame vanishes.

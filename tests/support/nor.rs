@@ -38,7 +38,7 @@ struct Chip {
 /// A word programmed or a sector erased.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Operation {
-    /// Where it begins.
+    /// Offset of the first byte.
     pub at: usize,
     /// What is there afterwards.
     pub after: Vec<u8>,

@@ -39,22 +39,22 @@ pub fn device(key: Key, boot: u8) -> DeviceLink {
     DeviceLink::new(key, Some([boot; 32]), DeviceId([7; 12]), timing)
 }
 
-/// What happened at either end.
+/// An event at either end of the link.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Happened {
-    /// At the host.
+    #[allow(missing_docs)]
     Host(Event<HostEnd>),
-    /// At the device.
+    #[allow(missing_docs)]
     Device(Event<DeviceEnd>),
 }
 
 /// Two ends and two lines. Incoming transfers are accepted as they are offered.
 pub struct Pair<K> {
-    /// Virtual time.
+    /// Virtual time of both ends.
     pub now: Micros,
-    /// The base station's end.
+    /// The base station's end of the link.
     pub host: HostLink<K>,
-    /// The board's end.
+    /// The board's end of the link.
     pub device: DeviceLink,
     /// From host to device.
     pub down: Line,

@@ -1,5 +1,5 @@
-//! The firmware's client in a thread of its own, its line on a TCP port: a board for the base
-//! station wherever no emulator is needed.
+//! The firmware's client in a thread of its own with its line on a TCP port: a board without an
+//! emulator.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -55,19 +55,19 @@ impl Served {
         }
     }
 
-    /// Returns where the base station finds it.
+    /// Returns the address of its line.
     #[must_use]
     pub const fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Returns the flash its keys and its state are in.
+    /// Returns the flash with its keys and state.
     #[must_use]
     pub const fn flash(&self) -> &Nor {
         &self.flash
     }
 
-    /// Returns what presses its reset button, or cuts its power, from another thread.
+    /// Returns a handle that resets the client or cuts its power from another thread.
     #[must_use]
     pub fn button(&self) -> Button {
         Button(Arc::clone(&self.shared))

@@ -1,7 +1,7 @@
 //! Shards of MNIST for tests.
 
 use gleaner_learn::data::embedded::mnist_subset;
-use gleaner_learn::data::{DataError, load};
+use gleaner_learn::data::{DataError, Samples, load};
 use gleaner_shared::mlp::sample::Slices;
 use gleaner_station::device::shard::{ClientSamples, image};
 
@@ -9,11 +9,11 @@ use gleaner_station::device::shard::{ClientSamples, image};
 pub const INPUTS: usize = 784;
 
 /// Some samples of MNIST.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Digits {
-    /// Pixels of each.
+    /// Pixels of each sample.
     pub pixels: Vec<[u8; INPUTS]>,
-    /// Class of each.
+    /// Class of each sample.
     pub labels: Vec<u8>,
 }
 
@@ -39,12 +39,16 @@ impl Digits {
     /// # Errors
     /// When the set is not there.
     pub fn test_set(name: &str) -> Result<Self, DataError> {
-        let test = load(name)?.test;
-        let (pixels, _) = test.images.as_chunks::<INPUTS>();
-        Ok(Self {
-            pixels: pixels.to_vec(),
-            labels: test.labels,
-        })
+        Ok(Self::of(&load(name)?.test))
+    }
+
+    /// Copies all samples of one half of a data set.
+    #[must_use]
+    pub fn of(samples: &Samples) -> Self {
+        Self {
+            pixels: samples.images.as_chunks::<INPUTS>().0.to_vec(),
+            labels: samples.labels.clone(),
+        }
     }
 
     /// Returns them in pieces of at most `count`.

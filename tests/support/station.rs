@@ -19,7 +19,7 @@ pub const INCOME: PicoJoules = PicoJoules(500_000_000_000);
 
 /// The host's end of one link.
 pub struct Station<W, K = Insecure> {
-    /// The line.
+    /// Line to the client.
     pub wire: W,
     /// The link's state machine.
     pub link: HostLink<K>,
@@ -38,14 +38,14 @@ pub struct Station<W, K = Insecure> {
 }
 
 impl<W: Wire> Station<W> {
-    /// Connects without keys.
+    /// Creates a station that uses no keys.
     pub fn new(wire: W) -> Self {
         Self::with_keys(wire, Insecure)
     }
 }
 
 impl<W: Wire, K: Keyring> Station<W, K> {
-    /// Connects with keys.
+    /// Creates a station that uses these keys.
     pub fn with_keys(wire: W, keys: K) -> Self {
         let timing = Timing::for_bit_rate(wire.bit_rate());
         Self {
@@ -254,7 +254,7 @@ impl<W: Wire, K: Keyring> Station<W, K> {
         .expect("the update arrives")
     }
 
-    /// Closes a round.
+    /// Commits a round with its update counted.
     #[track_caller]
     pub fn commit(&mut self, mark: RoundMark) {
         self.say(HostToDevice::Commit {

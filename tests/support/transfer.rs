@@ -11,16 +11,16 @@ use crate::pair::{Happened, KEY, Pair, device};
 /// Bytes of the paper's MLP at 8 bits a parameter.
 pub const MODEL_BYTES: usize = 39_760;
 
-/// What one transfer took, from the offer to the sender's knowledge that it arrived.
+/// Cost of one transfer, from the offer to the sender's last acknowledgement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Outcome {
     /// Bytes from host to device: the model's direction.
     pub down: u64,
     /// Bytes from device to host.
     pub up: u64,
-    /// Chunks sent again.
+    /// Number of retransmitted chunks.
     pub repeated: u32,
-    /// Virtual time.
+    /// Virtual time of the transfer.
     pub elapsed: Micros,
     /// Whether the bytes received are those sent.
     pub identical: bool,

@@ -1,4 +1,4 @@
-//! Ways to reach a client: each carries bytes and says what time it is.
+//! Lines to a client: each carries bytes and has a clock.
 
 use std::net::SocketAddr;
 
@@ -8,13 +8,13 @@ use gleaner_station::device::emulator::runner::{Lockstep, Stat};
 
 /// A line to one client.
 pub trait Wire {
-    /// Returns the time the client lives in.
+    /// Returns the client's time.
     fn now(&self) -> Micros;
 
-    /// Puts bytes on the line and lets time run until `until`, or until something came back.
+    /// Sends bytes and lets time run until `until`, or until an answer arrives.
     fn exchange(&mut self, to_device: &[u8], until: Micros) -> Vec<u8>;
 
-    /// Resets the client.
+    /// Resets the client as its button does.
     fn reset(&mut self);
 
     /// Returns the speed both ends are to expect of the line.
@@ -55,7 +55,7 @@ impl LockstepWire {
         self.0.cut_again(count).expect("an operation of the record");
     }
 
-    /// Returns the board.
+    /// Returns the emulated board itself.
     pub const fn board(&mut self) -> &mut Lockstep {
         self.0.board()
     }

@@ -101,7 +101,7 @@ pub fn image(board: &Board) -> String {
 
 /// Builds every board's client, self-test and application, and clients for other networks.
 pub fn build_all(toolchain: &DeviceToolchain) -> Result<()> {
-    // First, so that the last build of a package is that of its usual network.
+    // First, so that the last build of a package is that of the paper's network.
     build_networks(toolchain)?;
     for board in BOARDS {
         build(board, Program::Client, toolchain)?;
@@ -115,16 +115,15 @@ pub fn build_all(toolchain: &DeviceToolchain) -> Result<()> {
     Ok(())
 }
 
-/// The images for other networks that tests run.
-const NETWORKS: [(&Board, &str); 5] = [
+/// Images for other networks that tests run.
+const NETWORKS: [(&Board, &str); 4] = [
     (&RP2040, "64-32-10"),
     (&RP2040, "192-50-7"),
-    (&STM32L4R5, "64-32-10"),
     (&STM32L4R5, "192-50-7"),
     (&STM32L4R5, "784-100-10"),
 ];
 
-/// Builds these, each where `gleaner` builds and looks for it.
+/// Builds the images of [`NETWORKS`] in the folders where `gleaner` looks for them.
 fn build_networks(toolchain: &DeviceToolchain) -> Result<()> {
     NETWORKS.into_iter().try_for_each(|(board, network)| {
         let target = crate::root().join("target");

@@ -1,15 +1,14 @@
-//! Time by the clock on the wall and by the processors of the commands that ended.
+//! Measures wall-clock time, and processor time of the commands that ended.
 
 use std::fmt;
 use std::iter::Sum;
 use std::time::{Duration, Instant};
 
-/// What something took.
+/// Time of a step by wall clock and by processors.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Taken {
-    /// By the clock on the wall.
     pub wall: Duration,
-    /// By all processors together; only Linux tells.
+    /// Time of all processors together; known on Linux only.
     pub processors: Option<Duration>,
 }
 
@@ -20,7 +19,6 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// Starts measuring.
     pub fn start() -> Self {
         Self {
             wall: Instant::now(),
@@ -28,7 +26,7 @@ impl Clock {
         }
     }
 
-    /// What the commands took that ended since the start.
+    /// Returns the time since the start; processor time is that of commands that ended.
     pub fn taken(&self) -> Taken {
         let since = |start| Some(processors()?.saturating_sub(start));
         Taken {

@@ -11,6 +11,7 @@ mod size;
 mod suite;
 mod testing;
 mod wheel;
+mod words;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -27,13 +28,15 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Task {
-    /// Install what the test suite needs: thumb targets, QEMU, Node.js and the RP2040 emulator, Python.
+    /// Install what the test suite needs, or only what some emulated boards need.
     Setup {
-        /// Also Slurm and HyperQueue, for the tests of sweeps on them.
-        #[arg(long)]
+        /// Install only the compiler target and the emulator of these boards (chip names).
+        boards: Vec<String>,
+        /// Also install Slurm and HyperQueue, for the tests of sweeps on them.
+        #[arg(long, conflicts_with = "boards")]
         engines: bool,
     },
-    /// Set up, then run everything CI runs: format, lints, docs, licences, images, all tests.
+    /// Set up, then run everything CI runs: format, words, lints, docs, licences, images, all tests.
     Test {
         /// Run only the steps whose name contains this word.
         #[arg(long)]
@@ -49,9 +52,9 @@ enum Task {
         #[command(flatten)]
         options: board::Options,
     },
-    /// Build every board's image and say what it takes: flash, RAM, stack, cycles of a sealed frame.
+    /// Build every board's image and report its flash, RAM, stack and the cycles of a sealed frame.
     Size {
-        /// Print JSON.
+        /// Print the report as JSON.
         #[arg(long)]
         json: bool,
     },
@@ -62,7 +65,8 @@ fn main() -> ExitCode {
     let result = std::env::set_current_dir(root())
         .map_err(Into::into)
         .and_then(|()| match task {
-            Task::Setup { engines } => setup::run(engines).map(|_| ()),
+            Task::Setup { boards, engines } if boards.is_empty() => setup::run(engines).map(|_| ()),
+            Task::Setup { boards, .. } => setup::for_boards(&boards),
             Task::Test { only, engines } => suite::run(only.as_deref(), engines),
             Task::Firmware { board, options } => setup::toolchain::prepare()
                 .and_then(|toolchain| board::build_one(&board, &options, &toolchain)),
@@ -80,7 +84,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// The workspace's root.
+/// Returns the root folder of the workspace.
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .parent()

@@ -1,4 +1,4 @@
-//! Everything CI runs, in order.
+//! The steps of `cargo xtask test`, in order.
 
 use std::process::Command;
 
@@ -8,21 +8,21 @@ use crate::clock::{Clock, Taken};
 use crate::count::Count;
 use crate::setup::toolchain::DeviceToolchain;
 use crate::testing::{self, FEATURES};
-use crate::{board, book, licence, process, setup, size, wheel};
+use crate::{board, book, licence, process, setup, size, wheel, words};
 
-/// What the steps share.
 struct Suite {
     toolchain: DeviceToolchain,
     count: Count,
 }
 
-/// One step: its name and what it does.
+/// The name of a step and the function that runs it.
 type Step = (&'static str, fn(&mut Suite) -> Result<()>);
 
-const STEPS: [Step; 12] = [
+const STEPS: [Step; 13] = [
     ("format", |_| {
         process::run(process::cargo().args(["fmt", "--all", "--check"]))
     }),
+    ("words", |_| words::check()),
     ("book", |_| book::check()),
     ("lint", |_| {
         let mut clippy = whole_workspace("clippy");
@@ -44,19 +44,11 @@ const STEPS: [Step; 12] = [
     ("images with logs", |suite| {
         board::build_all_with_logs(&suite.toolchain)
     }),
+    // The tests compare the digests of this program, and the wheel holds it.
+    ("release program", |_| testing::build_release()),
     ("tests", |suite| testing::run(&mut suite.count)),
-    // After the tests, which leave what they measured beside the images.
+    // After the tests, which write their measurements beside the images.
     ("image sizes", |_| size::report(false)),
-    // The tests above compare the same digests in a debug build with probes.
-    ("release without probes", |suite| {
-        let mut test = process::cargo();
-        test.args(["test", "--locked", "--release", "--no-fail-fast"]);
-        test.args(["--package", "gleaner-host"]);
-        test.args(["--test", "golden", "--test", "flash"]);
-        let count = &mut suite.count;
-        process::run_reading(&mut test, |line| count.read(line))
-    }),
-    // After the release step, whose program it takes.
     ("wheel", |suite| {
         let count = &mut suite.count;
         wheel::test(|line| count.read(line))

@@ -8,7 +8,7 @@ random streams.
 
     gleaner.serve(decide, name="mine")
 
-Nothing but the standard library is used. docs/schedulers.md has the protocol.
+Nothing but the standard library is used. docs/guide/schedulers.md has the protocol.
 """
 
 import json

@@ -1,9 +1,8 @@
-//! A user's application beside the client: it looks at the world now and then, asks the model, and
-//! gathers samples.
+//! A user's application that runs beside the client: reads sensors, classifies, gathers samples.
 //!
-//! An image is a `main` that hands [`Runner::run`](crate::runner::Runner::run) an [`App`];
-//! `src/bin/app_*.rs` has one for every board. The client goes on as without: the link is served,
-//! orders are carried out.
+//! An image is a `main` that passes an [`App`] to [`Runner::run`](crate::runner::Runner::run);
+//! `src/bin/app_*.rs` has one for each board with an application. The client keeps serving the link
+//! and carrying out orders.
 
 pub mod replay;
 pub mod window;
@@ -15,21 +14,21 @@ use gleaner_shared::wire::message::ModelHash;
 use crate::gather::Gathered;
 use crate::model::{INPUTS, Memory};
 
-/// What a user adds to the client.
+/// An application that runs beside the client.
 pub trait App {
-    /// Whether the client trains on what was gathered and labelled, beside its shard. Nobody else
-    /// has those samples: its updates can then not be recomputed, and it says so.
+    /// Whether the client also trains on gathered and labelled samples. Nobody else has those
+    /// samples, so the base station is told that its updates cannot be recomputed.
     const LEARNS: bool = false;
 
-    /// Looks at the world; returns when to be called again, or `None` for never. It may take some
-    /// ten milliseconds, in which the link waits, and is not called while the client trains.
+    /// Runs the application and returns when to call it again, or `None` for never. A call may take
+    /// about ten milliseconds, during which the link waits; it is not called during training.
     fn tick(&mut self, desk: &mut Desk<'_>) -> Option<Micros>;
 
-    /// Returns what it gathered, if it gathers anything.
+    /// Returns the gathered samples, if the application gathers any.
     fn gathered(&mut self) -> Option<&mut dyn Gathered>;
 }
 
-/// What an application works with.
+/// Time and model as an application sees them during one call.
 pub struct Desk<'a> {
     now: Micros,
     memory: &'a mut Memory,
@@ -41,31 +40,29 @@ impl<'a> Desk<'a> {
         Self { now, memory, model }
     }
 
-    /// Returns the time since start.
-    #[must_use]
+    /// Returns the time since the board started.
     pub const fn now(&self) -> Micros {
         self.now
     }
 
-    /// Returns the model that is asked, if the board holds one.
-    #[must_use]
+    /// Returns the hash of the global model, if the board holds one.
     pub const fn model(&self) -> Option<ModelHash> {
         self.model
     }
 
-    /// Classifies a sample by the global model; `None` as long as there is none.
+    /// Classifies a sample with the global model; `None` while the board has no model.
     pub fn classify(&mut self, sample: &[u8; INPUTS]) -> Option<Guess> {
         self.model?;
         Some(classify(self.memory, sample))
     }
 }
 
-/// Classifies a sample by the global model, whatever it is.
+/// Classifies a sample with the parameters in memory, whatever they are.
 pub fn classify(memory: &mut Memory, sample: &[u8; INPUTS]) -> Guess {
     mlp::classify(&memory.global, sample, &mut memory.work.pass)
 }
 
-/// The client alone.
+/// No application: runs the client alone.
 pub struct NoApp;
 
 impl App for NoApp {

@@ -1,4 +1,4 @@
-//! A sensor for boards without one: the board's own shard, read again and again.
+//! A sensor for boards without one: replays the board's own shard in a loop.
 
 use gleaner_shared::mlp::Samples as _;
 
@@ -6,15 +6,14 @@ use super::window::Sensor;
 use crate::data::{Flashed, LocalData};
 use crate::model::INPUTS;
 
-/// Reads a shard pixel by pixel; nobody says what it shows.
+/// Reads a shard pixel by pixel, without labels.
 pub struct Replay {
     shard: Option<LocalData<'static>>,
     at: usize,
 }
 
 impl Replay {
-    /// Reads the flash region of the shard; without a good one it is always dark.
-    #[must_use]
+    /// Reads the flash region of the shard; without a valid shard every reading is zero.
     pub fn new(region: &'static [u8]) -> Self {
         Self {
             shard: Flashed::read(region).data,

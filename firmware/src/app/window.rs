@@ -1,5 +1,5 @@
-//! An application that looks at one sensor: as many readings as a sample has pixels are a window,
-//! which is classified and kept in a ring, labelled where somebody says what it was.
+//! An application with one sensor: as many readings as a sample has pixels form a window, which is
+//! classified and stored in a ring, with a label if the sensor gives one.
 
 use gleaner_shared::mlp::Guess;
 use gleaner_shared::units::Micros;
@@ -8,23 +8,23 @@ use super::{App, Desk};
 use crate::gather::Gathered;
 use crate::model::INPUTS;
 
-/// Readings taken in one go; a window of 784 is seven of them.
+/// Readings taken in one call; a window of 784 takes seven calls.
 const AT_ONCE: usize = 112;
 
-/// What a window is made of.
+/// A source of readings and labels.
 pub trait Sensor {
-    /// Reads the world, from dark to bright, in some ten microseconds.
+    /// Takes one reading, 0 to 255, in about ten microseconds.
     fn read(&mut self) -> u8;
 
-    /// Returns what is there, if somebody says so, as by pins.
+    /// Returns the label of the current window, if one is set, for example on pins.
     fn label(&mut self) -> Option<u8>;
 }
 
-/// The application; with `LEARNS` the client also trains on what was labelled.
+/// The application; with `LEARNS` the client also trains on the labelled windows.
 pub struct Window<S, R, const LEARNS: bool> {
     sensor: S,
     ring: R,
-    /// Between two goes.
+    /// Time between two calls.
     every: Micros,
     readings: [u8; INPUTS],
     taken: usize,
@@ -32,7 +32,7 @@ pub struct Window<S, R, const LEARNS: bool> {
 }
 
 impl<S: Sensor, R: Gathered, const LEARNS: bool> Window<S, R, LEARNS> {
-    /// Looks at `sensor` now and then and keeps what it saw in `ring`.
+    /// Reads `sensor` every `every` and stores its windows in `ring`.
     pub const fn new(sensor: S, ring: R, every: Micros) -> Self {
         Self {
             sensor,
@@ -44,8 +44,7 @@ impl<S: Sensor, R: Gathered, const LEARNS: bool> Window<S, R, LEARNS> {
         }
     }
 
-    /// Returns what the model said of the last whole window.
-    #[must_use]
+    /// Returns the class of the last complete window.
     pub const fn last(&self) -> Option<Guess> {
         self.last
     }

@@ -1,5 +1,5 @@
-//! An example application on the emulated Cortex-M4: it sees its own shard window by window, and
-//! learns what the base station says of them.
+//! Example application on m4 (QEMU): replays its own shard window by window and learns from the
+//! labels the base station sends.
 #![no_std]
 #![no_main]
 
@@ -12,11 +12,11 @@ use gleaner_firmware::saved::{SavedRing, ring_sectors};
 use gleaner_shared::units::Micros;
 use static_cell::{ConstStaticCell, StaticCell};
 
-/// The last windows, in RAM and in flash: 12.6 KB.
+/// Number of windows kept in RAM and in flash: 12.6 KB.
 const SAMPLES: usize = 16;
 static RUNNER: StaticCell<Runner<m4::EmulatedM4>> = StaticCell::new();
 static RING: ConstStaticCell<Ring<SAMPLES>> = ConstStaticCell::new(Ring::new());
-/// A window takes seven goes: 0.7 s.
+/// A window takes seven calls: 0.7 s.
 const EVERY: Micros = Micros(100_000);
 
 #[cortex_m_rt::entry]

@@ -1,5 +1,5 @@
-//! An example application on a Raspberry Pi Pico: windows of what is on GP26 (0 to 3.3 V), labelled
-//! by a binary number on GP2 to GP5 while the button between GP6 and ground is held.
+//! Example application on a Raspberry Pi Pico: windows of the voltage on GP26 (0 to 3.3 V),
+//! labelled by a binary number on GP2 to GP5 while the button between GP6 and ground is held.
 #![no_std]
 #![no_main]
 
@@ -15,14 +15,15 @@ use gleaner_firmware::saved::{SavedRing, ring_sectors};
 use gleaner_shared::units::Micros;
 use static_cell::{ConstStaticCell, StaticCell};
 
-/// The last windows, in RAM and in flash: 6.3 KB, half of what RAM is left beside 1,100 samples' error rows.
+/// Number of windows kept in RAM and in flash: 6.3 KB, half of the RAM left beside the error rows
+/// of 1,100 samples.
 const SAMPLES: usize = 8;
 static RUNNER: StaticCell<Runner<rp::Pico>> = StaticCell::new();
 static RING: ConstStaticCell<Ring<SAMPLES>> = ConstStaticCell::new(Ring::new());
-/// A window takes seven goes: 0.7 s.
+/// A window takes seven calls: 0.7 s.
 const EVERY: Micros = Micros(100_000);
 
-/// The converter and the pins of the label.
+/// The converter and the pins that give the label.
 struct Bench {
     adc: Adc<'static, Blocking>,
     input: Channel<'static>,
@@ -64,7 +65,7 @@ impl Bench {
 
 impl Sensor for Bench {
     fn read(&mut self) -> u8 {
-        // Twelve bits, of which the upper eight are a pixel; a conversion that failed is dark.
+        // The upper eight of twelve bits are the pixel; a failed conversion reads as zero.
         let reading = self.adc.blocking_read(&mut self.input);
         (reading.unwrap_or_default() >> 4) as u8
     }

@@ -1,4 +1,4 @@
-//! An example application on a Nucleo-L4R5ZI: windows of what is on PA3 (Arduino A0, 0 to 3.3 V),
+//! Example application on a Nucleo-L4R5ZI: windows of the voltage on PA3 (Arduino A0, 0 to 3.3 V),
 //! labelled by a binary number on PF12 to PF15 while the blue button is held.
 #![no_std]
 #![no_main]
@@ -15,14 +15,14 @@ use gleaner_firmware::saved::{SavedRing, ring_sectors};
 use gleaner_shared::units::Micros;
 use static_cell::{ConstStaticCell, StaticCell};
 
-/// The last windows, in RAM and in flash: 50 KB.
+/// Number of windows kept in RAM and in flash: 50 KB.
 const SAMPLES: usize = 64;
 static RUNNER: StaticCell<Runner<stm32::Nucleo>> = StaticCell::new();
 static RING: ConstStaticCell<Ring<SAMPLES>> = ConstStaticCell::new(Ring::new());
-/// A window takes seven goes: 0.7 s.
+/// A window takes seven calls: 0.7 s.
 const EVERY: Micros = Micros(100_000);
 
-/// The converter and the pins of the label.
+/// The converter and the pins that give the label.
 struct Bench {
     adc: Adc<'static, peripherals::ADC1>,
     input: Peri<'static, peripherals::PA3>,
@@ -51,7 +51,7 @@ impl Bench {
         Self {
             adc: Adc::new(adc),
             input,
-            // The board pulls it down; pressed it is high.
+            // The board pulls the pin down; a pressed button drives it high.
             button: Input::new(button, Pull::None),
             digits: [
                 Input::new(one, Pull::Down),
@@ -65,7 +65,7 @@ impl Bench {
 
 impl Sensor for Bench {
     fn read(&mut self) -> u8 {
-        // Twelve bits, of which the upper eight are a pixel.
+        // The upper eight of twelve bits are the pixel.
         let reading = self
             .adc
             .blocking_read(&mut self.input, SampleTime::CYCLES24_5);

@@ -1,4 +1,4 @@
-//! Entry point of the emulated Cortex-M4.
+//! Entry point of m4, QEMU's mps2-an386.
 #![no_std]
 #![no_main]
 

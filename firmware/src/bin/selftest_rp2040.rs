@@ -1,5 +1,5 @@
-//! Trains a thousand epochs of small random networks on a Raspberry Pi Pico and says over the
-//! link what came out; the host must find the same number.
+//! Self-test on a Raspberry Pi Pico: trains small random networks for a thousand epochs and reports
+//! their fingerprint, which the host compares with its own.
 #![no_std]
 #![no_main]
 

@@ -1,11 +1,10 @@
-//! Time by `embassy-time`, whichever driver the board brings.
+//! The clock of `embassy-time`, with the driver that the board brings.
 
 use embassy_time::{Instant, Timer};
 use gleaner_shared::units::Micros;
 
 use crate::platform::Clock;
 
-/// The executor's clock.
 pub struct EmbassyClock;
 
 impl Clock for EmbassyClock {

@@ -1,5 +1,5 @@
-//! A panic or a fault leaves its last words in RAM that a reset keeps, and ends in a reset, so that
-//! the client comes back by itself and says what happened.
+//! Panic and fault handlers: they write a crash report into RAM that survives a reset, then reset
+//! the board, so that the client restarts and reports the crash.
 
 use core::mem::MaybeUninit;
 use core::panic::PanicInfo;
@@ -7,25 +7,26 @@ use core::ptr;
 
 use cortex_m::peripheral::SCB;
 
-use crate::crash::{self, CRASH_BYTES, CrashMemory};
+use crate::crash::{self, CRASH_BYTES};
+use crate::retained::Retained;
 
-#[unsafe(link_section = ".kept.crash")]
+#[unsafe(link_section = ".retained.crash")]
 static mut CRASH: MaybeUninit<[u8; CRASH_BYTES]> = MaybeUninit::uninit();
 
-/// The record of the last crash.
+/// The RAM that holds the record of the last crash.
 pub struct CrashRam(());
 
 impl CrashRam {
-    /// Takes hold of it; besides the board, whoever ends the program does.
+    /// Returns access to the record; the board and the handlers below use it.
     pub(super) const fn new() -> Self {
         Self(())
     }
 }
 
-impl CrashMemory for CrashRam {
+impl Retained<CRASH_BYTES> for CrashRam {
     fn read(&self) -> [u8; CRASH_BYTES] {
         // SAFETY: the section is RAM, so a volatile read yields some bytes, and bytes have no
-        // invalid value; the other holder never returns to this one.
+        // invalid value; the handlers, which are the other user, never return.
         unsafe { ptr::read_volatile((&raw const CRASH).cast()) }
     }
 
@@ -35,14 +36,14 @@ impl CrashMemory for CrashRam {
     }
 }
 
-/// Restarts the board, and leaves word that this was meant.
+/// Restarts the board and records that the restart was intended.
 pub fn restart() -> ! {
     cortex_m::interrupt::disable();
-    crash::leave_restart(&mut CrashRam::new());
+    crash::record_restart(&mut CrashRam::new());
     reset()
 }
 
-/// Resets the chip in the way that resets most of it.
+/// Resets as much of the chip as the chip can reset by itself.
 fn reset() -> ! {
     #[cfg(feature = "board-rp2040")]
     super::rp::reset_now();
@@ -52,7 +53,7 @@ fn reset() -> ! {
 #[panic_handler]
 fn panic(info: &PanicInfo) -> ! {
     cortex_m::interrupt::disable();
-    crash::leave_panic(&mut CrashRam::new(), info);
+    crash::record_panic(&mut CrashRam::new(), info);
     #[cfg(feature = "defmt")]
     defmt::error!("{}", defmt::Display2Format(info));
     #[cfg(feature = "board-m4")]
@@ -60,10 +61,10 @@ fn panic(info: &PanicInfo) -> ! {
     reset()
 }
 
-/// What a fault ends in: finds where it happened, and goes on with a fresh stack, for the old one may
-/// be what is wrong. The words at 20 and 24 of what the core pushed are LR and PC; where the stack
-/// pointer has left the stack nothing was pushed.
-// SAFETY: the vector table calls it alone; it takes the stack as its own and never returns.
+/// Handles a fault: finds the faulting address and continues on a fresh stack, because the old
+/// stack may be the cause. The core pushes LR and PC at offsets 20 and 24; nothing was pushed if
+/// the stack pointer is outside the stack.
+// SAFETY: only the vector table calls it; it resets the stack pointer and never returns.
 #[unsafe(no_mangle)]
 #[unsafe(naked)]
 unsafe extern "C" fn HardFault() -> ! {
@@ -100,6 +101,6 @@ unsafe extern "C" fn HardFault() -> ! {
 }
 
 extern "C" fn faulted(pc: u32, lr: u32) -> ! {
-    crash::leave_fault(&mut CrashRam::new(), pc, lr);
+    crash::record_fault(&mut CrashRam::new(), pc, lr);
     reset()
 }

@@ -1,5 +1,5 @@
-//! What the linker script lays out: the shard, the state, the keys, the stack, the RAM that start-up
-//! does not clear, and the client's large memory.
+//! Memory that the linker script lays out: shard, state, keys, stack, RAM that start-up does not
+//! clear, and the client's large static.
 
 use core::mem::MaybeUninit;
 use core::ptr;
@@ -20,7 +20,7 @@ unsafe extern "C" {
     static _stack_end: u32;
 }
 
-/// What `cortex-m-rt` paints the stack with before `main`.
+/// The word that `cortex-m-rt` paints the stack with before `main`.
 pub(super) const PAINT: u32 = cortex_m_rt::STACK_PAINT_VALUE;
 
 /// Returns the flash region of the shard.
@@ -34,17 +34,17 @@ pub fn shard() -> &'static [u8] {
     }
 }
 
-/// Returns the address of the state's flash: [`SECTORS`](crate::saved::SECTORS) erase sectors that
-/// nothing else uses.
+/// Returns the address of the state: [`SECTORS`](crate::saved::SECTORS) erase sectors that nothing
+/// else uses.
 pub fn state_address() -> usize {
     const { assert!(BOARD.state_bytes as usize == saved::SECTORS * saved::SECTOR) };
-    // As below.
+    // Takes only the address of the linker's symbol.
     (&raw const _state_start).addr()
 }
 
-/// Returns the address of the keys' flash: two erase sectors that nothing else uses.
+/// Returns the address of the keys: two erase sectors that nothing else uses.
 pub fn keys_address() -> usize {
-    // Only the address of the linker's symbol is taken.
+    // Takes only the address of the linker's symbol.
     (&raw const _keys_start).addr()
 }
 
@@ -66,12 +66,12 @@ pub fn stack_use() -> StackUse {
     }
 }
 
-/// Most samples, where a reader of the image finds it; the linker script keeps it.
+/// The largest number of samples, exported so that a reader of the image finds it.
 // SAFETY: no other symbol of the image has this name.
 #[unsafe(no_mangle)]
 static GLEANER_MAX_SAMPLES: u32 = MAX_SAMPLES as u32;
 
-/// Hands over the client's memory, once.
+/// Returns the client's memory, once.
 ///
 /// # Panics
 /// When called again.
@@ -80,20 +80,20 @@ pub fn client_memory() -> &'static mut Memory {
     MEMORY.take()
 }
 
-#[unsafe(link_section = ".kept.retained")]
+#[unsafe(link_section = ".retained.retained")]
 static mut RETAINED: MaybeUninit<[u8; RECORD_BYTES]> = MaybeUninit::uninit();
 
-/// RAM that a reset leaves as it was.
+/// RAM whose content survives a reset.
 pub struct RetainedRam(());
 
 impl RetainedRam {
-    /// Takes hold of it; a board does so once.
+    /// Returns access to the record; a board calls it once.
     pub(super) const fn new() -> Self {
         Self(())
     }
 }
 
-impl Retained for RetainedRam {
+impl Retained<RECORD_BYTES> for RetainedRam {
     fn read(&self) -> [u8; RECORD_BYTES] {
         // SAFETY: the section is RAM, so a volatile read yields some bytes, and bytes have no
         // invalid value; nobody else holds the static.

@@ -1,7 +1,7 @@
 //! The boards: exactly one is compiled, chosen by its feature; chips of one family share a folder.
 //!
-//! A board brings clocks, the link's bytes, a cycle counter, a watchdog and a led as a
-//! [`Board`](crate::platform::Board); nothing above this module knows which one it is.
+//! A board supplies clocks, the link's bytes, a cycle counter, a watchdog and an LED as a
+//! [`Board`](crate::platform::Board); no module above depends on which board it is.
 
 #[cfg(feature = "board-m4")]
 pub mod m4;
@@ -10,7 +10,7 @@ pub mod rp;
 #[cfg(feature = "_stm32")]
 pub mod stm32;
 
-// Where log records go; linked for its side effect.
+// The destination of log records; linked for its side effect.
 #[cfg(feature = "defmt")]
 use defmt_rtt as _;
 
@@ -25,11 +25,11 @@ mod shared;
 #[cfg(feature = "_rp")]
 mod systick;
 
-/// Speed of every board's UART: the fastest that common USB bridges and ST-Links carry.
+/// Baud rate of every board's UART: the fastest that common USB bridges and ST-Links support.
 pub const BAUD: u32 = 921_600;
 
 #[cfg(feature = "_device")]
 pub use memory::client_memory;
 
-/// How long a board may make no progress before its watchdog resets it.
+/// A board that makes no progress for this long is reset by its watchdog.
 pub const WATCHDOG_MS: u32 = 2_000;

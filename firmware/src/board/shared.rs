@@ -1,14 +1,13 @@
-//! One flash with several users on one core: the keys, the state, and what an application keeps.
+//! One flash with several users on one core: keys, state, and samples of an application.
 
 use core::cell::RefCell;
 
 use embedded_storage::nor_flash::{ErrorType, NorFlash, ReadNorFlash};
 
-/// A flash that others hold too; each call is over before the next one begins.
+/// A flash with several owners; every call ends before the next one begins.
 pub struct SharedFlash<F: 'static>(&'static RefCell<F>);
 
 impl<F> SharedFlash<F> {
-    /// Shares a flash.
     pub(super) const fn new(flash: &'static RefCell<F>) -> Self {
         Self(flash)
     }

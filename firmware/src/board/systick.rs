@@ -1,4 +1,4 @@
-//! SysTick as a free-running cycle counter, for chips of which not every one has a DWT.
+//! SysTick as a free-running cycle counter, for chips without a DWT cycle counter.
 
 use cortex_m::peripheral::syst::SystClkSource;
 use cortex_m::peripheral::{Peripherals, SYST};
@@ -9,11 +9,10 @@ use crate::platform::CycleCounter;
 /// SysTick counts 24 bits down at the core's clock.
 const MASK: u32 = 0x00FF_FFFF;
 
-/// SysTick, running for good.
+/// The running SysTick timer.
 pub struct SysTickCounter(());
 
 impl SysTickCounter {
-    /// Starts the counter.
     pub fn start() -> Self {
         // SAFETY: SysTick belongs to this type alone: the time drivers of our boards use the
         // chips' own timers, and a board starts one counter.

@@ -1,4 +1,5 @@
-//! Steps of a measurement: one open at a time, taken by the runner, which has pins and clocks.
+//! Steps of a measurement: one open at a time, carried out by the runner, which has pins and
+//! clocks.
 
 use gleaner_shared::energy;
 use gleaner_shared::wire::message::{DeviceToHost, MeasureRefusal, MeasureStep};
@@ -7,7 +8,7 @@ use super::{Client, Phase};
 use crate::platform::Platform;
 
 impl<P: Platform> Client<'_, P> {
-    /// Takes a step, unless a round or another one is being worked on.
+    /// Accepts a step, unless the client is busy with a round or another step.
     pub(super) fn take_step(&mut self, number: u32, step: MeasureStep) {
         let busy = self.step.is_some() || self.job.is_some() || self.question.is_some();
         if busy || self.receiving || self.phase != Phase::Idle {
@@ -23,12 +24,12 @@ impl<P: Platform> Client<'_, P> {
         self.answer(DeviceToHost::Measured { number, refused });
     }
 
-    /// Takes note of the supply's voltage.
+    /// Records the supply's voltage.
     pub(crate) const fn supplied(&mut self, millivolts: Option<u16>) {
         self.millivolts = millivolts;
     }
 
-    /// Returns what the line does, if it is more than waiting.
+    /// Returns the phase of the line, if a transfer is in progress.
     pub(crate) const fn line_phase(&self) -> Option<energy::Phase> {
         match self.phase {
             Phase::Uploading { offered: true, .. } | Phase::Echoing { offered: true, .. } => {

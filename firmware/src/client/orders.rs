@@ -1,4 +1,4 @@
-//! Who the client is, what it is ordered to do, and what comes of the round.
+//! Provisioning, orders, and the end of a round.
 
 use gleaner_shared::mlp::Width;
 use gleaner_shared::units::{Cycles, PicoJoules};
@@ -12,7 +12,7 @@ use crate::model::{Params, Rows};
 use crate::platform::Platform;
 
 impl<P: Platform> Client<'_, P> {
-    /// Ends training with its report; `length` bytes of update are in the error rows.
+    /// Ends training with its report; the update is in the first `length` bytes of the error rows.
     pub fn finish_training(&mut self, report: Report, length: usize) {
         if report.epochs > 0 {
             self.pace.epoch = Cycles(report.cycles.0 / u64::from(report.epochs));
@@ -25,10 +25,10 @@ impl<P: Platform> Client<'_, P> {
         };
     }
 
-    /// Writes the closed round to flash, before the base station hears that it was understood. A
-    /// round that is closed over the work of a later one is written with that one.
+    /// Writes the closed round to flash, before the base station receives the acknowledgement.
+    /// While a later order is in progress, nothing is written.
     pub(super) fn write_down(&mut self) {
-        let (ledger, last_round) = (self.store.kept(), self.store.last_round());
+        let (ledger, last_round) = (self.store.saved(), self.store.last_round());
         if let Some(saved) = &mut self.saved
             && self.job.is_none()
         {
@@ -38,8 +38,8 @@ impl<P: Platform> Client<'_, P> {
     }
 
     pub(super) fn provision(&mut self, provision: &Provision) {
-        // A ledger that does not add up is not answered: the base station sees its provision
-        // stall and reports the board.
+        // A ledger that breaks its identity is not answered: the base station sees its provision
+        // time out and reports the board.
         let Some(ledger) = self.store.provision(provision) else {
             return;
         };
@@ -71,17 +71,17 @@ impl<P: Platform> Client<'_, P> {
         }
     }
 
-    /// Takes note of what bringing the model up to date took; the next order pays for it.
+    /// Records the cycles of applying a change of the model; the next order pays for them.
     pub(crate) const fn applied(&mut self, cycles: Cycles) {
         self.pace.apply = self.pace.apply.saturating_add(cycles);
     }
 
-    /// Takes note of what coding an update took.
+    /// Records the cycles of coding an update.
     pub(crate) const fn coded(&mut self, cycles: Cycles) {
         self.pace.encode = cycles;
     }
 
-    /// Closes a round, whatever became of its work.
+    /// Closes a round, whatever became of its order.
     pub(super) fn commit(&mut self, mark: RoundMark) {
         if self.work_mark().is_some_and(|it| it.round <= mark.round) {
             self.drop_work();
@@ -93,7 +93,7 @@ impl<P: Platform> Client<'_, P> {
         self.write_down();
     }
 
-    /// Stops the work of an order; its waiting is charged, though it came to nothing.
+    /// Stops the work of an order; the waiting of its round is charged.
     pub(super) fn cancel(&mut self, work: WorkMark) {
         if self.work_mark() == Some(work) {
             self.drop_work();
@@ -106,8 +106,8 @@ impl<P: Platform> Client<'_, P> {
         }
     }
 
-    /// Begins the work of an order, or says why not. An order that is being carried out or was,
-    /// in an earlier session perhaps, is accepted again and goes on where it stands.
+    /// Begins the work of an order, or returns why not. An order that is already in progress,
+    /// possibly from an earlier session, is accepted again and continues.
     fn begin(&mut self, order: &Order, work: WorkMark) -> Result<PicoJoules, DeclineReason> {
         match self.run {
             None => return Err(DeclineReason::NotProvisioned),
@@ -123,11 +123,11 @@ impl<P: Platform> Client<'_, P> {
             job.confirmed = true;
             return Ok(job.reserved);
         }
-        // The base station went on without what is unfinished.
+        // The base station has moved on: unfinished work is dropped.
         self.drop_work();
         self.store.begin_round(order);
         let reserved = match self.reserve(order) {
-            // Who brings the model up to date now hears the same order again.
+            // A base station that updates the model now repeats the same order.
             Err(DeclineReason::Model) => return Err(DeclineReason::Model),
             Err(reason) => {
                 self.store.finish();
@@ -148,7 +148,7 @@ impl<P: Platform> Client<'_, P> {
         Ok(reserved)
     }
 
-    /// Sets aside what the order costs, or says why not.
+    /// Reserves the energy of the order, or returns why not.
     fn reserve(&mut self, order: &Order) -> Result<PicoJoules, DeclineReason> {
         if !order.participate {
             return Ok(PicoJoules::ZERO);
@@ -164,12 +164,12 @@ impl<P: Platform> Client<'_, P> {
         }
         let reserved = self.store.reserve(order, &self.pace);
         let reserved = reserved.map_err(DeclineReason::Energy)?;
-        // Paid for; what a declined order leaves unpaid, the next one pays.
+        // Paid; the cycles of a declined order stay for the next one.
         self.pace.apply = Cycles::ZERO;
         Ok(reserved)
     }
 
-    /// Returns what is being worked on.
+    /// Returns the mark of the order in progress.
     pub(super) fn work_mark(&self) -> Option<WorkMark> {
         self.job.map(|job| job.work)
     }
@@ -182,7 +182,7 @@ impl<P: Platform> Client<'_, P> {
     }
 }
 
-/// Returns the width of an upload whose code fits where the error rows were.
+/// Returns the code width of an upload, if the coded update fits the memory of the error rows.
 #[must_use]
 pub fn upload_width(bits: u8) -> Option<Width> {
     let width = match bits {

@@ -9,41 +9,31 @@ use super::{Client, Phase};
 use crate::model::INPUTS;
 use crate::platform::Platform;
 
-/// What the base station wants to know or says of a sample.
+/// A question about a sample, or its label.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
 pub enum Question {
-    /// The class of the sample that was received.
+    /// Asks for the class of the sample that was received.
     Received(ModelHash),
-    /// The class of a sample the board has.
-    Stored {
-        /// Where.
-        place: SamplePlace,
-        /// Its number.
-        number: u32,
-    },
-    /// What a gathered sample is.
-    Label {
-        /// Its number.
-        number: u32,
-        /// Its class.
-        label: u8,
-    },
+    /// Asks for the class of a stored sample.
+    Stored { place: SamplePlace, number: u32 },
+    /// Sets the label of a gathered sample.
+    Label { number: u32, label: u8 },
 }
 
 impl<P: Platform> Client<'_, P> {
-    /// Returns the model the board holds, if any.
-    #[must_use]
+    /// Returns the hash of the model the board holds, if any.
     pub const fn model(&self) -> Option<ModelHash> {
         self.model
     }
 
-    /// Ends the open question.
+    /// Answers and ends the open question.
     pub fn conclude(&mut self, answer: DeviceToHost) {
         self.question = None;
         self.answer(answer);
     }
 
-    /// Takes a question that came as a message.
+    /// Accepts a question that came as a message.
     pub(super) fn ask(&mut self, message: &HostToDevice) {
         let question = match *message {
             HostToDevice::Infer { place, number } => Question::Stored { place, number },
@@ -61,7 +51,7 @@ impl<P: Platform> Client<'_, P> {
         }
     }
 
-    /// Takes a sample that was received whole.
+    /// Accepts a sample that was received completely.
     pub(super) fn take_sample(&mut self, offer: &Offer) {
         if offer.len as usize != INPUTS {
             let expected = INPUTS as u32;

@@ -1,4 +1,4 @@
-//! What the base station sends that is longer than a message.
+//! Transfers from the base station: models, updates, echoes and samples.
 
 use gleaner_shared::mlp::Width;
 use gleaner_shared::mlp::code::Code;
@@ -7,7 +7,7 @@ use gleaner_shared::wire::message::{Offer, Payload, RejectReason};
 use gleaner_shared::wire::transfer::Accepted;
 
 use super::{Client, Phase};
-use crate::hash::hash_of;
+use crate::exact::hash_of;
 use crate::model::{HIDDEN, INPUTS, Memory, OUTPUTS, Params};
 use crate::platform::Platform;
 use crate::saved::Saved;
@@ -21,11 +21,11 @@ impl<P: Platform> Client<'_, P> {
     ) {
         let answer = match memory {
             None => link.reject(RejectReason::Busy),
-            // A sample is classified where it was received.
+            // A sample is classified in the memory it was received into.
             Some(_) if self.question.is_some() => link.reject(RejectReason::Busy),
-            // The model must not change before it is in flash, and the line is best quiet.
+            // The model must not change before it is written to flash.
             Some(_) if self.puts_off() => link.reject(RejectReason::Busy),
-            // An echo is sent from where it was received.
+            // An echo is sent from the memory it was received into.
             Some(_) if matches!(self.phase, Phase::Echoing { .. }) => {
                 link.reject(RejectReason::Busy)
             }
@@ -35,7 +35,8 @@ impl<P: Platform> Client<'_, P> {
             Some(memory) => {
                 let accepted = link.accept(memory.local.bytes());
                 self.receiving = accepted.is_ok();
-                // What is here already does not come again; a change is applied once.
+                // Complete data from an earlier transfer is not sent again; a change must be
+                // applied only once.
                 if accepted == Ok(Accepted::Complete) && offer.payload != Payload::Update {
                     self.receiving = false;
                     self.receive(offer, memory);
@@ -47,7 +48,7 @@ impl<P: Platform> Client<'_, P> {
         let _ = answer;
     }
 
-    /// Tells whether a transfer has to wait until the model is in flash.
+    /// Returns whether a transfer has to wait until the model is written to flash.
     fn puts_off(&mut self) -> bool {
         self.is_saving() && self.saved.as_mut().is_some_and(Saved::puts_off)
     }

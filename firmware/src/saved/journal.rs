@@ -1,8 +1,8 @@
-//! The journal: one page for every closed round, in a ring of sectors that wear alike.
+//! The journal: one page per closed round, in a ring of sectors that wear equally.
 //!
-//! Pages are numbered from 1 and a page's number says where in the ring it is, so that one that
-//! lost its power half way and reads as good one day never has the number of a later one. A sector
-//! is erased right before its first page is written; the record before is in another sector.
+//! Pages are numbered from 1 and a page's number determines its place in the ring, so that a torn
+//! page that reads as valid later never has the number of a newer one. A sector is erased right
+//! before its first page is written; the previous record is in another sector.
 
 use embedded_storage::nor_flash::NorFlash;
 
@@ -15,25 +15,24 @@ pub const JOURNAL_SECTORS: usize = 4;
 
 const MAGIC: [u8; 4] = *b"GLJ2";
 const RING: u32 = (JOURNAL_SECTORS * PAGES) as u32;
-/// Pages tried for a record: two sectors, so that the one with the newest record is never among
-/// those erased.
+/// Pages tried for a record: two sectors, so that the sector with the newest record is never
+/// erased.
 const TRIES: usize = 2 * PAGES;
 
-/// Where the journal stands: the number of its newest record, 0 without one.
+/// The number of the newest record, 0 without one.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Journal(u32);
 
-/// Returns where in the ring the page of a number is.
+/// Returns the place of a page in the ring.
 const fn place(number: u32) -> usize {
     (number.wrapping_sub(1) % RING) as usize
 }
 
 impl Journal {
-    /// Finds the newest record. One that may not be whole is written again before anybody relies
-    /// on it.
+    /// Finds the newest record. A record that may be incomplete is written again before it is used.
     pub(super) fn open<F: NorFlash>(region: &mut Region<F>) -> (Self, SavedState) {
         let mut journal = Self::default();
-        let (mut kept, mut whole) = (SavedState::default(), true);
+        let (mut saved, mut whole) = (SavedState::default(), true);
         for page in 0..RING as usize {
             let bytes = region.page(page);
             if let Some((number, found)) = decode::<SavedState>(MAGIC, &bytes)
@@ -41,31 +40,31 @@ impl Journal {
                 && place(number) == page
             {
                 journal = Self(number);
-                (kept, whole) = (found, is_marked(&bytes));
+                (saved, whole) = (found, is_marked(&bytes));
             }
         }
-        (region.erases, region.programs) = (kept.erases, kept.programs);
+        (region.erases, region.programs) = (saved.erases, saved.programs);
         if !whole {
-            // Flash that takes no more has said its last word, and that was read.
-            let _ = journal.append(region, &mut kept);
+            // If the flash cannot be written any more, the record that was read is used.
+            let _ = journal.append(region, &mut saved);
         }
-        (journal, kept)
+        (journal, saved)
     }
 
-    /// Writes a record behind the newest one, with the operations counted up to it.
+    /// Writes a record after the newest one, with the number of operations up to it.
     pub(super) fn append<F: NorFlash>(
         &mut self,
         region: &mut Region<F>,
-        kept: &mut SavedState,
+        saved: &mut SavedState,
     ) -> Result<(), Unwritable> {
-        // 64 numbers an erasure of the ring: flash is worn out long before they are.
+        // One erasure of the ring uses 64 numbers: the flash wears out before they are used up.
         for number in (self.0.saturating_add(1)..).take(TRIES) {
             let page = place(number);
             let erased = !page.is_multiple_of(PAGES) || region.erase(page / PAGES).is_ok();
-            // Its own two are counted: the record and its mark.
-            (kept.erases, kept.programs) = (region.erases, region.programs.saturating_add(2));
-            let record = encode(MAGIC, number, kept).ok_or(Unwritable)?;
-            // What a power cut left half written stays where it is.
+            // Counts the record itself and its mark.
+            (saved.erases, saved.programs) = (region.erases, region.programs.saturating_add(2));
+            let record = encode(MAGIC, number, saved).ok_or(Unwritable)?;
+            // A page that a power cut left half written is skipped.
             let free = erased && region.page(page) == [0xFF; PAGE];
             if free && region.program(page, &record).is_ok() && region.mark(page).is_ok() {
                 *self = Self(number);

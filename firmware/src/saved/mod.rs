@@ -1,9 +1,9 @@
-//! What survives a power cut: the ledger and the last closed round in a journal, the global model
-//! beside it, in flash of their own.
+//! State that survives a power cut: the ledger and the last closed round in a journal, and the
+//! global model beside it, in flash of their own.
 //!
 //! A record is written when a round is closed, the model every [`MODEL_ROUNDS`] of them, and
-//! nothing while energy is reserved for an order. A power cut at any moment leaves the record
-//! before and the model before as they were; what the record does not know, the base station does.
+//! nothing while energy is reserved for an order. A power cut at any moment leaves the previous
+//! record and the previous model intact; the base station has what the record lacks.
 
 mod journal;
 mod model;
@@ -24,45 +24,45 @@ use crate::retained::SavedLedger;
 use journal::{JOURNAL_SECTORS, Journal};
 use model::{AREA_SECTORS, Areas, Saving};
 
-/// Sectors of 4 KB it all takes.
+/// Number of 4 KB sectors for journal and models.
 pub const SECTORS: usize = JOURNAL_SECTORS + 2 * AREA_SECTORS;
 
-/// Closed rounds between two models. A model costs 20 erasures, about a second of a Pico's time
-/// and as much energy as an epoch; a base station sends a board that lost one what it needs.
+/// Closed rounds between two saved models. Saving a model costs 20 erasures, about a second of a
+/// Pico's time and as much energy as an epoch; the base station sends the model to a board that
+/// lost it.
 pub const MODEL_ROUNDS: u32 = 8;
 
-/// Transfers put off for one model: four seconds' worth of a base station's pauses. One that insists
-/// gets its way, and the line its quiet some other time.
+/// Number of transfers that are put off while one model is written: about four seconds. After that
+/// the transfer is accepted and the model is written later.
 const PUT_OFFS: u8 = 8;
 
-/// What a record holds.
+/// The content of a record.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SavedState {
-    /// The store, if the board was ever provisioned.
+    /// The ledger, if the board was ever provisioned.
     pub ledger: Option<SavedLedger>,
-    /// The last round the base station closed.
+    /// The last round that the base station closed.
     pub last_round: Option<RoundMark>,
     /// Closed rounds recorded since the flash was new.
     pub closed: u32,
-    /// How many were when a model was last begun; one that a power cut broke off is not begun
-    /// again at once, or a supply that fails every time would wear the flash out.
+    /// Number of closed rounds when a model was last begun. A model that a power cut interrupted is
+    /// not begun again at once, or a failing supply would wear out the flash.
     begun: Option<u32>,
-    /// Sectors erased up to here. What was done after the last record before a power cut is not
-    /// counted.
+    /// Sectors erased so far. Operations between the last record and a power cut are not counted.
     pub erases: u32,
-    /// Pages programmed up to here.
+    /// Pages programmed so far.
     pub programs: u32,
 }
 
-/// The state in flash.
+/// The saved state and its flash.
 #[derive(Debug)]
 pub struct Saved<F> {
     region: Region<F>,
     journal: Journal,
-    kept: SavedState,
+    state: SavedState,
     areas: Areas,
     saving: Option<Saving>,
-    /// Transfers put off for it.
+    /// Transfers put off for the model being written.
     put_offs: u8,
 }
 
@@ -71,11 +71,11 @@ impl<F: NorFlash> Saved<F> {
     #[cold]
     #[inline(never)]
     pub fn open(mut region: Region<F>) -> Self {
-        let (journal, kept) = Journal::open(&mut region);
+        let (journal, state) = Journal::open(&mut region);
         Self {
             region,
             journal,
-            kept,
+            state,
             areas: Areas::default(),
             saving: None,
             put_offs: 0,
@@ -83,16 +83,16 @@ impl<F: NorFlash> Saved<F> {
     }
 
     /// Returns the newest record.
-    pub const fn kept(&self) -> &SavedState {
-        &self.kept
+    pub const fn state(&self) -> &SavedState {
+        &self.state
     }
 
-    /// Returns how many sectors were erased and pages programmed.
+    /// Returns the number of sectors erased and pages programmed.
     pub const fn operations(&self) -> (u32, u32) {
         (self.region.erases, self.region.programs)
     }
 
-    /// Reads the newest whole model into the global parameters; returns its hash.
+    /// Reads the newest complete model into the global parameters; returns its hash.
     #[cold]
     #[inline(never)]
     pub fn recall(&mut self, memory: &mut Memory) -> Option<ModelHash> {
@@ -100,8 +100,8 @@ impl<F: NorFlash> Saved<F> {
         self.areas.holds()
     }
 
-    /// Writes down a closed round, and begins to write `model` when one is due. What is written
-    /// already is not written again.
+    /// Records a closed round, and begins to write `model` when one is due. An unchanged state is
+    /// not written again.
     #[cold]
     #[inline(never)]
     pub fn close(
@@ -110,14 +110,14 @@ impl<F: NorFlash> Saved<F> {
         last_round: Option<RoundMark>,
         model: Option<ModelHash>,
     ) {
-        if (self.kept.ledger, self.kept.last_round) == (ledger, last_round) {
+        if (self.state.ledger, self.state.last_round) == (ledger, last_round) {
             return;
         }
         let mut next = SavedState {
             ledger,
             last_round,
-            closed: self.kept.closed.saturating_add(1),
-            ..self.kept
+            closed: self.state.closed.saturating_add(1),
+            ..self.state
         };
         let due = |begun: u32| next.closed.saturating_sub(begun) >= MODEL_ROUNDS;
         let news = model.filter(|model| self.areas.holds() != Some(*model));
@@ -130,18 +130,18 @@ impl<F: NorFlash> Saved<F> {
             self.put_offs = 0;
         }
         match self.journal.append(&mut self.region, &mut next) {
-            Ok(()) => self.kept = next,
-            // Flash that takes no record takes no model; the board goes on without.
+            Ok(()) => self.state = next,
+            // Flash that takes no record takes no model; the board continues without.
             Err(_) => self.saving = None,
         }
     }
 
-    /// Tells whether a model is being written.
+    /// Returns whether a model is being written.
     pub const fn is_saving(&self) -> bool {
         self.saving.is_some()
     }
 
-    /// Takes one small step of writing `model`.
+    /// Carries out one step of writing `model`.
     #[cold]
     #[inline(never)]
     pub fn go_on(&mut self, model: &Params) {
@@ -151,7 +151,7 @@ impl<F: NorFlash> Saved<F> {
         }
     }
 
-    /// Tells whether a transfer has to wait for the model that is being written.
+    /// Returns whether a transfer has to wait for the model that is being written.
     pub const fn puts_off(&mut self) -> bool {
         self.put_offs = self.put_offs.saturating_add(1);
         if self.put_offs > PUT_OFFS {
@@ -160,7 +160,7 @@ impl<F: NorFlash> Saved<F> {
         self.saving.is_some()
     }
 
-    /// Leaves off writing a model that is no more.
+    /// Stops writing a model that has changed.
     pub const fn abandon(&mut self) {
         self.saving = None;
     }

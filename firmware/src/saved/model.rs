@@ -1,8 +1,9 @@
-//! The global model in flash: two areas, written in turns, so that one is whole at any moment.
+//! The global model in flash: two areas, written alternately, so that one is complete at any
+//! moment.
 //!
 //! An area is 20 sectors: the model's exact form, and in its last page a header that is written
-//! last. The area that does not hold the newest model is erased and programmed in small steps; the
-//! link is looked at between them.
+//! last. The area without the newest model is erased and programmed in small steps; the link is
+//! served between them.
 
 use embedded_storage::nor_flash::NorFlash;
 use gleaner_shared::wire::message::{ModelHash, RoundMark};
@@ -12,34 +13,33 @@ use super::journal::JOURNAL_SECTORS;
 use super::record::{decode, encode};
 use super::region::{PAGE, PAGES, Region, Unwritable, WORD, is_marked};
 use crate::exact;
-use crate::hash::hash_of;
+use crate::exact::hash_of;
 use crate::model::{Memory, Params, STORE_BYTES};
 
-/// Sectors of an area.
 pub const AREA_SECTORS: usize = (STORE_BYTES + PAGE).div_ceil(super::region::SECTOR);
 
 const MAGIC: [u8; 4] = *b"GLM1";
 const MODEL_PAGES: usize = STORE_BYTES.div_ceil(PAGE);
 const HEADER: usize = AREA_SECTORS * PAGES - 1;
 
-/// What an area says of its model.
+/// The header of an area.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Header {
     hash: ModelHash,
     /// The round after which it was written.
     closed: Option<RoundMark>,
-    /// Bytes of its exact form: a network of other sizes is none.
+    /// Length of the exact form: a model of another network is ignored.
     bytes: u32,
 }
 
-/// Where the areas stand.
+/// The state of both areas.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Areas {
-    /// The area that holds the newest model, its number and the model's hash.
+    /// The area with the newest model, its number and the model's hash.
     newest: Option<(usize, u32, ModelHash)>,
 }
 
-/// A model on its way into flash.
+/// A model that is being written.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Saving {
     header: Header,
@@ -53,7 +53,7 @@ const fn first_page(area: usize) -> usize {
 }
 
 impl Areas {
-    /// Reads the newest model that is whole, if there is one.
+    /// Reads the newest complete model, if there is one.
     pub(super) fn recall<F: NorFlash>(&mut self, region: &mut Region<F>, memory: &mut Memory) {
         let mut found = [0, 1].map(|area| {
             let page = region.page(first_page(area) + HEADER);
@@ -77,7 +77,7 @@ impl Areas {
         self.newest.map(|(.., hash)| hash)
     }
 
-    /// Begins to write a model into the area that does not hold the newest.
+    /// Begins to write a model into the area without the newest one.
     pub(super) fn save(&self, hash: ModelHash, closed: Option<RoundMark>) -> Saving {
         let (area, number) = match self.newest {
             Some((area, number, _)) => (1 - area, number.saturating_add(1)),
@@ -95,7 +95,7 @@ impl Areas {
         }
     }
 
-    /// Erases a sector or programs a page; returns what is left to do.
+    /// Erases a sector or programs a page; returns the remaining work.
     pub(super) fn go_on<F: NorFlash>(
         &mut self,
         region: &mut Region<F>,
@@ -104,14 +104,14 @@ impl Areas {
     ) -> Result<Option<Saving>, Unwritable> {
         let first = first_page(saving.area);
         match saving.step {
-            // A torn mark of the other area may have read as set: it must be before that area
-            // is the only one.
+            // A torn mark of the other area may have read as set: it is written again before that
+            // area is the only one.
             0 => {
                 if let Some((area, ..)) = self.newest {
                     region.mark(first_page(area) + HEADER)?;
                 }
             }
-            // The header's sector first: while it stands, the area claims to be whole.
+            // Erases the header's sector first: with its header the area would count as complete.
             step @ 1..=AREA_SECTORS => region.erase(first / PAGES + AREA_SECTORS - step)?,
             step => match step - AREA_SECTORS - 1 {
                 page if page < MODEL_PAGES => {

@@ -1,15 +1,16 @@
-//! A page with a checksum: what the journal's records and the models' headers are written as.
+//! A page with a checksum: the form of journal records and model headers.
 //!
 //! | offset | bytes | field |
 //! |---|---|---|
 //! | 0 | 4 | magic |
-//! | 4 | 4 | CRC-32 of all from offset 8 to the mark |
+//! | 4 | 4 | CRC-32 from offset 8 to the mark |
 //! | 8 | 4 | number, one more than that of the page written before |
 //! | 12 | 236 | contents |
-//! | 248 | 8 | mark: zeros, programmed when all else was |
+//! | 248 | 8 | mark: zeros, programmed last |
 //!
-//! A word that lost power half way may read differently at every start. Under a set mark all other
-//! words are whole; without it a page may be good today and bad tomorrow.
+//! A word that lost power while it was programmed may read differently at every start. If the mark
+//! is set, all other words are complete; without it a page may be valid at one start and invalid at
+//! the next.
 
 use crc::{CRC_32_ISO_HDLC, Crc};
 use serde::Serialize;
@@ -21,7 +22,7 @@ pub(super) const CRC32: Crc<u32> = Crc::<u32>::new(&CRC_32_ISO_HDLC);
 const NUMBER: usize = 8;
 const CONTENTS: usize = 12;
 
-/// Writes a page up to its mark; `None` if the contents do not fit.
+/// Returns a page up to its mark; `None` if the contents do not fit.
 pub(super) fn encode(magic: [u8; 4], number: u32, contents: &impl Serialize) -> Option<[u8; MARK]> {
     let mut bytes = [0; MARK];
     postcard::to_slice(contents, &mut bytes[CONTENTS..]).ok()?;

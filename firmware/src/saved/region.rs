@@ -1,29 +1,26 @@
-//! The flash the client keeps its state in: whole sectors that nothing else uses, every operation
-//! counted.
+//! The flash for saved state: whole sectors that nothing else uses, with every operation counted.
 
 use embedded_storage::nor_flash::NorFlash;
 
-/// Bytes that are programmed at once: a page of an RP2040's flash chip, 32 words of an STM32's.
+/// Bytes programmed at once: a page of an RP2040's flash chip, 32 words of an STM32's.
 pub const PAGE: usize = 256;
-/// Bytes that are erased at once.
+/// Bytes erased at once.
 pub const SECTOR: usize = 4_096;
-/// Pages of a sector.
 pub const PAGES: usize = SECTOR / PAGE;
-/// The largest word a flash may program; one that is programmed takes zeros and nothing else.
+/// The largest word a flash may program; a programmed word can only be set to zero.
 pub const WORD: usize = 8;
 
-/// Flash that does not do what it is told.
+/// The flash could not be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Unwritable;
 
-/// Sectors of a flash.
+/// A range of sectors of a flash.
 #[derive(Debug)]
 pub struct Region<F> {
     flash: F,
     offset: u32,
-    /// Sectors erased.
     pub(super) erases: u32,
-    /// Pages programmed, whole or in part.
+    /// Pages programmed, completely or in part.
     pub(super) programs: u32,
 }
 
@@ -44,7 +41,7 @@ impl<F: NorFlash> Region<F> {
         self.offset + (page * PAGE) as u32
     }
 
-    /// Returns a page; what cannot be read is no record.
+    /// Returns a page; unreadable flash returns no valid record.
     pub(super) fn page(&mut self, page: usize) -> [u8; PAGE] {
         let mut bytes = [0; PAGE];
         match self.flash.read(self.at(page), &mut bytes) {
@@ -53,7 +50,7 @@ impl<F: NorFlash> Region<F> {
         }
     }
 
-    /// Returns the bytes from a page on.
+    /// Reads bytes from the start of a page on.
     pub(super) fn read(&mut self, page: usize, bytes: &mut [u8]) -> Result<(), Unwritable> {
         let at = self.at(page);
         self.flash.read(at, bytes).map_err(|_| Unwritable)
@@ -66,7 +63,7 @@ impl<F: NorFlash> Region<F> {
         self.flash.erase(from, to).map_err(|_| Unwritable)
     }
 
-    /// Programs the start of an erased page with whole words, and reads it back.
+    /// Programs the start of an erased page with whole words and reads it back.
     pub(super) fn program(&mut self, page: usize, bytes: &[u8]) -> Result<(), Unwritable> {
         self.programs = self.programs.saturating_add(1);
         let at = self.at(page);
@@ -81,7 +78,7 @@ impl<F: NorFlash> Region<F> {
         self.program_word(page, MARK, [0; WORD])
     }
 
-    /// Programs a word of a page that is erased, or with zeros whatever it was, and reads it back.
+    /// Programs a word of a page, erased or to zero, and reads it back.
     pub(super) fn program_word(
         &mut self,
         page: usize,
@@ -97,19 +94,18 @@ impl<F: NorFlash> Region<F> {
 }
 
 impl<F: NorFlash + Clone> Region<F> {
-    /// Returns another region, of so many sectors of the same flash right in front of this one; none
-    /// where the flash does not reach so far.
-    #[must_use]
+    /// Returns the region of `sectors` sectors right before this one; `None` if the flash does not
+    /// reach that far.
     pub fn in_front(&self, sectors: usize) -> Option<Self> {
         let offset = self.offset.checked_sub((sectors * SECTOR) as u32)?;
         Some(Self::new(self.flash.clone(), offset))
     }
 }
 
-/// Where a page's mark is.
+/// Offset of the mark in a page.
 pub(super) const MARK: usize = PAGE - WORD;
 
-/// Tells whether all of a page but its mark was written before somebody set the mark.
+/// Returns whether the mark of a page is set.
 pub(super) fn is_marked(page: &[u8; PAGE]) -> bool {
     page[MARK..] == [0; WORD]
 }

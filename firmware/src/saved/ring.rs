@@ -1,9 +1,9 @@
-//! Gathered samples that survive a power cut: a ring in RAM, and behind it a log in flash of those that
-//! are labelled, from which the ring is filled at the next start. What nobody labels wears no flash.
+//! Gathered samples that survive a power cut: a ring in RAM, and a log of its labelled samples in
+//! flash, from which the ring is filled at the next start. Unlabelled samples are not written.
 //!
-//! A sample counts when it is marked ([`slots`](super::slots) says how it is written). One that a power cut
-//! broke off is struck out by the next start, so that it cannot read as whole some other day. Another label
-//! that nobody was told of yet may be there at one start and not at the next.
+//! A sample counts when it is marked ([`slots`](super::slots) describes the format). A sample that
+//! a power cut interrupted is invalidated by the next start, so that it cannot read as complete
+//! later. A label that was not acknowledged yet may be there at one start and not at the next.
 
 use embedded_storage::nor_flash::NorFlash;
 
@@ -12,28 +12,28 @@ use super::slots::{Known, Layout, Slots};
 use crate::gather::{Gathered, Ring, SampleSource};
 use crate::model::INPUTS;
 
-/// Returns the sectors of flash that so many samples of the board's network take.
+/// Returns the flash sectors for `samples` samples of the board's network.
 #[must_use]
 pub const fn sectors(samples: usize) -> usize {
     sectors_for(samples, INPUTS)
 }
 
-/// Returns the sectors that so many samples of `inputs` bytes take. Samples are labelled in any order, so
-/// twice as many may be written before the oldest of them is gone; one sector is erased meanwhile, and one
-/// makes up for places that power cuts spoil.
+/// Returns the flash sectors for `samples` samples of `inputs` bytes. Samples are labelled in any
+/// order, so twice as many may be written before the oldest is deleted; one sector is being erased,
+/// and one replaces places damaged by power cuts.
 #[must_use]
 pub const fn sectors_for(samples: usize, inputs: usize) -> usize {
     (2 * samples).div_ceil(Layout::of(inputs).per_sector) + 2
 }
 
-/// The last `K` samples of `N` bytes that were gathered, in RAM, and those of them that are labelled in
-/// flash too. Flash that takes nothing leaves them in RAM.
+/// The last `K` gathered samples of `N` bytes in RAM, and the labelled ones among them in flash,
+/// too. If the flash cannot be written, they stay in RAM.
 pub struct SavedRing<F, const K: usize, const N: usize = INPUTS> {
     flash: Option<Slots<F, N>>,
     ring: &'static mut Ring<K, N>,
-    /// Where in flash each of them lies, by its place in the ring.
+    /// The flash place of each sample, by its place in the ring.
     slots: [Option<usize>; K],
-    /// Where the next one goes, and its turn.
+    /// The next flash place and its turn.
     next: (usize, u32),
 }
 
@@ -41,7 +41,8 @@ impl<F: NorFlash, const K: usize, const N: usize> SavedRing<F, K, N> {
     const PER_SECTOR: usize = Slots::<F, N>::LAYOUT.per_sector;
     const SLOTS: usize = sectors_for(K, N) * Self::PER_SECTOR;
 
-    /// Fills an empty `ring` from a region of [`sectors_for`] `K` samples; without one it is in RAM alone.
+    /// Fills an empty `ring` from a region of [`sectors_for`] `K` samples; without one the ring is
+    /// in RAM alone.
     #[cold]
     #[inline(never)]
     pub fn open(region: Option<Region<F>>, ring: &'static mut Ring<K, N>) -> Self {
@@ -63,7 +64,8 @@ impl<F: NorFlash, const K: usize, const N: usize> SavedRing<F, K, N> {
         kept
     }
 
-    /// Finds whose turn came last, where, and the newest sample's number; strikes out what is none.
+    /// Finds the newest turn, its place and the newest sample's number; invalidates incomplete
+    /// samples.
     fn last(flash: &mut Slots<F, N>) -> Option<(u32, usize, u32)> {
         let (mut last, mut newest) = (None, 0);
         for slot in 0..Self::SLOTS {
@@ -78,7 +80,7 @@ impl<F: NorFlash, const K: usize, const N: usize> SavedRing<F, K, N> {
         last.map(|(turn, slot)| (turn, slot, newest))
     }
 
-    /// Fills the ring with the newest sample and the last before it.
+    /// Fills the ring with the newest samples in flash.
     fn fill(&mut self, flash: &mut Slots<F, N>, newest: u32) {
         for slot in 0..Self::SLOTS {
             if let Some(Known { number, label, .. }) = flash.read(slot)
@@ -92,7 +94,7 @@ impl<F: NorFlash, const K: usize, const N: usize> SavedRing<F, K, N> {
         self.ring.go_on_behind(newest);
     }
 
-    /// Returns the place behind another, unless a power cut spoilt it: then one behind that.
+    /// Returns the next usable place, skipping one that a power cut damaged.
     fn after(flash: &mut Slots<F, N>, slot: usize) -> usize {
         let mut slot = slot + 1;
         while !slot.is_multiple_of(Self::PER_SECTOR) && !flash.is_blank(slot) {
@@ -101,14 +103,15 @@ impl<F: NorFlash, const K: usize, const N: usize> SavedRing<F, K, N> {
         slot % Self::SLOTS
     }
 
-    /// Writes a sample into the next place that takes it; tells where that is.
+    /// Writes a sample into the next usable place and returns that place.
     fn write(&mut self, number: u32, label: u8) -> Option<usize> {
         let flash = self.flash.as_mut()?;
         let pixels = self.ring.pixels(number)?;
         for _ in 0..=Self::PER_SECTOR {
             let (slot, turn) = self.next;
             if slot.is_multiple_of(Self::PER_SECTOR) {
-                // Whoever was there is gone, if power cuts spoilt more places than there are spare.
+                // The sample that was there is lost if power cuts damaged more places than there
+                // are spare.
                 for it in &mut self.slots {
                     *it = it.filter(|it| it / Self::PER_SECTOR != slot / Self::PER_SECTOR);
                 }

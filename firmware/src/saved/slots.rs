@@ -1,7 +1,7 @@
-//! Places for samples in flash, each with what is known of its sample behind the pixels.
+//! Places for samples in flash, each with a record of its sample after the pixels.
 //!
-//! Pixels begin a page. At the next whole word behind them, or on a page of its own where little would be
-//! left for labels, is
+//! Pixels begin a page. At the next whole word after them, or on a separate page if little room
+//! would be left for labels, is
 //!
 //! | offset | bytes | field |
 //! |---|---|---|
@@ -9,10 +9,10 @@
 //! | 4 | 4 | CRC-32 of pixels, number and turn |
 //! | 8 | 4 | number |
 //! | 12 | 4 | turn, one more than that of the sample written before |
-//! | 16 | to the mark | labels: a word each, of which the last counts |
-//! | the page's last 8 | 8 | mark: zeros, programmed when all but later labels was |
+//! | 16 | to the mark | labels: a word each, the last one counts |
+//! | the page's last 8 | 8 | mark: zeros, programmed after everything but later labels |
 //!
-//! No place reaches over a sector's end. One of 784 pixels takes four pages and has 27 labels.
+//! No place crosses the end of a sector. A place of 784 pixels takes four pages and has 27 labels.
 
 use embedded_storage::nor_flash::NorFlash;
 
@@ -21,25 +21,25 @@ use super::region::{MARK, PAGE, PAGES, Region, Unwritable, WORD, is_marked};
 use crate::model::OUTPUTS;
 
 const MAGIC: [u8; 4] = *b"GLS1";
-/// Where number and labels are, from the magic on.
+/// Offsets of number and labels from the magic on.
 const NUMBER: usize = WORD;
 const LABELS: usize = 2 * WORD;
-/// Labels there is room for at least.
+/// The least number of labels per sample.
 const LEAST_LABELS: usize = 4;
 
-/// Where samples of one size lie.
+/// The flash layout of samples of one size.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Layout {
-    /// Pages of a place.
+    /// Pages per place.
     pages: usize,
-    /// Where on the last of them the magic is.
+    /// Offset of the magic in the last page.
     head: usize,
-    /// Places of a sector.
+    /// Places per sector.
     pub(super) per_sector: usize,
 }
 
 impl Layout {
-    /// Returns the one of samples of so many bytes.
+    /// Returns the layout of samples of `inputs` bytes.
     pub(super) const fn of(inputs: usize) -> Self {
         let rest = (inputs % PAGE).next_multiple_of(WORD);
         let is_shared = rest + LABELS + LEAST_LABELS * WORD <= MARK;
@@ -68,7 +68,7 @@ impl Layout {
     }
 }
 
-/// What is known of a sample in flash.
+/// The record of a sample in flash.
 pub(super) struct Known {
     pub(super) number: u32,
     pub(super) turn: u32,
@@ -81,7 +81,7 @@ pub(super) struct Slots<F, const N: usize>(pub(super) Region<F>);
 impl<F: NorFlash, const N: usize> Slots<F, N> {
     pub(super) const LAYOUT: Layout = Layout::of(N);
 
-    /// Writes a sample; the first of a sector erases it.
+    /// Writes a sample; the first of a sector erases the sector.
     pub(super) fn write(
         &mut self,
         slot: usize,
@@ -118,7 +118,7 @@ impl<F: NorFlash, const N: usize> Slots<F, N> {
         self.0.mark(last)
     }
 
-    /// Returns what is known of a sample that is whole.
+    /// Returns the record of a complete sample.
     pub(super) fn read(&mut self, slot: usize) -> Option<Known> {
         let last = self.last_page(slot);
         let about = &last[Self::LAYOUT.head..];
@@ -146,13 +146,13 @@ impl<F: NorFlash, const N: usize> Slots<F, N> {
         })
     }
 
-    /// Reads the pixels of a sample that is whole.
+    /// Reads the pixels of a complete sample.
     pub(super) fn pixels(&mut self, slot: usize, pixels: &mut [u8; N]) -> Result<(), Unwritable> {
         self.0.read(Self::LAYOUT.first_page(slot), pixels)
     }
 
-    /// Writes a label behind those before it. One that is labelled over and over uses its words up, and
-    /// keeps its last label in RAM.
+    /// Writes a label after the earlier ones. When all label words are used, a new label stays in
+    /// RAM.
     pub(super) fn relabel(&mut self, slot: usize, label: u8) {
         let page = self.last_page(slot);
         let mut places = (Self::LAYOUT.head + LABELS..MARK)
@@ -162,19 +162,19 @@ impl<F: NorFlash, const N: usize> Slots<F, N> {
         let _ = places.find(|&at| self.0.program_word(last, at, encode(label)).is_ok());
     }
 
-    /// Marks a sample again: a torn mark may have read as set, and must be before anybody relies on it.
+    /// Writes the mark again: a torn mark may have read as set.
     pub(super) fn confirm(&mut self, slot: usize) {
         // Flash that takes no zeros takes no samples either.
         let _ = self.0.mark(Self::LAYOUT.last_page(slot));
     }
 
-    /// Tells whether a place was not written since its sector was erased.
+    /// Returns whether a place was not written since its sector was erased.
     pub(super) fn is_blank(&mut self, slot: usize) -> bool {
         let (first, last) = (Self::LAYOUT.first_page(slot), Self::LAYOUT.last_page(slot));
         (first..=last).all(|page| self.0.page(page) == [0xFF; PAGE])
     }
 
-    /// Makes sure that what was broken off is never read as a sample.
+    /// Makes sure that an incomplete sample is never read as valid.
     pub(super) fn strike_out(&mut self, slot: usize) {
         let head = Self::LAYOUT.head;
         let is_struck = self.last_page(slot)[head..head + WORD] == [0; WORD];
@@ -189,7 +189,7 @@ impl<F: NorFlash, const N: usize> Slots<F, N> {
     }
 }
 
-/// Writes a label so that a word which lost its power half way is none.
+/// Encodes a label so that a torn word is no valid label.
 const fn encode(label: u8) -> [u8; WORD] {
     let (is, not) = (label, !label);
     [is, not, is, not, is, not, is, not]
@@ -199,8 +199,8 @@ const fn encode(label: u8) -> [u8; WORD] {
 mod tests {
     use super::*;
 
-    /// What is known of a sample has its room on whole words in front of the mark, and no place reaches
-    /// into another or over its sector's end.
+    /// The record of a sample is on whole words before the mark, and no place overlaps another or
+    /// crosses the end of its sector.
     #[test]
     fn samples_of_any_size_have_places_of_their_own() {
         for inputs in 1..=4_040 {

@@ -1,4 +1,4 @@
-//! How long a scheduler takes to decide, on random rounds.
+//! Time that a scheduler takes to decide a random round.
 
 use gleaner_sim::ClientId;
 use std::hint::black_box;
@@ -13,19 +13,19 @@ use gleaner_sim::scenario::Scenario;
 /// The round that is decided; for ten clients and three channels a turn begins in it.
 const AGE: u32 = 41;
 
-/// What the decisions of one size took.
+/// Times of the decisions of one size.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Decisions {
     /// The median over the rounds, in microseconds.
     pub median_us: f64,
     /// The slowest of them.
     pub worst_us: f64,
-    /// Orders a round.
+    /// Mean number of orders per round.
     pub orders: f64,
 }
 
-/// Times the scheduler of a scenario on `rounds` random rounds with so many clients and channels;
-/// each is decided three times, and the median counts.
+/// Times the scheduler of a scenario on random rounds; each round is decided three times, and the
+/// median counts.
 ///
 /// # Errors
 /// When a round cannot be decided.
@@ -39,9 +39,9 @@ pub fn time_decisions(
     let (mut times_us, mut orders) = (Vec::new(), 0);
     for seed in 0..u64::from(rounds) {
         let instance = random_instance(&system, clients, channels, seed);
-        let (us, made) = time(&*policy, &Surroundings::of(instance, seed))?;
+        let (us, placed) = time(&*policy, &Surroundings::of(instance, seed))?;
         times_us.push(us);
-        orders += made;
+        orders += placed;
     }
     times_us.sort_unstable_by(f64::total_cmp);
     Ok(Decisions {
@@ -51,7 +51,7 @@ pub fn time_decisions(
     })
 }
 
-/// A random round with what a scheduler may ask for beside it.
+/// A random round with the other inputs of a scheduler.
 struct Surroundings {
     seed: u64,
     instance: Instance,
@@ -128,7 +128,7 @@ mod tests {
     use strum::VariantArray;
 
     #[test]
-    fn every_scheduler_is_timed_and_orders_somebody() {
+    fn every_scheduler_is_timed_and_places_orders() {
         for scheduler in Scheduler::VARIANTS {
             let named = Override::new("run.scheduler", scheduler.to_string());
             let scenario = resolve("paper-mlp", &[named]).unwrap();

@@ -1,20 +1,20 @@
-//! What a client pays beside its epochs and what it radiates: the rest of the energy books.
+//! Costs of a client beside its epochs and its radiated energy.
 //!
-//! The paper has none of it, [`Costs::PAPER`]. With those values every formula of [`crate::optim`]
+//! The paper has none of these costs, [`Costs::PAPER`]. With its values every formula of [`crate::optim`]
 //! gives the paper's result to the last bit: x / 1, x + 0 and x - 0 are x.
 
 use gleaner_shared::energy::RadioModel;
 use serde::{Deserialize, Serialize};
 
-/// What sending costs: e_up = (p / zeta + P_c) t_up + a constant.
+/// Cost of an upload: e_up = (p / zeta + P_c) t_up + a constant.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RadioCost {
     /// Amplifier efficiency zeta, radiated over drawn power, in (0, 1].
     pub efficiency: f64,
-    /// Circuit power P_c, drawn while sending whatever is radiated.
+    /// Circuit power P_c, drawn during an upload independent of the radiated power.
     pub circuit_w: f64,
-    /// Energy of an upload whatever its length.
+    /// Energy of an upload independent of its length.
     pub per_upload_j: f64,
 }
 
@@ -26,7 +26,7 @@ impl RadioCost {
         per_upload_j: 0.0,
     };
 
-    /// Returns what is drawn while `power_w` is radiated, p / zeta + P_c.
+    /// Returns the power drawn while `power_w` is radiated, p / zeta + P_c.
     #[must_use]
     pub fn drawn_w(&self, power_w: f64) -> f64 {
         power_w / self.efficiency + self.circuit_w
@@ -40,7 +40,7 @@ impl RadioCost {
 }
 
 impl From<RadioModel> for RadioCost {
-    /// Reads the integers a device counts in.
+    /// Converts from the integers of a device.
     fn from(model: RadioModel) -> Self {
         Self {
             efficiency: f64::from(model.efficiency_permille) / 1e3,
@@ -56,27 +56,29 @@ impl Default for RadioCost {
     }
 }
 
-/// What one client pays beside its epochs and what it radiates.
+/// Costs of one client beside its epochs and its radiated energy. Start from [`Costs::PAPER`] and
+/// change fields.
 ///
 /// With a_i = 1 for participants, q_i = income_i - standing_i - a_i (tau E_i + order_i + e_up,i).
-/// Where waiting draws power, `standing_j` is a whole round of it, and all else is what it draws
-/// more than waiting does: then every second is counted once.
+/// If waiting draws power, `standing_j` covers a whole round of waiting, and all other costs are
+/// in excess of waiting, so that every second counts once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct Costs {
-    /// What sending costs.
+    /// Radio costs of an upload.
     pub radio: RadioCost,
-    /// Time an order takes beside epochs and upload: applying, evaluating, encoding.
+    /// Time of an order beside epochs and upload: apply, evaluate and encode.
     pub order_s: f64,
-    /// Energy of an order beside epochs and upload, whatever tau.
+    /// Energy of an order beside epochs and upload, independent of tau.
     pub order_j: f64,
-    /// Energy everybody pays each round, ordered or not: waiting, hearing the broadcast.
+    /// Energy of every client in each round, with or without an order: waiting and receiving the
+    /// broadcast.
     pub standing_j: f64,
 }
 
 impl Costs {
-    /// The paper's books: nothing but epochs and radiated energy.
+    /// The paper's cost model: only epochs and radiated energy cost anything.
     pub const PAPER: Self = Self {
         radio: RadioCost::PAPER,
         order_s: 0.0,
@@ -100,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn a_devices_books_and_these_agree() {
+    fn costs_agree_with_the_integers_of_a_device() {
         assert_eq!(RadioCost::from(RadioModel::PAPER), RadioCost::PAPER);
         let model = RadioModel {
             efficiency_permille: 250,

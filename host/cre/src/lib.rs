@@ -1,24 +1,24 @@
-//! The paper's mathematics: what a round of federated learning over a fading channel costs, and
-//! who should take part in it, on which channel, at what power and for how many epochs.
+//! The paper's mathematics: costs of a round of federated learning over fading channels, and the
+//! choice of participants, channels, transmit powers and epochs.
 //!
 //! # Layers, lowest first
 //!
 //! 1. [`units`]: physical quantities, one type per unit.
-//! 2. [`channel`]: where clients stand, what their channels do, rates, latencies and energies
+//! 2. [`channel`]: positions of clients, channel gains, rates, latencies and energies
 //!    (Sections II-B and II-C).
-//! 3. [`costs`]: what the paper's energy books leave out.
+//! 3. [`costs`]: energy costs beside the paper's.
 //! 4. [`bound`]: the upper bound on the loss (Section III).
-//! 5. [`estimate`]: delta, rho and beta from what a round showed (Eqs. (17a) to (17c)).
+//! 5. [`estimate`]: delta, rho and beta from the results of a round (Eqs. (17a) to (17c)).
 //! 6. [`system`]: radio, devices and targets of a system, as far as a round's problem needs them.
 //! 7. [`optim`]: one round's problem P2 and its solvers (Section IV).
 //!
-//! A module uses those before it. What does not belong here: samples, models and training (crate
-//! `gleaner-learn`), the integers devices count energy in (crate `gleaner-shared`), files,
-//! scenarios, threads and the command line (crate `gleaner-host`).
+//! A module uses those before it. Other crates have samples, models and training (`gleaner-learn`),
+//! the integers in which devices count energy (`gleaner-shared`), and files, scenarios, threads and
+//! the command line (`gleaner-host`).
 //!
 //! # The paper's symbols
 //!
-//! | Symbol | What | Here |
+//! | Symbol | Meaning | Item |
 //! |---|---|---|
 //! | U, C | clients, uplink channels | [`Instance::clients`](optim::Instance::clients), [`Instance::channels`](optim::Instance) |
 //! | D_i, w_i, w~_i | samples, weights among all and among participants | [`bound::weights`], [`bound::participation_weights`] |
@@ -31,7 +31,7 @@
 //! | A_1, A_2 | heterogeneity of a set of participants | [`bound::Heterogeneity`] |
 //! | A_3, eta, B_1, F gap | the rest of the bound | [`bound::LossBound`] |
 //! | Z_i, q_i | energy queue and balance | `queue_j` of [`optim::Instance`], `balance_j` of [`optim::Evaluation`] |
-//! | a_i, p_i, tau | who takes part, powers, epochs | [`optim::Plan`] |
+//! | a_i, p_i, tau | participation, powers, epochs | [`optim::Plan`] |
 //! | J, V | objective of P2 and its penalty factor | [`optim::evaluate`], `v` of [`optim::Instance`] |
 //!
 //! # Example

@@ -17,7 +17,7 @@ pub struct DeviceParams {
     pub alpha: f64,
     /// Cycles b that one sample costs in one epoch.
     pub cycles_per_sample: f64,
-    /// Clock frequency f.
+    /// Clock frequency f of the processor.
     pub clock_hz: Hertz,
     /// Energy E_add that a client harvests in each round.
     pub income_j: Joules,

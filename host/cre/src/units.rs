@@ -7,8 +7,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-macro_rules! unit {
-    ($(#[$doc:meta])* $name:ident, $suffix:literal) => {
+macro_rules! units {
+    ($($(#[$doc:meta])* $name:ident, $suffix:literal;)*) => {$(
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd, Serialize, Deserialize)]
         #[serde(transparent)]
@@ -19,69 +19,35 @@ macro_rules! unit {
                 write!(f, concat!("{} ", $suffix), self.0)
             }
         }
-    };
+    )*};
 }
 
-unit!(
-    /// Power.
-    Watts,
-    "W"
-);
-unit!(
+units! {
+    /// Power in watts, linear.
+    Watts, "W";
     /// Power relative to one milliwatt, logarithmic.
-    Dbm,
-    "dBm"
-);
-unit!(
+    Dbm, "dBm";
     /// A power ratio, logarithmic.
-    Db,
-    "dB"
-);
-unit!(
-    /// A power ratio, linear: what a channel multiplies the sent power by.
-    Gain,
-    "(linear)"
-);
-unit!(
+    Db, "dB";
+    /// A power ratio, linear: received over radiated power of a channel.
+    Gain, "(linear)";
     /// Power spectral density of noise.
-    WattsPerHertz,
-    "W/Hz"
-);
-unit!(
-    /// Frequency or bandwidth.
-    Hertz,
-    "Hz"
-);
-unit!(
+    WattsPerHertz, "W/Hz";
+    /// Frequency or bandwidth in hertz.
+    Hertz, "Hz";
     /// Carrier frequency in the unit of the path-loss formula.
-    Gigahertz,
-    "GHz"
-);
-unit!(
-    /// Time.
-    Seconds,
-    "s"
-);
-unit!(
-    /// Energy.
-    Joules,
-    "J"
-);
-unit!(
+    Gigahertz, "GHz";
+    /// Duration or time in seconds.
+    Seconds, "s";
+    /// Amount of energy in joules.
+    Joules, "J";
     /// Length of a model on the air.
-    Bits,
-    "bit"
-);
-unit!(
-    /// Transmission rate.
-    BitsPerSecond,
-    "bit/s"
-);
-unit!(
-    /// Distance.
-    Metres,
-    "m"
-);
+    Bits, "bit";
+    /// Transmission rate in bits per second.
+    BitsPerSecond, "bit/s";
+    /// Length or distance in metres.
+    Metres, "m";
+}
 
 impl Dbm {
     /// Returns the power in watts: 10^((dBm - 30)/10).

@@ -1,4 +1,4 @@
-//! What docs/energy.md claims of traces: `cargo bench -p gleaner-energy --bench traces`.
+//! Checks the claims of docs/results/boards.md about traces: `cargo bench -p gleaner-energy --bench traces`.
 //!
 //! Synthetic traces are written and imported again: their charge, every gap, no false alarm, the
 //! speed of the import and the memory it takes. Exits with 1 if a claim does not hold.

@@ -1,4 +1,4 @@
-//! SHA-256, and bytes written in hexadecimal.
+//! SHA-256 and hexadecimal digits.
 
 use std::io::{self, Read};
 
@@ -13,7 +13,7 @@ pub fn sha256(bytes: &[u8]) -> [u8; 32] {
 /// Returns the SHA-256 of everything a reader holds, without keeping it in memory.
 ///
 /// # Errors
-/// Whatever the reader reports.
+/// Any error of the reader.
 pub fn sha256_of(mut reader: impl Read) -> io::Result<[u8; 32]> {
     let mut hasher = Sha256::new();
     io::copy(&mut reader, &mut HashWriter(&mut hasher))?;
@@ -34,7 +34,7 @@ impl io::Write for HashWriter<'_> {
     }
 }
 
-/// Writes bytes as lower-case hexadecimal digits.
+/// Returns bytes as lower-case hexadecimal digits.
 #[must_use]
 pub fn hexadecimal(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()

@@ -1,5 +1,15 @@
-//! Files: errors that name the file, reading by lines that cannot fill the memory, writing that
-//! leaves the old content or the new, SHA-256 and hexadecimal digits.
+//! Files: errors that name the file, lines of bounded length, atomic writes, SHA-256 and hexadecimal.
+//!
+//! ```
+//! use gleaner_files::{hexadecimal, sha256, write_atomically};
+//!
+//! let folder = tempfile::tempdir()?;
+//! let path = folder.path().join("model.bin");
+//! write_atomically(&path, b"abc")?;
+//! let bytes = std::fs::read(&path).map_err(gleaner_files::at(&path))?;
+//! assert!(hexadecimal(&sha256(&bytes)).starts_with("ba7816bf"));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 #![forbid(unsafe_code)]
 
 mod digest;
@@ -10,17 +20,16 @@ use std::path::{Path, PathBuf};
 
 pub use digest::{hexadecimal, sha256, sha256_of};
 
-/// A file or folder that the system refuses.
+/// An error of the operating system, with the file or folder it concerns.
+#[allow(missing_docs)]
 #[derive(Debug, thiserror::Error)]
 #[error("{}: {source}", path.display())]
 pub struct FileError {
-    /// Which one.
     pub path: PathBuf,
-    /// What the system said.
     pub source: io::Error,
 }
 
-/// Names the path that an error concerns: `fs::read(path).map_err(at(path))`.
+/// Adds the path to an error: `fs::read(path).map_err(at(path))`.
 pub fn at<P: AsRef<Path>>(path: P) -> impl Fn(io::Error) -> FileError {
     move |source| FileError {
         path: path.as_ref().to_owned(),
@@ -28,12 +37,11 @@ pub fn at<P: AsRef<Path>>(path: P) -> impl Fn(io::Error) -> FileError {
     }
 }
 
-/// Reads a line, with its end if it has one, in the place of what `text` held; `false` when there
-/// is no more.
+/// Reads the next line, including its line feed, into `text`; returns `false` at the end of the file.
 ///
 /// # Errors
-/// [`io::ErrorKind::InvalidData`] when the line has more than `longest` bytes, of which no more are
-/// read; or whatever the system refuses.
+/// [`io::ErrorKind::InvalidData`] when the line has more than `longest` bytes, after which reading
+/// stops; or an error of the operating system.
 pub fn read_line(
     source: &mut impl BufRead,
     text: &mut Vec<u8>,
@@ -49,11 +57,11 @@ pub fn read_line(
     Ok(!text.is_empty())
 }
 
-/// Writes a file by way of a temporary one: whoever reads it sees the old content or the new.
+/// Writes a file by way of a temporary one, so that readers see either the old content or the new.
 ///
-/// The temporary file has the same name with the ending `tmp`, so that a crash leaves at most one;
-/// it is always a new file, never what a link of that name points to. A disk without room for the
-/// new content keeps the old, and nothing else.
+/// The temporary file has the same name with the ending `tmp`, so that a crash leaves at most one. It is
+/// always a new file: a link of that name is not followed. If the disk is full, the old content stays
+/// and the temporary file is removed.
 ///
 /// # Errors
 /// Names the file.
@@ -62,8 +70,8 @@ pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
     sync_parent(path)
 }
 
-/// Writes a file as [`write_atomically`] does, except that a power cut may take it, or its content
-/// alone: for what nobody relies on yet.
+/// Writes a file as [`write_atomically`] does but without syncing: after a power cut it may be missing
+/// or empty.
 ///
 /// # Errors
 /// Names the file.
@@ -81,25 +89,25 @@ fn put(path: &Path, bytes: &[u8], sync: impl Fn(&File) -> io::Result<()>) -> Res
         fs::rename(&temporary, path)
     };
     write().map_err(|error| {
-        // What matters is why it could not be written.
+        // The first error is reported, not one of cleaning up.
         let _ = fs::remove_file(&temporary);
         at(path)(error)
     })
 }
 
-/// Creates a file in the place of whatever has that name: a link there is removed, not followed.
+/// Creates a file and replaces an existing one; a link of that name is removed, not followed.
 ///
 /// # Errors
-/// Whatever the system refuses.
+/// When the existing file cannot be removed or the new one not created.
 pub fn create_anew(path: &Path) -> io::Result<File> {
     create_with(&mut OpenOptions::new(), path)
 }
 
-/// Creates a file like [`create_anew`] that only its owner may read; elsewhere than on Unix the
-/// folder decides.
+/// Creates a file like [`create_anew`] that only its owner may read; on other systems than Unix it has
+/// the permissions of its folder.
 ///
 /// # Errors
-/// Whatever the system refuses.
+/// As [`create_anew`].
 pub fn create_private(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     #[cfg(unix)]
@@ -114,7 +122,8 @@ fn create_with(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
     }
 }
 
-/// Makes a rename survive a power cut; elsewhere than on Unix directories cannot be opened.
+/// Syncs the folder of a renamed file, so that the rename survives a power cut. Does nothing on other
+/// systems than Unix, where folders cannot be opened.
 ///
 /// # Errors
 /// Names the renamed file.
@@ -136,13 +145,12 @@ mod tests {
     #[test]
     fn an_error_names_its_file() {
         let error = fs::read("no such file").map_err(at("no such file"));
-        let said = error.unwrap_err().to_string();
-        assert!(said.starts_with("no such file: "), "{said}");
+        assert_eq!(error.unwrap_err().path, Path::new("no such file"));
     }
 
     #[cfg(unix)]
     #[test]
-    fn a_link_in_the_place_of_the_temporary_file_is_not_followed() {
+    fn a_link_with_the_name_of_the_temporary_file_is_not_followed() {
         let folder = tempfile::tempdir().unwrap();
         let (path, other) = (folder.path().join("model.bin"), folder.path().join("other"));
         fs::write(&other, "mine").unwrap();
@@ -154,7 +162,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn a_private_file_is_its_owners_alone_even_where_an_open_one_or_a_link_was() {
+    fn a_private_file_replaces_open_files_and_links_and_only_its_owner_may_read_it() {
         use std::os::unix::fs::PermissionsExt;
 
         let folder = tempfile::tempdir().unwrap();

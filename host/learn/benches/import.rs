@@ -1,8 +1,8 @@
-//! What docs/data-format.md claims of imports: `cargo bench -p gleaner-learn --bench import`.
+//! Speed and memory of imports: `cargo bench -p gleaner-learn --bench import`.
 //!
-//! A table of sensor readings is made and imported: megabytes of text a second of processor time, on
-//! one core, and the memory that takes. `-- MEGABYTES` sets its size. Exits with 1 if a claim does not
-//! hold.
+//! Imports a table of sensor readings and prints megabytes of text per second of processor time on one
+//! core, and the memory used. `-- MEGABYTES` sets the size. Exits with 1 if a claim of
+//! docs/results/results.md does not hold.
 
 #![allow(missing_docs)]
 
@@ -16,13 +16,13 @@ use gleaner_learn::data::fetch::Progress;
 use gleaner_learn::data::import::{Input, Options, import};
 use gleaner_shared::rng::{Purpose, Rng};
 
-/// What an import is to reach.
+/// The speed that an import must reach.
 const LEAST_MB_PER_S: f64 = 100.0;
 
 /// Memory that an import may take, whatever it reads.
 const MOST_MB: f64 = 64.0;
 
-/// Megabytes that are imported over and over; the median counts. A larger table is imported once.
+/// Smaller tables are imported repeatedly, and the median time counts.
 const OFTEN: usize = 1000;
 
 struct Silent;
@@ -32,7 +32,7 @@ impl Progress for Silent {
     fn advance(&mut self, _: u64) {}
 }
 
-/// Writes about so many megabytes: six axes with five places, a label and a subject.
+/// Writes a table of about `megabytes`: six axes with five decimal places, a label and a subject.
 fn table(path: &Path, megabytes: usize) -> u64 {
     let mut rng = Rng::stream(7, Purpose::Synthetic, 0, 0);
     let mut out = BufWriter::new(File::create(path).unwrap());

@@ -30,7 +30,7 @@ enum Command {
     Explain {
         /// The key, as `section.key` or as the bare key if it is unique.
         key: Option<String>,
-        /// Write the list as the Markdown of docs/scenario.md.
+        /// Write the list as the Markdown of docs/reference/scenario.md.
         #[arg(long, conflicts_with = "key")]
         markdown: bool,
     },

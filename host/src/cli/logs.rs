@@ -44,7 +44,7 @@ mod reading {
     use anyhow::{Context, bail};
 
     use super::Args;
-    use gleaner_sim::fleet;
+    use gleaner_sim::{ClientId, fleet};
     use gleaner_station::device::board::{self, Board};
     use gleaner_station::device::emulator::machine::Machine;
     use gleaner_station::device::flash::target::Memory;
@@ -105,10 +105,10 @@ mod reading {
     ) -> anyhow::Result<Machine> {
         let scenario = args.scenario.resolve_with(&overrides(fleet))?;
         let data = fleet::load_data(&scenario)?;
-        let shards = shards(&scenario, &data, |client| fleet.key_of(client))?;
+        let shards = shards(&scenario, &data, |client| fleet.key_of(ClientId(client)))?;
         // The emulator says that it is ready after it has read the file.
         let mut file = tempfile::NamedTempFile::new().context("no temporary file")?;
-        file.write_all(&shards[entry.id as usize])
+        file.write_all(&shards[entry.id.index()])
             .with_context(|| format!("cannot write {}", file.path().display()))?;
         Ok(Machine::start_image(board, image, Some(file.path()))?)
     }

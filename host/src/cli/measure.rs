@@ -23,7 +23,7 @@ use super::scenario::ScenarioArgs;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Start the meter first, then this, and stop the meter when it is done. Around every phase the board
-shows its 3-bit code on three pins (docs/boards.md says which) and sends a mark; the marks go into
+shows its 3-bit code on three pins (docs/guide/energy.md says which) and sends a mark; the marks go into
 marks.jsonl, which `gleaner energy align` lays over the meter's trace. Connect the board by its UART:
 then lamp and USB are off while it is measured. Run this while no `gleaner run` uses the board.
 

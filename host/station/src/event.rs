@@ -486,7 +486,7 @@ mod tests {
 
     #[test]
     fn every_event_stands_in_the_manual() {
-        let manual = include_str!("../../../docs/hil.md");
+        let manual = include_str!("../../../docs/reference/formats.md");
         let unknown = serde_json::json!({"event": "?"});
         let listed = serde_json::from_value::<EventKind>(unknown).unwrap_err();
         let listed = listed.to_string();

@@ -1,7 +1,7 @@
 //! Rotates the key of a board: the next key is on the disk before it is sent, sealed, and becomes
 //! the key when a session under it is open.
 //!
-//! Whoever is interrupted runs it again: it goes on from what list and board hold. `docs/wire.md`
+//! Whoever is interrupted runs it again: it goes on from what list and board hold. `docs/reference/wire.md`
 //! has the steps.
 
 use std::fmt;

@@ -1,56 +1,54 @@
-//! What a network takes of a board, found before anything is built: its models and error rows in
-//! RAM, its samples and its saved model in flash.
+//! The memory that a network needs on a board, computed before anything is built: models and error
+//! rows in RAM, samples and the saved model in flash.
 
 use core::fmt;
 
 use super::row::{Board, Boot};
 use super::shape::Shape;
 
-/// Statics beside models, error rows and the trainers' working memory: link, client, drivers, and row
-/// sums that run from RAM. The image of 784-50-10 for an RP2040 has 25.6 KB of them.
+/// Statics beside models, error rows and the trainers' working memory: link, client, drivers, and
+/// row sums that run from RAM. They take 25.6 KB in the image of 784-50-10 for an RP2040.
 const OTHER_STATICS_BYTES: usize = 27_400;
-/// Sectors of 4 KB of the journal beside two models in flash.
+/// Flash sectors of the journal, beside two models.
 const JOURNAL_SECTORS: usize = 4;
-/// Bytes of such a sector.
+/// Bytes of a flash sector.
 const SECTOR_BYTES: usize = 4_096;
-/// A page behind a model in flash, with its mark.
+/// The page after a model in flash, with its mark.
 const PAGE_BYTES: usize = 256;
-/// Bytes in front of the samples of a shard.
+/// Bytes of a shard before its samples.
 const SHARD_HEADER_BYTES: usize = 64;
-/// Fewer samples are not worth a board.
+/// A board must have room for at least this many samples.
 const LEAST_SAMPLES: usize = 50;
-/// Sums over samples are proved for 16 bits of them.
+/// Sums over samples are proved for at most 16 bits of them.
 const MOST_SAMPLES: usize = u16::MAX as usize;
 
-/// Why a board is not for a network.
+/// The reason why a network does not fit a board.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
+#[allow(missing_docs)]
 pub enum Unfit {
-    /// Sizes beyond what the fixed-point arithmetic is made for.
+    /// Sizes beyond the limits of the fixed-point arithmetic.
     Sizes(Shape),
-    /// The kernels work on pairs of hidden units, and on no more than so many.
+    /// An odd number of hidden units, which the kernels process in pairs, or too many.
     Hidden {
-        /// The network.
         shape: Shape,
-        /// The most hidden units.
+        /// The largest number of hidden units.
         most: usize,
     },
-    /// The RAM is too small.
+    /// The network does not fit the RAM.
     Ram {
-        /// The network.
         shape: Shape,
-        /// Bytes of statics it needs, with error rows of fifty samples.
+        /// Bytes of statics needed, with error rows of fifty samples.
         needs: usize,
-        /// Bytes of statics the board has.
+        /// Bytes of statics available.
         has: usize,
     },
-    /// The flash is too small.
+    /// The network does not fit the flash.
     Flash {
-        /// The network.
         shape: Shape,
-        /// Bytes of flash it needs for the saved model and fifty samples.
+        /// Bytes of flash needed for the saved model and fifty samples.
         needs: usize,
-        /// Bytes the board has for these.
+        /// Bytes of flash available.
         has: usize,
     },
 }
@@ -82,11 +80,11 @@ impl fmt::Display for Unfit {
 impl core::error::Error for Unfit {}
 
 impl Board {
-    /// Returns the board as images for a network are built: how much of its flash the saved model
-    /// takes, and how many samples it trains on at most.
+    /// Returns the row for images of another network: the flash for the saved model and the largest
+    /// number of samples.
     ///
     /// # Errors
-    /// Why the network does not fit, with the numbers.
+    /// Returns why the network does not fit, with the numbers.
     pub const fn built_for(&self, shape: Shape) -> Result<Self, Unfit> {
         if shape.is(Shape::PAPER) {
             return Ok(*self);
@@ -124,8 +122,7 @@ impl Board {
         })
     }
 
-    /// Returns the bytes of one sample's row of hidden errors.
-    #[must_use]
+    /// Returns the size of one sample's row of hidden errors.
     pub const fn row_bytes(&self, hidden: usize) -> usize {
         let bytes = match self.is_cortex_m0() {
             true => hidden + 1,
@@ -134,7 +131,7 @@ impl Board {
         bytes.next_multiple_of(4)
     }
 
-    /// Returns the most hidden units its kernels reach.
+    /// Returns the largest number of hidden units of the board's kernels.
     const fn most_hidden(&self) -> usize {
         match self.is_cortex_m0() {
             true => 128,
@@ -147,13 +144,13 @@ impl Board {
     }
 }
 
-/// Bytes of a coded update, which waits where error rows were.
+/// Returns the size of a coded update, which is stored in the memory of the error rows.
 #[must_use]
 pub const fn update_bytes(shape: Shape) -> usize {
     16 + shape.parameters()
 }
 
-/// Bytes of a core's working memory.
+/// Returns the size of one core's working memory.
 const fn work_bytes(shape: Shape) -> usize {
     let Shape {
         hidden, classes, ..
@@ -183,7 +180,7 @@ mod tests {
         for board in BOARDS {
             assert_eq!(board.built_for(Shape::PAPER), Ok(*board));
         }
-        // By the same sums the table's rows fit.
+        // The rows of the table fit by the same sums.
         assert_eq!(work_bytes(Shape::PAPER), 9_424);
         assert_eq!((RP2040.row_bytes(50), M4.row_bytes(50)), (52, 104));
         let fixed = OTHER_STATICS_BYTES + 2 * 79_640 + 2 * 9_424;
@@ -206,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_refused_with_its_numbers() {
+    fn a_network_that_does_not_fit_is_refused_with_its_numbers() {
         let said = |board: &Board, text| board.built_for(shape(text)).unwrap_err().to_string();
         let ram = said(&RP2040, "784-100-10");
         for words in ["784-100-10", "bytes of RAM", "159240", "257536"] {

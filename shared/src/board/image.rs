@@ -6,8 +6,8 @@ use super::row::Board;
 
 /// A program of the firmware crate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
 pub enum Program {
-    /// The federated client.
     Client,
     /// The client with log records over RTT, which take flash and some time.
     LoggingClient,

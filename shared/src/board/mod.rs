@@ -1,12 +1,23 @@
-//! The table of boards: one row says how a board's image is built and where its memories lie.
+//! The table of boards: one row tells how a board's image is built and where its memories are.
 //!
-//! The firmware's build script writes the linker's memory map from the row and its model takes the
-//! most samples from it; the base station and the development tasks read the same rows. What only
-//! the base station needs (probes, drives, emulators) stands in its own table.
+//! The firmware's build script writes the linker's memory map from the row; the base station and
+//! `cargo xtask` read the same rows. What only the base station needs (USB numbers, drives,
+//! emulators) is in its own table.
 //!
-//! A row is that of 784-50-10; [`Board::built_for`] is the row of another network, or why it does not fit.
+//! A row describes the image of 784-50-10; [`Board::built_for`] returns the row of another network,
+//! or why it does not fit.
 //!
 //! The build script includes this folder as source, so nothing here uses the rest of the crate.
+//!
+//! ```
+//! use gleaner_shared::board::{Image, Program, RP2040, Shape, named};
+//!
+//! let board = named("rp2040");
+//! assert_eq!((board.title, board.most_samples), ("Raspberry Pi Pico", 1_000));
+//! let small = RP2040.built_for("64-32-10".parse::<Shape>().unwrap()).unwrap();
+//! assert!(small.most_samples > 1_000);
+//! assert_eq!(Image(board, Program::SelfTest).to_string(), "cargo xtask firmware rp2040 --selftest");
+//! ```
 
 mod budget;
 mod image;
@@ -20,10 +31,10 @@ pub use row::{Board, Boot, Region};
 pub use shape::{MOST_CLASSES, MOST_HIDDEN, MOST_INPUTS, NoShape, Shape, ShapeError};
 pub use table::{BOARDS, M4, RP2040, RP2350, STM32L4R5, STM32L496};
 
-/// Returns the row of a name, as an image's build script hands it to the image.
+/// Returns the row of the board with this name.
 ///
 /// # Panics
-/// In a constant, which stops the build: when no row has that name.
+/// If no row has that name; in a constant, this stops the build.
 #[must_use]
 pub const fn named(name: &str) -> &'static Board {
     let mut at = 0;
@@ -36,7 +47,7 @@ pub const fn named(name: &str) -> &'static Board {
     panic!("the table of boards has no row of that name")
 }
 
-/// Compares in a constant, where `==` of text is not allowed yet.
+/// Compares texts in a constant, where `==` is not allowed yet.
 const fn is_same(one: &str, other: &str) -> bool {
     let (one, other) = (one.as_bytes(), other.as_bytes());
     let mut at = 0;
@@ -60,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_only_begin_alike_differ() {
+    fn names_with_the_same_beginning_differ() {
         assert!(is_same("stm32", "stm32"));
         assert!(!is_same("stm32", "stm32l496"));
         assert!(!is_same("stm32l496", "stm32"));
@@ -104,10 +115,10 @@ mod tests {
     }
 
     #[test]
-    fn what_is_erased_apart_begins_at_a_sector() {
+    fn regions_that_are_erased_begin_at_a_sector() {
         for board in BOARDS {
             let sector = board.sector_bytes;
-            for region in board.kept() {
+            for region in board.data_regions() {
                 let name = region.name;
                 assert_eq!(region.start % sector, 0, "{} {name}", board.name);
                 assert_eq!(region.bytes % sector, 0, "{} {name}", board.name);

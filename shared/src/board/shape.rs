@@ -1,28 +1,26 @@
-//! The sizes of a network, and which of them the fixed-point arithmetic is made for.
+//! The layer sizes of a network, and the limits of the fixed-point arithmetic.
 
 use core::fmt;
 use core::str::FromStr;
 
-/// The sizes of a perceptron.
+/// Layer sizes of a perceptron: bytes of a sample, hidden units, classes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs)]
 pub struct Shape {
-    /// Bytes of a sample.
     pub inputs: usize,
-    /// Hidden units.
     pub hidden: usize,
-    /// Classes.
     pub classes: usize,
 }
 
-/// The most bytes of a sample.
+/// The largest number of inputs.
 pub const MOST_INPUTS: usize = 4096;
-/// The most hidden units: a sum over them is one list of 256.
+/// The largest number of hidden units: a sum over them is one list of 256.
 pub const MOST_HIDDEN: usize = 256;
-/// The most classes: a label is a byte. So many powers of at most 2^15 add up to 2^23, which the
-/// logarithm and the division of a softmax take.
+/// The largest number of classes: a label is one byte. This many powers of at most 2^15 add up to
+/// 2^23, within the range of the softmax's logarithm and division.
 pub const MOST_CLASSES: usize = 256;
 
-/// Sizes beyond what sums of the fixed-point arithmetic are proved for.
+/// Layer sizes beyond the limits of the fixed-point arithmetic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ShapeError(pub Shape);
 
@@ -40,18 +38,17 @@ impl fmt::Display for ShapeError {
 impl core::error::Error for ShapeError {}
 
 impl Shape {
-    /// The network of the paper.
+    /// The network of the paper: 784-50-10.
     pub const PAPER: Self = Self {
         inputs: 784,
         hidden: 50,
         classes: 10,
     };
 
-    /// Checks that every sum over so many inputs, units and classes keeps to its range or saturates
-    /// where it is said to.
+    /// Checks that every sum over these sizes stays in its range or saturates as stated.
     ///
     /// # Errors
-    /// Names the sizes and their limits.
+    /// Returns the sizes, whose message names the limits.
     pub const fn check(self) -> Result<Self, ShapeError> {
         let good = self.inputs >= 1
             && self.inputs <= MOST_INPUTS
@@ -66,25 +63,25 @@ impl Shape {
         }
     }
 
-    /// Returns how many parameters there are.
+    /// Returns the number of parameters.
     #[must_use]
     pub const fn parameters(self) -> usize {
         (self.inputs + 1) * self.hidden + (self.hidden + 1) * self.classes
     }
 
-    /// Returns how many bytes the exact form takes.
+    /// Returns the size of the exact form in bytes.
     #[must_use]
     pub const fn exact_bytes(self) -> usize {
         2 * (self.inputs + self.classes) * self.hidden + 4 * (self.hidden + self.classes)
     }
 
-    /// Says whether a network of these sizes fits memory for one of those.
+    /// Returns whether a network of these sizes fits memory for `room`.
     #[must_use]
     pub const fn fits(self, room: Self) -> bool {
         self.inputs <= room.inputs && self.hidden <= room.hidden && self.classes <= room.classes
     }
 
-    /// Reads sizes as `784-50-10`, as an image's build script hands them to the image.
+    /// Parses sizes such as `784-50-10`, in a constant too.
     #[must_use]
     pub const fn parse(text: &str) -> Option<Self> {
         let bytes = text.as_bytes();
@@ -114,14 +111,14 @@ impl Shape {
         None
     }
 
-    /// Says whether these are the same sizes, in a constant too.
+    /// Returns whether the sizes are equal, in a constant too.
     #[must_use]
     pub const fn is(self, other: Self) -> bool {
         self.fits(other) && other.fits(self)
     }
 }
 
-/// Text that is no sizes of a network.
+/// Error of text that is no layer sizes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NoShape;
 

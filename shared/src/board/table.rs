@@ -1,11 +1,11 @@
-//! The rows themselves.
+//! The rows of the table of boards.
 
 use super::row::{Board, Boot, Region};
 
 const KB: u32 = 1 << 10;
 const MB: u32 = 1 << 20;
 
-/// Every board.
+/// All boards of the table.
 pub const BOARDS: [&Board; 5] = [&RP2040, &RP2350, &STM32L4R5, &STM32L496, &M4];
 
 /// Raspberry Pi Pico: six banks of RAM in one stretch (four striped, two small).
@@ -14,16 +14,16 @@ pub const RP2040: Board = Board {
     title: "Raspberry Pi Pico",
     triple: "thumbv6m-none-eabi",
     cores: 2,
-    flash: flash(0x1000_0000, 2 * MB),
+    flash: Region::new("all flash", 0x1000_0000, 2 * MB),
     boot: Boot::Loader,
     program_bytes: 384 * KB,
     state_bytes: 176 * KB,
     key_bytes: 8 * KB,
     sector_bytes: 4 * KB,
-    ram: ram(0x2000_0000, 264 * KB),
+    ram: Region::new("all RAM", 0x2000_0000, 264 * KB),
     stack_bytes: 12 * KB,
     entropy_address: None,
-    // What two models leave of the RAM, at 52 bytes for the error row of each sample.
+    // Limited by RAM: two models, and 52 bytes for the error row of each sample.
     most_samples: 1_000,
     probe_target: Some("RP2040"),
     self_test: true,
@@ -39,16 +39,16 @@ pub const RP2350: Board = Board {
     title: "Raspberry Pi Pico 2",
     triple: "thumbv8m.main-none-eabihf",
     cores: 2,
-    flash: flash(0x1000_0000, 4 * MB),
+    flash: Region::new("all flash", 0x1000_0000, 4 * MB),
     boot: Boot::ImageDefinition,
     program_bytes: 384 * KB,
     state_bytes: 176 * KB,
     key_bytes: 8 * KB,
     sector_bytes: 4 * KB,
-    ram: ram(0x2000_0000, 520 * KB),
+    ram: Region::new("all RAM", 0x2000_0000, 520 * KB),
     stack_bytes: 16 * KB,
     entropy_address: None,
-    // What two models leave of the RAM, at 104 bytes for the error row of each sample.
+    // Limited by RAM: two models, and 104 bytes for the error row of each sample.
     most_samples: 3_000,
     probe_target: Some("RP235x"),
     self_test: false,
@@ -64,16 +64,16 @@ pub const STM32L4R5: Board = Board {
     title: "Nucleo-L4R5ZI",
     triple: "thumbv7em-none-eabihf",
     cores: 1,
-    flash: flash(0x0800_0000, 2 * MB),
+    flash: Region::new("all flash", 0x0800_0000, 2 * MB),
     boot: Boot::VectorTable,
     program_bytes: 384 * KB,
     state_bytes: 176 * KB,
     key_bytes: 8 * KB,
     sector_bytes: 4 * KB,
-    ram: ram(0x2000_0000, 640 * KB),
+    ram: Region::new("all RAM", 0x2000_0000, 640 * KB),
     stack_bytes: 64 * KB,
     entropy_address: None,
-    // The flash is the limit.
+    // Limited by the flash.
     most_samples: 1_900,
     probe_target: Some("STM32L4R5ZITx"),
     self_test: true,
@@ -89,16 +89,16 @@ pub const STM32L496: Board = Board {
     title: "Nucleo-L496ZG",
     triple: "thumbv7em-none-eabihf",
     cores: 1,
-    flash: flash(0x0800_0000, MB),
+    flash: Region::new("all flash", 0x0800_0000, MB),
     boot: Boot::VectorTable,
     program_bytes: 224 * KB,
     state_bytes: 176 * KB,
     key_bytes: 4 * KB,
     sector_bytes: 2 * KB,
-    ram: ram(0x2000_0000, 320 * KB),
+    ram: Region::new("all RAM", 0x2000_0000, 320 * KB),
     stack_bytes: 32 * KB,
     entropy_address: None,
-    // The flash is the limit, with room for 808.
+    // Limited by the flash, which has room for 808.
     most_samples: 800,
     probe_target: Some("STM32L496ZGTx"),
     self_test: false,
@@ -108,20 +108,20 @@ pub const STM32L496: Board = Board {
     clocks_hz: &[80_000_000, 40_000_000, 20_000_000],
 };
 
-/// QEMU's mps2-an386, which only exists there: 2 of its 4 MB of code memory play the flash, and
-/// the host leaves random bytes behind them.
+/// QEMU's mps2-an386: 2 of its 4 MB of code memory act as flash, and the host places random bytes
+/// after them.
 pub const M4: Board = Board {
     name: "m4",
     title: "QEMU's mps2-an386",
     triple: "thumbv7em-none-eabihf",
     cores: 1,
-    flash: flash(0, 2 * MB),
+    flash: Region::new("all flash", 0, 2 * MB),
     boot: Boot::VectorTable,
     program_bytes: 384 * KB,
     state_bytes: 176 * KB,
     key_bytes: 8 * KB,
     sector_bytes: 4 * KB,
-    ram: ram(0x2000_0000, 640 * KB),
+    ram: Region::new("all RAM", 0x2000_0000, 640 * KB),
     stack_bytes: 64 * KB,
     entropy_address: Some(0x0020_0000),
     most_samples: 1_900,
@@ -130,22 +130,6 @@ pub const M4: Board = Board {
     app: true,
     keeps_log: false,
     phase_pins: None,
-    // Instructions, of which it does one a nanosecond.
+    // Counts instructions, one per nanosecond.
     clocks_hz: &[1_000_000_000],
 };
-
-const fn flash(start: u32, bytes: u32) -> Region {
-    Region {
-        name: "all flash",
-        start,
-        bytes,
-    }
-}
-
-const fn ram(start: u32, bytes: u32) -> Region {
-    Region {
-        name: "all RAM",
-        start,
-        bytes,
-    }
-}

@@ -1,19 +1,19 @@
-//! What a client does in one round, and what it expects of itself.
+//! The work of a client in one round, and its estimate beforehand.
 
 use crate::units::{Cycles, Micros, NanoWatts};
 
-/// What a client does in one round, in modelled time.
+/// The work of a client in one round, in modelled time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Activity {
     /// Length of the broadcast.
     pub listening: Micros,
-    /// Cycles of bringing the model up to date.
+    /// Cycles of applying the update of the model.
     pub apply: Cycles,
     /// Cycles of all epochs.
     pub train: Cycles,
-    /// How many epochs.
+    /// Number of epochs trained.
     pub epochs: u32,
-    /// Cycles of finding the loss of the trained model.
+    /// Cycles of evaluating the trained model.
     pub evaluate: Cycles,
     /// Cycles of coding the update.
     pub encode: Cycles,
@@ -21,14 +21,14 @@ pub struct Activity {
     pub power: NanoWatts,
     /// Length of the upload; zero if there is none.
     pub airtime: Micros,
-    /// How long it stays awake, from the start of the round.
+    /// Time the client stays awake, from the start of the round.
     pub window: Micros,
-    /// When the next round begins, from the start of this one.
+    /// Time from the start of the round to the start of the next.
     pub period: Micros,
 }
 
 impl Activity {
-    /// A round without an order: it hears the broadcast and sleeps.
+    /// Returns a round without an order: the client receives the broadcast and sleeps.
     #[must_use]
     pub const fn resting(listening: Micros, period: Micros) -> Self {
         Self {
@@ -45,9 +45,10 @@ impl Activity {
         }
     }
 
-    /// Returns this order with what its computing is expected to take.
+    /// Returns this order with its expected cycles.
     ///
-    /// One forward pass more than the epochs: the loss of the trained model is reported.
+    /// Includes one forward pass after the epochs, because the loss of the trained model is
+    /// reported.
     #[must_use]
     pub const fn at_pace(mut self, pace: &Pace) -> Self {
         self.apply = pace.apply;
@@ -57,8 +58,7 @@ impl Activity {
         self
     }
 
-    /// Returns all its cycles.
-    #[must_use]
+    /// Returns the sum of all cycles.
     pub const fn cycles(&self) -> Cycles {
         self.apply
             .saturating_add(self.train)
@@ -67,21 +67,17 @@ impl Activity {
     }
 }
 
-/// How long a client's computing takes, before it was done: an order is reserved, or declined, by
-/// it.
+/// Expected cycles of a client's work: an order is reserved or declined by them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[allow(missing_docs)]
 pub struct Pace {
-    /// Cycles of one epoch.
     pub epoch: Cycles,
-    /// Cycles of bringing the model up to date.
     pub apply: Cycles,
-    /// Cycles of coding the update.
     pub encode: Cycles,
 }
 
 impl Pace {
-    /// Returns the cycles of finding a loss: half of an epoch, which walks forward and back.
-    #[must_use]
+    /// Returns the cycles of an evaluation: half an epoch, because it has no backward pass.
     pub const fn evaluation(&self) -> Cycles {
         Cycles(self.epoch.0 / 2)
     }
@@ -109,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn an_absurd_order_takes_for_ever() {
+    fn an_excessive_order_saturates() {
         let order = Activity {
             epochs: u32::MAX,
             ..Activity::default()

@@ -1,6 +1,4 @@
-//! The store of one device and where every picojoule of it went.
-
-use core::fmt;
+//! The energy account of one device: every picojoule is booked.
 
 use serde::{Deserialize, Serialize};
 
@@ -14,27 +12,26 @@ use crate::units::{Micros, PicoJoules};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Snapshot {
-    /// What the store held when the ledger was opened.
+    /// Energy stored when the ledger was opened.
     pub initial: PicoJoules,
-    /// What the store holds.
+    /// Energy stored now.
     pub stored: PicoJoules,
-    /// All that was harvested since, whatever became of it.
+    /// Energy harvested since, including what was lost.
     pub harvested: PicoJoules,
-    /// All that charging lost of it.
+    /// Energy lost in charging.
     pub conversion: PicoJoules,
-    /// All that arrived while the store was full.
+    /// Energy harvested while the store was full.
     pub overflow: PicoJoules,
-    /// All that leaked away.
+    /// Energy lost by leakage.
     pub leaked: PicoJoules,
-    /// All that was spent, by phase.
+    /// Energy spent, by phase.
     pub spent: Spent,
     /// Rounds whose income was booked.
     pub rounds: u32,
 }
 
 impl Snapshot {
-    /// Tells whether the identity of the ledger holds.
-    #[must_use]
+    /// Returns whether the identity of the ledger holds.
     pub const fn is_consistent(&self) -> bool {
         let Some(income) = self.initial.checked_add(self.harvested) else {
             return false;
@@ -54,17 +51,14 @@ impl Snapshot {
         total.0 == income.0
     }
 
-    /// Orders two snapshots of one ledger in time, for its counters never run backwards: by rounds,
-    /// then by all that was moved.
-    #[must_use]
+    /// Returns a key that orders snapshots of one ledger in time: rounds, then all energy moved.
     pub fn age(&self) -> (u32, u128) {
         let moved = self.spent.0.iter().chain([&self.harvested, &self.leaked]);
         (self.rounds, moved.map(|amount| u128::from(amount.0)).sum())
     }
 
-    /// Returns what happened between `earlier` and this moment; counters never run backwards, so
-    /// an `earlier` that is later gives zeros.
-    #[must_use]
+    /// Returns the changes between `earlier` and this snapshot; an `earlier` that is later gives
+    /// zeros.
     pub const fn since(&self, earlier: &Self) -> RoundRecord {
         RoundRecord {
             harvested: self.harvested.saturating_sub(earlier.harvested),
@@ -76,69 +70,60 @@ impl Snapshot {
     }
 }
 
-/// What one round did to the store.
+/// The changes of the store in one round.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[allow(missing_docs)]
 pub struct RoundRecord {
-    /// The income, whatever became of it.
+    /// Income, including what was lost.
     pub harvested: PicoJoules,
-    /// Lost in charging.
     pub conversion: PicoJoules,
-    /// Lost to a full store.
     pub overflow: PicoJoules,
-    /// Leaked away.
     pub leaked: PicoJoules,
-    /// Spent, by phase.
     pub spent: Spent,
 }
 
-/// An order that cannot be paid, with what is missing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// An order that the store cannot pay.
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    Serialize,
+    Deserialize,
+    thiserror::Error
+)]
+#[error("order needs {needed}, {available} available: {} missing", self.missing())]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Shortfall {
-    /// What the order costs.
+    /// Cost of the order.
     pub needed: PicoJoules,
-    /// What is stored and not promised to another order.
+    /// Energy stored and not reserved.
     pub available: PicoJoules,
 }
 
 impl Shortfall {
-    /// Returns how much more the store would have to hold.
-    #[must_use]
+    /// Returns the missing energy.
     pub const fn missing(&self) -> PicoJoules {
         self.needed.saturating_sub(self.available)
     }
 }
 
-impl fmt::Display for Shortfall {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "order needs {}, {} available: {} missing",
-            self.needed,
-            self.available,
-            self.missing()
-        )
-    }
-}
-
-impl core::error::Error for Shortfall {}
-
-/// How a spending ended: a store cannot give what it does not hold.
+/// The outcome of a spending: a store cannot give more than it holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[must_use = "an unpaid rest means that the device would have browned out"]
+#[allow(missing_docs)]
 pub struct Payment {
-    /// What left the store.
     pub paid: PicoJoules,
-    /// What was asked for and not there.
     pub unpaid: PicoJoules,
 }
 
-/// The store of one device.
+/// The ledger of one device.
 ///
 /// An order is [reserved](Self::reserve) before any work and [settled](Self::settle) after it, so
-/// that no device starts what it cannot finish.
+/// that no device starts an order that it cannot finish.
 ///
 /// # Examples
 /// ```
@@ -164,8 +149,7 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    /// Opens a ledger with `initial` in a store; what does not fit in is not there.
-    #[must_use]
+    /// Opens a ledger with `initial` in a store; energy above the capacity is ignored.
     pub const fn new(initial: PicoJoules, store: EnergyStore) -> Self {
         let initial = PicoJoules(smaller(initial.0, store.capacity.0));
         Self {
@@ -184,7 +168,7 @@ impl Ledger {
         }
     }
 
-    /// Continues from `snapshot`, or returns `None` if it breaks the identity or does not fit.
+    /// Continues from `snapshot`; returns `None` if it breaks the identity or exceeds the capacity.
     #[must_use]
     pub const fn restore(snapshot: Snapshot, store: EnergyStore) -> Option<Self> {
         if !snapshot.is_consistent() || snapshot.stored.0 > store.capacity.0 {
@@ -198,30 +182,26 @@ impl Ledger {
     }
 
     /// Returns all counters.
-    #[must_use]
     pub const fn snapshot(&self) -> Snapshot {
         self.counters
     }
 
-    /// Returns the store.
-    #[must_use]
+    /// Returns the properties of the store.
     pub const fn store(&self) -> EnergyStore {
         self.store
     }
 
-    /// Returns what is promised to the running order.
-    #[must_use]
+    /// Returns the energy reserved for the current order.
     pub const fn reserved(&self) -> PicoJoules {
         self.reserved
     }
 
-    /// Returns what is stored and not promised.
-    #[must_use]
+    /// Returns the energy stored and not reserved.
     pub const fn available(&self) -> PicoJoules {
         self.counters.stored.saturating_sub(self.reserved)
     }
 
-    /// Books the income of one round, then what leaks away until the next, which begins after
+    /// Books the income of one round, then the leakage until the next round, which begins after
     /// `period`.
     pub const fn begin_round(&mut self, income: PicoJoules, period: Micros) {
         self.counters.rounds = self.counters.rounds.saturating_add(1);
@@ -229,11 +209,11 @@ impl Ledger {
         self.leak(self.store.leak(period));
     }
 
-    /// Books an income; charging takes its share, and what the store cannot hold is overflow.
+    /// Books an income: charging loses a share, and energy above the capacity is overflow.
     pub const fn harvest(&mut self, income: PicoJoules) {
         let counters = &mut self.counters;
-        // All counters stay below initial + harvested, so bounding this sum keeps every one of
-        // them from overflowing: after 18 MJ a ledger takes in no more.
+        // All counters stay below initial + harvested, so bounding this sum keeps every one of them
+        // from overflowing: after 18 MJ a ledger accepts no more income.
         let headroom = PicoJoules::MAX
             .saturating_sub(counters.initial)
             .saturating_sub(counters.harvested);
@@ -248,7 +228,7 @@ impl Ledger {
         counters.overflow.0 += arrived - kept;
     }
 
-    /// Books what leaks away, as far as it is there.
+    /// Books leakage, at most the energy stored.
     pub const fn leak(&mut self, amount: PicoJoules) {
         let leaked = smaller(amount.0, self.counters.stored.0);
         self.counters.stored.0 -= leaked;
@@ -256,7 +236,7 @@ impl Ledger {
         self.reserved.0 = smaller(self.reserved.0, self.counters.stored.0);
     }
 
-    /// Promises `cost` to an order before any of its work is done.
+    /// Reserves `cost` for an order before its work.
     ///
     /// # Errors
     /// The shortfall, with nothing changed, if less than `cost` is available.
@@ -272,7 +252,7 @@ impl Ledger {
         Ok(())
     }
 
-    /// Takes `amount` out of the store, first out of the running order's reservation.
+    /// Spends `amount`, first from the reservation of the current order.
     pub const fn spend(&mut self, on: Phase, amount: PicoJoules) -> Payment {
         let counters = &mut self.counters;
         let paid = smaller(amount.0, counters.stored.0);
@@ -286,8 +266,7 @@ impl Ledger {
         }
     }
 
-    /// Takes what each phase needs out of the store, in the order a round has them: where it runs
-    /// dry, waiting goes unpaid first.
+    /// Pays for each phase in the order of a round: in an empty store, waiting is unpaid first.
     pub const fn pay(&mut self, due: &Spent) -> Payment {
         let mut total = Payment {
             paid: PicoJoules::ZERO,
@@ -304,7 +283,7 @@ impl Ledger {
         total
     }
 
-    /// Ends the running order: what it did not need is available again.
+    /// Ends the current order: the unused part of its reservation is available again.
     pub const fn settle(&mut self) {
         self.reserved = PicoJoules::ZERO;
     }
@@ -363,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn a_store_that_runs_dry_leaves_waiting_unpaid_first() {
+    fn an_empty_store_leaves_waiting_unpaid_first() {
         let mut ledger = Ledger::new(PicoJoules(25), store(100));
         let mut due = Spent::ZERO;
         (due[Phase::Train], due[Phase::Idle]) = (PicoJoules(20), PicoJoules(7));

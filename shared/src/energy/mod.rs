@@ -1,15 +1,15 @@
-//! The ledger of a device that lives on harvested energy.
+//! The energy ledger of a device with an energy harvester.
 //!
-//! - [`Phase`] is what a device does at a moment, and [`Spent`] energy by phase.
-//! - [`CostModel`] turns what a device does in a round, its [`Activity`], into picojoules, with the
-//!   paper's model or a measured profile; [`Pace`] is what it expects of itself beforehand.
-//! - [`Ledger`] holds the store, a [`EnergyStore`] that fills, leaks and overflows: an order is
-//!   reserved before any of it is spent, and every picojoule is accounted for in the identity of
-//!   [`Snapshot`].
-//! - [`RoundRecord`] is what one round did to the store, and [`EnergyQueue`] the base station's
-//!   queue Z computed from such records.
+//! - [`Phase`] is the activity of a device at a moment, and [`Spent`] energy by phase.
+//! - [`CostModel`] converts the work of a round, its [`Activity`], to picojoules, with the paper's
+//!   model or a measured profile; [`Pace`] is the expected work.
+//! - [`Ledger`] books the energy of an [`EnergyStore`] that charges, leaks and overflows: an order
+//!   is reserved before any of it is spent, and the identity of [`Snapshot`] accounts for every
+//!   picojoule.
+//! - [`RoundRecord`] is the change of the store in one round, and [`EnergyQueue`] the base
+//!   station's queue Z computed from such records.
 //!
-//! Everything is an integer, so device and host agree to the picojoule.
+//! All amounts are integers, so device and host agree to the picojoule.
 
 mod activity;
 mod ledger;

@@ -1,7 +1,7 @@
-//! What work costs: the paper's equations and measured profiles as one set of integers.
+//! The cost of work: the paper's equations and measured profiles as one set of integers.
 //!
-//! Amounts that do not fit become [`PicoJoules::MAX`], which no store can pay, so an absurd order
-//! is declined instead of wrapping around.
+//! Amounts that do not fit become [`PicoJoules::MAX`], which no store can pay, so an excessive
+//! order is declined instead of wrapping around.
 
 use serde::{Deserialize, Serialize};
 
@@ -52,7 +52,6 @@ impl ComputeModel {
     }
 
     /// Returns the energy of `cycles` spread over `epochs`, rounded to the nearest picojoule.
-    #[must_use]
     pub const fn energy(&self, cycles: Cycles, epochs: u32) -> PicoJoules {
         let running = match cycles.0.checked_mul(self.femtojoules_per_cycle) {
             Some(femtojoules) => PicoJoules(rounded_div(femtojoules, FEMTO_PER_PICO)),
@@ -87,7 +86,6 @@ impl RadioModel {
 
     /// Returns the energy of sending for `airtime` at `radiated` power, rounded to the nearest
     /// picojoule; an efficiency of zero costs more than any store.
-    #[must_use]
     pub const fn energy(&self, radiated: NanoWatts, airtime: Micros) -> PicoJoules {
         let drawn = match radiated.0.checked_mul(PERMILLE) {
             Some(scaled) if self.efficiency_permille > 0 => {
@@ -106,21 +104,42 @@ impl Default for RadioModel {
     }
 }
 
-/// What everything a client does costs.
+/// The cost of all work of a client.
+///
+/// # Examples
+/// A device pays an order from its store, or returns what is missing:
+/// ```
+/// use gleaner_shared::energy::{CostModel, EnergyStore, Ledger, Phase};
+/// use gleaner_shared::units::{Cycles, Micros, NanoWatts, PicoJoules};
+///
+/// let costs = CostModel::paper(1e-26, 5e8);
+/// let compute = costs.compute.energy(Cycles(300_000), 3);
+/// let radio = costs.radio.energy(NanoWatts(200_000_000), Micros(8_000));
+///
+/// let store = EnergyStore::lossless(PicoJoules::from_joules(0.1));
+/// let mut ledger = Ledger::new(PicoJoules::from_joules(3e-3), store);
+/// ledger.begin_round(PicoJoules::from_joules(4e-4), Micros(10_000));
+/// ledger.reserve(compute.saturating_add(radio)).expect("2.35 mJ of 3.4 mJ");
+/// assert_eq!(ledger.spend(Phase::Train, compute).unpaid, PicoJoules::ZERO);
+/// assert_eq!(ledger.spend(Phase::Transmit, radio).unpaid, PicoJoules::ZERO);
+/// ledger.settle();
+/// assert_eq!(ledger.available(), PicoJoules::from_joules(1.05e-3));
+/// let missing = ledger.reserve(radio).expect_err("1.6 mJ of 1.05 mJ").missing();
+/// assert_eq!(missing, PicoJoules::from_joules(0.55e-3));
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[allow(missing_docs)]
 pub struct CostModel {
-    /// The energy of computing.
     pub compute: ComputeModel,
-    /// The energy of sending.
     pub radio: RadioModel,
-    /// Power drawn while the broadcast is heard; zero in the paper's model.
+    /// Power drawn while receiving the broadcast; zero in the paper's model.
     pub receive: NanoWatts,
     /// Power drawn while waiting awake; zero in the paper's model.
     pub idle: NanoWatts,
     /// Power drawn while asleep; zero in the paper's model.
     pub sleep: NanoWatts,
-    /// The processor's clock, by which cycles take time; zero means that they take none.
+    /// The processor's clock, which gives the time of cycles; with zero they take none.
     pub clock: HertzInt,
 }
 
@@ -138,11 +157,10 @@ impl CostModel {
         }
     }
 
-    /// Returns what a round costs, phase by phase: each amount rounded to the nearest picojoule.
+    /// Returns the cost of a round by phase, each amount rounded to the nearest picojoule.
     ///
-    /// A client listens, computes, sends, waits awake to the end of its window and sleeps until
-    /// the next round begins.
-    #[must_use]
+    /// A client receives, computes, transmits, waits awake to the end of its window and sleeps
+    /// until the next round begins.
     pub const fn round(&self, activity: &Activity) -> Spent {
         let mut spent = Spent::ZERO;
         spent.0[Phase::Receive as usize] = power_times_time(self.receive, activity.listening);
@@ -160,8 +178,7 @@ impl CostModel {
         spent
     }
 
-    /// Returns how long a client waits in a round, awake and asleep.
-    #[must_use]
+    /// Returns the waiting time of a round, awake and asleep.
     pub const fn waiting(&self, activity: &Activity) -> (Micros, Micros) {
         let busy = activity
             .listening
@@ -179,7 +196,6 @@ impl CostModel {
     }
 
     /// Returns the time of `cycles` by the clock, rounded to the nearest microsecond.
-    #[must_use]
     pub const fn time_of(&self, cycles: Cycles) -> Micros {
         if self.clock.0 == 0 {
             return Micros::ZERO;
@@ -315,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn absurd_amounts_cost_more_than_any_store() {
+    fn excessive_amounts_cost_more_than_any_store() {
         let model = CostModel::paper(1e-26, 5e8);
         let huge = PicoJoules::MAX;
         assert_eq!(model.compute.energy(Cycles(u64::MAX), 1), huge);

@@ -1,4 +1,4 @@
-//! What a device does at a moment, as its books, its marks and its pins name it.
+//! The phases of a device: the categories of ledger, marks and measurement pins.
 
 use core::ops::{Index, IndexMut};
 
@@ -8,8 +8,8 @@ use crate::units::PicoJoules;
 
 /// A phase of a device's round.
 ///
-/// Its [code](Self::code) is what the pins of a measured board show: asleep is zero, so that a
-/// sleeping board drives none.
+/// Its [code](Self::code) is what the pins of a measured board show: sleep is zero, so that a
+/// sleeping board drives no pin.
 #[derive(
     Clone,
     Copy,
@@ -23,27 +23,23 @@ use crate::units::PicoJoules;
     Deserialize
 )]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[allow(missing_docs)]
 pub enum Phase {
-    /// Waiting as deep asleep as the link allows.
+    /// Waiting in the deepest sleep that the link allows.
     Sleep,
-    /// Waiting awake.
     Idle,
-    /// Hearing the broadcast.
     Receive,
-    /// Bringing the model up to date with what was heard.
+    /// Applying the received update to the model.
     Apply,
-    /// Local training.
     Train,
-    /// Finding the loss of the trained model.
+    /// Evaluating the trained model.
     Evaluate,
-    /// Coding the update.
     Encode,
-    /// Sending the update.
     Transmit,
 }
 
 impl Phase {
-    /// How many there are.
+    /// Number of phases.
     pub const COUNT: usize = 8;
 
     /// All phases, in the order of their codes.
@@ -58,7 +54,7 @@ impl Phase {
         Self::Transmit,
     ];
 
-    /// All phases, in the order in which a round pays for them: waiting comes last.
+    /// All phases, in the order in which a round pays for them: waiting is last.
     pub const IN_TIME: [Self; Self::COUNT] = [
         Self::Receive,
         Self::Apply,
@@ -70,7 +66,7 @@ impl Phase {
         Self::Sleep,
     ];
 
-    /// Returns the three bits that stand for it.
+    /// Returns the three bits of the phase.
     #[must_use]
     pub const fn code(self) -> u8 {
         self as u8
@@ -86,7 +82,7 @@ impl Phase {
         }
     }
 
-    /// Returns its name, in lower case.
+    /// Returns the name in lower case.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -108,41 +104,35 @@ impl Phase {
 pub struct Spent(pub [PicoJoules; Phase::COUNT]);
 
 impl Spent {
-    /// Nothing.
+    /// No energy in any phase.
     pub const ZERO: Self = Self([PicoJoules::ZERO; Phase::COUNT]);
 
-    /// Returns what one phase took.
-    #[must_use]
+    /// Returns the energy of one phase.
     pub const fn of(&self, phase: Phase) -> PicoJoules {
         self.0[phase as usize]
     }
 
-    /// Returns what computing took: bringing the model up to date, training, evaluating, coding.
-    #[must_use]
+    /// Returns the energy of computing: applying, training, evaluating, coding.
     pub const fn compute(&self) -> PicoJoules {
         self.sum(&[Phase::Apply, Phase::Train, Phase::Evaluate, Phase::Encode])
     }
 
-    /// Returns what the radio took, both ways.
-    #[must_use]
+    /// Returns the energy of the radio, in both directions.
     pub const fn radio(&self) -> PicoJoules {
         self.sum(&[Phase::Receive, Phase::Transmit])
     }
 
-    /// Returns what waiting took, awake and asleep.
-    #[must_use]
+    /// Returns the energy of waiting, awake and asleep.
     pub const fn waiting(&self) -> PicoJoules {
         self.sum(&[Phase::Idle, Phase::Sleep])
     }
 
-    /// Returns all of it, at most [`PicoJoules::MAX`].
-    #[must_use]
+    /// Returns the sum, at most [`PicoJoules::MAX`].
     pub const fn total(&self) -> PicoJoules {
         self.sum(&Phase::ALL)
     }
 
-    /// Returns all of it, or `None` if that does not fit.
-    #[must_use]
+    /// Returns the sum, or `None` if it does not fit.
     pub const fn checked_total(&self) -> Option<PicoJoules> {
         let mut total = PicoJoules::ZERO;
         let mut at = 0;

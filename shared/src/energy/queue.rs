@@ -7,8 +7,8 @@ use crate::units::PicoJoules;
 
 /// The virtual queue Z_i: how far a client has overspent its income.
 ///
-/// `Z <- max(Z - q, 0)` with `q = E_add - (tau E_i + e_up)`. Income counts whole, even what a full
-/// store could not hold, because the paper's budget C5 knows no store; waiting counts as spent.
+/// `Z <- max(Z - q, 0)` with `q = E_add - (tau E_i + e_up)`. All income counts, even overflow,
+/// because the paper's budget C5 has no store; waiting counts as spent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EnergyQueue(pub PicoJoules);
 

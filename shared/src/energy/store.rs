@@ -1,4 +1,4 @@
-//! What keeps energy: how much, what charging loses, what leaks away.
+//! The energy store of a device: capacity, charging loss and leakage.
 
 use micromath::F32Ext;
 use serde::{Deserialize, Serialize};
@@ -8,20 +8,20 @@ use crate::units::{Micros, NanoWatts, PicoJoules};
 
 const PERMILLE: u16 = 1_000;
 
-/// A finite store.
+/// A store of finite capacity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct EnergyStore {
-    /// What it holds at most.
+    /// The largest amount it holds.
     pub capacity: PicoJoules,
-    /// What arrives in it of what is harvested, in thousandths.
+    /// Share of the income that reaches the store, in thousandths.
     pub charge_permille: u16,
-    /// What it loses by itself.
+    /// Power lost by leakage.
     pub leakage: NanoWatts,
 }
 
 impl EnergyStore {
-    /// A store without losses.
+    /// Returns a store without losses.
     #[must_use]
     pub const fn lossless(capacity: PicoJoules) -> Self {
         Self {
@@ -31,60 +31,55 @@ impl EnergyStore {
         }
     }
 
-    /// Returns what charging loses of an income, rounded down; more than a thousand thousandths
-    /// arrive as a thousand.
-    #[must_use]
+    /// Returns the charging loss of an income, rounded down; a share above 1000 counts as 1000.
     pub const fn charging_loss(&self, income: PicoJoules) -> PicoJoules {
         let lost = PERMILLE.saturating_sub(self.charge_permille) as u64;
-        // Exact without a wider type: thousands apart from the rest, which stays below 10^6.
+        // Exact without a wider type: thousands and remainder separately, the latter below 10^6.
         let (thousands, rest) = (income.0 / PERMILLE as u64, income.0 % PERMILLE as u64);
         PicoJoules(thousands * lost + rest * lost / PERMILLE as u64)
     }
 
-    /// Returns what leaks away in `time`, were it there.
-    #[must_use]
+    /// Returns the leakage in `time`, as if the store never ran empty.
     pub const fn leak(&self, time: Micros) -> PicoJoules {
         power_times_time(self.leakage, time)
     }
 }
 
-/// A capacitor between two voltages, as a [`EnergyStore`] and as what a board's voltmeter reads.
+/// A capacitor between two voltages, as an [`EnergyStore`] and as the reading of a board's
+/// voltmeter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Capacitor {
-    /// Its capacitance, in microfarads.
+    /// Capacitance in microfarads.
     pub microfarads: u32,
-    /// Below this voltage the board does not run.
+    /// The lowest voltage at which the board runs.
     pub min_mv: u16,
-    /// Above this voltage it is not charged.
+    /// The highest voltage to which it is charged.
     pub max_mv: u16,
 }
 
 impl Capacitor {
-    /// Returns what it can give: C (V_most^2 - V_least^2) / 2.
-    #[must_use]
+    /// Returns the usable energy when full: C (V_max^2 - V_min^2) / 2.
     pub const fn capacity(&self) -> PicoJoules {
         self.energy_at(self.max_mv)
     }
 
-    /// Returns what it can still give at a voltage: C (V^2 - V_least^2) / 2, none below the least.
-    #[must_use]
+    /// Returns the usable energy at a voltage: C (V^2 - V_min^2) / 2, zero below the minimum.
     pub const fn energy_at(&self, millivolts: u16) -> PicoJoules {
         // One uF times one mV^2 is one pJ.
         let squares = square_of(millivolts).saturating_sub(square_of(self.min_mv));
         PicoJoules(self.microfarads as u64 * squares / 2)
     }
 
-    /// Returns the voltage at which it can still give `energy`, to the nearest millivolt that
-    /// single precision tells.
-    #[must_use]
+    /// Returns the voltage at which the usable energy is `energy`, to the nearest millivolt within
+    /// single precision.
     pub fn millivolts_at(&self, energy: PicoJoules) -> u16 {
         if self.microfarads == 0 {
             return self.min_mv;
         }
         let squares = (2.0 * energy.0 as f32) / self.microfarads as f32;
         let least = f32::from(self.min_mv);
-        // micromath's root is within some percent; two steps of Newton's leave the rounding alone.
+        // micromath's root is accurate to a few percent; two Newton steps leave only rounding.
         let square = squares + least * least;
         let mut root = F32Ext::sqrt(square).max(f32::MIN_POSITIVE);
         for _ in 0..2 {
@@ -126,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn a_farad_between_two_voltages_gives_half_the_difference_of_squares() {
+    fn a_farad_between_two_voltages_holds_half_the_difference_of_squares() {
         let capacitor = Capacitor {
             microfarads: 1_000_000,
             min_mv: 1_800,
@@ -138,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn the_voltage_of_an_energy_is_that_voltage_again() {
+    fn energy_at_and_millivolts_at_are_inverse() {
         for microfarads in [1, 100, 47_000, 1_000_000, u32::MAX] {
             let capacitor = Capacitor {
                 microfarads,

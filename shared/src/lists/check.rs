@@ -1,12 +1,12 @@
-//! Checks lists: nothing they say is relied on before.
+//! Validates lists before they are used.
 
 use core::ops::Range;
 
 use super::{CRC32, Lists, MOST_LISTED, MOST_WORDS, SEGMENT, number};
 
 impl Lists<'_> {
-    /// Says whether every list keeps to the samples and pixels there are, and all together have this
-    /// checksum. Each is summed up and looked at in one go, while a cache may hold it.
+    /// Returns whether every list stays within the samples and pixels, and the checksum fits. Each
+    /// list is summed and checked in one pass, while a cache may hold it.
     pub(super) fn are_sound(&self, checksum: u32) -> bool {
         let mut digest = CRC32.digest();
         digest.update(self.row_starts.as_flattened());
@@ -31,7 +31,7 @@ impl Lists<'_> {
     }
 }
 
-/// Says whether a sample's list names none but its pixels, and not too many.
+/// Returns whether a sample's list refers only to its pixels, and has not too many.
 fn row_is_sound(row: &[[u8; 4]], inputs: usize) -> bool {
     let (mut pair, mut lit) = (0, 0);
     row.iter().all(|&[gap, first, _, second]| {
@@ -41,7 +41,7 @@ fn row_is_sound(row: &[[u8; 4]], inputs: usize) -> bool {
     }) && lit <= MOST_LISTED
 }
 
-/// Says whether a column's places ascend and are below `samples`.
+/// Returns whether a column's places ascend and are below `samples`.
 fn column_is_sound(column: &[[u8; 2]], samples: usize) -> bool {
     let mut next = 0;
     column.iter().all(|&[at, _]| {
@@ -52,7 +52,7 @@ fn column_is_sound(column: &[[u8; 2]], samples: usize) -> bool {
     }) && next <= samples
 }
 
-/// Returns from where to where each list reaches.
+/// Returns the range of each list.
 fn ranges(starts: &[[u8; 4]]) -> impl Iterator<Item = Range<usize>> {
     let ends = starts.iter().skip(1);
     starts

@@ -1,5 +1,5 @@
-//! Lists of the pixels that are not zero, behind the samples in flash: training finds there what it
-//! would search the samples for, in fewer words.
+//! Lists of the non-zero pixels, stored after the samples in flash, so that training need not
+//! search the samples.
 //!
 //! All numbers are little endian, and the lists begin at a word:
 //!
@@ -11,14 +11,14 @@
 //! | 2 an entry, rounded up to words | columns |
 //! | 4 | CRC-32 of all that |
 //!
-//! A word of a sample's list is a pair of neighbouring pixels, of which one at least is not zero: how
-//! many pairs it lies after the last listed one (after the first pair of all, for the first), the
-//! first pixel, zero, the second pixel. Both may be zero in a step over more than 255 pairs. A sample
-//! with more than [`MOST_LISTED`] pixels that are not zero has an empty list and is read itself.
+//! A word of a sample's list is a pair of neighbouring pixels, at least one of them non-zero: its
+//! distance in pairs to the previous listed one (to the first pair of the sample, for the first),
+//! the first pixel, zero, the second pixel. Both may be zero to step over more than 255 pairs. A
+//! sample with more than [`MOST_LISTED`] non-zero pixels has an empty list and is read itself.
 //!
-//! A column lists, for one pixel and a segment of [`SEGMENT`] samples, in which of these the pixel is
-//! not zero: the sample's place in the segment, and the pixel. The columns of a pixel follow each
-//! other.
+//! A column lists, for one pixel and a segment of [`SEGMENT`] samples, the samples in which the
+//! pixel is non-zero: the sample's place in the segment, and the pixel. The columns of a pixel are
+//! consecutive.
 
 use crc::{CRC_32_ISO_HDLC, Crc};
 
@@ -27,16 +27,16 @@ mod write;
 
 pub use self::write::write;
 
-/// The most pixels of a sample that are listed: of more a sum may have to be cut.
+/// The most pixels of a sample that are listed: with more a sum may have to be split.
 pub const MOST_LISTED: usize = 252;
 /// The most words of a sample's list.
 pub const MOST_WORDS: usize = 256;
-/// How many samples a column is about.
+/// Number of samples per column.
 pub const SEGMENT: usize = 256;
 
 const CRC32: Crc<u32> = Crc::<u32>::new(&CRC_32_ISO_HDLC);
 
-/// The lists of some samples, none of which reaches beyond them.
+/// The lists of some samples, checked to stay within them.
 #[derive(Clone, Copy, Debug)]
 pub struct Lists<'a> {
     samples: usize,
@@ -49,8 +49,8 @@ pub struct Lists<'a> {
 }
 
 impl<'a> Lists<'a> {
-    /// Opens the lists of so many samples of `inputs` bytes, as [`write()`] makes them, and checks all of
-    /// them.
+    /// Opens and checks the lists of `samples` samples of `inputs` bytes, as written by
+    /// [`write()`].
     #[must_use]
     pub fn open(bytes: &'a [u8], samples: usize, inputs: usize) -> Option<Self> {
         let (bytes, checksum) = bytes.split_last_chunk::<4>()?;
@@ -60,7 +60,7 @@ impl<'a> Lists<'a> {
             .then_some(lists)
     }
 
-    /// Finds the parts.
+    /// Divides the bytes into the parts of the format.
     fn divide(bytes: &'a [u8], samples: usize, inputs: usize) -> Option<Self> {
         let (words, []) = bytes.as_chunks::<4>() else {
             return None;
@@ -85,25 +85,24 @@ impl<'a> Lists<'a> {
         })
     }
 
-    /// Says whether these are lists of so many samples of `inputs` bytes.
-    #[must_use]
+    /// Returns whether these are lists of `samples` samples of `inputs` bytes.
     pub const fn fit(&self, samples: usize, inputs: usize) -> bool {
         self.samples == samples && self.inputs == inputs
     }
 
-    /// Returns the list of a sample, no more than [`MOST_WORDS`]; empty if it is not listed.
+    /// Returns the list of a sample, at most [`MOST_WORDS`]; empty if the sample is not listed.
     pub(crate) fn row(&self, sample: usize) -> &'a [[u8; 4]] {
         &self.rows[start(self.row_starts, sample)..start(self.row_starts, sample + 1)]
     }
 
-    /// Returns the columns of a pixel, one for every segment.
+    /// Returns the columns of a pixel, one for each segment.
     pub(crate) fn columns(&self, pixel: usize) -> impl Iterator<Item = &'a [[u8; 2]]> {
         let (segments, columns) = (self.segments(), self.columns);
         let starts = &self.column_starts[pixel * segments..][..=segments];
         (starts.iter().zip(&starts[1..])).map(move |(from, to)| &columns[number(from)..number(to)])
     }
 
-    /// Returns in how many samples a pixel is not zero.
+    /// Returns the number of samples in which a pixel is non-zero.
     pub(crate) fn count(&self, pixel: usize) -> usize {
         let segments = self.segments();
         start(self.column_starts, (pixel + 1) * segments)
@@ -123,7 +122,7 @@ fn start(starts: &[[u8; 4]], index: usize) -> usize {
     number(&starts[index])
 }
 
-/// Returns where the last of all lists ends.
+/// Returns the end of the last list.
 fn last(starts: &[[u8; 4]]) -> usize {
     starts.last().map_or(0, number)
 }
@@ -140,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_zero_is_listed_by_samples_and_by_pixels() {
+    fn non_zero_pixels_are_listed_by_sample_and_by_pixel() {
         let pixels = [[0, 7, 0, 0, 9], [0, 0, 0, 0, 0], [1, 2, 0, 0, 0]];
         let bytes = lists_of(pixels.as_flattened(), 5);
         let lists = Lists::open(&bytes, 3, 5).unwrap();
@@ -156,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn long_gaps_are_stepped_over_and_segments_begin_anew() {
+    fn long_gaps_are_stepped_over_and_segments_are_separate() {
         let mut pixels = vec![[0; 1300]; 300];
         pixels[0][1299] = 5;
         pixels[256][0] = 3;
@@ -171,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sample_with_too_many_pixels_is_not_listed_by_itself() {
+    fn a_sample_with_too_many_pixels_has_no_list() {
         let mut pixels = [[0; 300]; 2];
         pixels[0][..MOST_LISTED].fill(1);
         pixels[1][..=MOST_LISTED].fill(1);
@@ -201,7 +200,7 @@ mod tests {
         }
     }
 
-    /// A checksum keeps out accidents, and nobody who can count.
+    /// A checksum detects accidents, not forged lists.
     #[test]
     fn lists_that_reach_beyond_the_samples_are_refused_whatever_their_checksum() {
         let open = |rows: &[u32], words: &[[u8; 4]], starts: &[u32], entries: &[[u8; 2]]| {
@@ -220,7 +219,7 @@ mod tests {
         let words = [[0, 1, 0, 2], [1, 3, 0, 0]];
         let entries = [[0, 1], [1, 9]];
         assert!(open(&[0, 2, 2], &words, &[0, 2, 2, 2], &entries));
-        // A pixel behind the last, in the pair and by its gap.
+        // A pixel after the last, in the pair and by its distance.
         assert!(!open(
             &[0, 2, 2],
             &[[0, 1, 0, 2], [1, 3, 0, 1]],
@@ -233,11 +232,11 @@ mod tests {
             &[0, 2, 2, 2],
             &entries
         ));
-        // A sample behind the last, one twice, and out of order.
+        // A sample after the last, a repeated one, and a wrong order.
         for entries in [[[0, 1], [2, 9]], [[1, 1], [1, 9]], [[1, 1], [0, 9]]] {
             assert!(!open(&[0, 2, 2], &words, &[0, 2, 2, 2], &entries));
         }
-        // Starts that descend, reach beyond, or leave something out.
+        // Starts that descend, exceed the end, or leave something out.
         for starts in [
             [0, 3, 2, 2],
             [0, 9, 9, 2],

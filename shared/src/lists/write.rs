@@ -1,4 +1,4 @@
-//! Makes the lists of samples.
+//! Writes the lists of samples.
 
 use super::{CRC32, MOST_LISTED, MOST_WORDS, SEGMENT};
 
@@ -29,7 +29,7 @@ fn write_parts(pixels: &[u8], inputs: usize, mut put: impl FnMut(&[u8])) {
     }
 }
 
-/// Writes where lists of such lengths begin when they follow each other, and where the last ends.
+/// Writes the start of each list of the given lengths, and the end of the last.
 fn starts(lengths: impl Iterator<Item = usize>, put: &mut impl FnMut(&[u8])) {
     let mut start = 0u32;
     put(&start.to_le_bytes());
@@ -46,7 +46,7 @@ fn row(sample: &[u8]) -> impl Iterator<Item = [u8; 4]> {
     pairs(if listed { sample } else { &[] })
 }
 
-/// Returns the pairs of pixels that are not zero, and steps to those that are far away.
+/// Returns the pairs of non-zero pixels, and steps over long gaps.
 fn pairs(sample: &[u8]) -> impl Iterator<Item = [u8; 4]> {
     let mut last = 0;
     let lit = sample.chunks(2).enumerate().filter_map(|(at, pair)| {
@@ -62,7 +62,7 @@ fn pairs(sample: &[u8]) -> impl Iterator<Item = [u8; 4]> {
     })
 }
 
-/// Returns the columns, pixel by pixel and in each by segments.
+/// Returns the columns, by pixel and then by segment.
 fn columns(pixels: &[u8], inputs: usize) -> impl Iterator<Item = impl Iterator<Item = [u8; 2]>> {
     let segments = pixels.chunks(inputs.max(1) * SEGMENT);
     (0..inputs).flat_map(move |pixel| {
@@ -70,7 +70,7 @@ fn columns(pixels: &[u8], inputs: usize) -> impl Iterator<Item = impl Iterator<I
     })
 }
 
-/// Returns in which samples of a segment a pixel is not zero.
+/// Returns the samples of a segment in which a pixel is non-zero.
 fn column(segment: &[u8], inputs: usize, pixel: usize) -> impl Iterator<Item = [u8; 2]> {
     let samples = segment.chunks_exact(inputs).zip(0u8..=255);
     samples.filter_map(move |(sample, at)| match sample[pixel] {

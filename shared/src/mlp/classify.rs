@@ -1,19 +1,19 @@
-//! What a model says of one sample: its class, and how sure it is.
+//! Classifies one sample: its class and the confidence of the model.
 
 use super::forward::Pass;
 use super::params::Params;
 use super::softmax::most_likely;
 
-/// The class of a sample, by a model.
+/// The class that a model gives a sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Guess {
-    /// The class with the largest sum; the first of equals.
+    /// The class with the largest output; the first of equals.
     pub class: u8,
-    /// Its share of the softmax, times 2^16; one is 65,536.
+    /// Softmax of that class, times 2^16.
     pub confidence_q16: u32,
 }
 
-/// Classifies `pixels` by the forward code that trains, so that every core says the same.
+/// Classifies `pixels` with the forward pass of training, so that every core gives the same result.
 pub fn classify<const IN: usize, const HID: usize, const OUT: usize>(
     params: &Params<IN, HID, OUT>,
     pixels: &[u8; IN],

@@ -1,4 +1,4 @@
-//! What travels: a model as the difference to the last one both ends hold.
+//! The code of a model on the wire: the difference to the last model that both ends hold.
 //!
 //! Raw weights at 8 bits would lose small updates; a difference keeps them, because its scale
 //! shrinks with it. Layout: four scales, one a tensor in wire order (W1, b1, W2, b2), each a
@@ -25,7 +25,7 @@ const SCALE_ONE: u32 = 1 << 8;
 /// Differences saturate here, so that every scale fits 32 bits.
 const DIFFERENCE_MAX: i32 = 1 << 30;
 
-/// How wide a code is.
+/// The width of a code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Width {
@@ -61,47 +61,17 @@ impl Width {
     }
 }
 
-/// Why bytes are not a coded model, or do not fit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The error of bytes that are no coded model, or of a buffer that is too short.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[non_exhaustive]
+#[allow(missing_docs)]
 pub enum CodeError {
-    /// The buffer or message does not have the length of the coded model.
-    Length {
-        /// Its length in bytes.
-        bytes: usize,
-        /// The length of the coded model.
-        expected: usize,
-    },
-    /// A scale is zero or above what encoding can produce.
-    Scale {
-        /// Which tensor's.
-        tensor: usize,
-        /// The value found.
-        scale: u32,
-    },
+    #[error("a coded model of this size has {expected} bytes, not {bytes}")]
+    Length { bytes: usize, expected: usize },
+    #[error("scale {scale} of tensor {tensor} cannot come from an encoder")]
+    Scale { tensor: usize, scale: u32 },
 }
-
-impl core::fmt::Display for CodeError {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        match self {
-            Self::Length { bytes, expected } => {
-                write!(
-                    f,
-                    "a coded model of this size has {expected} bytes, not {bytes}"
-                )
-            }
-            Self::Scale { tensor, scale } => {
-                write!(
-                    f,
-                    "scale {scale} of tensor {tensor} cannot come from an encoder"
-                )
-            }
-        }
-    }
-}
-
-impl core::error::Error for CodeError {}
 
 /// Writes `model - base` into the first [`Width::coded_bytes`] bytes of `out` and returns how
 /// many those are. `rng` is the stream of [`crate::rng::Purpose::Uplink`] or
@@ -216,7 +186,6 @@ impl<'a, const IN: usize, const HID: usize, const OUT: usize> Code<'a, IN, HID, 
     ///
     /// # Panics
     /// If the tensor has no such element.
-    #[must_use]
     #[inline]
     pub fn difference(&self, tensor: Tensor, index: usize) -> i32 {
         let at = tensor.range(self.shape).start + index;
@@ -228,8 +197,8 @@ impl<'a, const IN: usize, const HID: usize, const OUT: usize> Code<'a, IN, HID, 
             ])),
         };
         let scale = i64::from(self.scales[tensor as usize]);
-        // |code| may be one above the limit in a message nobody encoded: 2^15 * 2^31 >> 8 would
-        // leave 32 bits.
+        // |code| may be one above the limit in a forged message: 2^15 * 2^31 >> 8 would exceed 32
+        // bits.
         let limit = i64::from(i32::MAX);
         ((code * scale + 128) >> 8).clamp(-limit, limit) as i32
     }

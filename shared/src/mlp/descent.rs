@@ -1,5 +1,5 @@
-//! The step of one parameter: w <- w - (rate / N) g, rounded at random so that steps below one
-//! unit are taken as often as they should be.
+//! The step of one parameter, w <- w - (rate / N) g, rounded at random so that steps below one unit
+//! are right on average.
 
 /// A learning rate in units of 2^-24: an integer, so that both ends and the wire agree on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -109,33 +109,23 @@ impl Factor {
     }
 }
 
-/// A [`Factor`] times 2^32 as 16 bits and a shift of at most 31: no branch in the inner loop of a row.
+/// A [`Factor`] times 2^32 as 16 bits and a shift of at most 31: a row's inner loop has no branch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RowFactor {
     /// Below 2^-16: products are shifted down.
-    Down {
-        /// The 16 bits.
-        mantissa: u32,
-        /// How far.
-        shift: u32,
-    },
+    Down { mantissa: u32, shift: u32 },
     /// From 2^-16 on, with few samples or a high rate: products are shifted up and saturate.
-    Up {
-        /// The 16 bits.
-        mantissa: u32,
-        /// How far.
-        shift: u32,
-    },
+    Up { mantissa: u32, shift: u32 },
 }
 
-/// Returns what a gradient comes to under [`RowFactor::Down`], rounded by the random bits.
+/// Returns the step of a gradient under [`RowFactor::Down`], rounded by the random bits.
 #[inline(always)]
 pub(super) const fn step_down(mantissa: u32, shift: u32, gradient: i32, random: u16) -> i32 {
     let product = upper_product(gradient, mantissa);
     (product >> shift).saturating_add(random as i32) >> 16
 }
 
-/// Returns what a gradient comes to under [`RowFactor::Up`], rounded by the random bits.
+/// Returns the step of a gradient under [`RowFactor::Up`], rounded by the random bits.
 #[inline(always)]
 pub(super) const fn step_up(mantissa: u32, shift: u32, gradient: i32, random: u16) -> i32 {
     let product = saturating_shift(upper_product(gradient, mantissa), shift);

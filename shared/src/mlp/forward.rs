@@ -7,17 +7,16 @@ use super::params::Params;
 /// The largest hidden activation, in units of 2^-10.
 pub const HIDDEN_MAX: u32 = (1 << 15) - 1;
 
-/// The hidden sum of that activation.
+/// The hidden sum of the largest activation.
 pub(super) const SUM_MAX: i32 = HIDDEN_MAX as i32 * 4080;
 
-/// What the forward pass of one sample needs and leaves behind.
+/// Memory and results of the forward pass of one sample.
 #[derive(Clone, Debug)]
 pub struct Pass<const HID: usize, const OUT: usize> {
-    /// Free between two samples.
+    /// Unused between two samples.
     pub(super) entries: Entries,
     /// Hidden sums, which become activations and, in training, errors.
     pub(super) units: [i32; HID],
-    /// The largest activation.
     pub(super) largest: u32,
     /// Output sums in units of 2^-22.
     pub(super) output: [i32; OUT],
@@ -25,7 +24,6 @@ pub struct Pass<const HID: usize, const OUT: usize> {
 
 impl<const HID: usize, const OUT: usize> Pass<HID, OUT> {
     /// Returns cleared memory, ready for a static.
-    #[must_use]
     pub const fn new() -> Self {
         Self {
             entries: NO_ENTRIES,
@@ -35,10 +33,9 @@ impl<const HID: usize, const OUT: usize> Pass<HID, OUT> {
         }
     }
 
-    /// Computes hidden activations and output sums of one sample:
-    /// z = b1 + sum_p x_p W1_p, h = max(z, 0), o = b2 + sum_j h_j W2_j.
-    /// `row` is the sample's of [`crate::lists`] if there is one and empty otherwise. Returns how
-    /// many rows were summed.
+    /// Computes hidden activations and output sums of one sample: z = b1 + sum_p x_p W1_p, h =
+    /// max(z, 0), o = b2 + sum_j h_j W2_j. `row` is the sample's list of [`crate::lists`], or
+    /// empty. Returns the number of rows summed.
     pub(super) fn forward<const IN: usize>(
         &mut self,
         params: &Params<IN, HID, OUT>,
@@ -81,7 +78,7 @@ impl<const HID: usize, const OUT: usize> Pass<HID, OUT> {
         rows
     }
 
-    /// Adds h W2 of more units, or larger activations, than one sum is exact for.
+    /// Adds h W2 in parts, when one sum would not be exact.
     #[cold]
     fn sum_in_parts(&mut self, w2: &[[i16; OUT]; HID]) {
         let Some(entries) = self.entries.first_chunk_mut() else {
@@ -102,12 +99,6 @@ impl<const HID: usize, const OUT: usize> Pass<HID, OUT> {
             }
         }
         kernel::sum_rows(w2, list.entries(), &mut self.output);
-    }
-}
-
-impl<const HID: usize, const OUT: usize> Default for Pass<HID, OUT> {
-    fn default() -> Self {
-        Self::new()
     }
 }
 

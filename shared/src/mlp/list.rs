@@ -30,7 +30,7 @@ impl<'a, const ROOM: usize> List<'a, ROOM> {
         &self.entries[..self.length.min(ROOM)]
     }
 
-    /// Says whether fewer than `more` entries can be added.
+    /// Returns whether fewer than `more` entries can be added.
     #[inline(always)]
     pub(super) const fn lacks_room(&self, more: usize) -> bool {
         self.length + more > ROOM
@@ -45,7 +45,6 @@ impl<'a, const ROOM: usize> List<'a, ROOM> {
         self.length += 1;
     }
 
-    /// Forgets all entries.
     #[inline(always)]
     pub(super) const fn clear(&mut self) {
         self.length = 0;

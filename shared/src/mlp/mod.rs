@@ -48,10 +48,10 @@
 //!
 //! Layers, lowest first: the private row-sum kernels, [`softmax`], [`params`] (the parameters and
 //! the order of bytes on the wire), [`forward`], [`mod@evaluate`] and [`mod@classify`], [`descent`]
-//! (the step of one weight), [`work`] (what a core does in an epoch), [`partner`] (who shares it), [`trainer`] (an epoch
-//! as a resumable state machine), [`code`] (what travels: 8-bit or
-//! 16-bit differences to the last model both ends hold), [`selftest`] (one number that two
-//! builds must agree on).
+//! (the step of one weight), [`work`] (the share of one core in an epoch), [`partner`] (the division
+//! between cores), [`trainer`] (an epoch as a resumable state machine), [`code`] (8-bit or 16-bit
+//! differences to the last model that both ends hold), [`selftest`] (a fingerprint that two builds
+//! must agree on).
 
 pub mod classify;
 pub mod code;
@@ -62,7 +62,6 @@ mod kernel;
 mod list;
 pub mod params;
 pub mod partner;
-pub mod result;
 pub mod sample;
 pub mod scratch;
 pub mod selftest;
@@ -74,10 +73,9 @@ pub use crate::board::{Shape, ShapeError};
 pub use classify::{Guess, classify};
 pub use code::{CodeError, Width};
 pub use descent::LearningRate;
-pub use evaluate::{evaluate, evaluate_with};
+pub use evaluate::{EpochResult, evaluate, evaluate_with};
 pub use params::Params;
 pub use partner::{Alone, Helper, Partner};
-pub use result::EpochResult;
 pub use sample::Samples;
 pub use scratch::{Scratch, scratch_words};
 pub use trainer::{Step, TrainError, Trainer};

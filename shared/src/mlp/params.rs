@@ -70,28 +70,27 @@ pub struct Params<const IN: usize, const HID: usize, const OUT: usize> {
     pub(super) b1: [i32; HID],
     pub(super) w2: [[i16; OUT]; HID],
     pub(super) b2: [i32; OUT],
-    /// A device is built for one network.
+    /// Fixed on a device, which is built for one network.
     #[cfg(not(target_os = "none"))]
     shape: Shape,
 }
 
 impl<const IN: usize, const HID: usize, const OUT: usize> Params<IN, HID, OUT> {
-    /// The largest network there is memory for.
+    /// The largest network that fits the memory.
     pub const ROOM: Shape = Shape {
         inputs: IN,
         hidden: HID,
         classes: OUT,
     };
-    /// How many bytes the numbers take in memory, from the first on.
+    /// Size of the numbers in memory.
     pub const NUMBER_BYTES: usize = core::mem::offset_of!(Self, b2) + size_of::<[i32; OUT]>();
-    /// How many parameters that has.
+    /// Number of parameters of the largest network.
     pub const COUNT: usize = Self::ROOM.parameters();
-    /// How many bytes its exact form takes.
+    /// Size of its exact form in bytes.
     pub const EXACT_BYTES: usize = Self::ROOM.exact_bytes();
 
-    /// Returns memory for parameters, ready for a static; its contents are a valid network, but
-    /// of no use before one of the methods that fill it.
-    #[must_use]
+    /// Returns memory for parameters, ready for a static; they are valid but meaningless until one
+    /// of the other methods fills them.
     pub const fn new() -> Self {
         const { assert!(IN > 0 && HID > 0 && OUT > 1 && OUT <= 256) };
         Self {
@@ -104,10 +103,9 @@ impl<const IN: usize, const HID: usize, const OUT: usize> Params<IN, HID, OUT> {
         }
     }
 
-    /// Makes this a network of these sizes, all zero; `false`, and nothing changed, if there is no
-    /// room for it.
+    /// Sets the sizes and clears all parameters; returns `false`, with nothing changed, if there is
+    /// no room.
     #[cfg(not(target_os = "none"))]
-    #[must_use]
     pub fn reshape(&mut self, shape: Shape) -> bool {
         let fits = shape.fits(Self::ROOM);
         if fits {
@@ -121,7 +119,6 @@ impl<const IN: usize, const HID: usize, const OUT: usize> Params<IN, HID, OUT> {
     }
 
     /// Returns the sizes of the network.
-    #[must_use]
     #[inline(always)]
     pub const fn shape(&self) -> Shape {
         #[cfg(not(target_os = "none"))]
@@ -144,7 +141,6 @@ impl<const IN: usize, const HID: usize, const OUT: usize> Params<IN, HID, OUT> {
     ///
     /// # Panics
     /// If the tensor has no such element.
-    #[must_use]
     #[inline]
     pub fn get(&self, tensor: Tensor, index: usize) -> i32 {
         let Shape {
@@ -252,7 +248,6 @@ impl<const IN: usize, const HID: usize, const OUT: usize> Params<IN, HID, OUT> {
     }
 
     /// Writes the exact form; `false`, and nothing written, if `out` is too short.
-    #[must_use]
     pub fn write_exact(&self, out: &mut [u8]) -> bool {
         if out.len() < self.shape().exact_bytes() {
             return false;
@@ -270,7 +265,6 @@ impl<const IN: usize, const HID: usize, const OUT: usize> Params<IN, HID, OUT> {
     }
 
     /// Reads the exact form; `false`, and nothing changed, if `bytes` has the wrong length.
-    #[must_use]
     pub fn read_exact(&mut self, bytes: &[u8]) -> bool {
         if bytes.len() != self.shape().exact_bytes() {
             return false;
@@ -289,7 +283,6 @@ impl<const IN: usize, const HID: usize, const OUT: usize> Params<IN, HID, OUT> {
     }
 
     /// Returns a 64-bit fingerprint of the parameters in wire order (FNV-1a over 32-bit words).
-    #[must_use]
     pub fn fingerprint(&self) -> u64 {
         let mut hash = 0xCBF2_9CE4_8422_2325u64;
         for tensor in Tensor::ALL {
@@ -307,12 +300,6 @@ const fn exact_width(tensor: Tensor) -> usize {
     match tensor {
         Tensor::W1 | Tensor::W2 => 2,
         Tensor::B1 | Tensor::B2 => 4,
-    }
-}
-
-impl<const IN: usize, const HID: usize, const OUT: usize> Default for Params<IN, HID, OUT> {
-    fn default() -> Self {
-        Self::new()
     }
 }
 

@@ -1,11 +1,10 @@
-//! Where the samples of a training run come from.
+//! Sources of training samples.
 
 use crate::lists::Lists;
 
-/// Labelled images, one byte a pixel, wherever they lie: flash, an array, a file in memory.
-/// Two cores may read them at once.
+/// Labelled images of one byte per pixel, in flash or in RAM. Two cores may read them at once.
 pub trait Samples<const IN: usize>: Sync {
-    /// Returns how many samples there are.
+    /// Returns the number of samples.
     fn len(&self) -> usize;
 
     /// Returns the pixels of sample `index`, which is below [`Samples::len`].
@@ -14,34 +13,33 @@ pub trait Samples<const IN: usize>: Sync {
     /// Returns the class of sample `index`, which is below [`Samples::len`].
     fn label(&self, index: usize) -> u8;
 
-    /// Returns the pixels of all samples if they lie one after another in memory, which lets a
-    /// kernel walk them.
+    /// Returns the pixels of all samples if they are contiguous in memory, so that a kernel can
+    /// walk over them.
     fn block(&self) -> Option<&[[u8; IN]]> {
         None
     }
 
-    /// Returns the lists of all samples if they came with them, which spares a kernel the search.
+    /// Returns the lists of all samples, if there are any, so that a kernel need not search.
     fn lists(&self) -> Option<Lists<'_>> {
         None
     }
 
-    /// Says whether there is nothing to train on.
+    /// Returns whether there are no samples.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
 }
 
-/// Returns the lists of samples if there are such and they can be theirs.
+/// Returns the lists of samples if there are any and their sizes fit.
 pub(super) fn lists_of<const IN: usize>(samples: &impl Samples<IN>) -> Option<Lists<'_>> {
     samples.lists().filter(|it| it.fit(samples.len(), IN))
 }
 
 /// Images and labels in two slices of the same length.
 #[derive(Clone, Copy, Debug)]
+#[allow(missing_docs)]
 pub struct Slices<'a, const IN: usize> {
-    /// One array of pixels a sample.
     pub pixels: &'a [[u8; IN]],
-    /// One class a sample.
     pub labels: &'a [u8],
 }
 

@@ -1,5 +1,5 @@
-//! Memory that training needs only while it runs, and that may carry something else before and
-//! after: plain words of a fixed alignment, seen as error rows or as bytes.
+//! Memory that training needs only while it runs and that has another use before and after: plain
+//! words, used as error rows or as bytes.
 #![allow(unsafe_code)]
 
 use core::mem::{align_of, size_of};
@@ -19,7 +19,6 @@ pub struct Scratch<const WORDS: usize>([u32; WORDS]);
 
 impl<const WORDS: usize> Scratch<WORDS> {
     /// Returns a cleared block.
-    #[must_use]
     pub const fn new() -> Self {
         Self([0; WORDS])
     }
@@ -38,13 +37,7 @@ impl<const WORDS: usize> Scratch<WORDS> {
     }
 }
 
-impl<const WORDS: usize> Default for Scratch<WORDS> {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-/// Sees words as error rows, as many as fit.
+/// Returns words as error rows, as many as fit.
 pub(super) const fn error_rows<const HID: usize>(words: &mut [u32]) -> &mut [ErrorRow<HID>] {
     const { assert!(size_of::<ErrorRow<HID>>().is_multiple_of(size_of::<u32>())) };
     const { assert!(align_of::<ErrorRow<HID>>() == align_of::<u32>()) };

@@ -1,5 +1,4 @@
-//! One number that two builds must agree on: networks trained on pseudo-random data, and the
-//! fingerprint of what came out.
+//! A fingerprint that two builds must agree on: networks trained on pseudo-random data.
 
 use super::descent::LearningRate;
 use super::params::Params;

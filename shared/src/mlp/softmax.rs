@@ -71,7 +71,7 @@ const fn distance(largest: i32, value: i32) -> u32 {
     (nats * LOG2_E) >> 10
 }
 
-/// What the output layer says about one sample.
+/// Loss and correctness of the output for one sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Verdict {
     /// Cross-entropy -ln p(label) in nats, units of 2^-16; at most about 32 + ln(classes).

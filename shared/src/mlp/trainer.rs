@@ -14,10 +14,10 @@
 //! [`super::partner`].
 
 use super::descent::{Factor, LearningRate, RowFactor};
+use super::evaluate::EpochResult;
 use super::kernel::{self, ErrorRow};
 use super::params::{Params, Tensor};
 use super::partner::{Alone, Helper, Partner};
-use super::result::EpochResult;
 use super::sample::Samples;
 use super::scratch::error_rows;
 use super::work::{BLOCK, Work, exact_rows};
@@ -28,57 +28,33 @@ use crate::rng::Rng;
 /// differ by little.
 const PORTION: usize = 8;
 
-/// What a call of [`Trainer::step`] came to.
+/// The outcome of [`Trainer::step`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
 pub enum Step {
-    /// The epoch goes on.
     More,
     /// The epoch is complete and the parameters have moved; the next call begins another.
     Done(EpochResult),
 }
 
-/// Why training cannot begin.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The error of training that cannot begin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[non_exhaustive]
+#[allow(missing_docs)]
 pub enum TrainError {
-    /// There is nothing to train on.
+    #[error("there are no samples to train on")]
     NoSamples,
-    /// The scratch memory holds error rows for fewer samples than there are.
-    TooManySamples {
-        /// Samples given.
-        samples: usize,
-        /// Samples the scratch memory is good for.
-        room: usize,
-    },
-    /// A label is not a class of the network.
-    Label {
-        /// The first such sample.
-        sample: usize,
-        /// Its label.
-        label: u8,
-    },
+    #[error(
+        "{samples} samples, but the scratch memory is good for {room}: give it \
+         scratch_words::<HID>({samples}) words"
+    )]
+    TooManySamples { samples: usize, room: usize },
+    #[error("sample {sample} has label {label}, which is not a class")]
+    Label { sample: usize, label: u8 },
 }
 
-impl core::fmt::Display for TrainError {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        match self {
-            Self::NoSamples => write!(f, "there are no samples to train on"),
-            Self::TooManySamples { samples, room } => write!(
-                f,
-                "{samples} samples, but the scratch memory is good for {room}: give it \
-                 scratch_words::<HID>({samples}) words"
-            ),
-            Self::Label { sample, label } => {
-                write!(f, "sample {sample} has label {label}, which is not a class")
-            }
-        }
-    }
-}
-
-impl core::error::Error for TrainError {}
-
-/// Where in an epoch a trainer stands.
+/// The position of a trainer within an epoch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Place {
     Sample(usize),
@@ -86,6 +62,27 @@ enum Place {
 }
 
 /// Trains parameters in place, epoch after epoch.
+///
+/// # Examples
+/// ```
+/// use gleaner_shared::mlp::sample::Slices;
+/// use gleaner_shared::mlp::{LearningRate, Params, Trainer, Work, scratch_words};
+/// use gleaner_shared::rng::{Purpose, Rng};
+///
+/// let samples = Slices { pixels: &[[255, 0, 0, 0], [0, 0, 0, 255]], labels: &[0, 1] };
+/// let mut params = Params::<4, 6, 2>::new();
+/// params.initialise(1);
+/// let (mut work, mut scratch) = (Work::new(), [0; scratch_words::<6>(2)]);
+/// let rng = Rng::stream(1, Purpose::Training, 0, 1);
+/// let rate = LearningRate::from_real(0.5);
+/// let mut trainer =
+///     Trainer::try_new(&mut params, &samples, &mut work, &mut scratch, rate, rng).unwrap();
+/// let first = trainer.epoch();
+/// for _ in 0..20 {
+///     trainer.epoch();
+/// }
+/// assert!(trainer.epoch().mean_loss() < first.mean_loss());
+/// ```
 #[derive(Debug)]
 pub struct Trainer<'a, S, const IN: usize, const HID: usize, const OUT: usize, P = Alone> {
     params: &'a mut Params<IN, HID, OUT>,
@@ -95,9 +92,9 @@ pub struct Trainer<'a, S, const IN: usize, const HID: usize, const OUT: usize, P
     errors: &'a mut [ErrorRow<HID>],
     rng: Rng,
     rate: LearningRate,
-    /// What turns a sum of the second pass into a step of W1.
+    /// Converts a sum of the second pass to a step of W1.
     factor: RowFactor,
-    /// Of how many error rows of this epoch a sum for one pixel cannot leave 32 bits.
+    /// Number of error rows of this epoch whose sum for one pixel fits 32 bits.
     exact: usize,
     place: Place,
 }
@@ -150,7 +147,7 @@ impl<'a, S: Samples<IN>, const IN: usize, const HID: usize, const OUT: usize>
         })
     }
 
-    /// Has a helper, if there is one, take its share of every epoch.
+    /// Gives a helper, if there is one, its share of every epoch.
     #[must_use]
     pub fn with_helper<P: Partner>(
         self,
@@ -222,8 +219,7 @@ impl<S: Samples<IN>, const IN: usize, const HID: usize, const OUT: usize, P: Par
         }
     }
 
-    /// Returns the parameters as they are; between epochs, the trained ones.
-    #[must_use]
+    /// Returns the parameters; between epochs, the trained ones.
     pub fn params(&self) -> &Params<IN, HID, OUT> {
         self.params
     }
@@ -289,7 +285,6 @@ impl<S: Samples<IN>, const IN: usize, const HID: usize, const OUT: usize, P: Par
         (rows, second + BLOCK)
     }
 
-    /// Steps b1, W2 and b2.
     fn finish(&mut self) {
         let (b1, w2, b2) = (
             self.factor(4 * 255, 1),
@@ -325,7 +320,7 @@ impl<S: Samples<IN>, const IN: usize, const HID: usize, const OUT: usize, P: Par
         }
     }
 
-    /// Returns what the samples of this epoch came to.
+    /// Returns the result of this epoch's samples.
     fn result(&self) -> EpochResult {
         let mut result = self.work.result;
         if let Some(helper) = &self.helper {

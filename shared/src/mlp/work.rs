@@ -1,13 +1,13 @@
-//! What one core does in an epoch, and the memory it does it in: samples of the first pass, blocks
-//! of pixels of the second.
+//! The share of one core in an epoch, and its memory: samples of the first pass, blocks of pixels
+//! of the second.
 
 use core::ops::Range;
 
+use super::evaluate::EpochResult;
 use super::forward::Pass;
 use super::kernel::{self, ErrorRow};
 use super::list::List;
 use super::params::Params;
-use super::result::EpochResult;
 use super::sample::{Samples, lists_of};
 use super::softmax::softmax_error;
 use crate::lists::{Lists, SEGMENT};
@@ -24,7 +24,7 @@ const STRETCH: usize = 32;
 pub struct Work<const HID: usize, const OUT: usize> {
     /// Memory of the forward pass, free for [`super::evaluate()`] between epochs.
     pub pass: Pass<HID, OUT>,
-    /// dW1 of a block.
+    /// Sums of dW1 of a block.
     pub(super) sums: [[i32; HID]; BLOCK],
     /// How many rows were summed for each pixel of the block.
     pub(super) touched: [u32; BLOCK],
@@ -40,7 +40,6 @@ pub struct Work<const HID: usize, const OUT: usize> {
 
 impl<const HID: usize, const OUT: usize> Work<HID, OUT> {
     /// Returns cleared memory, ready for a static.
-    #[must_use]
     pub const fn new() -> Self {
         Self {
             pass: Pass::new(),
@@ -55,7 +54,7 @@ impl<const HID: usize, const OUT: usize> Work<HID, OUT> {
         }
     }
 
-    /// Forgets the last epoch.
+    /// Clears the results of the last epoch.
     pub(super) fn begin(&mut self) {
         self.dw2.as_flattened_mut().fill(0);
         self.dw2_folded.as_flattened_mut().fill(0);
@@ -106,8 +105,8 @@ impl<const HID: usize, const OUT: usize> Work<HID, OUT> {
         }
     }
 
-    /// Adds a sample's part of dW2, db2 and db1, and keeps its row of hidden errors:
-    /// dW2_jk = h_j d2_k, d1_j = \[h_j > 0\] sum_k W2_jk d2_k.
+    /// Adds a sample's part of dW2, db2 and db1, and stores its row of hidden errors: dW2_jk = h_j
+    /// d2_k, d1_j = \[h_j > 0\] sum_k W2_jk d2_k.
     fn backward(&mut self, w2: &[[i16; OUT]; HID], row: &mut ErrorRow<HID>) {
         let output = &self.pass.output;
         for (sum, &error) in self.db2.iter_mut().zip(output) {
@@ -177,7 +176,7 @@ impl<const HID: usize, const OUT: usize> Work<HID, OUT> {
         self.touched.iter().sum()
     }
 
-    /// Sums dW1 of a block from what its pixels are in the samples.
+    /// Sums dW1 of a block by searching the samples.
     fn search<const IN: usize>(
         &mut self,
         samples: &impl Samples<IN>,
@@ -229,12 +228,6 @@ impl<const HID: usize, const OUT: usize> Work<HID, OUT> {
     /// Returns the gradient of the weight from a unit to a class.
     pub(super) fn dw2(&self, unit: usize, class: usize) -> i64 {
         (i64::from(self.dw2_folded[unit][class]) << 16) + i64::from(self.dw2[unit][class])
-    }
-}
-
-impl<const HID: usize, const OUT: usize> Default for Work<HID, OUT> {
-    fn default() -> Self {
-        Self::new()
     }
 }
 
@@ -297,7 +290,7 @@ mod tests {
         let searched = gather(&White(None), exact);
         assert_eq!(searched[0][1], i32::MAX - 432 * 255 * 127 * 128);
         assert_eq!(gather(&White(lists), exact), searched);
-        // Were they not cut there, it would show.
+        // A sum that is not cut there would differ.
         assert_ne!(gather(&White(lists), usize::MAX), searched);
     }
 }

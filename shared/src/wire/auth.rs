@@ -1,9 +1,8 @@
-//! Keys, nonces and tags: keyed BLAKE3 throughout.
+//! Keys, nonces and tags, all with keyed BLAKE3.
 //!
 //! A device and its host share one 32-byte key. Each session has its own keys, derived from that
-//! key and a fresh nonce of either side, so a recorded session cannot be played back to anyone.
-//! Every use of a key has a text of its own in front of what is hashed: no hash of one use is a
-//! hash of another.
+//! key and a fresh nonce of either side, so a recorded session cannot be replayed. Every use of a
+//! key hashes a different context text first, so that no hash of one use is a hash of another.
 
 use super::message::DeviceId;
 use super::schema::{BASIS, Schema, number, text};
@@ -30,45 +29,38 @@ pub type Nonce = [u8; NONCE_BYTES];
 pub struct Key([u8; 32]);
 
 impl Key {
-    /// The key everyone knows: it tags what comes before a session, and everything in a fleet
-    /// that runs without keys.
+    /// The public key: it tags frames before a session, and all frames of a fleet without keys.
     pub const PUBLIC: Self = Self([0; 32]);
 
     /// Wraps 32 secret bytes.
-    #[must_use]
     pub const fn new(bytes: [u8; 32]) -> Self {
         Self(bytes)
     }
 
-    /// Returns the secret, to be kept where only its owner reads.
-    #[must_use]
+    /// Returns the secret bytes; store them where only their owner can read.
     pub const fn expose(&self) -> &[u8; 32] {
         &self.0
     }
 
-    /// Tells whether this is a secret at all.
-    #[must_use]
+    /// Returns whether the key is secret, that is, not [`Key::PUBLIC`].
     pub fn is_secret(&self) -> bool {
         *self != Self::PUBLIC
     }
 
-    /// Returns the tag of a frame outside any session, of all before the tag.
-    #[must_use]
+    /// Returns the tag of a frame outside any session, over all bytes before the tag.
     pub fn tag(&self, bytes: &[u8]) -> Tag {
         let key = self.derive(GREETING_CONTEXT);
         first(blake3::keyed_hash(&key, bytes).as_bytes())
     }
 
-    /// Compares a tag in time that does not depend on where it differs.
-    #[must_use]
+    /// Compares a tag in constant time.
     pub fn accepts(&self, bytes: &[u8], tag: &Tag) -> bool {
         let expected = self.tag(bytes);
         let pairs = expected.iter().zip(tag);
         pairs.fold(0, |difference, (a, b)| difference | (a ^ b)) == 0
     }
 
-    /// Derives the keys of the session both nonces belong to.
-    #[must_use]
+    /// Derives the keys of the session of both nonces.
     pub fn session(&self, host: &Nonce, device: &Nonce) -> SessionKey {
         let mut input = [0; SESSION_CONTEXT.len() + 2 * NONCE_BYTES];
         let (context, nonces) = input.split_at_mut(SESSION_CONTEXT.len());
@@ -78,7 +70,7 @@ impl Key {
         SessionKey::new(&Self(self.derive(&input)))
     }
 
-    /// Derives the secret of one use.
+    /// Derives the secret for one context.
     pub(super) fn derive(&self, context: &[u8]) -> [u8; 32] {
         *blake3::keyed_hash(&self.0, context).as_bytes()
     }
@@ -105,25 +97,25 @@ impl Schema for Key {
     const HASH: u64 = number(text(BASIS, "Key"), 32);
 }
 
-/// Who may connect: the host looks a device up by the name it gives in its greeting.
+/// The keys of the devices that may connect; the host looks a device up by its number.
 ///
-/// Default deny: no key, no session.
+/// Default deny: without a key there is no session.
 pub trait Keyring {
-    /// Returns the key of a device for the generation it says it uses, or `None` to refuse it.
+    /// Returns the key of a device for a generation, or `None` to refuse the device.
     fn key_of(&self, device: &DeviceId, generation: u32) -> Option<Key>;
 
-    /// Returns the newest generation there is a key of; asked for when connecting.
+    /// Returns the newest generation with a key; requested when connecting.
     fn generation(&self) -> u32 {
         0
     }
 
-    /// Tells whether devices must prove a key; told to the device when connecting.
+    /// Returns whether devices must prove a key; sent to the device when connecting.
     fn is_secure(&self) -> bool {
         true
     }
 }
 
-/// A fleet of one's own: every device is let in without a key.
+/// A keyring that accepts every device without a key.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Insecure;
 
@@ -137,14 +129,14 @@ impl Keyring for Insecure {
     }
 }
 
-/// The one device expected on a link of its own.
+/// Accepts the one device expected on a link.
 impl Keyring for (DeviceId, Key) {
     fn key_of(&self, device: &DeviceId, _: u32) -> Option<Key> {
         (self.0 == *device).then_some(self.1)
     }
 }
 
-/// Whatever device is on this link, if it knows this key.
+/// Accepts any device on the link that knows the key.
 impl Keyring for Key {
     fn key_of(&self, _: &DeviceId, _: u32) -> Option<Key> {
         Some(*self)
@@ -155,7 +147,7 @@ impl Keyring for Key {
     }
 }
 
-/// Nonces from one seed that must differ at every start.
+/// A source of nonces from one seed, which must differ at every start.
 #[derive(Clone, Debug)]
 pub struct NonceSource {
     seed: [u8; 32],
@@ -164,7 +156,6 @@ pub struct NonceSource {
 
 impl NonceSource {
     /// Starts from 32 unpredictable bytes, fresh at every start of the program.
-    #[must_use]
     pub const fn new(seed: [u8; 32]) -> Self {
         Self { seed, drawn: 0 }
     }

@@ -1,8 +1,8 @@
 //! Consistent overhead byte stuffing (Cheshire and Baker, 1999): no zero byte inside a frame.
 //!
 //! The encoder works in place, so a device needs one buffer per direction; the decoder takes bytes
-//! as they come, so a frame is unstuffed while it arrives. Both move whole runs: on a Cortex-M0+ a
-//! byte on its own takes longer than its share of the cipher.
+//! as they arrive. Both move whole runs: on a Cortex-M0+ a single byte takes longer than its share
+//! of the cipher.
 
 /// Longest run of non-zero bytes one code byte can announce.
 const LONGEST_RUN: usize = 254;
@@ -41,13 +41,13 @@ pub(super) fn stuff_in_place(buffer: &mut [u8], start: usize, end: usize) -> usi
     }
 }
 
-/// Returns how many bytes stand before the first zero.
+/// Returns the number of bytes before the first zero.
 fn before_zero(bytes: &[u8]) -> usize {
     let zero = bytes.iter().position(|&byte| byte == 0);
     zero.unwrap_or(bytes.len())
 }
 
-/// What one stuffed byte means.
+/// The meaning of one stuffed byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Step {
     /// A code byte: no output.
@@ -78,8 +78,8 @@ impl Unstuffer {
         }
     }
 
-    /// Takes those of the next bytes that are the frame's own and returns them and the rest, which
-    /// begins with a code byte or a delimiter.
+    /// Splits off the next bytes of the current run and returns them and the rest, which begins
+    /// with a code byte or a delimiter.
     #[inline]
     pub(super) fn split_run<'a>(&mut self, bytes: &'a [u8]) -> (&'a [u8], &'a [u8]) {
         let longest = bytes.len().min(self.remaining.into());
@@ -88,7 +88,7 @@ impl Unstuffer {
         bytes.split_at(run)
     }
 
-    /// Takes the next byte from the line.
+    /// Takes the next byte of the line.
     #[inline]
     pub(super) fn step(&mut self, byte: u8) -> Step {
         if byte == 0 {
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn tells_a_cut_frame_from_a_whole_one() {
+    fn distinguishes_a_cut_frame_from_a_complete_one() {
         let mut unstuffer = Unstuffer::new();
         unstuffer.step(3);
         unstuffer.step(9);

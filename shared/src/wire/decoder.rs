@@ -1,29 +1,25 @@
-//! From bytes on the line to frames, whatever the line does to them.
+//! Decodes bytes of the line into frames, whatever errors the line has.
 //!
-//! The decoder is in step again at the next delimiter, always: a damaged or oversized frame is
-//! skipped up to and including its delimiter and counted, and its tail is never looked at.
+//! The decoder is always synchronised at the next delimiter: a damaged or oversized frame is
+//! skipped up to and including its delimiter and counted, and its tail is never parsed.
 
 use super::cobs::{Step, Unstuffer};
 use super::frame::{Damage, Frame, MAX_FRAME};
 
-/// How many frames were thrown away, by reason.
+/// Number of discarded frames, by reason.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[allow(missing_docs)]
 pub struct DamageCounters {
-    /// Longer than any frame.
     pub oversized: u32,
-    /// Cut inside a run.
     pub truncated: u32,
-    /// Shorter than an empty frame.
     pub short: u32,
-    /// Checksum did not fit.
     pub checksum: u32,
-    /// Unknown kind.
     pub kind: u32,
 }
 
 impl DamageCounters {
-    /// Counts one more.
+    /// Counts one more frame.
     pub fn count(&mut self, damage: Damage) {
         let counter = match damage {
             Damage::Oversized => &mut self.oversized,
@@ -35,8 +31,7 @@ impl DamageCounters {
         *counter = counter.saturating_add(1);
     }
 
-    /// Returns all of them together.
-    #[must_use]
+    /// Returns the sum of all counters.
     pub const fn total(&self) -> u32 {
         self.oversized
             .saturating_add(self.truncated)
@@ -46,16 +41,40 @@ impl DamageCounters {
     }
 }
 
-/// What the line brought.
+/// A complete frame or a damaged one.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Arrival<'a> {
-    /// A frame whose checksum fits.
+    /// A frame with a valid checksum.
     Frame(Frame<'a>),
-    /// A frame was thrown away.
+    /// A discarded frame and the reason.
     Damaged(Damage),
 }
 
 /// Collects bytes into frames.
+///
+/// # Examples
+/// ```
+/// use gleaner_shared::wire::{Arrival, Direction, FrameBuffer, FrameDecoder, Header, Key, Kind};
+///
+/// let session = Key::new([7; 32]).session(&[1; 16], &[2; 16]);
+/// let header = Header {
+///     direction: Direction::DeviceToHost,
+///     kind: Kind::Message,
+///     session: session.id(),
+///     sequence: 1,
+/// };
+/// let mut buffer = FrameBuffer::new();
+/// buffer.payload()[..5].copy_from_slice(b"hello");
+/// let line = buffer.seal(&header, 5, &session).to_vec();
+///
+/// let mut decoder = FrameDecoder::new();
+/// let mut bytes = &line[..];
+/// let Some(Arrival::Frame(frame)) = decoder.next_in(&mut bytes) else {
+///     panic!("one frame is complete");
+/// };
+/// assert_eq!(frame.header, header);
+/// assert_eq!(frame.open(&session), Some(&b"hello"[..]));
+/// ```
 #[derive(Clone, Debug)]
 pub struct FrameDecoder {
     buffer: [u8; MAX_FRAME],
@@ -63,7 +82,7 @@ pub struct FrameDecoder {
     unstuffer: Unstuffer,
     /// Set once the frame no longer fits, until its delimiter.
     overrun: bool,
-    /// Whether anything came since the last delimiter.
+    /// Whether any byte came since the last delimiter.
     started: bool,
     /// Whether the last delimiter came inside a run.
     cut: bool,
@@ -71,8 +90,7 @@ pub struct FrameDecoder {
 }
 
 impl FrameDecoder {
-    /// Starts in step: the first byte begins a frame.
-    #[must_use]
+    /// Starts synchronised: the first byte begins a frame.
     pub const fn new() -> Self {
         Self {
             buffer: [0; MAX_FRAME],
@@ -91,14 +109,13 @@ impl FrameDecoder {
         }
     }
 
-    /// Returns how many frames were thrown away.
-    #[must_use]
+    /// Returns the number of discarded frames.
     pub const fn counters(&self) -> &DamageCounters {
         &self.counters
     }
 
-    /// Takes bytes up to the end of a frame, leaving the rest in `bytes`; `None` when they ran
-    /// out first.
+    /// Takes bytes up to the end of a frame, leaving the rest in `bytes`; returns `None` if no
+    /// frame ended.
     pub fn next_in(&mut self, bytes: &mut &[u8]) -> Option<Arrival<'_>> {
         loop {
             let (run, rest) = self.unstuffer.split_run(bytes);
@@ -112,19 +129,19 @@ impl FrameDecoder {
         }
     }
 
-    /// Takes one byte.
+    /// Takes one byte of the line.
     pub fn push(&mut self, byte: u8) -> Option<Arrival<'_>> {
         self.take(byte).then(|| self.finish())
     }
 
-    /// Takes one byte and tells whether something ended with it; `len` then holds its length.
+    /// Takes one byte and returns whether a frame ended with it; `len` then holds its length.
     #[inline]
     fn take(&mut self, byte: u8) -> bool {
         match self.unstuffer.step(byte) {
             Step::Byte(byte) => self.append(&[byte]),
             Step::Nothing => {}
             Step::End { whole } => {
-                // Delimiters in a row are idle line, not damage.
+                // Repeated delimiters are an idle line, not damage.
                 let ended = self.started;
                 self.started = false;
                 self.cut = !whole;
@@ -164,11 +181,5 @@ impl FrameDecoder {
                 Arrival::Damaged(damage)
             }
         }
-    }
-}
-
-impl Default for FrameDecoder {
-    fn default() -> Self {
-        Self::new()
     }
 }

@@ -3,9 +3,9 @@
 //! ```text
 //! COBS( kind | session u32 | sequence u32 | payload 0..=1024 | tag 16 | CRC-32 ) 00
 //! ```
-//! All integers are little endian. In a session the payload is encrypted, outside it is plain. The
-//! tag covers header and payload, the CRC covers everything before it; the CRC is checked first,
-//! so that line noise costs a device no cipher.
+//! All integers are little endian. In a session the payload is encrypted, otherwise it is plain.
+//! The tag covers header and payload, the CRC covers everything before it; the CRC is checked
+//! first, so that line noise costs a device no decryption.
 
 use crc::{CRC_32_ISO_HDLC, Crc, Table};
 
@@ -17,7 +17,7 @@ use super::seal::SessionKey;
 pub const DELIMITER: u8 = 0;
 /// Bytes before the payload.
 pub const HEADER_BYTES: usize = 9;
-/// Largest payload.
+/// Largest payload of a frame, in bytes.
 pub const MAX_PAYLOAD: usize = 1024;
 /// Bytes of the checksum.
 pub const CRC_BYTES: usize = 4;
@@ -25,28 +25,27 @@ pub const CRC_BYTES: usize = 4;
 pub const MAX_FRAME: usize = HEADER_BYTES + MAX_PAYLOAD + TAG_BYTES + CRC_BYTES;
 /// Smallest frame before stuffing: an empty payload.
 pub const MIN_FRAME: usize = MAX_FRAME - MAX_PAYLOAD;
-/// Most bytes a frame takes on the line, delimiter included.
+/// Most bytes of a frame on the line, delimiter included.
 pub const MAX_WIRE: usize = STUFFING + MAX_FRAME + 1;
 
-/// Room in front of a frame that lets it be stuffed in place.
+/// Space before a frame that lets it be stuffed in place.
 const STUFFING: usize = cobs::overhead(MAX_FRAME);
 /// The checksum of Ethernet and zlib, from a 1 KB table.
 const CRC: Crc<u32, Table<1>> = Crc::<u32, Table<1>>::new(&CRC_32_ISO_HDLC);
 
-/// Which way a frame travels: bit 7 of its first byte.
+/// The direction of a frame: bit 7 of its first byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[allow(missing_docs)]
 pub enum Direction {
-    /// From the base station.
     HostToDevice,
-    /// From a board.
     DeviceToHost,
 }
 
 impl Direction {
     const BIT: u8 = 0x80;
 
-    /// Returns the other way.
+    /// Returns the opposite direction.
     #[must_use]
     pub const fn reverse(self) -> Self {
         match self {
@@ -56,7 +55,7 @@ impl Direction {
     }
 }
 
-/// What a payload is and which key it is tagged or sealed with: bits 0 to 6 of the first byte.
+/// The kind of a payload and of its key: bits 0 to 6 of the first byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[repr(u8)]
@@ -69,7 +68,7 @@ pub enum Kind {
     Message = 2,
     /// A message that arrives exactly once: its number (u16), then the message.
     Reliable = 3,
-    /// A piece of a model: transfer (u16), index (u16), then plain bytes.
+    /// A chunk of a transfer: transfer (u16), index (u16), then plain bytes.
     Chunk = 4,
 }
 
@@ -86,23 +85,21 @@ impl Kind {
     }
 }
 
-/// What stands before the payload.
+/// The header of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[allow(missing_docs)]
 pub struct Header {
-    /// Which way the frame travels.
     pub direction: Direction,
-    /// What the payload is.
     pub kind: Kind,
     /// Number of the session, zero outside any.
     pub session: u32,
-    /// Grows with every frame of a direction within a session; zero outside any.
+    /// Increases with every frame of a direction within a session; zero outside any.
     pub sequence: u32,
 }
 
 impl Header {
-    /// Returns the header's bytes.
-    #[must_use]
+    /// Encodes the header.
     pub fn to_bytes(&self) -> [u8; HEADER_BYTES] {
         let direction = match self.direction {
             Direction::HostToDevice => 0,
@@ -113,7 +110,7 @@ impl Header {
         [direction | self.kind as u8, s0, s1, s2, s3, n0, n1, n2, n3]
     }
 
-    /// Reads a header, or returns `None` for a kind that does not exist.
+    /// Decodes a header, or returns `None` for an unknown kind.
     #[must_use]
     pub fn from_bytes(bytes: &[u8; HEADER_BYTES]) -> Option<Self> {
         let [first, s0, s1, s2, s3, n0, n1, n2, n3] = *bytes;
@@ -129,41 +126,28 @@ impl Header {
     }
 }
 
-/// Why a frame was thrown away before anything looked at its payload.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The reason why a frame was discarded before its payload was read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[non_exhaustive]
+#[allow(missing_docs)]
 pub enum Damage {
-    /// Longer than any frame; skipped up to its delimiter.
+    #[error("longer than any frame")]
     Oversized,
-    /// The delimiter came inside a run of the stuffing.
+    #[error("cut inside a run")]
     Truncated,
-    /// Too short to hold header, tag and checksum.
+    #[error("shorter than an empty frame")]
     Short,
-    /// The checksum does not fit.
+    #[error("checksum does not fit")]
     Checksum,
-    /// A kind this version does not know.
+    #[error("unknown kind")]
     Kind,
 }
 
-impl core::fmt::Display for Damage {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.write_str(match self {
-            Self::Oversized => "longer than any frame",
-            Self::Truncated => "cut inside a run",
-            Self::Short => "shorter than an empty frame",
-            Self::Checksum => "checksum does not fit",
-            Self::Kind => "unknown kind",
-        })
-    }
-}
-
-impl core::error::Error for Damage {}
-
-/// A frame whose checksum fits; its tag has not been looked at.
+/// A frame with a valid checksum; its tag is not verified yet.
 #[derive(Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
 pub struct Frame<'a> {
-    /// What stands before the payload.
     pub header: Header,
     bytes: &'a mut [u8],
     tag: Tag,
@@ -173,7 +157,7 @@ impl<'a> Frame<'a> {
     /// Checks length, checksum and kind of an unstuffed frame.
     ///
     /// # Errors
-    /// Says what is wrong with it.
+    /// Returns the kind of damage.
     pub fn parse(bytes: &'a mut [u8]) -> Result<Self, Damage> {
         let (body, checksum) = bytes
             .split_last_chunk_mut::<CRC_BYTES>()
@@ -196,19 +180,17 @@ impl<'a> Frame<'a> {
         })
     }
 
-    /// Returns the payload as it came: not to be trusted, and unreadable if it is sealed.
-    #[must_use]
+    /// Returns the payload as received: unverified, and unreadable if it is sealed.
     pub fn payload(&self) -> &[u8] {
         &self.bytes[HEADER_BYTES..]
     }
 
-    /// Tells whether the tag of a frame outside any session was made with `key`.
-    #[must_use]
+    /// Returns whether the tag of a frame outside any session was made with `key`.
     pub fn is_signed_by(&self, key: &Key) -> bool {
         key.accepts(self.bytes, &self.tag)
     }
 
-    /// Returns the payload of a frame that was sealed with `key`.
+    /// Returns the decrypted payload of a frame that was sealed with `key`.
     #[must_use]
     pub fn open(self, key: &SessionKey) -> Option<&'a [u8]> {
         let (header, payload) = self.bytes.split_first_chunk_mut::<HEADER_BYTES>()?;
@@ -216,22 +198,21 @@ impl<'a> Frame<'a> {
     }
 }
 
-/// One buffer in which a frame is written, sealed and stuffed.
+/// A buffer in which a frame is written, sealed and stuffed.
 #[derive(Clone, Debug)]
 pub struct FrameBuffer {
     bytes: [u8; MAX_WIRE],
 }
 
 impl FrameBuffer {
-    /// Makes an empty buffer.
-    #[must_use]
+    /// Returns an empty buffer.
     pub const fn new() -> Self {
         Self {
             bytes: [0; MAX_WIRE],
         }
     }
 
-    /// The room for a payload: write here, then [`seal`](Self::seal).
+    /// Returns the space for a payload: write here, then [`seal`](Self::seal).
     pub fn payload(&mut self) -> &mut [u8; MAX_PAYLOAD] {
         let start = STUFFING + HEADER_BYTES;
         match self.bytes[start..start + MAX_PAYLOAD].first_chunk_mut() {
@@ -246,9 +227,8 @@ impl FrameBuffer {
         self.finish(header, len, |tagged| key.tag(tagged))
     }
 
-    /// Encrypts the first `len` payload bytes, puts header, tag and checksum around them and
-    /// returns what goes on the line, delimiter included. A `len` beyond [`MAX_PAYLOAD`] is cut
-    /// to it.
+    /// Encrypts the first `len` payload bytes, adds header, tag and checksum and returns the bytes
+    /// for the line, delimiter included. A `len` beyond [`MAX_PAYLOAD`] is cut.
     pub fn seal(&mut self, header: &Header, len: usize, key: &SessionKey) -> &[u8] {
         self.finish(header, len, |tagged| {
             let (header, payload) = tagged.split_at_mut(HEADER_BYTES);
@@ -272,11 +252,5 @@ impl FrameBuffer {
         let stuffed = cobs::stuff_in_place(&mut self.bytes, STUFFING, end);
         self.bytes[stuffed] = DELIMITER;
         &self.bytes[..=stuffed]
-    }
-}
-
-impl Default for FrameBuffer {
-    fn default() -> Self {
-        Self::new()
     }
 }

@@ -1,45 +1,40 @@
-//! Generations of a device's key: what either end holds, before, while and after it is rotated.
+//! Generations of a device's key, as held by both ends before, during and after a rotation.
 //!
-//! `docs/wire.md` has the ceremony, and why no power cut on either side loses both keys.
+//! `docs/reference/wire.md` specifies the rotation, and why no power cut on either side loses both keys.
 
 use super::auth::{Key, Keyring, first};
 use super::message::DeviceId;
 
-/// Bytes that tell which key of a shard a history of generations began with.
+/// Length of the identifier of the shard key that a history of generations begins with.
 pub const ORIGIN_BYTES: usize = 12;
-/// Derives them.
 const ORIGIN_CONTEXT: &[u8; 18] = b"gleaner key origin";
 
 impl Key {
-    /// Returns what tells this key from others without giving it away: kept beside the keys that
-    /// came after it.
-    #[must_use]
+    /// Returns an identifier of this key that does not reveal it; stored beside later keys.
     pub fn origin(&self) -> [u8; ORIGIN_BYTES] {
         first(&self.derive(ORIGIN_CONTEXT))
     }
 }
 
-/// A key and its number: 0 is the shard's, every rotation counts one up.
+/// A key and its number: 0 is the shard's, every rotation increments it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
 pub struct Generation {
-    /// Its number.
     pub number: u32,
-    /// The key.
     pub key: Key,
 }
 
-/// What a device holds: its newest key, and the one before until a host has used the newest.
+/// The keys of a device: the newest, and the previous one until a host has used the newest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
 pub struct DeviceKeys {
-    /// The newest key.
     pub newest: Generation,
-    /// The key before it, while no host has used the newest.
+    /// The previous key, while no host has used the newest.
     pub previous: Option<Generation>,
 }
 
 impl DeviceKeys {
     /// Returns the key of a generation, if it is held.
-    #[must_use]
     pub fn get(&self, number: u32) -> Option<Key> {
         let held = [Some(self.newest), self.previous].into_iter().flatten();
         held.filter(|it| it.number == number)
@@ -48,7 +43,6 @@ impl DeviceKeys {
     }
 
     /// Returns the generation a host asks for, or the newest.
-    #[must_use]
     pub fn choose(&self, wanted: u32) -> Generation {
         match self.get(wanted) {
             Some(key) => Generation {
@@ -59,21 +53,20 @@ impl DeviceKeys {
         }
     }
 
-    /// Tells whether there is a secret at all.
-    #[must_use]
+    /// Returns whether the newest key is secret.
     pub fn is_secret(&self) -> bool {
         self.newest.key.is_secret()
     }
 }
 
-/// The shard's key.
+/// A shard key is generation 0.
 impl From<Key> for Generation {
     fn from(key: Key) -> Self {
         Self { number: 0, key }
     }
 }
 
-/// A key that is settled: no other is held beside it.
+/// A single key, without a previous one.
 impl From<Generation> for DeviceKeys {
     fn from(newest: Generation) -> Self {
         Self {
@@ -90,14 +83,14 @@ impl From<Key> for DeviceKeys {
     }
 }
 
-/// What a host holds of one device: its key, and the next one while it is being handed over.
+/// The keys that a host holds for one device, including the next one during a rotation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
 pub struct HostKeys {
-    /// The key both ends have used.
+    /// The key that both ends have used.
     pub key: Key,
-    /// Its generation, as the device counts.
     pub generation: u32,
-    /// The key of the generation after it, which the device may or may not hold already.
+    /// The key of the next generation, which the device may or may not hold already.
     pub next: Option<Key>,
 }
 
@@ -113,16 +106,15 @@ impl From<Key> for HostKeys {
 }
 
 impl HostKeys {
-    /// Returns the generation of the next key.
-    #[must_use]
+    /// Returns the number of the next key.
     pub const fn next_generation(&self) -> u32 {
         self.generation.saturating_add(1)
     }
 }
 
 impl Keyring for HostKeys {
-    /// A board that was flashed anew counts from 0 again: any number but the next key's means the
-    /// key.
+    /// A board that was flashed again counts from 0: any number but the next key's refers to the
+    /// current key.
     fn key_of(&self, _: &DeviceId, generation: u32) -> Option<Key> {
         let next = self.next.filter(|_| generation == self.next_generation());
         Some(next.unwrap_or(self.key))
@@ -149,7 +141,7 @@ mod tests {
     const DEVICE: DeviceId = DeviceId([0; 12]);
 
     #[test]
-    fn a_device_uses_what_is_asked_for_if_it_holds_it_and_its_newest_otherwise() {
+    fn a_device_uses_the_requested_generation_or_its_newest() {
         let newest = Generation {
             number: 4,
             key: NEW,
@@ -174,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn a_host_takes_the_next_key_for_the_next_generation_alone() {
+    fn a_host_uses_the_next_key_for_the_next_generation_alone() {
         let settled = HostKeys {
             generation: 3,
             ..HostKeys::from(OLD)
@@ -192,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn an_origin_tells_keys_apart_and_is_no_part_of_them() {
+    fn an_origin_identifies_a_key_and_reveals_no_part_of_it() {
         assert_ne!(OLD.origin(), NEW.origin());
         assert_ne!(OLD.origin(), [1; ORIGIN_BYTES]);
     }

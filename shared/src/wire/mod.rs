@@ -1,13 +1,13 @@
 //! Frames, messages, model transfer and the link's state machines.
 //!
-//! `docs/wire.md` is the specification; this is its implementation, the same for both ends.
-//! Lowest layer first:
-//! - `cobs`, [`frame`] and [`decoder`]: bytes on the line to checked frames and back.
-//! - [`auth`]: keys, nonces and tags; [`keys`]: their generations; [`seal`]: what encrypts a
+//! `docs/reference/wire.md` is the specification; this is its implementation, the same for both ends. Lowest
+//! layer first:
+//! - `cobs`, [`frame`] and [`decoder`]: bytes of the line to checked frames and back.
+//! - [`auth`]: keys, nonces and tags; [`keys`]: generations of keys; [`seal`]: encryption of a
 //!   session.
-//! - [`schema`] and [`message`]: what is said, and the hash of its shape.
+//! - [`schema`] and [`message`]: the messages, and a hash of their definitions.
 //! - [`transfer`]: models in chunks.
-//! - [`link`]: the two state machines that bytes and time go into and actions come out of.
+//! - [`link`]: the state machines of both ends.
 
 pub mod auth;
 mod cobs;

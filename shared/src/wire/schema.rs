@@ -1,16 +1,15 @@
-//! A hash of every message's shape, computed by the compiler.
+//! A hash of all message definitions, computed by the compiler.
 //!
-//! Names, types and order of all fields and variants go into it, through nested types as well,
-//! so two builds that would misread each other disagree in their greeting. The messages are
-//! declared with `wire_struct!` and `wire_enum!`, which write the type and its hash from the
-//! same text.
+//! It covers names, types and order of all fields and variants, nested types included, so two
+//! builds that would misread each other disagree in their greeting. Messages are declared with
+//! `wire_struct!` and `wire_enum!`, which define the type and its hash from the same text.
 
 use crate::energy::{ComputeModel, CostModel, Phase, RadioModel, Shortfall, Snapshot, Spent};
-// The hash contains the names of types: this one keeps the name of protocol version 1.
+// The hash covers type names: `EnergyStore` keeps its earlier name here, so that the hash stays.
 use crate::energy::EnergyStore as Reservoir;
 use crate::units::{Cycles, HertzInt, Micros, NanoWatts, PicoJoules};
 
-/// A type with a place in the schema.
+/// A type with a schema hash.
 pub trait Schema {
     /// Changes whenever the encoding of the type changes.
     const HASH: u64;
@@ -54,10 +53,10 @@ macro_rules! primitive {
         })*
     };
 }
-// Units are their 64-bit number on the wire, but a change of unit changes the meaning.
+// Units are 64-bit numbers on the wire, but another unit is another meaning.
 primitive!(bool u8 u16 u32 u64 i32 Cycles HertzInt Micros NanoWatts PicoJoules);
 
-// A phase is its code.
+// A phase is encoded as its code.
 impl Schema for Phase {
     const HASH: u64 = number(text(BASIS, "phase"), Self::COUNT as u64);
 }
@@ -83,7 +82,7 @@ impl<const N: usize> Schema for heapless::String<N> {
     const HASH: u64 = number(text(BASIS, "string"), N as u64);
 }
 
-/// Writes the schema of a struct; with a full list of its fields, which the compiler checks.
+/// Defines the schema of a struct from a full list of its fields, which the compiler checks.
 #[macro_export]
 #[doc(hidden)]
 macro_rules! describe_struct {
@@ -106,7 +105,7 @@ macro_rules! describe_struct {
     };
 }
 
-/// Declares a struct that travels, with its schema.
+/// Declares a struct of a message, with its schema.
 #[macro_export]
 #[doc(hidden)]
 macro_rules! wire_struct {
@@ -116,13 +115,14 @@ macro_rules! wire_struct {
         $(#[$meta])*
         #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
         #[cfg_attr(feature = "defmt", derive(defmt::Format))]
+        #[allow(missing_docs)]
         pub struct $name { $($(#[$field_meta])* pub $field: $type),* }
         $crate::describe_struct!($name { $($field: $type),* });
     };
 }
 
-/// Declares an enum that travels, with its schema. Each variant holds nothing, one unnamed
-/// value, or named fields.
+/// Declares an enum of a message, with its schema. Each variant holds nothing, one unnamed value,
+/// or named fields.
 #[macro_export]
 #[doc(hidden)]
 macro_rules! wire_enum {
@@ -135,6 +135,7 @@ macro_rules! wire_enum {
         $(#[$meta])*
         #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
         #[cfg_attr(feature = "defmt", derive(defmt::Format))]
+        #[allow(missing_docs)]
         pub enum $name {
             $($(#[$variant_meta])* $variant
                 $(($inner))?
@@ -198,186 +199,42 @@ describe_struct!(CostModel {
 });
 
 #[cfg(test)]
+#[allow(dead_code, reason = "types declared for their hash alone")]
 mod tests {
     use super::Schema;
 
-    /// One type per module, so that only what is said to differ differs.
-    macro_rules! variant {
-        ($module:ident, $macro:ident, $($item:tt)*) => {
-            mod $module {
-                $macro! { $($item)* }
-            }
-        };
+    /// Returns the hash of the type `T` that `$macro` declares.
+    macro_rules! hash {
+        ($macro:ident: $($item:tt)*) => {{
+            $macro! { $($item)* }
+            <T as Schema>::HASH
+        }};
     }
-    variant!(
-        base,
-        wire_struct,
-        #[doc = "a"]
-        pub struct T {
-            #[doc = "x"]
-            pub x: u8,
-            #[doc = "y"]
-            pub y: u16,
-        }
-    );
-    variant!(
-        documented,
-        wire_struct,
-        #[doc = "b"]
-        pub struct T {
-            #[doc = "z"]
-            pub x: u8,
-            #[doc = "z"]
-            pub y: u16,
-        }
-    );
-    variant!(
-        renamed,
-        wire_struct,
-        #[doc = "a"]
-        pub struct T {
-            #[doc = "x"]
-            pub z: u8,
-            #[doc = "y"]
-            pub y: u16,
-        }
-    );
-    variant!(
-        retyped,
-        wire_struct,
-        #[doc = "a"]
-        pub struct T {
-            #[doc = "x"]
-            pub x: u8,
-            #[doc = "y"]
-            pub y: u32,
-        }
-    );
-    variant!(
-        swapped,
-        wire_struct,
-        #[doc = "a"]
-        pub struct T {
-            #[doc = "y"]
-            pub y: u16,
-            #[doc = "x"]
-            pub x: u8,
-        }
-    );
-    variant!(
-        shorter,
-        wire_struct,
-        #[doc = "a"]
-        pub struct T {
-            #[doc = "x"]
-            pub x: u8,
-        }
-    );
 
     #[test]
     fn every_change_of_a_struct_changes_its_hash_but_its_docs_do_not() {
-        assert_eq!(base::T::HASH, documented::T::HASH);
-        for other in [
-            renamed::T::HASH,
-            retyped::T::HASH,
-            swapped::T::HASH,
-            shorter::T::HASH,
+        let base = hash!(wire_struct: pub struct T { pub x: u8, pub y: u16 });
+        let documented =
+            hash!(wire_struct: #[doc = "b"] pub struct T { #[doc = "z"] pub x: u8, pub y: u16 });
+        assert_eq!(base, documented);
+        for changed in [
+            hash!(wire_struct: pub struct T { pub z: u8, pub y: u16 }),
+            hash!(wire_struct: pub struct T { pub x: u8, pub y: u32 }),
+            hash!(wire_struct: pub struct T { pub y: u16, pub x: u8 }),
+            hash!(wire_struct: pub struct T { pub x: u8 }),
         ] {
-            assert_ne!(base::T::HASH, other);
+            assert_ne!(base, changed);
         }
     }
-
-    variant!(
-        plain,
-        wire_enum,
-        #[doc = "a"]
-        pub enum E {
-            #[doc = "a"]
-            A,
-            #[doc = "b"]
-            B(u8),
-            #[doc = "c"]
-            C {
-                #[doc = "x"]
-                x: u8,
-            },
-        }
-    );
-    variant!(
-        appended,
-        wire_enum,
-        #[doc = "a"]
-        pub enum E {
-            #[doc = "a"]
-            A,
-            #[doc = "b"]
-            B(u8),
-            #[doc = "c"]
-            C {
-                #[doc = "x"]
-                x: u8,
-            },
-            #[doc = "d"]
-            D,
-        }
-    );
-    variant!(
-        reordered,
-        wire_enum,
-        #[doc = "a"]
-        pub enum E {
-            #[doc = "b"]
-            B(u8),
-            #[doc = "a"]
-            A,
-            #[doc = "c"]
-            C {
-                #[doc = "x"]
-                x: u8,
-            },
-        }
-    );
-    variant!(
-        widened,
-        wire_enum,
-        #[doc = "a"]
-        pub enum E {
-            #[doc = "a"]
-            A,
-            #[doc = "b"]
-            B(u16),
-            #[doc = "c"]
-            C {
-                #[doc = "x"]
-                x: u8,
-            },
-        }
-    );
-    variant!(
-        field,
-        wire_enum,
-        #[doc = "a"]
-        pub enum E {
-            #[doc = "a"]
-            A,
-            #[doc = "b"]
-            B(u8),
-            #[doc = "c"]
-            C {
-                #[doc = "x"]
-                x: u16,
-            },
-        }
-    );
 
     #[test]
     fn every_change_of_an_enum_changes_its_hash() {
         let hashes = [
-            plain::E::HASH,
-            appended::E::HASH,
-            reordered::E::HASH,
-            widened::E::HASH,
-            field::E::HASH,
+            hash!(wire_enum: pub enum T { A, B(u8), C { x: u8 } }),
+            hash!(wire_enum: pub enum T { A, B(u8), C { x: u8 }, D }),
+            hash!(wire_enum: pub enum T { B(u8), A, C { x: u8 } }),
+            hash!(wire_enum: pub enum T { A, B(u16), C { x: u8 } }),
+            hash!(wire_enum: pub enum T { A, B(u8), C { x: u16 } }),
         ];
         for (at, hash) in hashes.iter().enumerate() {
             assert!(!hashes[at + 1..].contains(hash), "{hashes:x?}");
@@ -386,14 +243,7 @@ mod tests {
 
     #[test]
     fn a_change_deep_inside_reaches_the_outer_hash() {
-        mod deep {
-            pub type Narrow = super::base::T;
-            pub type Wide = super::retyped::T;
-        }
-        assert_ne!(
-            <[Option<deep::Narrow>; 4]>::HASH,
-            <[Option<deep::Wide>; 4]>::HASH
-        );
+        assert_ne!(<[Option<u8>; 4]>::HASH, <[Option<u16>; 4]>::HASH);
         assert_ne!(<[u8; 4]>::HASH, <[u8; 5]>::HASH);
         assert_ne!(heapless::Vec::<u8, 4>::HASH, heapless::Vec::<u8, 8>::HASH);
     }

@@ -1,10 +1,10 @@
-//! Frames of a session: sealed with Ascon-AEAD128 (NIST SP 800-232), so that nobody without the
-//! key reads, makes or changes one.
+//! Encryption of a session's frames with Ascon-AEAD128 (NIST SP 800-232): without the key no frame
+//! can be read, forged or changed.
 //!
-//! The nonce is the frame's header and seven zero bytes. A header never comes twice under one key:
-//! the key is the session's, bit 7 of the header is the direction, and the sequence grows with
-//! every frame of a direction. `gleaner bench cipher` counts what a frame costs on a board, beside
-//! the same with ChaCha20-Poly1305, which an ARMv6-M without long multiplication is slower at.
+//! The nonce is the frame's header and seven zero bytes. A header never occurs twice under one key:
+//! the key is the session's, bit 7 of the header is the direction, and the sequence number
+//! increases with every frame of a direction. Ascon was chosen over ChaCha20-Poly1305, which is
+//! slower on an ARMv6-M without long multiplication.
 
 use ascon_aead::AsconAead128;
 use ascon_aead::aead::{AeadInOut, KeyInit};
@@ -12,9 +12,9 @@ use ascon_aead::aead::{AeadInOut, KeyInit};
 use super::auth::{Key, Tag, first};
 use super::frame::HEADER_BYTES;
 
-/// Derives the number of a session.
+/// Context of the session number.
 const NUMBER_CONTEXT: &[u8; 18] = b"gleaner session id";
-/// Derives the key its frames are sealed with.
+/// Context of the key of frames.
 const FRAMES_CONTEXT: &[u8; 22] = b"gleaner session frames";
 
 /// Bytes of the cipher's key.
@@ -22,7 +22,7 @@ const CIPHER_KEY_BYTES: usize = 16;
 /// Bytes of the cipher's nonce.
 const CIPHER_NONCE_BYTES: usize = 16;
 
-/// What both ends of a session seal and open frames with.
+/// The key with which both ends of a session seal and open frames.
 #[derive(Clone)]
 pub struct SessionKey {
     id: u32,
@@ -40,19 +40,17 @@ impl SessionKey {
         }
     }
 
-    /// Returns the number the session's frames carry; never zero.
-    #[must_use]
+    /// Returns the session number in the frames; never zero.
     pub const fn id(&self) -> u32 {
         self.id
     }
 
-    /// Setting the cipher up is copying the key.
+    /// Returns the cipher; its set-up copies the key.
     fn cipher(&self) -> AsconAead128 {
         AsconAead128::new(&self.frames.into())
     }
 
-    /// Encrypts a payload where it stands and returns the tag of header and payload.
-    #[must_use]
+    /// Encrypts a payload in place and returns the tag of header and payload.
     pub fn seal(&self, header: &[u8; HEADER_BYTES], payload: &mut [u8]) -> Tag {
         let nonce = nonce(header).into();
         let sealed = self
@@ -64,9 +62,8 @@ impl SessionKey {
         }
     }
 
-    /// Decrypts a payload where it stands, if header, payload and tag are as they were sealed;
-    /// otherwise the payload is not to be looked at.
-    #[must_use]
+    /// Decrypts a payload in place and returns whether header, payload and tag are unchanged;
+    /// otherwise the payload must not be used.
     pub fn open(&self, header: &[u8; HEADER_BYTES], payload: &mut [u8], tag: &Tag) -> bool {
         self.cipher()
             .decrypt_inout_detached(&nonce(header).into(), header, payload.into(), tag.into())
@@ -97,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn a_payload_is_unreadable_on_the_line_and_comes_back_whole() {
+    fn a_sealed_payload_is_unreadable_and_opens_to_the_original() {
         for len in [0, 1, 15, 16, 17, 63, 64, 65, 964, 1024] {
             let plain: Vec<u8> = (0..len).map(|at| at as u8).collect();
             let mut line = plain.clone();
@@ -124,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn both_directions_and_all_frames_have_their_own_key_stream() {
+    fn directions_and_frames_have_different_key_streams() {
         let seal = |first: u8, sequence: u8| {
             let mut header = HEADER;
             (header[0], header[5]) = (first, sequence);

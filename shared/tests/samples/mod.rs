@@ -96,7 +96,7 @@ fn link() -> [(&'static str, LinkMessage); 8] {
     ]
 }
 
-/// Everything a host says, by name.
+/// Returns every message of a host, by name.
 pub fn host_to_device() -> Vec<(&'static str, HostToDevice)> {
     let own = [
         (
@@ -203,7 +203,7 @@ pub fn host_to_device() -> Vec<(&'static str, HostToDevice)> {
         .collect()
 }
 
-/// Everything a device says, by name.
+/// Returns every message of a device, by name.
 pub fn device_to_host() -> Vec<(&'static str, DeviceToHost)> {
     let own = [
         ("announce", DeviceToHost::Announce { device: DEVICE }),

@@ -1,18 +1,18 @@
-//! `cargo figures glean ablation`: what each ingredient brings, by keys of the scenario alone.
+//! `cargo figures glean ablation`: effect of each part of glean, switched by scenario keys.
 //!
-//! Claimed is where the energy comes from: without its share of the bill, with more epochs, and with
-//! whoever can pay drawn at random, glean spends more; and what the server does without: with the
-//! plain server its accuracy is lower.
+//! Claims: glean spends more energy without the energy term of its score, with more epochs, and with
+//! affordable clients drawn at random; and its accuracy is lower with the plain server.
 
 use std::error::Error;
 use std::path::PathBuf;
 
+use gleaner_experiment::CompletedRun;
 use gleaner_sim::report::table::Table;
 
 use super::all_hold;
-use super::runs::{Case, Run, accuracy, energy, make_all, mean};
+use super::runs::{Case, accuracy, energy, execute_all, mean};
 
-/// What is claimed of a variant against glean as it is.
+/// The claim about a variant, compared with unchanged glean.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Claimed {
     Nothing,
@@ -20,7 +20,7 @@ enum Claimed {
     LessAccuracy,
 }
 
-/// Name, what is changed in glean, and what is claimed of it.
+/// Name of a variant, its settings and the claim about it.
 type Variant = (&'static str, &'static [&'static str], Claimed);
 
 const VARIANTS: [Variant; 18] = [
@@ -80,13 +80,13 @@ const VARIANTS: [Variant; 18] = [
     ),
 ];
 
-/// How long and how often.
+/// Options of `cargo figures glean ablation`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Seeds, from 0.
+    /// Number of seeds, counted from 0.
     #[arg(long, default_value_t = 5)]
     seeds: u32,
-    /// Rounds.
+    /// Number of communication rounds.
     #[arg(long, default_value_t = 200)]
     rounds: i64,
     /// Data set; `mnist` needs `gleaner data fetch mnist`.
@@ -95,7 +95,7 @@ pub struct Args {
     /// One seed, 60 rounds, the embedded subset: a minute, for a look.
     #[arg(long)]
     quick: bool,
-    /// Where the runs go; those that are there are not made again.
+    /// Directory of the runs; complete ones are not executed again.
     #[arg(long, default_value = "runs/figures/glean-ablation")]
     out: PathBuf,
     /// Threads; 0 means one per processor.
@@ -116,10 +116,10 @@ pub fn run(args: &Args) -> Result<bool, Box<dyn Error>> {
             .with(*name, keys)
     };
     let cases: Vec<Case> = VARIANTS.iter().map(case).collect();
-    let runs = make_all(&cases, seeds, &args.out, args.threads)?;
+    let runs = execute_all(&cases, seeds, &args.out, args.threads)?;
     let mut table = Table::new(&["variant", "accuracy %", "points", "mJ/round", "%"]);
     let mut sentences = Vec::new();
-    let figures = |runs: &[Run]| (mean(runs, accuracy), mean(runs, energy));
+    let figures = |runs: &[CompletedRun]| (mean(runs, accuracy), mean(runs, energy));
     let glean = figures(&runs[0]);
     for (&(name, _, claimed), runs) in VARIANTS.iter().zip(&runs) {
         let (accuracy, energy) = figures(runs);

@@ -1,5 +1,5 @@
-//! `cargo figures glean CLAIM`: what docs/glean.md says of the scheduler glean, claim by claim. Each
-//! prints what it measured and exits with 1 if it does not hold.
+//! `cargo figures glean CLAIM`: the claims of docs/results/glean.md on the scheduler glean. Each command prints
+//! its measurements and exits with 1 if the claim does not hold.
 
 mod ablation;
 mod cifar10;
@@ -10,7 +10,7 @@ mod runs;
 
 use clap::Subcommand;
 
-/// Which claim.
+/// Claim to measure and check.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(subcommand)]
@@ -19,13 +19,13 @@ pub struct Args {
 
 #[derive(Debug, Subcommand)]
 enum Claim {
-    /// What each ingredient of glean brings, by keys of the scenario.
+    /// Effect of each part of glean, switched by scenario keys.
     Ablation(ablation::Args),
     /// CIFAR-10: past the paper's CRE within 100 rounds, at 17 mJ a round or less.
     Cifar10(cifar10::Args),
-    /// How long a decision takes, at 10 clients and at 1,000.
+    /// Time of a decision with 10 clients and with 1,000.
     Decision(decision::Args),
-    /// MNIST, the paper's nine cells: parts (a), (b) and (c) of the track.
+    /// MNIST, the paper's nine cells: parts (a), (b) and (c) of the benchmark.
     Mnist(mnist::Args),
     /// Settings that might break it, against `random` with the same server step; and 2,000 rounds.
     Robust(robust::Args),
@@ -51,7 +51,7 @@ pub fn run(args: &Args) -> bool {
     })
 }
 
-/// Prints each sentence with what became of it, and tells whether all hold.
+/// Prints each claim with its outcome; returns whether all hold.
 fn all_hold(sentences: &[(String, bool)]) -> bool {
     for (sentence, holds) in sentences {
         println!("{} {sentence}", if *holds { "holds:" } else { "FAILS:" });

@@ -30,7 +30,6 @@ pub struct Setting {
     pub degree: f64,
     /// The standard deviation sigma of the clients' sample counts.
     pub deviation: f64,
-    /// Its cells.
     pub cells: [Cell; 8],
 }
 
@@ -64,7 +63,7 @@ const fn setting(degree: f64, deviation: f64, row: [(f64, f64); 8]) -> Setting {
     }
 }
 
-/// The reference's table.
+/// Results of the reference implementation by cell.
 #[rustfmt::skip]
 pub const SETTINGS: [Setting; 3] = [
     setting(0.2, 50.0, [

@@ -4,25 +4,20 @@
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
-use std::time::Duration;
 
 use gleaner_files::{hexadecimal, sha256};
 use gleaner_learn::data::Dataset;
 use gleaner_shared::rng::{Purpose, Rng};
 use gleaner_sim::fleet;
 use gleaner_sim::run::{Run, RunDirectory, Silent};
-use gleaner_sim::scenario::{Override, Scenario, resolve};
+use gleaner_sim::scenario::{Override, Scenario};
 use gleaner_station::event::{Event, EventKind};
 use gleaner_station::execute::{self, Audience};
-use gleaner_station::fleet::Pace;
 use gleaner_station::fleet_file::FleetFile;
-use gleaner_station::link::faults::Faults;
 use gleaner_station::log::{EVENTS, Line, each_line};
-use gleaner_station::setup::Options;
 use indicatif::ProgressBar;
 
-use crate::folder::Folder;
-use crate::mixed;
+use crate::runs::{Folder, fleet_file, options, simulated, small};
 use crate::served::Served;
 
 /// Boards, which are all the clients there are.
@@ -40,16 +35,6 @@ const OPEN: usize = 4;
 /// Events of a run nobody breaks off, roughly.
 const EVENTS_OF_A_RUN: u32 = 80;
 
-fn options() -> Options {
-    Options {
-        pace: Pace::Fast,
-        faults: Faults::default(),
-        wall_limit: Duration::from_secs(120),
-        threads: 1,
-        listen: None,
-    }
-}
-
 /// The settings runs differ in: scheduler, learning rate and V. The seed is the same, for it
 /// decides who holds which samples.
 const SETTINGS: [(&str, f64, f64); 6] = [
@@ -66,23 +51,16 @@ pub const VARIANTS: usize = SETTINGS.len();
 
 fn scenario(variant: usize) -> Scenario {
     let (scheduler, rate, v) = SETTINGS[variant % VARIANTS];
-    let set = |key: &str, value: i64| Override::new(key, value);
-    let overrides = [
-        Override::new("run.scheduler", scheduler),
-        set("run.rounds", ROUNDS),
-        set("run.seed", 11),
-        set("clients.count", BOARDS.into()),
-        Override::new("clients.kind", "fixed-point"),
-        Override::new("cre.estimates", "uplink"),
+    let more = [
+        Override::new("run.seed", 11),
         Override::new("cre.v", v),
         Override::new("partition.mean_samples", 12.0),
         Override::new("partition.std_samples", 2.0),
         Override::new("learning.learning_rate", rate),
         Override::new("device.cycles_per_sample", 5_000.0),
-        set("data.test_samples", 50),
-        set("run.checkpoint_every", 1),
+        Override::new("data.test_samples", 50),
     ];
-    resolve("paper-mlp", &overrides).expect("a good scenario")
+    small(scheduler, ROUNDS, BOARDS.into(), &more)
 }
 
 /// Boards that serve one run after the other.
@@ -118,7 +96,7 @@ impl Field {
     pub fn new() -> Self {
         let scenario = scenario(0);
         let data = fleet::load_data(&scenario).expect("data");
-        let (fleet, boards) = mixed::fleet_file(&scenario, &data);
+        let (fleet, boards) = fleet_file(&scenario, &data);
         Self {
             data,
             fleet,
@@ -171,7 +149,9 @@ impl Field {
     /// # Errors
     /// What differs.
     pub fn check(&self, variant: usize, directory: &RunDirectory) -> Result<(), String> {
-        let expected = self.expected[variant % VARIANTS].get_or_init(|| self.simulate(variant));
+        let expected = self.expected[variant % VARIANTS].get_or_init(|| {
+            simulated(&scenario(variant), &Folder::new("aborts-alone")).model_sha256
+        });
         let model = std::fs::read(directory.file(RunDirectory::MODEL));
         let model = hexadecimal(&sha256(&model.map_err(|error| error.to_string())?));
         let verdict = execute::verify(directory, 1).map_err(|error| error.to_string())?;
@@ -182,15 +162,6 @@ impl Field {
             ));
         }
         Ok(())
-    }
-
-    fn simulate(&self, variant: usize) -> String {
-        let (scenario, alone) = (scenario(variant), Folder::new("aborts-alone"));
-        let mut simulated = fleet::build(&scenario, &self.data, 1).expect("a deployment");
-        let completed = Run::create(&scenario, &alone.run(), 1, &mut Silent)
-            .unwrap()
-            .drive(&mut simulated);
-        completed.expect("a simulated run").model_sha256
     }
 }
 

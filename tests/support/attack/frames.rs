@@ -9,8 +9,8 @@ use gleaner_shared::wire::message::{self, DeviceId, DeviceToHost, Hello, HostToD
 use gleaner_shared::wire::{Direction, FrameBuffer, Header, Key, Kind, auth};
 use indicatif::ProgressBar;
 
-use super::in_batches;
-use super::talk::{Record, Side, Talk, line_of, readdress};
+use super::conversation::{Conversation, Record, Side, line_of, readdress};
+use crate::in_batches;
 
 /// Frames against one pair of ends.
 const BATCH: u64 = 10_000;
@@ -24,7 +24,7 @@ const KEYS: [Key; 2] = [Key::new([0x42; 32]), Key::new([0x43; 32])];
 /// A way to make a frame without knowing the key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ruse {
-    /// Random bytes.
+    /// Random bytes with a checksum that fits.
     Noise,
     /// The header that is due, behind it random bytes.
     Invented,
@@ -53,7 +53,7 @@ pub enum Ruse {
 }
 
 impl Ruse {
-    /// All of them.
+    /// Every variant, in order.
     pub const ALL: [Self; 13] = [
         Self::Noise,
         Self::Invented,
@@ -153,14 +153,14 @@ impl Enemy {
         Self {
             rng: Rng::stream(seed, Purpose::Synthetic, 12, batch as u32),
             boot,
-            earlier: Talk::held(KEYS[0], boot + 1).said,
-            foreign: Talk::held(KEYS[1], boot + 2).said,
+            earlier: Conversation::held(KEYS[0], boot + 1).said,
+            foreign: Conversation::held(KEYS[1], boot + 2).said,
         }
     }
 
     fn strike(mut self, frames: u64) -> [Tally; Ruse::ALL.len()] {
         let mut tallies = [Tally::default(); Ruse::ALL.len()];
-        let mut talk = Talk::new(KEYS[0], self.boot);
+        let mut talk = Conversation::new(KEYS[0], self.boot);
         // The host has asked, the device has greeted, and the greeting is on its way.
         while let Some(line) = talk.next_line(Side::Host) {
             talk.deliver(Side::Device, &line);
@@ -183,7 +183,13 @@ impl Enemy {
         tallies
     }
 
-    fn volley(&mut self, talk: &mut Talk, frames: u64, said: &[Record; 2], tallies: &mut [Tally]) {
+    fn volley(
+        &mut self,
+        talk: &mut Conversation,
+        frames: u64,
+        said: &[Record; 2],
+        tallies: &mut [Tally],
+    ) {
         for _ in 0..frames {
             let ruse = self.rng.below(Ruse::ALL.len() as u32) as usize;
             let at = match (Ruse::ALL[ruse], self.rng.below(2)) {
@@ -205,7 +211,7 @@ impl Enemy {
     }
 
     /// Makes what a ruse puts on the line to an end.
-    fn line(&mut self, ruse: Ruse, at: Side, talk: &Talk, said: &[Record; 2]) -> Vec<u8> {
+    fn line(&mut self, ruse: Ruse, at: Side, talk: &Conversation, said: &[Record; 2]) -> Vec<u8> {
         let (from, own) = (&said[at.other() as usize], &said[at as usize]);
         let newest = talk.said.iter().flatten().last();
         let session = newest.and_then(|body| body.get(1..5)?.try_into().ok());
@@ -297,7 +303,7 @@ impl Enemy {
     }
 
     /// A greeting that answers the host's newest request, with any key but the right one.
-    fn greeting(&mut self, talk: &Talk) -> Vec<u8> {
+    fn greeting(&mut self, talk: &Conversation) -> Vec<u8> {
         /// Reads the nonce of a request for a session.
         fn nonce_of(request: &[u8]) -> Option<[u8; 16]> {
             let payload = request.get(HEADER_BYTES..request.len() - auth::TAG_BYTES)?;

@@ -1,5 +1,5 @@
-//! Authentic frames about the work of another run, round or order: the links take them, and
-//! neither the base station's machine nor the firmware may.
+//! Authentic frames about another run, round or order: the links accept them, and neither the base
+//! station's state machine nor the firmware may.
 
 use std::time::Duration;
 
@@ -20,10 +20,10 @@ use indicatif::ProgressBar;
 use tokio::time::Instant;
 
 use super::hostile::{Enemy, drive};
-use super::in_batches;
 use crate::client::{about_of, report_of, update_of};
-use crate::crowd::{MODEL_BYTES, board, job, key_of, timing};
+use crate::in_batches;
 use crate::in_process::InProcess;
+use crate::peers::{MODEL_BYTES, board, job, key_of, timing};
 use crate::reference::{exact, initial};
 use crate::shard::Digits;
 use crate::station::{Station, generous, training_order};
@@ -37,14 +37,14 @@ const ORDERS: u64 = 100;
 /// The client under attack.
 const CLIENT: u32 = 3;
 
-/// What became of frames with marks of other work.
+/// Numbers of frames with marks of other work, by outcome.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// Frames that were said.
+    /// Frames that were sent.
     pub tried: u64,
-    /// Frames that something was made of: must be zero.
+    /// Frames that had an effect: must be zero.
     pub accepted: u64,
-    /// Rounds whose own update was lost over it: must be zero.
+    /// Rounds that lost their own update: must be zero.
     pub lost: u64,
 }
 
@@ -70,8 +70,7 @@ fn astray(own: WorkMark, rng: &mut Rng) -> WorkMark {
     mark
 }
 
-/// Brings so many reports, updates and answers about other work to base stations; the same for the
-/// same seed.
+/// Sends reports, updates and answers about other work to base stations; the same for the same seed.
 #[must_use]
 pub fn to_stations(frames: u64, seed: u64, bar: &ProgressBar) -> Tally {
     let tallies = in_batches(frames, BATCH, bar, |batch, count| {
@@ -114,8 +113,7 @@ async fn to_station(frames: u64, rng: Rng) -> Tally {
     tally
 }
 
-/// Counts what was made of a round's frames: its order, its report and its update, each of which
-/// there is one of, and no progress beside them.
+/// Counts the events of a round: one order, one report, one update, and progress.
 fn made_of(heard: &mut EventReceiver) -> [u64; 4] {
     let mut made = [0, 0, 0, 1];
     while let Some(event) = heard.try_next() {
@@ -131,7 +129,7 @@ fn made_of(heard: &mut EventReceiver) -> [u64; 4] {
     made
 }
 
-/// How far the liar is with its own work.
+/// Progress of the liar with its own work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
     Asked,

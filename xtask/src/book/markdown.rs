@@ -1,34 +1,38 @@
-//! As much of Markdown as it takes to find links and headings.
+//! As much of Markdown as it takes to find links, headings and code spans.
 
 use std::collections::BTreeSet;
 
-/// A link or a picture.
+/// The section whose tables list paths that no longer exist in their first column.
+const MOVED: &str = "moved-files";
+
+/// A link, a picture or a code span.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Link {
-    /// The line it stands on, from 1.
+pub struct Span {
+    /// Line number, from 1.
     pub line: usize,
-    /// Where it leads.
-    pub target: String,
+    /// Target of a link, or text of a code span.
+    pub text: String,
 }
 
-impl Link {
-    /// Tells whether it leads to a place in the repository.
+impl Span {
+    /// Tells whether a link leads to a place in the repository.
     pub fn is_relative(&self) -> bool {
-        !self.target.contains("://") && !self.target.starts_with("mailto:")
+        !self.text.contains("://") && !self.text.starts_with("mailto:")
     }
 }
 
-/// What a page links to, and what can be linked to in it.
+/// Links, headings and code spans of a page; fenced code has none of them.
 #[derive(Debug, Default)]
 pub struct Page {
-    /// Its links.
-    pub links: Vec<Link>,
-    /// Its headings as links name them.
+    pub links: Vec<Span>,
+    /// Headings as links name them.
     pub headings: BTreeSet<String>,
+    pub codes: Vec<Span>,
+    section: String,
 }
 
 impl Page {
-    /// Reads a page; what stands in code is neither link nor heading.
+    /// Reads a page.
     pub fn read(text: &str) -> Self {
         let mut page = Self::default();
         let mut fence = None;
@@ -49,33 +53,50 @@ impl Page {
     fn read_line(&mut self, number: usize, line: &str) {
         if let Some(heading) = line.strip_prefix('#') {
             let name = name(heading.trim_start_matches('#').trim());
+            self.section.clone_from(&name);
             let numbered = (1..).map(|again| format!("{name}-{again}"));
             let mut names = std::iter::once(name.clone()).chain(numbered);
             self.headings
                 .extend(names.find(|name| !self.headings.contains(name)));
         }
-        let text = without_code(line);
+        let (text, codes) = split_code(line);
         for rest in text.split("](").skip(1) {
             let target = rest.split([')', ' ']).next().unwrap_or_default();
-            self.links.push(Link {
+            self.links.push(Span {
                 line: number,
-                target: target.to_owned(),
+                text: target.to_owned(),
             });
         }
+        let first_cell = line.strip_prefix('|').and_then(|row| row.split('|').next());
+        let skipped = match first_cell {
+            Some(cell) if self.section == MOVED => cell.matches('`').count() / 2,
+            _ => 0,
+        };
+        let codes = codes.into_iter().skip(skipped);
+        self.codes.extend(codes.map(|text| Span {
+            line: number,
+            text: text.to_owned(),
+        }));
     }
 }
 
-/// A line without what stands between strokes; a code's text is no link.
-fn without_code(line: &str) -> String {
+/// Splits a line into its text without code spans and its code spans.
+fn split_code(line: &str) -> (String, Vec<&str>) {
     let parts: Vec<&str> = line.split('`').collect();
-    let whole = parts.len() % 2 == 1;
-    let kept = parts.iter().enumerate();
-    kept.filter(|(at, _)| at % 2 == 0 || (!whole && *at == parts.len() - 1))
-        .map(|(_, part)| *part)
-        .collect()
+    let open = parts.len().is_multiple_of(2);
+    let mut text = String::new();
+    let mut codes = Vec::new();
+    for (at, part) in parts.iter().enumerate() {
+        if at % 2 == 0 || (open && at == parts.len() - 1) {
+            text.push_str(part);
+        } else {
+            codes.push(*part);
+        }
+    }
+    (text, codes)
 }
 
-/// How links name a heading: in small letters, with dashes for spaces, without other signs.
+/// Returns the anchor of a heading: small letters, dashes for spaces, no other signs.
 fn name(heading: &str) -> String {
     let kept = heading.chars().filter_map(|letter| match letter {
         ' ' => Some('-'),
@@ -93,9 +114,10 @@ mod tests {
     fn code_has_neither_links_nor_headings() {
         let page = Page::read("```sh\n# no\n[no](no.md)\n```\n`[no](no.md)` [yes](yes.md \"t\")\n");
         assert!(page.headings.is_empty());
-        let targets: Vec<_> = page.links.iter().map(|link| link.target.as_str()).collect();
+        let targets: Vec<_> = page.links.iter().map(|link| link.text.as_str()).collect();
         assert_eq!(targets, ["yes.md"]);
         assert_eq!(page.links[0].line, 5);
+        assert_eq!(page.codes.len(), 1);
     }
 
     #[test]
@@ -103,5 +125,12 @@ mod tests {
         let page = Page::read("# The `wire`, V2\n## Twice\n## Twice\n### a_b-C 1 & 2\n");
         let expected = ["a_b-c-1--2", "the-wire-v2", "twice", "twice-1"];
         assert!(page.headings.iter().eq(expected.iter()));
+    }
+
+    #[test]
+    fn old_paths_of_moved_files_are_no_code() {
+        let page = Page::read("## Moved files\n| `a/b.rs`, `c` | `d/e.rs` |\n## Next\n| `f` |\n");
+        let codes: Vec<_> = page.codes.iter().map(|code| code.text.as_str()).collect();
+        assert_eq!(codes, ["d/e.rs", "f"]);
     }
 }

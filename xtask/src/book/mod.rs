@@ -1,9 +1,10 @@
-//! The documentation as a book: `docs/SUMMARY.md` lists every page, and every link within the
-//! repository leads to a file, and to a heading where it names one.
+//! Checks of the documentation: `docs/SUMMARY.md` lists every page, links within the repository lead
+//! to a file or heading, and code spans name paths and items that exist.
 //!
 //! `mdbook build`, where it is installed, makes the book from the same files.
 
 mod markdown;
+mod names;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf};
@@ -31,6 +32,8 @@ pub fn check() -> Result<()> {
     }
     let mut faults = unlisted(&pages);
     faults.extend(broken(&pages, Path::exists));
+    let read = |path: &Path| std::fs::read_to_string(path).unwrap_or_default();
+    faults.extend(names::missing(&pages, &names::tree()?, read));
     if !faults.is_empty() {
         bail!("the documentation:\n  {}", faults.join("\n  "));
     }
@@ -39,12 +42,24 @@ pub fn check() -> Result<()> {
     Ok(())
 }
 
-fn pages_in(folder: &str) -> Result<Vec<PathBuf>> {
-    let entries = std::fs::read_dir(folder).with_context(|| format!("cannot read {folder}"))?;
-    let paths = entries.map(|entry| Ok(entry?.path()));
-    let mut paths = paths.collect::<Result<Vec<_>>>()?;
-    paths.retain(|path| path.extension().is_some_and(|it| it == "md"));
-    Ok(paths)
+/// Returns the pages in a folder and its visible subfolders.
+fn pages_in(folder: impl AsRef<Path>) -> Result<Vec<PathBuf>> {
+    let folder = folder.as_ref();
+    let entries = std::fs::read_dir(folder);
+    let entries = entries.with_context(|| format!("cannot read {}", folder.display()))?;
+    let mut pages = Vec::new();
+    for entry in entries {
+        let entry = entry?;
+        let path = entry.path();
+        if entry.file_name().to_string_lossy().starts_with('.') {
+            continue;
+        } else if entry.file_type()?.is_dir() {
+            pages.extend(pages_in(path)?);
+        } else if path.extension().is_some_and(|it| it == "md") {
+            pages.push(path);
+        }
+    }
+    Ok(pages)
 }
 
 /// Pages that the summary lacks or lists twice.
@@ -55,8 +70,8 @@ fn unlisted(pages: &BTreeMap<PathBuf, Page>) -> Vec<String> {
     let mut faults = Vec::new();
     let mut listed = BTreeSet::new();
     for link in &summary.links {
-        if !listed.insert(Path::new(PAGES).join(&link.target)) {
-            faults.push(format!("{SUMMARY}:{}: {} again", link.line, link.target));
+        if !listed.insert(Path::new(PAGES).join(&link.text)) {
+            faults.push(format!("{SUMMARY}:{}: {} again", link.line, link.text));
         }
     }
     let own = pages.keys().filter(|path| path.starts_with(PAGES));
@@ -70,7 +85,7 @@ fn broken(pages: &BTreeMap<PathBuf, Page>, exists: impl Fn(&Path) -> bool) -> Ve
     let mut faults = Vec::new();
     for (path, page) in pages {
         for link in page.links.iter().filter(|link| link.is_relative()) {
-            let (file, heading) = link.target.split_once('#').unwrap_or((&link.target, ""));
+            let (file, heading) = link.text.split_once('#').unwrap_or((&link.text, ""));
             let place = match file {
                 "" => path.clone(),
                 _ => plain(&path.parent().unwrap_or(Path::new("")).join(file)),

@@ -9,6 +9,25 @@ use anyhow::{Result, bail};
 use crate::process;
 use crate::setup::{apt, missing};
 
+/// An emulator, with what it takes to install it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    Rp2040js,
+    Qemu,
+    /// Runs in an environment of Python (`python.rs`).
+    Unicorn,
+}
+
+/// Returns the emulator of a chip, or `None` where nothing emulates it.
+pub fn of(chip: &str) -> Option<Kind> {
+    match chip {
+        "rp2040" => Some(Kind::Rp2040js),
+        "stm32l4r5" => Some(Kind::Unicorn),
+        "m4" => Some(Kind::Qemu),
+        _ => None,
+    }
+}
+
 /// A program the suite needs and the package that brings it, per package manager.
 struct Tool {
     program: &'static str,
@@ -17,26 +36,25 @@ struct Tool {
     dnf: &'static str,
 }
 
-const TOOLS: [Tool; 2] = [
-    Tool {
-        program: "qemu-system-arm",
-        apt: &["qemu-system-arm"],
-        brew: "qemu",
-        dnf: "qemu-system-arm",
-    },
-    // Debian packages npm apart from Node.js.
-    Tool {
-        program: "npm",
-        apt: &["nodejs", "npm"],
-        brew: "node",
-        dnf: "nodejs",
-    },
-];
+const QEMU: Tool = Tool {
+    program: "qemu-system-arm",
+    apt: &["qemu-system-arm"],
+    brew: "qemu",
+    dnf: "qemu-system-arm",
+};
+
+// Debian packages npm apart from Node.js.
+const NPM: Tool = Tool {
+    program: "npm",
+    apt: &["nodejs", "npm"],
+    brew: "node",
+    dnf: "nodejs",
+};
 
 /// The folder of our runner around rp2040js.
 const RUNNER: &str = "emulator";
 
-/// Says whether rp2040js is there to run our part of it.
+/// Tells whether rp2040js and Node.js are installed.
 pub fn runner_is_installed() -> bool {
     let package = "node_modules/rp2040js/package.json";
     Path::new(RUNNER).join(package).is_file() && process::exists("node")
@@ -56,18 +74,19 @@ pub fn runner_tests() -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// Installs both emulators.
-pub fn prepare() -> Result<()> {
-    for tool in &TOOLS {
-        if process::exists(tool.program) {
-            println!("setup: {} is installed", tool.program);
-        } else if let Err(error) = tool.install() {
-            missing(&format!("{error:#}"))?;
-        }
-    }
+/// Installs QEMU, the emulator of the Cortex-M4.
+pub fn prepare_qemu() -> Result<()> {
+    QEMU.prepare()
+}
+
+/// Installs rp2040js, the emulator of the RP2040, and Node.js for it.
+pub fn prepare_rp2040js() -> Result<()> {
     if runner_is_installed() {
         println!("setup: rp2040js is installed");
-    } else if process::exists("npm") {
+        return Ok(());
+    }
+    NPM.prepare()?;
+    if process::exists("npm") {
         println!("setup: installing rp2040js with npm");
         let npm = process::run(Command::new("npm").args([
             "ci",
@@ -84,6 +103,17 @@ pub fn prepare() -> Result<()> {
 }
 
 impl Tool {
+    fn prepare(&self) -> Result<()> {
+        if process::exists(self.program) {
+            println!("setup: {} is installed", self.program);
+            return Ok(());
+        }
+        match self.install() {
+            Ok(()) => Ok(()),
+            Err(error) => missing(&format!("{error:#}")),
+        }
+    }
+
     fn install(&self) -> Result<()> {
         println!("setup: {} is missing, installing it", self.program);
         if process::exists("apt-get") {

@@ -1,5 +1,5 @@
-//! Python environments: of the example client of `docs/examples`, which speaks the protocol without
-//! our code, of the STM32's emulator, of HyperQueue, and of our Python module.
+//! Python environments for the example client of `docs/examples`, the STM32's emulator, HyperQueue and
+//! the Python module.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -9,24 +9,31 @@ use anyhow::{Result, bail};
 use crate::process;
 use crate::setup::{apt, missing};
 
-/// A folder with a `requirements.txt` whose packages go into a `.venv` beside it.
+/// A Python environment with the packages of a `requirements.txt`.
 struct Environment {
+    /// Folder of the `requirements.txt`.
     folder: &'static str,
-    /// What must be there to be imported.
+    /// Folder of the environment.
+    venv: &'static str,
+    /// Statement that succeeds once the packages are installed.
     imports: &'static str,
 }
 
 const ENVIRONMENTS: [Environment; 3] = [
     Environment {
         folder: "docs/examples",
+        // `docs/` holds sources only.
+        venv: "target/python/examples",
         imports: "import numpy, blake3",
     },
     Environment {
         folder: EMULATOR,
+        venv: "emulator/stm32/.venv",
         imports: "import unicorn",
     },
     Environment {
         folder: MODULE,
+        venv: "target/python/module",
         imports: "import maturin, numpy, pandas, pytest",
     },
 ];
@@ -34,6 +41,7 @@ const ENVIRONMENTS: [Environment; 3] = [
 /// The engine that sweeps find in a Python package.
 const ENGINE: Environment = Environment {
     folder: "host/experiment/hyperqueue",
+    venv: "host/experiment/hyperqueue/.venv",
     imports: "import hyperqueue",
 };
 
@@ -43,12 +51,19 @@ pub const EMULATOR: &str = "emulator/stm32";
 /// The folder of the Python module, whose environment builds the wheel and tests it.
 const MODULE: &str = "python";
 
-/// Makes every environment.
+/// Creates every environment that tests need.
 pub fn prepare() -> Result<()> {
     ENVIRONMENTS.iter().try_for_each(Environment::prepare)
 }
 
-/// Makes the environment of HyperQueue if that is `wanted`; else says what is skipped without it.
+/// Creates the environment of the STM32's emulator.
+pub fn prepare_emulator() -> Result<()> {
+    let mut environments = ENVIRONMENTS.iter();
+    let emulator = environments.find(|it| it.folder == EMULATOR);
+    emulator.map_or(Ok(()), Environment::prepare)
+}
+
+/// Creates the environment of HyperQueue if that is `wanted`; else says what is skipped without it.
 pub fn prepare_engine(wanted: bool) -> Result<()> {
     if wanted || ENGINE.is_ready() {
         return ENGINE.prepare();
@@ -77,11 +92,11 @@ fn of(folder: &str) -> Option<PathBuf> {
 
 impl Environment {
     fn program(&self, name: &str) -> PathBuf {
-        Path::new(self.folder).join(".venv/bin").join(name)
+        Path::new(self.venv).join("bin").join(name)
     }
 
     fn prepare(&self) -> Result<()> {
-        let folder = self.folder;
+        let Self { folder, venv, .. } = self;
         if self.is_ready() {
             println!("setup: Python of {folder} is installed");
             return Ok(());
@@ -89,8 +104,8 @@ impl Environment {
         match self.install() {
             Ok(()) => Ok(()),
             Err(error) => missing(&format!(
-                "{error:#}; install Python 3 with venv, then `python3 -m venv {folder}/.venv` and \
-                 `{folder}/.venv/bin/pip install -r {folder}/requirements.txt`"
+                "{error:#}; install Python 3 with venv, then `python3 -m venv {venv}` and \
+                 `{venv}/bin/pip install -r {folder}/requirements.txt`"
             )),
         }
     }
@@ -101,23 +116,23 @@ impl Environment {
     }
 
     fn install(&self) -> Result<()> {
-        println!("setup: making the Python environment of {}", self.folder);
+        println!("setup: creating the Python environment of {}", self.folder);
         let folder = Path::new(self.folder);
         let environment = || {
             let mut python = Command::new("python3");
             python.args(["-m", "venv", "--clear"]);
-            process::run(python.arg(folder.join(".venv")))
+            process::run(python.arg(self.venv))
         };
         if environment().is_err() {
             // Debian packages venv apart from Python.
             if !process::exists("apt-get") {
-                bail!("python3 cannot make an environment");
+                bail!("python3 cannot create an environment");
             }
             apt::install(&["python3", "python3-venv"])?;
             environment()?;
         }
         let mut pip = Command::new(self.program("pip"));
-        // What is imported is compiled then; all of it would take longer than the download.
+        // Compiling every module would take longer than the download.
         pip.args(["install", "--quiet", "--no-compile", "--requirement"]);
         process::run(pip.arg(folder.join("requirements.txt")))
     }

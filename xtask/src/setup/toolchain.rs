@@ -51,17 +51,22 @@ impl DeviceToolchain {
     }
 }
 
-/// Finds or installs a device toolchain and prints which.
+/// Finds or installs a toolchain for every board and prints which.
 pub fn prepare() -> Result<DeviceToolchain> {
-    if installed() {
+    prepare_for(&triples())
+}
+
+/// Finds or installs a toolchain for some targets and prints which.
+pub fn prepare_for(triples: &BTreeSet<&'static str>) -> Result<DeviceToolchain> {
+    if installed(triples) {
         println!("setup: thumb targets are installed");
         return Ok(DeviceToolchain::Installed);
     }
     if process::exists("rustup") {
         println!("setup: installing the thumb targets with rustup");
         let add = ["target", "add"];
-        let added = process::run(Command::new("rustup").args(add).args(triples()));
-        if added.is_ok() && installed() {
+        let added = process::run(Command::new("rustup").args(add).args(triples));
+        if added.is_ok() && installed(triples) {
             return Ok(DeviceToolchain::Installed);
         }
         println!("setup: rustup could not add the targets; trying to build core from source");
@@ -77,8 +82,8 @@ pub fn prepare() -> Result<DeviceToolchain> {
     distribution_toolchain()
 }
 
-fn installed() -> bool {
-    triples().iter().all(|triple| {
+fn installed(triples: &BTreeSet<&str>) -> bool {
+    triples.iter().all(|triple| {
         process::output(Command::new("rustc").args([
             "--print",
             "target-libdir",
@@ -91,7 +96,7 @@ fn installed() -> bool {
     })
 }
 
-/// Where the library sources of `rustc` are, if they are.
+/// Returns the folder of the library sources of `rustc`, if they are installed.
 fn library_sources(rustc: &str) -> Option<std::path::PathBuf> {
     let root = process::output(Command::new(rustc).args(["--print", "sysroot"]))?;
     let path = std::path::Path::new(root.trim()).join("lib/rustlib/src/rust/library/core");

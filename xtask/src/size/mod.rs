@@ -1,4 +1,4 @@
-//! What every image takes of its board: flash, RAM, stack, and what its sealed link costs.
+//! Reports flash, RAM and stack of every image, and the cycles of its sealed frames.
 
 mod image;
 mod measured;
@@ -10,7 +10,6 @@ use crate::board::{BOARDS, Board};
 use image::Usage;
 use measured::{Figure, Frames, Stack};
 
-/// One image.
 struct Row {
     board: &'static Board,
     usage: Usage,

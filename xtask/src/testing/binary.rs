@@ -6,7 +6,7 @@ use std::process::Command;
 use anyhow::{Context, Result};
 use serde_json::Value;
 
-use super::crowd::Program;
+use super::parallel::Program;
 use crate::process;
 
 /// Builds the workspace's tests and returns their programs.

@@ -1,12 +1,12 @@
-//! An executor that sleeps in `wfi`: QEMU runs through `wfe`, which embassy's own executor sleeps
-//! in, at the full speed of a core of the host.
+//! An executor that sleeps in `wfi`. QEMU does not stop at `wfe`, which embassy's executor uses,
+//! and would occupy a whole core of the host.
 
 use core::sync::atomic::{AtomicBool, Ordering};
 
 use embassy_executor::{Spawner, raw};
 use static_cell::StaticCell;
 
-/// Whether a task was woken since the tasks were last polled.
+/// Set when a task was woken since the last poll.
 static WOKEN: AtomicBool = AtomicBool::new(false);
 
 #[unsafe(export_name = "__pender")]
@@ -14,7 +14,7 @@ fn wake(_executor: *mut ()) {
     WOKEN.store(true, Ordering::SeqCst);
 }
 
-/// Starts tasks with `spawn` and runs them for good.
+/// Starts tasks with `spawn` and runs them forever.
 pub fn run(spawn: impl FnOnce(Spawner)) -> ! {
     static EXECUTOR: StaticCell<raw::Executor> = StaticCell::new();
     let executor: &'static raw::Executor = EXECUTOR.init(raw::Executor::new(core::ptr::null_mut()));
@@ -23,8 +23,8 @@ pub fn run(spawn: impl FnOnce(Spawner)) -> ! {
         WOKEN.store(false, Ordering::SeqCst);
         // SAFETY: the executor is initialised above, and polled here alone, never from a task.
         unsafe { executor.poll() };
-        // Masked, an interrupt that comes between the look and the sleep still ends the sleep; it
-        // is served when the mask is lifted.
+        // With interrupts masked, an interrupt between the check and the sleep still ends the
+        // sleep; it is served once the mask is lifted.
         cortex_m::interrupt::free(|_| {
             if !WOKEN.load(Ordering::SeqCst) {
                 cortex_m::asm::wfi();

@@ -1,5 +1,5 @@
-//! The flash of keys and state on a machine that has none: code memory, which a reset leaves as it
-//! is, under the rules of flash. It begins as zeros, which are no record.
+//! Flash for keys and state on a machine without flash: code memory, which a reset leaves
+//! unchanged, under the rules of flash. It starts as zeros, which are no valid record.
 
 use embedded_storage::nor_flash::{
     ErrorType, NorFlash, NorFlashError, NorFlashErrorKind, ReadNorFlash,
@@ -9,14 +9,14 @@ use super::supply;
 
 const SECTOR_BYTES: usize = 4_096;
 
-/// Sectors that the linker script sets aside; clones are the same.
+/// Sectors reserved by the linker script; clones access the same memory.
 #[derive(Clone)]
 pub struct RamFlash {
     base: *mut u8,
     capacity: usize,
 }
 
-/// An address outside of the sectors.
+/// An address outside the reserved sectors.
 #[derive(Clone, Copy, Debug)]
 pub struct OutOfBounds;
 
@@ -27,7 +27,7 @@ impl NorFlashError for OutOfBounds {
 }
 
 impl RamFlash {
-    /// Takes hold of so many from an address on; a board does so once.
+    /// Takes `sectors` sectors from `address` on; a board calls it once.
     pub(super) const fn new(address: usize, sectors: usize) -> Self {
         Self {
             base: address as *mut u8,
@@ -35,7 +35,7 @@ impl RamFlash {
         }
     }
 
-    /// Returns the bytes from `offset` on, one by one.
+    /// Returns the address of each byte from `offset` on.
     fn places(
         &self,
         offset: u32,
@@ -44,7 +44,7 @@ impl RamFlash {
         let (base, start) = (self.base, offset as usize);
         let end = start.checked_add(len);
         let inside = end.is_some_and(|end| end <= self.capacity);
-        // Wrapping arithmetic that does not wrap: the range lies inside the sectors.
+        // The arithmetic cannot wrap: the range lies inside the sectors.
         let places = (start..start + len).map(move |at| base.wrapping_add(at));
         inside.then_some(places).ok_or(OutOfBounds)
     }

@@ -1,4 +1,4 @@
-//! QEMU's mps2-an386: an emulated Cortex-M4F, the link on UART0.
+//! QEMU's mps2-an386: an emulated Cortex-M4F with the link on UART0.
 //!
 //! Under `-icount shift=0` the machine's clock advances one nanosecond per instruction, so time
 //! and cycle figures of this board are instruction counts and are labelled "emulated".
@@ -30,13 +30,13 @@ pub use watchdog::ApbWatchdog;
 
 use register::Register;
 
-/// Clock of timers and peripherals.
+/// Clock of the timers and peripherals.
 const TICK_HZ: u32 = 25_000_000;
 
 /// Instructions per second of emulated time under `-icount shift=0`.
 const INSTRUCTIONS_HZ: u32 = 1_000_000_000;
 
-/// The emulated Cortex-M4.
+/// The board type of m4.
 pub struct EmulatedM4;
 
 impl Platform for EmulatedM4 {
@@ -45,7 +45,7 @@ impl Platform for EmulatedM4 {
     type Clock = EmbassyClock;
     type Cycles = TimerCounter;
     type Watchdog = ApbWatchdog;
-    type StatusLed = NoLamp;
+    type StatusLed = NoLed;
     type Retained = RetainedRam;
     type Crashes = CrashRam;
     type Flash = RamFlash;
@@ -64,10 +64,10 @@ impl Platform for EmulatedM4 {
     }
 }
 
-/// What an application may take of the shard's end.
+/// Sectors that an application may take from the end of the shard.
 const SPARE_SECTORS: usize = 16;
 
-/// Brings the board up.
+/// Initialises the board and returns its parts.
 pub fn start() -> Board<EmulatedM4> {
     let reset = watchdog::cause();
     let timer = time::start();
@@ -78,7 +78,7 @@ pub fn start() -> Board<EmulatedM4> {
         clock: EmbassyClock,
         cycles: TimerCounter(timer),
         watchdog: ApbWatchdog::start(),
-        led: NoLamp,
+        led: NoLed,
         retained: RetainedRam::new(),
         crashes: CrashRam::new(),
         reset,
@@ -91,7 +91,7 @@ pub fn start() -> Board<EmulatedM4> {
             ),
             (SPARE_SECTORS * saved::SECTOR) as u32,
         )),
-        // No chip and no number: emulated boards differ by their shards alone.
+        // The machine has no chip number: emulated boards differ by their shards alone.
         device: DeviceId::default(),
         helper: None,
         gauge: NoGauge {
@@ -109,7 +109,7 @@ fn entropy_address() -> usize {
     (&raw const _entropy_start).addr()
 }
 
-/// Reads the random bytes that the host gave this machine; one that was started by hand has none.
+/// Reads the random bytes that the host placed in memory; `None` if QEMU was started by hand.
 fn hosts_entropy() -> Option<[u8; 32]> {
     let start = entropy_address();
     let words: [u32; 8] = core::array::from_fn(|at| Register::at(start + 4 * at).read());
@@ -117,7 +117,7 @@ fn hosts_entropy() -> Option<[u8; 32]> {
     entropy::from_words(|| next.next().copied().unwrap_or(0))
 }
 
-/// The free-running timer, 40 instructions a tick.
+/// The free-running timer, one tick per 40 instructions.
 pub struct TimerCounter(time::FreeRunning);
 
 impl CycleCounter for TimerCounter {
@@ -131,9 +131,9 @@ impl CycleCounter for TimerCounter {
     }
 }
 
-/// The machine has no light that anyone sees.
-pub struct NoLamp;
+/// The machine has no visible LED.
+pub struct NoLed;
 
-impl platform::StatusLed for NoLamp {
+impl platform::StatusLed for NoLed {
     fn set(&mut self, _lit: bool) {}
 }

@@ -9,18 +9,16 @@ pub struct Register(*mut u32);
 unsafe impl Sync for Register {}
 
 impl Register {
-    /// Names the register at `address`, which must be one of the machine's.
+    /// Names the register at `address`, which must be a register of the machine.
     pub const fn at(address: usize) -> Self {
         Self(address as *mut u32)
     }
 
-    /// Reads it.
     pub fn read(self) -> u32 {
         // SAFETY: `at` was given the aligned address of an existing register.
         unsafe { self.0.read_volatile() }
     }
 
-    /// Writes it.
     pub fn write(self, value: u32) {
         // SAFETY: as in `read`; the drivers of this board are the only writers.
         unsafe { self.0.write_volatile(value) }

@@ -1,8 +1,8 @@
-//! The machine's power supply: it fails inside the operation of the flash that the host names at
-//! the start, once, and takes the RAM with it.
+//! Simulated power cuts: the power fails once, inside the flash operation that the host names at
+//! start, and the RAM is lost.
 //!
-//! Two words behind the host's random bytes: the operation, counted from 1, 0 for none; and whether
-//! it is over. A reset brings the first one back and leaves the second alone.
+//! Two words follow the host's random bytes: the operation, counted from 1 with 0 for none, and a
+//! flag that the cut has happened. A reset restores the first word and leaves the second unchanged.
 
 use cortex_m::peripheral::SCB;
 
@@ -10,11 +10,11 @@ use super::register::Register;
 use crate::board::memory::RetainedRam;
 use crate::retained::{RECORD_BYTES, Retained};
 
-/// Behind the random bytes.
+/// Offset behind the random bytes.
 const FAILS_AT: usize = 32;
 const HAS_FAILED: usize = 36;
 
-/// Tells whether the power fails inside this operation; it counts every one it is asked of.
+/// Counts an operation and returns whether the power fails inside it.
 pub(super) fn fails() -> bool {
     let start = super::entropy_address();
     let left = Register::at(start + FAILS_AT);
@@ -25,7 +25,7 @@ pub(super) fn fails() -> bool {
     left.read() == 0
 }
 
-/// Loses what a power cut loses, and starts again.
+/// Erases what a power cut erases and restarts.
 pub(super) fn cut() -> ! {
     RetainedRam::new().write(&[0xA5; RECORD_BYTES]);
     Register::at(super::entropy_address() + HAS_FAILED).write(1);

@@ -1,4 +1,4 @@
-//! `embassy-time` on two CMSDK timers: one runs freely, the other is the alarm.
+//! `embassy-time` driver on two CMSDK timers: one runs freely, the other is the alarm.
 
 use core::cell::{Cell, RefCell};
 use core::task::Waker;
@@ -13,7 +13,7 @@ use super::vector::{Interrupt, unmask};
 
 const TICKS_PER_MICRO: u64 = TICK_HZ as u64 / 1_000_000;
 
-/// A CMSDK APB timer: counts down from its value, then from its reload value.
+/// A CMSDK APB timer: counts down to zero, then restarts from its reload value.
 struct Timer {
     control: Register,
     value: Register,
@@ -35,7 +35,7 @@ impl Timer {
 
     fn run(&self, first: u32, then: u32) {
         self.control.write(0);
-        // In this order: the reload value becomes the current value, too.
+        // The order matters: writing the reload value also sets the current value.
         self.reload.write(then);
         self.value.write(first);
         self.control.write(Self::ENABLE_WITH_INTERRUPT);
@@ -49,7 +49,7 @@ impl Timer {
 static COUNTER: Timer = Timer::at(0x4000_0000);
 static ALARM: Timer = Timer::at(0x4000_1000);
 
-/// The free-running counter, for measuring.
+/// The free-running counter, used to measure time.
 pub struct FreeRunning(());
 
 impl FreeRunning {
@@ -69,7 +69,7 @@ embassy_time_driver::time_driver_impl!(static DRIVER: TimerDriver = TimerDriver 
     queue: Mutex::new(RefCell::new(Queue::new())),
 });
 
-/// Starts the clock.
+/// Starts both timers.
 pub fn start() -> FreeRunning {
     COUNTER.run(u32::MAX, u32::MAX);
     unmask(Interrupt::TimerWrapped);
@@ -82,14 +82,14 @@ impl TimerDriver {
         let mut wraps = u64::from(self.wraps.borrow(cs).get());
         let mut low = !COUNTER.value.read();
         if COUNTER.interrupt.read() != 0 {
-            // It wrapped and the interrupt is still to come; read again, surely after the wrap.
+            // The counter wrapped and its interrupt is pending; a second read is after the wrap.
             wraps += 1;
             low = !COUNTER.value.read();
         }
         wraps << 32 | u64::from(low)
     }
 
-    /// Sets the alarm for `at` microseconds, or returns false when that is over.
+    /// Sets the alarm for `at` microseconds; returns false if that time has passed.
     fn set_alarm(&self, cs: CriticalSection<'_>, at: u64) -> bool {
         ALARM.control.write(0);
         ALARM.take_interrupt();
@@ -100,7 +100,7 @@ impl TimerDriver {
         let Some(ahead) = due.checked_sub(self.ticks(cs)).filter(|&ahead| ahead > 0) else {
             return false;
         };
-        // An early alarm for a distant moment finds nothing due and sets the rest.
+        // An alarm that fires early finds nothing due and sets the alarm again.
         ALARM.run(ahead.min(u64::from(u32::MAX)) as u32, u32::MAX);
         true
     }

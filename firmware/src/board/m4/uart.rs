@@ -1,4 +1,4 @@
-//! The CMSDK UART, one byte deep each way, behind two interrupt-fed pipes.
+//! The CMSDK UART, one byte deep in each direction, behind two pipes that its interrupts serve.
 
 use core::convert::Infallible;
 
@@ -20,18 +20,17 @@ const RECEIVE_FULL: u32 = 1 << 1;
 const ENABLE_BOTH_WITH_INTERRUPTS: u32 = 0b1111;
 const RECEIVE_INTERRUPT_OFF: u32 = 0b0111;
 
-/// The smallest divider: the socket behind the UART knows no baud rate.
+/// The smallest divider: the socket behind the UART has no baud rate.
 const FASTEST: u32 = 16;
 
 static RECEIVED: Pipe<CriticalSectionRawMutex, 2048> = Pipe::new();
 static TO_SEND: Pipe<CriticalSectionRawMutex, 256> = Pipe::new();
 
-/// The receiving half.
+/// The receiving half of the UART.
 pub struct UartRx(());
-/// The sending half.
+/// The sending half of the UART.
 pub struct UartTx(());
 
-/// Starts the UART.
 pub fn start() -> (UartTx, UartRx) {
     DIVIDER.write(FASTEST);
     CONTROL.write(ENABLE_BOTH_WITH_INTERRUPTS);
@@ -47,7 +46,7 @@ impl ErrorType for UartRx {
 impl Read for UartRx {
     async fn read(&mut self, buffer: &mut [u8]) -> Result<usize, Infallible> {
         let count = RECEIVED.read(buffer).await;
-        // There is room again: take what waited in the UART, and its interrupt.
+        // The pipe has room again: read the byte that waited in the UART and clear its interrupt.
         critical_section::with(|_| receive());
         Ok(count)
     }
@@ -69,8 +68,8 @@ impl Write for UartTx {
     }
 }
 
-/// Moves bytes from the UART to the pipe; a full pipe leaves the next byte in the UART, whose
-/// sender then waits.
+/// Moves bytes from the UART to the pipe; if the pipe is full, the next byte stays in the UART and
+/// its sender waits.
 fn receive() {
     CONTROL.write(ENABLE_BOTH_WITH_INTERRUPTS);
     while STATE.read() & RECEIVE_FULL != 0 {
@@ -83,7 +82,7 @@ fn receive() {
     }
 }
 
-/// Moves bytes from the pipe to the UART until either is done.
+/// Moves bytes from the pipe to the UART until the pipe is empty or the UART is full.
 fn send() {
     let mut byte = [0];
     while STATE.read() & TRANSMIT_FULL == 0 && TO_SEND.try_read(&mut byte) == Ok(1) {

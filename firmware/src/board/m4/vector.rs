@@ -1,9 +1,9 @@
-//! The machine's interrupts: their numbers and their place in the vector table.
+//! The interrupts of the machine: their numbers and the vector table.
 
 use cortex_m::interrupt::InterruptNumber;
 use cortex_m::peripheral::NVIC;
 
-/// The interrupts this board uses.
+/// The interrupts that this board uses.
 #[derive(Clone, Copy)]
 #[repr(u16)]
 pub enum Interrupt {
@@ -20,7 +20,7 @@ unsafe impl InterruptNumber for Interrupt {
     }
 }
 
-/// Lets an interrupt through.
+/// Unmasks an interrupt.
 pub fn unmask(interrupt: Interrupt) {
     // SAFETY: every interrupt of the enum has a handler in the table below, and no critical
     // section of this program relies on a single line being masked.
@@ -35,7 +35,7 @@ unsafe extern "C" {
     fn DefaultHandler();
 }
 
-/// What `cortex-m-rt` places after the exceptions.
+/// The interrupt vectors that `cortex-m-rt` places after the exceptions.
 #[unsafe(link_section = ".vector_table.interrupts")]
 #[unsafe(no_mangle)]
 static __INTERRUPTS: [unsafe extern "C" fn(); 32] = {

@@ -1,5 +1,5 @@
-//! The CMSDK watchdog: its first expiry is an interrupt, its second a reset. The machine does not say
-//! what it was reset by, so the first leaves a mark.
+//! The CMSDK watchdog: its first expiry raises an interrupt, its second resets. The machine does
+//! not report the cause of a reset, so the interrupt writes a mark into RAM that survives it.
 
 use core::mem::MaybeUninit;
 use core::ptr;
@@ -11,7 +11,7 @@ use super::register::Register;
 use crate::board::WATCHDOG_MS;
 use crate::platform;
 
-/// The watchdog, running.
+/// The running watchdog.
 pub struct ApbWatchdog(());
 
 impl ApbWatchdog {
@@ -33,15 +33,15 @@ impl platform::Watchdog for ApbWatchdog {
         if mark() == EXPIRED {
             set_mark(0);
         }
-        // Any write reloads the counter and takes a first expiry back.
+        // Any write reloads the counter and cancels a first expiry.
         Self::CLEAR.write(1);
     }
 }
 
-/// The mark of a first expiry.
+/// The mark written by a first expiry.
 const EXPIRED: u32 = 0x0D06_B17E;
 
-#[unsafe(link_section = ".kept.watchdog")]
+#[unsafe(link_section = ".retained.watchdog")]
 static mut MARK: MaybeUninit<u32> = MaybeUninit::uninit();
 
 fn mark() -> u32 {
@@ -55,7 +55,7 @@ fn set_mark(mark: u32) {
     unsafe { ptr::write_volatile((&raw mut MARK).cast(), mark) }
 }
 
-/// Tells a bite of the watchdog from the button, which is all there is besides power.
+/// Returns whether the watchdog or the reset button caused the reset.
 pub(super) fn cause() -> ResetCause {
     match mark() {
         EXPIRED => ResetCause::Watchdog,
@@ -63,8 +63,9 @@ pub(super) fn cause() -> ResetCause {
     }
 }
 
-/// The first expiry, half of the watchdog's time: the program has the other half to feed it.
-// SAFETY: it touches the mark alone.
+/// Handles the first expiry at half of the watchdog's time; feeding it before the second cancels
+/// it.
+// SAFETY: it writes the mark and nothing else.
 #[cortex_m_rt::exception]
 unsafe fn NonMaskableInt() {
     set_mark(EXPIRED);

@@ -1,8 +1,8 @@
-//! The second core: it waits in RAM for one piece of work after another and does nothing else.
+//! The second core: it waits in RAM for jobs from core 0.
 //!
-//! No interrupt reaches it and no task runs on it. It sleeps in a loop that lies in RAM, so that the
-//! flash may be written whenever core 0 is not waiting for it, and core 0 always waits until a
-//! piece of work is done. A piece that is never done leaves the watchdog unfed.
+//! No interrupt reaches it and no task runs on it. Its waiting loop is in RAM, so that flash can be
+//! written while it waits; core 0 always waits until a job is done. A job that never ends leaves
+//! the watchdog unfed.
 
 use core::arch::naked_asm;
 use core::ptr::{self, addr_of};
@@ -19,13 +19,13 @@ use crate::board::memory::PAINT;
 use crate::model::{HIDDEN, OUTPUTS, Work};
 use crate::platform::StackUse;
 
-/// The stack: twice what training takes, and a guard of 32 bytes at its lower end.
+/// Stack size: twice what training needs, plus a guard of 32 bytes at the lower end.
 const STACK_WORDS: usize = 256;
 const GUARD_BYTES: u32 = 32;
-/// How often the other core is asked whether it answered, some ten milliseconds in all.
+/// Number of times core 1 is polled for its answer, about ten milliseconds in all.
 const PATIENCE: u32 = 100_000;
 
-/// A stack with room for its guard, which begins at a multiple of its size.
+/// A stack aligned to the size of its guard.
 #[repr(C, align(32))]
 struct Stack([u32; STACK_WORDS]);
 
@@ -35,19 +35,19 @@ static JOB: Job = Job {
     context: AtomicPtr::new(ptr::null_mut()),
 };
 
-/// What the core is to do; its loop knows the layout.
+/// A job for the core; the loop in assembly relies on this layout.
 #[repr(C)]
 struct Job {
-    /// The function to call, or null when there is nothing to do.
+    /// The function to call, or null when there is no job.
     run: AtomicPtr<()>,
-    /// What the function is called with.
+    /// The argument of the function.
     context: AtomicPtr<()>,
 }
 
-/// The second core, which runs and waits.
+/// The second core, running and waiting for jobs.
 pub struct Core1(());
 
-/// Starts the core; `None` if it does not answer, as where an emulator has one core alone.
+/// Starts the core; `None` if it does not answer, as in an emulator with one core.
 pub fn start(_core: Peri<'static, CORE1>) -> Option<Helper<'static, Core1, HIDDEN, OUTPUTS>> {
     static WORK: ConstStaticCell<Work> = ConstStaticCell::new(Work::new());
     static CORE: ConstStaticCell<Core1> = ConstStaticCell::new(Core1(()));
@@ -64,13 +64,13 @@ pub fn start(_core: Peri<'static, CORE1>) -> Option<Helper<'static, Core1, HIDDE
     })
 }
 
-/// Holds the core in reset, whatever it does.
+/// Holds the core in reset.
 pub fn hold() {
     pac::PSM.frce_off().modify(|w| w.set_proc1(true));
     while !pac::PSM.frce_off().read().proc1() {}
 }
 
-/// Says what the boot ROM waits for on core 1 and must repeat (datasheet, 2.8.2).
+/// Sends the words that the boot ROM of core 1 expects and must echo (datasheet, 2.8.2).
 fn launch(words: [u32; 6]) -> bool {
     let fifo = pac::SIO.fifo();
     let mut tries = 0..16;
@@ -101,7 +101,7 @@ fn launch(words: [u32; 6]) -> bool {
     true
 }
 
-/// Where core 1 begins.
+/// The entry point of core 1.
 extern "C" fn enter() -> ! {
     cortex_m::interrupt::disable();
     guard();
@@ -113,8 +113,8 @@ extern "C" fn enter() -> ! {
     unsafe { park(&JOB) }
 }
 
-/// Makes the lowest bytes of the stack untouchable for this core: an overflow is a fault, and a fault
-/// a reset. A region has 256 bytes at least, of which eighths can be left out (ARMv6-M, B3.5).
+/// Protects the lowest bytes of the stack: an overflow is a fault, and a fault resets the board. A
+/// region has at least 256 bytes, of which eighths can be left out (ARMv6-M, B3.5).
 fn guard() {
     const REGION_BYTES: u32 = 256;
     const VALID: u32 = 1 << 4;
@@ -137,8 +137,8 @@ fn guard() {
     asm::isb();
 }
 
-/// Sleeps until there is a job, does it and says so. Lies in RAM: the flash may be written while
-/// this core waits.
+/// Sleeps until there is a job, runs it and clears it. Placed in RAM, because flash may be written
+/// while this core waits.
 ///
 /// # Safety
 /// What a job refers to must live until its `run` is null again.
@@ -178,12 +178,12 @@ impl Partner for Core1 {
         while !JOB.run.load(Ordering::Acquire).is_null() {
             asm::wfe();
         }
-        // An event that was for the executor may have ended this wait.
+        // The wait may have been ended by an event for the executor.
         asm::sev();
     }
 }
 
-/// Returns the function that takes the work out of its place and does it.
+/// Returns the function that takes the closure out of its place and calls it.
 fn runner<F: FnOnce()>(_place: &Option<F>) -> *mut u8 {
     unsafe extern "C" fn run<F: FnOnce()>(place: *mut Option<F>) {
         // SAFETY: core 0 waits in `join`, where the place lives, and does not look at it.

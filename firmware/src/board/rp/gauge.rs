@@ -1,5 +1,5 @@
-//! What a Pico shows and sets while it is measured: the phase on GP2, GP3 and GP4, the core's clock
-//! by its divider, which clocks stop while both cores wait, and the voltage of VSYS.
+//! Measurement support of a Pico: the phase on GP2, GP3 and GP4, the core's clock divider, the
+//! clocks that stop while both cores wait, and the voltage of VSYS.
 
 use embassy_rp::gpio::{AnyPin, Flex};
 use embassy_rp::{Peri, clocks, pac};
@@ -8,21 +8,21 @@ use gleaner_shared::energy::Phase;
 use super::{chip, ports, voltmeter};
 use crate::platform::Gauge;
 
-/// The pin of the lowest bit; the others follow.
+/// The pin of the lowest bit; the other two follow.
 const FIRST_PIN: u32 = 2;
 const PINS: u32 = 0b111 << FIRST_PIN;
 
 /// The largest divider offered.
 const SLOWEST: u32 = 4;
-/// USB needs a core as fast as its own clock.
+/// USB needs a core clock at least as fast as its own.
 const USB_HZ: u32 = 48_000_000;
 
-/// Pins, divider and gates.
+/// Pins, clock divider and clock gates.
 pub struct PicoGauge {
     pins: [Flex<'static>; 3],
     divider: u32,
     deep: bool,
-    /// Whether USB was taken off the bus.
+    /// Whether USB was disconnected for the measurement.
     unplugged: bool,
 }
 
@@ -92,7 +92,7 @@ impl Gauge for PicoGauge {
     fn show(&mut self, phase: Phase) {
         let code = u32::from(phase.code()) << FIRST_PIN;
         let out = pac::SIO.gpio_out(0);
-        // All three at once.
+        // Sets all three pins with one write.
         let differing = (out.value().read() ^ code) & PINS;
         out.value_xor().write_value(differing);
     }

@@ -1,5 +1,6 @@
-//! Raspberry Pi Pico and Pico 2: RP2040 at 125 MHz or RP2350 at 150 MHz, the link on UART0 (GP0
-//! transmits, GP1 receives) and on USB CDC-ACM at once, the led on GP25. A Pico trains on both cores.
+//! Raspberry Pi Pico and Pico 2: RP2040 at 125 MHz or RP2350 at 150 MHz, with the link on UART0
+//! (GP0 transmits, GP1 receives) and on USB CDC-ACM at the same time, and the LED on GP25. A Pico
+//! trains on both cores.
 
 use core::cell::RefCell;
 
@@ -54,17 +55,15 @@ bind_interrupts!(struct Irqs {
     USBCTRL_IRQ => InterruptHandler<USB>;
 });
 
-/// The Pico's crystal.
 const CRYSTAL_HZ: u32 = 12_000_000;
 
-/// The Pico's flash chip.
 const FLASH_BYTES: usize = BOARD.flash.bytes as usize;
 
-/// Receives while the core trains: at 921,600 baud a training step of 2 ms brings 184 bytes.
+/// Size of the receive buffer: at 921,600 baud a training step of 2 ms brings 184 bytes.
 const RX_BUFFER_BYTES: usize = 2_048;
 const TX_BUFFER_BYTES: usize = 256;
 
-/// The Raspberry Pi Pico of either kind.
+/// Raspberry Pi Pico or Pico 2.
 pub struct Pico;
 
 impl Platform for Pico {
@@ -101,7 +100,7 @@ impl Platform for Pico {
     }
 
     fn become_drive() -> ! {
-        // No pin as an activity light, and both of the boot ROM's USB interfaces.
+        // Without an activity LED, and with both USB interfaces of the boot ROM.
         rom_data::reset_to_usb_boot(0, 0);
         Self::reset()
     }
@@ -111,7 +110,7 @@ impl Platform for Pico {
     }
 }
 
-/// Brings the board up.
+/// Initialises the board and returns its parts.
 pub fn start(spawner: Spawner) -> Board<Pico> {
     static RX: StaticCell<[u8; RX_BUFFER_BYTES]> = StaticCell::new();
     static TX: StaticCell<[u8; TX_BUFFER_BYTES]> = StaticCell::new();
@@ -119,7 +118,7 @@ pub fn start(spawner: Spawner) -> Board<Pico> {
 
     let reset = chip::reset_cause();
     let mut clocks = ClockConfig::crystal(CRYSTAL_HZ);
-    // The UART keeps its speed whatever the core's clock is.
+    // The UART keeps its baud rate whatever the core's clock is.
     clocks.peri_clk_src = Some(PeriClkSrc::PllUsb);
     let p = embassy_rp::init(Config::new(clocks));
     let mut flash = has_boot_rom().then(|| PicoFlash::new_blocking(p.FLASH));
@@ -142,7 +141,7 @@ pub fn start(spawner: Spawner) -> Board<Pico> {
     let (usb_tx, usb_rx) = usb::start(spawner, p.USB, &device);
 
     let mut watchdog = Watchdog::new(p.WATCHDOG);
-    // Whoever looks at the program with a debugger has more than two seconds.
+    // A debugger that stops the program also stops the watchdog.
     watchdog.pause_on_debug(true);
     watchdog.start(Duration::from_millis(WATCHDOG_MS.into()));
     #[cfg(feature = "board-rp2350")]
@@ -187,12 +186,12 @@ pub fn start(spawner: Spawner) -> Board<Pico> {
     }
 }
 
-/// The flash chip. The boot ROM erases and programs it while nothing runs from it: interrupts wait
-/// for some 50 ms, at worst 400, and bytes that come on the UART meanwhile are lost and said again.
+/// The flash chip. The boot ROM erases and programs it while no code runs from it: interrupts wait
+/// for about 50 ms, at worst 400 ms, and UART bytes that arrive meanwhile are lost and sent again.
 type PicoFlash = Flash<'static, FLASH, Blocking, FLASH_BYTES>;
 
-/// Holds GP1 high while nobody drives it, and lets it change by clear steps only: beside a pin that
-/// sends, one that floats hears what is not said. The driver leaves its pad with neither.
+/// Pulls GP1 up and enables its Schmitt trigger: a floating pin next to a transmitting one picks up
+/// noise. The driver sets neither.
 fn calm_receiver() {
     pac::PADS_BANK0.gpio(1).modify(|pad| {
         pad.set_pue(true);
@@ -201,8 +200,8 @@ fn calm_receiver() {
     });
 }
 
-/// Tells whether there is a boot ROM, which alone can speak to the flash chip; an emulator other
-/// than ours may have none.
+/// Returns whether there is a boot ROM, which is needed to write flash; emulators other than ours
+/// may have none.
 fn has_boot_rom() -> bool {
     /// Address of the boot ROM's magic number, which opens its function table.
     const ROM_MAGIC: *const [u8; 2] = 0x10 as *const [u8; 2];
@@ -210,7 +209,7 @@ fn has_boot_rom() -> bool {
     unsafe { ROM_MAGIC.read_volatile() == *b"Mu" }
 }
 
-/// The chip's watchdog.
+/// The chip's watchdog timer.
 pub struct FedWatchdog(Watchdog);
 
 impl platform::Watchdog for FedWatchdog {

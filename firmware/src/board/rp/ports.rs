@@ -1,8 +1,8 @@
-//! UART0 and USB as one link: the client listens on both and answers where the base station is.
+//! UART0 and USB as one link: the client listens on both and answers on the active port.
 //!
-//! That is the port which last brought a whole frame: noise on a pin that nobody holds makes none.
-//! While it goes on bringing bytes, those of the other port are dropped, so that they neither
-//! damage its frames nor move the link; until there is one, the client sends on both.
+//! The active port is the one that last delivered a complete frame; noise on an unconnected pin
+//! delivers none. While the active port delivers bytes, those of the other port are dropped, so
+//! that they cannot damage its frames. Before there is an active port, the client sends on both.
 
 use core::convert::Infallible;
 use core::sync::atomic::{AtomicU8, Ordering};
@@ -17,38 +17,38 @@ use super::usb::{PACKET_BYTES, UsbRx, UsbTx};
 use crate::board::clock::EmbassyClock;
 use crate::sender::Sender;
 
-/// UART0's sending half.
+/// The sending half of UART0.
 pub(super) type UartTx = Sender<BufferedUartTx, EmbassyClock, fn()>;
 
-/// The port that last brought bytes.
+/// The port that last delivered bytes.
 static READ: AtomicU8 = AtomicU8::new(NOBODY);
-/// The port where the base station is.
+/// The active port, where the base station is.
 static SETTLED: AtomicU8 = AtomicU8::new(NOBODY);
 const NOBODY: u8 = 0;
 const UART: u8 = 1;
 const USB: u8 = 2;
 
-/// A USB host that does not fetch a packet for so long has closed the port.
+/// A USB host that does not fetch a packet for this long has closed the port.
 const USB_PATIENCE: Duration = Duration::from_millis(100);
-/// A base station that says nothing for so long may be elsewhere: it asks for signs of life more
-/// often.
+/// A base station silent for this long may have moved to the other port; its keep-alive is more
+/// frequent.
 const SILENCE: Duration = Duration::from_secs(3);
 
-/// Takes note that the bytes which were last read ended a whole frame.
+/// Makes the port that last delivered bytes the active one.
 pub(super) fn settle() {
     SETTLED.store(READ.load(Ordering::Relaxed), Ordering::Relaxed);
 }
 
-/// Tells whether the base station is at the UART.
+/// Returns whether UART0 is the active port.
 pub(super) fn is_at_uart() -> bool {
     SETTLED.load(Ordering::Relaxed) == UART
 }
 
-/// Bytes from the port where the base station is, or from both while it is at none.
+/// Receives from the active port, or from both while there is none.
 pub struct PortsRx {
     uart: BufferedUartRx,
     usb: UsbRx,
-    /// When the port where the base station is last brought bytes.
+    /// Time of the last bytes from the active port.
     heard: Instant,
 }
 
@@ -61,7 +61,7 @@ impl PortsRx {
         }
     }
 
-    /// Tells whether the base station has been at the other port until now.
+    /// Returns whether bytes of this port must be dropped because the other one is active.
     fn is_foreign(&mut self, port: u8) -> bool {
         let (settled, now) = (SETTLED.load(Ordering::Relaxed), Instant::now());
         if settled != NOBODY && settled != port && now < self.heard + SILENCE {
@@ -82,7 +82,7 @@ impl Read for PortsRx {
             return Ok(0);
         }
         loop {
-            // Behind a delimiter, which ends what another port left unfinished.
+            // Starts with a delimiter, which ends an unfinished frame of the other port.
             let last = READ.load(Ordering::Relaxed);
             let start = |port| usize::from(port != last);
             let mut packet = [0; PACKET_BYTES];
@@ -110,7 +110,7 @@ impl Read for PortsRx {
 
 async fn read_uart(uart: &mut BufferedUartRx, buffer: &mut [u8]) -> usize {
     loop {
-        // Line errors (a break, an overrun) damage a frame, which its checksum tells.
+        // Line errors (a break, an overrun) damage a frame, which its checksum detects.
         if let Ok(count) = uart.read(buffer).await {
             return count;
         }
@@ -128,7 +128,7 @@ async fn read_usb(usb: &mut UsbRx, buffer: &mut [u8]) -> usize {
     }
 }
 
-/// Bytes to the port where the base station is.
+/// Sends to the active port.
 pub struct PortsTx {
     uart: UartTx,
     usb: UsbTx,
@@ -152,7 +152,7 @@ impl PortsTx {
                 .await
                 .is_ok_and(|result| result.is_ok());
         if !sent {
-            // Nobody listens there any more. The bytes are dropped: a lost frame is sent again.
+            // The port was closed. The bytes are dropped: a lost frame is sent again.
             SETTLED.store(NOBODY, Ordering::Relaxed);
         }
         packet.len()

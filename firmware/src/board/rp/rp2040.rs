@@ -1,4 +1,4 @@
-//! What is the RP2040's own: its number, its noise and what it says it was reset by.
+//! Parts specific to the RP2040: chip number, noise source, cause of a reset.
 
 use embassy_rp::pac;
 use embassy_time::Duration;
@@ -7,10 +7,10 @@ use gleaner_shared::wire::message::{DeviceId, ResetCause};
 use super::PicoFlash;
 use crate::entropy;
 
-/// As rp2040js counts them.
+/// Cycles per sample and epoch, as counted by rp2040js.
 pub(super) const CYCLES_PER_SAMPLE: u32 = 66_000;
 
-/// Who shares an epoch.
+/// The core that shares an epoch.
 pub(super) type SecondCore = super::core1::Core1;
 
 /// Returns the flash chip's unique number, or zeros where it cannot be read.
@@ -19,13 +19,14 @@ pub(super) fn device_id(flash: Option<&mut PicoFlash>) -> DeviceId {
     const UNIQUE_BYTES: usize = 8;
     let mut id = DeviceId::default();
     if let Some(flash) = flash {
-        // A chip that does not answer keeps the zeros; the shard's client id still tells it apart.
+        // If the chip does not answer, the number stays zero; the client number of the shard
+        // identifies it.
         let _ = flash.blocking_unique_id(&mut id.0[..UNIQUE_BYTES]);
     }
     id
 }
 
-/// Gathers what the ring oscillator has of noise.
+/// Gathers entropy from the ring oscillator.
 pub(super) fn entropy() -> Option<[u8; 32]> {
     entropy::from_raw_bits(oscillator_bit)
 }
@@ -42,17 +43,17 @@ fn oscillator_bit() -> bool {
     pac::ROSC.randombit().read().randombit()
 }
 
-/// Reads the chip's registers. REASON of the watchdog is cleared by a reset of the whole chip
-/// (datasheet, 4.7.6), so where it says something that was the later event; CHIP_RESET keeps the
-/// last reset of the whole chip (2.10.6), and has one bit for power that comes and brown-outs. A
-/// reset by the core itself leaves both alone: the program's last words tell it.
+/// Reads the cause of the last reset. A reset of the whole chip clears REASON of the watchdog
+/// (datasheet, 4.7.6), so a value there is the later event; CHIP_RESET keeps the last reset of the
+/// whole chip (2.10.6), with one bit for power-on and brown-out. A reset by the core changes
+/// neither: the crash report tells its cause.
 pub(super) fn reset_cause() -> ResetCause {
     let reason = pac::WATCHDOG.reason().read();
     let chip = pac::VREG_AND_CHIP_RESET.chip_reset().read();
     if reason.timer() {
         ResetCause::Watchdog
     } else if reason.force() {
-        // A program asked the watchdog for it, as the boot ROM does after flashing.
+        // The program asked the watchdog for a reset, as the boot ROM does after flashing.
         ResetCause::Software
     } else if chip.had_psm_restart() {
         ResetCause::Debugger
@@ -63,9 +64,9 @@ pub(super) fn reset_cause() -> ResetCause {
     }
 }
 
-/// Says which clocks stop while both cores wait (datasheet, 2.15.3.5 and CLOCKS: SLEEP_EN0 and
-/// SLEEP_EN1): all but those of what may end the wait or must go on during it. USB's stop only where
-/// it is off the bus. Both cores must have deep sleep on for it (2.11.5.1); core 1 always has.
+/// Chooses which clocks stop while both cores wait (datasheet, 2.15.3.5 and CLOCKS: SLEEP_EN0 and
+/// SLEEP_EN1): all but those needed to end the wait or to run during it. USB's clock stops only if
+/// USB is disconnected. Both cores must have deep sleep enabled (2.11.5.1); core 1 always has.
 pub(super) fn gate_in_sleep(deep: bool, without_usb: bool) {
     // SAFETY: this bit belongs to this function alone, and writing it has no other effect.
     let mut scb = unsafe { cortex_m::Peripherals::steal() }.SCB;
@@ -112,8 +113,8 @@ pub(super) fn gate_in_sleep(deep: bool, without_usb: bool) {
     });
 }
 
-/// Asks the watchdog for a reset of everything but the oscillators, as Raspberry Pi's SDK does: a
-/// reset by the core would leave the peripherals as they are.
+/// Makes the watchdog reset everything but the oscillators, as Raspberry Pi's SDK does: a reset by
+/// the core would leave the peripherals unchanged.
 pub(in crate::board) fn reset_now() {
     /// Every part of the power-on state machine but ROSC and XOSC (datasheet, 2.13.5).
     const ALL_BUT_OSCILLATORS: u32 = 0x0001_FFFC;

@@ -1,4 +1,4 @@
-//! What is the RP2350's own: its number, its noise, what it says it was reset by and the reach of its
+//! Parts specific to the RP2350: chip number, noise source, cause of a reset, reset range of the
 //! watchdog.
 
 use embassy_futures::block_on;
@@ -11,14 +11,14 @@ use gleaner_shared::wire::message::{DeviceId, ResetCause};
 use super::{Irqs, PicoFlash};
 use crate::entropy;
 
-/// Not measured: what the Cortex-M4 takes, whose kernels run here.
+/// Not measured: the value of the Cortex-M4, whose kernels run here.
 pub(super) const CYCLES_PER_SAMPLE: u32 = 44_000;
 
-/// Its second core rests: nothing here has shown the two at work.
+/// The second core is not used: training on both was never tested on this chip.
 pub(super) type SecondCore = Alone;
 
-/// Returns the chip's own number out of its fuses, or zeros where they cannot be read; the library
-/// does not ask this chip's flash for one.
+/// Returns the chip's number from its fuses, or zeros if they cannot be read; embassy-rp does not
+/// read the flash chip's number on this chip.
 pub(super) fn device_id(_flash: Option<&mut PicoFlash>) -> DeviceId {
     let mut id = DeviceId::default();
     if let Ok(number) = otp::get_chipid() {
@@ -27,10 +27,10 @@ pub(super) fn device_id(_flash: Option<&mut PicoFlash>) -> DeviceId {
     id
 }
 
-/// Gathers eight words of the generator, which tests itself (datasheet, 12.12).
+/// Reads eight words from the random number generator, which tests itself (datasheet, 12.12).
 ///
-/// The library's blocking call panics after a test that failed, its other one starts the generator
-/// again; one that never passes ends with the watchdog.
+/// The blocking call of embassy-rp panics after a failed test; its async call restarts the generator. If
+/// it never passes, the watchdog resets the board.
 pub(super) fn entropy(generator: Peri<'static, TRNG>) -> Option<[u8; 32]> {
     let mut generator = Trng::new(generator, Irqs, Config::default());
     entropy::from_words(|| {
@@ -40,15 +40,15 @@ pub(super) fn entropy(generator: Peri<'static, TRNG>) -> Option<[u8; 32]> {
     })
 }
 
-/// Reads the chip's registers: REASON of the watchdog where it says something, otherwise the last
-/// reset of the whole chip (datasheet, 6.4, CHIP_RESET).
+/// Reads the cause of the last reset: REASON of the watchdog if it is set, otherwise the last reset
+/// of the whole chip (datasheet, 6.4, CHIP_RESET).
 pub(super) fn reset_cause() -> ResetCause {
     let reason = pac::WATCHDOG.reason().read();
     let chip = pac::POWMAN.chip_reset().read();
     if reason.timer() {
         ResetCause::Watchdog
     } else if reason.force() {
-        // A program asked the watchdog for it, as the boot ROM does after flashing.
+        // The program asked the watchdog for a reset, as the boot ROM does after flashing.
         ResetCause::Software
     } else if chip.had_dp_reset_req() || chip.had_rescue() {
         ResetCause::Debugger
@@ -61,8 +61,8 @@ pub(super) fn reset_cause() -> ResetCause {
     }
 }
 
-/// Has the watchdog reset everything but the oscillators, as the maker's own library does. embassy-rp
-/// 0.10 writes the mask of an RP2040, in which this chip's cores are missing (datasheet, 7.3.3).
+/// Makes the watchdog reset everything but the oscillators, as Raspberry Pi's SDK does. embassy-rp
+/// 0.10 writes the mask of an RP2040, which leaves out this chip's cores (datasheet, 7.3.3).
 pub(super) fn let_watchdog_reset_all() {
     const ALL: u32 = 0x01FF_FFFF;
     const ROSC: u32 = 1 << 2;
@@ -71,5 +71,5 @@ pub(super) fn let_watchdog_reset_all() {
     pac::PSM.wdsel().write_value(reset);
 }
 
-/// Stops nothing: which clocks a wait can do without was not worked out for this chip.
+/// Stops no clock: the set that can be stopped was not determined for this chip.
 pub(super) const fn gate_in_sleep(_deep: bool, _without_usb: bool) {}

@@ -14,7 +14,7 @@ use super::Irqs;
 /// Largest packet of a full-speed bulk endpoint.
 pub const PACKET_BYTES: usize = 64;
 
-/// Identifiers of the pid.codes test range: for benches, not for sale.
+/// Identifiers of the pid.codes test range: for laboratory use, not for products.
 const VENDOR_ID: u16 = 0x1209;
 const PRODUCT_ID: u16 = if cfg!(feature = "board-rp2350") {
     0x0002
@@ -22,9 +22,7 @@ const PRODUCT_ID: u16 = if cfg!(feature = "board-rp2350") {
     0x0001
 };
 
-/// The port's sending half.
 pub type UsbTx = Sender<'static, Driver<'static, USB>>;
-/// The port's receiving half.
 pub type UsbRx = BufferedReceiver<'static, Driver<'static, USB>>;
 
 /// Starts the USB device and returns its serial port.
@@ -58,7 +56,7 @@ async fn run(mut device: UsbDevice<'static, Driver<'static, USB>>) -> ! {
     device.run().await
 }
 
-/// Writes the chip's number in hexadecimal, which is how the host finds a board again.
+/// Writes the chip's number in hexadecimal, the USB serial number by which the host finds a board.
 fn hexadecimal<'a>(device: &DeviceId, text: &'a mut [u8; 24]) -> &'a str {
     const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
     for (pair, byte) in text.chunks_exact_mut(2).zip(&device.0) {

@@ -1,23 +1,23 @@
-//! The voltage of VSYS: the board has a third of it at GP29, an input of the chip's converter.
+//! The voltage of VSYS: the board connects a third of it to GP29, an input of the converter.
 //!
-//! The library's converter waits without an end for a chip that does not answer, and stays on; this
-//! one is out of reset for one conversion. A Pico W has its radio at GP29, and its led elsewhere.
+//! The converter driver of embassy-rp waits forever if the chip does not answer, and stays on; this
+//! one takes the converter out of reset for one conversion. On a Pico W, GP29 is used by the radio.
 
 use embassy_rp::pac;
 
-/// GP29 and its input.
+/// GP29 and its converter input.
 const PIN: usize = 29;
 const INPUT: u8 = 3;
 
-/// The board's 3.3 V, in steps of the converter; VSYS is thrice what lies at the pin.
+/// The converter's reference of 3.3 V; VSYS is three times the voltage at the pin.
 const REFERENCE_MV: u32 = 3_300;
 const STEPS: u32 = 1 << 12;
 const DIVIDER: u32 = 3;
 
-/// The board's regulator works from this up: with less at the pin, it is not VSYS.
+/// The lowest input voltage of the board's regulator: a lower reading is not VSYS.
 const LEAST_MV: u32 = 1_800;
 
-/// How often the converter is looked at; it takes 2 us.
+/// Number of times the converter is polled; a conversion takes 2 us.
 const LOOKS: u32 = 2_000;
 
 /// Returns the voltage of VSYS.

@@ -1,4 +1,5 @@
-//! The way to 120 MHz that RM0432 prescribes (section 5.1.8), and the crystal that keeps it there.
+//! The switch to 120 MHz that RM0432 prescribes (section 5.1.8), and the crystal that stabilises
+//! it.
 
 use embassy_stm32::peripherals::RCC;
 use embassy_stm32::rcc::{self, AHBPrescaler, APBPrescaler, Pll, PllMul, PllPreDiv, PllRDiv};
@@ -8,19 +9,20 @@ use embassy_time::Timer;
 
 use super::divider::Divider;
 
-/// Wait states of the flash at 120 MHz in range 1 boost (RM0432, section 3.3.3); the library knows
+/// Wait states of the flash at 120 MHz in range 1 boost (RM0432, section 3.3.3); embassy-stm32 sets
 /// four, which are enough for 100 MHz.
 const WAIT_STATES: u8 = 5;
 
-/// How often and in what steps the crystal is waited for; 2 s are typical (DS12023, section 6.3.8).
+/// Number and interval of polls for the crystal; it typically starts in 2 s (DS12023, section
+/// 6.3.8).
 const CRYSTAL_LOOKS: u32 = 500;
 const CRYSTAL_STEP_MS: u64 = 10;
 
-/// Climbs from 4 to 120 MHz.
+/// Switches from 4 to 120 MHz.
 ///
-/// The library switches to 120 MHz in one step and with too few wait states, so it goes to half of
-/// it, and the last step is made here. Of what it remembers only the AHB's clock is then wrong:
-/// APB and timers stay at 15 and 30 MHz, which is all that its drivers ask for.
+/// embassy-stm32 would switch in one step and with too few wait states, so it switches to half the
+/// clock and the last step is done here. Of the clocks it remembers only that of the AHB is then
+/// wrong: APB and timers stay at 15 and 30 MHz, which its drivers use.
 pub(super) fn climb(rcc: &mut Peri<'static, RCC>) {
     boost_voltage();
     rcc::reinit(half_speed(), rcc);
@@ -62,13 +64,13 @@ fn boost_voltage() {
     }
 }
 
-/// Starts the board's 32,768 Hz crystal and, once it swings, locks the MSI to it: a quarter of a
-/// per cent instead of one. A board without the crystal runs on as it is.
+/// Starts the board's 32,768 Hz crystal and, once it is stable, locks the MSI to it: 0.25 %
+/// accuracy instead of 1 %. A board without the crystal keeps running on the MSI alone.
 ///
-/// The library would wait for the crystal at every start, and for ever where there is none.
+/// embassy-stm32 would wait for the crystal at every start, forever if there is none.
 #[embassy_executor::task]
 pub(super) async fn lock_to_crystal() {
-    // `init` has opened the backup domain for writing.
+    // `init` has enabled writes to the backup domain.
     pac::RCC.bdcr().modify(|bdcr| bdcr.set_lseon(true));
     for _ in 0..CRYSTAL_LOOKS {
         if pac::RCC.bdcr().read().lserdy() {

@@ -1,11 +1,11 @@
-//! The core's clock by its divider, while the clock by which time is kept stays as it is.
+//! The core's clock divider; the clock of the time driver stays the same.
 
 use embassy_stm32::pac;
 use embassy_stm32::rcc::{AHBPrescaler, APBPrescaler};
 
-/// What the core divides the system clock by. The buses behind it divide by what is missing to eight,
-/// so that their clock is an eighth of it and that of TIM5, twice theirs, a quarter whatever the
-/// core's is; LPUART1 has the system clock itself (RM0432, 6.2 and 6.4.3).
+/// The factor by which the core divides the system clock. The buses behind it divide by eight over
+/// that factor, so that they run at an eighth of the system clock and TIM5, at twice the bus clock,
+/// at a quarter; LPUART1 uses the system clock itself (RM0432, 6.2 and 6.4.3).
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Divider {
     One,
@@ -14,10 +14,9 @@ pub(super) enum Divider {
 }
 
 impl Divider {
-    /// All of them.
+    /// All dividers, fastest first.
     pub(super) const ALL: [Self; 3] = [Self::One, Self::Two, Self::Four];
 
-    /// Returns it as a number.
     pub(super) const fn number(self) -> u32 {
         match self {
             Self::One => 1,
@@ -26,8 +25,8 @@ impl Divider {
         }
     }
 
-    /// Has the core run with it, both dividers changed by one write; the bus may miss or gain some
-    /// 16 cycles of the core meanwhile. Flash keeps the wait states of the fastest clock.
+    /// Sets the divider; both registers change with one write, and the bus may gain or lose about
+    /// 16 core cycles. Flash keeps the wait states of the fastest clock.
     pub(super) fn set(self) {
         let (core, buses) = match self {
             Self::One => (AHBPrescaler::DIV1, APBPrescaler::DIV8),
@@ -41,10 +40,10 @@ impl Divider {
         });
     }
 
-    /// Has the core run at its fastest, by way of half of it: above 80 MHz RM0432 asks for a
-    /// microsecond there (section 5.1.8).
+    /// Sets the fastest clock by way of half of it: above 80 MHz RM0432 asks for a microsecond at
+    /// half speed (section 5.1.8).
     pub(super) fn climb() {
-        /// Twice that, at 60 MHz.
+        /// A microsecond at 60 MHz, twice.
         const STEP_CYCLES: u32 = 120;
         Self::Two.set();
         cortex_m::asm::delay(STEP_CYCLES);

@@ -1,5 +1,5 @@
-//! The chip's flash as the client writes it: the pages of the keys and of the state, in the second
-//! bank, so that the program in the first runs on meanwhile.
+//! The chip's flash for keys and state: pages in the second bank, so that the program in the first
+//! bank keeps running while they are written.
 
 use core::cell::RefCell;
 
@@ -16,19 +16,18 @@ use crate::keys::Slots;
 use crate::model::BOARD;
 use crate::saved::Region;
 
-/// Where the flash begins.
 const FLASH_BASE: usize = BOARD.flash.start as usize;
-/// A page of a bank of two.
+/// Page size of a dual-bank flash.
 const PAGE_BYTES: usize = BOARD.sector_bytes as usize;
 
 /// The flash behind its data cache.
 pub struct NucleoFlash(Flash<'static, Blocking>);
 
-/// What the client writes to.
+/// The flash type that keys and state are written to.
 pub type Pages = SharedFlash<NucleoFlash>;
 
-/// Returns the pages of the keys and of the state; none on a chip whose option bytes join the banks,
-/// for its pages are twice as long.
+/// Returns the pages of the keys and of the state; `None` on a chip whose option bytes join the
+/// banks, because its pages are twice as long.
 pub(super) fn pages(flash: Peri<'static, FLASH>) -> Option<(Slots<Pages>, Region<Pages>)> {
     static CHIP: StaticCell<RefCell<NucleoFlash>> = StaticCell::new();
     has_two_banks().then(|| {
@@ -41,7 +40,7 @@ pub(super) fn pages(flash: Peri<'static, FLASH>) -> Option<(Slots<Pages>, Region
     })
 }
 
-/// Tells how the option bytes divide the flash.
+/// Returns whether the option bytes divide the flash into two banks.
 #[cfg(feature = "board-stm32l4r5")]
 fn has_two_banks() -> bool {
     /// DBANK, and DB1M as the library checks it (RM0432, section 3.7.8).
@@ -56,7 +55,7 @@ const fn has_two_banks() -> bool {
     true
 }
 
-/// Forgets what the data cache knows of the flash, which writing does not (RM0432, section 3.3.6).
+/// Flushes the data cache of the flash, which a write does not do (RM0432, section 3.3.6).
 fn flush_cache() {
     pac::FLASH.acr().modify(|acr| acr.set_dcen(false));
     pac::FLASH.acr().modify(|acr| acr.set_dcrst(true));
@@ -64,17 +63,17 @@ fn flush_cache() {
     pac::FLASH.acr().modify(|acr| acr.set_dcen(true));
 }
 
-/// A word whose programming lost its power may not fit its error correction; reading it comes
-/// here. The reader's checksum finds what is wrong with it.
-// SAFETY: it touches the flash's error flag alone, which nothing else uses.
+/// Handles an ECC error: a word whose programming was interrupted by a power cut may not fit its
+/// error correction. The reader's checksum detects the damage.
+// SAFETY: it writes the error flag of the flash alone, which nothing else uses.
 #[cortex_m_rt::exception]
 unsafe fn NonMaskableInt() {
     let errors = pac::FLASH.eccr().read();
     if !errors.eccd() {
         SCB::sys_reset();
     }
-    // Written as one, the flag is cleared; the core comes here again, and finds none, if it leaves
-    // before that has reached the flash.
+    // Writing one clears the flag. If the handler returns before the write has reached the flash,
+    // it is entered again and finds no flag.
     pac::FLASH.eccr().write_value(errors);
     pac::FLASH.eccr().read();
     cortex_m::asm::dsb();

@@ -1,5 +1,5 @@
-//! What a Nucleo shows while it is measured: the phase on PF13, PF14 and PF15 (D7, D4 and D2),
-//! the core's clock by its divider, the clocks that stop while the core waits, and the chip's voltage.
+//! Measurement support of a Nucleo: the phase on PF13, PF14 and PF15 (D7, D4 and D2), the core's
+//! clock divider, the clocks that stop while the core waits, and the chip's voltage.
 
 use embassy_stm32::pac;
 use embassy_stm32::pac::gpio::regs::Bsrr;
@@ -11,20 +11,20 @@ use super::sleep::Gates;
 use super::voltmeter;
 use crate::platform::Gauge;
 
-/// The pin of the lowest bit; the others follow.
+/// The pin of the lowest bit; the other two follow.
 const FIRST_PIN: u32 = 13;
 const PINS: core::ops::Range<usize> = 13..16;
 
-/// The processor's fastest clock.
+/// The processor's fastest clock, in hertz.
 const CLOCK_HZ: u32 = if cfg!(feature = "board-stm32l4r5") {
     120_000_000
 } else {
     80_000_000
 };
 
-/// Pins, divider and gates.
+/// Pins, clock divider and clock gates.
 pub struct NucleoGauge {
-    /// The clocks of a sleeping core as the chip starts.
+    /// The clock gates after a reset.
     all: Gates,
     deep: bool,
     divider: Divider,
@@ -61,7 +61,7 @@ impl Gauge for NucleoGauge {
     }
 
     fn begin(&mut self) {
-        // `init` has turned the port's clock on.
+        // `init` has enabled the port's clock.
         self.show(Phase::Sleep);
         for pin in PINS {
             pac::GPIOF
@@ -69,7 +69,7 @@ impl Gauge for NucleoGauge {
                 .modify(|moder| moder.set_moder(pin, Moder::OUTPUT));
         }
         self.sleep_deep(false);
-        // `init` has the bus go on in sleep for a debugger, whatever the gates say.
+        // `init` keeps the bus running in sleep for a debugger, whatever the gates say.
         pac::DBGMCU.cr().modify(|cr| cr.set_dbg_sleep(false));
     }
 
@@ -86,7 +86,7 @@ impl Gauge for NucleoGauge {
 
     fn show(&mut self, phase: Phase) {
         let code = u32::from(phase.code());
-        // All three at once: the upper half of the register clears, the lower sets.
+        // One write for all three: the upper half of the register clears, the lower half sets.
         let word = code << FIRST_PIN | (!code & 0b111) << (FIRST_PIN + 16);
         pac::GPIOF.bsrr().write_value(Bsrr(word));
     }

@@ -1,4 +1,4 @@
-//! What is the STM32L496's own: its clock.
+//! The clock of the STM32L496.
 
 use embassy_stm32::rcc::mux::Lpuart1sel;
 use embassy_stm32::rcc::{self, APBPrescaler};

@@ -1,6 +1,6 @@
 //! Nucleo-L4R5ZI and Nucleo-L496ZG, one board with either chip (UM2179): STM32L4R5 at 120 MHz or
-//! STM32L496 at 80 MHz, the link on LPUART1 (PG7, PG8), which the on-board ST-Link shows as a serial
-//! port; the led is LD1 on PC7.
+//! STM32L496 at 80 MHz, with the link on LPUART1 (PG7, PG8), which the on-board ST-Link shows as a
+//! serial port; the LED is LD1 on PC7.
 
 use cortex_m::peripheral::{DWT, Peripherals};
 use embassy_executor::Spawner;
@@ -43,10 +43,10 @@ bind_interrupts!(struct Irqs {
 });
 
 const RX_BUFFER_BYTES: usize = 2_048;
-/// A whole frame, so that the client goes on while it is sent.
+/// One whole frame, so that the client continues while it is sent.
 const TX_BUFFER_BYTES: usize = 1_024;
 
-/// The Nucleo.
+/// Nucleo-L4R5ZI or Nucleo-L496ZG.
 pub struct Nucleo;
 
 impl Platform for Nucleo {
@@ -77,7 +77,7 @@ impl Platform for Nucleo {
     }
 }
 
-/// Brings the board up.
+/// Initialises the board and returns its parts.
 pub fn start(spawner: Spawner) -> Board<Nucleo> {
     static RX: StaticCell<[u8; RX_BUFFER_BYTES]> = StaticCell::new();
     static TX: StaticCell<[u8; TX_BUFFER_BYTES]> = StaticCell::new();
@@ -103,10 +103,10 @@ pub fn start(spawner: Spawner) -> Board<Nucleo> {
     let mut watchdog = IndependentWatchdog::new(p.IWDG, WATCHDOG_MS * 1_000);
     watchdog.unleash();
 
-    // embassy-stm32 0.6 starts the generator again when it reports a seed or clock error (SEIS,
-    // CEIS, which SECS and CECS set) and waits for a good word, if need be until the watchdog
-    // bites. It does not look for the zero that RNG_DR returns when a seed error comes between the
-    // look at the flags and the reading (RM0432, RNG_DR).
+    // embassy-stm32 0.6 restarts the generator when it reports a seed or clock error (SEIS, CEIS,
+    // which SECS and CECS set) and waits for a valid word, if necessary until the watchdog resets
+    // the board. It does not check for the zero that RNG_DR returns when a seed error occurs
+    // between reading the flags and reading the word (RM0432, RNG_DR).
     let mut rng = Rng::new(p.RNG, Irqs);
     let entropy = entropy::from_words(|| rng.next_u32());
 
@@ -150,7 +150,7 @@ fn start_chip(_spawner: Spawner) -> embassy_stm32::Peripherals {
     embassy_stm32::init(config)
 }
 
-/// The core's cycle counter.
+/// The cycle counter of the core's DWT unit.
 pub struct DwtCounter(());
 
 impl DwtCounter {

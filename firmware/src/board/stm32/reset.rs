@@ -1,11 +1,11 @@
-//! What the STM32 says it was reset by.
+//! The cause of the last reset of an STM32.
 
 use embassy_stm32::pac;
 use gleaner_shared::wire::message::ResetCause;
 
-/// Reads the flags of RCC_CSR (RM0432, 6.4.31) and clears them, for they add up. Every reset inside
-/// the chip pulls its pin as well, so the pin's flag counts last; the brown-out flag comes with power
-/// that comes, too.
+/// Reads the flags of RCC_CSR (RM0432, 6.4.31) and clears them, because they accumulate. Every
+/// internal reset also pulls the reset pin, so the pin's flag counts last; the brown-out flag is
+/// set at power-on, too.
 pub(super) fn cause() -> ResetCause {
     let flags = pac::RCC.csr().read();
     pac::RCC.csr().modify(|csr| csr.set_rmvf(true));
@@ -15,7 +15,7 @@ pub(super) fn cause() -> ResetCause {
     } else if flags.borrstf() {
         ResetCause::BrownOut
     } else if flags.sftrstf() {
-        // The program leaves word when it asks for it; a debugger does not.
+        // The program records its own restarts; a debugger does not.
         ResetCause::Debugger
     } else {
         ResetCause::Pin

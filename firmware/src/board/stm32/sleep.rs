@@ -4,7 +4,7 @@ use embassy_stm32::pac;
 use embassy_stm32::pac::rcc::regs::{Ahb1smenr, Ahb2smenr, Ahb3smenr};
 use embassy_stm32::pac::rcc::regs::{Apb1smenr1, Apb1smenr2, Apb2smenr};
 
-/// Which clocks go on in sleep (RM0432, 6.4.22 to 6.4.28).
+/// The clocks that run in sleep (RM0432, 6.4.22 to 6.4.28).
 #[derive(Clone, Copy)]
 pub(super) struct Gates {
     ahb1: Ahb1smenr,
@@ -15,7 +15,7 @@ pub(super) struct Gates {
 }
 
 impl Gates {
-    /// Those that are set: after a reset, all the chip has.
+    /// Reads the enabled clocks; after a reset, all that the chip has.
     pub(super) fn read() -> Self {
         let rcc = pac::RCC;
         Self {
@@ -27,8 +27,8 @@ impl Gates {
         }
     }
 
-    /// Those of the link and of time, which end a wait, and of the memories. Pins hold their levels
-    /// and the independent watchdog counts without any.
+    /// Returns the clocks of the link, of time and of the memories: the first two end a wait. Pins
+    /// hold their levels and the independent watchdog counts without any clock.
     pub(super) fn least() -> Self {
         let mut least = Self {
             ahb1: Ahb1smenr(0),
@@ -48,7 +48,7 @@ impl Gates {
         least
     }
 
-    /// Sets these and no others.
+    /// Enables these clocks and no others.
     pub(super) fn write(self) {
         let rcc = pac::RCC;
         rcc.ahb1smenr().write_value(self.ahb1);

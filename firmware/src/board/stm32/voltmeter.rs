@@ -1,8 +1,8 @@
-//! The chip's own supply, VDDA, which the boards tie to VDD: the converter compares it with the
-//! chip's reference, whose reading at 3.0 V the maker left in the system memory.
+//! The chip's supply voltage VDDA, which the boards tie to VDD: the converter measures the internal
+//! reference, whose reading at 3.0 V is stored in the system memory.
 //!
-//! The library's converter waits without an end for a chip that does not answer; this one is on for
-//! one conversion (RM0432 and RM0351, chapters on the ADC).
+//! The converter driver of embassy-stm32 waits forever if the chip does not answer; this one is on
+//! for one conversion (RM0432 and RM0351, chapters on the ADC).
 
 use embassy_stm32::pac;
 use embassy_stm32::pac::adc::vals::SampleTime;
@@ -12,20 +12,20 @@ const COMMON: pac::adccommon::AdcCommon = pac::ADC1_COMMON;
 #[cfg(feature = "board-stm32l496")]
 const COMMON: pac::adccommon::AdcCommon = pac::ADC123_COMMON;
 
-/// What the reference read at this voltage (VREFINT_CAL, data sheets, 3.15.2).
+/// Reading of the reference at this voltage (VREFINT_CAL, data sheets, 3.15.2).
 const CALIBRATION: *const u16 = 0x1FFF_75AA as *const u16;
 const CALIBRATED_AT_MV: u32 = 3_000;
 
-/// A quarter of the core's clock: 30 MHz at most.
+/// Converter clock: a quarter of the core's, 30 MHz at most.
 const QUARTER: u8 = 0b11;
-/// The regulator takes 20 us and the reference 12; this is 40 us at 120 MHz.
+/// Start time: the regulator takes 20 us and the reference 12 us; this is 40 us at 120 MHz.
 const START_CYCLES: u32 = 4_800;
-/// Four cycles of the converter lie between its calibration and its start.
+/// Pause between calibration and start: four cycles of the converter.
 const PAUSE_CYCLES: u32 = 32;
-/// How often the converter is looked at; a conversion takes 22 us at 30 MHz.
+/// Number of times the converter is polled; a conversion takes 22 us at 30 MHz.
 const LOOKS: u32 = 20_000;
 
-/// What the chip runs at, with some room; anything else was not measured.
+/// Supply range of the chip, with some margin; a reading outside it is discarded.
 const PLAUSIBLE_MV: core::ops::RangeInclusive<u32> = 1_600..=4_000;
 
 /// Returns the voltage of VDDA.

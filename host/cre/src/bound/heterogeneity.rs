@@ -1,4 +1,4 @@
-//! How far the participants' data are from everybody's: the weights, A_1 and A_2.
+//! Divergence of the participants' data from that of all clients: the weights, A_1 and A_2.
 
 /// Returns the aggregation weights w_i = D_i / D.
 #[must_use]
@@ -115,14 +115,14 @@ pub(crate) fn a2_of_sums(sums: &Sums, total: &Sums) -> f64 {
 /// The two constants of a set of participants.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Heterogeneity {
-    /// A_1, how far participants are from each other.
+    /// A_1, the divergence of the participants from each other.
     pub a1: f64,
-    /// A_2, how far they are from everybody.
+    /// A_2, the divergence of the participants from all clients.
     pub a2: f64,
 }
 
 impl Heterogeneity {
-    /// Evaluates a set of participants.
+    /// Returns the constants of a set of participants.
     #[must_use]
     pub fn of(samples: &[u32], delta: &[f64], participants: &[usize]) -> Self {
         let participation = participation_weights(samples, participants);
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn the_four_sums_see_what_the_definitions_see() {
+    fn the_four_sums_agree_with_the_definitions() {
         let total = (0..4).map(one).fold(Sums::default(), |a, b| a + b);
         for set in 1u32..16 {
             let clients: Vec<usize> = (0..4).filter(|i| set >> i & 1 == 1).collect();
@@ -167,12 +167,12 @@ mod tests {
     }
 
     #[test]
-    fn everybody_has_no_distance_to_everybody() {
+    fn a2_is_zero_if_all_clients_take_part() {
         assert_eq!(Heterogeneity::of(&SAMPLES, &DELTA, &[0, 1, 2, 3]).a2, 0.0);
     }
 
     #[test]
-    fn one_client_has_no_distance_to_itself() {
+    fn a1_is_zero_for_one_participant() {
         assert_eq!(Heterogeneity::of(&SAMPLES, &DELTA, &[2]).a1, 0.0);
     }
 }

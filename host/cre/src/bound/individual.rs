@@ -1,26 +1,26 @@
-//! Theorem 1 for epochs of each client's own: how far their mean is from T central steps.
+//! Theorem 1 for individual epochs: the distance of the participants' mean from T central steps.
 
 use super::heterogeneity::participation_weights;
 use super::loss::{LossBound, drift_factor};
 
-/// What the drift of one participant depends on besides its own numbers.
+/// Common part of the drift of a set of participants with individual epochs.
 ///
 /// After tau_i epochs each, the participants' mean is within
 ///
 /// sum w~_i (C_i / beta g(min(tau_i, T)) + eta rho |T - tau_i|)
 ///
 /// of the auxiliary model after T steps, with g(m) = (eta beta + 1)^m - eta beta m - 1 and
-/// C_i = sum_j w~_j delta_j + (1 - 2 w~_i) delta_i of Lemma 2; docs/solvers.md has the proof. With
+/// C_i = sum_j w~_j delta_j + (1 - 2 w~_i) delta_i of Lemma 2; docs/reference/solvers.md has the proof. With
 /// tau_i = T for everybody this is Theorem 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct IndividualDrift {
     bound: LossBound,
-    /// sum w~_j delta_j.
+    /// Weighted mean of the divergences, sum w~_j delta_j.
     mean_delta: f64,
 }
 
 impl IndividualDrift {
-    /// Looks at a set of participants.
+    /// Returns the common part for a set of participants.
     #[must_use]
     pub fn of(bound: &LossBound, samples: &[u32], delta: &[f64], participants: &[usize]) -> Self {
         let part = participation_weights(samples, participants);
@@ -30,8 +30,8 @@ impl IndividualDrift {
         }
     }
 
-    /// Returns what a participant of share w~_i, divergence delta_i and tau_i epochs adds to the
-    /// bound on the loss after T steps, rho w~_i (C_i / beta g(min(tau_i, T)) + eta rho |T - tau_i|).
+    /// Returns the contribution of a participant of share w~_i, divergence delta_i and tau_i epochs to
+    /// the bound on the loss after T steps, rho w~_i (C_i / beta g(min(tau_i, T)) + eta rho |T - tau_i|).
     #[must_use]
     pub fn of_client(&self, share: f64, delta: f64, epochs: u32, steps: u32) -> f64 {
         let LossBound { rho, beta, eta, .. } = self.bound;
@@ -139,7 +139,7 @@ mod tests {
             );
             closest = closest.max(distance / most.max(1e-9));
         }
-        assert!(closest > 0.7, "the bound is not idle: {closest}");
+        assert!(closest > 0.7, "the bound is tight in some cases: {closest}");
     }
 
     #[test]

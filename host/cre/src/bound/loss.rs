@@ -1,17 +1,16 @@
-//! The bound itself: A_3, Theorems 1 and 2, Corollary 1 and its derivative.
+//! The loss bound: A_3, Theorems 1 and 2, Corollary 1 and its derivative.
 
 use super::heterogeneity::Heterogeneity;
 
-/// What the bound knows of the model: the estimates and the learning rate.
+/// Parameters of the loss bound: estimates, learning rate eta, distance bound B_1 and the loss gap.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[allow(missing_docs)]
 pub struct LossBound {
-    /// Lipschitz estimate rho.
+    /// Estimate rho of the Lipschitz constant.
     pub rho: f64,
-    /// Smoothness estimate beta; eta beta < 1.
+    /// Estimate beta of the smoothness; eta beta < 1.
     pub beta: f64,
-    /// Learning rate eta.
     pub eta: f64,
-    /// Distance bound B_1.
     pub b1: f64,
     /// Loss gap F(theta^{n-1}) - F(theta*).
     pub gap: f64,
@@ -20,23 +19,23 @@ pub struct LossBound {
 /// The three parts of Corollary 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BoundParts {
-    /// What training apart costs: rho A_1 / beta ((eta beta + 1)^tau - eta beta tau - 1).
+    /// Effect of training apart: rho A_1 / beta ((eta beta + 1)^tau - eta beta tau - 1).
     pub drift: f64,
-    /// What the absent cost: tau A_3.
+    /// Effect of absent clients: tau A_3.
     pub linear: f64,
-    /// What training gains: 2 / (k tau + 2 / F_gap).
+    /// Remaining loss gap after training: 2 / (k tau + 2 / F_gap).
     pub convergence: f64,
 }
 
 impl BoundParts {
-    /// Returns the bound.
+    /// Returns the sum of the three parts.
     #[must_use]
     pub fn total(&self) -> f64 {
         self.drift + self.linear + self.convergence
     }
 }
 
-/// Up to here (x + 1)^tau - x tau - 1 is summed up exactly; beyond, the power dwarfs the rest.
+/// Largest tau for which (x + 1)^tau - x tau - 1 is summed exactly; beyond it the power dominates.
 const RECURRENCE_LIMIT: f64 = 512.0;
 
 /// Returns (x + 1)^tau - x tau - 1 for x in (0, 1) and tau >= 0.
@@ -72,7 +71,7 @@ impl LossBound {
             + self.eta * eta_beta * a2 / 2.0
     }
 
-    /// Implements Eq. (20), Theorem 1: how far the averaged model is from the auxiliary one,
+    /// Implements Eq. (20), Theorem 1: the distance of the averaged model from the auxiliary one,
     /// A_1 / beta ((eta beta + 1)^tau - eta beta tau - 1).
     #[must_use]
     pub fn model_gap(&self, a1: f64, tau: f64) -> f64 {
@@ -89,7 +88,7 @@ impl LossBound {
         (1.0 + (1.0 + 4.0 * tau * a3 * y).sqrt()) / (2.0 * y)
     }
 
-    /// Returns what training gains, 2 / (k tau + 2 / F_gap).
+    /// Returns the remaining loss gap after training, 2 / (k tau + 2 / F_gap).
     #[must_use]
     pub fn convergence(&self, tau: f64) -> f64 {
         2.0 / (self.k() * tau + 2.0 / self.gap)

@@ -1,7 +1,7 @@
 //! The upper bound on the loss (Section III of the paper): one function per equation.
 //!
-//! [`Heterogeneity`] gathers what the bound sees of the participants, [`LossBound`] what it sees
-//! of the model; together they give Theorem 1, Theorem 2 and Corollary 1.
+//! [`Heterogeneity`] describes the participants and [`LossBound`] the model; together they give
+//! Theorem 1, Theorem 2 and Corollary 1.
 
 mod heterogeneity;
 mod individual;

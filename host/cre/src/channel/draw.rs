@@ -1,4 +1,4 @@
-//! The drawn state of a round: who hears the base station how well, and the way back.
+//! Random channel gains of a round, downlink and uplink.
 
 use gleaner_shared::rng::{Purpose, Rng};
 use serde::{Deserialize, Serialize};
@@ -10,33 +10,34 @@ use super::rate::{broadcast_rate, downlink_latency};
 use super::record::on_decibel_grid;
 use crate::units::{Bits, Db, Gain, Gigahertz, Hertz, Metres, Seconds, Watts, WattsPerHertz};
 
-/// What the radio is like, apart from the draws.
+/// Parameters of the radio. Start from [`System::paper_mlp`](crate::system::System::paper_mlp) and
+/// change fields.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct RadioParams {
-    /// Radius of the disc clients stand in.
+    /// Radius of the disc of clients.
     pub radius_m: Metres,
-    /// Carrier frequency.
+    /// Carrier frequency in gigahertz.
     pub carrier_ghz: Gigahertz,
     /// Gain of both antennas together.
     pub antenna_db: Db,
-    /// Small-scale fading.
+    /// Distribution of the small-scale fading.
     pub fading: Fading,
-    /// Power of the broadcast.
+    /// Transmit power of the broadcast.
     pub downlink_power_w: Watts,
     /// Bandwidth of the broadcast.
     pub downlink_bandwidth_hz: Hertz,
-    /// Highest power of a client.
+    /// Largest transmit power of a client.
     pub uplink_power_max_w: Watts,
     /// Bandwidth of each uplink channel.
     pub uplink_bandwidth_hz: Hertz,
-    /// Density of the noise at either end.
+    /// Noise density at both ends.
     pub noise_w_per_hz: WattsPerHertz,
 }
 
 impl RadioParams {
-    /// Returns how long the broadcast of a model takes in a round: Eqs. (5) and (6).
+    /// Returns the duration of a model's broadcast in a round: Eqs. (5) and (6).
     #[must_use]
     pub fn downlink_time(&self, state: &RoundState, model: Bits) -> Seconds {
         let rate = broadcast_rate(
@@ -58,7 +59,19 @@ pub struct RoundState {
     pub uplink: Vec<Vec<f64>>,
 }
 
-/// Draws the rounds of one run.
+/// Draws the channel gains of a run.
+///
+/// ```
+/// use gleaner_cre::channel::Emulation;
+/// use gleaner_cre::system::System;
+///
+/// let system = System::paper_mlp();
+/// let emulation = Emulation::new(1, 10, 3, system.radio);
+/// let gains = emulation.round(5);
+/// assert_eq!((gains.uplink.len(), gains.uplink[0].len()), (10, 3));
+/// let broadcast_s = system.radio.downlink_time(&gains, system.round.model_bits).0;
+/// assert!(broadcast_s < 1e-3);
+/// ```
 #[derive(Clone, Debug)]
 pub struct Emulation {
     seed: u64,
@@ -68,7 +81,7 @@ pub struct Emulation {
 }
 
 impl Emulation {
-    /// Places the clients.
+    /// Places the clients at random in the disc.
     #[must_use]
     pub fn new(seed: u64, clients: u32, channels: usize, radio: RadioParams) -> Self {
         let large = (0..clients)

@@ -6,7 +6,7 @@ use strum::{Display, EnumMessage, EnumString, IntoStaticStr, VariantArray};
 
 use crate::units::Gain;
 
-/// What multiplies the path loss: which function of the drawn Rician variable.
+/// The factor on the path loss as a function of the drawn Rician variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[derive(Display, EnumMessage, EnumString, IntoStaticStr, VariantArray)]
 #[serde(rename_all = "kebab-case")]
@@ -16,7 +16,7 @@ pub enum FadingKind {
     Normalised,
     /// Rician power, mean 2 sigma^2 (K + 1)
     Power,
-    /// Rician amplitude
+    /// Rician amplitude, the square root of the power
     Amplitude,
 }
 
@@ -28,7 +28,7 @@ pub struct Fading {
     pub k: f64,
     /// Standard deviation of each scattered component.
     pub sigma: f64,
-    /// What a draw stands for.
+    /// The factor that is drawn.
     pub kind: FadingKind,
 }
 

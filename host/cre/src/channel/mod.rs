@@ -1,7 +1,7 @@
-//! The radio: where clients stand, what their channels do, and what an upload then costs.
+//! The radio: positions of clients, gains of their channels, rates and costs of uploads.
 //!
-//! Section II-B and II-C of the paper. [`Emulation`] draws the state of a round, [`Trace`] has it
-//! from a table instead, which [`Recorder`] writes; a run takes either as its [`ChannelSource`].
+//! Sections II-B and II-C of the paper. [`Emulation`] draws the state of a round, [`Trace`] reads it
+//! from a table that [`Recorder`] writes; a [`ChannelSource`] is either of them.
 
 mod draw;
 mod fading;

@@ -1,4 +1,4 @@
-//! Where clients stand: uniform in a disc around the base station, fixed for a run.
+//! Positions of clients: uniform in a disc around the base station, fixed for a run.
 
 use gleaner_shared::rng::{Purpose, Rng};
 

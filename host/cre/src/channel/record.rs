@@ -1,7 +1,7 @@
-//! The recorder that writes gains as a trace, and the grid on which they survive it.
+//! Writer of gains as a trace, and the grid of gains that decibels represent exactly.
 //!
-//! A recorded run reads back to the very same doubles: decibels are written with the digits that
-//! identify a double, and drawn gains lie on the grid such decibels can express.
+//! A recorded run is read back bit for bit: decibels are written with all digits of a double, and
+//! drawn gains lie on the grid of such decibels.
 
 use std::io::{self, Write};
 
@@ -16,20 +16,20 @@ pub struct Recorder<W: Write> {
 }
 
 impl<W: Write> Recorder<W> {
-    /// Starts a trace with its header.
+    /// Starts a trace and writes its header.
     ///
     /// # Errors
-    /// What the writer says.
+    /// Returns the error of the writer.
     pub fn new(out: W) -> io::Result<Self> {
         let mut out = csv::Writer::from_writer(out);
         out.write_record(COLUMNS)?;
         Ok(Self { out })
     }
 
-    /// Appends a round.
+    /// Appends the gains of a round.
     ///
     /// # Errors
-    /// What the writer says.
+    /// Returns the error of the writer.
     pub fn record(&mut self, round: u32, state: &RoundState) -> io::Result<()> {
         for (client, (&down, up)) in state.downlink.iter().zip(&state.uplink).enumerate() {
             for (channel, &gain) in std::iter::once(&down).chain(up).enumerate() {
@@ -44,10 +44,10 @@ impl<W: Write> Recorder<W> {
         Ok(())
     }
 
-    /// Ends the trace and gives the writer back.
+    /// Ends the trace and returns the writer.
     ///
     /// # Errors
-    /// What the writer says.
+    /// Returns the error of the writer.
     pub fn finish(self) -> io::Result<W> {
         self.out
             .into_inner()
@@ -76,8 +76,8 @@ fn faithful_db(gain: f64) -> f64 {
 /// Rounds a gain to one that decibels in double precision express, within 1e-15 of it.
 ///
 /// Doubles are denser on the linear scale than on the logarithmic one (near -60 dB by a factor of
-/// about ten), so only gains on this grid survive a decibel file bit for bit. The emulation hands
-/// out no others.
+/// about ten), so only gains on this grid are read back from decibels bit for bit. The emulation
+/// draws no others.
 #[must_use]
 pub(super) fn on_decibel_grid(gain: Gain) -> Gain {
     gain.to_db().to_linear()

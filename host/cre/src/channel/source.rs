@@ -1,16 +1,16 @@
-//! Where the gains of a run come from: drawn, or read from a trace that covers the run.
+//! Source of a run's gains: drawn, or read from a trace that covers the run.
 
 use std::ops::RangeInclusive;
 
 use super::draw::{Emulation, RoundState};
 use super::trace::{Trace, TraceError};
 
-/// The source of a run's gains; either way they depend on nothing but the round.
+/// The source of a run's gains, which depend on the round alone.
 #[derive(Clone, Debug)]
 pub enum ChannelSource {
-    /// Drawn from the seed.
+    /// Gains drawn from the seed.
     Drawn(Emulation),
-    /// Read from a trace.
+    /// Gains read from a trace.
     Traced(Coverage),
 }
 
@@ -18,7 +18,7 @@ impl ChannelSource {
     /// Returns the gains of a round.
     ///
     /// # Errors
-    /// When a trace does not have them, which is not so in the rounds it was checked for.
+    /// Returns an error for a round for which the trace was not checked.
     pub fn round(&self, round: u32) -> Result<RoundState, TraceError> {
         match self {
             Self::Drawn(emulation) => Ok(emulation.round(round)),
@@ -27,7 +27,7 @@ impl ChannelSource {
     }
 }
 
-/// A trace that was found to have every gain of a run.
+/// A trace that was checked to have every gain of a run.
 #[derive(Clone, Debug)]
 pub struct Coverage {
     trace: Trace,
@@ -39,7 +39,7 @@ impl Coverage {
     /// Checks that a trace has every client and channel in every one of the rounds.
     ///
     /// # Errors
-    /// [`TraceError::Missing`] names the first entry that is not there.
+    /// Returns [`TraceError::Missing`] for the first missing entry.
     pub fn check(
         trace: Trace,
         mut rounds: RangeInclusive<u32>,
@@ -81,15 +81,22 @@ mod tests {
         let source = ChannelSource::Traced(check(&rows, 1..=3).expect("all there"));
         assert!(source.round(3).is_ok() && source.round(0).is_err());
         for (gap, rounds, named) in [
-            ("", 0..=3, "round 0, client 0, channel 0"),
-            ("", 1..=4, "round 4, client 0, channel 0"),
-            ("3,1,2,-60\n", 1..=3, "round 3, client 1, channel 2"),
-            ("2,0,0,-60\n", 1..=3, "round 2, client 0, channel 0"),
+            ("", 0..=3, (0, 0, 0)),
+            ("", 1..=4, (4, 0, 0)),
+            ("3,1,2,-60\n", 1..=3, (3, 1, 2)),
+            ("2,0,0,-60\n", 1..=3, (2, 0, 0)),
         ] {
-            let error = check(&rows.replace(gap, ""), rounds).expect_err(named);
-            let said = error.to_string();
-            assert!(said.starts_with("gains.csv: no gain for"), "{said}");
-            assert!(said.contains(named), "{said}");
+            let error = check(&rows.replace(gap, ""), rounds).expect_err("a gap");
+            let TraceError::Missing {
+                round,
+                client,
+                channel,
+                ..
+            } = error
+            else {
+                panic!("{error}");
+            };
+            assert_eq!((round, client, channel), named);
         }
     }
 }

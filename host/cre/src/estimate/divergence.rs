@@ -1,36 +1,20 @@
-//! How far each client's gradient is from everybody's: the three rules for delta_i.
+//! Divergence delta_i of each client's gradient from the global one, by three rules.
 
 use serde::{Deserialize, Serialize};
 use strum::{Display, EnumMessage, EnumString, FromRepr, IntoStaticStr, VariantArray};
 
 use super::{distance, norm, norm_of};
 
-/// How the divergence delta of a client's data is measured: Eq. (17c) as printed, its direction
-/// part alone, or the plain distance of Assumption 4.
+/// Rule for the divergence delta of a client's data: Eq. (17c) as printed, its direction part alone,
+/// or the plain distance of Assumption 4.
 ///
 /// Deviation: the printed bias, common to all clients, makes all delta_i nearly equal, which fixes
 /// the choice of clients it was added to free; so the direction part alone is the default.
 ///
 /// The numbers stand for the rules in saved states.
-#[derive(
-    Clone,
-    Copy,
-    Debug,
-    PartialEq,
-    Eq,
-    Default,
-    Hash,
-    Serialize,
-    Deserialize
-)]
-#[derive(
-    FromRepr,
-    Display,
-    EnumMessage,
-    EnumString,
-    IntoStaticStr,
-    VariantArray
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Hash)]
+#[derive(Serialize, Deserialize, FromRepr)]
+#[derive(Display, EnumMessage, EnumString, IntoStaticStr, VariantArray)]
 #[repr(u8)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
@@ -52,7 +36,7 @@ pub struct Divergence {
     bias: f64,
 }
 
-/// A rule as its number.
+/// Serialises a rule as its number.
 mod number {
     use serde::de::{Deserialize, Deserializer, Error, Unexpected};
     use serde::ser::Serializer;
@@ -78,13 +62,13 @@ mod number {
 }
 
 impl Divergence {
-    /// Starts without a bias.
+    /// Returns an estimator without bias.
     #[must_use]
     pub const fn new(rule: DivergenceRule) -> Self {
         Self::with_bias(rule, 0.0)
     }
 
-    /// Continues from the bias of earlier rounds.
+    /// Returns an estimator with the bias of earlier rounds.
     #[must_use]
     pub const fn with_bias(rule: DivergenceRule, bias: f64) -> Self {
         Self { rule, bias }

@@ -1,4 +1,4 @@
-//! What the base station learns from a round: delta, rho and beta of Eqs. (17a) to (17c).
+//! Estimates of a round: delta, rho and beta of Eqs. (17a) to (17c).
 //!
 //! Vectors are in double precision and client order; sums run in that order.
 
@@ -20,11 +20,11 @@ pub fn distance(a: &[f64], b: &[f64]) -> f64 {
     norm_of(a, b, |x, y| x - y)
 }
 
-/// Sums that run side by side: one alone would wait for its own last addition.
+/// Number of parallel sums; a single sum would wait for each of its additions.
 const LANES: usize = 8;
 
-/// Returns the Euclidean norm of what `combine` makes of two vectors of one length; place k is
-/// summed in lane k mod [`LANES`], and lanes are added in order.
+/// Returns the Euclidean norm of the element-wise `combine` of two vectors. Element k is summed in
+/// lane k mod [`LANES`], and lanes are added in order.
 fn norm_of(a: &[f64], b: &[f64], combine: impl Fn(f64, f64) -> f64) -> f64 {
     let mut lanes = [0.0; LANES];
     let mut add = |a: &[f64], b: &[f64]| {

@@ -1,22 +1,19 @@
-//! The model's constants rho and beta, from what last round's participants saw.
+//! Estimates of the model's constants rho and beta from the last round's participants.
 
 use super::distance;
 
-/// The bound needs eta beta < 1; estimates are clipped here.
+/// Largest eta beta; the bound needs eta beta < 1.
 const ETA_BETA_LIMIT: f64 = 0.99;
 
-/// One participant at its own model and at the average of the round.
+/// Loss and gradient of one participant at its own model theta_i (`local`) and at the average theta
+/// of the round (`global_*`).
 #[derive(Clone, Copy, Debug)]
+#[allow(missing_docs)]
 pub struct Observation<'a> {
-    /// The participant's own model theta_i.
     pub local: &'a [f64],
-    /// F_i(theta_i).
     pub local_loss: f64,
-    /// grad F_i(theta_i).
     pub local_gradient: &'a [f64],
-    /// F_i(theta).
     pub global_loss: f64,
-    /// grad F_i(theta).
     pub global_gradient: &'a [f64],
 }
 
@@ -62,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_round_with_one_participant_says_nothing() {
+    fn a_round_with_one_participant_gives_no_estimate() {
         let alone = Observation {
             local: &[1.0, 2.0],
             local_loss: 0.5,

@@ -13,7 +13,7 @@ use super::table::Table;
 use super::{Instance, Plan, evaluate, nobody_objective};
 use crate::bound::Sums;
 
-/// Moves tried.
+/// Number of moves per walk.
 const STEPS: u32 = 1000;
 /// Factor of the temperature per step.
 const DECAY: f64 = 0.995;
@@ -46,7 +46,7 @@ pub(crate) fn solve(instance: &Instance, seed: u64) -> Plan {
     judge.plan(&best.1.pairs())
 }
 
-/// Who has which channel.
+/// The client on each channel.
 #[derive(Clone, Debug)]
 struct Assignment {
     clients: u32,
@@ -129,7 +129,7 @@ impl Judge<'_> {
                 (low, high) = (low.min(values), high.max(values));
             }
         }
-        // Nothing feasible, or nothing at stake: any temperature will do.
+        // Without a feasible or a different value the temperature does not matter.
         if high > low { high - low } else { 1.0 }
     }
 }

@@ -1,4 +1,4 @@
-//! The linear assignment problem, rectangular, with forbidden pairs and the right to abstain.
+//! The rectangular linear assignment problem with forbidden pairs, in which rows may abstain.
 
 /// Minimum-cost matching by shortest augmenting paths (Jonker and Volgenant, "A shortest
 /// augmenting path algorithm for dense and sparse linear assignment problems", 1987).
@@ -22,7 +22,7 @@ pub(crate) struct Matcher {
 
 const NONE: usize = usize::MAX;
 
-/// Which of several matchings that cost the same is found.
+/// Choice between several matchings of equal cost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Ties {
     /// Of equally near columns a free one is taken: the search ends sooner.

@@ -1,4 +1,4 @@
-//! An independent judge of plans: C1 to C6, and the objective recomputed from scratch.
+//! Independent verification of plans: constraints C1 to C6, and the objective recomputed.
 //!
 //! Shares no code with the solvers or the objective: formulas are written out again here, in
 //! their plain form and with the standard library's functions, so that a mistake has to be made
@@ -9,12 +9,13 @@ use thiserror::Error;
 
 use super::{Instance, Plan, Upload};
 
-/// Relative room for rounding in C4 and C6 and in the objective.
+/// Relative tolerance for rounding in C4 and C6 and in the objective.
 pub(super) const TOLERANCE: f64 = 1e-9;
 
-/// A constraint that a plan breaks.
+/// A violated constraint of a plan.
 #[derive(Clone, Debug, PartialEq, Error)]
 #[non_exhaustive]
+#[allow(missing_docs)]
 pub enum Violation {
     /// C1: a client or channel that does not exist, or epochs that do not fit the participants.
     #[error("C1: {0}")]
@@ -26,47 +27,34 @@ pub enum Violation {
     #[error("C3: channel {0} has more than one client")]
     ChannelTwice(usize),
     /// C4: a power that is not in (0, p_max].
-    #[error("C4: client {client} sends at {power_w} W, allowed are (0, {limit_w}] W")]
+    #[error("C4: client {client} transmits at {power_w} W, allowed are (0, {limit_w}] W")]
     Power {
-        /// The client.
         client: usize,
-        /// Its power.
         power_w: f64,
-        /// The highest power.
         limit_w: f64,
     },
-    /// C4 with circuit power: a power below that of least energy, slower and dearer.
-    #[error("C4: client {client} sends at {power_w} W, slower and dearer than at a higher power")]
-    Wasteful {
-        /// The client.
-        client: usize,
-        /// Its power.
-        power_w: f64,
-    },
+    /// C4 with circuit power: a power below that of minimum energy.
+    #[error(
+        "C4: client {client} transmits at {power_w} W, slower and at more energy than at a higher power"
+    )]
+    Wasteful { client: usize, power_w: f64 },
     /// C6: a participant that misses the deadline.
-    #[error("C6: client {client} ends at {end_s} s, it must at {deadline_s} s")]
+    #[error("C6: client {client} ends at {end_s} s, after its deadline {deadline_s} s")]
     Late {
-        /// The client.
         client: usize,
-        /// When its upload ends.
         end_s: f64,
-        /// When it must end: at the end of the round, less the client's reserve.
+        /// The deadline of the round minus the client's reserve.
         deadline_s: f64,
     },
     /// C5 enters P2 through the queues in J: the claimed J is not that of the plan.
     #[error("C5: J is {actual}, claimed was {claimed}")]
-    Objective {
-        /// What the plan costs.
-        actual: f64,
-        /// What it was said to cost.
-        claimed: f64,
-    },
+    Objective { actual: f64, claimed: f64 },
 }
 
-/// Judges a plan and its claimed objective.
+/// Verifies a plan and its claimed objective.
 ///
 /// # Errors
-/// The first violation found.
+/// Returns the first violation.
 pub fn check(instance: &Instance, plan: &Plan, claimed: f64) -> Result<(), Violation> {
     check_choice(instance, plan)?;
     check_uploads(instance, plan)?;
@@ -91,7 +79,7 @@ fn check_choice(instance: &Instance, plan: &Plan) -> Result<(), Violation> {
     check_assignment(instance, &plan.uploads)
 }
 
-/// Judges C1 to C3 of the pairs.
+/// Verifies C1 to C3 of the pairs.
 pub(super) fn check_assignment(instance: &Instance, uploads: &[Upload]) -> Result<(), Violation> {
     let mut channels_of_client = vec![0; instance.samples.len()];
     let mut clients_of_channel = vec![0; instance.channels];
@@ -125,7 +113,7 @@ fn check_uploads(instance: &Instance, plan: &Plan) -> Result<(), Violation> {
     uploads.try_for_each(|upload| check_upload(instance, upload, plan.epochs))
 }
 
-/// Judges C4 and C6 of a participant with that many epochs.
+/// Verifies C4 and C6 of a participant with the given epochs.
 pub(super) fn check_upload(
     instance: &Instance,
     upload: &Upload,
@@ -158,7 +146,7 @@ pub(super) fn check_upload(
     Ok(())
 }
 
-/// Would a hundredth more power save energy?
+/// Returns whether one percent more power would save energy.
 fn is_wasteful(instance: &Instance, upload: &Upload) -> bool {
     let louder = Upload {
         power_w: 1.01 * upload.power_w,
@@ -229,7 +217,7 @@ fn bound(instance: &Instance, plan: &Plan) -> f64 {
             spread += samples / all * delta * delta;
         }
     }
-    // Whole numbers: exactly 0 when everybody takes part.
+    // Whole numbers, so the result is exactly 0 if all clients take part.
     let a2 = 2.0 * ((all - inside) / all) * spread;
     let a3 = (eta - eta * eta * beta) * (2.0 * beta * a2.max(0.0) * gap).sqrt()
         + eta * eta * beta * a2 / 2.0;
@@ -238,7 +226,7 @@ fn bound(instance: &Instance, plan: &Plan) -> f64 {
     rho * a1 / beta * growth + tau * a3 + 2.0 / (pace * tau + 2.0 / gap)
 }
 
-/// Returns the size of the terms the objective is summed from.
+/// Returns the magnitude of the objective's terms.
 pub(super) fn magnitude(instance: &Instance) -> f64 {
     let unit = instance.energy_unit_j;
     let energy: f64 = instance

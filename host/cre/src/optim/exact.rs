@@ -1,4 +1,4 @@
-//! The exact solver: every set of clients, every whole tau, the best channels for each.
+//! The exact solver: enumerates every set of clients and every tau, with the best channels for each.
 //!
 //! Sets are visited depth first. Along a branch the cheapest way to put the set on each choice of
 //! channels is carried for all tau at once (rows of the [`Table`] are contiguous in tau), and the
@@ -10,9 +10,9 @@ use super::table::Table;
 use super::{Instance, Plan, evaluate, nobody_objective};
 use crate::bound::Sums;
 
-/// Work beyond this many row operations (about a second) is not enumerated.
+/// Largest enumeration in row operations, about a second.
 const MAX_ROW_OPERATIONS: f64 = 3e7;
-/// Up to this many an enumeration is faster than a search by bounds; U = 30 on C = 3 is beyond.
+/// Largest enumeration that is faster than a search by bounds; U = 30 on C = 3 is larger.
 const QUICK_ROW_OPERATIONS: f64 = 1e4;
 
 /// Estimates the row operations of an enumeration: for each set of k clients, k ways in for each
@@ -27,12 +27,12 @@ pub(crate) fn enumeration_work(clients: usize, channels: usize) -> f64 {
     work
 }
 
-/// Is enumeration affordable at this size?
+/// Returns whether enumeration is affordable at this size.
 pub(crate) fn is_enumerable(clients: usize, channels: usize, epochs: usize) -> bool {
     row_operations(clients, channels, epochs) <= MAX_ROW_OPERATIONS
 }
 
-/// Is enumeration the fastest way at this size?
+/// Returns whether enumeration is the fastest method at this size.
 pub(crate) fn is_quick(clients: usize, channels: usize, epochs: usize) -> bool {
     row_operations(clients, channels, epochs) <= QUICK_ROW_OPERATIONS
 }
@@ -66,7 +66,7 @@ pub(crate) fn enumerate_assignments(instance: &Instance) -> Plan {
 }
 
 /// Returns the best plan of every number of participants from 1 to C, or `None` where the instance
-/// is too large to try every assignment. A number that cannot all finish an epoch has no plan.
+/// is too large to try every assignment. A number of participants that cannot all finish an epoch has no plan.
 #[must_use]
 pub fn best_by_participants(instance: &Instance) -> Option<Vec<Option<(f64, Plan)>>> {
     let sizes = instance.channels.min(instance.clients());

@@ -5,12 +5,11 @@ use super::epochs::{best_epochs, common_limit, whole_epochs};
 use super::power::best_power;
 use super::{Instance, Plan, Upload, evaluate};
 
-/// A client on a channel.
+/// A client on an uplink channel, both counted from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
 pub struct Pair {
-    /// Client, from 0.
     pub client: usize,
-    /// Uplink channel, from 0.
     pub channel: usize,
 }
 
@@ -47,7 +46,7 @@ pub fn plan_at(instance: &Instance, pairs: &[Pair], epochs: u32) -> Plan {
 ///
 /// g(tau) = min over p of J(tau, p) is convex: J is jointly convex in tau and the upload
 /// energies, and the least energy that meets the deadline is convex in tau, with circuit power too
-/// (docs/solvers.md). So the least tau at which g does not fall any more is best. `None` if no
+/// (docs/reference/solvers.md). So the least tau at which g does not fall any more is best. `None` if no
 /// epoch fits.
 #[must_use]
 pub fn solve(instance: &Instance, pairs: &[Pair]) -> Option<Plan> {

@@ -1,4 +1,4 @@
-//! One round's problem, and what makes it a problem at all.
+//! The problem P2 of one round.
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -10,9 +10,9 @@ use crate::costs::Costs;
 use crate::system::System;
 use crate::units::{Bits, Gain, Hertz, Watts, WattsPerHertz};
 
-/// One round's optimisation problem: everything the base station knows before it decides.
+/// One round's optimisation problem: the knowledge of the base station before it decides.
 ///
-/// Plain numbers in SI units, named after what they are. Deserialising reads the record `inst` of
+/// Values are plain numbers in SI units. [`Instance::paper`] states a round with the paper's costs. Deserialising reads the record `inst` of
 /// the test vectors and checks it as [`Instance::validate`] does; serialising writes it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Record", into = "Record")]
@@ -24,7 +24,7 @@ pub struct Instance {
     pub samples: Vec<u32>,
     /// Uplink power gain of each client on each channel, `[client][channel]`, linear.
     pub gain: Vec<Vec<f64>>,
-    /// How long the broadcast takes, t_down.
+    /// Duration t_down of the broadcast.
     pub downlink_s: f64,
     /// Energy queue Z_i of each client.
     pub queue_j: Vec<f64>,
@@ -34,7 +34,7 @@ pub struct Instance {
     pub epoch_s: Vec<f64>,
     /// Energy E_i of one epoch at each client.
     pub epoch_j: Vec<f64>,
-    /// What the bound knows of the model.
+    /// Parameters of the loss bound.
     pub bound: LossBound,
     /// Lyapunov penalty factor V.
     pub v: f64,
@@ -46,27 +46,25 @@ pub struct Instance {
     pub model_bits: f64,
     /// Bandwidth B of an uplink channel.
     pub bandwidth_hz: f64,
-    /// Noise density N0.
+    /// Noise density N0 of an uplink channel.
     pub noise_w_per_hz: f64,
-    /// Highest power p_max of a client.
+    /// Largest transmit power p_max of a client.
     pub power_max_w: f64,
     /// Energy E_add that each client harvests in a round.
     pub income_j: Vec<f64>,
-    /// How long before the deadline each client must be done, 0 where clients are alike.
+    /// Time by which each client must finish before the deadline, usually 0.
     pub reserve_s: Vec<f64>,
-    /// What each client pays beside epochs and radiated energy, [`Costs::PAPER`] in the paper.
+    /// Costs of each client beside epochs and radiated energy, [`Costs::PAPER`] in the paper.
     pub costs: Vec<Costs>,
 }
 
-/// A field of an instance that cannot be.
+/// An invalid field of an instance, by its name in instance files, with its value and the problem.
 #[derive(Clone, Debug, PartialEq, Error)]
 #[error("{field} = {value}: {problem}")]
+#[allow(missing_docs)]
 pub struct InstanceError {
-    /// The field, by its name in instance files.
     pub field: String,
-    /// The value found.
     pub value: String,
-    /// What is wrong with it and what would be right.
     pub problem: String,
 }
 
@@ -145,13 +143,13 @@ impl Instance {
         self.samples.len()
     }
 
-    /// Returns when a client must be done, T_max less its reserve.
+    /// Returns the deadline of a client, T_max minus its reserve.
     #[must_use]
     pub fn deadline_of(&self, client: usize) -> f64 {
         self.deadline_s - self.reserve_s[client]
     }
 
-    /// Returns what is left of the round for an upload after `tau` epochs,
+    /// Returns the time that remains for an upload after `tau` epochs,
     /// T_max - reserve_i - t_down - order_i - tau T_i.
     #[must_use]
     pub fn slack_s(&self, client: usize, tau: f64) -> f64 {
@@ -159,7 +157,7 @@ impl Instance {
         self.deadline_of(client) - ready_s - tau * self.epoch_s[client]
     }
 
-    /// Returns what a client has left of its income after the standing costs; it may be negative.
+    /// Returns the income of a client minus its standing costs, which may be negative.
     #[must_use]
     pub fn net_income_j(&self, client: usize) -> f64 {
         self.income_j[client] - self.costs[client].standing_j
@@ -172,13 +170,13 @@ impl Instance {
         clients.map(|client| self.net_income_j(client)).collect()
     }
 
-    /// Returns what an order of `tau` epochs costs a client before it sends, tau E_i + order_i.
+    /// Returns the energy of an order of `tau` epochs before the upload, tau E_i + order_i.
     #[must_use]
     pub fn work_j(&self, client: usize, tau: f64) -> f64 {
         tau * self.epoch_j[client] + self.costs[client].order_j
     }
 
-    /// Returns how long an upload takes, t_up = l / v_up: Eqs. (9) and (10).
+    /// Returns the duration of an upload, t_up = l / v_up: Eqs. (9) and (10).
     #[must_use]
     pub fn upload_s(&self, client: usize, channel: usize, power_w: f64) -> f64 {
         let rate = shannon_rate(

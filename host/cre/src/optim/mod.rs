@@ -1,15 +1,15 @@
 //! The optimiser of one round: problem P2 of the paper (Section IV).
 //!
-//! [`Instance`] states the problem, [`Solver`] names a way to solve it, [`Plan`] is the answer
-//! and [`Solution`] the answer with its proof. The layers, bottom up: [`power`] and [`epochs`]
+//! [`Instance`] states the problem, [`Solver`] names a way to solve it, [`Plan`] is the decision
+//! and [`Solution`] the decision with its proof. The layers, bottom up: [`power`] and [`epochs`]
 //! hold the closed forms of one variable, [`inner`] solves an assignment, and the files named
-//! after solvers choose the assignment. [`check`] judges answers and shares no code with them.
+//! after solvers choose the assignment. [`check`] verifies plans and shares no code with them.
 
 mod anneal;
 mod assignment;
-#[cfg(test)]
-mod books;
 pub mod check;
+#[cfg(test)]
+mod cost_tests;
 pub mod epochs;
 mod exact;
 pub mod individual;

@@ -4,7 +4,7 @@ use crate::bound::{BoundParts, Heterogeneity};
 
 use super::{Instance, Plan, Upload};
 
-/// A plan's objective and what it is made of.
+/// The objective of a plan and its parts.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Evaluation {
     /// J = energy + penalty.
@@ -17,7 +17,7 @@ pub struct Evaluation {
     pub bound: BoundParts,
     /// Energy balance q_i of every client, in joules.
     pub balance_j: Vec<f64>,
-    /// Time each participant has left at the deadline, in the order of the plan.
+    /// Time between the end of each upload and the deadline, in the order of the plan.
     pub spare_s: Vec<f64>,
 }
 
@@ -33,7 +33,7 @@ pub(crate) fn upload_cost(instance: &Instance, upload: &Upload) -> (f64, f64) {
 /// q_i = E_add,i - a_i (tau E_i + e_up,i) of Eq. (13), less standing costs and those of an order
 /// (see [`Costs`](crate::costs::Costs)), and energies in `energy_unit_j`.
 ///
-/// Nobody taking part is tau = 0: the bound then is F_gap.
+/// The plan without participants has tau = 0 and the bound F_gap.
 #[must_use]
 pub fn evaluate(instance: &Instance, plan: &Plan) -> Evaluation {
     let tau = f64::from(plan.epochs);
@@ -71,7 +71,7 @@ pub fn evaluate(instance: &Instance, plan: &Plan) -> Evaluation {
     }
 }
 
-/// Returns J of nobody taking part, sum (q_i^2 - 2 Z_i q_i) + V F_gap with q_i the net incomes.
+/// Returns J of the plan without participants, sum (q_i^2 - 2 Z_i q_i) + V F_gap with q_i the net incomes.
 #[must_use]
 pub fn nobody_objective(instance: &Instance) -> f64 {
     let energy: f64 = (0..instance.clients())

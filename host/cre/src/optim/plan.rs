@@ -1,32 +1,30 @@
-//! What a solver decides, and what it proves about the decision.
+//! The decision of a solver and its proof.
 
 use serde::Serialize;
 
 use super::objective::{Evaluation, evaluate};
 use super::{Instance, nobody_objective};
 
-/// One participant: its channel and its power.
+/// One participant, its uplink channel, both counted from 0, and its transmit power.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[allow(missing_docs)]
 pub struct Upload {
-    /// Client, from 0.
     pub client: usize,
-    /// Uplink channel, from 0.
     pub channel: usize,
-    /// Transmit power.
     pub power_w: f64,
 }
 
-/// The decision of a round: who takes part, on which channel, at what transmit power, and for how many epochs.
+/// The decision of a round: participants, channels, transmit powers and epochs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Plan {
-    /// Local epochs tau; 0 exactly if nobody takes part.
+    /// Local epochs tau; 0 exactly if there are no participants.
     pub epochs: u32,
     /// The participants in client order.
     pub uploads: Vec<Upload>,
 }
 
 impl Plan {
-    /// The plan in which nobody trains: always allowed.
+    /// Returns the plan without participants, which is always feasible.
     #[must_use]
     pub const fn nobody() -> Self {
         Self {
@@ -35,7 +33,7 @@ impl Plan {
         }
     }
 
-    /// Puts the participants in client order.
+    /// Returns a plan with its participants in client order.
     #[must_use]
     pub fn new(epochs: u32, mut uploads: Vec<Upload>) -> Self {
         uploads.sort_unstable_by_key(|upload| upload.client);
@@ -43,19 +41,19 @@ impl Plan {
     }
 }
 
-/// A plan with its objective and a proven bound on how good any plan can be.
+/// A plan with its objective and a proven lower bound on the objective of all plans.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Solution {
-    /// The plan.
+    /// Participants, channels, powers and epochs.
     pub plan: Plan,
-    /// The objective of the plan, part by part.
+    /// The objective of the plan and its parts.
     pub evaluation: Evaluation,
     /// No plan has a lower J; `None` if the solver proves nothing.
     pub lower_bound: Option<f64>,
 }
 
 impl Solution {
-    /// Evaluates a plan and attaches its proof.
+    /// Evaluates a plan and adds its lower bound.
     #[must_use]
     pub fn new(instance: &Instance, plan: Plan, lower_bound: Option<f64>) -> Self {
         let evaluation = evaluate(instance, &plan);

@@ -7,7 +7,7 @@ use crate::channel::upload_energy_infimum;
 use crate::costs::RadioCost;
 use crate::units::{Bits, Gain, Hertz, Joules, Watts, WattsPerHertz};
 
-/// Which of the three cases of Eq. (39) holds.
+/// The three cases of Eq. (39).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PowerCase {
     /// Less energy would be better, but the deadline does not allow it.
@@ -18,13 +18,13 @@ pub enum PowerCase {
     Max,
 }
 
-/// The best power and what led to it.
+/// The best power and the quantities of Eq. (39).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PowerChoice {
     /// Least power that meets the deadline.
     pub p_min_w: f64,
-    /// Power of least energy that meets the deadline: above `p_min_w` where the circuit makes slow
-    /// uploads dear.
+    /// Power of least energy that meets the deadline; above `p_min_w` where circuit power makes slow
+    /// uploads expensive.
     pub p_thrifty_w: f64,
     /// Energy of an upload at `p_thrifty_w`.
     pub e_min_j: f64,
@@ -32,9 +32,9 @@ pub struct PowerChoice {
     pub e_max_j: f64,
     /// The energy that minimises J, net income_i - Z_i - (tau E_i + order_i).
     pub e_target_j: f64,
-    /// The best power.
+    /// The best transmit power.
     pub power_w: f64,
-    /// Which case it is.
+    /// The case of Eq. (39).
     pub case: PowerCase,
 }
 
@@ -157,7 +157,7 @@ impl Efficient {
 /// Implements Eq. (39): the best power of a client on a channel after `tau` epochs.
 ///
 /// The client's part of J is convex in the energy of its upload and least at the target. Powers
-/// below p_e are slower and dearer than p_e and not on offer (docs/solvers.md), and from p_e on the
+/// below p_e are slower and dearer than p_e and not on offer (docs/reference/solvers.md), and from p_e on the
 /// energy rises with the power: so the best one is that of least energy, of the target, or p_max.
 ///
 /// `tau` is at most the client's epoch limit there; where rounding puts p_min above p_max at the

@@ -1,8 +1,6 @@
-//! A round's problem as a record of a file: the fields `inst` of the test vectors, and the checks
-//! that make them an [`Instance`].
+//! File format of an [`Instance`]: the fields `inst` of the test vectors, and their checks.
 
 use serde::{Deserialize, Deserializer, Serialize};
-use thiserror::Error;
 
 use super::{Instance, InstanceError};
 use crate::bound::LossBound;
@@ -10,7 +8,7 @@ use crate::channel::{epoch_energy, epoch_latency};
 use crate::costs::Costs;
 use crate::units::Hertz;
 
-/// Derived times and energies may differ from the given ones by rounding only.
+/// Relative tolerance between given and derived times and energies.
 const AGREEMENT: f64 = 1e-9;
 
 /// The record; fields are named after the paper's symbols and carry their unit.
@@ -18,10 +16,10 @@ const AGREEMENT: f64 = 1e-9;
 /// `T_s` and `E_j` may be left out, for they follow from `b_cycles`, `f_hz` and `alpha`; or those
 /// three may, if clients differ in more than their samples. Given both, they must agree. `E_add_j`
 /// is one number for all clients or a list; `T_slack_s` is a list, of zeros where it is left out.
-/// What the paper leaves out of its books, from `zeta` to `E_stand_j`, is a number or a list and the
-/// paper's where it is left out.
+/// The costs beside the paper's, `zeta` to `E_stand_j`, are a number or a list each, and the paper's
+/// where they are left out.
 ///
-/// Written from an [`Instance`] it gives `T_s` and `E_j`, and of what may be left out only what differs
+/// A record of an [`Instance`] has `T_s` and `E_j`, and of the optional fields only those that differ
 /// from the paper's.
 #[derive(Deserialize, Serialize)]
 #[serde(deny_unknown_fields, expecting = "an object")]
@@ -57,91 +55,53 @@ pub(super) struct Record {
     p_max_w: f64,
     #[serde(rename = "E_add_j")]
     income_j: Each,
-    #[serde(
-        rename = "T_slack_s",
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
-    reserve_s: Option<Vec<f64>>,
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
-    zeta: Option<Each>,
-    #[serde(
-        rename = "P_c_w",
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
-    circuit_w: Option<Each>,
-    #[serde(
-        rename = "E_upload_j",
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
-    per_upload_j: Option<Each>,
-    #[serde(
-        rename = "T_order_s",
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
-    order_s: Option<Each>,
-    #[serde(
-        rename = "E_order_j",
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
-    order_j: Option<Each>,
-    #[serde(
-        rename = "E_stand_j",
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
-    standing_j: Option<Each>,
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
-    b_cycles: Option<f64>,
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
-    f_hz: Option<f64>,
-    #[serde(
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
-    alpha: Option<f64>,
-    #[serde(
-        rename = "T_s",
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
-    epoch_s: Option<Vec<f64>>,
-    #[serde(
-        rename = "E_j",
-        default,
-        deserialize_with = "given",
-        skip_serializing_if = "Option::is_none"
-    )]
-    epoch_j: Option<Vec<f64>>,
+    #[serde(rename = "T_slack_s", default, skip_serializing_if = "Given::is_none")]
+    reserve_s: Given<Vec<f64>>,
+    #[serde(default, skip_serializing_if = "Given::is_none")]
+    zeta: Given<Each>,
+    #[serde(rename = "P_c_w", default, skip_serializing_if = "Given::is_none")]
+    circuit_w: Given<Each>,
+    #[serde(rename = "E_upload_j", default, skip_serializing_if = "Given::is_none")]
+    per_upload_j: Given<Each>,
+    #[serde(rename = "T_order_s", default, skip_serializing_if = "Given::is_none")]
+    order_s: Given<Each>,
+    #[serde(rename = "E_order_j", default, skip_serializing_if = "Given::is_none")]
+    order_j: Given<Each>,
+    #[serde(rename = "E_stand_j", default, skip_serializing_if = "Given::is_none")]
+    standing_j: Given<Each>,
+    #[serde(default, skip_serializing_if = "Given::is_none")]
+    b_cycles: Given<f64>,
+    #[serde(default, skip_serializing_if = "Given::is_none")]
+    f_hz: Given<f64>,
+    #[serde(default, skip_serializing_if = "Given::is_none")]
+    alpha: Given<f64>,
+    #[serde(rename = "T_s", default, skip_serializing_if = "Given::is_none")]
+    epoch_s: Given<Vec<f64>>,
+    #[serde(rename = "E_j", default, skip_serializing_if = "Given::is_none")]
+    epoch_j: Given<Vec<f64>>,
 }
 
-/// Reads a field that may be left out, but not be null.
-fn given<'de, T: Deserialize<'de>, D: Deserializer<'de>>(from: D) -> Result<Option<T>, D::Error> {
-    T::deserialize(from).map(Some)
+/// A field that may be left out, but not be null.
+#[derive(Serialize)]
+#[serde(transparent)]
+struct Given<T>(Option<T>);
+
+impl<T> Given<T> {
+    const fn is_none(&self) -> bool {
+        self.0.is_none()
+    }
+}
+
+impl<T> Default for Given<T> {
+    fn default() -> Self {
+        Self(None)
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Given<T> {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        T::deserialize(from).map(|value| Self(Some(value)))
+    }
 }
 
 /// One number for every client, or a list of one each.
@@ -153,7 +113,7 @@ enum Each {
 }
 
 impl Each {
-    /// Says one number where all clients have the same.
+    /// Returns one number if all clients have the same.
     fn from(values: Vec<f64>) -> Self {
         match values.first() {
             Some(&first) if values.iter().all(|value| *value == first) => Self::Alike(first),
@@ -168,7 +128,7 @@ impl Each {
         }
     }
 
-    /// Gives every client its own value, where a record has any.
+    /// Sets the value of every client, if the record has any.
     fn spread(
         field: &str,
         given: Option<&Self>,
@@ -209,19 +169,15 @@ impl TryFrom<f64> for Count {
     }
 }
 
-/// Why a record is no instance.
-#[derive(Debug, Error)]
-pub(super) enum RecordError {
-    #[error("no field `{0}`: give T_s and E_j, or b_cycles, f_hz and alpha, or all of them")]
-    Missing(&'static str),
-    #[error(transparent)]
-    Instance(#[from] InstanceError),
+fn missing(field: &str) -> InstanceError {
+    let problem = "give T_s and E_j, or b_cycles, f_hz and alpha, or all of them";
+    InstanceError::new(field, "missing", problem)
 }
 
 impl TryFrom<Record> for Instance {
-    type Error = RecordError;
+    type Error = InstanceError;
 
-    fn try_from(record: Record) -> Result<Self, RecordError> {
+    fn try_from(record: Record) -> Result<Self, InstanceError> {
         let samples: Vec<u32> = record.samples.iter().map(|count| count.0).collect();
         let (epoch_s, epoch_j) = record.epoch_costs(&samples)?;
         let clients = record.clients.0 as usize;
@@ -251,15 +207,14 @@ impl TryFrom<Record> for Instance {
             noise_w_per_hz: record.noise_w_per_hz,
             power_max_w: record.p_max_w,
             income_j: record.income_j.of(everybody),
-            reserve_s: record.reserve_s.unwrap_or_else(|| vec![0.0; everybody]),
+            reserve_s: record.reserve_s.0.unwrap_or_else(|| vec![0.0; everybody]),
             costs,
         };
         if instance.clients() != clients {
             let problem = format!("D has {} entries", instance.clients());
-            return Err(InstanceError::new("U", clients, &problem).into());
+            return Err(InstanceError::new("U", clients, &problem));
         }
-        instance.validate()?;
-        Ok(instance)
+        instance.validate().map(|()| instance)
     }
 }
 
@@ -270,7 +225,7 @@ impl From<Instance> for Record {
             let values: Vec<f64> = instance.costs.iter().map(of).collect();
             let usual = of(&Costs::PAPER);
             let is_usual = values.iter().all(|value| *value == usual);
-            (!is_usual).then(|| Each::from(values))
+            Given((!is_usual).then(|| Each::from(values)))
         };
         let has_reserve = instance.reserve_s.iter().any(|reserve_s| *reserve_s != 0.0);
         Self {
@@ -300,22 +255,22 @@ impl From<Instance> for Record {
             noise_w_per_hz: instance.noise_w_per_hz,
             p_max_w: instance.power_max_w,
             income_j: Each::from(instance.income_j),
-            reserve_s: has_reserve.then_some(instance.reserve_s),
-            b_cycles: None,
-            f_hz: None,
-            alpha: None,
-            epoch_s: Some(instance.epoch_s),
-            epoch_j: Some(instance.epoch_j),
+            reserve_s: Given(has_reserve.then_some(instance.reserve_s)),
+            b_cycles: Given(None),
+            f_hz: Given(None),
+            alpha: Given(None),
+            epoch_s: Given(Some(instance.epoch_s)),
+            epoch_j: Given(Some(instance.epoch_j)),
         }
     }
 }
 
 impl Record {
-    /// Returns what every client pays beside epochs and radiated energy.
+    /// Returns the costs of every client beside epochs and radiated energy.
     fn costs(&self, clients: usize) -> Result<Vec<Costs>, InstanceError> {
         let mut costs = vec![Costs::PAPER; clients];
-        let mut spread = |field, given: &Option<Each>, set: fn(&mut Costs, f64)| {
-            Each::spread(field, given.as_ref(), &mut costs, set)
+        let mut spread = |field, given: &Given<Each>, set: fn(&mut Costs, f64)| {
+            Each::spread(field, given.0.as_ref(), &mut costs, set)
         };
         spread("zeta", &self.zeta, |it, zeta| it.radio.efficiency = zeta)?;
         spread("P_c_w", &self.circuit_w, |it, w| it.radio.circuit_w = w)?;
@@ -329,15 +284,15 @@ impl Record {
     }
 
     /// Returns time and energy of an epoch at every client.
-    fn epoch_costs(&self, samples: &[u32]) -> Result<(Vec<f64>, Vec<f64>), RecordError> {
+    fn epoch_costs(&self, samples: &[u32]) -> Result<(Vec<f64>, Vec<f64>), InstanceError> {
         if self.b_cycles.is_none() && self.f_hz.is_none() && self.alpha.is_none() {
-            let times = self.epoch_s.clone().ok_or(RecordError::Missing("T_s"))?;
-            let energies = self.epoch_j.clone().ok_or(RecordError::Missing("E_j"))?;
+            let times = self.epoch_s.0.clone().ok_or_else(|| missing("T_s"))?;
+            let energies = self.epoch_j.0.clone().ok_or_else(|| missing("E_j"))?;
             return Ok((times, energies));
         }
-        let cycles = above_zero("b_cycles", self.b_cycles)?;
-        let clock = Hertz(above_zero("f_hz", self.f_hz)?);
-        let alpha = above_zero("alpha", self.alpha)?;
+        let cycles = above_zero("b_cycles", self.b_cycles.0)?;
+        let clock = Hertz(above_zero("f_hz", self.f_hz.0)?);
+        let alpha = above_zero("alpha", self.alpha.0)?;
         let times: Vec<f64> = samples
             .iter()
             .map(|&d| epoch_latency(cycles, d, clock).0)
@@ -346,32 +301,36 @@ impl Record {
             .iter()
             .map(|&d| epoch_energy(alpha, clock, cycles, d).0)
             .collect();
-        if self.epoch_s.is_some() || self.epoch_j.is_some() {
-            agree("T_s", self.epoch_s.as_deref(), &times)?;
-            agree("E_j", self.epoch_j.as_deref(), &energies)?;
+        if !self.epoch_s.is_none() || !self.epoch_j.is_none() {
+            agree("T_s", self.epoch_s.0.as_deref(), &times)?;
+            agree("E_j", self.epoch_j.0.as_deref(), &energies)?;
         }
         Ok((times, energies))
     }
 }
 
-fn above_zero(field: &'static str, value: Option<f64>) -> Result<f64, RecordError> {
-    let value = value.ok_or(RecordError::Missing(field))?;
+fn above_zero(field: &'static str, value: Option<f64>) -> Result<f64, InstanceError> {
+    let value = value.ok_or_else(|| missing(field))?;
     super::validate::positive(field, value)?;
     Ok(value)
 }
 
-/// Compares what a record gives with what follows from its device.
-fn agree(field: &'static str, given: Option<&[f64]>, derived: &[f64]) -> Result<(), RecordError> {
-    let given = given.ok_or(RecordError::Missing(field))?;
+/// Compares given values with those derived from the device.
+fn agree(field: &'static str, given: Option<&[f64]>, derived: &[f64]) -> Result<(), InstanceError> {
+    let given = given.ok_or_else(|| missing(field))?;
     if given.len() != derived.len() {
         let value = format!("{} entries", given.len());
         let problem = format!("D has {}", derived.len());
-        return Err(InstanceError::new(field, value, &problem).into());
+        return Err(InstanceError::new(field, value, &problem));
     }
     for (at, (given, derived)) in given.iter().zip(derived).enumerate() {
         if (given - derived).abs() > AGREEMENT * derived.abs() {
             let problem = format!("b_cycles, f_hz, alpha and D give {derived}");
-            return Err(InstanceError::new(format!("{field}[{at}]"), given, &problem).into());
+            return Err(InstanceError::new(
+                format!("{field}[{at}]"),
+                given,
+                &problem,
+            ));
         }
     }
     Ok(())
@@ -408,15 +367,15 @@ mod tests {
         for field in ["b_cycles", "f_hz", "alpha"] {
             given.as_object_mut().unwrap().remove(field);
         }
-        assert!(read(&given).unwrap_err().starts_with("no field `T_s`: "));
+        assert!(read(&given).unwrap_err().starts_with("T_s = missing: "));
         given["T_s"] = json!(derived.epoch_s);
-        assert!(read(&given).unwrap_err().starts_with("no field `E_j`: "));
+        assert!(read(&given).unwrap_err().starts_with("E_j = missing: "));
         given["E_j"] = json!(derived.epoch_j);
         assert_eq!(read(&given).unwrap(), derived);
     }
 
     #[test]
-    fn what_is_written_is_read_as_it_was_to_the_last_bit() {
+    fn a_written_instance_is_read_back_bit_for_bit() {
         let mut instance = read(&record()).unwrap();
         instance.bound.gap = 0.1 + 0.2;
         instance.gain = vec![vec![1.0 / 3.0], vec![5e-324]];
@@ -425,14 +384,11 @@ mod tests {
         let text = serde_json::to_string(&instance).unwrap();
         let value: Value = serde_json::from_str(&text).unwrap();
         assert_eq!(read(&value).unwrap(), instance);
-        assert!(
-            !text.contains("zeta"),
-            "the paper's costs go without saying"
-        );
+        assert!(!text.contains("zeta"), "the paper's costs are left out");
     }
 
     #[test]
-    fn incomes_and_reserves_are_alike_or_a_list() {
+    fn incomes_and_reserves_are_a_number_or_a_list() {
         let alike = read(&record()).unwrap();
         assert_eq!(alike.income_j, [4e-4, 4e-4]);
         assert_eq!(alike.reserve_s, [0.0, 0.0]);
@@ -476,7 +432,7 @@ mod tests {
     }
 
     #[test]
-    fn costs_beside_the_papers_are_alike_or_a_list_and_checked() {
+    fn additional_costs_are_a_number_or_a_list_and_checked() {
         let plain = read(&record()).unwrap();
         assert_eq!(plain.costs, [Costs::PAPER; 2]);
         let mut full = record();
@@ -552,10 +508,10 @@ mod tests {
     }
 
     #[test]
-    fn a_half_device_and_impossible_values_are_named() {
+    fn incomplete_devices_and_invalid_values_are_rejected() {
         let mut half = record();
         half.as_object_mut().unwrap().remove("f_hz");
-        assert!(read(&half).unwrap_err().starts_with("no field `f_hz`: "));
+        assert!(read(&half).unwrap_err().starts_with("f_hz = missing: "));
         let mut none = record();
         none["alpha"] = json!(0);
         let error = read(&none).unwrap_err();

@@ -1,4 +1,4 @@
-//! Sending in one variable: what an upload costs as a function of its signal-to-noise ratio.
+//! Energy of an upload as a function of its signal-to-noise ratio.
 //!
 //! With x = p h / (B N0) and e_inf = l N0 ln2 / h an upload spends
 //! e = (e_inf / zeta) (x + c) / ln(1 + x), where c = zeta P_c h / (B N0) is the ratio the circuit
@@ -54,7 +54,7 @@ pub(super) fn cheapest(c: f64, most: f64) -> f64 {
 
 /// Returns (1 + x) ln(1 + x) - x: below c a higher power spends less energy, above it more.
 fn marginal(x: f64) -> f64 {
-    // Of x^2 a half is taken away near 0: no digits are lost.
+    // Near 0 only half of x^2 is subtracted, so no digits are lost.
     x * libm::log1p(x) - x_minus_log1p(x)
 }
 

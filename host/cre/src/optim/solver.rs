@@ -1,4 +1,4 @@
-//! The solvers by name, and the one entrance to them.
+//! The solvers by name.
 
 use serde::{Deserialize, Serialize};
 use strum::{Display, EnumMessage, EnumString, IntoStaticStr, VariantArray};
@@ -10,7 +10,19 @@ use super::{
     Instance, InstanceError, Plan, Solution, anneal, check, exact, nobody_objective, paper,
 };
 
-/// How the round problem P2 is solved.
+/// A solver of the round problem P2.
+///
+/// ```
+/// use gleaner_cre::optim::{Solver, nobody_objective, random_instance};
+/// use gleaner_cre::system::System;
+///
+/// let instance = random_instance(&System::paper_mlp(), 10, 3, 1);
+/// let exact = Solver::Exact.solve(&instance, 0)?;
+/// let anneal = Solver::Anneal.solve(&instance, 0)?;
+/// assert!(exact.evaluation.total <= anneal.evaluation.total);
+/// assert!(exact.evaluation.total <= nobody_objective(&instance));
+/// # Ok::<(), gleaner_cre::optim::SolveError>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[derive(Display, EnumMessage, EnumString, IntoStaticStr, VariantArray)]
 #[serde(rename_all = "kebab-case")]
@@ -18,7 +30,7 @@ use super::{
 pub enum Solver {
     /// exact while affordable, then large, then anneal
     Auto,
-    /// the proven optimum
+    /// the proven optimum, for small rounds
     Exact,
     /// a good plan at any size, with a proven gap
     Large,
@@ -28,14 +40,14 @@ pub enum Solver {
     Paper,
 }
 
-/// Why there is no answer.
+/// Error of a solver.
 #[derive(Clone, Debug, PartialEq, Error)]
 #[non_exhaustive]
 pub enum SolveError {
-    /// The instance is not one.
+    /// The instance is invalid.
     #[error(transparent)]
     Instance(#[from] InstanceError),
-    /// The solver's promise cannot be kept at this size.
+    /// The round is too large for the solver; the message names another one.
     #[error("{0}")]
     Unaffordable(String),
 }
@@ -44,8 +56,8 @@ impl Solver {
     /// Solves a round. `seed` drives the randomised solvers and is ignored by the others.
     ///
     /// # Errors
-    /// [`SolveError::Instance`] names a field that cannot be; [`SolveError::Unaffordable`] says
-    /// which solver to take instead. That nobody can take part is an answer, not an error.
+    /// Returns [`SolveError::Instance`] for an invalid field and [`SolveError::Unaffordable`] for a
+    /// round that is too large. A round without possible participants has the empty plan.
     pub fn solve(self, instance: &Instance, seed: u64) -> Result<Solution, SolveError> {
         instance.validate()?;
         let solution = match self {
@@ -64,7 +76,7 @@ impl Solver {
     }
 }
 
-/// Takes the first solver whose promise can be kept at this size.
+/// Uses the first solver that is affordable at this size.
 fn solve_as_affordable(instance: &Instance, seed: u64) -> Result<Solution, SolveError> {
     for solver in [Solver::Exact, Solver::Large] {
         match solver.solve(instance, seed) {
@@ -75,15 +87,13 @@ fn solve_as_affordable(instance: &Instance, seed: u64) -> Result<Solution, Solve
     Solver::Anneal.solve(instance, seed)
 }
 
-/// What a search by bounds comes to.
+/// Result of a search by bounds: a proven optimum, or a plan with a lower bound.
 enum Bounded {
-    /// The optimum, proven.
     Best(Plan),
-    /// A plan, and how good it is proven to be.
     Open(Found),
 }
 
-/// Searches by bounds, and where these stay open tries every plan if that is affordable.
+/// Searches by bounds; if they stay open, enumerates every plan where that is affordable.
 fn solve_by_bounds(instance: &Instance, table: &Table, effort: Effort) -> Bounded {
     let found = large::solve(instance, table, effort);
     if found.closed {
@@ -106,7 +116,7 @@ fn solve_exactly(instance: &Instance) -> Result<Solution, SolveError> {
             exact::enumerate(instance, &table)
         }
         Some(table) => {
-            // Bounds need not prove at any cost what can be enumerated.
+            // A round that can be enumerated needs no expensive proof by bounds.
             let effort = match is_enumerable(instance, &table) {
                 true => Effort::ROUND,
                 false => Effort::PROOF,
@@ -126,7 +136,7 @@ fn solve_exactly(instance: &Instance) -> Result<Solution, SolveError> {
     Ok(Solution::optimal(instance, plan))
 }
 
-/// What a bisection over tau costs, in epochs of a table.
+/// Cost of a bisection over tau, in epochs of a table.
 const EPOCHS_BY_BISECTION: usize = 512;
 
 fn solve_large(instance: &Instance) -> Result<Solution, SolveError> {
@@ -157,7 +167,7 @@ mod tests {
     use crate::system::System;
 
     #[test]
-    fn beyond_the_quick_sizes_the_optimum_is_still_that_of_an_enumeration() {
+    fn beyond_the_quick_sizes_the_optimum_equals_an_enumeration() {
         for seed in 0..20 {
             for system in [System::paper_mlp(), System::paper_cnn()] {
                 let instance = random_instance(&system, 35, 3, seed);

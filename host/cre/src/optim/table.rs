@@ -1,4 +1,4 @@
-//! What every (client, channel, tau) costs in energy terms, computed once per instance.
+//! Energy cost of every (client, channel, tau), computed once per instance.
 
 use std::f64::consts::LN_2;
 
@@ -38,13 +38,13 @@ pub(crate) struct Table {
 #[derive(Clone, Copy, Debug, Default)]
 struct Slowest {
     slack_s: f64,
-    /// What it radiates, times the gain.
+    /// Radiated energy times the gain.
     per_gain_j: f64,
-    /// What it spends beside: circuit and constant.
+    /// Energy of the circuit and the constant of an upload.
     fixed_j: f64,
 }
 
-/// More entries than this (32 MB) are refused.
+/// Largest number of entries of a table (32 MB).
 const MAX_ENTRIES: usize = 1 << 22;
 
 impl Table {

@@ -1,6 +1,6 @@
-//! What makes an instance a problem at all: every field checked, the first bad one named.
+//! Validation of instances: returns the first invalid field.
 //!
-//! A round is checked before it is solved, so names are only written out for an error.
+//! Every round is checked before it is solved, so names are only formatted for an error.
 
 use std::fmt::Display;
 
@@ -11,19 +11,16 @@ use crate::costs::{Costs, RadioCost};
 impl Instance {
     /// Checks every field.
     ///
-    /// A downlink longer than the deadline is not an error here: fading can cause it, and the
-    /// answer then is that nobody takes part. [`Self::check_deadline`] tells.
+    /// A downlink longer than the deadline is no error: fading can cause it, and the solution is then
+    /// the empty plan. [`Self::check_deadline`] tests for it.
     ///
     /// # Errors
-    /// Names the first field that is missing, of the wrong size, not finite or out of range.
+    /// Returns the first field that is of the wrong size, not finite or out of range.
     pub fn validate(&self) -> Result<(), InstanceError> {
         let clients = self.clients();
         if clients == 0 {
-            return Err(InstanceError::new(
-                "D",
-                "[]",
-                "at least one client is needed",
-            ));
+            let problem = "at least one client is needed";
+            return Err(InstanceError::new("D", "[]", problem));
         }
         if self.channels == 0 {
             return Err(InstanceError::new("C", 0, "at least one channel is needed"));

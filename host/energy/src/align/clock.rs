@@ -1,27 +1,27 @@
-//! The board's clock seen from the meter's: an offset and a drift.
+//! Conversion from the board's clock to the meter's: an offset and a drift.
 
-/// How the board's time becomes the trace's: `t = origin_trace + (1 + drift) (t_board - origin)`.
+/// Conversion from the board's time to the trace's: `t = origin_trace + (1 + drift) (t_board - origin)`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Clock {
-    /// A moment of the board's clock, in seconds; the middle of what was fitted.
+    /// A time of the board's clock, in seconds; the middle of the fitted edges.
     pub origin_s: f64,
-    /// The same moment in the trace, in seconds from its first sample.
+    /// The same time in the trace, in seconds from its first sample.
     pub origin_trace_s: f64,
-    /// By how much the trace's time runs faster than the board's.
+    /// Relative excess of the trace's time over the board's.
     pub drift: f64,
 }
 
-/// The fewest edges a line is laid through: two always lie on one.
-pub(super) const FEWEST: usize = 3;
+/// Smallest number of edges for a line; two always lie on one.
+pub(super) const MIN_EDGES: usize = 3;
 
 impl Clock {
-    /// Returns the moment in the trace of a moment of the board.
+    /// Converts a time of the board to a time in the trace.
     #[must_use]
     pub fn to_trace(&self, board_s: f64) -> f64 {
         self.origin_trace_s + (1.0 + self.drift) * (board_s - self.origin_s)
     }
 
-    /// Returns the moment in the trace at which the board's clock shows zero.
+    /// Returns the time in the trace at which the board's clock shows zero.
     #[must_use]
     pub fn offset_s(&self) -> f64 {
         self.to_trace(0.0)
@@ -33,15 +33,15 @@ impl Clock {
         1e6 * self.drift
     }
 
-    /// Lays a line through pairs of (board, trace) in rising order, whatever up to a quarter of
-    /// them say: the median of slopes over half the length first, then least squares on those
-    /// within three robust deviations, and never fewer than within `step_s`.
+    /// Fits a line through pairs of (board, trace) in rising order, robust against outliers in up to
+    /// a quarter of them: the median of slopes over half the length, then least squares on pairs
+    /// within three robust deviations, at least within `step_s`.
     ///
-    /// Returns `None` below three pairs or when they span no time.
+    /// Returns `None` for fewer than three pairs or if they span no time.
     #[must_use]
     pub fn through(pairs: &[(f64, f64)], step_s: f64) -> Option<Self> {
         let (first, last) = (pairs.first()?, pairs.last()?);
-        if pairs.len() < FEWEST || last.0 <= first.0 {
+        if pairs.len() < MIN_EDGES || last.0 <= first.0 {
             return None;
         }
         let half = pairs.len() / 2;
@@ -70,13 +70,13 @@ impl Clock {
         Some(clock)
     }
 
-    /// Adds the least-squares line through (time from the origin, what is missing).
+    /// Adds the least-squares line through (time from the origin, deviation).
     fn corrected(self, misses: &[(f64, f64)]) -> Self {
         let count = misses.len() as f64;
         let mean = |of: fn(&(f64, f64)) -> f64| misses.iter().map(of).sum::<f64>() / count;
         let (middle, missing) = (mean(|m| m.0), mean(|m| m.1));
         let square: f64 = misses.iter().map(|m| (m.0 - middle).powi(2)).sum();
-        if misses.len() < FEWEST || square <= 0.0 {
+        if misses.len() < MIN_EDGES || square <= 0.0 {
             return self;
         }
         let product: f64 = (misses.iter())
@@ -91,7 +91,7 @@ impl Clock {
     }
 }
 
-/// Returns the middle value, or `None` of nothing.
+/// Returns the upper median, or `None` if there are no values.
 pub(crate) fn median(values: impl Iterator<Item = f64>) -> Option<f64> {
     let mut values: Vec<f64> = values.collect();
     let middle = values.len() / 2;
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn an_offset_and_a_drift_are_found_beside_wild_edges() {
+    fn offset_and_drift_are_found_despite_outliers() {
         let mut pairs = pairs(41);
         for wild in [3, 17, 29, 40] {
             pairs[wild].1 += 0.3;
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn two_edges_or_one_moment_make_no_clock() {
+    fn two_edges_or_a_single_time_give_no_clock() {
         assert_eq!(Clock::through(&pairs(2), 1e-5), None);
         assert_eq!(Clock::through(&[(1.0, 2.0); 5], 1e-5), None);
     }

@@ -1,35 +1,30 @@
-//! A trace of any length in as many columns as a page is wide: the least and the most of each.
+//! Minimum and maximum of a trace in a fixed number of columns, for drawings.
 
 use std::ops::Range;
 
 use crate::trace::{Block, Trace};
 
-/// What a column of a drawing covers.
+/// One column of a drawing: its interval in the trace and its range of power.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[allow(missing_docs)]
 pub struct Column {
-    /// Where it begins in the trace.
     pub from_s: f64,
-    /// Where it ends.
     pub to_s: f64,
-    /// The least power in it.
-    pub least_w: f32,
-    /// The most.
-    pub most_w: f32,
+    pub min_w: f32,
+    pub max_w: f32,
 }
 
-/// A part of a trace that is being drawn.
 struct Window {
     first: u64,
-    /// Samples of a column.
     width: f64,
     columns: Vec<Column>,
 }
 
-/// Reads a trace once and returns every window of it, in seconds, as so many columns; a column
-/// that no sample falls into is left out.
+/// Reads a trace once and returns the columns of every window, given in seconds. Columns without
+/// samples are left out.
 ///
 /// # Errors
-/// What is wrong with the trace.
+/// Returns the error of the trace.
 pub fn envelopes<T: Trace>(
     trace: &mut T,
     windows: &[Range<f64>],
@@ -50,8 +45,7 @@ pub fn envelopes<T: Trace>(
     Ok((windows.into_iter())
         .map(|window| {
             let seen = window.columns.into_iter();
-            seen.filter(|column| column.least_w <= column.most_w)
-                .collect()
+            seen.filter(|column| column.min_w <= column.max_w).collect()
         })
         .collect())
 }
@@ -66,8 +60,8 @@ impl Window {
             .map(|column| Column {
                 from_s: at_s(column),
                 to_s: at_s(column + 1),
-                least_w: f32::INFINITY,
-                most_w: f32::NEG_INFINITY,
+                min_w: f32::INFINITY,
+                max_w: f32::NEG_INFINITY,
             })
             .collect();
         Self {
@@ -77,7 +71,7 @@ impl Window {
         }
     }
 
-    /// Takes the samples from `at` on.
+    /// Adds the samples that start at index `at`.
     fn add(&mut self, at: u64, samples: &[f32]) {
         for (column, drawn) in self.columns.iter_mut().enumerate() {
             let edge = |column: usize| self.first + (column as f64 * self.width) as u64;
@@ -86,8 +80,8 @@ impl Window {
                     .map_or(samples.len(), |it| it.min(samples.len()))
             };
             for &power_w in &samples[place(edge(column))..place(edge(column + 1))] {
-                drawn.least_w = drawn.least_w.min(power_w);
-                drawn.most_w = drawn.most_w.max(power_w);
+                drawn.min_w = drawn.min_w.min(power_w);
+                drawn.max_w = drawn.max_w.max(power_w);
             }
         }
     }
@@ -108,10 +102,10 @@ mod tests {
         for columns in &found {
             let most = columns
                 .iter()
-                .map(|column| column.most_w)
+                .map(|column| column.max_w)
                 .fold(0.0, f32::max);
             assert!((most - 9.0).abs() < 1e-6);
-            let spikes = columns.iter().filter(|column| column.most_w > 1.0).count();
+            let spikes = columns.iter().filter(|column| column.max_w > 1.0).count();
             assert_eq!(spikes, 1);
         }
         assert!((found[1][0].from_s - 4.0).abs() < 1e-9);

@@ -1,15 +1,13 @@
-//! A board's marks brought together with a meter's trace: which samples belong to which phase.
+//! Alignment of a board's marks with a meter's trace: the samples that belong to each phase.
 //!
-//! With pins, every change of their code is a mark's beginning ([`by_pins`]). Without, the marks'
-//! times are moved along the trace until its power is as even as can be within each phase
-//! ([`by_power`]). Both end in a [`Clock`]: an offset and a drift, and what each edge misses it by.
+//! With pins, every change of their code is the start of a mark ([`by_pins`]). Without pins, the
+//! marks are moved along the trace until its power is most even within each phase ([`by_power`]).
+//! Both return a [`Clock`], an offset and a drift, and the residual of each edge.
 
 mod clock;
-mod edges;
 mod envelope;
-mod matching;
+mod pins;
 mod power;
-mod power_search;
 #[cfg(test)]
 pub(crate) mod synthetic;
 #[cfg(test)]
@@ -19,18 +17,18 @@ use std::ops::Range;
 
 pub use clock::Clock;
 pub(crate) use clock::median;
-pub use edges::{Level, Levels};
 pub use envelope::{Column, envelopes};
+pub use pins::{Level, Levels};
 
 use crate::mark::Mark;
 use crate::trace::Trace;
 
-/// How edges are told from noise.
+/// Options of the detection of edges on pins.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Options {
-    /// The meter's input that shows the lowest bit; the other two follow.
+    /// The meter's input with the lowest bit; the other two follow.
     pub pin: u32,
-    /// Samples a code must stay to count.
+    /// Number of samples that a code must hold to count.
     pub hold: u32,
 }
 
@@ -40,160 +38,134 @@ impl Default for Options {
     }
 }
 
-/// How a trace was aligned.
+/// Method of an alignment: by the code on three pins, or by the power alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
 pub enum Method {
-    /// By the code on three pins.
     Pins,
-    /// By the times of the marks and the trace's power alone.
     Power,
 }
 
-/// An edge that was used, and by how much it misses the clock.
+/// An edge that was used, and its deviation from the clock.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Residual {
-    /// The mark that begins there, by its place in the log.
+    /// Index of the mark that begins at the edge.
     pub mark: usize,
-    /// Where the edge is in the trace.
+    /// Time of the edge in the trace.
     pub trace_s: f64,
-    /// How much later it is than the clock says.
+    /// Delay of the edge against the clock.
     pub miss_s: f64,
 }
 
 /// Marks with their place in a trace.
 #[derive(Clone, Debug, PartialEq)]
+#[allow(missing_docs)]
 pub struct Alignment {
-    /// How it was found.
     pub method: Method,
-    /// From the board's time to the trace's.
+    /// Conversion from the board's time to the trace's.
     pub clock: Clock,
     /// Every edge that was used.
     pub residuals: Vec<Residual>,
-    /// Glitches on the pins that were passed over.
+    /// Number of ignored glitches on the pins.
     pub glitches: u64,
-    /// Samples of the trace a second.
     pub rate_hz: f64,
-    /// Samples in all.
     pub samples: u64,
 }
 
 impl Alignment {
-    /// Returns where a mark's phase lies in the trace, in seconds; the last mark has no end.
+    /// Returns the interval of a mark's phase in the trace, in seconds; the last mark has no end.
     #[must_use]
     pub fn interval(&self, marks: &[Mark], at: usize) -> Option<Range<f64>> {
         let (mark, next) = (marks.get(at)?, marks.get(at + 1)?);
         Some(self.clock.to_trace(board_s(mark))..self.clock.to_trace(board_s(next)))
     }
 
-    /// Returns a robust deviation of the edges from the clock: 1.48 times the median.
+    /// Returns the robust standard deviation of the edges: 1.48 times the median deviation.
     #[must_use]
     pub fn spread_s(&self) -> f64 {
         1.4826 * median(self.residuals.iter().map(|r| r.miss_s.abs())).unwrap_or(0.0)
     }
 
-    /// Returns the edge that misses most.
+    /// Returns the edge with the largest deviation.
     #[must_use]
     pub fn worst(&self) -> Option<&Residual> {
         (self.residuals.iter()).max_by(|a, b| a.miss_s.abs().total_cmp(&b.miss_s.abs()))
     }
 
-    /// Returns how far from an edge samples are left out of a fit: three deviations, and three
-    /// samples at least.
+    /// Returns the distance from an edge within which a fit ignores samples: three deviations, at
+    /// least three samples.
     #[must_use]
     pub fn guard_s(&self) -> f64 {
         (3.0 * self.spread_s()).max(3.0 / self.rate_hz)
     }
 }
 
-/// Why a trace cannot be aligned.
+/// Error of an alignment.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[allow(missing_docs)]
 pub enum AlignError {
     /// The trace cannot be read.
     #[error("{0}")]
     Trace(String),
-    /// A trace without logic levels.
+    /// The trace has no logic levels.
     #[error("the trace has no logic channels; align by power instead (--by power)")]
     NoPins,
-    /// A rate that is none.
-    #[error("the trace has {0} samples a second; it must be a number above 0")]
+    #[error("the trace has {0} samples per second; the rate must be a number above 0")]
     Rate(f64),
-    /// Marks that are out of order, or lost.
+    /// Marks are lost or out of order.
     #[error("mark {seq} {what}")]
-    Marks {
-        /// Its number.
-        seq: u32,
-        /// What is wrong with it.
-        what: String,
-    },
-    /// Too few marks to say anything.
-    #[error("{0} marks make too few edges; a clock needs 3 at least")]
+    Marks { seq: u32, what: String },
+    #[error("{0} marks make too few edges; a clock needs at least 3")]
     TooFew(usize),
-    /// Pins and marks tell different stories.
+    /// Pins and marks show different levels.
     #[error(
-        "the pins show {levels} levels and the marks tell {told}; after {agreed} that agree, {place}"
+        "the pins show {levels} levels and the marks {told}; after {agreed} that agree, {place}"
     )]
     CountsDiffer {
-        /// Levels on the pins.
         levels: usize,
-        /// Levels the marks tell.
         told: usize,
-        /// How many agree in a row from the start.
         agreed: usize,
-        /// What comes next on both sides.
         place: String,
     },
-    /// The order fits, the times do not.
+    /// The order of pins and marks agrees, but not the times.
     #[error(
         "the pins change in the marks' order but not at their times: mark {seq} is {miss_s:.6} s off \
          with a drift of {drift_ppm:.0} ppm; check the trace's sample rate and that log and trace are \
          of one measurement"
     )]
     TimesDiffer {
-        /// The mark that is off most.
         seq: u32,
-        /// By how much.
         miss_s: f64,
-        /// The drift of the best line.
         drift_ppm: f64,
     },
     /// The trace is shorter than the measurement.
     #[error(
         "the trace lasts {trace_s:.3} s and the marks span {marks_s:.3} s; record the whole measurement"
     )]
-    TooShort {
-        /// How long the trace is.
-        trace_s: f64,
-        /// From the first mark to the last.
-        marks_s: f64,
-    },
-    /// The power does not follow the marks.
+    TooShort { trace_s: f64, marks_s: f64 },
+    /// The marks explain too little of the power's variance.
     #[error(
         "the power does not follow the marks: at best they explain {0:.0} % of its variance; check that \
          log and trace are of one measurement, or wire the pins"
     )]
     Unrelated(f64),
-    /// Several places fit as well.
+    /// The marks fit the trace at several places.
     #[error(
         "the marks fit the trace at {first_s:.3} s and about as well at {second_s:.3} s; vary the plan's \
          durations, or wire the pins"
     )]
-    Ambiguous {
-        /// The better place of the first mark.
-        first_s: f64,
-        /// The other one.
-        second_s: f64,
-    },
+    Ambiguous { first_s: f64, second_s: f64 },
 }
 
-/// Two crystals differ by less; more is a wrong rate.
-const MOST_DRIFT: f64 = 2e-3;
-/// An edge may miss by a few interrupts' time; a lost or foreign one misses by more.
-const MOST_MISS_S: f64 = 1e-3;
+/// Largest accepted drift; two crystals differ by less, so more is a wrong rate.
+const MAX_DRIFT: f64 = 2e-3;
+/// Largest accepted deviation of an edge, a few interrupts long.
+const MAX_MISS_S: f64 = 1e-3;
 
 /// Aligns by the code on three pins.
 ///
 /// # Errors
-/// Whatever keeps pins and marks from agreeing one to one, with the first place.
+/// Returns the first place at which pins and marks do not agree one to one.
 pub fn by_pins<T: Trace>(
     trace: &mut T,
     marks: &[Mark],
@@ -205,8 +177,8 @@ pub fn by_pins<T: Trace>(
         return Err(AlignError::NoPins);
     }
     let rate_hz = rate(about.rate_hz)?;
-    let seen = edges::read(trace, options.pin, options.hold).map_err(broken)?;
-    let pairs = matching::pair(marks, &seen, rate_hz, options.hold)?;
+    let seen = pins::read(trace, options.pin, options.hold).map_err(broken)?;
+    let pairs = pins::pair(marks, &seen, rate_hz, options.hold)?;
     let times: Vec<(f64, f64)> = pairs.iter().map(|p| (p.board_s, p.trace_s)).collect();
     let clock = Clock::through(&times, 1.0 / rate_hz).ok_or(AlignError::TooFew(times.len()))?;
     let residuals: Vec<Residual> = (pairs.iter())
@@ -225,7 +197,7 @@ pub fn by_pins<T: Trace>(
         samples: seen.samples,
     };
     match alignment.worst() {
-        Some(worst) if worst.miss_s.abs() > MOST_MISS_S || clock.drift.abs() > MOST_DRIFT => {
+        Some(worst) if worst.miss_s.abs() > MAX_MISS_S || clock.drift.abs() > MAX_DRIFT => {
             Err(AlignError::TimesDiffer {
                 seq: marks[worst.mark].seq,
                 miss_s: worst.miss_s,
@@ -239,12 +211,12 @@ pub fn by_pins<T: Trace>(
 /// Aligns by the times of the marks and the trace's power.
 ///
 /// # Errors
-/// A trace that is too short, that does not follow the marks, or that does so in two places.
+/// Returns an error if the trace is too short, or if it fits the marks nowhere or at several places.
 pub fn by_power<T: Trace>(trace: &mut T, marks: &[Mark]) -> Result<Alignment, AlignError> {
     check(marks)?;
     let rate_hz = rate(trace.about().rate_hz)?;
     let binned = power::Binned::read(trace, rate_hz).map_err(broken)?;
-    let (clock, residuals) = power_search::find(&binned, marks)?;
+    let (clock, residuals) = power::find(&binned, marks)?;
     Ok(Alignment {
         method: Method::Power,
         clock,
@@ -268,14 +240,14 @@ fn board_s(mark: &Mark) -> f64 {
     mark.t_us as f64 * 1e-6
 }
 
-/// Marks come in order, one by one; a lost one would shift all after it.
+/// Checks that no mark is lost and that times do not decrease.
 fn check(marks: &[Mark]) -> Result<(), AlignError> {
     for pair in marks.windows(2) {
         let (mark, next) = (&pair[0], &pair[1]);
         if mark.seq.checked_add(1) != Some(next.seq) {
             return Err(AlignError::Marks {
                 seq: next.seq,
-                what: format!("follows mark {}: some are lost; measure again", mark.seq),
+                what: format!("follows mark {}: marks were lost; measure again", mark.seq),
             });
         }
         if next.t_us < mark.t_us {
@@ -285,7 +257,7 @@ fn check(marks: &[Mark]) -> Result<(), AlignError> {
             });
         }
     }
-    if marks.len() < clock::FEWEST {
+    if marks.len() < clock::MIN_EDGES {
         return Err(AlignError::TooFew(marks.len()));
     }
     Ok(())

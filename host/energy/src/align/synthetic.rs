@@ -8,7 +8,7 @@ use gleaner_shared::rng::{Purpose, Rng};
 use crate::mark::Mark;
 use crate::trace::{About, Block, Trace};
 
-/// A trace that is all there; read in uneven blocks.
+/// A trace in memory, read in blocks that divide nothing evenly.
 pub(crate) struct Recorded {
     about: About,
     power_w: Vec<f32>,
@@ -61,7 +61,7 @@ impl Trace for Recorded {
     }
 }
 
-/// A board that does what it is told, and the meter beside it.
+/// A synthetic board with known power, and the meter beside it.
 pub(crate) struct Scene {
     pub(crate) rate_hz: f64,
     pub(crate) offset_s: f64,
@@ -72,11 +72,11 @@ pub(crate) struct Scene {
     pub(crate) after_s: f64,
     pub(crate) seed: u64,
     pub(crate) marks: Vec<Mark>,
-    /// The power of a phase at a clock.
+    /// Power of a mark's phase at its clock.
     pub(crate) power_w: fn(&Mark) -> f64,
 }
 
-/// What the boards of most tests draw: cycles cost alpha f^2 beside nothing else.
+/// Power of the board in most tests: a cycle costs alpha f^2 and nothing else.
 pub(crate) fn quadratic(mark: &Mark) -> f64 {
     match mark.phase {
         Phase::Sleep => 1.2e-3,
@@ -87,7 +87,7 @@ pub(crate) fn quadratic(mark: &Mark) -> f64 {
     }
 }
 
-/// The same with a cost that grows with f.
+/// Power of a board whose energy per cycle grows with f.
 pub(crate) fn linear(mark: &Mark) -> f64 {
     match mark.phase {
         Phase::Sleep | Phase::Idle | Phase::Receive | Phase::Transmit => quadratic(mark),
@@ -190,7 +190,7 @@ impl Scene {
     }
 }
 
-/// A draw of about the standard normal distribution: twelve uniforms.
+/// Draws approximately from the standard normal distribution: the sum of twelve uniform draws.
 fn normal(rng: &mut Rng) -> f64 {
     (0..12).map(|_| rng.uniform()).sum::<f64>() - 6.0
 }

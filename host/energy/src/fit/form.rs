@@ -1,54 +1,56 @@
-//! The paper's form tested: does a cycle cost alpha f^2?
+//! Test of the paper's form: whether the energy of a cycle is alpha f^2.
+
+use serde::Deserialize;
 
 use super::Coefficients;
 use super::matrix::Square;
 use super::student;
 use super::term::{Kind, Term};
 
-/// How the energy of a cycle grows with the clock: e = scale (f / middle)^exponent.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// Growth of a cycle's energy with the clock, e = scale (f / middle)^exponent, with 95 % intervals.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[allow(missing_docs)]
 pub struct Form {
-    /// Clocks it was seen at.
+    /// Number of measured clocks.
     pub clocks: usize,
-    /// The exponent k.
     pub exponent: f64,
-    /// The 95 % interval of k.
+    /// Lower end of the exponent's interval.
     pub low: f64,
-    /// Its upper end.
+    /// Upper end of the exponent's interval.
     pub high: f64,
-    /// The alpha of alpha f^2 that fits best, in J s^2.
+    /// Best alpha of alpha f^2, in J s^2.
     pub alpha: f64,
-    /// The 95 % interval of alpha, if the form were true.
+    /// Lower end of alpha's interval if the exponent is 2.
     pub alpha_low: f64,
-    /// Its upper end.
     pub alpha_high: f64,
 }
 
-/// The fewest clocks whose costs can contradict a power law.
+/// Smallest number of clocks whose costs can contradict a power law.
 pub const FEWEST_CLOCKS: usize = 3;
 
-/// What [`Form::of`] is about.
+/// Subject of [`Form::sentence`] for [`Form::of`].
 pub const ABOVE_IDLING: &str = "the energy of a cycle above idling";
-/// What [`Form::of_total`] is about.
+/// Subject of [`Form::sentence`] for [`Form::of_total`].
 pub const IN_ALL: &str = "all that is drawn for a cycle, idling included,";
 
 impl Form {
-    /// Tests the cost of a cycle above idling.
+    /// Tests the energy of a cycle above idling.
     ///
-    /// A line through the logarithms of the costs, weighted by their covariance; where costs lie
-    /// off the line by more than that allows, the interval is widened by as much. Returns `None`
-    /// below three clocks or when a cost is not above zero.
+    /// Fits a line through the logarithms of the costs, weighted by their covariance, and widens the
+    /// interval if the costs lie off the line by more than that. Returns `None` for fewer than three
+    /// clocks or if a cost is not above zero.
     #[must_use]
     pub fn of(found: &Coefficients) -> Option<Self> {
         let (clocks, costs, covariance) = cycles(found);
         Self::through(&clocks, &costs, &covariance, found.freedom)
     }
 
-    /// Tests all that is drawn while computing, idling included: e + P_idle / f.
+    /// Tests all energy drawn per cycle of computing, idling included: e + P_idle / f.
     #[must_use]
     pub fn of_total(found: &Coefficients) -> Option<Self> {
         let (clocks, _, _) = cycles(found);
-        // Each total is a sum of coefficients; so is its covariance.
+        // Each total is a linear combination of coefficients, which gives its covariance.
         let parts: Vec<Vec<f64>> = (clocks.iter())
             .map(|&clock| {
                 (found.terms.iter())
@@ -107,7 +109,7 @@ impl Form {
         let extra = (line.chi_square / (count - 2) as f64).max(1.0);
         let quantile = student::quantile(0.975, freedom);
         let reach = quantile * (extra * line.covariance.at(1, 1)).sqrt();
-        // With the exponent held at 2, what is left is alpha's logarithm.
+        // With the exponent fixed at 2, the rest is the logarithm of alpha.
         let rest: Vec<f64> = (logs.iter().zip(clocks))
             .map(|(log, &clock)| log - 2.0 * f64::from(clock).ln())
             .collect();
@@ -124,13 +126,13 @@ impl Form {
         })
     }
 
-    /// Tells whether alpha f^2 is rejected at 5 %: whether 2 lies outside the exponent's interval.
+    /// Returns whether alpha f^2 is rejected at 5 %: whether 2 lies outside the exponent's interval.
     #[must_use]
     pub fn rejects_square(&self) -> bool {
         !(self.low..=self.high).contains(&2.0)
     }
 
-    /// Says so in words, of [`ABOVE_IDLING`] or [`IN_ALL`].
+    /// Returns the result as a sentence about [`ABOVE_IDLING`] or [`IN_ALL`].
     #[must_use]
     pub fn sentence(&self, what: &str) -> String {
         let Self {

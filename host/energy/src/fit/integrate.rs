@@ -1,48 +1,45 @@
-//! The energy of every interval, in one pass over the trace.
+//! Energy of every interval, in one pass over the trace.
 
 use crate::align::Alignment;
 use crate::mark::Mark;
 use crate::trace::{Block, Trace};
 
-/// One mark's interval as the meter saw it.
+/// A mark's interval in the trace and its energy. The inner part lies between the guards of its
+/// edges.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[allow(missing_docs)]
 pub struct Measured {
-    /// The mark.
     pub mark: Mark,
-    /// Where it begins in the trace.
     pub from_s: f64,
-    /// Where it ends.
     pub to_s: f64,
-    /// Its energy.
     pub energy_j: f64,
-    /// How long the part between its guards is, in whole samples; 0 if it is too short for any.
+    /// Duration of the inner part in whole samples; 0 if the interval is too short for one.
     pub inner_s: f64,
-    /// Samples in it.
     pub inner_samples: u64,
-    /// The energy of that part.
     pub inner_j: f64,
-    /// The variance of the samples in it, in square watts.
+    /// Variance of the inner samples, in square watts.
     pub noise_w2: f64,
 }
 
-/// An interval is fitted if this many samples are left between its guards.
+/// Smallest number of inner samples of an interval that is fitted.
 const FEWEST: u64 = 8;
 
 #[derive(Clone, Copy)]
 enum Event {
-    /// A boundary lies this part of a sample further on: the end of an interval, the next's begin.
+    /// A boundary between two intervals, this part of a sample after the sample's start.
     Bound(f64),
     Open,
     Close,
 }
 
-/// Sums up a trace over the intervals of its marks; those that reach beyond its ends are left out.
+/// Integrates a trace over the intervals of its marks; intervals that reach beyond the trace are
+/// left out.
 ///
-/// Samples within [`Alignment::guard_s`] of an edge count for the whole, not for the inner part:
-/// there, the meter settles and the alignment's error is felt.
+/// Samples within [`Alignment::guard_s`] of an edge count for the interval and not for its inner
+/// part, because the meter settles there and the alignment is not exact.
 ///
 /// # Errors
-/// What is wrong with the trace.
+/// Returns the error of the trace.
 pub fn integrate<T: Trace>(
     trace: &mut T,
     marks: &[Mark],
@@ -52,7 +49,7 @@ pub fn integrate<T: Trace>(
     let step_s = 1.0 / alignment.rate_hz;
     let mut events = events.into_iter().peekable();
     let mut block = Block::default();
-    // Of the whole trace up to `at`, of the interval's begin, and of its inner part.
+    // Sums up to sample `at` and up to the start of the interval.
     let (mut at, mut total, mut begun) = (0_u64, 0.0, 0.0);
     let mut inner: Option<Inner> = None;
     let mut current = 0;
@@ -100,7 +97,7 @@ pub fn integrate<T: Trace>(
     Ok(measured)
 }
 
-/// Lists the intervals inside the trace and what happens at which sample, in order.
+/// Returns the intervals inside the trace, and the events by sample in order.
 fn plan(marks: &[Mark], alignment: &Alignment) -> (Vec<Measured>, Vec<(u64, Event)>) {
     let rate_hz = alignment.rate_hz;
     let length_s = alignment.samples as f64 / rate_hz;
@@ -119,9 +116,9 @@ fn plan(marks: &[Mark], alignment: &Alignment) -> (Vec<Measured>, Vec<(u64, Even
         };
         if measured.last().is_none_or(|last| last.to_s != range.start) {
             events.push(bound(range.start));
-            // An interval was skipped: what lies between belongs to nobody.
+            // An interval was skipped: the time between belongs to no mark.
             if !measured.is_empty() {
-                measured.push(nobody(mark, f64::NAN, range.start));
+                measured.push(unmeasured(mark, f64::NAN, range.start));
             }
         }
         let open = ((range.start + guard_s) * rate_hz).ceil() as u64;
@@ -130,12 +127,12 @@ fn plan(marks: &[Mark], alignment: &Alignment) -> (Vec<Measured>, Vec<(u64, Even
             events.extend([(open, Event::Open), (close, Event::Close)]);
         }
         events.push(bound(range.end));
-        measured.push(nobody(mark, range.start, range.end));
+        measured.push(unmeasured(mark, range.start, range.end));
     }
     (measured, events)
 }
 
-fn nobody(mark: &Mark, from_s: f64, to_s: f64) -> Measured {
+fn unmeasured(mark: &Mark, from_s: f64, to_s: f64) -> Measured {
     Measured {
         mark: *mark,
         from_s,
@@ -148,7 +145,7 @@ fn nobody(mark: &Mark, from_s: f64, to_s: f64) -> Measured {
     }
 }
 
-/// Sums of a part, about its first sample so that small variances survive.
+/// Sums of an inner part relative to its first sample, which keeps small variances exact.
 struct Inner {
     about: f64,
     count: u64,
@@ -166,7 +163,7 @@ impl Inner {
         }
     }
 
-    /// Takes samples in and returns their plain sum.
+    /// Adds samples and returns their plain sum.
     fn add(&mut self, samples: &[f32]) -> f64 {
         let (mut sums, mut squares) = ([0.0; 8], [0.0; 8]);
         let chunks = samples.chunks_exact(8);

@@ -1,35 +1,33 @@
 //! Weighted least squares with a variance that is partly known.
 //!
-//! The meter's noise gives each interval a variance v. If residuals are as large as that says, the
-//! covariance is scaled by what they are. If they are much larger, the model itself is off from
-//! interval to interval, by a share rho of its energy: v + (rho y)^2, with the rho that makes the
-//! residuals as large as they should be (Mandel and Paule, 1970).
+//! The meter's noise gives each interval a variance v. If the residuals agree with v, the covariance
+//! is scaled by their size. If they are much larger, the model differs from interval to interval by
+//! a share rho of the energy: v + (rho y)^2, with the rho that explains the residuals (Mandel and
+//! Paule, 1970).
 
 use super::matrix::Square;
 use super::student::reduced_chi_square;
 
-/// What a fit found.
+/// Result of a weighted fit.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Estimate {
     pub(super) values: Vec<f64>,
     pub(super) covariance: Square,
-    /// Intervals less coefficients.
+    /// Degrees of freedom: intervals minus coefficients.
     pub(super) freedom: f64,
-    /// Squared residuals over the meter's variance, over the freedom.
+    /// Squared residuals over the meter's variance, divided by the freedom.
     pub(super) chi_square: f64,
-    /// The share by which the model is off.
+    /// Relative error of the model beyond noise.
     pub(super) misfit: f64,
 }
 
-/// A column hardly different from a sum of those before it.
+/// Relative pivot below which a column counts as a combination of those before it.
 const DEPENDENT: f64 = 1e-9;
-/// 99 % of a normal draw lie below: residuals larger than that are not noise alone.
+/// The 99 % quantile of the normal distribution, beyond which residuals are not noise alone.
 const BEYOND_NOISE: f64 = 2.326_348;
 
-/// Fits `energies` by `amounts`, a row each, with the meter's variances.
-///
-/// # Errors
-/// The column that depends on those before it.
+/// Fits `energies` by `amounts`, one row each, with the meter's variances. The error is the index of
+/// a column that depends on those before it.
 pub(super) fn squares(
     amounts: &[Vec<f64>],
     energies: &[f64],
@@ -85,7 +83,7 @@ struct Weighted {
 fn weighted(amounts: &[Vec<f64>], energies: &[f64], variances: &[f64]) -> Result<Weighted, usize> {
     let columns = amounts.first().map_or(0, Vec::len);
     let rows = || amounts.iter().zip(energies).zip(variances);
-    // Seconds beside millions of cycles: every column gets length one first.
+    // Columns differ by many orders of magnitude (seconds, cycles) and are normalised first.
     let lengths: Vec<f64> = (0..columns)
         .map(|column| {
             let square: f64 = rows()
@@ -129,7 +127,6 @@ fn weighted(amounts: &[Vec<f64>], energies: &[f64], variances: &[f64]) -> Result
     })
 }
 
-/// Returns the sum of products.
 pub(super) fn dot(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
@@ -163,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn a_column_that_says_nothing_new_is_named() {
+    fn a_dependent_column_is_named() {
         let amounts = vec![vec![1.0, 2.0], vec![2.0, 4.0], vec![3.0, 6.0]];
         assert_eq!(squares(&amounts, &[1.0, 2.0, 3.0], &[1.0; 3]), Err(1));
         let empty = vec![vec![0.0], vec![0.0]];

@@ -1,6 +1,6 @@
-//! Small dense symmetric systems: a fit has at most some dozens of coefficients.
+//! Small dense symmetric matrices; a fit has at most some dozens of coefficients.
 
-/// A square matrix, row by row.
+/// A square matrix, stored by rows.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Square {
     size: usize,
@@ -8,7 +8,7 @@ pub struct Square {
 }
 
 impl Square {
-    /// Makes one of zeros.
+    /// Returns a matrix of zeros.
     #[must_use]
     pub fn zeros(size: usize) -> Self {
         Self {
@@ -17,7 +17,7 @@ impl Square {
         }
     }
 
-    /// Takes rows; `None` if they do not make a square.
+    /// Returns the matrix of these rows, or `None` if they are not square.
     #[must_use]
     pub fn from_rows(rows: &[Vec<f64>]) -> Option<Self> {
         let size = rows.len();
@@ -33,39 +33,39 @@ impl Square {
         self.size
     }
 
-    /// Returns one cell.
+    /// Returns the cell of a row and column.
     #[must_use]
     pub fn at(&self, row: usize, column: usize) -> f64 {
         self.cells[row * self.size + column]
     }
 
-    /// Changes one cell.
+    /// Replaces the cell of a row and column.
     pub fn set(&mut self, row: usize, column: usize, value: f64) {
         self.cells[row * self.size + column] = value;
     }
 
-    /// Adds to one cell.
+    /// Adds to the cell of a row and column.
     pub fn add(&mut self, row: usize, column: usize, value: f64) {
         self.cells[row * self.size + column] += value;
     }
 
-    /// Multiplies every cell.
+    /// Multiplies every cell by a factor.
     #[must_use]
     pub fn scaled(mut self, factor: f64) -> Self {
         self.cells.iter_mut().for_each(|cell| *cell *= factor);
         self
     }
 
-    /// Returns the rows.
+    /// Returns the rows in order.
     pub fn rows(&self) -> impl Iterator<Item = &[f64]> {
         self.cells.chunks(self.size.max(1))
     }
 
-    /// Returns the lower factor L of L Lᵀ, or the first row whose pivot is not above `least` times
-    /// its diagonal: that row depends on those before it.
+    /// Returns the lower factor L of L Lᵀ.
     ///
     /// # Errors
-    /// The row.
+    /// Returns the first row whose pivot is at most `least` times its diagonal: that row depends on
+    /// those before it.
     pub fn cholesky(&self, least: f64) -> Result<Self, usize> {
         let mut lower = Self::zeros(self.size);
         for row in 0..self.size {
@@ -86,7 +86,7 @@ impl Square {
         Ok(lower)
     }
 
-    /// Solves L Lᵀ x = `right`, this being L.
+    /// Solves L Lᵀ x = `right`, where `self` is L.
     #[must_use]
     pub fn solve(&self, right: &[f64]) -> Vec<f64> {
         let mut x = right.to_vec();
@@ -101,7 +101,7 @@ impl Square {
         x
     }
 
-    /// Returns the inverse of L Lᵀ, this being L.
+    /// Returns the inverse of L Lᵀ, where `self` is L.
     #[must_use]
     pub fn inverse(&self) -> Self {
         let mut inverse = Self::zeros(self.size);

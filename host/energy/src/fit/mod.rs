@@ -1,15 +1,15 @@
-//! The powers and energies that explain what a meter saw: weighted least squares over intervals.
+//! Fit of powers and energies to a measurement: weighted least squares over intervals.
 //!
-//! An interval of t seconds with c cycles at the clock f and n bytes is taken to cost
+//! The model of an interval of t seconds with c cycles at the clock f and n bytes is
 //!
 //! ```text
 //! waiting    P_sleep t   or   P_idle t
 //! computing  P_idle t + e(f) c
-//! transfer   P_receive t + e(f) c + j_receive n     (and likewise for sending)
+//! transfer   P_receive t + e(f) c + j_receive n     (and likewise for transmit)
 //! ```
 //!
-//! with e(f) the energy of a cycle above idling, a number of its own at every clock. That it grows
-//! as f^2 is the paper's claim, so nothing here assumes it: [`Form`] tests it.
+//! with e(f) the energy of a cycle above idling, a separate coefficient at every clock. The paper
+//! assumes that e(f) grows as f^2; [`Form`] tests this.
 
 mod form;
 mod integrate;
@@ -24,6 +24,7 @@ mod tests;
 use std::collections::BTreeMap;
 
 use gleaner_shared::energy::Phase;
+use serde::Deserialize;
 
 pub use form::{ABOVE_IDLING, FEWEST_CLOCKS, Form, IN_ALL};
 pub use integrate::{Measured, integrate};
@@ -33,21 +34,20 @@ pub use term::{Kind, Part, Term, computes};
 
 use crate::align::median;
 
-/// Coefficients with what is not known of them.
+/// Fitted coefficients and their covariance.
 #[derive(Clone, Debug, PartialEq)]
+#[allow(missing_docs)]
 pub struct Coefficients {
-    /// What each is.
     pub terms: Vec<Term>,
-    /// Their values, in watts, joules a byte and joules a cycle.
+    /// Values in watts, joules per byte and joules per cycle.
     pub values: Vec<f64>,
-    /// Their covariance.
     pub covariance: Square,
-    /// Intervals less coefficients.
+    /// Degrees of freedom: intervals minus coefficients.
     pub freedom: f64,
 }
 
 impl Coefficients {
-    /// Returns the 95 % interval of one, by its place.
+    /// Returns the 95 % confidence interval of a coefficient by its index.
     #[must_use]
     pub fn interval(&self, at: usize) -> (f64, f64) {
         let reach =
@@ -55,14 +55,14 @@ impl Coefficients {
         (self.values[at] - reach, self.values[at] + reach)
     }
 
-    /// Returns what a part of a measurement should have cost.
+    /// Returns the energy of a part of a measurement by the model.
     #[must_use]
     pub fn energy_j(&self, part: &Part) -> f64 {
         let amounts: Vec<f64> = self.terms.iter().map(|term| term.amount(part)).collect();
         dot(&amounts, &self.values)
     }
 
-    /// Returns a coefficient: that of the clock, or else that of all clocks.
+    /// Returns the coefficient of a clock, or else that of all clocks.
     #[must_use]
     pub fn value(&self, kind: Kind, clock_hz: u32) -> Option<f64> {
         let place = |term: Term| self.terms.iter().position(|&it| it == term);
@@ -71,113 +71,92 @@ impl Coefficients {
     }
 }
 
-/// Cycles of a sample, over the marks of training: the paper's b.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// Cycles per sample over the marks of training, the paper's b. Every mark has the same weight.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[allow(missing_docs)]
 pub struct SampleCost {
-    /// Marks it is from.
     pub marks: usize,
-    /// Their mean, each mark alike.
     pub mean: f64,
-    /// Their standard deviation.
     pub deviation: f64,
-    /// The least.
     pub least: f64,
-    /// The most.
     pub most: f64,
 }
 
-/// How well intervals are predicted that the fit did not see: every fifth of its kind.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// Relative errors of intervals that were not fitted: every fifth of a phase and clock.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[allow(missing_docs)]
 pub struct HeldOut {
-    /// How many.
     pub intervals: usize,
-    /// The median of their relative errors.
     pub median: f64,
-    /// The largest.
     pub worst: f64,
 }
 
-/// What a measurement says.
+/// Result of a fit.
 #[derive(Clone, Debug, PartialEq)]
+#[allow(missing_docs)]
 pub struct Fit {
-    /// The coefficients.
     pub coefficients: Coefficients,
-    /// The paper's form, tested on the cost of a cycle above idling.
+    /// The paper's form, tested on the energy of a cycle above idling.
     pub form: Option<Form>,
-    /// The same on all that is drawn while computing.
+    /// The paper's form, tested on all energy drawn while computing.
     pub total_form: Option<Form>,
-    /// Cycles of a sample.
     pub sample: Option<SampleCost>,
-    /// The check on intervals that were held out; `None` of short measurements.
+    /// Check on held-out intervals; `None` for short measurements.
     pub held_out: Option<HeldOut>,
-    /// Intervals fitted.
+    /// Number of fitted intervals.
     pub used: usize,
-    /// Intervals too short to be.
+    /// Number of intervals that were too short to be fitted.
     pub short: usize,
-    /// Squared residuals over what the meter's noise allows; 1 is a model that explains all else.
+    /// Squared residuals relative to the meter's noise; 1 if noise explains all residuals.
     pub chi_square: f64,
-    /// The share by which intervals differ from the model beyond noise.
+    /// Share by which intervals differ from the model beyond noise.
     pub misfit: f64,
-    /// What was left out, and why.
+    /// Coefficients that were left out, with the reasons.
     pub notes: Vec<String>,
 }
 
-/// Why a measurement cannot be fitted.
+/// Error of a fit.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[allow(missing_docs)]
 pub enum FitError {
-    /// Nothing but waiting.
+    /// The measurement has no phase that computes.
     #[error("no interval computes; order epochs of training in the plan (gleaner measure --plan)")]
     NoWork,
-    /// Nothing but work.
+    /// The measurement has neither sleep nor idling.
     #[error("no interval waits; order sleep or idling in the plan (gleaner measure --plan)")]
     NoWaiting,
-    /// Clocks that do not vary.
+    /// The clocks vary too little.
     #[error(
         "{}; order at least {needed} clocks (gleaner measure --plan), or fit without the test of alpha f^2 \
          (--no-exponent)",
         clocks(found)
     )]
-    TooFewClocks {
-        /// The clocks that computed.
-        found: Vec<u32>,
-        /// How many are needed.
-        needed: usize,
-    },
-    /// A coefficient that hardly anything tells.
+    TooFewClocks { found: Vec<u32>, needed: usize },
+    /// A coefficient has too few intervals.
     #[error(
         "{term} has {found} usable intervals and needs {needed}; repeat it in the plan (gleaner measure --plan)"
     )]
     TooFewIntervals {
-        /// The coefficient.
         term: String,
-        /// How many intervals have it.
         found: usize,
-        /// How many it needs.
         needed: usize,
     },
-    /// Two coefficients that always go together.
+    /// A coefficient is a combination of others.
     #[error(
-        "{term} cannot be told from the coefficients before it: it never varies without them; vary it in the plan \
-         (gleaner measure --plan)"
+        "{term} cannot be separated from the coefficients before it: it never varies without them; vary it in the \
+         plan (gleaner measure --plan)"
     )]
-    Dependent {
-        /// The coefficient.
-        term: String,
-    },
-    /// A mark that contradicts itself.
+    Dependent { term: String },
+    /// The cycles of a mark contradict its clock or duration.
     #[error("mark {seq} ({phase}) counts {cycles} cycles in {seconds:.6} s at {clk_hz} Hz; {fix}")]
     Implausible {
-        /// Its number.
         seq: u32,
-        /// Its phase.
         phase: &'static str,
-        /// Its cycles.
         cycles: u64,
-        /// How long it lasted.
         seconds: f64,
-        /// Its clock.
         clk_hz: u32,
-        /// What may be wrong.
         fix: &'static str,
     },
 }
@@ -195,15 +174,16 @@ fn clocks(found: &[u32]) -> String {
     }
 }
 
-/// Every this many intervals of a kind, one is held out.
+/// One of this many intervals of a phase and clock is held out.
 const HOLD_OUT_EVERY: usize = 5;
-/// More cycles than the clock can make are a wrong clock; a counter may round by this share.
-const MOST_CYCLES: f64 = 1.02;
+/// Tolerance of the cycle counter relative to the clock; more cycles mean a wrong clock.
+const MAX_CYCLES: f64 = 1.02;
 
-/// Fits the intervals of a measurement.
+/// Fits the intervals of a measurement. `fewest_clocks` is usually [`FEWEST_CLOCKS`]; with 1 the
+/// test of the paper's form is skipped.
 ///
 /// # Errors
-/// The variation that is missing, by name.
+/// Returns the variation that the measurement lacks, by name.
 pub fn fit(measured: &[Measured], fewest_clocks: usize) -> Result<Fit, FitError> {
     check(measured)?;
     let usable: Vec<Measured> = (measured.iter())
@@ -239,9 +219,9 @@ fn check(measured: &[Measured]) -> Result<(), FitError> {
     } in measured
     {
         let seconds = to_s - from_s;
-        let most = f64::from(mark.clk_hz) * seconds * MOST_CYCLES + 1e3;
+        let most = f64::from(mark.clk_hz) * seconds * MAX_CYCLES + 1e3;
         let fix = if mark.clk_hz == 0 {
-            "the board must say its clock"
+            "the board must report its clock"
         } else if computes(mark.phase) && mark.cycles == 0 {
             "the board must count its cycles"
         } else if mark.cycles as f64 > most {
@@ -261,8 +241,8 @@ fn check(measured: &[Measured]) -> Result<(), FitError> {
     Ok(())
 }
 
-/// The variance of each interval's energy by the meter's noise: that of its samples, pooled over
-/// intervals of one phase and clock, for so many independent samples.
+/// Returns the variance of each interval's energy by the meter's noise: the variance of its samples,
+/// pooled over intervals of one phase and clock.
 fn variances(usable: &[Measured]) -> Vec<f64> {
     let mut pools: BTreeMap<(Phase, u32), (f64, f64)> = BTreeMap::new();
     for interval in usable {
@@ -277,7 +257,7 @@ fn variances(usable: &[Measured]) -> Vec<f64> {
             let pool = pools[&(interval.mark.phase, interval.mark.clk_hz)];
             let step_s = interval.inner_s / interval.inner_samples as f64;
             let noise = pool.0 / pool.1 * step_s * interval.inner_s;
-            // A trace without any noise still has digits.
+            // A trace without noise still has rounding errors.
             noise
                 .max((1e-7 * interval.inner_j).powi(2))
                 .max(f64::MIN_POSITIVE)

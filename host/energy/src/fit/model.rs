@@ -1,4 +1,4 @@
-//! Which coefficients a measurement can tell, and what it lacks.
+//! Choice of the coefficients that a measurement can determine.
 
 use std::collections::BTreeSet;
 
@@ -9,18 +9,18 @@ use super::least::squares;
 use super::student;
 use super::term::{Kind, Part, Term, computes};
 
-/// A coefficient needs this many intervals: two say nothing of their own spread.
-const FEWEST_INTERVALS: usize = 3;
-/// Bytes are told from time if their ratio varies by this share at least.
-const LEAST_VARIATION: f64 = 0.05;
+/// Smallest number of intervals of a coefficient.
+const MIN_INTERVALS: usize = 3;
+/// Smallest relative variation of bytes per second that separates bytes from time.
+const MIN_VARIATION: f64 = 0.05;
 
-/// What to explain energy by, and what was left out.
+/// The chosen coefficients, and notes about those that were left out.
 pub(super) struct Model {
     pub(super) terms: Vec<Term>,
     pub(super) notes: Vec<String>,
 }
 
-/// Chooses the coefficients, or names the variation that is missing.
+/// Chooses the coefficients, or returns the variation that is missing.
 pub(super) fn choose(
     parts: &[Part],
     energies: &[f64],
@@ -54,14 +54,14 @@ pub(super) fn choose(
         } else {
             let name = phase.name();
             model.notes.push(format!(
-                "nothing was measured while {name}: the profile does not know it"
+                "no {name} was measured: the profile has no power for it"
             ));
         }
     }
     if !has(Phase::Idle) {
         model
             .notes
-            .push("without idling, a cycle's cost is all that is drawn while computing".to_owned());
+            .push("without idling, a cycle's cost is all energy drawn while computing".to_owned());
     }
     for (phase, power, byte) in [
         (Phase::Receive, Kind::Receive, Kind::ReceiveByte),
@@ -70,7 +70,7 @@ pub(super) fn choose(
         if !has(phase) {
             let name = phase.name();
             model.notes.push(format!(
-                "no {name} was measured: the profile does not know it"
+                "no {name} was measured: the profile has no power for it"
             ));
             continue;
         }
@@ -84,7 +84,7 @@ pub(super) fn choose(
             ));
         }
     }
-    // Cycles of transfers at clocks nothing was computed at have no cost of their own.
+    // Cycles of transfers at clocks without computing have no coefficient.
     model
         .terms
         .extend(clocks.into_iter().map(|clock| Term::at(Kind::Cycle, clock)));
@@ -93,7 +93,8 @@ pub(super) fn choose(
 }
 
 impl Model {
-    /// Adds the power of waiting: one for all clocks, or one each if they differ at 1 %.
+    /// Adds the power of a waiting phase: one for all clocks, or one per clock if they differ at the
+    /// level of 1 %.
     fn waiting(
         &mut self,
         phase: Phase,
@@ -115,7 +116,7 @@ impl Model {
             squares(&amounts, &energies, &variances)
         };
         let each: Vec<Term> = clocks.iter().map(|&clock| Term::at(kind, clock)).collect();
-        let enough = here.len() >= FEWEST_INTERVALS * each.len();
+        let enough = here.len() >= MIN_INTERVALS * each.len();
         if each.len() > 1
             && enough
             && let (Ok(one), Ok(many)) = (fit(&[Term::any(kind)]), fit(&each))
@@ -129,7 +130,7 @@ impl Model {
             if gained / many.chi_square > more.max(1.0) * limit {
                 let name = phase.name();
                 self.notes.push(format!(
-                    "the power of {name} depends on the clock: one each"
+                    "the power of {name} depends on the clock: one coefficient per clock"
                 ));
                 self.terms.extend(each);
                 return Ok(());
@@ -141,16 +142,16 @@ impl Model {
 
     fn check(&self, parts: &[Part]) -> Result<(), FitError> {
         for term in &self.terms {
-            // Idling is the base of computing, but only idling itself can tell it.
+            // Idling is part of computing, but only idling itself determines its power.
             let found = (parts.iter())
                 .filter(|part| term.kind != Kind::Idle || part.phase == Phase::Idle)
                 .filter(|part| term.amount(part) > 0.0)
                 .count();
-            if found < FEWEST_INTERVALS {
+            if found < MIN_INTERVALS {
                 return Err(FitError::TooFewIntervals {
                     term: term.to_string(),
                     found,
-                    needed: FEWEST_INTERVALS,
+                    needed: MIN_INTERVALS,
                 });
             }
         }
@@ -158,7 +159,7 @@ impl Model {
     }
 }
 
-/// Tells whether bytes a second differ enough between the transfers of a phase.
+/// Returns whether bytes per second vary enough between the transfers of a phase.
 fn varies(parts: &[Part], phase: Phase) -> bool {
     let rates: Vec<f64> = (parts.iter())
         .filter(|part| part.phase == phase)
@@ -166,5 +167,5 @@ fn varies(parts: &[Part], phase: Phase) -> bool {
         .collect();
     let mean = rates.iter().sum::<f64>() / rates.len() as f64;
     let square = rates.iter().map(|rate| (rate - mean).powi(2)).sum::<f64>() / rates.len() as f64;
-    mean > 0.0 && square.sqrt() > LEAST_VARIATION * mean
+    mean > 0.0 && square.sqrt() > MIN_VARIATION * mean
 }

@@ -1,7 +1,7 @@
-//! Student's t distribution: how wide an interval is when the noise itself was estimated.
+//! Quantiles of Student's t and of the chi-square distribution.
 
-/// Returns the t below which a draw of Student's distribution with `freedom` degrees lies with
-/// probability `share`, for a share of one half or more.
+/// Returns the quantile `share`, one half or more, of Student's t distribution with `freedom`
+/// degrees.
 #[must_use]
 pub fn quantile(share: f64, freedom: f64) -> f64 {
     let (mut low, mut high) = (0.0, 1.0);
@@ -26,7 +26,7 @@ pub fn below(t: f64, freedom: f64) -> f64 {
     1.0 - 0.5 * beta_share(0.5 * freedom, 0.5, x)
 }
 
-/// The regularised incomplete beta function, by Lentz's continued fraction (DLMF 8.17.22).
+/// Returns the regularised incomplete beta function, by Lentz's continued fraction (DLMF 8.17.22).
 fn beta_share(a: f64, b: f64, x: f64) -> f64 {
     if x <= 0.0 || x >= 1.0 {
         return x.clamp(0.0, 1.0);
@@ -59,7 +59,7 @@ fn log_beta(a: f64, b: f64) -> f64 {
     log_gamma(a) + log_gamma(b) - log_gamma(a + b)
 }
 
-/// Stirling's series (DLMF 5.11.1) from ten on, and the recurrence below.
+/// Returns ln Gamma(x): Stirling's series (DLMF 5.11.1) from ten on, and the recurrence below.
 fn log_gamma(x: f64) -> f64 {
     let (mut z, mut shift) = (x, 0.0);
     while z < 10.0 {
@@ -72,8 +72,8 @@ fn log_gamma(x: f64) -> f64 {
     (z - 0.5) * z.ln() - z + 0.5 * std::f64::consts::TAU.ln() + series - shift
 }
 
-/// Returns the chi-square over its degrees of freedom that a right model exceeds with the
-/// probability of a normal draw above `normal` (Wilson and Hilferty, 1931).
+/// Returns the quantile of chi-square over its degrees of freedom that has the probability of the
+/// normal quantile `normal` (Wilson and Hilferty, 1931).
 #[must_use]
 pub fn reduced_chi_square(normal: f64, freedom: f64) -> f64 {
     let spread = 2.0 / (9.0 * freedom);

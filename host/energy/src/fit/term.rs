@@ -1,4 +1,4 @@
-//! What energy is explained by: a coefficient each, and how much of it an interval has.
+//! Coefficients of the model, and the amount of each in an interval.
 
 use std::fmt;
 
@@ -6,27 +6,23 @@ use gleaner_shared::energy::Phase;
 
 use super::integrate::Measured;
 
-/// A kind of coefficient.
+/// A kind of coefficient: powers of phases, energies per byte and per cycle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[allow(missing_docs)]
 pub enum Kind {
-    /// Power asleep.
     Sleep,
-    /// Power awake without work; also the base of all that computes.
+    /// Power awake without work, also part of all phases that compute.
     Idle,
-    /// Power while hearing.
     Receive,
-    /// Energy of a byte heard.
     ReceiveByte,
-    /// Power while sending.
     Transmit,
-    /// Energy of a byte sent.
     TransmitByte,
     /// Energy of a processor cycle at one clock, above idling.
     Cycle,
 }
 
 impl Kind {
-    /// All of them, in the order of a profile.
+    /// All kinds in the order of a profile.
     pub const ALL: [Self; 7] = [
         Self::Sleep,
         Self::Idle,
@@ -37,7 +33,7 @@ impl Kind {
         Self::Cycle,
     ];
 
-    /// Returns its name in a profile.
+    /// Returns the name in a profile.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -51,7 +47,7 @@ impl Kind {
         }
     }
 
-    /// Returns its unit.
+    /// Returns the unit in a profile.
     #[must_use]
     pub const fn unit(self) -> &'static str {
         match self {
@@ -62,17 +58,16 @@ impl Kind {
     }
 }
 
-/// A coefficient: its kind, and the clock it holds at if it holds at one only.
+/// A coefficient: its kind, and its clock if it holds at one clock only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[allow(missing_docs)]
 pub struct Term {
-    /// What it is.
     pub kind: Kind,
-    /// The clock, in hertz.
     pub clock_hz: Option<u32>,
 }
 
 impl Term {
-    /// A coefficient that holds at every clock.
+    /// Returns a coefficient that holds at every clock.
     #[must_use]
     pub const fn any(kind: Kind) -> Self {
         Self {
@@ -81,7 +76,7 @@ impl Term {
         }
     }
 
-    /// A coefficient of one clock.
+    /// Returns a coefficient of one clock.
     #[must_use]
     pub const fn at(kind: Kind, clock_hz: u32) -> Self {
         Self {
@@ -90,7 +85,7 @@ impl Term {
         }
     }
 
-    /// Returns how much of it an interval has: seconds, bytes or cycles.
+    /// Returns the amount in an interval: seconds, bytes or cycles.
     #[must_use]
     pub fn amount(&self, part: &Part) -> f64 {
         if self.clock_hz.is_some_and(|clock| clock != part.clk_hz) {
@@ -120,7 +115,7 @@ impl fmt::Display for Term {
     }
 }
 
-/// Tells whether a phase is the processor's own work.
+/// Returns whether the processor computes in a phase.
 #[must_use]
 pub const fn computes(phase: Phase) -> bool {
     matches!(
@@ -129,29 +124,25 @@ pub const fn computes(phase: Phase) -> bool {
     )
 }
 
-/// What an interval, or the inner part of one, was spent on.
+/// Activity of an interval or of its inner part.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[allow(missing_docs)]
 pub struct Part {
-    /// The phase.
     pub phase: Phase,
-    /// The clock.
     pub clk_hz: u32,
-    /// How long.
     pub seconds: f64,
-    /// Cycles in it.
     pub cycles: f64,
-    /// Bytes in it.
     pub bytes: f64,
 }
 
 impl Measured {
-    /// Returns the whole interval.
+    /// Returns the activity of the whole interval.
     #[must_use]
     pub fn whole(&self) -> Part {
         self.part(self.to_s - self.from_s)
     }
 
-    /// Returns what lies between the guards, with its share of cycles and bytes.
+    /// Returns the activity between the guards, with its share of cycles and bytes.
     #[must_use]
     pub fn inner(&self) -> Part {
         self.part(self.inner_s)

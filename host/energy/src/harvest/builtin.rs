@@ -26,7 +26,7 @@ macro_rules! builtin {
     };
 }
 
-/// All built-in traces.
+/// All traces that are part of the program.
 pub const ALL: &[Builtin] = &[
     builtin!(
         "greensboro-winter-week",

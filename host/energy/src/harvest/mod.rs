@@ -41,7 +41,6 @@ pub use self::settings::{Forecast, HarvestError, Settings, Source};
 
 /// Scale of a client's factor on a shared trace.
 const MILLION: u64 = 1_000_000;
-/// Attojoules per picojoule.
 const ATTO_PER_PICO: u128 = 1_000_000;
 
 /// The income of every client in every round.
@@ -69,7 +68,7 @@ enum Flow {
     },
 }
 
-/// How a client sees a curve.
+/// Start and scale of a curve for one client.
 #[derive(Clone, Copy, Debug)]
 struct Place {
     curve: usize,

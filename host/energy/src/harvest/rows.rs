@@ -11,7 +11,7 @@ use std::path::Path;
 use super::settings::HarvestError;
 use crate::InputError;
 
-/// Largest accepted file.
+/// Largest accepted file, in bytes.
 pub(super) const MAX_BYTES: u64 = 64 << 20;
 
 /// Characters of a value that an error message repeats.

@@ -158,45 +158,33 @@ impl Settings {
     /// # Errors
     /// Returns [`HarvestError::Setting`] for the first setting that is out of its range.
     pub fn check(&self) -> Result<(), HarvestError> {
-        let check = |key, value: f64, holds: bool, demand: &str| match holds {
-            true => Ok(()),
-            false => Err(HarvestError::Setting {
-                key,
-                value: value.to_string(),
-                demand: demand.to_owned(),
-            }),
-        };
-        let share = |key, value| {
-            let holds = (0.0..=1.0).contains(&value);
-            check(key, value, holds, "must lie between 0 and 1")
-        };
-        let time = |key, value| {
-            let holds = (0.0..=MAX_S).contains(&value);
-            check(key, value, holds, "must lie between 0 and 1e9 seconds")
-        };
-        let factor = |key, value: f64| {
-            let holds = value.is_finite() && value >= 0.0;
-            check(key, value, holds, "must be finite and 0 or more")
-        };
-        let spell = |key, value: f64| {
-            let holds = value.is_finite() && value >= 1.0;
-            check(key, value, holds, "must be finite and at least 1 round")
-        };
-        let period = (1e-6..=MAX_S).contains(&self.period_s);
-        let demand = "must lie between 1e-6 and 1e9 seconds";
-        check("period_s", self.period_s, period, demand)?;
-        time("start_s", self.start_s)?;
-        time("offset_s", self.offset_s)?;
-        factor("scale", self.scale)?;
-        share("spread", self.spread)?;
-        factor("panel_cm2", self.panel_cm2)?;
-        share("panel_efficiency", self.panel_efficiency)?;
-        share("shade", self.shade)?;
-        let chance = self.probability > 0.0 && self.probability <= 1.0;
-        let demand = "must be above 0 and at most 1";
-        check("probability", self.probability, chance, demand)?;
-        spell("on_rounds", self.on_rounds)?;
-        spell("off_rounds", self.off_rounds)?;
+        let positive = f64::MIN_POSITIVE;
+        for (key, value, min, max) in [
+            ("period_s", self.period_s, 1e-6, MAX_S),
+            ("start_s", self.start_s, 0.0, MAX_S),
+            ("offset_s", self.offset_s, 0.0, MAX_S),
+            ("scale", self.scale, 0.0, f64::MAX),
+            ("spread", self.spread, 0.0, 1.0),
+            ("panel_cm2", self.panel_cm2, 0.0, f64::MAX),
+            ("panel_efficiency", self.panel_efficiency, 0.0, 1.0),
+            ("shade", self.shade, 0.0, 1.0),
+            ("probability", self.probability, positive, 1.0),
+            ("on_rounds", self.on_rounds, 1.0, f64::MAX),
+            ("off_rounds", self.off_rounds, 1.0, f64::MAX),
+        ] {
+            if !(min..=max).contains(&value) {
+                let demand = match (min, max) {
+                    (_, f64::MAX) => format!("must be finite and at least {min}"),
+                    (f64::MIN_POSITIVE, _) => format!("must be above 0 and at most {max}"),
+                    _ => format!("must lie between {min} and {max}"),
+                };
+                return Err(HarvestError::Setting {
+                    key,
+                    value: value.to_string(),
+                    demand,
+                });
+            }
+        }
         if self.source.has_file() && self.file.is_empty() {
             return Err(HarvestError::Setting {
                 key: "file",

@@ -1,39 +1,37 @@
-//! A profile at one clock, as books use it.
+//! Costs of a profile at one clock, and random profiles within its uncertainty.
 
 use gleaner_shared::energy::ComputeModel;
+use gleaner_shared::rng::Rng;
 use gleaner_shared::units::{NanoWatts, PicoJoules};
 
 use super::{Profile, ProfileError};
 use crate::fit::Kind;
+use crate::fit::matrix::Square;
 
-/// What everything costs at one clock, in SI units; what was not measured is `None`.
+/// Costs at one clock. Powers that were not measured are `None`; powers of receive and transmit do
+/// not include the energy of the bytes.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[allow(missing_docs)]
 pub struct Costs {
-    /// All that is drawn for a cycle of computing, idling included.
+    /// Energy per cycle of computing, idle power included.
     pub cycle_j: f64,
-    /// Power asleep.
     pub sleep_w: Option<f64>,
-    /// Power awake without work.
     pub idle_w: Option<f64>,
-    /// Power while hearing, without the bytes.
     pub receive_w: Option<f64>,
-    /// Energy of a byte heard.
     pub receive_byte_j: f64,
-    /// Power while sending, without the bytes.
     pub transmit_w: Option<f64>,
-    /// Energy of a byte sent.
     pub transmit_byte_j: f64,
 }
 
-/// Clocks this close are the same.
+/// Relative difference below which two clocks count as equal.
 const SAME: f64 = 1e-3;
 
 impl Profile {
-    /// Returns what work costs at a clock: as measured, or between two measured clocks by the power
-    /// law through both.
+    /// Returns the costs at a clock: as measured, or between two measured clocks by the power law
+    /// through both.
     ///
     /// # Errors
-    /// A clock outside the measured ones.
+    /// Returns [`ProfileError::Clock`] for a clock outside the measured range.
     pub fn costs(&self, clock_hz: f64) -> Result<Costs, ProfileError> {
         let (below, above, share) = self.neighbours(clock_hz)?;
         let known = |kind: Kind| {
@@ -75,7 +73,7 @@ impl Profile {
         clocks
     }
 
-    /// Returns the measured clocks around one, and how far between them it is.
+    /// Returns the measured clocks around a clock, and its relative position between them.
     fn neighbours(&self, clock_hz: f64) -> Result<(u32, u32, f64), ProfileError> {
         let clocks = self.clocks_hz();
         let near = |clock: &u32| (clock_hz / f64::from(*clock) - 1.0).abs() < SAME;
@@ -102,7 +100,7 @@ impl Profile {
 }
 
 impl Costs {
-    /// Returns the cost of computing as the books count it: whole femtojoules a cycle.
+    /// Returns the cost of computing as boards book it: whole femtojoules per cycle.
     #[must_use]
     pub fn compute(&self) -> ComputeModel {
         ComputeModel {
@@ -111,17 +109,67 @@ impl Costs {
         }
     }
 
-    /// Returns a power in whole nanowatts; what was not measured is an error that names it.
+    /// Returns a power in whole nanowatts.
     ///
     /// # Errors
-    /// The name.
+    /// Returns [`ProfileError::Unknown`] with the name of a power that was not measured.
     pub fn nanowatts(power_w: Option<f64>, name: &'static str) -> Result<NanoWatts, ProfileError> {
         let power_w = power_w.ok_or(ProfileError::Unknown(name))?;
         Ok(NanoWatts(whole(power_w, 1e9)))
     }
 }
 
-/// `as` saturates: below zero and not a number become zero.
+/// Rounds to a whole number; negative values and NaN become zero.
 fn whole(value: f64, scale: f64) -> u64 {
     (value * scale).round() as u64
+}
+
+impl Profile {
+    /// Returns the profile with coefficients drawn from the normal distribution of their covariance,
+    /// at least zero.
+    #[must_use]
+    pub fn draw(&self, rng: &mut Rng) -> Self {
+        let covariance = &self.coefficients.covariance;
+        let deviations: Vec<f64> = (0..covariance.size())
+            .map(|at| covariance.at(at, at).max(0.0).sqrt())
+            .collect();
+        let normals: Vec<f64> = deviations.iter().map(|_| normal(rng)).collect();
+        let mut drawn = self.clone();
+        let Some(lower) = correlation(covariance).and_then(|it| it.cholesky(0.0).ok()) else {
+            return drawn;
+        };
+        for (row, value) in drawn.coefficients.values.iter_mut().enumerate() {
+            let off: f64 = (0..=row).map(|k| lower.at(row, k) * normals[k]).sum();
+            *value = (*value + deviations[row] * off).max(0.0);
+        }
+        drawn
+    }
+}
+
+/// Returns the correlations, with a slightly larger diagonal against rounding errors, or `None` if
+/// the matrix is no covariance.
+pub(super) fn correlation(covariance: &Square) -> Option<Square> {
+    const EXTRA: f64 = 1e-9;
+    let size = covariance.size();
+    let mut correlation = Square::zeros(size);
+    for row in 0..size {
+        for column in 0..size {
+            let scale = (covariance.at(row, row) * covariance.at(column, column)).sqrt();
+            let cell = if row == column {
+                1.0 + EXTRA
+            } else if scale > 0.0 {
+                covariance.at(row, column) / scale
+            } else {
+                0.0
+            };
+            correlation.set(row, column, cell);
+        }
+    }
+    correlation.cholesky(0.0).ok().map(|_| correlation)
+}
+
+/// Draws from the standard normal distribution (Box and Muller, 1958).
+fn normal(rng: &mut Rng) -> f64 {
+    let radius = (-2.0 * (1.0 - rng.uniform()).ln()).sqrt();
+    radius * (std::f64::consts::TAU * rng.uniform()).cos()
 }

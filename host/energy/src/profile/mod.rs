@@ -1,84 +1,99 @@
-//! `profile.toml`: what work costs on a measured board, and how sure that is.
+//! `profile.toml`: the fitted costs of a measured board and their uncertainty.
 //!
-//! A profile says what was measured, under which conditions and from which files; whoever uses it
-//! asks [`Profile::costs`] for a clock, or [`Profile::draw`] for another board that the measurement
-//! allows just as well.
+//! A profile states what was measured, under which conditions and from which files.
+//! [`Profile::costs`] returns the costs at a clock, [`Profile::draw`] a random board within the
+//! uncertainty of the measurement.
 
 mod costs;
-mod draw;
-mod error;
 mod read;
 #[cfg(test)]
 mod tests;
 mod write;
 
 pub use costs::Costs;
-pub use error::ProfileError;
+
+use serde::Deserialize;
 
 use crate::fit::{Coefficients, Fit, Form, HeldOut, SampleCost};
 
-/// What work costs on a measured board.
+/// Error of reading or using a profile.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[allow(missing_docs)]
+pub enum ProfileError {
+    /// The text is not a profile; the problem names the key.
+    #[error("{file}, line {line}: {what}")]
+    Text {
+        file: String,
+        line: usize,
+        what: String,
+    },
+    /// The clock is outside the measured range.
+    #[error(
+        "a clock of {asked} MHz is outside what the profile measured ({measured} MHz); measure it (gleaner measure \
+         --plan), or set device.frequency_hz to a clock in between"
+    )]
+    Clock { asked: String, measured: String },
+    /// The named power was not measured.
+    #[error("the profile has no {0}; order it in the plan (gleaner measure --plan) and fit again")]
+    Unknown(&'static str),
+}
+
+/// The fitted costs of a measured board.
 #[derive(Clone, Debug, PartialEq)]
+#[allow(missing_docs)]
 pub struct Profile {
-    /// Whether the marks are an emulated board's.
+    /// Whether the marks come from an emulated board.
     pub emulated: bool,
-    /// Whether the trace was made up from a known profile.
+    /// Whether the trace is synthetic.
     pub synthetic: bool,
-    /// What was measured, and how.
     pub conditions: Conditions,
-    /// From which files.
     pub source: Source,
-    /// The coefficients.
     pub coefficients: Coefficients,
-    /// How well they fit.
     pub quality: Quality,
-    /// The paper's form above idling, where three clocks were measured.
+    /// The paper's form, tested above idling, if three clocks were measured.
     pub form: Option<Form>,
-    /// Cycles of a sample, where training was measured.
+    /// Cycles per sample, if training was measured.
     pub sample: Option<SampleCost>,
 }
 
 /// The conditions of a measurement.
 #[derive(Clone, Debug, Default, PartialEq)]
+#[allow(missing_docs)]
 pub struct Conditions {
-    /// The board's name.
     pub board: String,
-    /// What it was supplied with.
     pub voltage_v: Option<f64>,
-    /// How warm it was.
     pub temperature_c: Option<f64>,
-    /// When, in whatever words the user gave.
+    /// Date as free text of the user.
     pub date: Option<String>,
-    /// Samples a second.
+    /// Samples per second of the trace.
     pub rate_hz: f64,
 }
 
-/// The files of a measurement, by their digests.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// The files of a measurement by their digests, and the firmware's version as the board reports it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[allow(missing_docs)]
 pub struct Source {
-    /// The firmware's version and build, as the board tells it.
     pub firmware: String,
-    /// The trace.
     pub trace: String,
-    /// The marks.
     pub marks: String,
 }
 
-/// How well a profile explains what it was fitted to.
+/// Quality of the fit of a profile.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Quality {
-    /// Intervals fitted.
+    /// Number of fitted intervals.
     pub intervals: usize,
-    /// Squared residuals over what noise allows.
+    /// Squared residuals relative to the meter's noise.
     pub chi_square: f64,
-    /// The share by which intervals differ beyond noise.
+    /// Share by which intervals differ from the model beyond noise.
     pub misfit: f64,
-    /// Held-out intervals.
+    /// Errors of intervals that were not fitted.
     pub held_out: Option<HeldOut>,
 }
 
 impl Profile {
-    /// Makes the profile of a fit.
+    /// Returns the profile of a fit.
     #[must_use]
     pub fn new(fit: &Fit, conditions: Conditions, source: Source, labels: Labels) -> Self {
         Self {
@@ -98,7 +113,7 @@ impl Profile {
         }
     }
 
-    /// Says where its figures come from, for every place that shows them.
+    /// Returns the origin of the figures, to be shown beside them.
     #[must_use]
     pub const fn label(&self) -> &'static str {
         match (self.emulated, self.synthetic) {
@@ -110,11 +125,10 @@ impl Profile {
     }
 }
 
-/// Where figures come from.
+/// Origin of a profile: an emulated board, a synthetic trace, or both.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[allow(missing_docs)]
 pub struct Labels {
-    /// The marks are an emulated board's.
     pub emulated: bool,
-    /// The trace was made up.
     pub synthetic: bool,
 }

@@ -1,4 +1,4 @@
-//! A profile from text: strict, since a wrong joule is worse than none.
+//! Parser of profiles, which rejects unknown keys and implausible values.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -6,14 +6,14 @@ use std::ops::Range;
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::draw::correlation;
+use super::costs::correlation;
 use super::{Conditions, Profile, ProfileError, Quality, Source};
 use crate::fit::matrix::Square;
 use crate::fit::{Coefficients, Form, HeldOut, Kind, SampleCost, Term};
 
 const FORMAT: u32 = 1;
-/// No board of this kind draws more, and no cycle or byte costs as much.
-const MOST: f64 = 1e3;
+/// Largest accepted coefficient in watts, joules per cycle and joules per byte.
+const MAX: f64 = 1e3;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -22,10 +22,10 @@ struct File {
     emulated: bool,
     synthetic: bool,
     conditions: FileConditions,
-    source: FileSource,
+    source: Source,
     quality: FileQuality,
-    form: Option<FileForm>,
-    cycles_per_sample: Option<FileSample>,
+    form: Option<Form>,
+    cycles_per_sample: Option<Spanned<SampleCost>>,
     coefficient: Vec<FileCoefficient>,
     covariance: FileCovariance,
 }
@@ -42,50 +42,12 @@ struct FileConditions {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct FileSource {
-    firmware: String,
-    trace: String,
-    marks: String,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
 struct FileQuality {
     intervals: usize,
     freedom: Spanned<f64>,
     chi_square: f64,
     misfit: f64,
-    held_out: Option<FileHeldOut>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct FileHeldOut {
-    intervals: usize,
-    median: f64,
-    worst: f64,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct FileForm {
-    clocks: usize,
-    exponent: f64,
-    low: f64,
-    high: f64,
-    alpha: f64,
-    alpha_low: f64,
-    alpha_high: f64,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct FileSample {
-    marks: usize,
-    mean: Spanned<f64>,
-    deviation: f64,
-    least: f64,
-    most: f64,
+    held_out: Option<HeldOut>,
 }
 
 #[derive(Deserialize)]
@@ -105,14 +67,14 @@ struct FileCovariance {
     rows: Spanned<Vec<Vec<f64>>>,
 }
 
-/// Where something is wrong, and what.
+/// The place and the text of a problem.
 type Wrong = (Range<usize>, String);
 
 impl Profile {
-    /// Reads a profile; `file` is its name in messages.
+    /// Parses a profile; error messages call it `file`.
     ///
     /// # Errors
-    /// The line and the key that is wrong.
+    /// Returns [`ProfileError::Text`] with the line and the invalid key.
     pub fn parse(text: &str, file: &str) -> Result<Self, ProfileError> {
         let at = |place: usize, what: String| ProfileError::Text {
             file: file.to_owned(),
@@ -139,13 +101,18 @@ impl File {
             );
             return Err((self.format.span(), what));
         }
-        positive(&self.conditions.rate_hz, "conditions.rate_hz")?;
+        let check = |value: &Spanned<f64>, key| positive(value.span(), *value.get_ref(), key);
+        check(&self.conditions.rate_hz, "conditions.rate_hz")?;
         if let Some(voltage_v) = &self.conditions.voltage_v {
-            positive(voltage_v, "conditions.voltage_v")?;
+            check(voltage_v, "conditions.voltage_v")?;
         }
-        positive(&self.quality.freedom, "quality.freedom")?;
+        check(&self.quality.freedom, "quality.freedom")?;
         if let Some(sample) = &self.cycles_per_sample {
-            positive(&sample.mean, "cycles_per_sample.mean")?;
+            positive(
+                sample.span(),
+                sample.get_ref().mean,
+                "cycles_per_sample.mean",
+            )?;
         }
         let (terms, values) = terms(&self.coefficient, &self.covariance.rows.span())?;
         let covariance = covariance(&self.covariance.rows, terms.len())?;
@@ -159,20 +126,12 @@ impl File {
                 date: self.conditions.date,
                 rate_hz: self.conditions.rate_hz.into_inner(),
             },
-            source: Source {
-                firmware: self.source.firmware,
-                trace: self.source.trace,
-                marks: self.source.marks,
-            },
+            source: self.source,
             quality: Quality {
                 intervals: self.quality.intervals,
                 chi_square: self.quality.chi_square,
                 misfit: self.quality.misfit,
-                held_out: self.quality.held_out.map(|it| HeldOut {
-                    intervals: it.intervals,
-                    median: it.median,
-                    worst: it.worst,
-                }),
+                held_out: self.quality.held_out,
             },
             coefficients: Coefficients {
                 terms,
@@ -180,35 +139,17 @@ impl File {
                 covariance,
                 freedom: self.quality.freedom.into_inner(),
             },
-            form: self.form.map(|it| Form {
-                clocks: it.clocks,
-                exponent: it.exponent,
-                low: it.low,
-                high: it.high,
-                alpha: it.alpha,
-                alpha_low: it.alpha_low,
-                alpha_high: it.alpha_high,
-            }),
-            sample: self.cycles_per_sample.map(|it| SampleCost {
-                marks: it.marks,
-                mean: it.mean.into_inner(),
-                deviation: it.deviation,
-                least: it.least,
-                most: it.most,
-            }),
+            form: self.form,
+            sample: self.cycles_per_sample.map(Spanned::into_inner),
         })
     }
 }
 
-fn positive(value: &Spanned<f64>, key: &str) -> Result<(), Wrong> {
-    let number = *value.get_ref();
-    if number.is_finite() && number > 0.0 {
-        return Ok(());
+fn positive(place: Range<usize>, number: f64, key: &str) -> Result<(), Wrong> {
+    match number.is_finite() && number > 0.0 {
+        true => Ok(()),
+        false => Err((place, format!("{key} = {number}; must be a number above 0"))),
     }
-    Err((
-        value.span(),
-        format!("{key} = {number}; it must be a number above 0"),
-    ))
 }
 
 fn terms(listed: &[FileCoefficient], end: &Range<usize>) -> Result<(Vec<Term>, Vec<f64>), Wrong> {
@@ -270,9 +211,9 @@ impl FileCoefficient {
             ("high", &self.high),
         ] {
             let number = *value.get_ref();
-            if !number.is_finite() || number.abs() > MOST {
+            if !number.is_finite() || number.abs() > MAX {
                 let what =
-                    format!("{key} = {number} of coefficient {term}; use a number up to {MOST:e}");
+                    format!("{key} = {number} of coefficient {term}; use a number up to {MAX:e}");
                 return Err((value.span(), what));
             }
         }

@@ -1,64 +1,60 @@
-//! Traces without a meter: what one would record of a board whose profile is known.
+//! Synthetic traces: the recording of a meter beside a board whose profile is known.
 //!
-//! A [`Recipe`] says all there is to know, and [`Synth`] plays it sample by sample, so that a study
-//! of hundreds of traces needs neither disk nor memory. One recipe gives one trace, bit for bit.
+//! A [`Recipe`] describes a trace, and [`Synth`] generates it block by block, so that a study of
+//! hundreds of traces needs neither disk nor memory. One recipe gives one trace, bit for bit.
 
-mod gaps;
 mod noise;
 mod plan;
-mod segment;
 mod truth;
 
 pub use plan::Plan;
 pub use truth::{Bytes, Cycle, Powers, Truth};
 
+use crate::InputError;
 use crate::mark::Mark;
 use crate::trace::{About, Block, Kind, Missing, Place, Trace, TraceError, ppk2};
 
-use gaps::Gap;
-use noise::Noise;
-use segment::Segment;
+use noise::{Gap, Noise, draw_gaps};
 
-/// Samples of a block.
 const BLOCK: usize = 1 << 16;
 
-/// How a synthetic trace is made.
+/// Description of a synthetic trace.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Recipe {
-    /// What the board draws.
+    /// Power and energy costs of the board.
     pub truth: Truth,
-    /// What it does, by its own clock; the last mark lasts `tail_s`.
+    /// Phases of the board by its own clock; the last mark lasts `tail_s`.
     pub marks: Vec<Mark>,
-    /// Samples a second, by the meter's clock.
+    /// Samples per second of the meter's clock.
     pub rate_hz: f64,
-    /// Spread of a sample as a share of its value.
+    /// Standard deviation of a sample as a share of its value.
     pub noise: f64,
-    /// Spread of a sample whatever its value.
+    /// Standard deviation of a sample independent of its value.
     pub floor_a: f64,
-    /// Steps of the current that the meter tells apart; 0 for none.
+    /// Resolution of the meter; 0 for none.
     pub step_a: f64,
-    /// How much longer the board's second is than the meter's, in millionths.
+    /// Excess of the board's second over the meter's, in parts per million.
     pub drift_ppm: f64,
-    /// How long the meter runs before the first mark; the board sleeps meanwhile.
+    /// Time before the first mark, in which the board sleeps.
     pub lead_s: f64,
-    /// How long the last mark lasts, by the meter.
+    /// Duration of the last mark by the meter.
     pub tail_s: f64,
-    /// Whether the meter sees the board's pins.
+    /// Whether the meter records the board's pins.
     pub pins: bool,
-    /// How many times some samples are lost, 1 to 63 at a time.
+    /// Number of gaps of 1 to 63 lost samples.
     pub gaps: u32,
-    /// What decides noise and gaps.
+    /// Seed of noise and gaps.
     pub seed: u64,
 }
 
 impl Recipe {
-    /// Prescribes a trace of a plan's marks at 100 kS/s with 1 % noise and 50 ppm of drift.
+    /// Describes a trace of a plan's marks at 100 kS/s with 1 % noise and 50 ppm of drift.
     #[must_use]
     pub fn planned(truth: Truth, plan: &Plan, seed: u64) -> Self {
         Self::of(truth, plan.marks(seed), seed)
     }
 
-    /// Prescribes a trace of given marks at 100 kS/s with 1 % noise and 50 ppm of drift.
+    /// Describes a trace of given marks at 100 kS/s with 1 % noise and 50 ppm of drift.
     #[must_use]
     pub const fn of(truth: Truth, marks: Vec<Mark>, seed: u64) -> Self {
         Self {
@@ -77,7 +73,7 @@ impl Recipe {
         }
     }
 
-    /// Returns when the meter sees a moment of the board's clock, in seconds from its first sample.
+    /// Converts a time of the board to seconds from the meter's first sample.
     #[must_use]
     pub fn meter_s(&self, t_us: u64) -> f64 {
         let first = self.marks.first().map_or(0, |mark| mark.t_us);
@@ -85,7 +81,7 @@ impl Recipe {
         self.lead_s + board_s * (1.0 + self.drift_ppm * 1e-6)
     }
 
-    /// Returns how many samples the trace has, lost ones included.
+    /// Returns the number of samples, including lost ones.
     #[must_use]
     pub fn samples(&self) -> u64 {
         let last = self.marks.last().map_or(0, |mark| mark.t_us);
@@ -98,7 +94,7 @@ impl Recipe {
         let end_s = self.samples() as f64 / self.rate_hz;
         let mut from_s = 0.0;
         let mut sum = 0.0;
-        for segment in segment::of(self) {
+        for segment in segments(self) {
             let to_s = segment.end_s.min(end_s);
             sum += segment.watts * (to_s - from_s).max(0.0);
             from_s = to_s.max(from_s);
@@ -106,7 +102,8 @@ impl Recipe {
         sum
     }
 
-    fn check(&self) -> Result<(), String> {
+    fn check(&self) -> Result<(), InputError> {
+        let wrong = |problem: String| Err(InputError(problem));
         let shares = [
             ("noise", self.noise, 0.5),
             ("floor_a", self.floor_a, 1.0),
@@ -116,31 +113,34 @@ impl Recipe {
         ];
         for (name, value, most) in shares {
             if !(0.0..=most).contains(&value) {
-                return Err(format!("{name} = {value}: not between 0 and {most}"));
+                return wrong(format!("{name} = {value}: must lie between 0 and {most}"));
             }
         }
         if !(1.0..=1e8).contains(&self.rate_hz) {
-            return Err(format!("rate_hz = {}: not between 1 and 1e8", self.rate_hz));
+            return wrong(format!(
+                "rate_hz = {}: must lie between 1 and 1e8",
+                self.rate_hz
+            ));
         }
         if !(-1e5..=1e5).contains(&self.drift_ppm) {
-            return Err(format!(
-                "drift_ppm = {}: not between -100,000 and 100,000",
+            return wrong(format!(
+                "drift_ppm = {}: must lie between -100,000 and 100,000",
                 self.drift_ppm
             ));
         }
         if self.marks.is_empty() {
-            return Err("no marks; a trace is made from what a board did".to_owned());
+            return wrong("no marks; a trace needs at least one".to_owned());
         }
         for pair in self.marks.windows(2) {
             if pair[1].t_us < pair[0].t_us {
-                return Err(format!(
+                return wrong(format!(
                     "mark {} begins before mark {}",
                     pair[1].seq, pair[0].seq
                 ));
             }
             if pair[1].t_us <= pair[0].t_us && self.truth.work_j(&pair[0]) > 0.0 {
-                return Err(format!(
-                    "mark {} lasts no time and yet did work; a meter would not see it",
+                return wrong(format!(
+                    "mark {} has work but no duration; a meter would not see it",
                     pair[0].seq
                 ));
             }
@@ -149,7 +149,49 @@ impl Recipe {
     }
 }
 
-/// A synthetic trace, played sample by sample.
+/// A segment of constant power with its end on the meter's clock and the code on the pins.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Segment {
+    end_s: f64,
+    watts: f64,
+    code: u8,
+}
+
+impl Segment {
+    /// The time after the last mark.
+    const SILENCE: Self = Self {
+        end_s: f64::INFINITY,
+        watts: 0.0,
+        code: 0,
+    };
+}
+
+/// Returns all segments in order, including the sleep before the first mark.
+fn segments(recipe: &Recipe) -> Vec<Segment> {
+    let truth = &recipe.truth;
+    let lead = Segment {
+        end_s: recipe.lead_s,
+        watts: truth.power_w.sleep,
+        code: 0,
+    };
+    let ends = recipe.marks.iter().skip(1).map(|mark| mark.t_us);
+    let marks = recipe.marks.iter().zip(ends.map(Some).chain([None]));
+    let played = marks.map(|(mark, end)| {
+        let from_s = recipe.meter_s(mark.t_us);
+        let end_s = end.map_or(from_s + recipe.tail_s, |t_us| recipe.meter_s(t_us));
+        let seconds = end_s - from_s;
+        // A segment of zero duration is never reached, so its power does not matter.
+        let watts = truth.energy_j(mark, seconds) / seconds;
+        Segment {
+            end_s,
+            watts: if watts.is_finite() { watts } else { 0.0 },
+            code: mark.phase.code(),
+        }
+    });
+    std::iter::once(lead).chain(played).collect()
+}
+
+/// Generator of a synthetic trace.
 #[derive(Clone, Debug)]
 pub struct Synth {
     about: About,
@@ -163,7 +205,7 @@ pub struct Synth {
     samples: u64,
 }
 
-/// What the meter makes of a power.
+/// Noise and resolution of the meter.
 #[derive(Clone, Debug)]
 struct Meter {
     rate_hz: f64,
@@ -192,7 +234,7 @@ impl Meter {
         (share * share + self.floor_w * self.floor_w).sqrt()
     }
 
-    /// Returns the power as an archive of a PPK2 would give it back.
+    /// Returns the power as read back from an archive of a PPK2.
     fn show(&self, watts: f64, pins: u8) -> f32 {
         let mut ua = watts * self.ua_per_w;
         if self.step_ua > 0.0 {
@@ -203,15 +245,15 @@ impl Meter {
 }
 
 impl Synth {
-    /// Begins to play a recipe.
+    /// Starts the trace of a recipe.
     ///
     /// # Errors
-    /// What is wrong with the recipe.
-    pub fn try_new(recipe: &Recipe) -> Result<Self, String> {
+    /// Returns the first field of the recipe that is out of its range.
+    pub fn try_new(recipe: &Recipe) -> Result<Self, InputError> {
         recipe.check()?;
         let samples = recipe.samples();
-        let mut segments = segment::of(recipe).into_iter();
-        let mut gaps = gaps::draw(recipe.gaps, samples, recipe.seed)?.into_iter();
+        let mut segments = segments(recipe).into_iter();
+        let mut gaps = draw_gaps(recipe.gaps, samples, recipe.seed)?.into_iter();
         Ok(Self {
             about: About {
                 source: format!("synthetic trace of seed {}", recipe.seed),
@@ -230,7 +272,7 @@ impl Synth {
         })
     }
 
-    /// Returns the mean power of the next sample and the pins at its beginning.
+    /// Returns the mean power of the next sample and the pins at its start.
     fn next(&mut self) -> (f64, u8) {
         let period_s = 1.0 / self.meter.rate_hz;
         let from_s = self.sample as f64 / self.meter.rate_hz;

@@ -1,33 +1,34 @@
-//! Marks without a board: a sweep of clocks, epochs and transfers as `gleaner measure` orders it.
+//! Synthetic marks: a sweep of clocks, epochs and transfers as `gleaner measure` orders it.
 
 use gleaner_shared::energy::Phase;
 use gleaner_shared::rng::{Purpose, Rng};
 
 use crate::mark::Mark;
 
-/// What a made-up board is made to do; rounds at every clock, each with its own work.
+/// Activity of a synthetic board: rounds at every clock, each with random work. Pairs are minimum
+/// and maximum.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
-    /// The clocks, at least three for a fit.
+    /// Clocks of the processor, at least three for a fit.
     pub clocks_hz: Vec<u32>,
-    /// Rounds at each clock.
+    /// Number of rounds at each clock.
     pub rounds: u32,
-    /// Training samples of a round at the least and at the most; epochs come on top.
+    /// Training samples of a round, processed once per epoch.
     pub samples: (u32, u32),
-    /// Epochs at most.
+    /// Largest number of epochs.
     pub epochs: u32,
-    /// Cycles of a sample and epoch.
+    /// Cycles per sample and epoch.
     pub cycles_per_sample: u32,
-    /// Bytes of a transfer at the least and at the most.
+    /// Bytes of each transfer.
     pub bytes: (u32, u32),
-    /// Bytes a second on the line.
+    /// Bytes per second on the link.
     pub bytes_per_s: u32,
-    /// Sleep and idling of a round at the least and at the most, each.
+    /// Duration of sleep and of idling in a round, each.
     pub wait_us: (u32, u32),
 }
 
 impl Default for Plan {
-    /// Three clocks and some twelve seconds.
+    /// Returns a plan of three clocks and about twelve seconds.
     fn default() -> Self {
         Self {
             clocks_hz: vec![48_000_000, 90_000_000, 133_000_000],
@@ -42,7 +43,7 @@ impl Default for Plan {
     }
 }
 
-/// What a round does, in order; it sleeps once more at the end of all.
+/// Phases of a round in order; a plan ends with one more sleep.
 const ROUND: [Phase; 8] = [
     Phase::Sleep,
     Phase::Idle,
@@ -60,7 +61,7 @@ impl Plan {
     pub fn marks(&self, seed: u64) -> Vec<Mark> {
         let mut rng = Rng::stream(seed, Purpose::Synthetic, 1, 0);
         let mut marks = Vec::new();
-        // Boards do not begin to count when they are measured.
+        // The clock of a board does not start with the measurement.
         let mut t_us = 1_000_000 + u64::from(rng.below(1_000_000));
         for &clk_hz in &self.clocks_hz {
             for _ in 0..self.rounds {
@@ -86,7 +87,7 @@ impl Plan {
         marks
     }
 
-    /// One mark without number and time, and the microseconds it takes.
+    /// Returns a mark without number and time, and its duration in microseconds.
     fn mark(
         &self,
         rng: &mut Rng,
@@ -104,7 +105,7 @@ impl Plan {
             Phase::Receive | Phase::Transmit => {
                 mark.bytes = between(rng, self.bytes);
                 let us = u64::from(mark.bytes) * 1_000_000 / u64::from(self.bytes_per_s.max(1));
-                // The line also waits, so that time and bytes can be told apart.
+                // The link also waits, so that a fit can tell time and bytes apart.
                 let us = us + u64::from(between(rng, self.wait_us)) / 2;
                 // A tenth of the cycles moves bytes; the processor waits through the rest.
                 mark.cycles = us * u64::from(clk_hz) / 10_000_000;
@@ -139,7 +140,7 @@ const fn blank(phase: Phase, clk_hz: u32) -> Mark {
     }
 }
 
-/// A number between two, both included.
+/// Draws a number from an inclusive range.
 fn between(rng: &mut Rng, (least, most): (u32, u32)) -> u32 {
     least + rng.below(most.saturating_sub(least).saturating_add(1))
 }
@@ -149,7 +150,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_plan_visits_every_phase_at_every_clock_and_is_made_by_its_seed() {
+    fn a_plan_has_every_phase_at_every_clock_and_depends_on_its_seed() {
         let plan = Plan::default();
         let marks = plan.marks(3);
         for clk_hz in &plan.clocks_hz {

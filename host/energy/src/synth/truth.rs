@@ -1,28 +1,29 @@
-//! The profile that a synthetic trace is made from: what a fit should find.
+//! The known profile of a synthetic trace, which a fit should recover.
 
 use gleaner_shared::energy::Phase;
 use serde::{Deserialize, Serialize};
 
+use crate::InputError;
 use crate::mark::Mark;
 
-/// What a board draws, exactly.
+/// Exact costs of a synthetic board.
 ///
 /// The energy of a mark that lasts `t` seconds is `power_w.of(phase) * t + cycle.joules_at(clk) *
 /// cycles + byte_j.of(phase) * bytes`, spread evenly over `t`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Truth {
-    /// What the board is supplied with.
+    /// Supply voltage of the board.
     pub voltage_v: f64,
-    /// Power drawn in each phase, whatever the clock and whatever is done.
+    /// Power in each phase, independent of clock and work.
     pub power_w: Powers,
-    /// Energy of a processor cycle.
+    /// Energy per processor cycle.
     pub cycle: Cycle,
-    /// Energy of a byte.
+    /// Energy per byte received or transmitted.
     pub byte_j: Bytes,
 }
 
-/// Watts by phase.
+/// Power in watts by phase.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[allow(missing_docs, reason = "the names are those of the phases")]
@@ -54,27 +55,27 @@ impl Powers {
     }
 }
 
-/// Joules of a cycle: `joules * (f / at_hz)^exponent`; the paper's form has the exponent 2.
+/// Energy of a cycle: `joules * (f / at_hz)^exponent`; the paper's form has the exponent 2.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Cycle {
-    /// What a cycle costs at the clock `at_hz`.
+    /// Energy of a cycle at the clock `at_hz`.
     pub joules: f64,
-    /// The clock of `joules`.
+    /// Clock at which a cycle costs `joules`.
     pub at_hz: f64,
-    /// How that grows with the clock.
+    /// Exponent of the growth with the clock.
     pub exponent: f64,
 }
 
 impl Cycle {
-    /// Returns what a cycle costs at a clock.
+    /// Returns the energy of a cycle at a clock.
     #[must_use]
     pub fn joules_at(&self, clk_hz: u32) -> f64 {
         self.joules * libm::pow(f64::from(clk_hz) / self.at_hz, self.exponent)
     }
 }
 
-/// Joules of a byte received and of one sent.
+/// Energy in joules of a byte received and of one transmitted.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[allow(missing_docs, reason = "the names are those of the phases")]
@@ -84,7 +85,7 @@ pub struct Bytes {
 }
 
 impl Bytes {
-    /// Returns what a byte costs in a phase; nothing where none travels.
+    /// Returns the energy of a byte in a phase; zero in phases without transfer.
     #[must_use]
     pub const fn of(&self, phase: Phase) -> f64 {
         match phase {
@@ -96,9 +97,9 @@ impl Bytes {
 }
 
 impl Default for Truth {
-    /// A board of an RP2040's kind: 1 mW asleep, 20 mW awake, 0.3 nJ a cycle at 125 MHz.
+    /// Returns a board similar to an RP2040: 1 mW asleep, 20 mW awake, 0.3 nJ per cycle at 125 MHz.
     ///
-    /// All that computes draws the same besides its cycles; made up, not measured.
+    /// All phases that compute draw the same power beside their cycles. The values are not measured.
     fn default() -> Self {
         let awake = 20e-3;
         Self {
@@ -127,26 +128,27 @@ impl Default for Truth {
 }
 
 impl Truth {
-    /// Returns what a mark costs that lasts so long.
+    /// Returns the energy of a mark of the given duration.
     #[must_use]
     pub fn energy_j(&self, mark: &Mark, seconds: f64) -> f64 {
         self.power_w.of(mark.phase) * seconds + self.work_j(mark)
     }
 
-    /// Returns what a mark costs however long it lasts.
+    /// Returns the energy of a mark's cycles and bytes.
     #[must_use]
     pub fn work_j(&self, mark: &Mark) -> f64 {
         self.cycle.joules_at(mark.clk_hz) * mark.cycles as f64
             + self.byte_j.of(mark.phase) * f64::from(mark.bytes)
     }
 
-    /// Reads a truth and checks it.
+    /// Parses costs from TOML and checks them.
     ///
     /// # Errors
-    /// Which key is wrong.
-    pub fn parse(text: &str) -> Result<Self, String> {
-        let truth: Self = toml::from_str(text).map_err(|error| error.to_string())?;
-        let bad = |key: &str, value: f64| Err(format!("{key} = {value}: not a number from 0 on"));
+    /// Returns the first invalid key.
+    pub fn parse(text: &str) -> Result<Self, InputError> {
+        let truth: Self = toml::from_str(text).map_err(|error| InputError(error.to_string()))?;
+        let bad =
+            |key: &str, value: f64| Err(InputError(format!("{key} = {value}: out of its range")));
         for phase in Phase::ALL {
             let watts = truth.power_w.of(phase);
             if !(0.0..=100.0).contains(&watts) {
@@ -169,10 +171,7 @@ impl Truth {
             return bad("cycle.at_hz", truth.cycle.at_hz);
         }
         if !(-4.0..=4.0).contains(&truth.cycle.exponent) {
-            return Err(format!(
-                "cycle.exponent = {}: not between -4 and 4",
-                truth.cycle.exponent
-            ));
+            return bad("cycle.exponent", truth.cycle.exponent);
         }
         Ok(truth)
     }

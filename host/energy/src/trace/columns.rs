@@ -46,6 +46,13 @@ const POWERS: [(&str, f64); 3] = [("W", 1.0), ("mW", 1e-3), ("uW", 1e-6)];
 /// A column is named by its header or by its number, from 1. Roles are `time`, `current`,
 /// `voltage`, `power`, `pins` (in the units `mask`, a number, or `bits`, characters with input 0
 /// first) and `pin0` to `pin7`.
+///
+/// ```
+/// use gleaner_energy::trace::Columns;
+///
+/// assert!("time=t:ms,current=2:uA".parse::<Columns>().is_ok());
+/// assert!("time=t:ms".parse::<Columns>().is_err()); // neither current nor power
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Columns(Vec<(Role, String)>);
 

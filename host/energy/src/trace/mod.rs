@@ -24,7 +24,7 @@ pub use summary::Summary;
 pub struct About {
     /// Name for messages, usually the path of the file.
     pub source: String,
-    /// Samples per second.
+    /// Sample rate of the meter.
     pub rate_hz: f64,
     /// Number of samples, if the format states it.
     pub samples: Option<u64>,
@@ -32,7 +32,7 @@ pub struct About {
     pub has_pins: bool,
 }
 
-/// Consecutive samples.
+/// Consecutive samples of a trace.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Block {
     /// Power drawn, in watts: current times voltage.

@@ -46,7 +46,7 @@ const CALIBRATION: u64 = 64 << 10;
 /// A trace of any format.
 #[allow(missing_docs)]
 pub enum AnyTrace {
-    /// A `.ppk2` archive.
+    /// Archive of a PPK2 (`.ppk2`).
     Ppk2(Box<Reader>),
     /// Bytes of a PPK2's serial line.
     Raw(Box<RawReader>),
@@ -54,6 +54,22 @@ pub enum AnyTrace {
 }
 
 /// Opens a trace.
+///
+/// ```
+/// use gleaner_energy::trace::{Block, Options, Trace, open};
+///
+/// let folder = tempfile::tempdir()?;
+/// let path = folder.path().join("trace.csv");
+/// std::fs::write(&path, "Timestamp(ms),Current(uA)\n0,1000\n1,2000\n2,3000\n")?;
+/// let options = Options { voltage_v: Some(3.0), ..Options::default() };
+/// let mut trace = open(&path, &options)?;
+/// assert_eq!(trace.about().rate_hz, 1_000.0);
+/// let mut block = Block::default();
+/// while trace.read(&mut block)? {
+///     assert_eq!(block.power_w, [3e-3, 6e-3, 9e-3]);
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 ///
 /// # Errors
 /// Returns an error if the file is malformed, or if an option that it needs is missing.

@@ -1,8 +1,7 @@
-//! The mean of clipped updates: a hostile client pulls no harder than a few honest ones, and still
-//! in the direction it likes.
+//! The mean of clipped updates: clipping bounds the length of a hostile update, not its direction.
 //!
-//! Sun et al., "Can you really backdoor federated learning?", 2019, clip to a fixed length; here it
-//! follows the round, so that it fits the first round and the last.
+//! Sun et al., "Can you really backdoor federated learning?", 2019, clip to a fixed length; here the
+//! length follows from the median of the round, so that it suits the first round and the last.
 
 use super::{Contribution, moved, weights};
 
@@ -48,7 +47,7 @@ mod tests {
     }
 
     #[test]
-    fn of_four_lengths_the_lower_middle_counts_so_two_liars_do_not_lift_it() {
+    fn two_hostile_clients_of_four_do_not_raise_the_median() {
         let models = [
             one(1, 1, &[1.0]),
             one(1, 1, &[1.0]),
@@ -59,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn updates_of_like_length_are_averaged_as_ever() {
+    fn updates_of_similar_length_are_averaged() {
         let models = [one(10, 1, &[1.0]), one(20, 1, &[1.5]), one(30, 1, &[-1.9])];
         assert_eq!(target(&[0.0], &models, 2.0), mean::target(&[0.0], &models));
     }

@@ -1,13 +1,12 @@
-//! Krum: the one model that has the closest neighbours becomes the global one.
+//! Krum: the model with the closest neighbours becomes the global model.
 //!
 //! Blanchard et al., "Machine learning with adversaries: Byzantine tolerant gradient descent",
-//! 2017. What one client learnt is all that a round brings, which costs accuracy where clients'
-//! data differ.
+//! 2017. Only one client's training counts in a round, which costs accuracy where clients' data differ.
 
 use super::{Contribution, distance_squared};
 
 /// Returns theta_k with k = argmin_i s(i), where s(i) = sum |theta_i - theta_j|^2 over the
-/// n - f - 2 models closest to theta_i. Of equal scores the first client's counts.
+/// n - f - 2 models closest to theta_i. Of equal scores the first is taken.
 pub(super) fn target(
     start: &[f32],
     contributions: &[Contribution<'_>],
@@ -41,7 +40,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_model_in_the_thick_of_the_others_is_taken_whole() {
+    fn the_model_closest_to_the_others_is_chosen() {
         let models = [
             one(1, 1, &[0.0, 0.0]),
             one(1, 1, &[1.0, 0.0]),
@@ -54,7 +53,7 @@ mod tests {
     }
 
     #[test]
-    fn liars_that_agree_with_each_other_need_more_than_they_may_be() {
+    fn two_hostile_clients_that_agree_are_not_chosen() {
         let honest = [[1.0f32], [1.3], [0.8], [1.1], [0.9]];
         let mut models: Vec<_> = honest.iter().map(|model| one(1, 1, model)).collect();
         models.extend([one(1, 1, &[50.0]), one(1, 1, &[50.0])]);

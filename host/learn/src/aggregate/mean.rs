@@ -1,4 +1,4 @@
-//! The mean of models, weighted by samples (Eq. 3): whoever takes part may move it anywhere.
+//! The mean of models, weighted by samples (Eq. 3); one hostile client can move it anywhere.
 
 use super::{Contribution, moved, weights};
 

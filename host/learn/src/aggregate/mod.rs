@@ -1,33 +1,28 @@
-//! From updates to the next global model: one rule per file, two that average and four that a
-//! minority of hostile clients cannot lead astray.
+//! Aggregation rules, from updates to the next global model: two averages, and four rules that tolerate
+//! a minority of hostile clients.
 //!
-//! Sums run in client order and in double precision, so the result does not depend on who
-//! arrived first or on how many threads trained. Every rule takes finite parameters; whoever
-//! receives updates refuses others first.
+//! Sums run in client order and in double precision, so the result depends neither on the order of
+//! arrival nor on the number of threads. Parameters must be finite; callers refuse other updates.
 
 mod clip;
 mod krum;
 mod mean;
-mod median;
 mod nova;
 mod trimmed;
 
-/// One participant's contribution.
+/// A participant's update: its samples D_i, epochs tau_i and model theta_i.
+#[allow(missing_docs)]
 #[derive(Clone, Copy, Debug)]
 pub struct Contribution<'a> {
-    /// Its samples D_i.
     pub samples: u32,
-    /// Its epochs tau_i.
     pub epochs: u32,
-    /// Its model theta_i.
     pub model: &'a [f32],
-    /// How much of its movement counts: it stands for theta_0 + s_i (theta_i - theta_0). All of it
-    /// does at 1; a step after aggregation may shorten it.
+    /// Factor s_i on its movement, normally 1: the rules use theta_0 + s_i (theta_i - theta_0).
     pub scale: f64,
 }
 
 impl Contribution<'_> {
-    /// Returns the values it stands for in a round that began with `start`.
+    /// Returns theta_0 + s_i (theta_i - theta_0), where theta_0 is `start`.
     fn values(&self, start: &[f32]) -> impl Iterator<Item = f64> {
         let scale = self.scale;
         self.model.iter().zip(start).map(move |(&value, &origin)| {
@@ -48,34 +43,28 @@ impl Contribution<'_> {
     }
 }
 
-/// How updates become a model.
+/// A rule that aggregates updates.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Rule {
     /// The mean, weighted by samples.
     Mean,
     /// FedNova's mean: updates are divided by their epochs first.
     Nova,
-    /// The mean of updates none of which is much longer than the others.
-    Clip {
-        /// The longest update, over the median length of the round.
-        factor: f64,
-    },
+    /// The mean of updates, of which none is longer than `factor` times the round's median length.
+    #[allow(missing_docs)]
+    Clip { factor: f64 },
     /// The median of each parameter.
     Median,
-    /// The mean of each parameter without its extremes.
-    Trimmed {
-        /// Values left out at either end.
-        hostile: usize,
-    },
-    /// The model with the closest neighbours.
-    Krum {
-        /// Clients that may be hostile.
-        hostile: usize,
-    },
+    /// The mean of each parameter without its `hostile` largest and smallest values.
+    #[allow(missing_docs)]
+    Trimmed { hostile: usize },
+    /// The model with the closest neighbours, where up to `hostile` clients are hostile.
+    #[allow(missing_docs)]
+    Krum { hostile: usize },
 }
 
 impl Rule {
-    /// Returns the fewest updates the rule means anything for.
+    /// Returns the smallest number of updates that the rule can aggregate.
     #[must_use]
     pub const fn needs(self) -> usize {
         match self {
@@ -86,11 +75,22 @@ impl Rule {
         }
     }
 
-    /// Returns the next global model where nothing comes after aggregation. It is the last one
-    /// where a round [leads](Self::target) nowhere.
+    /// Returns the next global model in single precision, or `start` if there is no
+    /// [target](Self::target).
     ///
     /// # Panics
     /// If models differ in length.
+    ///
+    /// # Examples
+    /// ```
+    /// use gleaner_learn::aggregate::{Contribution, Rule};
+    ///
+    /// let update = |model| Contribution { samples: 100, epochs: 1, model, scale: 1.0 };
+    /// let updates = [update(&[1.0]), update(&[1.5]), update(&[900.0])];
+    /// assert_eq!(Rule::Median.aggregate(&[0.0], &updates), [1.5]);
+    /// // Krum needs five updates to tolerate one hostile client: the model stays.
+    /// assert_eq!(Rule::Krum { hostile: 1 }.aggregate(&[0.0], &updates), [0.0]);
+    /// ```
     #[must_use]
     pub fn aggregate(self, start: &[f32], contributions: &[Contribution<'_>]) -> Vec<f32> {
         match self.target(start, contributions) {
@@ -99,7 +99,7 @@ impl Rule {
         }
     }
 
-    /// Returns how a round moves the model: its target less `start`.
+    /// Returns the [target](Self::target) less `start`.
     ///
     /// # Panics
     /// If models differ in length.
@@ -112,9 +112,8 @@ impl Rule {
         Some(target)
     }
 
-    /// Returns the model a round leads to, before it is rounded to single precision. It leads
-    /// nowhere where there are fewer contributions than the rule [needs](Self::needs), for among
-    /// those the hostile ones may be the majority, or where nobody who contributes has samples.
+    /// Returns the aggregated model in double precision; `None` if there are fewer contributions than
+    /// the rule [needs](Self::needs), where hostile ones may be the majority, or if all have 0 samples.
     ///
     /// # Panics
     /// If models differ in length.
@@ -133,8 +132,8 @@ impl Rule {
             Self::Mean => mean::target(start, contributions),
             Self::Nova => nova::target(start, contributions),
             Self::Clip { factor } => clip::target(start, contributions, factor),
-            Self::Median => median::target(start, contributions),
-            Self::Trimmed { hostile } => trimmed::target(start, contributions, hostile),
+            Self::Median => trimmed::median(start, contributions),
+            Self::Trimmed { hostile } => trimmed::trimmed(start, contributions, hostile),
             Self::Krum { hostile } => krum::target(start, contributions, hostile),
         })
     }
@@ -167,7 +166,7 @@ fn distance_squared(a: impl Iterator<Item = f64>, b: impl Iterator<Item = f64>) 
     a.zip(b).map(|(a, b)| (a - b) * (a - b)).sum()
 }
 
-/// Makes a model of what `choose` makes of each parameter's values, in ascending order.
+/// Returns the model whose parameters are `choose` of their values in ascending order.
 fn by_parameter(
     start: &[f32],
     contributions: &[Contribution<'_>],
@@ -238,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn a_round_of_clients_without_samples_leads_nowhere_and_one_sample_is_enough() {
+    fn updates_without_samples_have_no_target() {
         let empty = vec![one(0, 1, &[9.0]); 5];
         let mut round = empty.clone();
         round[3].samples = 1;
@@ -257,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn every_rule_takes_a_scaled_contribution_for_the_model_it_stands_for() {
+    fn every_rule_applies_the_scale() {
         let start = [1.0, -2.0, 0.5];
         let models: Vec<Vec<f32>> = (0..7)
             .map(|i| start.iter().map(|x| x + 0.25 * (i as f32 - 2.0)).collect())
@@ -285,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn one_liar_of_five_moves_no_robust_rule_beyond_the_honest_and_moves_both_means() {
+    fn one_hostile_client_of_five_moves_both_means_and_no_robust_rule() {
         let honest = [[1.0, 1.2], [1.1, 0.9], [0.9, 1.0], [1.2, 1.1]];
         for lie in [[1e6, 1e6], [-1e6, 1e6], [3e17, -3e17], [-100.0, -100.0]] {
             let mut round: Vec<_> = honest.iter().map(|model| one(50, 2, model)).collect();

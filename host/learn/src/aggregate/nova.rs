@@ -1,4 +1,4 @@
-//! FedNova's mean: a client that trained longer does not pull harder.
+//! FedNova's mean: updates are divided by their epochs, so that longer training has no larger weight.
 //!
 //! Wang et al., "Tackling the objective inconsistency problem in heterogeneous federated
 //! optimization", 2020.

@@ -1,13 +1,13 @@
-//! Where fetched data live: `GLEANER_DATA`, else the platform's cache folder.
+//! The folder of fetched and imported data: `GLEANER_DATA`, else the platform's cache folder.
 
 use std::env;
 use std::path::PathBuf;
 
 use super::DataError;
 
-/// Returns the folder that has one subfolder per data set.
+/// Returns the folder with one subfolder per data set.
 ///
-/// `GLEANER_DATA` if set; else `gleaner/data` under `XDG_CACHE_HOME` or `~/.cache` on Linux,
+/// That is `GLEANER_DATA` if set; else `gleaner/data` under `XDG_CACHE_HOME` or `~/.cache` on Linux,
 /// `~/Library/Caches` on macOS, `%LOCALAPPDATA%` on Windows.
 ///
 /// # Errors

@@ -1,22 +1,28 @@
-//! The MNIST subset every build carries, so that the first run needs no download.
+//! Data sets inside the program: a subset of MNIST, and the small sets `har` and `digits`.
 //!
-//! Selection: the first 2,200 training and the first 200 test images of each digit, in file
+//! The subset holds the first 2,200 training and the first 200 test images of each digit, in file
 //! order. Half of 22,000 images covers ten clients of 1000 samples at any non-IID degree, with
-//! room for the spread of their sizes. The files are ordinary gzip-compressed IDX.
-//! `gleaner data embed DIRECTORY` writes them again from the full set.
+//! room for the spread of their sizes. The files are gzip-compressed IDX;
+//! `gleaner data embed DIRECTORY` writes them from the full set.
+//!
+//! The files of `har` and `digits` were written by `gleaner data import` and compressed;
+//! `data/README.md` of this crate has their sources, licences and commands.
 
-use std::io::Write;
+use std::io::{Read, Write};
 use std::path::Path;
 
+use flate2::read::GzDecoder;
 use flate2::{Compression, GzBuilder};
 
-use super::{DataError, Dataset, DatasetKind, Samples, Shape, idx};
+use super::{DataError, Dataset, DatasetKind, Facts, Samples, Shape, idx, own};
 
-/// Training images of each digit.
+const HAR: &[u8] = include_bytes!("../../data/har/dataset.gds.gz");
+const DIGITS: &[u8] = include_bytes!("../../data/digits/dataset.gds.gz");
+
+/// Training and test images of each digit.
 const TRAIN_PER_CLASS: usize = 2_200;
-/// Test images of each digit.
 const TEST_PER_CLASS: usize = 200;
-/// The files [`encode`] writes and this program carries.
+/// The files that [`encode`] writes.
 pub const FILES: [&str; 4] = [
     "train-images-idx3-ubyte.gz",
     "train-labels-idx1-ubyte.gz",
@@ -32,10 +38,18 @@ const CONTENT: [&[u8]; 4] = [
     include_bytes!("../../data/mnist/t10k-labels-idx1-ubyte.gz"),
 ];
 
-/// Unpacks the subset.
+/// Unpacks the subset of MNIST.
 ///
 /// # Errors
-/// Only if this program was built with damaged files.
+/// Only if the program was built with damaged files.
+///
+/// # Examples
+/// ```
+/// let set = gleaner_learn::data::embedded::mnist_subset()?;
+/// assert_eq!((set.train.len(), set.test.len()), (22_000, 2_000));
+/// assert_eq!(set.inputs(), 784);
+/// # Ok::<(), gleaner_learn::data::DataError>(())
+/// ```
 pub fn mnist_subset() -> Result<Dataset, DataError> {
     let pair = |first: usize| {
         let [images, labels] = [Path::new(FILES[first]), Path::new(FILES[first + 1])];
@@ -50,6 +64,50 @@ pub fn mnist_subset() -> Result<Dataset, DataError> {
         test: pair(2)?,
         owners: None,
     })
+}
+
+/// Returns shape and classes of a set inside the program.
+pub(super) const fn facts(kind: DatasetKind) -> Facts {
+    match kind {
+        DatasetKind::Har => Facts {
+            shape: Shape {
+                height: 32,
+                width: 6,
+                channels: 1,
+            },
+            classes: 7,
+        },
+        DatasetKind::Digits => Facts {
+            shape: Shape {
+                height: 1,
+                width: 64,
+                channels: 1,
+            },
+            classes: 10,
+        },
+        _ => Facts {
+            shape: Shape::MNIST,
+            classes: 10,
+        },
+    }
+}
+
+/// Unpacks a set inside the program.
+///
+/// # Errors
+/// Only if the program was built with damaged files.
+pub(super) fn load(kind: DatasetKind) -> Result<Dataset, DataError> {
+    let packed = match kind {
+        DatasetKind::Har => HAR,
+        DatasetKind::Digits => DIGITS,
+        _ => return mnist_subset(),
+    };
+    let name = kind.to_string();
+    let path = Path::new(&name).join(own::FILE);
+    let mut bytes = Vec::new();
+    let unpacked = GzDecoder::new(packed).read_to_end(&mut bytes);
+    unpacked.map_err(gleaner_files::at(&path))?;
+    own::parse(&path, &bytes, &name)
 }
 
 /// Cuts the subset out of the full set and returns the four files, in the order of [`FILES`].
@@ -114,5 +172,41 @@ mod tests {
         let [_, train_labels, _, test_labels] = encode(&set);
         assert_eq!(train_labels, CONTENT[1]);
         assert_eq!(test_labels, CONTENT[3]);
+    }
+
+    #[test]
+    fn sets_have_the_stated_shape_and_classes() {
+        for kind in [
+            DatasetKind::Har,
+            DatasetKind::Digits,
+            DatasetKind::MnistSubset,
+        ] {
+            let (set, known) = (load(kind).unwrap(), facts(kind));
+            assert_eq!(
+                (set.shape, set.classes),
+                (known.shape, known.classes),
+                "{kind}"
+            );
+            assert_eq!(set.name, kind.to_string());
+            let counts = set.test.class_counts(set.classes);
+            assert!(counts.iter().all(|&count| count > 0), "{kind}: {counts:?}");
+        }
+    }
+
+    #[test]
+    fn each_of_ten_people_does_every_exercise() {
+        let set = load(DatasetKind::Har).unwrap();
+        let owners = set.owners.unwrap();
+        assert_eq!(owners.names.len(), 10);
+        for person in 0..10 {
+            let mine = owners.train.iter().zip(&set.train.labels);
+            let mut seen: Vec<u8> = mine
+                .filter(|(owner, _)| **owner == person)
+                .map(|(_, label)| *label)
+                .collect();
+            seen.sort_unstable();
+            seen.dedup();
+            assert_eq!(seen.len(), 7, "{person}");
+        }
     }
 }

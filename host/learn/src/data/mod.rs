@@ -1,25 +1,20 @@
 //! Data sets: samples of one shape with class labels, from the program, the cache or a folder.
 //!
-//! - [`embedded`]: the MNIST subset every build carries.
-//! - [`built_in`]: small sets of other tasks that every build carries too.
-//! - [`own`], [`import`]: the format of users' own sets, and how their files become one.
-//! - `idx`, `cifar`: the standard files, read as they are.
+//! - [`embedded`]: the sets inside the program.
+//! - [`own`], [`import`]: the format of users' own sets, and the import of their files.
+//! - `idx`: the file format of MNIST.
 //! - [`picture`]: one image from a file.
-//! - [`catalogue`]: the sets by name, and which files make up which set, with their digests.
-//! - [`cache`], [`fetch`]: where fetched sets live and how they get there.
+//! - [`catalogue`]: the sets by name, with the files and digests of those that can be fetched.
+//! - [`cache`], [`fetch`]: the folder of fetched sets, and the fetching.
 //!
-//! Pixels stay bytes here; what a network wants of them is the business of `train`.
+//! Pixels are bytes here; `train` scales them.
 
 use std::path::Path;
 
-mod bounded;
-pub mod built_in;
 pub mod cache;
 pub mod catalogue;
-mod cifar;
 pub mod embedded;
 mod error;
-mod fashion;
 pub mod fetch;
 mod idx;
 pub mod import;
@@ -29,16 +24,15 @@ pub mod picture;
 
 pub use catalogue::DatasetKind;
 pub use error::DataError;
-pub use name::{DatasetName, Facts, facts, imported, load_from};
+pub use name::{DatasetName, Facts, NameError, check_name, facts, imported, load_from};
 
 /// The size of one image; pixels are stored row by row, channels together.
+#[allow(missing_docs)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
-    /// Rows.
     pub height: usize,
-    /// Pixels in a row.
     pub width: usize,
-    /// Bytes in a pixel.
+    /// Bytes of a pixel.
     pub channels: usize,
 }
 
@@ -66,9 +60,9 @@ impl Shape {
 /// Images with their labels, in file order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Samples {
-    /// The images one after the other.
+    /// The bytes of all images, one image after the other.
     pub images: Vec<u8>,
-    /// One class per image.
+    /// The class of every image.
     pub labels: Vec<u8>,
 }
 
@@ -79,7 +73,7 @@ impl Samples {
         self.labels.len()
     }
 
-    /// Says whether there is no image.
+    /// Returns whether there are no images.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.labels.is_empty()
@@ -96,33 +90,29 @@ impl Samples {
     }
 }
 
-/// A data set: what to learn from and what to be judged by.
+/// A data set: training and test samples of one shape.
+#[allow(missing_docs)]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Dataset {
-    /// The name it was asked for by.
+    /// The name under which the set was loaded.
     pub name: String,
-    /// The size of every image.
     pub shape: Shape,
-    /// Labels are below this.
     pub classes: usize,
-    /// What the classes are called; empty where they are the digits 0 to 9 or nobody says.
+    /// Names of the classes; empty where they are digits or unknown.
     pub class_names: Vec<String>,
-    /// The training set.
     pub train: Samples,
-    /// The test set.
     pub test: Samples,
-    /// Whose the samples are, where that is known.
+    /// The clients that gathered the samples, where known.
     pub owners: Option<Owners>,
 }
 
-/// Those who gathered the samples of a set.
+/// The clients that gathered the samples of a set: their names, and for every sample an index into
+/// the names.
+#[allow(missing_docs)]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Owners {
-    /// Their names.
     pub names: Vec<String>,
-    /// Whose each training sample is, as a place in the names.
     pub train: Vec<u16>,
-    /// Whose each test sample is.
     pub test: Vec<u16>,
 }
 
@@ -133,7 +123,7 @@ impl Dataset {
         self.shape.bytes()
     }
 
-    /// Returns what a class is called: its name, or its number.
+    /// Returns the name of a class, or its number if it has none.
     #[must_use]
     pub fn class_name(&self, class: usize) -> String {
         let name = self.class_names.get(class).cloned();
@@ -141,14 +131,13 @@ impl Dataset {
     }
 }
 
-/// Loads a data set by name, in this program or in the cache, or by the path of a folder that
-/// holds the files of one.
+/// Loads a data set by name, from the program or the cache, or by the path of its folder.
 ///
 /// # Errors
 /// When the name is unknown, or files are missing, corrupt, truncated or mislabelled.
 pub fn load(name: &str) -> Result<Dataset, DataError> {
     match name.parse::<DatasetKind>().map(|kind| (kind, kind.set())) {
-        Ok((kind, None)) => built_in::load(kind),
+        Ok((kind, None)) => embedded::load(kind),
         Ok((_, Some(set))) => {
             let directory = cache::directory()?.join(name);
             load_files(set, &directory, name).map_err(|error| match error {

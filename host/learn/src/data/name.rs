@@ -6,8 +6,8 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use super::own::{self, NameError};
-use super::{DataError, Dataset, DatasetKind, Shape, built_in, cache, load, load_files};
+use super::own;
+use super::{DataError, Dataset, DatasetKind, Shape, cache, embedded, load, load_files};
 
 /// The name of a data set: one of the catalogue, or one that was imported.
 #[derive(
@@ -25,13 +25,13 @@ use super::{DataError, Dataset, DatasetKind, Shape, built_in, cache, load, load_
 pub struct DatasetName(String);
 
 impl DatasetName {
-    /// Returns it as text.
+    /// Returns the name as text.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// Returns which set of the catalogue it names; `None` means an imported one.
+    /// Returns the set of the catalogue with this name; `None` means an imported set.
     #[must_use]
     pub fn kind(&self) -> Option<DatasetKind> {
         self.0.parse().ok()
@@ -54,7 +54,7 @@ impl TryFrom<String> for DatasetName {
     type Error = NameError;
 
     fn try_from(name: String) -> Result<Self, NameError> {
-        match own::check_name(&name) {
+        match check_name(&name) {
             Err(error @ NameError::Unfit { .. }) => Err(error),
             _ => Ok(Self(name)),
         }
@@ -75,12 +75,55 @@ impl fmt::Display for DatasetName {
     }
 }
 
-/// What is known of a set before it is loaded.
+/// Bytes of the longest name.
+const LONGEST: usize = 64;
+
+/// An invalid name for a data set.
+#[allow(missing_docs)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum NameError {
+    /// The name is not a valid folder name on every system.
+    #[error(
+        "`{name}` cannot name a data set: use at most {LONGEST} lower-case letters, digits, `-` and \
+         `_`, a letter or digit first"
+    )]
+    Unfit { name: String },
+    /// The name belongs to a set of the catalogue.
+    #[error("`{name}` is the name of a data set this program knows: choose another")]
+    Known { name: String },
+}
+
+/// Checks the name of a data set to be imported.
+///
+/// # Errors
+/// When the name is not plain, or that of a set in the catalogue.
+pub fn check_name(name: &str) -> Result<(), NameError> {
+    let name = name.to_owned();
+    if !is_plain(&name) {
+        return Err(NameError::Unfit { name });
+    }
+    match name.parse::<DatasetKind>() {
+        Ok(_) => Err(NameError::Known { name }),
+        Err(_) => Ok(()),
+    }
+}
+
+/// Returns whether a name is that of one folder on every system and not a path.
+pub(super) fn is_plain(name: &str) -> bool {
+    let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+    let first = name.bytes().next().is_some_and(plain);
+    let all = name
+        .bytes()
+        .all(|byte| plain(byte) || b"-_".contains(&byte));
+    first && all && name.len() <= LONGEST
+}
+
+/// Shape and number of classes of a set, known before it is loaded.
+#[allow(missing_docs)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Facts {
-    /// The size of a sample.
     pub shape: Shape,
-    /// Labels are below this.
     pub classes: usize,
 }
 
@@ -92,10 +135,10 @@ impl Facts {
     }
 }
 
-/// Says what a set is without loading it; `directory` holds its files if it is not empty.
+/// Returns shape and classes of a set without loading it. A non-empty `directory` holds its files.
 ///
 /// # Errors
-/// When nobody knows it, or the header of an imported one is damaged.
+/// When there is no such set, or the header of an imported one is damaged.
 pub fn facts(name: &DatasetName, directory: &Path) -> Result<Facts, DataError> {
     if let Some(kind) = name.kind() {
         return Ok(match kind.set() {
@@ -103,7 +146,7 @@ pub fn facts(name: &DatasetName, directory: &Path) -> Result<Facts, DataError> {
                 shape: set.shape,
                 classes: set.classes,
             },
-            None => built_in::facts(kind),
+            None => embedded::facts(kind),
         });
     }
     let header = own::read_header(&home(name.as_str(), directory)?)?;
@@ -113,7 +156,7 @@ pub fn facts(name: &DatasetName, directory: &Path) -> Result<Facts, DataError> {
     })
 }
 
-/// Loads a set; `directory` holds its files if it is not empty.
+/// Loads a set. A non-empty `directory` holds its files.
 ///
 /// # Errors
 /// As [`load`].
@@ -134,7 +177,7 @@ pub(super) fn home(name: &str, directory: &Path) -> Result<PathBuf, DataError> {
         true => cache::directory().unwrap_or_default().join(name),
         false => directory.to_owned(),
     };
-    match own::is_plain(name) && place.join(own::FILE).is_file() {
+    match is_plain(name) && place.join(own::FILE).is_file() {
         true => Ok(place),
         false => Err(DataError::UnknownSet {
             name: name.to_owned(),
@@ -154,7 +197,7 @@ pub fn imported() -> Vec<String> {
         .flatten()
         .filter(|entry| entry.path().join(own::FILE).is_file())
         .filter_map(|entry| entry.file_name().into_string().ok())
-        .filter(|name| own::check_name(name).is_ok())
+        .filter(|name| check_name(name).is_ok())
         .collect();
     names.sort();
     names
@@ -171,13 +214,20 @@ mod tests {
         assert_eq!(name("watch").unwrap().kind(), None);
         assert!(name("../watch").is_err());
         let nowhere = tempfile::tempdir().unwrap();
-        let said = facts(&name("watch").unwrap(), nowhere.path())
-            .unwrap_err()
-            .to_string();
-        assert!(
-            said.starts_with("no data set `watch`: choose mnist-subset, mnist"),
-            "{said}"
-        );
+        let found = facts(&name("watch").unwrap(), nowhere.path());
+        assert!(matches!(found, Err(DataError::UnknownSet { .. })));
+    }
+
+    #[test]
+    fn only_plain_names_that_are_free_are_given() {
+        for name in ["watch", "my-sensors_2", "7"] {
+            assert_eq!(check_name(name), Ok(()), "{name}");
+        }
+        for name in ["", "-a", "..", "a/b", "a\\b", "Watch", "é", &"a".repeat(65)] {
+            let unfit = matches!(check_name(name), Err(NameError::Unfit { .. }));
+            assert!(unfit, "{name}");
+        }
+        assert!(matches!(check_name("mnist"), Err(NameError::Known { .. })));
     }
 
     #[test]

@@ -45,7 +45,7 @@ mod tests {
     use crate::partition::tests::labels;
 
     #[test]
-    fn a_share_d_is_of_the_clients_own_class_and_the_rest_is_like_everybodys() {
+    fn a_share_d_is_of_the_clients_own_class_and_the_rest_of_all_classes() {
         let labels = labels(40_000);
         for degree in [0.0, 0.2, 0.4, 1.0] {
             let clients = split(degree, &[1000; 12], &labels, 10, 5).unwrap();
@@ -65,22 +65,26 @@ mod tests {
     }
 
     #[test]
-    fn says_which_class_runs_out() {
+    fn errors_name_the_client_and_the_pool_that_is_too_small() {
         // 220 samples of each class, so about 110 in the particular half.
-        let said = split(1.0, &[200], &labels(2_200), 10, 0)
-            .unwrap_err()
-            .to_string();
-        assert!(
-            said.starts_with("client 0 needs 200 more samples of class 0 in the particular half"),
-            "{said}"
-        );
-        let said = split(0.0, &[800, 800], &labels(2_200), 10, 0)
-            .unwrap_err()
-            .to_string();
-        assert_eq!(
-            said,
-            "client 1 needs 800 more samples of the common half, but only 300 of 1100 are left; \
-             use fewer clients, a smaller mean, or a larger data set"
-        );
+        let labels = labels(2_200);
+        let refused = split(1.0, &[200], &labels, 10, 0).unwrap_err();
+        assert!(matches!(
+            refused,
+            PartitionError::Exhausted {
+                client: 0,
+                wanted: 200,
+                ..
+            }
+        ));
+        let refused = split(0.0, &[800, 800], &labels, 10, 0).unwrap_err();
+        let expected = PartitionError::Exhausted {
+            client: 1,
+            pool: "the common half".to_owned(),
+            wanted: 800,
+            left: 300,
+            total: 1100,
+        };
+        assert_eq!(refused, expected);
     }
 }

@@ -2,7 +2,7 @@
 //! non-identical data distribution for federated visual classification", 2019).
 //!
 //! Each client draws its shares from a symmetric Dirichlet(alpha) and then its samples one by
-//! one; a class that has run out is left out and the other shares grow in proportion.
+//! one; a class without samples left is skipped and the other shares grow in proportion.
 
 use gleaner_shared::rng::{Purpose, Rng};
 
@@ -133,15 +133,17 @@ mod tests {
     }
 
     #[test]
-    fn goes_on_with_the_other_classes_when_one_runs_out() {
+    fn continues_with_the_other_classes_when_one_runs_out() {
         let clients = split(0.01, &[100; 10], &labels(1_000), 10, 4).unwrap();
         assert!(clients.iter().all(|samples| samples.len() == 100));
-        let said = split(1.0, &[600; 2], &labels(1_000), 10, 4)
-            .unwrap_err()
-            .to_string();
-        assert!(
-            said.starts_with("client 1 needs 600 more samples of the training set"),
-            "{said}"
-        );
+        let refused = split(1.0, &[600; 2], &labels(1_000), 10, 4).unwrap_err();
+        assert!(matches!(
+            refused,
+            PartitionError::Exhausted {
+                client: 1,
+                wanted: 600,
+                ..
+            }
+        ));
     }
 }

@@ -1,11 +1,12 @@
-//! Which client owns which training samples: the paper's non-IID split and four others.
+//! Partitions of the training set over clients: the paper's non-IID split and four others.
 //!
-//! Every split is disjoint, a pure function of (plan, labels, seed), and made of indices into
-//! the training set. One scheme per file: [`degree`], [`iid`], [`dirichlet`], [`shards`],
-//! [`natural`]. What no client owns is there for [`validation`].
+//! Every split is disjoint, a pure function of (plan, labels, seed), and consists of indices into
+//! the training set. Schemes: [`degree`], IID, [`dirichlet`], [`shards`], [`natural`]. Models can be
+//! [validated](validation) on samples that no client owns.
 
 use std::fmt::{self, Formatter};
 
+use gleaner_shared::rng::{Purpose, Rng};
 use serde::{Deserialize, Serialize};
 use strum::{Display, EnumMessage, EnumString, IntoStaticStr, VariantArray};
 
@@ -13,7 +14,6 @@ use crate::data::Dataset;
 
 pub mod degree;
 pub mod dirichlet;
-pub mod iid;
 pub mod natural;
 pub mod plot;
 pub mod shards;
@@ -21,14 +21,14 @@ mod size;
 pub mod table;
 pub mod validation;
 
-/// The rules by name.
+/// The names of the partition rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[derive(Display, EnumMessage, EnumString, IntoStaticStr, VariantArray)]
 #[serde(rename_all = "kebab-case")]
 #[strum(serialize_all = "kebab-case")]
 pub enum Rule {
     /// a share of one class per client, the rest from a common half
-    // `gleaner partition` has always called it by its parameter.
+    // `gleaner partition` also accepts the name of its parameter.
     #[strum(to_string = "paper", serialize = "degree")]
     Paper,
     /// random samples
@@ -41,14 +41,14 @@ pub enum Rule {
     Natural,
 }
 
-/// The parameters of all rules; each takes what concerns it.
+/// The parameters of all rules; each rule uses its own.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Parameters {
     /// The non-IID degree d of the paper's rule.
     pub degree: f64,
     /// The concentration of the Dirichlet distribution.
     pub alpha: f64,
-    /// Shards per client.
+    /// Number of shards per client.
     pub shards: usize,
 }
 
@@ -72,27 +72,20 @@ impl Rule {
     }
 }
 
-/// How the labels are spread over the clients: a rule with its parameters.
+/// A partition rule with its parameters.
+#[allow(missing_docs)]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Scheme {
-    /// The paper's: a share `degree` of every client's samples is of one class of its own.
-    Degree {
-        /// The non-IID degree d, in [0, 1].
-        degree: f64,
-    },
+    /// The paper's: a share `degree` (d, in [0, 1]) of a client's samples is of one class of its own.
+    Degree { degree: f64 },
     /// Every client draws from all samples alike.
     Iid,
-    /// Every client's class shares are drawn from a symmetric Dirichlet distribution.
-    Dirichlet {
-        /// Its concentration; the smaller, the more unequal.
-        alpha: f64,
-    },
-    /// The samples are sorted by class and cut; every client draws a few of the pieces.
-    Shards {
-        /// Pieces per client.
-        per_client: usize,
-    },
-    /// The data set says whose each sample is.
+    /// Every client's class shares are drawn from a symmetric Dirichlet distribution of concentration
+    /// `alpha`; the smaller, the more unequal.
+    Dirichlet { alpha: f64 },
+    /// The samples are sorted by class and cut into pieces, of which every client draws `per_client`.
+    Shards { per_client: usize },
+    /// Every client has the samples that the data set says it gathered.
     Natural,
 }
 
@@ -103,15 +96,15 @@ impl fmt::Display for Scheme {
             Self::Iid => write!(f, "IID samples"),
             Self::Dirichlet { alpha } => write!(f, "Dirichlet samples, alpha {alpha}"),
             Self::Shards { per_client } => write!(f, "samples in {per_client} shards each"),
-            Self::Natural => write!(f, "samples of whoever gathered them"),
+            Self::Natural => write!(f, "samples by the clients that gathered them"),
         }
     }
 }
 
-/// A split to be made.
+/// The settings of a partition.
+#[allow(missing_docs)]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Plan {
-    /// How labels are spread.
     pub scheme: Scheme,
     /// The number of clients U.
     pub clients: usize,
@@ -124,71 +117,58 @@ pub struct Plan {
 /// The training samples of every client, as indices into the training set.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Partition {
-    /// One list per client.
+    /// The samples of each client.
     pub clients: Vec<Vec<u32>>,
 }
 
-/// Why a split cannot be made.
+/// An error of a partition.
+#[allow(missing_docs)]
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PartitionError {
-    /// The data do not suffice.
+    /// A pool of samples is too small: `left` of its `total` samples remain for the first client that
+    /// wants more.
     #[error(
         "client {client} needs {wanted} more samples of {pool}, but only {left} of {total} are \
          left; use fewer clients, a smaller mean, or a larger data set"
     )]
     Exhausted {
-        /// The first client that went short.
         client: usize,
-        /// Where it draws from.
         pool: String,
-        /// How many it wants there.
         wanted: usize,
-        /// How many earlier clients left.
         left: usize,
-        /// How many there were at first.
         total: usize,
     },
-    /// The clients own too much.
+    /// Too few samples are left for validation.
     #[error(
         "validation_samples = {wanted}: the clients own all but {left} of the {total} training \
          samples; ask for {left} or fewer, use fewer clients, a smaller mean, or a larger data set"
     )]
     Unowned {
-        /// How many are to be validated on.
         wanted: usize,
-        /// How many no client owns.
         left: usize,
-        /// How many there are in all.
         total: usize,
     },
-    /// Another number of clients gathered the samples.
+    /// The number of clients is not that of the data set; `names` are some of those in the set.
     #[error(
         "clients.count = {clients}: the samples of this data set were gathered by {found} clients \
          ({names}); set clients.count = {found}, or another partition.rule than \"natural\""
     )]
     Natural {
-        /// How many are asked for.
         clients: usize,
-        /// How many there are.
         found: usize,
-        /// Some of their names.
         names: String,
     },
-    /// Nobody knows who gathered the samples.
+    /// The data set does not name the clients that gathered it.
     #[error(
         "partition.rule = \"natural\": this data set does not say who gathered its samples; choose \
          another rule, or import it with --client-column"
     )]
     NobodyKnown,
-    /// A parameter is out of range.
     #[error("{parameter} = {value}: expected {expected}")]
     Parameter {
-        /// Its name.
         parameter: &'static str,
-        /// Its value.
         value: f64,
-        /// The range.
         expected: &'static str,
     },
 }
@@ -196,7 +176,27 @@ pub enum PartitionError {
 /// Splits the training samples of a data set.
 ///
 /// # Errors
-/// When a parameter is out of range, the data do not suffice, or do not say whose they are.
+/// When a parameter is out of range, or there are too few samples, or the scheme is natural and the
+/// set does not name its clients.
+///
+/// # Examples
+/// ```
+/// use gleaner_learn::data::embedded;
+/// use gleaner_learn::partition::{Plan, Scheme, deal};
+///
+/// let plan = Plan {
+///     scheme: Scheme::Degree { degree: 0.4 },
+///     clients: 10,
+///     mean_samples: 1000.0,
+///     deviation_samples: 0.0,
+/// };
+/// let set = embedded::mnist_subset()?;
+/// let partition = deal(&plan, &set, 1)?;
+/// // Four in ten samples of client 3 are threes, besides those it draws by chance.
+/// let threes = partition.clients[3].iter().filter(|&&at| set.train.labels[at as usize] == 3);
+/// assert!(threes.count() >= 400);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn deal(plan: &Plan, data: &Dataset, seed: u64) -> Result<Partition, PartitionError> {
     match (plan.scheme, &data.owners) {
         (Scheme::Natural, Some(owners)) => natural::split(owners, plan.clients),
@@ -207,7 +207,7 @@ pub fn deal(plan: &Plan, data: &Dataset, seed: u64) -> Result<Partition, Partiti
 /// Splits the samples that have these `labels`, all below `classes`.
 ///
 /// # Errors
-/// When a parameter is out of range or the data do not suffice.
+/// When a parameter is out of range or there are too few samples.
 pub fn split(
     plan: &Plan,
     labels: &[u8],
@@ -218,12 +218,21 @@ pub fn split(
     let sizes = size::draw(plan, seed);
     let clients = match plan.scheme {
         Scheme::Degree { degree } => degree::split(degree, &sizes, labels, classes, seed),
-        Scheme::Iid => iid::split(&sizes, labels.len(), seed),
+        Scheme::Iid => iid(&sizes, labels.len(), seed),
         Scheme::Dirichlet { alpha } => dirichlet::split(alpha, &sizes, labels, classes, seed),
         Scheme::Shards { per_client } => shards::split(per_client, &sizes, labels, seed),
         Scheme::Natural => Err(PartitionError::NobodyKnown),
     }?;
     Ok(Partition { clients })
+}
+
+/// Gives every client a slice of the shuffled training set.
+fn iid(sizes: &[usize], samples: usize, seed: u64) -> Result<Vec<Vec<u32>>, PartitionError> {
+    let mut order: Vec<u32> = (0..samples as u32).collect();
+    Rng::stream(seed, Purpose::Partition, 0, 0).shuffle(&mut order);
+    let mut pool = Pool::new("the training set", order);
+    let give = |(client, &size)| Ok(pool.take(client, size)?.to_vec());
+    sizes.iter().enumerate().map(give).collect()
 }
 
 fn check(plan: &Plan, samples: usize) -> Result<(), PartitionError> {
@@ -278,7 +287,7 @@ fn check(plan: &Plan, samples: usize) -> Result<(), PartitionError> {
     }
 }
 
-/// A shuffled stock of samples that clients draw from in turn.
+/// Shuffled samples from which clients draw in turn.
 pub(crate) struct Pool {
     name: String,
     samples: Vec<u32>,
@@ -339,7 +348,7 @@ pub(crate) mod tests {
             alpha: 0.5,
             shards: 2,
         };
-        // What is natural does not depend on labels.
+        // The natural scheme does not use labels.
         let rules = Rule::VARIANTS.iter().filter(|rule| **rule != Rule::Natural);
         rules.map(move |rule| rule.scheme(&parameters))
     }
@@ -383,34 +392,44 @@ pub(crate) mod tests {
 
     #[test]
     fn refuses_parameters_out_of_range() {
-        let said = |plan: Plan| split(&plan, &labels(100), 10, 0).unwrap_err().to_string();
-        assert_eq!(
-            said(Plan {
-                scheme: Scheme::Degree { degree: 1.5 },
-                ..Plan::PAPER
-            }),
-            "degree = 1.5: expected a share in [0, 1]"
-        );
-        assert!(
-            said(Plan {
-                clients: 0,
-                ..Plan::PAPER
-            })
-            .starts_with("clients = 0")
-        );
-        assert!(
-            said(Plan {
-                clients: usize::MAX,
-                ..Plan::PAPER
-            })
-            .ends_with("a training sample for each")
-        );
-        assert!(
-            said(Plan {
-                scheme: Scheme::Dirichlet { alpha: f64::NAN },
-                ..Plan::PAPER
-            })
-            .starts_with("alpha = NaN")
-        );
+        let refused = |plan: Plan| match split(&plan, &labels(100), 10, 0) {
+            Err(PartitionError::Parameter { parameter, .. }) => parameter,
+            other => panic!("{other:?}"),
+        };
+        let (degree, alpha) = (1.5, f64::NAN);
+        for (plan, parameter) in [
+            (
+                Plan {
+                    scheme: Scheme::Degree { degree },
+                    clients: 1,
+                    ..Plan::PAPER
+                },
+                "degree",
+            ),
+            (
+                Plan {
+                    scheme: Scheme::Dirichlet { alpha },
+                    clients: 1,
+                    ..Plan::PAPER
+                },
+                "alpha",
+            ),
+            (
+                Plan {
+                    clients: 0,
+                    ..Plan::PAPER
+                },
+                "clients",
+            ),
+            (
+                Plan {
+                    clients: usize::MAX,
+                    ..Plan::PAPER
+                },
+                "clients",
+            ),
+        ] {
+            assert_eq!(refused(plan), parameter);
+        }
     }
 }

@@ -1,12 +1,12 @@
-//! The split that is there already: every client has the samples it gathered.
+//! The natural split: every client has the samples it gathered.
 
 use super::{Partition, PartitionError};
 use crate::data::Owners;
 
-/// Returns the training samples of everybody who has any, in the order of their names in the set.
+/// Returns the samples of every client that has training samples, in the order of the names in the set.
 ///
 /// # Errors
-/// When there are not as many as `clients`.
+/// When their number is not `clients`.
 pub(super) fn split(owners: &Owners, clients: usize) -> Result<Partition, PartitionError> {
     let mut gathered = vec![Vec::new(); owners.names.len()];
     for (sample, &owner) in (0..).zip(&owners.train) {
@@ -44,17 +44,18 @@ mod tests {
     }
 
     #[test]
-    fn everybody_has_what_they_gathered_and_the_tested_have_nothing() {
+    fn clients_have_the_samples_they_gathered_and_test_clients_are_left_out() {
         let partition = split(&owners(), 2).unwrap();
         assert_eq!(partition.clients, [vec![1, 2, 4], vec![0, 3]]);
     }
 
     #[test]
-    fn another_number_of_clients_is_refused_with_theirs() {
-        assert_eq!(
-            split(&owners(), 10).unwrap_err().to_string(),
-            "clients.count = 10: the samples of this data set were gathered by 2 clients (ada, bob, \
-             cyd); set clients.count = 2, or another partition.rule than \"natural\""
-        );
+    fn another_number_of_clients_is_refused() {
+        let expected = PartitionError::Natural {
+            clients: 10,
+            found: 2,
+            names: "ada, bob, cyd".to_owned(),
+        };
+        assert_eq!(split(&owners(), 10), Err(expected));
     }
 }

@@ -1,10 +1,10 @@
-//! A split as a picture: one horizontal bar per client, stacked by class.
+//! A plot of a partition: one horizontal bar per client, stacked by class.
 
 use std::fmt::Write;
 
 use super::table::Table;
 
-/// Ten colours that stay apart for most kinds of colour vision, light and dark in turn.
+/// Ten colours that differ for most kinds of colour vision, light and dark in turn.
 const COLOURS: [&str; 10] = [
     "#332288", "#88ccee", "#117733", "#ddcc77", "#882255", "#44aa99", "#aa4499", "#999933",
     "#661100", "#cc6677",

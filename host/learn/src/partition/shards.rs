@@ -59,11 +59,16 @@ mod tests {
     }
 
     #[test]
-    fn says_which_shard_is_too_small() {
-        let said = split(2, &[300], &labels(200), 0).unwrap_err().to_string();
-        assert!(
-            said.starts_with("client 0 needs 150 more samples of shard 0, but only 100"),
-            "{said}"
-        );
+    fn errors_name_the_shard_that_is_too_small() {
+        let refused = split(2, &[300], &labels(200), 0).unwrap_err();
+        assert!(matches!(
+            refused,
+            PartitionError::Exhausted {
+                client: 0,
+                wanted: 150,
+                left: 100,
+                ..
+            }
+        ));
     }
 }

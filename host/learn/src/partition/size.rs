@@ -1,4 +1,4 @@
-//! How many samples each client owns, and the normal deviates behind it.
+//! The number of samples of each client, and the normal deviates it is drawn from.
 
 use gleaner_shared::rng::{Purpose, Rng};
 
@@ -45,7 +45,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_is_left_without_a_sample_and_clients_do_not_depend_on_each_other() {
+    fn every_client_has_a_sample_and_sizes_are_independent_of_other_clients() {
         let wild = Plan {
             deviation_samples: 5000.0,
             clients: 100,
@@ -53,15 +53,10 @@ mod tests {
         };
         let sizes = draw(&wild, 1);
         assert!(sizes.contains(&1));
-        assert_eq!(
-            draw(
-                &Plan {
-                    clients: 10,
-                    ..wild
-                },
-                1
-            ),
-            sizes[..10]
-        );
+        let few = Plan {
+            clients: 10,
+            ..wild
+        };
+        assert_eq!(draw(&few, 1), sizes[..10]);
     }
 }

@@ -1,15 +1,15 @@
-//! A split as numbers: samples per client and class.
+//! A table of a partition: samples per client and class.
 
 use std::fmt;
 
 use super::Partition;
 
-/// How many samples of each class each client owns; displays as a text table.
+/// Samples of each client and class; its `Display` is a text table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Table {
-    /// `counts[client][class]`.
+    /// Number of samples, indexed `counts[client][class]`.
     pub counts: Vec<Vec<usize>>,
-    /// Samples of each class that models are validated on; `None` where there are none.
+    /// Validation samples of each class; `None` without validation.
     pub validation: Option<Vec<usize>>,
 }
 
@@ -24,7 +24,7 @@ impl Table {
         }
     }
 
-    /// Adds the samples that models are validated on.
+    /// Adds the validation samples.
     #[must_use]
     pub fn with_validation(mut self, samples: &[u32], labels: &[u8], classes: usize) -> Self {
         self.validation = (!samples.is_empty()).then(|| count(samples, labels, classes));
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_owns_has_the_last_row() {
+    fn validation_samples_are_the_last_row() {
         let clients = vec![vec![0]];
         let labels = [0, 1, 1, 0];
         let table = Table::of(&Partition { clients }, &labels, 2);

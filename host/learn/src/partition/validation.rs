@@ -1,10 +1,9 @@
-//! Training samples that no client owns, to judge models on while test samples stay untouched.
+//! Validation samples: training samples that no client owns, so that test samples stay unused.
 //!
-//! They are drawn after the split from what it left over, by a generator of their own, so the
-//! clients' samples are the same whether and however many are asked for. A split shuffles before
-//! it deals: within a class, what is left is as good a sample as what was dealt. Between classes it
-//! is not (the paper's rule uses up some sooner than others), so every class gives the same number,
-//! and only where one has too few left do the others make up for it.
+//! They are drawn after the split from the samples it left over, by a generator of their own, so the
+//! clients' samples do not depend on the number of validation samples. Within a class, the samples left
+//! over are as random as those in the split. Between classes they are not (the paper's rule uses up some
+//! classes sooner), so every class gives the same number; where one has too few, the others give more.
 
 use gleaner_shared::rng::{Purpose, Rng};
 
@@ -55,8 +54,8 @@ fn unowned(partition: &Partition, labels: &[u8], classes: usize) -> Vec<Vec<u32>
     of_class
 }
 
-/// Divides `wanted` among classes with so many `left`: the same for each, or all it has, and what
-/// cannot be divided to the first ones. `None` if there are too few.
+/// Divides `wanted` among classes with `left` samples each: the same number for each, or all it has; the
+/// first classes give the remainder. `None` if there are too few.
 fn shares(wanted: usize, left: &[usize]) -> Option<Vec<usize>> {
     let mut shares = vec![0; left.len()];
     let mut missing = wanted;
@@ -146,13 +145,16 @@ mod tests {
     }
 
     #[test]
-    fn too_many_are_refused_with_the_numbers_and_the_fix() {
+    fn more_than_are_left_are_refused() {
         let clients = vec![vec![0, 1, 2], vec![3]];
-        let error = draw(7, &Partition { clients }, &labels(10), 10, 0).unwrap_err();
+        let (wanted, left, total) = (7, 6, 10);
         assert_eq!(
-            error.to_string(),
-            "validation_samples = 7: the clients own all but 6 of the 10 training samples; ask \
-             for 6 or fewer, use fewer clients, a smaller mean, or a larger data set"
+            draw(wanted, &Partition { clients }, &labels(total), 10, 0),
+            Err(PartitionError::Unowned {
+                wanted,
+                left,
+                total
+            })
         );
     }
 }

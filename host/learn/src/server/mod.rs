@@ -1,18 +1,17 @@
-//! What the base station does with an aggregated round: a step of its own, one rule per file.
+//! The server's step, from the aggregated model to the next global model.
 //!
-//! Aggregation says where the clients' updates lead; the server decides how far to follow, with what
-//! it remembers of rounds before. Energy is free there, so a better step costs clients nothing, and any
-//! scheduler may use any: accuracy that a step brings is not a scheduler's merit.
+//! Aggregation gives a target; the step decides how far to move there, with momentum of earlier rounds.
+//! It costs clients no energy, and every scheduler can be combined with every step.
 //!
-//! Everything here runs in one thread in a stated order, on the kernels of [`crate::train`]: the same
-//! bits on every machine.
+//! Steps run in one thread in a stated order, on the kernels of [`crate::train`]: the same bits on
+//! every machine.
 
 mod layer;
-mod length;
 mod momentum;
 mod orthogonal;
 mod spectral;
-mod state;
+
+use serde::{Deserialize, Serialize};
 
 use crate::aggregate::{Contribution, Rule};
 use crate::train::{Kernel, Tensor};
@@ -20,20 +19,68 @@ use layer::{Layer, layers};
 
 pub use momentum::Momentum;
 pub use spectral::Spectral;
-pub use state::{State, StateError};
 
-/// How a round's movement becomes a step.
+/// The server's step after aggregation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Step {
-    /// As it is: the next model is the aggregated one.
+    /// The next model is the aggregated one.
     Plain,
-    /// With momentum over rounds.
+    /// The step has momentum over rounds.
     Momentum(Momentum),
-    /// With orthogonalised momentum, its length by the layers' first weights.
+    /// The step follows the orthogonalised momentum; its length depends on the layers' first weights.
     Spectral(Spectral),
 }
 
-/// A base station's step on one network.
+/// The state that a [`Server`] keeps between rounds, which checkpoints must hold; empty for a plain step.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct State {
+    /// Number of steps taken, k.
+    steps: u32,
+    /// The momentum m, one value a parameter.
+    momentum: Vec<f64>,
+    /// The mean square v of the gradients' lengths.
+    mean_square: f64,
+    /// The length of every layer's first weights, ||W_0||.
+    sizes: Vec<f64>,
+    /// The length of every client's last gradient before clipping; 0 before its first.
+    lengths: Vec<f64>,
+}
+
+impl State {
+    /// Returns the numbers of parameters, layers and clients.
+    fn extent(&self) -> [usize; 3] {
+        [self.momentum.len(), self.sizes.len(), self.lengths.len()]
+    }
+
+    fn is_finite(&self) -> bool {
+        let all = |values: &[f64]| values.iter().all(|value| value.is_finite());
+        all(&self.momentum)
+            && all(&self.sizes)
+            && all(&self.lengths)
+            && self.mean_square.is_finite()
+    }
+}
+
+/// A state that does not belong to a server.
+#[allow(missing_docs)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum StateError {
+    /// The numbers of parameters, layers or clients differ.
+    #[error(
+        "the server's state has {found:?} parameters, layers and clients, {expected:?} are \
+         expected: it belongs to another network, server.rule or number of clients"
+    )]
+    Foreign {
+        found: [usize; 3],
+        expected: [usize; 3],
+    },
+    /// A value is infinite or not a number.
+    #[error("the server's state is not finite")]
+    NotFinite,
+}
+
+/// The server's step on one network.
 #[derive(Clone, Debug)]
 pub struct Server {
     step: Step,
@@ -43,8 +90,8 @@ pub struct Server {
 }
 
 impl Server {
-    /// Prepares steps on a network of so many parameters. Where `tensors` do not make up those, as for
-    /// a model in a test, all parameters are one layer.
+    /// Prepares steps on a network of `parameters` values. If `tensors` have another number of values,
+    /// as for a model in a test, all parameters are one layer.
     #[must_use]
     pub fn new(step: Step, kernel: Kernel, tensors: &[Tensor], parameters: usize) -> Self {
         Self {
@@ -55,16 +102,16 @@ impl Server {
         }
     }
 
-    /// Says whether the next model is the aggregated one.
+    /// Returns whether the next model is always the aggregated one.
     #[must_use]
     pub fn is_plain(&self) -> bool {
         self.step == Step::Plain
     }
 
-    /// Returns what is remembered before the first round of so many clients.
+    /// Returns the state before the first round.
     ///
     /// # Panics
-    /// When the model has another length than the network.
+    /// When the length of the model is not that of the network.
     #[must_use]
     pub fn start(&self, first_model: &[f32], clients: usize) -> State {
         assert_eq!(first_model.len(), self.parameters, "a model of the network");
@@ -87,10 +134,10 @@ impl Server {
         }
     }
 
-    /// Makes sure that a saved state is one of this server with so many clients.
+    /// Checks that a saved state belongs to this server and number of clients.
     ///
     /// # Errors
-    /// When it belongs to another network, rule or number of clients, or is not finite.
+    /// When the state belongs to another network, rule or number of clients, or is not finite.
     pub fn check(&self, state: &State, clients: usize) -> Result<(), StateError> {
         let (parameters, layers) = (self.parameters, self.layers.len());
         let expected = match self.step {
@@ -108,8 +155,8 @@ impl Server {
         Ok(())
     }
 
-    /// Returns the next model after a round that began with `start` and brought `contributions`, each
-    /// with its client. A round that [leads nowhere](Rule::target) changes neither model nor memory.
+    /// Returns the next model after a round that began with `start`; `contributions` are pairs of client
+    /// and update. A round without a [target](Rule::target) changes neither model nor state.
     ///
     /// # Panics
     /// If models differ in length.

@@ -1,4 +1,4 @@
-//! Momentum over rounds: what the last rounds agreed on carries on, what they disagreed on cancels.
+//! Momentum over rounds: movements that rounds agree on add up, opposed ones cancel.
 //!
 //! FedAvgM of Hsu, Qi and Brown, "Measuring the effects of non-identical data distribution for
 //! federated visual classification", 2019, with heavy-ball or Nesterov momentum.
@@ -8,11 +8,11 @@ use super::State;
 /// Settings of a momentum step.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Momentum {
-    /// The share beta of the last step that carries on.
+    /// The share beta of the last step that is kept.
     pub momentum: f64,
-    /// The step's length over that of the aggregated movement.
+    /// Factor on the length of the step.
     pub rate: f64,
-    /// Whether the step looks ahead by what will carry on (Nesterov).
+    /// Whether the momentum is Nesterov's.
     pub nesterov: bool,
 }
 
@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_number_changes_neither_model_nor_memory() {
+    fn a_movement_that_is_not_finite_changes_neither_model_nor_state() {
         let step = Momentum {
             momentum: 0.9,
             rate: 1.0,

@@ -1,16 +1,16 @@
-//! The nearest matrix with equal singular values, nearly, and in products alone.
+//! Orthogonalisation: an approximation of the nearest matrix with equal singular values.
 //!
 //! The Newton-Schulz iteration of Muon (Jordan et al., "Muon: an optimizer for hidden layers in
 //! neural networks", 2024): five steps take every singular value that is not tiny to somewhere
 //! between 0.7 and 1.2 and leave the singular vectors as they are.
 
-use super::length::length;
+use super::layer::length;
 use crate::train::{Aligned, Kernel, Left, multiply};
 
 /// Jordan's coefficients of X, X (X'X) and X (X'X)^2.
 const COEFFICIENTS: [f32; 3] = [3.4445, -4.7750, 2.0315];
 
-/// How often X is multiplied.
+/// Steps of the iteration.
 const STEPS: usize = 5;
 
 /// Rows of a tall matrix that are multiplied at a time: whole tiles of every kernel.
@@ -19,16 +19,16 @@ const ROWS: usize = 72;
 /// The kernels' vectors are whole rows of this many values.
 const LANES: usize = 16;
 
-/// Makes NS5(D) of a matrix D of `rows` and `columns` stored row by row: X = D / ||D||_F, then five
-/// times X <- X (a I + b X'X + c (X'X)^2), with the short side inside. Zero stays zero, and what is not
-/// finite becomes it.
+/// Replaces a matrix D of `rows` and `columns` stored row by row, by NS5(D): X = D / ||D||_F, then
+/// five times X <- X (a I + b X'X + c (X'X)^2), with the short side inside. Zero stays zero, and a
+/// matrix that is not finite becomes zero.
 pub(super) fn orthogonalise(kernel: Kernel, rows: usize, columns: usize, matrix: &mut [f64]) {
     let norm = length(matrix);
     if norm <= 0.0 || !norm.is_finite() {
         return matrix.fill(0.0);
     }
     let scale = 1.0 / norm;
-    // Its one singular value is its length; whoever scales the result needs only the direction.
+    // A vector has one singular value, its length.
     if rows == 1 || columns == 1 {
         return matrix.iter_mut().for_each(|value| *value *= scale);
     }
@@ -46,7 +46,7 @@ pub(super) fn orthogonalise(kernel: Kernel, rows: usize, columns: usize, matrix:
     tall.visit(&mut x, matrix, columns, |from, to| *to = f64::from(*from));
 }
 
-/// A tall matrix whose rows are padded with zeros to `width`, and the square ones it leads to.
+/// The sizes of a tall matrix whose rows are padded with zeros to `width`.
 #[derive(Clone, Copy)]
 struct Tall {
     kernel: Kernel,
@@ -56,7 +56,7 @@ struct Tall {
 }
 
 impl Tall {
-    /// Pairs the values of `x` with those of the matrix it stands for, which may lie on its side.
+    /// Calls `pair` for the values of `x` and of the matrix, which is transposed if wide.
     fn visit(
         self,
         x: &mut [f32],
@@ -131,6 +131,7 @@ impl Tall {
 
 #[cfg(test)]
 mod tests {
+    use super::super::tests::reference::newton_schulz;
     use super::*;
     use gleaner_shared::rng::{Purpose, Rng};
 
@@ -143,40 +144,6 @@ mod tests {
         let mut result = matrix.to_vec();
         orthogonalise(kernel, rows, columns, &mut result);
         result
-    }
-
-    /// The same iteration by its definition, in double precision.
-    fn by_definition(rows: usize, columns: usize, matrix: &[f64]) -> Vec<f64> {
-        let norm = matrix.iter().map(|x| x * x).sum::<f64>().sqrt();
-        let mut x: Vec<f64> = matrix.iter().map(|value| value / norm).collect();
-        for _ in 0..5 {
-            let square = |a: &[f64], b: &[f64], at: &dyn Fn(usize, usize) -> usize, depth| {
-                let entry = |i: usize| {
-                    let (row, column) = (i / columns, i % columns);
-                    let terms = (0..depth).map(|k| a[at(row, k)] * b[k * columns + column]);
-                    terms.sum::<f64>()
-                };
-                (0..columns * columns).map(entry).collect::<Vec<f64>>()
-            };
-            let gram = square(&x, &x, &|row, k| k * columns + row, rows);
-            let squared = square(&gram, &gram, &|row, k| row * columns + k, columns);
-            let [a, b, c] = COEFFICIENTS.map(f64::from);
-            let factor: Vec<f64> = (0..columns * columns)
-                .map(|i| {
-                    let unit = f64::from(u8::from(i / columns == i % columns));
-                    a * unit + b * gram[i] + c * squared[i]
-                })
-                .collect();
-            x = (0..rows * columns)
-                .map(|i| {
-                    let (row, column) = (i / columns, i % columns);
-                    let terms =
-                        (0..columns).map(|k| x[row * columns + k] * factor[k * columns + column]);
-                    terms.sum::<f64>()
-                })
-                .collect();
-        }
-        x
     }
 
     /// A matrix whose singular values fall from 1 to `least`, evenly in the exponent.
@@ -223,7 +190,8 @@ mod tests {
     /// Returns how far a result is from the definition: ||difference||_F, which bounds the error of
     /// every singular value (Weyl).
     fn error(rows: usize, columns: usize, matrix: &[f64]) -> f64 {
-        let exact = by_definition(rows, columns, matrix);
+        let matrix_rows = matrix.chunks_exact(columns).map(<[f64]>::to_vec).collect();
+        let exact = newton_schulz(&matrix_rows).concat();
         let found = orthogonal(Kernel::PORTABLE, rows, columns, matrix);
         let apart = exact.iter().zip(found).map(|(a, b)| a - b);
         apart.map(|x| x * x).sum::<f64>().sqrt()
@@ -247,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn singular_values_come_out_nearly_equal_and_a_wide_matrix_is_a_tall_one_turned() {
+    fn singular_values_become_nearly_equal_and_wide_matrices_are_transposed() {
         let (rows, columns) = (40, 12);
         let tall = noise(rows * columns, 3);
         let mut wide = vec![0.0; rows * columns];
@@ -283,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn zero_stays_zero_and_nothing_that_is_no_number_comes_out() {
+    fn zero_stays_zero_and_results_are_finite() {
         let of = |matrix: &[f64]| orthogonal(Kernel::PORTABLE, 3, 2, matrix);
         assert_eq!(of(&[0.0; 6]), [0.0; 6]);
         assert_eq!(of(&[f64::NAN; 6]), [0.0; 6]);

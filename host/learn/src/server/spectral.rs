@@ -1,12 +1,11 @@
-//! glean's step: momentum over rounds, and for every layer a step along the orthogonalised momentum
+//! The spectral step: momentum over rounds, and for every layer a step along the orthogonalised momentum
 //! whose length follows from the layer's first weights. No setting depends on the network.
 //!
 //! The orthogonalised momentum is that of Muon (Jordan et al., 2024). The base station takes the step
-//! once a round, where its energy is free; clients know nothing of it.
+//! once a round; clients are not involved.
 
 use super::State;
-use super::layer::Layer;
-use super::length::{distance, length};
+use super::layer::{Layer, distance, length};
 use super::orthogonal::orthogonalise;
 use crate::aggregate::{Contribution, Rule};
 use crate::train::Kernel;
@@ -16,13 +15,13 @@ use crate::train::Kernel;
 pub struct Spectral {
     /// The clients' learning rate eta: an update over eta tau_i is a gradient.
     pub learning_rate: f64,
-    /// The largest share mu of the last momentum that carries on.
+    /// The largest share mu of the last momentum that is kept.
     pub momentum: f64,
-    /// The step c over the length of a layer's first weights.
+    /// The length c of a step, relative to a layer's first weights.
     pub step: f64,
-    /// The longest gradient over the median of all clients' last ones.
+    /// The longest gradient, relative to the median of all clients' last ones.
     pub clip: f64,
-    /// Whether steps shrink as rounds cancel each other out: without, q is always 1.
+    /// Whether steps shrink when rounds cancel each other; otherwise q is always 1.
     pub anneal: bool,
 }
 
@@ -41,13 +40,13 @@ impl Spectral {
         layers.iter().map(size).collect()
     }
 
-    /// Takes one step; a round that leads nowhere changes neither model nor memory.
+    /// Takes one step; a round without a target changes neither model nor state.
     ///
     /// 1. g_i = (theta - theta_i) / (eta tau_i); what is not finite is left out.
     /// 2. r = the median over all clients of their last |g_i|, this round's included (of two the lower;
-    ///    clients never heard and those that stood still do not count);
+    ///    clients without an update so far and those that did not move are left out);
     ///    g_i <- g_i min(1, clip r / |g_i|).
-    /// 3. G = what the rule of aggregation makes of the g_i, for the mean sum w_i g_i / sum w_i;
+    /// 3. G = the g_i aggregated by the rule, for the mean sum w_i g_i / sum w_i;
     ///    k <- k + 1; mu = min(momentum, (k - 1) / (k + 2)).
     /// 4. m <- mu m + (1 - mu) G; d = (1 - mu) G + mu m.
     /// 5. v <- v + (|G|^2 - v) / k; q = sqrt(min(1, |d| / sqrt(v))).
@@ -74,12 +73,12 @@ impl Spectral {
             return start.to_vec();
         }
         state.lengths = lengths;
-        let share = self.remember(state, &mut gradient, size);
+        let share = self.momentum_step(state, &mut gradient, size);
         self.descend(kernel, layers, state, start, share, gradient)
     }
 
-    /// Parts 1 and 2: notes how long every gradient is, and returns the contributions such that the
-    /// movement of one is -eta g_i. Epochs no longer matter then, whatever the rule.
+    /// Parts 1 and 2: stores the length of every gradient, and scales the contributions so that their
+    /// movements are -eta g_i. Epochs are 1 then, for any rule.
     fn clip<'a>(
         &self,
         lengths: &mut [f64],
@@ -117,8 +116,8 @@ impl Spectral {
         normalised.into_iter().map(cut).collect()
     }
 
-    /// Parts 3 to 5: makes d of the gradient G, which is `size` long, and returns q.
-    fn remember(&self, state: &mut State, gradient: &mut [f64], size: f64) -> f64 {
+    /// Parts 3 to 5: replaces the gradient G, of length `size`, by d and returns q.
+    fn momentum_step(&self, state: &mut State, gradient: &mut [f64], size: f64) -> f64 {
         state.steps = state.steps.saturating_add(1);
         let k = f64::from(state.steps);
         let mu = ((k - 1.0) / (k + 2.0)).min(self.momentum);
@@ -129,7 +128,7 @@ impl Spectral {
         }
         state.mean_square += (size * size - state.mean_square) / k;
         let share = length(gradient) / state.mean_square.sqrt();
-        // 0 / 0, where nobody has ever moved, leads nowhere.
+        // 0 / 0, if no client has ever moved, is not above 0.
         match share > 0.0 {
             true if self.anneal => share.min(1.0).sqrt(),
             true => 1.0,
@@ -137,7 +136,7 @@ impl Spectral {
         }
     }
 
-    /// Part 6, with q and d.
+    /// Part 6, where `share` is q and `direction` is d.
     fn descend(
         &self,
         kernel: Kernel,
@@ -164,7 +163,7 @@ impl Spectral {
     }
 }
 
-/// Moves parameters by `step` against a direction of any length; none leads nowhere.
+/// Moves parameters by `step` against a direction of any length; a zero or non-finite one moves nothing.
 fn take(parameters: &mut [f32], step: f64, direction: &[f64]) {
     let norm = length(direction);
     if norm <= 0.0 || !norm.is_finite() {
@@ -176,7 +175,7 @@ fn take(parameters: &mut [f32], step: f64, direction: &[f64]) {
     }
 }
 
-/// Returns the middle of the lengths above zero, of two the lower; without any, 0.
+/// Returns the median of the lengths above zero (the lower of two), or 0 if there are none.
 fn median(lengths: &[f64]) -> f64 {
     let mut known: Vec<f64> = lengths.iter().copied().filter(|x| *x > 0.0).collect();
     known.sort_unstable_by(f64::total_cmp);

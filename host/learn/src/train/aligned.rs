@@ -1,4 +1,4 @@
-//! Values that begin at a cache line: a vector load that straddles two lines costs two.
+//! Values aligned to a cache line: a vector load across two lines costs two.
 
 use std::ops::{Deref, DerefMut};
 
@@ -6,7 +6,7 @@ use std::ops::{Deref, DerefMut};
 const LINE: usize = 64;
 const VALUES_PER_LINE: usize = LINE / size_of::<f32>();
 
-/// A fixed number of `f32` whose first lies at a cache line.
+/// A fixed number of `f32` that begin at a cache line.
 #[derive(Debug)]
 pub(crate) struct Aligned {
     room: Vec<f32>,
@@ -15,10 +15,9 @@ pub(crate) struct Aligned {
 }
 
 impl Aligned {
-    /// Returns `length` zeros.
     pub(crate) fn zeros(length: usize) -> Self {
         let room = vec![0.0; length + VALUES_PER_LINE - 1];
-        // The offset is only a matter of speed, so the cap does no harm if it is not known.
+        // The offset affects only the speed, so the cap is harmless where it is unknown.
         let start = room.as_ptr().align_offset(LINE).min(VALUES_PER_LINE - 1);
         Self {
             room,
@@ -27,7 +26,6 @@ impl Aligned {
         }
     }
 
-    /// Returns a copy.
     pub(crate) fn copy(values: &[f32]) -> Self {
         let mut copy = Self::zeros(values.len());
         copy.copy_from_slice(values);
@@ -63,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn begins_at_a_cache_line_and_holds_what_it_was_given() {
+    fn values_begin_at_a_cache_line() {
         for length in [0, 1, 100, 40_000] {
             assert_eq!(Aligned::zeros(length).len(), length);
         }

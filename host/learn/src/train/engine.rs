@@ -1,19 +1,19 @@
 //! Trains and evaluates many clients at once on a pool of threads of its own.
 //!
-//! Clients run side by side, and each client's epoch is itself cut into pieces by its data, so
-//! that one client alone still uses every thread. Pieces are joined in a fixed order, so the
-//! number of threads does not change a bit of any result.
+//! Clients are trained in parallel, and each client's epoch is divided into pieces by its data, so
+//! that one client alone still uses every thread. Pieces are added in a fixed order, so the
+//! number of threads does not change any bit of a result.
 
 use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder};
 
 use super::{Evaluation, Objective};
 
-/// One client's share of a round.
+/// The training of one client in a round.
+#[allow(missing_docs)]
 pub struct Job<'a> {
-    /// The client's loss.
     pub objective: &'a dyn Objective,
-    /// The parameters to start from.
+    /// The parameters before the first step.
     pub start: &'a [f32],
     /// The number of full-batch steps.
     pub epochs: u32,
@@ -21,7 +21,7 @@ pub struct Job<'a> {
     pub learning_rate: f32,
 }
 
-/// What a client brings back.
+/// The result of a client's training.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trained {
     /// The parameters after the last step.
@@ -41,6 +41,13 @@ impl Engine {
     ///
     /// # Errors
     /// When the operating system refuses the threads.
+    ///
+    /// # Examples
+    /// ```
+    /// let engine = gleaner_learn::train::Engine::new(2)?;
+    /// assert_eq!(engine.map(&[1, 2, 3], |client| client * 10), [10, 20, 30]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn new(threads: usize) -> Result<Self, ThreadPoolBuildError> {
         let pool = ThreadPoolBuilder::new()
             .num_threads(threads)

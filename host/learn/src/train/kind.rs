@@ -1,4 +1,4 @@
-//! The networks by name, and the sizes each can have.
+//! The networks by name, and their permitted sizes.
 
 use serde::{Deserialize, Serialize};
 use strum::{Display, EnumMessage, EnumString, IntoStaticStr, VariantArray};
@@ -23,36 +23,31 @@ pub const MOST_HIDDEN: usize = 1024;
 /// The most classes: a label is a byte.
 pub const MOST_CLASSES: usize = 256;
 
-/// No such network can be had for these samples.
+/// A network that does not exist for these samples.
+#[allow(missing_docs)]
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NetworkError {
-    /// The convolutions take images of one size.
+    /// The convolutional network needs images of `expected` bytes and 10 classes.
     #[error(
         "samples of {found} bytes with {classes} classes; learning.model = \"cnn\" takes images of \
          {expected} bytes with 10 (data.dataset = \"cifar10\"), \"mlp\" takes any"
     )]
     Images {
-        /// Bytes of a sample.
         found: usize,
-        /// Classes of the data set.
         classes: usize,
-        /// Bytes the network takes.
         expected: usize,
     },
-    /// Sizes of a perceptron that are not supported.
+    /// The sizes of a perceptron, as `784-50-10`, are not supported.
     #[error(
         "a perceptron of {sizes}: one or two hidden layers of 1 to {MOST_HIDDEN} units and 2 to \
          {MOST_CLASSES} classes are supported"
     )]
-    Sizes {
-        /// All of them, as `784-50-10`.
-        sizes: String,
-    },
+    Sizes { sizes: String },
 }
 
 impl ModelKind {
-    /// Returns the network as the paper has it.
+    /// Returns the network of the paper.
     #[must_use]
     pub fn paper(self, kernel: Kernel) -> Box<dyn Model> {
         match self {
@@ -61,7 +56,7 @@ impl ModelKind {
         }
     }
 
-    /// Returns the network for samples of `inputs` bytes and so many classes; `hidden` are the
+    /// Returns the network for samples of `inputs` bytes and `classes` classes; `hidden` are the
     /// units of a perceptron's hidden layers.
     ///
     /// # Errors
@@ -100,7 +95,7 @@ impl ModelKind {
         }
     }
 
-    /// Returns the images of the paper that the network takes.
+    /// Returns the shape of the images that the network has in the paper.
     #[must_use]
     pub const fn images(self) -> Shape {
         match self {
@@ -129,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn networks_of_any_size_are_had_and_others_refused_by_their_sizes() {
+    fn networks_of_permitted_sizes_are_made_and_others_refused() {
         let mlp = |inputs, hidden, classes| parameters(ModelKind::Mlp, inputs, hidden, classes);
         assert_eq!(mlp(784, &[50], 10), 39_760);
         assert_eq!(mlp(192, &[50], 7), 10_007);
@@ -149,11 +144,21 @@ mod tests {
             assert_eq!(mlp(inputs, hidden, classes), 0);
         }
         let kernel = Kernel::available()[0];
-        let said = |kind: ModelKind, hidden: &[usize]| {
-            let refused = kind.network(192, hidden, 7, kernel).map(|_| ());
-            refused.unwrap_err().to_string()
+        let refusal = |kind: ModelKind, hidden: &[usize]| {
+            let network = kind.network(192, hidden, 7, kernel);
+            network.map(|_| ()).unwrap_err()
         };
-        assert!(said(ModelKind::Mlp, &[2_000]).contains("192-2000-7"));
-        assert!(said(ModelKind::Cnn, &[50]).contains("samples of 192 bytes with 7 classes"));
+        let sizes = "192-2000-7".to_owned();
+        assert_eq!(
+            refusal(ModelKind::Mlp, &[2_000]),
+            NetworkError::Sizes { sizes }
+        );
+        let (found, classes, expected) = (192, 7, 3_072);
+        let images = NetworkError::Images {
+            found,
+            classes,
+            expected,
+        };
+        assert_eq!(refusal(ModelKind::Cnn, &[50]), images);
     }
 }

@@ -1,5 +1,5 @@
-//! A perceptron of any sizes with one or two hidden ReLU layers and softmax cross-entropy, by
-//! dense products: for networks beyond what [`Mlp`](super::Mlp) has lanes for.
+//! A dense perceptron with one or two hidden ReLU layers and softmax cross-entropy, for networks larger
+//! than [`Mlp`](super::Mlp) supports.
 //!
 //! Rows of units are padded to whole vectors. Chunks depend on the number of samples alone, and
 //! their gradients are added in order.
@@ -13,25 +13,25 @@ use super::softmax::{self, LANES, Score};
 use super::{Evaluation, Model, Objective, Tensor};
 use crate::data::Samples;
 
-/// Samples of a chunk at most.
+/// Most samples of a chunk.
 const CHUNK: usize = 125;
 
-/// What the tensors of each layer are called.
+/// The names of weights and bias of each layer.
 const NAMES: [(&str, &str); 3] = [("w1", "b1"), ("w2", "b2"), ("w3", "b3")];
 
-/// The architecture.
+/// A perceptron of any sizes, with dense products.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Perceptron {
-    /// Inputs, units of every hidden layer, classes.
+    /// Number of inputs, units of every hidden layer, classes.
     sizes: Vec<usize>,
     kernel: Kernel,
 }
 
 impl Perceptron {
-    /// Describes a network.
+    /// Describes a network by its sizes.
     ///
     /// # Panics
-    /// When there is not one hidden layer or two, or a layer without units.
+    /// When there are not one or two hidden layers, or a layer has no units.
     #[must_use]
     pub fn new(inputs: usize, hidden: &[usize], classes: usize, kernel: Kernel) -> Self {
         let sizes = [&[inputs], hidden, &[classes]].concat();
@@ -83,16 +83,16 @@ impl Model for Perceptron {
     }
 }
 
-/// F_i of a perceptron.
+/// The loss F_i of a perceptron.
 #[derive(Debug)]
 struct PerceptronObjective {
     model: Perceptron,
-    /// Bytes of all samples, which are 255ths.
+    /// The bytes of all samples; byte b is the input b / 255.
     inputs: Vec<u8>,
     labels: Vec<u8>,
 }
 
-/// The weights of a layer, one padded row an input, and its bias; or their gradients.
+/// The weights of a layer, one padded row per input, and its bias; or their gradients.
 struct Layer {
     weights: Aligned,
     bias: Aligned,
@@ -166,13 +166,13 @@ impl PerceptronObjective {
         values
     }
 
-    /// Turns the scores of a chunk into errors scaled by `scale` and returns how good they were.
+    /// Replaces the scores of a chunk by errors times `scale`; returns loss and accuracy.
     fn judge(&self, scores: &mut [f32], labels: &[u8], scale: f32) -> Score {
         let classes = self.model.sizes[self.model.sizes.len() - 1];
         softmax::wide_errors(scores, padded(classes), labels, classes, scale)
     }
 
-    /// Returns a chunk's part of the loss and of every layer's gradient.
+    /// Returns a chunk's part of the loss and of the gradients of all layers.
     fn chunk_gradient(
         &self,
         layers: &[Layer],
@@ -209,7 +209,7 @@ impl PerceptronObjective {
         (score, gradients)
     }
 
-    /// Returns the weights of every layer with inputs and outputs exchanged.
+    /// Returns the transposed weights of every layer.
     fn turn(&self, layers: &[Layer]) -> Vec<Aligned> {
         let turn = |((inputs, outputs), layer): ((usize, usize), &Layer)| {
             let stride = padded(inputs);
@@ -280,7 +280,7 @@ impl Objective for PerceptronObjective {
     }
 }
 
-/// Returns the values of a row of so many units.
+/// Returns the padded length of a row of `units` values.
 const fn padded(units: usize) -> usize {
     units.next_multiple_of(LANES)
 }
@@ -310,13 +310,17 @@ mod tests {
         (0..samples.len() as u32).collect()
     }
 
+    /// Odd sizes, so that no row, block or segment of the lists is full.
     #[test]
-    fn one_small_hidden_layer_learns_as_the_network_of_lists() {
-        let samples = samples(260, 30, 7);
+    fn dense_and_sparse_perceptron_train_alike() {
+        let mut samples = samples(213, 131, 7);
+        for pixel in samples.images.iter_mut().filter(|pixel| **pixel % 3 == 0) {
+            *pixel = 0;
+        }
         let indices = all(&samples);
         let kernel = Kernel::available()[0];
-        let lists = Mlp::new(30, 20, 7, kernel);
-        let dense = Perceptron::new(30, &[20], 7, kernel);
+        let lists = Mlp::new(131, 37, 7, kernel);
+        let dense = Perceptron::new(131, &[37], 7, kernel);
         assert_eq!(dense.tensors(), lists.tensors());
         let (mut by_lists, mut by_dense) = (lists.initialise(3), dense.initialise(3));
         let one = lists.objective(&samples, &indices);

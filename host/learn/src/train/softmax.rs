@@ -3,12 +3,12 @@
 /// Class scores are stored in rows of this many lanes; unused lanes stay zero.
 pub(super) const LANES: usize = 16;
 
-/// What a batch of scores amounts to.
+/// The loss and accuracy of a batch of scores.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Score {
     /// The sum of the samples' cross-entropies.
     pub loss: f64,
-    /// How many samples have their largest score at their label.
+    /// Samples whose largest score is at their label.
     pub correct: usize,
 }
 
@@ -64,7 +64,7 @@ fn errors_of<R>(
     score
 }
 
-/// What a row of scores amounts to: its cross-entropy is ln `sum` - `below_largest`.
+/// The score of one row: its cross-entropy is ln `sum` - `below_largest`.
 struct RowScore {
     correct: bool,
     below_largest: f32,

@@ -16,7 +16,7 @@ use gleaner_cre::optim::individual::{self, Task};
 pub enum CreEpochs {
     /// the same number for all participants, as in the paper
     Common,
-    /// a number for each participant, by the bound of docs/solvers.md; exact, for small rounds
+    /// a number for each participant, by the bound of docs/reference/solvers.md; exact, for small rounds
     PerClient,
 }
 

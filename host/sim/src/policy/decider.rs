@@ -27,7 +27,7 @@ impl Decider {
     /// Syntax and meaning of [`Self::Process`].
     pub const PROCESS: (&'static str, &'static str) = (
         "process:COMMAND",
-        "a program of your own, asked once a round (docs/schedulers.md)",
+        "a program of your own, asked once a round (docs/guide/schedulers.md)",
     );
 
     /// Says whether it is a baseline, which sends at the power of the scenario.

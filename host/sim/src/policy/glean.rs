@@ -1,7 +1,7 @@
 //! `glean`: energy first. One epoch, the power of least energy that meets the deadline, no clients
 //! that cannot pay, and of the others those whose age is worth their share of the cost.
 //!
-//! The mathematics, the evidence and the limits are those of GLEAN.md; `docs/glean.md` tells them
+//! The mathematics, the evidence and the limits are those of GLEAN.md; `docs/results/glean.md` tells them
 //! whole. In short: with one local epoch there is no client drift, computing costs least, and the
 //! slack for sending is longest. Who is heard is a linear assignment of channels, solved exactly:
 //!

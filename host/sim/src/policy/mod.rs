@@ -112,7 +112,7 @@ impl Scheduler {
         Self::ImportanceAware,
     ];
 
-    /// Those of the energy-harvesting literature; `docs/rivals.md` says how each was read.
+    /// Those of the energy-harvesting literature; `docs/results/rivals.md` says how each was read.
     pub const RIVALS: [Self; 8] = [
         Self::Greedy,
         Self::Sustainable,

@@ -186,10 +186,10 @@ mod tests {
 
     #[test]
     fn the_written_reference_lists_every_key_as_it_is() {
-        let page = include_str!("../../../../docs/scenario.md");
+        let page = include_str!("../../../../docs/reference/scenario.md");
         assert!(
             page.contains(markdown().trim()),
-            "docs/scenario.md is behind: paste the output of `gleaner config explain --markdown`"
+            "docs/reference/scenario.md is behind: paste the output of `gleaner config explain --markdown`"
         );
     }
 }

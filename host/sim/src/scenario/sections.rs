@@ -183,7 +183,7 @@ section!(
     Cre as "cre" {
         /// Lyapunov factor V: the weight of learning against energy.
         v: f64 = 0.001, "", NotNegative;
-        /// B_1 of the loss bound; a tuning knob, see docs/simulation.md.
+        /// B_1 of the loss bound; a tuning knob, see docs/guide/simulate.md.
         b1: f64 = 0.3, "", Positive;
         /// Loss F* of the best model.
         best_loss: f64 = 0.0, "", Finite;

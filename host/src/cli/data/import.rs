@@ -20,7 +20,7 @@ use gleaner_learn::data::import::{self, Imported, Input, Options, Scaling, Testi
                   --set partition.rule=natural: every client has the samples it gathered.\n\nExample: a \
                   table with the columns time, ax, ay, az, activity and person, one row per reading:\n  \
                   gleaner data import watch --csv watch.csv --label-column activity --client-column \
-                  person --ignore time --window 32 --stride 16\n\nSee docs/own-data.md."
+                  person --ignore time --window 32 --stride 16\n\nSee docs/guide/own-data.md."
 )]
 pub struct Args {
     /// Name of the data set: lower-case letters, digits, `-` and `_`.

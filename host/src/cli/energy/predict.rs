@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, bail};
 use gleaner_energy::harvest::{self, Harvest, Settings, Source};
-use gleaner_energy::predict::{Income, Load, Store, Work, most, rounds_a_day};
+use gleaner_energy::predict::{Income, Load, StoreSize, Work, most, rounds_a_day};
 use gleaner_energy::profile::Profile;
 use gleaner_files::write_atomically;
 use gleaner_shared::rng::{Purpose, Rng};
@@ -201,7 +201,7 @@ pub fn read_profile(path: &Path) -> anyhow::Result<Profile> {
     Ok(Profile::parse(&text, &name)?)
 }
 
-fn verdict(found: &Point, limit: f64, load: &Load, store: &Store, income: &Income) -> String {
+fn verdict(found: &Point, limit: f64, load: &Load, store: &StoreSize, income: &Income) -> String {
     let comes_w = store.efficiency * income.mean_w() - store.leakage_w;
     if limit <= 0.0 {
         format!(
@@ -235,7 +235,7 @@ struct Point {
 }
 
 impl Point {
-    fn of(store: &Store, load: &Load, drawn: &[Load], income: &Income) -> Self {
+    fn of(store: &StoreSize, load: &Load, drawn: &[Load], income: &Income) -> Self {
         let rounds = rounds_a_day(load, store, income);
         let mut sorted: Vec<f64> = (drawn.iter())
             .map(|load| rounds_a_day(load, store, income))
@@ -259,7 +259,7 @@ impl Point {
 
 fn write_curve(
     out: &Path,
-    store: &Store,
+    store: &StoreSize,
     load: &Load,
     drawn: &[Load],
     income: &Income,
@@ -268,7 +268,7 @@ fn write_curve(
     let points: Vec<Point> = (0..POINTS)
         .map(|n| {
             let share = 10f64.powf(f64::from(n) / f64::from(POINTS - 1) * 4.0 - 2.0);
-            let size = Store {
+            let size = StoreSize {
                 capacity_j: share * store.capacity_j,
                 ..*store
             };
@@ -378,8 +378,8 @@ impl IncomeArgs {
 }
 
 impl StoreArgs {
-    fn checked(&self) -> anyhow::Result<Store> {
-        Ok(Store {
+    fn checked(&self) -> anyhow::Result<StoreSize> {
+        Ok(StoreSize {
             capacity_j: within("store-j", self.store_j, 1e-9, 1e9)?,
             efficiency: within("charge-efficiency", self.charge_efficiency, 0.0, 1.0)?,
             leakage_w: 1e-6 * within("leakage-uw", self.leakage_uw, 0.0, 1e9)?,

@@ -22,7 +22,7 @@ Runs that were started before keep the old keys in their directories: continue t
 `gleaner resume DIR --fleet fleet.toml`.
 
 Whoever holds the old key and records the line reads the new one. If a key has leaked, flash another
-one over a cable instead (`gleaner flash`). docs/wire.md, section 2.5, says what rotating protects.")]
+one over a cable instead (`gleaner flash`). docs/reference/wire.md, section 2.5, says what rotating protects.")]
 pub struct Args {
     #[command(flatten)]
     fleet: FleetArgs,

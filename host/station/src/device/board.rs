@@ -2,7 +2,7 @@
 //! from, which stands in [`gleaner_shared::board`].
 //!
 //! A new board is a variant of [`Board`] and its row in [`Board::row`]: code elsewhere reads rows
-//! and does not ask which board it has. `docs/boards.md` says what the firmware needs besides.
+//! and does not ask which board it has. `docs/internals/boards.md` says what the firmware needs besides.
 
 use std::fmt;
 use std::ops::Range;
@@ -321,6 +321,17 @@ mod tests {
         assert_eq!(board(0x2E8A, 0x0003), Some("rp2040"));
         assert_eq!(board(0x0483, 0x374B), Some("stm32l4r5"));
         assert_eq!(board(0x1209, 3), None);
+    }
+
+    #[test]
+    fn names_and_former_names_are_accepted() {
+        for board in Board::all() {
+            assert_eq!(Board::named(board.name()), Some(board));
+        }
+        assert_eq!(Board::named("stm32"), Some(Board::Stm32l4r5));
+        let former: Board = serde_json::from_str("\"emulated\"").unwrap();
+        assert_eq!(former, Board::M4);
+        assert_eq!(serde_json::to_string(&former).unwrap(), "\"m4\"");
     }
 
     #[test]

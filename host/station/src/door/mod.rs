@@ -63,7 +63,7 @@ pub enum DoorError {
     /// No board calls in.
     #[error(
         "--listen {address}: no client of the fleet calls in; in fleet.toml, give one that does \
-         link = \"incoming\" and key = \"64 hexadecimal digits\" (docs/hil.md)"
+         link = \"incoming\" and key = \"64 hexadecimal digits\" (docs/guide/boards.md)"
     )]
     NobodyCalls {
         /// Where it would have been listened.

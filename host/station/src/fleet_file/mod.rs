@@ -246,7 +246,7 @@ impl FleetFile {
         Some(format!(
             "{boards} no key: anybody who reaches the line can impersonate the board or this base \
              station; `gleaner fleet init` writes keys, `key` in fleet.toml adds one, and \
-             `gleaner flash` writes it to the board (docs/hil.md)"
+             `gleaner flash` writes it to the board (docs/guide/boards.md)"
         ))
     }
 
@@ -345,7 +345,7 @@ mod tests {
         let mut fleet = FleetFile::parse(MIXED, "fleet.toml").unwrap();
         let warning = fleet.key_warning().unwrap();
         assert!(warning.starts_with("1 board has no key"), "{warning}");
-        assert!(warning.contains("docs/hil.md"), "{warning}");
+        assert!(warning.contains("docs/guide/boards.md"), "{warning}");
         let key = fleet.clients[1].key.take();
         let warning = fleet.key_warning().unwrap();
         assert!(warning.starts_with("2 boards have no key"), "{warning}");

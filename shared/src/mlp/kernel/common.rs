@@ -147,14 +147,13 @@ pub(crate) fn list_block<
     start
 }
 
-/// What the hidden units of a sample add up to.
+/// Sums over the hidden units of a sample.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Activity {
     /// How many units are live: their activation is not zero.
     pub live: usize,
     /// The sum of the activations.
     pub total: u32,
-    /// The largest activation.
     pub largest: u32,
 }
 

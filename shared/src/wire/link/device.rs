@@ -1,4 +1,5 @@
-//! A board's end: greets when asked, and follows into the session the host proves to know.
+//! The board's end of a link: it answers a connection request with a greeting and joins the session
+//! of a host that proves the key.
 
 use super::channel::Channel;
 use super::session::Session;
@@ -15,7 +16,7 @@ use crate::wire::message::{
 };
 use crate::wire::transfer::{Accepted, Receiver};
 
-/// What is to be said outside a session.
+/// Frames to send outside a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Opening {
     Announce,
@@ -29,17 +30,17 @@ pub struct DeviceLink {
     decoder: FrameDecoder,
     channel: Channel<DeviceEnd>,
     keys: DeviceKeys,
-    /// `None` where nothing could be trusted to be random.
+    /// `None` without a trusted source of randomness.
     nonces: Option<NonceSource>,
     hello: Hello,
-    /// Offered to the host in the last greeting; taken up by its first authentic frame.
+    /// The session offered in the last greeting; opened by its first authentic frame.
     pending: Option<Session>,
     opening: Option<Opening>,
-    /// A lone delimiter goes first, so that noise on the line does not cost the greeting.
+    /// A delimiter is sent first, so that noise on the line does not damage the greeting.
     delimited: bool,
-    /// Before this time the device does not announce itself again.
+    /// The device does not announce itself again before this time.
     quiet_until: Micros,
-    /// Frames that arrived whole.
+    /// Number of complete frames received.
     whole_frames: u32,
 }
 
@@ -47,7 +48,6 @@ impl DeviceLink {
     /// Announces itself at once. `entropy` must be unpredictable and differ at every start; a
     /// device with a key and without entropy opens no session. [`Key::PUBLIC`] makes a device for
     /// insecure hosts only, whose sessions protect nothing and need no entropy.
-    #[must_use]
     pub fn new(
         keys: impl Into<DeviceKeys>,
         entropy: Option<[u8; 32]>,
@@ -77,14 +77,13 @@ impl DeviceLink {
         }
     }
 
-    /// Returns how many frames arrived whole, whoever sent them; noise makes none.
-    #[must_use]
+    /// Returns the number of complete frames received from any sender; noise adds none.
     pub const fn whole_frames(&self) -> u32 {
         self.whole_frames
     }
 
-    /// Goes on with other keys: a greeting or session that is only offered and rests on a key that
-    /// is no longer held is taken back; an open session goes on.
+    /// Replaces the keys: a pending greeting or session of a key that is no longer held is
+    /// withdrawn; an open session continues.
     pub fn set_keys(&mut self, keys: DeviceKeys) {
         let offered = self.hello.generation;
         if keys.get(offered) != self.keys.get(offered) {
@@ -96,14 +95,13 @@ impl DeviceLink {
         self.keys = keys;
     }
 
-    /// Returns the generation of the key that the open session rests on.
-    #[must_use]
+    /// Returns the generation of the key of the open session.
     pub fn generation(&self) -> Option<u32> {
         self.channel.session().map(Session::generation)
     }
 
-    /// Takes bytes from the line until something happened, leaving the rest in `bytes`; chunks
-    /// of an accepted transfer are written into `store`.
+    /// Takes bytes of the line until an event occurs, leaving the rest in `bytes`; chunks of an
+    /// accepted transfer are written into `store`.
     pub fn receive(
         &mut self,
         now: Micros,
@@ -141,7 +139,7 @@ impl DeviceLink {
         None
     }
 
-    /// Returns what time brought.
+    /// Returns the event of an expired timer.
     pub fn poll(&mut self, now: Micros) -> Option<Event<DeviceEnd>> {
         let event = self.channel.expire(now);
         if matches!(event, Some(Event::Lost(_))) {
@@ -150,7 +148,7 @@ impl DeviceLink {
         event
     }
 
-    /// Returns the next bytes to put on the line; `source` holds the bytes last offered.
+    /// Returns the next bytes for the line; `source` holds the bytes of the current offer.
     pub fn transmit<'f>(
         &mut self,
         now: Micros,
@@ -191,8 +189,7 @@ impl DeviceLink {
         Some(frame.sign(&header, len, key))
     }
 
-    /// Returns when to call `poll` and `transmit` next; a time that has passed means now.
-    #[must_use]
+    /// Returns when to call `poll` and `transmit` next; a time in the past means now.
     pub fn next_wake(&self) -> Option<Micros> {
         match self.opening {
             Some(_) => Some(Micros::ZERO),
@@ -203,7 +200,7 @@ impl DeviceLink {
 
 super::end_methods!(DeviceLink, DeviceEnd, DeviceToHost);
 
-/// The parts of a link an incoming frame may touch.
+/// The parts of a link that an incoming frame may change.
 struct Parts<'a> {
     channel: &'a mut Channel<DeviceEnd>,
     keys: &'a DeviceKeys,
@@ -221,7 +218,7 @@ impl Parts<'_> {
             *forged = forged.saturating_add(1);
             return None;
         }
-        // The host's version comes first in every version, so that a mismatch can be named.
+        // The host's version comes first in every version, so that a mismatch can be reported.
         const CONNECT: u32 = 1;
         let start = postcard::take_from_bytes::<(u32, Version, Nonce)>(frame.payload());
         if let Ok(((CONNECT, theirs, nonce), _)) = start
@@ -307,7 +304,7 @@ impl Parts<'_> {
         }
         let stray = &mut self.channel.counters_mut().stray;
         *stray = stray.saturating_add(1);
-        // The host speaks of a session this device does not know: it should connect again.
+        // The host uses a session that this device does not know: it should reconnect.
         let unconnected = self.channel.session().is_none() && self.pending.is_none();
         if unconnected && self.opening.is_none() && now >= self.quiet_until {
             *self.opening = Some(Opening::Announce);
@@ -316,7 +313,7 @@ impl Parts<'_> {
     }
 }
 
-/// The host's first message opens the session for the application.
+/// Makes the host's first message open the session for the application.
 fn welcomed(event: Option<Event<DeviceEnd>>) -> Option<Event<DeviceEnd>> {
     match event {
         Some(Event::Message(HostToDevice::Welcome { .. })) => Some(Event::Connected(())),

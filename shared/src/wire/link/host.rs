@@ -1,4 +1,4 @@
-//! The base station's end: asks for a greeting, checks it, opens the session.
+//! The base station's end of a link: requests a greeting, verifies it, opens the session.
 
 use super::channel::Channel;
 use super::inquiry::Claim;
@@ -21,12 +21,12 @@ use crate::wire::transfer::{Accepted, Receiver};
 struct Attempt {
     nonce: Nonce,
     retry: Retry,
-    /// Whether to ask for the generation before the newest: a device may hold under the newest's
-    /// number a key it was given in vain.
+    /// Whether to request the generation before the newest: the device may hold another key under
+    /// the newest number.
     older: bool,
     /// Whether the last greeting was signed with another key.
     misjudged: bool,
-    /// A lone delimiter goes first, so that noise on the line does not cost the request.
+    /// A delimiter is sent first, so that noise on the line does not damage the request.
     delimited: bool,
 }
 
@@ -51,13 +51,12 @@ pub struct HostLink<K> {
     nonces: NonceSource,
     attempt: Option<Attempt>,
     refusal_due: Option<Refusal>,
-    /// The greeting that opened the session, until the device said what it is.
+    /// The greeting that opened the session, until the device has described itself.
     greeted: Option<Hello>,
 }
 
 impl<K: Keyring> HostLink<K> {
     /// Starts connecting at once. `entropy` must be unpredictable and differ at every start.
-    #[must_use]
     pub fn new(keys: K, entropy: [u8; 32], timing: Timing) -> Self {
         let mut link = Self {
             decoder: FrameDecoder::new(),
@@ -72,24 +71,24 @@ impl<K: Keyring> HostLink<K> {
         link
     }
 
-    /// Asks for a new session; an open one goes on until the new one is there.
+    /// Requests a new session; an open one continues until the new one is open.
     pub fn connect(&mut self) {
         let retry = Retry::at_once(self.channel.timing().retry);
         self.attempt = Some(Attempt::new(self.nonces.draw(), retry));
     }
 
-    /// Goes on with other keys, from the next attempt to connect on.
+    /// Replaces the keys, from the next attempt to connect on.
     pub fn set_keys(&mut self, keys: K) {
         self.keys = keys;
     }
 
-    /// Stops asking, for instance after a refusal that will not change.
+    /// Stops connecting, for instance after a permanent refusal.
     pub fn give_up(&mut self) {
         self.attempt = None;
     }
 
-    /// Takes bytes from the line until something happened, leaving the rest in `bytes`; chunks
-    /// of an accepted transfer are written into `store`.
+    /// Takes bytes of the line until an event occurs, leaving the rest in `bytes`; chunks of an
+    /// accepted transfer are written into `store`.
     pub fn receive(
         &mut self,
         now: Micros,
@@ -133,7 +132,7 @@ impl<K: Keyring> HostLink<K> {
         None
     }
 
-    /// Returns what time brought; after a loss the link connects again by itself.
+    /// Returns the event of an expired timer; after a loss the link reconnects by itself.
     pub fn poll(&mut self, now: Micros) -> Option<Event<HostEnd>> {
         let event = self.channel.expire(now);
         if matches!(event, Some(Event::Lost(_))) {
@@ -142,7 +141,7 @@ impl<K: Keyring> HostLink<K> {
         event
     }
 
-    /// Returns the next bytes to put on the line; `source` holds the bytes last offered.
+    /// Returns the next bytes for the line; `source` holds the bytes of the current offer.
     pub fn transmit<'f>(
         &mut self,
         now: Micros,
@@ -160,7 +159,7 @@ impl<K: Keyring> HostLink<K> {
                     return Some(&[DELIMITER]);
                 }
                 attempt.retry.back_off(now, longest);
-                // Not at once: whoever forges greetings would keep the true one out.
+                // Not at once: a sender of forged greetings would keep the true one out.
                 if core::mem::take(&mut attempt.misjudged) {
                     attempt.nonce = self.nonces.draw();
                     attempt.older = !attempt.older;
@@ -180,8 +179,7 @@ impl<K: Keyring> HostLink<K> {
         }
     }
 
-    /// Returns when to call `poll` and `transmit` next; a time that has passed means now.
-    #[must_use]
+    /// Returns when to call `poll` and `transmit` next; a time in the past means now.
     pub fn next_wake(&self) -> Option<Micros> {
         if self.refusal_due.is_some() {
             return Some(Micros::ZERO);
@@ -199,8 +197,8 @@ impl<K: Keyring> HostLink<K> {
 
 super::end_methods!(HostLink<K: Keyring>, HostEnd, HostToDevice);
 
-/// Opens the session for the application with the device's word of what it is, and keeps from it
-/// whatever comes before that.
+/// Opens the session for the application when the device has described itself, and drops all events
+/// before that.
 fn introduced(
     event: Option<Event<HostEnd>>,
     greeted: &mut Option<Hello>,
@@ -238,7 +236,7 @@ pub(super) fn open_frame<'f>(
     Some(frame.sign(&header, len, &Key::PUBLIC))
 }
 
-/// The parts of a link a frame outside any session may touch.
+/// The parts of a link that a frame outside any session may change.
 struct Handshake<'a, K> {
     channel: &'a mut Channel<HostEnd>,
     keys: &'a K,
@@ -263,9 +261,9 @@ impl<K: Keyring> Handshake<'_, K> {
 
     fn take_open(self, now: Micros, payload: &[u8]) -> Option<Event<HostEnd>> {
         match message::decode(payload) {
-            // Said before the device heard of the session that has just been opened.
+            // Sent before the device learned of the session that has just been opened.
             Ok(DeviceToHost::Announce { .. }) if self.channel.is_new(now) => None,
-            // Only a hint: anyone may say this, so an open session goes on.
+            // Unauthenticated: an open session continues.
             Ok(DeviceToHost::Announce { .. }) => {
                 let retry = Retry::at_once(self.channel.timing().retry);
                 match self.attempt {
@@ -291,7 +289,8 @@ impl<K: Keyring> Handshake<'_, K> {
             *replayed = replayed.saturating_add(1);
             return None;
         }
-        // Of another version no more can be read: any key there is may have signed it.
+        // A greeting of another version cannot be read further: any available key may have signed
+        // it.
         let newest = self.keys.generation();
         let (hello, generations) = match message::decode(frame.payload()) {
             _ if claim.version != Version::OURS => (None, [newest, newest.wrapping_sub(1)]),

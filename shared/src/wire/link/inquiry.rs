@@ -1,5 +1,5 @@
-//! The first words on a line whose device is not known yet: a request for a greeting, and the
-//! greeting that tells whose line it is. Opens no session; needs memory for one frame.
+//! Identifies the device on an unknown line: requests a greeting and reads the claimed device
+//! number. Opens no session; needs memory for one frame.
 
 use super::host::open_frame;
 use crate::wire::auth::{Key, Nonce};
@@ -7,20 +7,20 @@ use crate::wire::decoder::{Arrival, FrameDecoder};
 use crate::wire::frame::{Direction, Frame, FrameBuffer, Kind};
 use crate::wire::message::{Connect, DeviceId, HostToDevice, Refusal, Version};
 
-/// A greeting as its frame begins; whether it is true only its tag says.
+/// The start of a greeting, unverified until its tag is checked.
 #[derive(Debug)]
+#[allow(missing_docs)]
 pub struct Claim<'a> {
-    /// What the device speaks.
     pub version: Version,
-    /// The number it gives itself.
+    /// The device number it claims.
     pub device: DeviceId,
-    /// The host's nonce it answers.
+    /// The host's nonce that it answers.
     pub(super) nonce: Nonce,
     frame: &'a Frame<'a>,
 }
 
 impl<'a> Claim<'a> {
-    /// Reads what comes first in the greeting of every version, so that a mismatch can be named.
+    /// Reads the first fields of a greeting of any version, so that a mismatch can be reported.
     pub(super) fn read(frame: &'a Frame<'a>) -> Option<Self> {
         type Start = (u32, Version, DeviceId, Nonce);
         let ((_, version, device, nonce), _) =
@@ -33,23 +33,22 @@ impl<'a> Claim<'a> {
         })
     }
 
-    /// Tells whether the greeting was made with this key.
-    #[must_use]
+    /// Returns whether the greeting was made with this key.
     pub fn is_proved_by(&self, key: &Key) -> bool {
         self.frame.is_signed_by(key)
     }
 }
 
-/// What came of an inquiry.
+/// The outcome of an inquiry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answer<T> {
-    /// A greeting to this inquiry, and what the judge made of it.
+    /// A greeting to this inquiry, and the result of `judge`.
     Greeted(T),
-    /// A greeting to another one: recorded, or late.
+    /// A greeting to another inquiry: recorded, or late.
     Stale,
 }
 
-/// One request for a greeting.
+/// A request for a greeting.
 #[derive(Debug)]
 pub struct Inquiry {
     decoder: FrameDecoder,
@@ -57,8 +56,7 @@ pub struct Inquiry {
 }
 
 impl Inquiry {
-    /// Asks with a nonce that nobody could foresee and that was never used before.
-    #[must_use]
+    /// Starts an inquiry with an unpredictable nonce that was never used before.
     pub const fn new(nonce: Nonce) -> Self {
         Self {
             decoder: FrameDecoder::new(),
@@ -66,25 +64,25 @@ impl Inquiry {
         }
     }
 
-    /// Returns the request; it may be said again. Devices without a key answer it, too.
+    /// Returns the request, which may be repeated. Devices without a key answer it, too.
     pub fn request<'f>(&self, frame: &'f mut FrameBuffer) -> Option<&'f [u8]> {
         let connect = Connect {
             version: Version::OURS,
             nonce: self.nonce,
             secure: true,
-            // Whatever the device holds: no generation is as new, so its newest.
+            // Requests the highest generation, which makes the device use its newest.
             generation: u32::MAX,
         };
         open_frame(&HostToDevice::Connect(connect), frame)
     }
 
-    /// Writes a refusal; it says nothing that a stranger could use.
+    /// Writes a refusal, which reveals nothing.
     pub fn refusal(frame: &mut FrameBuffer, refusal: Refusal) -> Option<&[u8]> {
         open_frame(&HostToDevice::Refuse(refusal), frame)
     }
 
-    /// Takes bytes from the line until a greeting is whole, leaving the rest in `bytes`. Whatever
-    /// else a device may still be saying is skipped.
+    /// Takes bytes of the line until a greeting is complete, leaving the rest in `bytes`. All other
+    /// frames are skipped.
     pub fn receive<T>(
         &mut self,
         bytes: &mut &[u8],
@@ -120,13 +118,13 @@ mod tests {
     const KEY: Key = Key::new([5; 32]);
     const DEVICE: DeviceId = DeviceId([3; 12]);
 
-    /// Returns what a device says after it heard `request`.
+    /// Returns the device's answer to `request`.
     fn answer(key: Key, request: &[u8]) -> Vec<u8> {
         let mut device = DeviceLink::new(key, Some([8; 32]), DEVICE, Timing::default());
         let mut said = Vec::new();
         let mut frame = FrameBuffer::new();
         let mut request = request;
-        // It announces itself first.
+        // Skips the announcement.
         for _ in 0..2 {
             while let Some(bytes) = device.transmit(Micros::ZERO, &[], &mut frame) {
                 said.extend_from_slice(bytes);
@@ -144,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn a_greeting_tells_whose_line_it_is_and_what_follows_it_is_left() {
+    fn a_greeting_identifies_the_device_and_later_bytes_are_left() {
         for key in [KEY, Key::PUBLIC] {
             let (mut inquiry, request) = ask(1);
             let mut said = answer(key, &request);
@@ -161,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn a_recorded_greeting_is_judged_by_nobody() {
+    fn a_recorded_greeting_is_stale() {
         let (_, request) = ask(1);
         let recorded = answer(KEY, &request);
         let (mut inquiry, _) = ask(2);

@@ -1,16 +1,15 @@
 //! The link's state machines: bytes and time go in, frames and events come out, no I/O inside.
 //!
 //! [`HostLink`] and [`DeviceLink`] are driven alike:
-//! 1. pass what the line brought to `receive`, again while bytes are left,
-//! 2. call `poll` for what time brought,
+//! 1. pass received bytes to `receive`, repeatedly while bytes are left,
+//! 2. call `poll` for expired timers,
 //! 3. write what `transmit` returns to the line, until it returns nothing,
 //! 4. wait for bytes or until `next_wake`, whichever comes first.
 //!
-//! Control messages given to `send` arrive exactly once and in order within a session, whatever
-//! the line loses or repeats; those given to `notify` may be lost. A transfer runs beside them,
-//! one each way. A new session starts with empty queues: what the peer must still do is said
-//! again by whoever knows, after [`Event::Connected`]. On a line that may be anybody's an [`Inquiry`]
-//! comes first.
+//! Messages given to `send` arrive exactly once and in order within a session, whatever the line
+//! loses or repeats; those given to `notify` may be lost. A transfer runs beside them, one in each
+//! direction. A new session starts with empty queues: the application repeats what is still needed
+//! after [`Event::Connected`]. On a line with an unknown device an [`Inquiry`] comes first.
 
 mod channel;
 mod device;
@@ -34,12 +33,11 @@ use super::message::{
     About, DeviceId, DeviceToHost, HostToDevice, LinkMessage, Nack, Offer, Refusal, RejectReason,
 };
 
-/// Writes what both links hand on to their channel.
+/// Implements the methods that both links pass on to their channel.
 macro_rules! end_methods {
     ($link:ident $(<$keys:ident: $bound:ident>)?, $end:ident, $outgoing:ident) => {
         impl $(<$keys: $bound>)? $link $(<$keys>)? {
-            /// Tells whether a session is open.
-            #[must_use]
+            /// Returns whether a session is open.
             pub const fn is_connected(&self) -> bool {
                 self.channel.session().is_some()
             }
@@ -52,23 +50,22 @@ macro_rules! end_methods {
                 self.channel.send(message)
             }
 
-            /// Tells whether every message given to `send` has arrived.
-            #[must_use]
+            /// Returns whether every message given to `send` has arrived.
             pub fn is_idle(&self) -> bool {
                 self.channel.is_idle()
             }
 
-            /// Says something that may be lost; without a session it is.
+            /// Sends a message that may be lost; without a session it is.
             pub fn notify(&mut self, message: $outgoing) {
                 self.channel.notify(message);
             }
 
             /// Offers `source` to the peer; pass the same bytes to every `transmit` until
-            /// [`Event::Delivered`] or another end of it. Hashes all of it.
+            /// [`Event::Delivered`] or another end of the transfer. Hashes all bytes.
             ///
             /// # Errors
-            /// Without a session, during another transfer, with a full queue, or for a length
-            /// no transfer can have.
+            /// Without a session, during another transfer, with a full queue, or for a length no
+            /// transfer can have.
             pub fn offer(
                 &mut self,
                 now: Micros,
@@ -84,11 +81,11 @@ macro_rules! end_methods {
                 self.channel.withdraw();
             }
 
-            /// Accepts the transfer of the last [`Event::Offered`] into `store`, going on from
-            /// what earlier sessions brought of the same bytes.
+            /// Accepts the transfer of the last [`Event::Offered`] into `store`, continuing with
+            /// chunks of the same bytes from earlier sessions.
             ///
             /// # Errors
-            /// Without an offer, or when it does not fit, which the peer is told.
+            /// Without an offer, or when it does not fit, which is reported to the peer.
             pub fn accept(&mut self, store: &[u8]) -> Result<Accepted, SendError> {
                 self.channel.accept(store)
             }
@@ -101,25 +98,22 @@ macro_rules! end_methods {
                 self.channel.reject(reason)
             }
 
-            /// Returns what has arrived of the incoming transfer, to be kept over a reset.
-            #[must_use]
+            /// Returns the state of the incoming transfer, to be saved over a reset.
             pub const fn receiver(&self) -> &Receiver {
                 self.channel.receiver()
             }
 
-            /// Puts back what a reset kept, or forgets what the memory no longer holds.
+            /// Returns the state of the incoming transfer, to restore it or to clear it.
             pub const fn receiver_mut(&mut self) -> &mut Receiver {
                 self.channel.receiver_mut()
             }
 
-            /// Returns (chunks known to have arrived, chunks in all) of the outgoing transfer.
-            #[must_use]
+            /// Returns (chunks known to have arrived, all chunks) of the outgoing transfer.
             pub fn sending(&self) -> Option<(u16, u16)> {
                 self.channel.sending()
             }
 
-            /// Returns what the link has been through.
-            #[must_use]
+            /// Returns the counters of the link.
             pub const fn counters(&self) -> Counters {
                 self.channel.counters(self.decoder.counters())
             }
@@ -128,31 +122,31 @@ macro_rules! end_methods {
 }
 use end_methods;
 
-/// One end of a link: what it says and what it hears.
+/// One end of a link: the messages it sends and receives.
 pub trait End {
-    /// What this end says.
+    /// Messages that this end sends.
     type Outgoing: Serialize + From<LinkMessage>;
-    /// What this end hears.
+    /// Messages that this end receives.
     type Incoming: DeserializeOwned;
     /// What this end learns when a session opens.
     type Greeting;
     /// The direction of this end's frames.
     const SENDS: Direction;
-    /// Whether this end speaks when there is nothing to say.
+    /// Whether this end sends keep-alive messages.
     const KEEPS_ALIVE: bool;
 
-    /// Tells a link message from one for the application.
+    /// Separates link messages from those for the application.
     ///
     /// # Errors
-    /// Gives back a message for the application.
+    /// Returns a message for the application.
     fn link_part(message: Self::Incoming) -> Result<LinkMessage, Self::Incoming>;
 }
 
-/// The base station's end.
+/// The end of the base station.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HostEnd;
 
-/// A board's end.
+/// The end of a board.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DeviceEnd;
 
@@ -168,16 +162,16 @@ impl From<LinkMessage> for DeviceToHost {
     }
 }
 
-/// What a base station knows of a board when their session opens.
+/// The identity of a board, as known when its session opens.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Greeting {
-    /// The chip's number, as the greeting proved it.
+    /// The chip's number, as proved by the greeting.
     pub device: DeviceId,
     /// Whether the board has a key.
     pub secure: bool,
-    /// The generation of the key it proved.
+    /// The generation of the proved key.
     pub generation: u32,
-    /// What the board said of itself.
+    /// The board's description of itself.
     pub about: About,
 }
 
@@ -211,96 +205,69 @@ impl End for DeviceEnd {
     }
 }
 
-/// Why a session ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The reason why a session ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[non_exhaustive]
+#[allow(missing_docs)]
 pub enum LostReason {
-    /// Nothing was heard for [`Timing::silence`].
+    /// Nothing was received for [`Timing::silence`].
+    #[error("nothing heard for too long")]
     Silence,
     /// A message was not acknowledged within [`Timing::stall`].
+    #[error("a message was never acknowledged")]
     Unacknowledged,
-    /// All sequence numbers were used.
+    #[error("all sequence numbers were used")]
     Exhausted,
 }
 
-impl core::fmt::Display for LostReason {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.write_str(match self {
-            Self::Silence => "nothing heard for too long",
-            Self::Unacknowledged => "a message was never acknowledged",
-            Self::Exhausted => "all sequence numbers were used",
-        })
-    }
-}
-
-/// What happened on a link.
+/// An event of a link.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
 pub enum Event<E: End> {
     /// A session is open; queues and outgoing transfer start empty.
     Connected(E::Greeting),
     /// A session was refused, by this end or by the other.
     Refused(Refusal),
-    /// The session ended; the host connects again by itself.
+    /// The session ended; the host reconnects by itself.
     Lost(LostReason),
     /// A message for the application.
     Message(E::Incoming),
-    /// The peer threw frames away.
+    /// The peer discarded frames.
     Nacked(Nack),
-    /// A ping of the application came back.
-    Pong {
-        /// Its token.
-        token: u32,
-    },
+    /// The peer answered a ping of the application.
+    Pong { token: u32 },
     /// The peer wants to send a transfer: answer with `accept` or `reject`.
     Offered(Offer),
     /// A chunk of the incoming transfer was written.
-    ChunkReceived {
-        /// Chunks here.
-        have: u16,
-        /// Chunks in all.
-        of: u16,
-    },
-    /// The incoming transfer is whole and its hash fits.
+    ChunkReceived { have: u16, of: u16 },
+    /// The incoming transfer is complete and its hash fits.
     Received(Offer),
-    /// All chunks came and the hash does not fit; they are being asked for again.
+    /// All chunks arrived but the hash does not fit; they are requested again.
     Corrupt(Offer),
-    /// The outgoing transfer arrived whole.
+    /// The outgoing transfer arrived completely.
     Delivered(Offer),
-    /// The peer does not want the outgoing transfer.
+    /// The peer rejected the outgoing transfer.
     Rejected(Offer, RejectReason),
     /// The outgoing transfer made no progress for [`Timing::stall`].
     TransferTimedOut(Offer),
 }
 
-/// Why something was not queued.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The reason why a message or transfer was not queued.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[non_exhaustive]
+#[allow(missing_docs)]
 pub enum SendError {
-    /// No session is open.
+    #[error("no session is open")]
     NotConnected,
-    /// Too many messages wait for their acknowledgement.
+    #[error("too many messages wait for their acknowledgement")]
     QueueFull,
-    /// A transfer is already going out.
+    #[error("a transfer is already going out")]
     TransferInProgress,
-    /// An empty transfer, or one of more than
-    /// [`MAX_TRANSFER`](crate::wire::MAX_TRANSFER) bytes.
+    /// See [`MAX_TRANSFER`](crate::wire::MAX_TRANSFER).
+    #[error("a transfer must have 1 to MAX_TRANSFER bytes")]
     Length,
-    /// There is no offer to answer.
+    #[error("there is no offer to answer")]
     NoOffer,
 }
-
-impl core::fmt::Display for SendError {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.write_str(match self {
-            Self::NotConnected => "no session is open",
-            Self::QueueFull => "too many messages wait for their acknowledgement",
-            Self::TransferInProgress => "a transfer is already going out",
-            Self::Length => "a transfer must have 1 to MAX_TRANSFER bytes",
-            Self::NoOffer => "there is no offer to answer",
-        })
-    }
-}
-
-impl core::error::Error for SendError {}

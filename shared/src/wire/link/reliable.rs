@@ -1,23 +1,21 @@
-//! Messages that must arrive, once and in order: one in flight, numbered, repeated until
-//! acknowledged.
+//! Reliable messages, once and in order: one in flight, numbered, repeated until acknowledged.
 
 use heapless::Deque;
 
 use super::timing::{Retry, Timing};
 use crate::units::Micros;
 
-/// Messages waiting at most.
+/// Most queued reliable messages.
 pub const QUEUE: usize = 4;
 
-/// The sending side.
 #[derive(Clone, Debug)]
 pub(super) struct Outbox<T> {
     waiting: Deque<T, QUEUE>,
-    /// Number of the message in front.
+    /// Number of the first message.
     number: u16,
-    /// When the message in front is to be said (again).
+    /// When the first message is to be sent (again).
     retry: Retry,
-    /// When the message in front was first said.
+    /// When the first message was first sent.
     first_said: Option<Micros>,
 }
 
@@ -31,7 +29,7 @@ impl<T> Outbox<T> {
         }
     }
 
-    /// Adds a message, or gives it back when the queue is full.
+    /// Adds a message, or returns it if the queue is full.
     pub(super) fn push(&mut self, message: T, timing: &Timing) -> Result<(), T> {
         let idle = self.waiting.is_empty();
         self.waiting.push_back(message)?;
@@ -49,7 +47,7 @@ impl<T> Outbox<T> {
         self.retry.due()
     }
 
-    /// Returns the message to say now with its number, and whether it was said before.
+    /// Returns the message to send now with its number, and whether it was sent before.
     pub(super) fn take_due(&mut self, now: Micros, timing: &Timing) -> Option<(u16, bool, &T)> {
         if !self.retry.is_due(now) {
             return None;
@@ -61,7 +59,7 @@ impl<T> Outbox<T> {
         Some((self.number, repeated, front))
     }
 
-    /// Learns that a message arrived.
+    /// Removes a message that arrived.
     pub(super) fn acknowledged(&mut self, number: u16, timing: &Timing) {
         if number != self.number || self.first_said.is_none() {
             return;
@@ -75,7 +73,7 @@ impl<T> Outbox<T> {
         };
     }
 
-    /// Returns when the message in front will have waited too long.
+    /// Returns the timeout of the first message.
     pub(super) fn stalls_at(&self, timing: &Timing) -> Option<Micros> {
         self.first_said
             .map(|said| said.saturating_add(timing.stall))
@@ -85,15 +83,13 @@ impl<T> Outbox<T> {
 /// What to do with a numbered message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
-    /// The next one: deliver and acknowledge.
+    /// The next message: deliver and acknowledge.
     Deliver,
-    /// The last one again: acknowledge only.
+    /// The last message again: acknowledge only.
     Repeat,
-    /// Neither; ignore.
     Ignore,
 }
 
-/// The receiving side.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Inbox {
     expected: u16,
@@ -143,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_queue_gives_the_message_back() {
+    fn a_full_queue_returns_the_message() {
         let mut outbox = Outbox::new();
         for message in 0..QUEUE {
             outbox.push(message, &TIMING).unwrap();

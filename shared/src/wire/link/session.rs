@@ -5,29 +5,29 @@ use crate::wire::frame::{Direction, Frame, Header, Kind};
 use crate::wire::keys::Generation;
 use crate::wire::seal::SessionKey;
 
-/// Why an intact frame is not accepted.
+/// The reason why an intact frame is not accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Rejected {
-    /// It was sealed with another key, or changed since.
+    /// Sealed with another key, or changed on the way.
     Forged,
     /// Not newer than the newest frame seen: a duplicate or a replay.
     Replayed,
 }
 
-/// A frame that was accepted: what it is, and its payload in plain.
+/// An accepted frame: its kind and decrypted payload.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Opened<'a> {
     pub(super) kind: Kind,
     pub(super) payload: &'a [u8],
 }
 
-/// A session both nonces gave rise to.
+/// A session derived from both nonces.
 #[derive(Clone, Debug)]
 pub(super) struct Session {
     key: SessionKey,
-    /// Generation of the device's key it is derived from.
+    /// Generation of the device's key.
     generation: u32,
-    /// Nonce the host opened it with.
+    /// The host's nonce that opened it.
     host_nonce: Nonce,
     sent: u32,
     seen: u32,
@@ -60,12 +60,12 @@ impl Session {
         self.generation
     }
 
-    /// Returns the sequence of the newest frame seen.
+    /// Returns the sequence number of the newest frame received.
     pub(super) const fn seen(&self) -> u32 {
         self.seen
     }
 
-    /// Returns the sequence the next frame will have, or `None` when all have been used.
+    /// Returns the next sequence number, or `None` if all have been used.
     pub(super) const fn next_sequence(&self) -> Option<u32> {
         self.sent.checked_add(1)
     }

@@ -1,4 +1,4 @@
-//! How long to wait for what.
+//! The timeouts of a link.
 
 use crate::units::Micros;
 use crate::wire::frame::MAX_WIRE;
@@ -6,32 +6,32 @@ use crate::wire::frame::MAX_WIRE;
 /// Bits a byte takes on a serial line: start, eight data, stop.
 const BITS_PER_BYTE: u64 = 10;
 
-/// How long a busy end may take to look at the line.
+/// How long a busy end may take to read the line.
 const SCHEDULING: Micros = Micros(20_000);
 
-/// The waits of a link; each expiry is an outcome, none is an error.
+/// The timeouts of a link; each expiry is an outcome, none is an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Timing {
-    /// How long one full frame is on the line.
+    /// Time of one full frame on the line.
     pub frame: Micros,
-    /// First wait before something is asked or said again.
+    /// First wait before a request or message is repeated.
     pub retry: Micros,
     /// Longest such wait; each one doubles the last.
     pub retry_max: Micros,
-    /// A host with nothing else to say says something this often.
+    /// Interval of the host's keep-alive messages.
     pub keep_alive: Micros,
     /// A peer silent for this long is lost.
     pub silence: Micros,
-    /// A message or a transfer without any progress for this long is given up.
+    /// A message or a transfer without progress for this long is given up.
     pub stall: Micros,
-    /// Chunks in flight.
+    /// Most chunks in flight.
     pub window: u16,
 }
 
 impl Timing {
-    /// Waits that suit a line of this speed: the first one covers a window of full frames queued
-    /// before the answer.
+    /// Returns timeouts for a line of this speed: the first one covers a window of full frames
+    /// queued before the answer.
     #[must_use]
     pub const fn for_bit_rate(bits_per_second: u32) -> Self {
         let window = 12;
@@ -53,14 +53,14 @@ impl Timing {
         }
     }
 
-    /// Returns how long an answer may take when `in_flight` full frames go before the question.
+    /// Returns how long an answer may take when `in_flight` full frames precede the question.
     pub(super) const fn answer_after(&self, in_flight: u16) -> Micros {
         answer_after(self.frame, in_flight)
     }
 }
 
-/// The frames before the question, one frame before the answer at either end, and a scheduling
-/// delay at either end.
+/// Adds up the frames before the question, one frame before the answer and a scheduling delay at
+/// either end.
 const fn answer_after(frame: Micros, in_flight: u16) -> Micros {
     Micros(
         frame
@@ -76,7 +76,7 @@ impl Default for Timing {
     }
 }
 
-/// A timer that backs off.
+/// A timer with exponential back-off.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Retry {
     due: Option<Micros>,
@@ -113,7 +113,7 @@ impl Retry {
         self.due.is_some_and(|due| due <= now)
     }
 
-    /// Waits again, next time twice as long up to `longest`.
+    /// Waits again, each time twice as long up to `longest`.
     pub(super) fn back_off(&mut self, now: Micros, longest: Micros) {
         self.due = Some(now.saturating_add(self.wait));
         self.wait = self.wait.saturating_add(self.wait).min(longest);

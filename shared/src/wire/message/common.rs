@@ -1,4 +1,4 @@
-//! What both ends say: names, hashes, and the messages that keep a link going.
+//! Types of both directions: identifiers, hashes, and the messages of the link itself.
 
 use core::fmt;
 
@@ -46,7 +46,7 @@ byte_name!(
     16
 );
 byte_name!(
-    /// A run's own name: 16 random bytes, drawn when its directory is made.
+    /// The name of a run: 16 random bytes, drawn when its directory is created.
     RunId,
     16
 );
@@ -57,7 +57,7 @@ byte_name!(
 );
 
 impl ModelHash {
-    /// Hashes bytes.
+    /// Hashes the bytes of a model.
     #[must_use]
     pub fn of(bytes: &[u8]) -> Self {
         Self(crate::wire::auth::first(blake3::hash(bytes).as_bytes()))
@@ -72,18 +72,18 @@ impl OrderHash {
 }
 
 wire_struct! {
-    /// What two ends must agree on before they talk.
+    /// The protocol and schema that two ends must agree on.
     #[derive(Copy)]
     pub struct Version {
-        /// [`PROTOCOL_VERSION`](super::PROTOCOL_VERSION) of the speaker.
+        /// The sender's [`PROTOCOL_VERSION`](super::PROTOCOL_VERSION).
         pub protocol: u16,
-        /// [`SCHEMA_HASH`](super::SCHEMA_HASH) of the speaker.
+        /// The sender's [`SCHEMA_HASH`](super::SCHEMA_HASH).
         pub schema: u64,
     }
 }
 
 impl Version {
-    /// This build's.
+    /// The version of this build.
     pub const OURS: Self = Self {
         protocol: super::PROTOCOL_VERSION,
         schema: super::SCHEMA_HASH,
@@ -101,14 +101,12 @@ impl fmt::Display for Version {
 }
 
 wire_struct! {
-    /// One piece of work: two orders with the same mark ask for the same update, to the bit.
+    /// The identity of an order: two orders with the same mark ask for the same update, to the bit.
     #[derive(Copy)]
     pub struct WorkMark {
-        /// The run that gave the order.
         pub run: RunId,
-        /// Number of the round.
         pub round: u32,
-        /// Everything the order says.
+        /// Hash of the whole order.
         pub order: OrderHash,
     }
 }
@@ -117,75 +115,47 @@ wire_struct! {
     /// A round and the model it ended with.
     #[derive(Copy)]
     pub struct RoundMark {
-        /// The run the round is of.
         pub run: RunId,
-        /// Number of the round.
         pub round: u32,
-        /// Hash of the model.
         pub model: ModelHash,
     }
 }
 
 wire_enum! {
-    /// Why a session is not opened.
-    #[derive(Copy)]
+    /// The reason why a session is not opened.
+    #[derive(Copy, thiserror::Error)]
     pub enum Refusal {
-        /// The ends were built from different contracts.
+        #[error("this end speaks {ours}, the other end {theirs}: build both from one revision")]
         Version {
-            /// What the refusing end speaks.
+            /// Version of the refusing end.
             ours: Version,
-            /// What it was offered.
+            /// Version that it received.
             theirs: Version,
         },
-        /// The host has no key for this device.
+        #[error("no key for this device: add it to fleet.toml")]
         UnknownDevice,
-        /// The host wants a key and the device has none.
+        #[error("the device has no key: give it one, or run the host insecure")]
         KeyMissing,
-        /// The device has a key and the host works without.
+        #[error("the device has a key and the host runs insecure: give the host the key")]
         KeyRequired,
-        /// The tag of the greeting was made with another key.
+        #[error(
+            "device and host hold different keys: after `gleaner fleet rekey` use its list (for \
+             an older run `gleaner resume --fleet`), otherwise flash the board again"
+        )]
         WrongKey,
-        /// The device has a key and no randomness that a session could rest on.
+        #[error("the device's source of randomness is broken: no session of it would be safe")]
         NoRandomness,
     }
 }
 
-impl fmt::Display for Refusal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Version { ours, theirs } => write!(
-                f,
-                "this end speaks {ours}, the other end {theirs}: build both from one revision"
-            ),
-            Self::UnknownDevice => f.write_str("no key for this device: add it to fleet.toml"),
-            Self::KeyMissing => {
-                f.write_str("the device has no key: give it one, or run the host insecure")
-            }
-            Self::KeyRequired => f.write_str(
-                "the device has a key and the host runs insecure: give the host the key",
-            ),
-            Self::WrongKey => f.write_str(
-                "device and host hold different keys: after `gleaner fleet rekey` use its list (for \
-                 an older run `gleaner resume --fleet`), otherwise flash the board again",
-            ),
-            Self::NoRandomness => f.write_str(
-                "the device's source of randomness is broken: no session of it would be safe",
-            ),
-        }
-    }
-}
-
-impl core::error::Error for Refusal {}
-
 wire_enum! {
-    /// What the bytes of a transfer are.
+    /// The kind of bytes in a transfer.
     #[derive(Copy)]
     pub enum Payload {
-        /// The whole model.
         Model,
-        /// The change of a model since the one both ends hold.
+        /// The change of the model that both ends hold.
         Update,
-        /// Anything, to be offered back: measures the link.
+        /// Arbitrary bytes, to be sent back: measures the link.
         Echo,
         /// The pixels of one sample, to be classified.
         Sample,
@@ -193,7 +163,7 @@ wire_enum! {
 }
 
 impl Payload {
-    /// Tells whether it brings a model up to date.
+    /// Returns whether the payload updates the model.
     #[must_use]
     pub const fn is_model(self) -> bool {
         matches!(self, Self::Model | Self::Update)
@@ -201,12 +171,13 @@ impl Payload {
 }
 
 wire_enum! {
-    /// Which of a board's own samples are meant.
+    /// The storage of a board's own samples.
     #[derive(Copy)]
     pub enum SamplePlace {
-        /// Those of its shard, numbered from 0.
+        /// The shard, numbered from 0.
         Flashed,
-        /// Those its application gathered, numbered since its start; the oldest go first.
+        /// Samples gathered by the application, numbered since its start; the oldest are deleted
+        /// first.
         Gathered,
     }
 }
@@ -221,28 +192,27 @@ impl fmt::Display for SamplePlace {
 }
 
 wire_struct! {
-    /// Announces bytes to come in chunks of [`CHUNK_BYTES`](crate::wire::CHUNK_BYTES).
+    /// Announces a transfer in chunks of [`CHUNK_BYTES`](crate::wire::CHUNK_BYTES).
     #[derive(Copy)]
     pub struct Offer {
-        /// Number of the transfer; its chunks carry it.
+        /// Number of the transfer, which its chunks carry.
         pub transfer: u16,
-        /// What the bytes are.
         pub payload: Payload,
-        /// The work whose result they are, if they are any.
+        /// The order whose update it is, if it is one.
         pub work: Option<WorkMark>,
-        /// How many bytes.
+        /// Length in bytes.
         pub len: u32,
-        /// Hash of all of them.
+        /// Hash of all bytes.
         pub hash: ModelHash,
     }
 }
 
 wire_struct! {
-    /// Which chunks have arrived.
+    /// The chunks that have arrived.
     pub struct Status {
-        /// Number of the transfer.
         pub transfer: u16,
-        /// Sequence of the newest frame seen: a chunk sent no later and not listed is lost.
+        /// Sequence number of the newest frame received: an earlier chunk that is not listed is
+        /// lost.
         pub seen: u32,
         /// One bit per chunk, the first in bit 0 of the first byte.
         pub have: Bitmap,
@@ -250,46 +220,41 @@ wire_struct! {
 }
 
 wire_enum! {
-    /// Why a transfer is not wanted.
+    /// The reason why a transfer is rejected.
     #[derive(Copy)]
     pub enum RejectReason {
         /// More bytes than there is room for.
         TooLarge,
-        /// The receiver is doing something else with its memory.
+        /// The receiver's memory is in use.
         Busy,
-        /// Not what was asked for.
         Unexpected,
-        /// All chunks arrived and the hash does not fit, again and again.
+        /// All chunks arrived and the hash does not fit, repeatedly.
         HashMismatch,
     }
 }
 
 wire_struct! {
-    /// A frame was thrown away; sent seldom, for the log.
+    /// Reports discarded frames; sent rarely, for the log.
     #[derive(Copy)]
     pub struct Nack {
-        /// Damaged frames so far.
         pub damaged: u32,
-        /// Refused frames so far.
         pub refused: u32,
     }
 }
 
 wire_struct! {
-    /// What a link has been through since it was made.
+    /// Counters of a link since it was created.
     #[derive(Copy, Default)]
     pub struct Counters {
-        /// Frames sent.
         pub sent: u32,
-        /// Frames accepted.
         pub received: u32,
-        /// Frames longer than any frame.
+        /// Frames longer than any valid frame.
         pub oversized: u32,
         /// Frames cut, too short, of unknown kind or with a wrong checksum.
         pub damaged: u32,
-        /// Frames with a wrong tag.
+        /// Frames with an invalid tag.
         pub forged: u32,
-        /// Frames of an earlier sequence number: duplicates and replays.
+        /// Frames with an old sequence number: duplicates and replays.
         pub replayed: u32,
         /// Frames of another session or direction.
         pub stray: u32,
@@ -297,47 +262,40 @@ wire_struct! {
         pub malformed: u32,
         /// Messages and chunks sent again.
         pub repeated: u32,
-        /// Timers that ran out.
         pub timeouts: u32,
-        /// Sessions opened.
         pub sessions: u32,
     }
 }
 
 wire_enum! {
-    /// What keeps a link going; handled by the link itself.
+    /// Messages of the link itself.
     pub enum LinkMessage {
-        /// The reliable message of this number arrived.
+        /// Acknowledges a reliable message.
         Ack {
-            /// Its number.
             number: u16,
         },
-        /// A frame was thrown away.
+        /// Reports a discarded frame.
         Nack(Nack),
         /// Asks for a [`LinkMessage::Pong`].
         Ping {
-            /// Comes back in the answer.
+            /// Returned in the answer.
             token: u32,
         },
         /// Answers a [`LinkMessage::Ping`].
         Pong {
-            /// The token of the question.
             token: u32,
         },
         /// Announces a transfer; reliable.
         Offer(Offer),
         /// Asks which chunks have arrived.
         Poll {
-            /// Number of the transfer.
             transfer: u16,
         },
-        /// Says which chunks have arrived.
+        /// Tells which chunks have arrived.
         Status(Status),
-        /// Does not want a transfer; reliable.
+        /// Rejects a transfer; reliable.
         Reject {
-            /// Number of the transfer.
             transfer: u16,
-            /// Why not.
             reason: RejectReason,
         },
     }

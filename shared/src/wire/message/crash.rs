@@ -1,4 +1,4 @@
-//! How a board came to start again.
+//! The crash report of a board.
 
 use core::fmt;
 
@@ -6,36 +6,31 @@ use heapless::String;
 
 use crate::{wire_enum, wire_struct};
 
-/// Bytes of a place in the source, cut at its front.
+/// Length of a source location, cut at its front.
 pub const PLACE_BYTES: usize = 48;
-/// Bytes of a panic's message, cut at its end.
+/// Length of a panic message, cut at its end.
 const MESSAGE_BYTES: usize = 96;
 
 wire_enum! {
-    /// What reset a board.
+    /// The cause of a reset.
     #[derive(Copy)]
     pub enum ResetCause {
-        /// The power came.
         PowerOn,
-        /// The power fell too low and came back before the RAM forgot.
+        /// The supply voltage fell too low, but the RAM kept its content.
         BrownOut,
-        /// The reset pin.
         Pin,
-        /// A debugger.
         Debugger,
-        /// The program, as it was told to.
+        /// Intended by the program.
         Software,
         /// The watchdog: the program made no progress.
         Watchdog,
-        /// A panic.
         Panic,
-        /// A fault of the core.
         HardFault,
     }
 }
 
 impl ResetCause {
-    /// Tells whether the board was not meant to end so.
+    /// Returns whether the reset was not intended.
     #[must_use]
     pub const fn is_crash(self) -> bool {
         matches!(
@@ -61,19 +56,18 @@ impl fmt::Display for ResetCause {
 }
 
 wire_struct! {
-    /// How a board came to start again, as far as it could say.
+    /// A crash report, with what the board could determine.
     pub struct Crash {
-        /// What reset it.
         pub cause: ResetCause,
-        /// Starts since its memory was noise, this one included.
+        /// Starts since the last power cut, this one included.
         pub boots: u32,
-        /// Where in the source it panicked, as `file:line`.
+        /// Source location of a panic, as `file:line`.
         pub place: String<PLACE_BYTES>,
-        /// What the panic said.
+        /// Message of a panic.
         pub message: String<MESSAGE_BYTES>,
-        /// Where a fault happened; zero where that is not known, as when the stack overflowed.
+        /// Address of a fault; zero if unknown, as after a stack overflow.
         pub pc: u32,
-        /// Where the faulting function would have returned to; zero where that is not known.
+        /// Return address of the faulting function; zero if unknown.
         pub lr: u32,
     }
 }

@@ -1,4 +1,4 @@
-//! What a base station says to a board.
+//! Messages from the base station to a board.
 
 use super::common::{
     LinkMessage, ModelHash, OrderHash, Refusal, RoundMark, RunId, SamplePlace, Version, WorkMark,
@@ -9,85 +9,78 @@ use crate::units::{Micros, NanoWatts, PicoJoules};
 use crate::wire::auth::{Key, Nonce};
 use crate::{wire_enum, wire_struct};
 
-/// Room for the largest order.
+/// Size of the largest encoded order.
 const ORDER_BYTES: usize = 128;
 
 wire_struct! {
-    /// Asks for a greeting. Its first field never changes place.
+    /// Requests a greeting. Its first field never changes place.
     #[derive(Copy)]
     pub struct Connect {
-        /// What the host speaks.
         pub version: Version,
         /// The host's half of the session key.
         pub nonce: Nonce,
-        /// Whether the host wants the device to prove a key.
+        /// Whether the host requires a key.
         pub secure: bool,
-        /// The generation of the key the host would like to be used.
+        /// The generation of the key that the host requests.
         pub generation: u32,
     }
 }
 
 wire_struct! {
-    /// Makes a board a client: who it is and what its energy is worth.
+    /// Makes a board a client, with its energy store, costs and ledger.
     #[derive(Copy)]
     pub struct Provision {
-        /// The run the session serves; a device drops the work of any other.
+        /// The run of the session; a device drops the work of any other.
         pub run: RunId,
-        /// Number of the client; must fit the shard.
+        /// Number of the client, which must equal the shard's.
         pub client: u32,
-        /// Seed of the run, for every random stream of the device.
+        /// Seed of all random streams of the device.
         pub seed: u64,
-        /// Its store.
         pub store: EnergyStore,
-        /// What work costs.
         pub cost: CostModel,
-        /// The ledger as the host last confirmed it; a device that kept a newer one keeps it.
+        /// The ledger as last confirmed by the host; a device with a newer one keeps its own.
         pub ledger: Snapshot,
-        /// The round the host last counted, if any.
+        /// The round last closed by the host, if any.
         pub last_round: Option<RoundMark>,
     }
 }
 
 wire_struct! {
-    /// What a client does in one round.
+    /// The order of a client for one round.
     #[derive(Copy)]
     pub struct Order {
-        /// The run that gives it.
         pub run: RunId,
-        /// Number of the round.
         pub round: u32,
-        /// Whether to train and upload; otherwise the round only brings its income.
+        /// Whether to train and upload; otherwise only the income is booked.
         pub participate: bool,
-        /// The channel of the upload.
         pub channel: u8,
         /// Bits per weight of the upload: 8 or 16.
         pub uplink_bits: u8,
-        /// Full-batch steps to take.
+        /// Number of full-batch steps.
         pub epochs: u16,
         /// Radiated power of the upload.
         pub power: NanoWatts,
-        /// How long the upload is on the air, by the host's channel model.
+        /// Airtime of the upload, by the host's channel model.
         pub airtime: Micros,
         /// Learning rate times 2^24.
         pub learning_rate_q24: u32,
         /// Seed of this round's random streams.
         pub seed: u64,
-        /// The model to start from.
+        /// Hash of the model to start from.
         pub model: ModelHash,
-        /// Modelled time the round may take; whoever takes part stays awake that long.
+        /// Modelled time of the round; a participant stays awake that long.
         pub deadline: Micros,
-        /// Modelled time from the start of this round to that of the next.
+        /// Modelled time from the start of this round to the next.
         pub period: Micros,
-        /// How long the broadcast is on the air, by the host's channel model.
+        /// Airtime of the broadcast, by the host's channel model.
         pub listening: Micros,
-        /// What the client harvests from this round's start to the next.
+        /// Energy harvested from this round's start to the next.
         pub income: PicoJoules,
     }
 }
 
 impl Order {
-    /// Returns what it asks for, its computing left out.
-    #[must_use]
+    /// Returns the ordered activity, without its computing.
     pub fn activity(&self) -> Activity {
         Activity {
             epochs: self.epochs.into(),
@@ -98,11 +91,10 @@ impl Order {
         }
     }
 
-    /// Returns what tells this order from any other of any run.
-    #[must_use]
+    /// Returns the mark that identifies this order among all runs.
     pub fn mark(&self) -> WorkMark {
         let mut bytes = [0; ORDER_BYTES];
-        // The buffer has room for the largest order; a test encodes it.
+        // The buffer fits the largest order; a test encodes it.
         let len = super::encode(self, &mut bytes).unwrap_or_default();
         WorkMark {
             run: self.run,
@@ -113,68 +105,57 @@ impl Order {
 }
 
 wire_enum! {
-    /// From the base station; variants are appended, never moved.
+    /// Messages from the base station; variants are appended, never moved.
     pub enum HostToDevice {
-        /// Keeps the link going.
+        /// A message of the link itself.
         Link(LinkMessage),
-        /// Asks for a greeting.
         Connect(Connect),
-        /// Opens the session: the first reliable message of it.
+        /// Opens the session: its first reliable message.
         Welcome {
             /// Number of the session, as in the frames.
             session: u32,
         },
-        /// Will not open a session.
+        /// Refuses to open a session.
         Refuse(Refusal),
-        /// Makes the board a client.
         Provision(Provision),
-        /// What to do in a round.
         Order(Order),
-        /// Stops the round's work; nothing of it is uploaded.
+        /// Stops the work of an order; nothing is uploaded.
         Cancel {
-            /// The order.
             work: WorkMark,
         },
-        /// The round's upload was counted, or not: the client may forget it.
+        /// Closes the round: the client may delete its update.
         Commit {
             /// The round and the model it ended with.
             mark: RoundMark,
-            /// Whether this client's update is part of it.
+            /// Whether this client's update was aggregated.
             counted: bool,
         },
-        /// Asks for [`Counters`](super::Counters).
+        /// Requests [`Counters`](super::Counters).
         Inspect,
-        /// Restarts the board.
         Reboot,
-        /// Hands over the key of the generation after the session's.
+        /// Sends the key of the next generation.
         Rekey {
-            /// The generation of the new key: the session's and one.
+            /// The generation of the new key: the session's plus one.
             generation: u32,
-            /// The new key.
             key: Key,
         },
-        /// Asks for the class of a sample the board has; one it does not have goes as a transfer of
+        /// Requests the class of a stored sample; other samples are sent as a transfer of
         /// [`Payload::Sample`](super::Payload::Sample).
         Infer {
-            /// Where the board has it.
             place: SamplePlace,
-            /// Its number there.
             number: u32,
         },
-        /// Says what a gathered sample is.
+        /// Sets the label of a gathered sample.
         Label {
-            /// Its number among the gathered.
             number: u32,
-            /// Its class.
             label: u8,
         },
-        /// Restarts the board as the drive of its boot loader, to be written anew.
+        /// Restarts the board as the drive of its boot loader, for flashing.
         Bootsel,
-        /// A step of a measurement.
+        /// Requests a step of a measurement.
         Measure {
-            /// Number of the step, given back in the answer.
+            /// Number of the step, returned in the answer.
             number: u32,
-            /// What to do.
             step: MeasureStep,
         },
     }

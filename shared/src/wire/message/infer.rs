@@ -1,4 +1,4 @@
-//! What a board says of single samples.
+//! Classification of single samples.
 
 use core::fmt;
 
@@ -12,44 +12,37 @@ wire_struct! {
     pub struct Classified {
         /// Hash of the sample's pixels.
         pub sample: ModelHash,
-        /// Its class, by the model.
         pub class: u8,
-        /// How sure the model is, times 2^16.
+        /// Softmax of the class, times 2^16.
         pub confidence_q16: u32,
-        /// What the sample is labelled, if it is.
+        /// The sample's label, if it has one.
         pub label: Option<u8>,
-        /// Cycles it took.
         pub cycles: Cycles,
-        /// The model that was asked.
+        /// Hash of the model.
         pub model: ModelHash,
     }
 }
 
 wire_enum! {
-    /// Why a sample is not classified or labelled.
+    /// The reason why a sample is not classified or labelled.
     #[derive(Copy)]
     pub enum InferRefusal {
-        /// The board holds no model.
         NoModel,
-        /// A sample has another length.
+        /// The sample has the wrong length.
         Size {
-            /// Its bytes.
+            /// The right length in bytes.
             expected: u32,
         },
-        /// The board trains, or has another question open.
+        /// The board is training, or has another question open.
         Busy,
-        /// There is no such sample.
         NoSample {
-            /// Where it was looked for.
             place: SamplePlace,
-            /// The oldest that is there.
+            /// Number of the oldest sample.
             first: u32,
-            /// How many are.
             count: u32,
         },
         /// The label is no class.
         Label {
-            /// How many classes there are.
             classes: u16,
         },
     }

@@ -1,6 +1,4 @@
-//! What a board is told, and says, while its current is measured.
-
-use core::fmt;
+//! Messages of a current measurement.
 
 use crate::energy::Phase;
 use crate::units::{Cycles, Micros};
@@ -10,110 +8,84 @@ wire_enum! {
     /// One step of a measurement.
     #[derive(Copy)]
     pub enum MeasureStep {
-        /// From now on pins show the phase, marks are told, and the lamp stays dark.
+        /// Starts the measurement: pins show the phase, marks are sent, and the LED stays off.
         Begin,
-        /// All that ends, and the processor's clock is as at the start.
+        /// Ends the measurement and restores the processor's clock.
         End,
         /// Sets the processor's clock.
         Clock {
-            /// What it is to be, in hertz.
             hz: u32,
         },
         /// Trains on the local samples, from the model the board holds.
         Train {
-            /// How many epochs.
             epochs: u16,
         },
-        /// Finds the loss of that model on the local samples.
+        /// Evaluates the model on the local samples.
         Evaluate,
-        /// Codes a change of that model.
+        /// Codes a change of the model.
         Encode {
             /// Bits per weight: 8 or 16.
             bits: u8,
         },
-        /// Brings the model up to date with a change, which changes nothing.
+        /// Applies a change of zero to the model.
         Apply {
             /// Bits per weight: 8 or 16.
             bits: u8,
         },
         /// Waits, awake or asleep.
         Wait {
-            /// How deep.
             state: Phase,
-            /// How long.
             time: Micros,
         },
     }
 }
 
 wire_enum! {
-    /// Why a step is not taken.
-    #[derive(Copy)]
+    /// The reason why a step is refused.
+    #[derive(Copy, thiserror::Error)]
     pub enum MeasureRefusal {
-        /// No measurement was begun in this session.
+        #[error("no measurement was begun in this session")]
         NotBegun,
-        /// It works for a round.
+        #[error("the board works for a round: end the run first")]
         Busy,
-        /// It has no such clock.
-        Clock {
-            /// The one it goes on with, in hertz.
-            hz: u32,
-        },
-        /// It holds no model.
+        #[error(
+            "the board cannot set that clock and stays at {hz} Hz: leave the clock out of the plan"
+        )]
+        Clock { hz: u32 },
+        #[error("the board holds no model")]
         NoModel,
-        /// It has no samples.
+        #[error("the board has no samples: flash a shard first")]
         NoSamples,
-        /// A field is out of range.
+        #[error("a field of the step is out of range")]
         Invalid,
     }
 }
 
-impl fmt::Display for MeasureRefusal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NotBegun => f.write_str("no measurement was begun in this session"),
-            Self::Busy => f.write_str("the board works for a round: end the run first"),
-            Self::Clock { hz } => write!(
-                f,
-                "the board cannot set that clock and stays at {hz} Hz: leave the clock out of the plan"
-            ),
-            Self::NoModel => f.write_str("the board holds no model"),
-            Self::NoSamples => f.write_str("the board has no samples: flash a shard first"),
-            Self::Invalid => f.write_str("a field of the step is out of range"),
-        }
-    }
-}
-
-impl core::error::Error for MeasureRefusal {}
-
 wire_struct! {
-    /// One phase of a measured board, told when it is over. It lasted to the next mark's `t_us`.
+    /// One phase of a measured board, sent when it is over. It lasted until the next mark's `t_us`.
     #[derive(Copy)]
     pub struct Mark {
-        /// Number of the mark, from 0; a gap means that one was lost.
+        /// Number of the mark, from 0; a gap means a lost mark.
         pub seq: u32,
-        /// What the board did.
         pub phase: Phase,
-        /// When it began, by the board's own clock.
+        /// Start of the phase, by the board's clock.
         pub t_us: Micros,
-        /// Cycles it took; 0 while it waits.
+        /// Cycles of work; 0 while waiting.
         pub cycles: Cycles,
-        /// Samples worked on.
         pub samples: u32,
-        /// Bytes received or sent.
         pub bytes: u32,
-        /// The processor's clock meanwhile, in hertz.
+        /// The processor's clock, in hertz.
         pub clk_hz: u32,
     }
 }
 
 wire_struct! {
-    /// What feeds the board; follows [`DeviceToHost::Stack`](super::DeviceToHost::Stack).
+    /// State of the board's supply; follows [`DeviceToHost::Stack`](super::DeviceToHost::Stack).
     #[derive(Copy)]
     pub struct Supply {
-        /// The voltage of its supply, where it can tell.
+        /// Supply voltage, if it can be measured.
         pub millivolts: Option<u16>,
-        /// How often its books ran dry: work or waiting that the store could not pay.
+        /// Number of brown-outs: work or waiting that the ledger could not pay.
         pub brownouts: u32,
     }
 }

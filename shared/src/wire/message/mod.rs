@@ -1,8 +1,7 @@
-//! Everything the two ends say to each other: two enums, append-only.
+//! All messages between the two ends: two enums, append-only.
 //!
-//! The encoding is postcard's; every collection has a bound the compiler knows. Fields that
-//! carry a unit have a unit's type. Weights are never in a message: they travel as plain bytes in
-//! chunks.
+//! The encoding is postcard's; every collection has a bound known at compile time. Fields with a
+//! unit have a unit's type. Weights are never in a message: they are sent as plain bytes in chunks.
 
 mod common;
 mod crash;
@@ -28,7 +27,7 @@ use serde::{Serialize, de::DeserializeOwned};
 
 use super::schema::{self, Schema};
 
-/// Version of frames, handshake and timing rules; messages have the schema hash as well.
+/// Version of frames, handshake and timing rules; messages have the schema hash in addition.
 pub const PROTOCOL_VERSION: u16 = 3;
 /// Changes with any change of any message.
 pub const SCHEMA_HASH: u64 = {
@@ -37,30 +36,20 @@ pub const SCHEMA_HASH: u64 = {
     schema::number(hash, DeviceToHost::HASH)
 };
 
-/// Why bytes are not a message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The error of encoding or decoding a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[non_exhaustive]
+#[allow(missing_docs)]
 pub enum MessageError {
-    /// The bytes do not decode: an unknown variant, a bound exceeded, or too few of them.
+    /// An unknown variant, a bound exceeded, or too few bytes.
+    #[error("the bytes do not decode as a message")]
     Malformed,
-    /// A message ended before the bytes did.
+    #[error("bytes follow the message")]
     TrailingBytes,
-    /// The message does not fit into the buffer.
+    #[error("the message does not fit into its buffer")]
     TooLong,
 }
-
-impl core::fmt::Display for MessageError {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.write_str(match self {
-            Self::Malformed => "the bytes do not decode as a message",
-            Self::TrailingBytes => "bytes follow the message",
-            Self::TooLong => "the message does not fit into its buffer",
-        })
-    }
-}
-
-impl core::error::Error for MessageError {}
 
 /// Encodes a message into `buffer` and returns its length.
 ///
@@ -72,10 +61,10 @@ pub fn encode<T: Serialize>(message: &T, buffer: &mut [u8]) -> Result<usize, Mes
         .map_err(|_| MessageError::TooLong)
 }
 
-/// Decodes a message that must fill `bytes` to the last.
+/// Decodes a message that must fill `bytes` completely.
 ///
 /// # Errors
-/// Says whether the bytes are no message or more than one.
+/// Distinguishes malformed bytes from trailing ones.
 pub fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, MessageError> {
     match postcard::take_from_bytes(bytes) {
         Ok((message, [])) => Ok(message),

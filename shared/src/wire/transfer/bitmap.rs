@@ -1,4 +1,4 @@
-//! One bit per chunk.
+//! A bitmap with one bit per chunk.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,7 +7,7 @@ use crate::wire::schema::{Schema, text};
 
 const BYTES: usize = MAX_CHUNKS / 8;
 
-/// Which chunks are there, the first in bit 0 of the first byte; what is not listed is missing.
+/// The chunks that have arrived, the first in bit 0 of the first byte; others are missing.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Bitmap(heapless::Vec<u8, BYTES>);
@@ -17,11 +17,10 @@ impl Schema for Bitmap {
 }
 
 impl Bitmap {
-    /// No chunk.
+    /// The bitmap without chunks.
     pub const EMPTY: Self = Self(heapless::Vec::new());
 
-    /// Tells whether chunk `index` is there.
-    #[must_use]
+    /// Returns whether chunk `index` has arrived.
     pub fn contains(&self, index: u16) -> bool {
         self.0
             .get(usize::from(index / 8))
@@ -39,21 +38,19 @@ impl Bitmap {
         }
     }
 
-    /// Removes all chunks.
+    /// Removes all chunks from the bitmap.
     pub fn clear(&mut self) {
         self.0.clear();
     }
 
-    /// Returns how many of the first `chunks` are there.
-    #[must_use]
+    /// Returns how many of the first `chunks` have arrived.
     pub fn count(&self, chunks: u16) -> u16 {
         (0..chunks)
             .map(|index| u16::from(self.contains(index)))
             .sum()
     }
 
-    /// Tells whether all of the first `chunks` are there.
-    #[must_use]
+    /// Returns whether all of the first `chunks` have arrived.
     pub fn is_full(&self, chunks: u16) -> bool {
         self.count(chunks) == chunks
     }

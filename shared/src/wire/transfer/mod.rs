@@ -1,11 +1,10 @@
-//! A model split over frames: chunks, bitmap acknowledgement, selective repeat, resume.
+//! Transfers in chunks: bitmap acknowledgement, selective repeat, resume.
 //!
-//! The sender offers (number, length, hash of the whole); the receiver answers with a
-//! [`Status`](super::message::Status) that lists what it already holds, which after a reset may
-//! be much of it. A status also names the newest frame seen: on a line that keeps order, a chunk
-//! sent before that frame and not listed is lost, so nothing is sent twice on suspicion. When
-//! everything in flight got lost, a timer asks for a status with a small frame instead of
-//! repeating data.
+//! The sender offers (number, length, hash of all bytes); the receiver answers with a
+//! [`Status`](super::message::Status) of the chunks it already holds, which after a reset may be
+//! many. A status also names the newest frame received: on a line that keeps order, a chunk sent
+//! before that frame and not listed is lost, so no chunk is repeated without need. When all chunks
+//! in flight are lost, a timer requests a status with a small frame instead of repeating data.
 
 mod bitmap;
 mod receiver;
@@ -27,7 +26,7 @@ pub const MAX_CHUNKS: usize = 256;
 pub const MAX_TRANSFER: usize = CHUNK_BYTES * MAX_CHUNKS;
 /// Bytes in front of a chunk's data: transfer (u16) and index (u16), little endian.
 pub const CHUNK_HEADER: usize = 4;
-/// Set in a chunk's index when the sender waits for a status.
+/// Set in a chunk's index when the sender requests a status.
 const STATUS_WANTED: u16 = 0x8000;
 
 /// Returns the number of chunks of `len` bytes, or `None` for an empty or too long transfer.
@@ -40,28 +39,26 @@ pub const fn chunks_of(len: u32) -> Option<u16> {
     Some(chunks as u16)
 }
 
-/// Returns where chunk `index` of `len` bytes lies, or `None` beyond the end.
+/// Returns the range of chunk `index` in `len` bytes, or `None` beyond the end.
 fn range_of(index: u16, len: u32) -> Option<core::ops::Range<usize>> {
     let start = usize::from(index) * CHUNK_BYTES;
     let len = usize::try_from(len).ok()?;
     (start < len).then(|| start..(start + CHUNK_BYTES).min(len))
 }
 
-/// One piece of a transfer as it stands in a frame.
+/// One chunk of a transfer, as in a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
 pub struct Chunk<'a> {
-    /// Number of the transfer.
     pub transfer: u16,
-    /// Which piece.
     pub index: u16,
-    /// Whether the sender waits for a status.
+    /// Whether the sender requests a status.
     pub status_wanted: bool,
-    /// The bytes.
     pub data: &'a [u8],
 }
 
 impl<'a> Chunk<'a> {
-    /// Reads a frame's payload, or returns `None` when it is too short.
+    /// Parses a frame's payload; returns `None` if it is too short.
     #[must_use]
     pub fn parse(payload: &'a [u8]) -> Option<Self> {
         let (&[t0, t1, i0, i1], data) = payload.split_first_chunk::<CHUNK_HEADER>()?;
@@ -74,8 +71,7 @@ impl<'a> Chunk<'a> {
         })
     }
 
-    /// Writes a frame's payload and returns its length, or `None` when it does not fit.
-    #[must_use]
+    /// Writes a frame's payload and returns its length, or `None` if it does not fit.
     pub fn write(&self, payload: &mut [u8]) -> Option<usize> {
         let len = CHUNK_HEADER + self.data.len();
         let (header, data) = payload.get_mut(..len)?.split_at_mut(CHUNK_HEADER);

@@ -1,46 +1,44 @@
-//! The receiving end: writes chunks into the caller's memory and checks the whole.
+//! The receiving end: writes chunks into the caller's memory and checks the hash.
 
 use serde::{Deserialize, Serialize};
 
 use super::{Bitmap, Chunk, chunks_of, range_of};
 use crate::wire::message::{ModelHash, Offer, RejectReason, Status};
 
-/// How often the hash of the whole may not fit before the receiver no longer wants it.
+/// Number of hash mismatches after which the receiver rejects the transfer.
 const MISMATCHES: u8 = 4;
 
-/// What came of accepting an offer.
+/// The outcome of accepting an offer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[allow(missing_docs)]
 pub enum Accepted {
-    /// Everything has to come.
+    /// No chunk has arrived yet.
     Fresh,
-    /// Some chunks are already here.
-    Resumed {
-        /// How many.
-        chunks: u16,
-    },
-    /// The bytes are here, whole and checked; no chunk will come.
+    /// Some chunks have already arrived.
+    Resumed { chunks: u16 },
+    /// All bytes have arrived and their hash fits; no chunk will be sent.
     Complete,
 }
 
-/// What came of one chunk.
+/// The outcome of one chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[allow(missing_docs)]
 pub enum ChunkOutcome {
-    /// New, and written.
     Written,
-    /// Was here already; acknowledged and ignored.
+    /// Already written; acknowledged and ignored.
     Duplicate,
-    /// It was the last missing one, and the hash of the whole fits.
+    /// The last missing chunk, and the hash fits.
     Complete,
-    /// It was the last missing one, and the hash does not fit: all will be asked for again.
+    /// The last missing chunk, but the hash does not fit: all are requested again.
     HashMismatch,
-    /// Of another transfer, or not of the length its place has.
+    /// Of another transfer, or of the wrong length.
     Refused,
 }
 
-/// What has arrived of one transfer. It outlives sessions: an offer of the same bytes goes on
-/// where the last one stopped. Where memory survives a reset, keep it beside the bytes.
+/// The received part of a transfer. It outlives sessions: an offer of the same bytes continues
+/// where the last one stopped. Memory that survives a reset can preserve it with the bytes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Receiver {
     offer: Option<Offer>,
@@ -50,8 +48,7 @@ pub struct Receiver {
 }
 
 impl Receiver {
-    /// Holds nothing.
-    #[must_use]
+    /// Returns a receiver without a transfer.
     pub const fn new() -> Self {
         Self {
             offer: None,
@@ -62,13 +59,11 @@ impl Receiver {
     }
 
     /// Returns the transfer being received.
-    #[must_use]
     pub const fn offer(&self) -> Option<&Offer> {
         self.offer.as_ref()
     }
 
-    /// Returns (chunks here, chunks in all).
-    #[must_use]
+    /// Returns (chunks that arrived, all chunks).
     pub fn progress(&self) -> (u16, u16) {
         let chunks = self
             .offer
@@ -77,7 +72,7 @@ impl Receiver {
         (self.have.count(chunks), chunks)
     }
 
-    /// Forgets everything, for instance because the memory was used for something else.
+    /// Clears the receiver, for instance because its memory was used for something else.
     pub fn forget(&mut self) {
         *self = Self::new();
     }
@@ -85,7 +80,7 @@ impl Receiver {
     /// Starts or continues receiving into `store`.
     ///
     /// # Errors
-    /// [`RejectReason::TooLarge`] when it does not fit, [`RejectReason::Unexpected`] when empty.
+    /// [`RejectReason::TooLarge`] if it does not fit, [`RejectReason::Unexpected`] if it is empty.
     pub fn accept(&mut self, offer: &Offer, store: &[u8]) -> Result<Accepted, RejectReason> {
         if offer.len == 0 {
             return Err(RejectReason::Unexpected);
@@ -101,7 +96,7 @@ impl Receiver {
         let held_whole = same && self.have.is_full(chunks);
         self.offer = Some(*offer);
         self.mismatches = 0;
-        // The memory may have been written to since: only the hash says that all is still here.
+        // The memory may have changed since: the hash tells whether all bytes are still there.
         if held_whole && ModelHash::of(room) == offer.hash {
             self.complete = true;
             return Ok(Accepted::Complete);
@@ -116,7 +111,7 @@ impl Receiver {
         })
     }
 
-    /// Takes one chunk.
+    /// Writes one chunk into `store`.
     pub fn chunk(&mut self, chunk: &Chunk<'_>, store: &mut [u8]) -> ChunkOutcome {
         let Some(offer) = self.offer.filter(|offer| offer.transfer == chunk.transfer) else {
             return ChunkOutcome::Refused;
@@ -154,14 +149,12 @@ impl Receiver {
         }
     }
 
-    /// Tells whether the hash did not fit too often: the bytes are not what was offered.
-    #[must_use]
+    /// Returns whether the hash failed too often: the bytes are not the offered ones.
     pub const fn is_hopeless(&self) -> bool {
         self.mismatches >= MISMATCHES
     }
 
-    /// Returns what to answer, with the newest frame seen.
-    #[must_use]
+    /// Returns the status to send, with the newest frame received.
     pub fn status(&self, seen: u32) -> Option<Status> {
         self.offer.map(|offer| Status {
             transfer: offer.transfer,

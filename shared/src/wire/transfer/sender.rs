@@ -6,31 +6,30 @@ use crate::wire::message::{Offer, Status};
 /// A chunk that is not in flight.
 const NOT_SENT: u32 = 0;
 
-/// What a status meant to the sender.
+/// The meaning of a status for the sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[allow(missing_docs)]
 pub enum Heard {
-    /// Of another transfer.
     Ignored,
-    /// Goes on.
     Progress,
-    /// Everything arrived and its hash fits.
+    /// All bytes arrived and their hash fits.
     Delivered,
 }
 
-/// One transfer on its way out.
+/// A transfer that is being sent.
 #[derive(Clone, Debug)]
 pub struct Sender {
     offer: Offer,
     chunks: u16,
     window: u16,
-    /// Set by the first status: the receiver wants it.
+    /// Set by the first status: the receiver accepted the transfer.
     accepted: bool,
     have: Bitmap,
-    /// Sequence of the frame each chunk last went out in.
+    /// Sequence number of the frame that last carried each chunk.
     sent: [u32; MAX_CHUNKS],
     in_flight: u16,
-    /// Chunks since the last one that asked for a status.
+    /// Chunks since the last request for a status.
     unasked: u16,
     lost: u32,
 }
@@ -38,7 +37,6 @@ pub struct Sender {
 impl Sender {
     /// Prepares a transfer with at most `window` chunks in flight; `None` if its length is zero
     /// or too long.
-    #[must_use]
     pub fn new(offer: Offer, window: u16) -> Option<Self> {
         Some(Self {
             offer,
@@ -53,14 +51,12 @@ impl Sender {
         })
     }
 
-    /// Returns what is being sent.
-    #[must_use]
+    /// Returns the offer that is being sent.
     pub const fn offer(&self) -> &Offer {
         &self.offer
     }
 
-    /// Returns (chunks known to have arrived, chunks in all).
-    #[must_use]
+    /// Returns (chunks known to have arrived, all chunks).
     pub fn progress(&self) -> (u16, u16) {
         (self.have.count(self.chunks), self.chunks)
     }
@@ -70,14 +66,12 @@ impl Sender {
         core::mem::take(&mut self.lost)
     }
 
-    /// Returns how many chunks are on their way.
-    #[must_use]
+    /// Returns the number of chunks in flight.
     pub const fn in_flight(&self) -> u16 {
         self.in_flight
     }
 
-    /// Tells whether a chunk may go out now.
-    #[must_use]
+    /// Returns whether a chunk may be sent now.
     pub fn is_ready(&self) -> bool {
         self.accepted && self.in_flight < self.window && self.next_index().is_some()
     }
@@ -88,7 +82,7 @@ impl Sender {
         })
     }
 
-    /// Takes the next chunk out of `source`, to go out in the frame numbered `sequence`.
+    /// Returns the next chunk of `source`, for the frame with this sequence number.
     pub fn next_chunk<'a>(&mut self, sequence: u32, source: &'a [u8]) -> Option<Chunk<'a>> {
         if !self.is_ready() {
             return None;
@@ -98,7 +92,7 @@ impl Sender {
         *self.sent.get_mut(usize::from(index))? = sequence;
         self.in_flight += 1;
         self.unasked += 1;
-        // The last quarter of the window keeps the line busy while the answer travels.
+        // The last quarter of the window keeps the line busy until the answer arrives.
         let status_wanted = self.unasked > self.window / 4 * 3 || !self.is_ready();
         if status_wanted {
             self.unasked = 0;
@@ -111,7 +105,7 @@ impl Sender {
         })
     }
 
-    /// Learns what has arrived, and from the order of frames what has not.
+    /// Handles a status: marks chunks as arrived or, by the order of frames, as lost.
     pub fn heard(&mut self, status: &Status) -> Heard {
         if status.transfer != self.offer.transfer {
             return Heard::Ignored;

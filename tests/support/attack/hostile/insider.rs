@@ -1,4 +1,4 @@
-//! A board that knows its own key and misuses it: whatever it says is authentic.
+//! A hostile board with a valid key: its messages are authentic.
 
 use std::time::Duration;
 
@@ -15,9 +15,9 @@ use tokio::time::Instant;
 
 use super::{Attack, BURST, Enemy};
 use crate::client::{about_of, report_of};
-use crate::crowd::MODEL_BYTES;
+use crate::peers::MODEL_BYTES;
 
-/// A board with a key and bad intentions.
+/// A hostile board with a valid key.
 pub(in crate::attack) struct Insider {
     attack: Attack,
     number: u32,

@@ -16,7 +16,7 @@ use tokio::time::sleep;
 pub(super) use insider::Insider;
 use stranger::Stranger;
 
-/// Frames an enemy makes in one go.
+/// Frames that a hostile peer sends in one burst.
 const BURST: usize = 64;
 
 /// How a peer misbehaves.
@@ -24,11 +24,11 @@ const BURST: usize = 64;
 pub enum Attack {
     /// Refuses the session, with ever new versions.
     Refusals,
-    /// Announces itself.
+    /// Announces itself again and again.
     Announces,
     /// Sends a frame that never ends.
     Endless,
-    /// Sends random bytes.
+    /// Sends random bytes without pause.
     Garbage,
     /// Greets with another key.
     Greetings,
@@ -36,7 +36,7 @@ pub enum Attack {
     Reconnects,
     /// Opens one session after the other.
     Sessions,
-    /// Tells of progress.
+    /// Sends progress messages without pause.
     Progress,
     /// Reports on its order and on others.
     Reports,
@@ -48,7 +48,7 @@ pub enum Attack {
     Ledgers,
     /// Offers updates whose bytes do not have their hash.
     Hashes,
-    /// Complains and pings.
+    /// Sends nacks and pings without pause.
     Pings,
     /// Pings and never reads.
     Deaf,
@@ -57,7 +57,7 @@ pub enum Attack {
 }
 
 impl Attack {
-    /// All of them.
+    /// Every attack, in order.
     pub const ALL: [Self; 16] = [
         Self::Refusals,
         Self::Announces,
@@ -123,31 +123,31 @@ impl fmt::Display for Attack {
     }
 }
 
-/// What an enemy makes of a line.
+/// Behaviour of a hostile peer on a line.
 pub(super) trait Enemy {
-    /// Takes what the base station said.
+    /// Receives bytes from the base station.
     fn hear(&mut self, bytes: &[u8]);
 
-    /// Adds what is said next; adding nothing waits for the base station or for time.
+    /// Appends the bytes to send next; none means to wait.
     fn speak(&mut self, line: &mut Vec<u8>);
 
-    /// Tells whether it has had enough of this line.
+    /// Tells whether the peer closes this line.
     fn hangs_up(&self) -> bool {
         false
     }
 
-    /// Tells whether it stops listening.
+    /// Tells whether the peer stops reading.
     fn is_deaf(&self) -> bool {
         false
     }
 
-    /// How long it waits with nothing to say.
+    /// Returns the pause before the next message when there is none to send.
     fn pause(&self) -> Duration {
         Duration::from_secs(1)
     }
 }
 
-/// Gives an enemy a line until one of the two hangs up.
+/// Connects a hostile peer to a line until one of the two closes.
 ///
 /// # Errors
 /// How the line ended, other than by closing.

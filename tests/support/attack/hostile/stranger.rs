@@ -1,4 +1,4 @@
-//! Peers without a key: all they can do is make noise, and say what anyone may say.
+//! Hostile peers without a key: they send noise and messages that need no key.
 
 use gleaner_shared::rng::{Purpose, Rng};
 use gleaner_shared::wire::message::{

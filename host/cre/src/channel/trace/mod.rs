@@ -1,4 +1,4 @@
-//! Gains from a table instead of a generator.
+//! Gains read from a table.
 //!
 //! The format is CSV with the header `round,client,channel,gain_db`; rounds and clients count
 //! from 0, channel 0 is the downlink and channel c > 0 the c-th uplink channel. Rows come in any
@@ -16,46 +16,35 @@ use crate::units::Db;
 /// The header of a trace.
 pub(super) const COLUMNS: [&str; 4] = ["round", "client", "channel", "gain_db"];
 
-/// What is wrong with a trace.
+/// Error of a trace.
 #[derive(Debug, Error)]
 #[non_exhaustive]
+#[allow(missing_docs)]
 pub enum TraceError {
     /// The trace cannot be read.
     #[error("{name}: {source}")]
-    Read {
-        /// What the trace is called.
-        name: String,
-        /// What the system said.
-        source: io::Error,
-    },
-    /// A line is not what it should be.
+    Read { name: String, source: io::Error },
+    /// A line is malformed, not finite or given twice.
     #[error("{name}:{line}: {problem}")]
     Line {
-        /// What the trace is called.
         name: String,
-        /// The line, counted from 1.
         line: usize,
-        /// What is wrong, with the value.
         problem: String,
     },
-    /// The trace has no entry the run needs.
+    /// An entry that the run needs is missing; channel 0 is the downlink.
     #[error(
         "{name}: no gain for round {round}, client {client}, channel {channel}; \
          the trace must cover every round, client and channel of the run"
     )]
     Missing {
-        /// What the trace is called.
         name: String,
-        /// The round.
         round: u32,
-        /// The client.
         client: u32,
-        /// The channel; 0 is the downlink.
         channel: u32,
     },
 }
 
-/// Recorded gains.
+/// Gains of a run, read from a table.
 #[derive(Clone, Debug)]
 pub struct Trace {
     name: String,
@@ -66,10 +55,10 @@ pub struct Trace {
 type Entry = (u32, u32, u32);
 
 impl Trace {
-    /// Reads a trace; `name` is what errors call it.
+    /// Reads a trace; error messages call it `name`.
     ///
     /// # Errors
-    /// Names line and value of whatever is malformed, not finite or given twice.
+    /// Returns the first line that is malformed, not finite or given twice.
     pub fn read(name: impl Into<String>, mut source: impl Read) -> Result<Self, TraceError> {
         let name = name.into();
         let mut text = Vec::new();
@@ -89,7 +78,7 @@ impl Trace {
     /// Returns the gains of a round.
     ///
     /// # Errors
-    /// [`TraceError::Missing`] names the first entry that is not there.
+    /// Returns [`TraceError::Missing`] for the first missing entry.
     pub fn round(&self, round: u32, clients: u32, channels: u32) -> Result<RoundState, TraceError> {
         let gain = |client, channel| {
             self.gains
@@ -118,7 +107,7 @@ impl Trace {
     }
 }
 
-/// Parses a whole trace; a problem comes with the byte at which the row before it ends.
+/// Parses a whole trace; an error has the byte at which the previous row ends.
 fn parse(text: &[u8]) -> Result<BTreeMap<Entry, f64>, (u64, String)> {
     let mut rows = csv::ReaderBuilder::new()
         .has_headers(false)
@@ -142,7 +131,7 @@ fn parse(text: &[u8]) -> Result<BTreeMap<Entry, f64>, (u64, String)> {
         }
         // A line of spaces is a row of one empty field.
         if !is_header && row != [""][..] {
-            let (entry, gain) = parse_row(&row).map_err(|problem| (at, problem))?;
+            let (entry, gain) = parse_row(&row, at)?;
             if gains.insert(entry, gain).is_some() {
                 let (round, client, channel) = entry;
                 let problem =
@@ -154,29 +143,34 @@ fn parse(text: &[u8]) -> Result<BTreeMap<Entry, f64>, (u64, String)> {
     }
 }
 
-fn parse_row(row: &StringRecord) -> Result<(Entry, f64), String> {
+fn parse_row(row: &StringRecord, at: u64) -> Result<(Entry, f64), (u64, String)> {
+    let wrong = |problem: String| (at, problem);
     let fields: Vec<&str> = row.iter().collect();
     let [round, client, channel, gain_db] = fields[..] else {
-        return Err(format!(
+        return Err(wrong(format!(
             "{} fields in `{}`, expected 4 ({})",
             fields.len(),
             shown(row),
             COLUMNS.join(",")
-        ));
+        )));
     };
     let count = |name: &str, text: &str| {
-        text.parse::<u32>()
-            .map_err(|_| format!("{name} `{}` is not a whole number from 0 on", cut(text)))
+        text.parse::<u32>().map_err(|_| {
+            wrong(format!(
+                "{name} `{}` is not a whole number from 0 on",
+                cut(text)
+            ))
+        })
     };
     let db: f64 = gain_db
         .parse()
-        .map_err(|_| format!("gain_db `{}` is not a number", cut(gain_db)))?;
+        .map_err(|_| wrong(format!("gain_db `{}` is not a number", cut(gain_db))))?;
     let gain = Db(db).to_linear().0;
-    // Below the normal numbers lies what a product with a power rounds to zero.
+    // The product of a subnormal gain and a power may round to zero.
     if !gain.is_normal() {
-        return Err(format!(
+        return Err(wrong(format!(
             "gain_db `{gain_db}` is not a finite, positive gain"
-        ));
+        )));
     }
     let entry = (
         count("round", round)?,
@@ -193,8 +187,8 @@ fn unreadable(error: &csv::Error) -> String {
     }
 }
 
-/// Returns the line of the first row from a byte on; the reader itself counts blank lines before
-/// a row as part of it.
+/// Returns the line of the first row from a byte on; the CSV reader counts blank lines before a row
+/// as part of it.
 fn line_after(text: &[u8], after: u64) -> usize {
     let after = usize::try_from(after).unwrap_or(usize::MAX).min(text.len());
     let rest = &text[after..];
@@ -203,12 +197,12 @@ fn line_after(text: &[u8], after: u64) -> usize {
     1 + text[..start].iter().filter(|&&byte| byte == b'\n').count()
 }
 
-/// Writes a row as it stood there.
+/// Returns a row as text for messages.
 fn shown(row: &StringRecord) -> String {
     cut(&row.iter().collect::<Vec<_>>().join(","))
 }
 
-/// Shortens a text: where a quotation mark is never closed, the rest of the file is one field.
+/// Shortens a text: without a closing quotation mark the rest of the file is one field.
 fn cut(text: &str) -> String {
     const LONGEST: usize = 60;
     match text.char_indices().nth(LONGEST) {

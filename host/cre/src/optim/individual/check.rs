@@ -1,5 +1,4 @@
-//! An independent judge of plans with epochs of each client's own: C1 to C6 and the objective, written
-//! out again as in [`crate::optim::check`].
+//! Independent verification of plans with individual epochs, as in [`crate::optim::check`].
 
 use super::{IndividualPlan, Task};
 use crate::bound::LossBound;
@@ -8,10 +7,10 @@ use crate::optim::check::{
 };
 use crate::optim::{Instance, Upload};
 
-/// Judges a plan and its claimed objective.
+/// Verifies a plan and its claimed objective.
 ///
 /// # Errors
-/// The first violation found.
+/// Returns the first violation.
 pub fn check(instance: &Instance, plan: &IndividualPlan, claimed: f64) -> Result<(), Violation> {
     let most = plan.tasks.iter().map(|task| task.epochs).max().unwrap_or(0);
     let idle = plan.tasks.iter().any(|task| task.epochs == 0);

@@ -1,6 +1,6 @@
-//! P2 with epochs of each client's own: the plan, what it is worth, and its exact solution.
+//! P2 with individual epochs of each client: the plan, its value and its exact solution.
 //!
-//! docs/solvers.md derives the bound. A step count T takes the place of the common tau; every
+//! docs/reference/solvers.md derives the bound. A step count T takes the place of the common tau; every
 //! participant trains for epochs of its own, at least one of them for T or more. For a given set of
 //! participants and T the objective is a sum over participants, so that the rest is an assignment
 //! of channels.
@@ -18,16 +18,15 @@ use super::{Instance, SolveError, Upload, exact, nobody_objective};
 use crate::bound::{BoundParts, IndividualDrift, participation_weights};
 use search::Search;
 
-/// One participant, with epochs of its own.
+/// One participant with its individual epochs tau_i.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[allow(missing_docs)]
 pub struct Task {
-    /// Client, channel and transmit power.
     pub upload: Upload,
-    /// Its epochs tau_i.
     pub epochs: u32,
 }
 
-/// The decision of a round whose participants have epochs of their own.
+/// The decision of a round with individual epochs.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct IndividualPlan {
     /// T: the steps the bound compares the round with, no more than the most epochs of a
@@ -37,7 +36,7 @@ pub struct IndividualPlan {
     pub tasks: Vec<Task>,
 }
 
-/// What a plan is worth.
+/// The value of a plan.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct IndividualValue {
     /// J = energy + V bound.
@@ -48,12 +47,11 @@ pub struct IndividualValue {
     pub bound: BoundParts,
 }
 
-/// A plan that no other beats, with its value.
+/// An optimal plan with its value.
 #[derive(Clone, Debug, PartialEq)]
+#[allow(missing_docs)]
 pub struct IndividualSolution {
-    /// The plan.
     pub plan: IndividualPlan,
-    /// What it is worth.
     pub value: IndividualValue,
 }
 

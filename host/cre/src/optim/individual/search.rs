@@ -1,4 +1,4 @@
-//! The exact search: every set of clients and every T, the rest by an assignment.
+//! Exact search over every set of clients and every T; channels and epochs follow by an assignment.
 
 use super::{IndividualPlan, Task};
 use crate::bound::{IndividualDrift, Sums, participation_weights};
@@ -6,18 +6,18 @@ use crate::optim::power::best_power;
 use crate::optim::table::Table;
 use crate::optim::{Instance, Upload};
 
-/// The cheapest way to have a client on a channel.
+/// The cheapest epochs of a client on a channel.
 #[derive(Clone, Copy, Debug)]
 struct Way {
     cost: f64,
     channel: usize,
     epochs: u32,
-    /// Does it train for T epochs or more?
+    /// Whether the client trains for T epochs or more.
     long: bool,
 }
 
-/// The cheapest way to put the clients so far on a set of channels: the state before the last of
-/// them, and how that one came there.
+/// The cheapest assignment of the clients so far to a set of channels: the previous state and the
+/// choice of the last client.
 #[derive(Clone, Copy, Debug)]
 struct State {
     cost: f64,
@@ -33,7 +33,7 @@ pub(super) struct Search<'a> {
     instance: &'a Instance,
     table: &'a Table,
     set: Vec<usize>,
-    /// J - J(nobody) of the best plan; nobody is the first.
+    /// J - J(nobody) of the best plan so far, at first the empty plan.
     value: f64,
     best: IndividualPlan,
 }
@@ -101,9 +101,9 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Finds the cheapest ways to put the set on channels, client by client: after each, a state
-    /// for every set of channels, with and without a participant of T epochs or more.
-    /// `apart` says what a client's epochs add to V times the bound, and whether they are T or more.
+    /// Assigns the set to channels client by client: after each, one state for every set of channels,
+    /// with and without a participant of T epochs or more. `apart` returns the contribution of a
+    /// client's epochs to V times the bound, and whether they are T or more.
     fn assign(&self, apart: impl Fn(usize, u32) -> (f64, bool)) -> Vec<Vec<State>> {
         let width = 2usize << self.table.channels();
         let mut states = vec![UNREACHED; width];
@@ -188,7 +188,7 @@ impl<'a> Search<'a> {
     }
 }
 
-/// Returns the cheapest state in which somebody trains for T epochs or more.
+/// Returns the cheapest state in which a participant trains for T epochs or more.
 fn cheapest(layers: &[Vec<State>]) -> Option<(usize, f64)> {
     let states = layers.last()?.iter().map(|state| state.cost).enumerate();
     states

@@ -1,4 +1,4 @@
-//! Closing a box: every set that could still beat the best plan, one by one.
+//! Closes a box by trying every set in it that could still beat the best plan.
 //!
 //! The prices u of channels and v of clients that solve the relaxed assignment say what it costs
 //! at least to decide otherwise about a client: to take it in, its least reduced cost over
@@ -15,11 +15,11 @@ use crate::bound::Sums;
 struct Deviation {
     column: usize,
     cost: f64,
-    /// Is the client in the relaxed assignment?
+    /// Whether the client is in the relaxed assignment.
     inside: bool,
 }
 
-/// What a set needs to be judged.
+/// Sums and bound of a set.
 #[derive(Clone, Copy)]
 struct Partial {
     /// Lower bound on the energy costs of the set.

@@ -1,4 +1,4 @@
-//! Small rounds and every assignment of theirs, for the tests of this folder.
+//! Small rounds and all their assignments, for the tests of this folder.
 
 use super::layer::Layer;
 use super::relax::Sides;
@@ -40,18 +40,18 @@ pub(super) fn layers(table: &Table) -> Vec<Layer> {
     layers.filter(|layer| layer.width() > 0).collect()
 }
 
-/// An assignment with what it is worth.
+/// An assignment and its value.
 pub(super) struct Assigned {
     /// Column of each channel.
     pub(super) columns: Vec<Option<usize>>,
     /// Sum of w_i, and of w_i delta_i^2.
     pub(super) point: (f64, f64),
-    /// J - J(nobody).
+    /// Objective J minus that of the empty plan.
     pub(super) value: f64,
 }
 
 impl Assigned {
-    /// Do the sums lie in a box?
+    /// Returns whether the sums lie in a box.
     pub(super) fn is_in(&self, sides: &Sides) -> bool {
         let (w, s) = self.point;
         (sides.w.0..=sides.w.1).contains(&w) && (sides.r.0..=sides.r.1).contains(&(s / w))

@@ -1,4 +1,4 @@
-//! One tau of an instance: who can take part, at what cost, and which sums a set can have.
+//! The problem at one tau: possible participants, their costs, and the possible sums of sets.
 
 use crate::bound::Sums;
 use crate::optim::table::Table;
@@ -9,7 +9,7 @@ pub(super) struct Layer {
     pub(super) tau: usize,
     /// Clients that can finish `tau` epochs; columns below are positions in this list.
     pub(super) clients: Vec<usize>,
-    /// `[channel][column]` energy costs.
+    /// Energy costs, indexed `[channel][column]`.
     pub(super) costs: Vec<f64>,
     /// Weight w_i of each column.
     pub(super) w: Vec<f64>,
@@ -91,8 +91,8 @@ impl Layer {
         self.reach.most(w)
     }
 
-    /// Returns a cheap lower bound on every set at this tau: each channel on its own, and the
-    /// bound as if everybody took part.
+    /// Returns a cheap lower bound on every set at this tau: each channel on its own, and the loss
+    /// bound as if all clients took part.
     pub(super) fn quick_bound(&self) -> f64 {
         if self.clients.is_empty() {
             return f64::INFINITY;

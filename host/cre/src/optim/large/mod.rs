@@ -1,9 +1,9 @@
-//! The solver for sizes enumeration cannot reach: branch and bound over boxes of sums.
+//! The solver for sizes beyond enumeration: branch and bound over boxes of sums.
 //!
 //! At each tau the sets of clients are split by their sums W and S into boxes, and [`relax`]
 //! bounds each box from below. Assignments found on the way, polished, are the plans. A box whose
 //! bound is close to the best plan is closed for good by [`close`], which tries every set that
-//! could still be better. What is left when the work is spent is the gap. Work is counted in
+//! could still be better. The remaining difference when the work is spent is the gap. Work is counted in
 //! visited table cells, never in time, so the answer is the same on every machine.
 
 mod close;
@@ -27,7 +27,7 @@ use super::table::Table;
 use layer::Layer;
 use relax::{Prices, Relaxation, Relaxer, Sides};
 
-/// How hard to try.
+/// Limits on the work of a search.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Effort {
     /// Table cells visited by assignment problems, about a nanosecond each.
@@ -56,16 +56,16 @@ const BOX_STEPS: usize = 8;
 /// An assignment within this part of the best plan's value may be polished into a better one.
 const WORTH_POLISHING: f64 = 0.02;
 
-/// A plan and how good it is proven to be.
+/// A plan and its proven lower bound.
 pub(crate) struct Found {
     pub(crate) plan: Plan,
     /// No plan has a J - J(nobody) below this.
     pub(crate) lower_bound: f64,
-    /// Is the plan proven best?
+    /// Whether the plan is proven optimal.
     pub(crate) closed: bool,
 }
 
-/// Solves an instance as well as `effort` allows.
+/// Solves an instance within the limits of `effort`.
 pub(crate) fn solve(instance: &Instance, table: &Table, effort: Effort) -> Found {
     let mut search = Search::new(table, effort);
     let lower_bound = search.run();
@@ -81,12 +81,12 @@ pub(crate) fn solve(instance: &Instance, table: &Table, effort: Effort) -> Found
     }
 }
 
-/// A box still to be looked into.
+/// A box that is not searched yet.
 #[derive(Clone, Debug)]
 struct Node {
     bound: f64,
     tau: usize,
-    /// `None` before the tau was looked at.
+    /// `None` before the tau was bounded.
     relaxed: Option<(Sides, Relaxation)>,
 }
 
@@ -120,7 +120,7 @@ pub(super) struct Search<'a> {
     layers: Vec<Option<Layer>>,
     relaxer: Relaxer<'a>,
     heap: BinaryHeap<Node>,
-    /// J - J(nobody) of the best plan; nobody is the first.
+    /// J - J(nobody) of the best plan so far, at first the empty plan.
     value: f64,
     best: Option<(Vec<Pair>, usize)>,
 }
@@ -156,7 +156,7 @@ impl<'a> Search<'a> {
             if self.relaxer.matcher.cells > self.effort.cells {
                 return node.bound;
             }
-            // The layer is put back below: nodes are looked into one at a time.
+            // The layer is put back below: nodes are searched one at a time.
             let Some(layer) = self.layers[node.tau - 1].take() else {
                 continue;
             };
@@ -233,7 +233,7 @@ impl<'a> Search<'a> {
     /// Bounds the halves of a box.
     fn split(&mut self, layer: &Layer, sides: &Sides, at: &Relaxation) {
         let Some(halves) = halves(layer, sides, at) else {
-            // Sums that agree to the last digit: nothing is left to cut.
+            // The sums agree to the last digit, so the box cannot be split.
             self.relaxer.matcher.cells = self.effort.cells + 1;
             let (bound, tau) = (at.bound, layer.tau);
             self.heap.push(Node {

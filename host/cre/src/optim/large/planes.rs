@@ -1,11 +1,11 @@
-//! The highest point under a few planes: where the next prices of the ascent are tried.
+//! The highest point under a few planes, which gives the next prices of the ascent.
 
 /// A plane above the bound as a function of the prices.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Plane {
-    /// Where it touches the bound.
+    /// Prices at which it touches the bound.
     pub(super) at: (f64, f64),
-    /// How high it is there.
+    /// Value of the bound at these prices.
     pub(super) value: f64,
     pub(super) slope: (f64, f64),
 }

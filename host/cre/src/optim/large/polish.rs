@@ -1,4 +1,4 @@
-//! Local search around an assignment at fixed tau: replace, add, remove, and match anew.
+//! Local search around an assignment at fixed tau: replace, add, remove and rematch.
 
 use super::layer::Layer;
 use crate::bound::Sums;
@@ -132,7 +132,7 @@ impl<'a> State<'a> {
         }
     }
 
-    /// Returns the assignment.
+    /// Returns the column of each channel.
     pub(super) fn pairs(&self) -> Vec<Pair> {
         let chosen = self.columns.iter().enumerate();
         chosen

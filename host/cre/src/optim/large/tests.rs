@@ -1,4 +1,4 @@
-//! The search as a whole, against every plan of small rounds.
+//! Tests of the whole search against every plan of small rounds.
 
 use super::fixture::{optimum, rounds};
 use super::*;

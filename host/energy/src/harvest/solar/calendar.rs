@@ -27,7 +27,7 @@ impl Moment {
             .filter(|_| parts.next().is_none())
     }
 
-    /// Reads `YYYYMMDD:HHMM`.
+    /// Reads a time stamp `YYYYMMDD:HHMM`.
     pub(super) fn stamp(text: &str) -> Option<Self> {
         let (date, time) = text.split_once(':')?;
         if date.len() != 8 || time.len() != 4 {

@@ -25,7 +25,6 @@ use super::{About, Block, Options, Trace};
 use clock::{Clock, Suspect};
 use row::{Lines, Row};
 
-/// Samples per block.
 const BLOCK: usize = 1 << 15;
 
 /// Rows from which the sample rate is determined.

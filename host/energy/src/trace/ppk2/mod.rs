@@ -81,7 +81,6 @@ fn levels(pairs: u16, before: u8) -> u8 {
     })
 }
 
-/// Content of `metadata.json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Metadata {
     metadata: Recording,

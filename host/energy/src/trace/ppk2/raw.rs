@@ -13,10 +13,8 @@ use super::super::watch::{self, Watch};
 use super::super::{About, Block, Trace};
 use super::calibration::{Calibration, Filter, RANGES};
 
-/// Bytes per sample.
 const FRAME: usize = 4;
 
-/// Samples per block.
 const BLOCK: usize = 1 << 16;
 
 /// Sample rate of every PPK2.

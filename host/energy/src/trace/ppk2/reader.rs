@@ -1,4 +1,4 @@
-//! Reader of archives.
+//! Reader of PPK2 archives.
 
 use std::path::Path;
 
@@ -8,7 +8,6 @@ use super::super::{About, Block, Trace};
 use super::archive::{self, Session};
 use super::{FORMAT, FRAME, is_lost, levels};
 
-/// Samples per block.
 const BLOCK: usize = 1 << 16;
 
 /// Reader of an archive.

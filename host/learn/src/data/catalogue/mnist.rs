@@ -1,9 +1,9 @@
-//! MNIST: where its files come from and what they must be.
+//! MNIST: its files and their digests.
 
 use super::{DataFile, DatasetKind, Set};
 use crate::data::{Shape, idx};
 
-/// The full set.
+/// The set with its files and their digests.
 pub(super) const SET: Set = Set {
     kind: DatasetKind::Mnist,
     about: "handwritten digits, 60,000 + 10,000, 28 x 28 grey",

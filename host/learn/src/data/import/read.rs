@@ -1,4 +1,4 @@
-//! Reading a source: hashed, counted and shown as it goes.
+//! The digest, the size and the progress of what is read of a source.
 
 use std::io::{self, Read};
 use std::path::Path;
@@ -9,15 +9,15 @@ use sha2::{Digest, Sha256};
 use crate::data::fetch::Progress;
 use crate::data::own::Source;
 
-/// Counts and hashes everything that is read of a source, file after file.
-pub(super) struct Account<'a> {
+/// Hashes and counts the bytes that are read of a source, file after file, and reports progress.
+pub(super) struct SourceHasher<'a> {
     progress: &'a mut dyn Progress,
     hash: Sha256,
     files: u64,
     bytes: u64,
 }
 
-impl<'a> Account<'a> {
+impl<'a> SourceHasher<'a> {
     pub(super) fn new(progress: &'a mut dyn Progress) -> Self {
         Self {
             progress,
@@ -27,24 +27,21 @@ impl<'a> Account<'a> {
         }
     }
 
-    /// Passes on what is read of the next file.
-    pub(super) fn file<R: Read>(&mut self, inner: R) -> Watched<'_, 'a, R> {
+    /// Wraps the next file of the source.
+    pub(super) fn file<R: Read>(&mut self, inner: R) -> Hashed<'_, 'a, R> {
         self.files += 1;
-        Watched {
+        Hashed {
             inner,
-            account: self,
+            hasher: self,
         }
     }
 
-    /// Says where the source is from.
+    /// Returns the provenance of a data set made from what was read.
     pub(super) fn source(self, kind: &str, path: &Path) -> Source {
-        let name = match path.file_name() {
-            Some(name) => name.to_string_lossy().into_owned(),
-            None => String::new(),
-        };
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
         Source {
             kind: kind.to_owned(),
-            name,
+            name: name.into_owned(),
             files: self.files,
             bytes: self.bytes,
             sha256: hexadecimal(&self.hash.finalize()),
@@ -52,19 +49,19 @@ impl<'a> Account<'a> {
     }
 }
 
-/// A file whose bytes are entered into an [`Account`].
-pub(super) struct Watched<'b, 'a, R> {
+/// A file whose bytes a [`SourceHasher`] sees.
+pub(super) struct Hashed<'b, 'a, R> {
     inner: R,
-    account: &'b mut Account<'a>,
+    hasher: &'b mut SourceHasher<'a>,
 }
 
-impl<R: Read> Read for Watched<'_, '_, R> {
+impl<R: Read> Read for Hashed<'_, '_, R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let count = self.inner.read(buffer)?;
-        let account = &mut *self.account;
-        account.hash.update(&buffer[..count]);
-        account.bytes += count as u64;
-        account.progress.advance(count as u64);
+        let hasher = &mut *self.hasher;
+        hasher.hash.update(&buffer[..count]);
+        hasher.bytes += count as u64;
+        hasher.progress.advance(count as u64);
         Ok(count)
     }
 }

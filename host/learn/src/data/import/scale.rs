@@ -1,30 +1,29 @@
-//! How values become bytes: from the training values themselves, or as a table says.
+//! Scales from values to bytes, fitted to the training values or read from a table.
 //!
-//! By itself a column runs from its least to its greatest training value, or over two standard
-//! deviations on either side of the mean where that is less: outliers do not cost all others their
-//! steps, and a network learns faster from bytes that use their range. Columns that share a scale keep
-//! their whole range, as pictures want it.
+//! The fitted scale of a column runs from its least to its greatest training value, or over two standard
+//! deviations on either side of the mean where that is narrower: outliers do not use up the steps,
+//! and a network learns faster from bytes that use their range. A common scale covers the whole range
+//! of all columns, which suits images.
 
 use std::cell::Cell;
 use std::fmt::Write as _;
 use std::path::Path;
 
-use super::csv::Table;
 use super::gather::Spool;
-use super::number;
 use super::options::Scaling;
 use super::stretch::Plan;
+use super::table::{self, Table};
 use super::{ImportError, Place};
 use crate::data::fetch::Progress;
 use crate::data::own::{Column, Header};
 
-/// Standard deviations on either side of the mean that a column's own scale reaches.
+/// Standard deviations on either side of the mean that a fitted scale covers.
 const REACH: f64 = 2.0;
 
 /// Returns the columns with their scales.
 ///
 /// # Errors
-/// When a table does not say it of every column, or the system refuses.
+/// When a table lacks a column, or a file cannot be read.
 pub(super) fn fit(
     spool: &Spool,
     names: &[String],
@@ -61,7 +60,7 @@ pub(super) fn fit(
     Ok(columns.map(|(name, range)| column(name, range)).collect())
 }
 
-/// The spread of values, seen from the first of them so that sums stay small.
+/// The spread of values; sums are taken relative to the first value so that they stay small.
 #[derive(Clone, Copy, Debug, Default)]
 struct Spread {
     count: f64,
@@ -85,7 +84,7 @@ impl Spread {
         self.most = self.most.max(value);
     }
 
-    /// Returns what a scale of its own begins and ends with.
+    /// Returns the first and the last value of the fitted scale.
     fn range(&self) -> (f64, f64) {
         let mean = self.sum / self.count;
         let variance = (self.squares / self.count - mean * mean).max(0.0);
@@ -101,7 +100,7 @@ fn column(name: &str, (least, most): (f64, f64)) -> Column {
     let scale = ((most - least) / 255.0) as f32;
     Column {
         name: name.to_owned(),
-        // A column that never changes is byte 0.
+        // A constant column becomes byte 0.
         scale: if scale >= f32::MIN_POSITIVE {
             scale
         } else {
@@ -151,17 +150,17 @@ fn read_scale(path: &Path, names: &[String]) -> Result<Vec<Column>, ImportError>
             return Err(wrong(line, what));
         };
         let number = |cell: &[u8], what: &str| {
-            number::parse(cell).map_err(|said| wrong(line, format!("the {what} {said}")))
+            table::number(cell).map_err(|said| wrong(line, format!("the {what} {said}")))
         };
         let (scale, offset) = (number(scale, "scale")?, number(offset, "offset")?);
         if scale <= 0.0 {
             return Err(wrong(
                 line,
-                format!("the scale is {scale}: above 0 is expected"),
+                format!("the scale is {scale}: must be above 0"),
             ));
         }
         if columns[at].is_some() {
-            return Err(wrong(line, format!("column `{name}` has a scale already")));
+            return Err(wrong(line, format!("column `{name}` has two scales")));
         }
         columns[at] = Some(Column {
             name,
@@ -171,7 +170,7 @@ fn read_scale(path: &Path, names: &[String]) -> Result<Vec<Column>, ImportError>
     }
     let missing = columns.iter().position(Option::is_none);
     if let Some(at) = missing {
-        let what = format!("says nothing of column `{}`", names[at]);
+        let what = format!("has no scale for column `{}`", names[at]);
         return Err(ImportError::whole(path, what));
     }
     Ok(columns.into_iter().flatten().collect())
@@ -188,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_stay_bytes_and_an_outlier_does_not_cost_the_others_their_steps() {
+    fn bytes_keep_their_values_and_an_outlier_does_not_widen_the_scale() {
         let bytes: Vec<f64> = (0..256).map(f64::from).collect();
         let even = column("x", of(&bytes).range());
         assert_eq!(

@@ -1,34 +1,38 @@
-//! Which rows of a stretch are learnt from and which are tested on, before any window is cut.
+//! The division of stretches into training and test rows, and the windows cut from them.
 //!
-//! Window k of a stretch covers the rows from k times the stride on. Of a stretch that is divided the
-//! last windows are tested on; a window that would reach over the cut is left out, so that no row is on
-//! both sides.
+//! Window k of a stretch starts at row k times the stride. The last windows of a divided stretch are
+//! for testing; a window that would cross the border is left out, so that no row is in both parts.
 
+use std::cell::Cell;
 use std::collections::HashMap;
 
+use super::ImportError;
 use super::gather::{Gathered, Part, Spool, Stretch};
 use super::options::{Options, Testing};
+use crate::data::fetch::Progress;
+use crate::data::own::{Header, Record, Writer};
 
-/// How windows and their parts follow from stretches; the same each time it is gone through.
+/// Rows kept beyond a window before the first ones are dropped: moving the rest is then rare.
+const KEPT: usize = 64;
+
+/// The rule by which stretches become windows; every pass over the stretches gives the same windows.
 pub(super) struct Plan {
     window: u32,
     stride: u32,
     rule: Rule,
     labels: Vec<u16>,
     clients: Vec<u16>,
-    /// Samples to learn from.
+    /// Training samples, test samples, and windows left out because they cross a border.
     pub(super) train: u64,
-    /// Samples to be judged by.
     pub(super) test: u64,
-    /// Windows left out at a cut.
     pub(super) straddling: u64,
-    /// Stretches too short for a window.
+    /// Stretches shorter than a window.
     pub(super) short: u64,
 }
 
 enum Rule {
     Share(f64),
-    /// Of every client, in its place, whether it is tested on.
+    /// Whether each client is a test client.
     Clients(Vec<bool>),
     Column,
 }
@@ -36,21 +40,17 @@ enum Rule {
 /// One stretch with its windows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Cut {
-    /// The class.
-    pub(super) label: u8,
-    /// The client.
-    pub(super) client: u16,
-    /// Windows in all.
-    pub(super) windows: u32,
-    /// Windows to learn from: the first.
-    pub(super) train: u32,
-    /// Windows to be tested on: the last.
-    pub(super) test: u32,
-    /// The first row that is not learnt from.
+    label: u8,
+    client: u16,
+    /// All windows; the first `train` and the last `test` of them are written.
+    windows: u32,
+    train: u32,
+    test: u32,
+    /// The first row that no training window may cover.
     pub(super) border: u64,
 }
 
-/// Goes through a plan, stretch by stretch.
+/// Applies a plan, stretch by stretch.
 pub(super) struct Cutter<'a> {
     plan: &'a Plan,
     /// Windows so far of every client and class.
@@ -58,7 +58,7 @@ pub(super) struct Cutter<'a> {
 }
 
 impl Plan {
-    /// Begins to go through it.
+    /// Starts at the first stretch.
     pub(super) fn cutter(&self) -> Cutter<'_> {
         Cutter {
             plan: self,
@@ -66,14 +66,14 @@ impl Plan {
         }
     }
 
-    /// Says whether window `k` of a stretch begins at this row.
-    pub(super) fn starts_at(&self, row: u32) -> Option<u32> {
+    /// Returns the number of the window that starts at this row of a stretch.
+    fn starts_at(&self, row: u32) -> Option<u32> {
         row.is_multiple_of(self.stride).then_some(row / self.stride)
     }
 }
 
 impl Cutter<'_> {
-    /// Returns what becomes of the next stretch.
+    /// Divides the next stretch.
     pub(super) fn next(&mut self, stretch: Stretch) -> Cut {
         let Plan { window, stride, .. } = *self.plan;
         let client = self.plan.clients[usize::from(stretch.client)];
@@ -99,7 +99,7 @@ impl Cutter<'_> {
             test => u64::from(windows - test) * u64::from(stride),
         };
         let train = match border.checked_sub(u64::from(window)) {
-            // As many as there are windows at most, since the border is in the stretch.
+            // Fits, since the border is within the stretch.
             Some(more) => ((more / u64::from(stride)) as u32 + 1).min(windows - test),
             None => 0,
         };
@@ -115,10 +115,10 @@ impl Cutter<'_> {
     }
 }
 
-/// Decides what is learnt from and what is tested on, and that there is enough of both.
+/// Chooses training and test samples, and checks that there are enough of both.
 ///
 /// # Errors
-/// Says what is missing, of which class or client.
+/// Names the class or client without samples.
 pub(super) fn plan(gathered: &mut Gathered, options: &Options) -> Result<Plan, String> {
     let Gathered {
         spool,
@@ -131,7 +131,7 @@ pub(super) fn plan(gathered: &mut Gathered, options: &Options) -> Result<Plan, S
     }
     if let [only] = &labels[..] {
         return Err(format!(
-            "all rows have the label `{only}`: there is nothing to tell apart"
+            "all rows have the label `{only}`: at least two labels are needed"
         ));
     }
     let rule = match &options.testing {
@@ -153,7 +153,7 @@ pub(super) fn plan(gathered: &mut Gathered, options: &Options) -> Result<Plan, S
         }
     };
     let mut plan = Plan {
-        // Checked against the inputs of a sample.
+        // `Gatherer::new` has checked it.
         window: options.window as u32,
         stride: u32::try_from(options.stride).unwrap_or(u32::MAX),
         rule,
@@ -222,6 +222,72 @@ fn count(
     Ok(())
 }
 
+/// Writes every sample; returns the number of values outside the scale.
+///
+/// # Errors
+/// When a file cannot be read or written.
+pub(super) fn write(
+    spool: &Spool,
+    header: &Header,
+    plan: &Plan,
+    options: &Options,
+    writer: &mut Writer,
+    progress: &mut dyn Progress,
+) -> Result<u64, ImportError> {
+    let scales: Vec<(f32, f32)> = header
+        .columns
+        .iter()
+        .map(|column| (column.offset, column.scale.recip()))
+        .collect();
+    let window = options.window;
+    let mut cutter = plan.cutter();
+    let current: Cell<Option<Cut>> = Cell::new(None);
+    let mut bytes: Vec<u8> = Vec::new();
+    let mut clipped = 0;
+    spool.each::<ImportError>(
+        |stretch| current.set(Some(cutter.next(stretch))),
+        |row, values| {
+            progress.advance(4 * values.len() as u64);
+            let Some(cut) = current.get() else {
+                return Ok(());
+            };
+            if row == 0 || bytes.len() >= (window + KEPT) * values.len() {
+                let keep = if row == 0 {
+                    0
+                } else {
+                    (window - 1) * values.len()
+                };
+                bytes.drain(..bytes.len() - keep);
+            }
+            for step in values.chunks_exact(scales.len()) {
+                for (&value, &(offset, steps)) in step.iter().zip(&scales) {
+                    let level = (value - offset) * steps;
+                    clipped += u64::from(!(-0.5..255.5).contains(&level));
+                    // The cast saturates at 0 and 255.
+                    bytes.push((level + 0.5) as u8);
+                }
+            }
+            let Some(first) = (row + 1).checked_sub(window as u32) else {
+                return Ok(());
+            };
+            let Some(number) = plan.starts_at(first) else {
+                return Ok(());
+            };
+            let test = number >= cut.windows - cut.test;
+            if !test && number >= cut.train {
+                return Ok(());
+            }
+            Ok(writer.record(&Record {
+                features: &bytes[bytes.len() - window * values.len()..],
+                label: cut.label,
+                test,
+                owner: cut.client,
+            })?)
+        },
+    )?;
+    Ok(clipped)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -250,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn no_row_is_on_both_sides_whatever_window_stride_share_and_length() {
+    fn no_row_is_in_both_parts() {
         for window in 1..9 {
             for stride in 1..9 {
                 for share in [0.1, 0.2, 0.5, 0.9] {

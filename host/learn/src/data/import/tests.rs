@@ -1,4 +1,4 @@
-//! Files as users have them, and as nobody should: every refusal names the file and where in it.
+//! Imports of tables, arrays and sounds; `tests/refusals.txt` holds the wording of every refusal.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use super::*;
 use crate::data::{Dataset, own::read};
 
 mod arrays;
-mod bad;
+mod refusals;
 mod sounds;
 mod tables;
 
@@ -18,14 +18,13 @@ impl Progress for Silent {
     fn advance(&mut self, _: u64) {}
 }
 
-/// A folder with one file in it, and room for the set made from it.
+/// A temporary folder with one file to import, and the options to import it with.
 pub(super) struct Scene {
     folder: tempfile::TempDir,
     pub(super) options: Options,
 }
 
 impl Scene {
-    /// Puts `text` into a table.
     pub(super) fn csv(text: impl AsRef<[u8]>) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("t.csv");
@@ -36,7 +35,7 @@ impl Scene {
         }
     }
 
-    /// Writes a file beside it.
+    /// Writes another file into the folder.
     pub(super) fn file(&self, name: &str, bytes: &[u8]) -> PathBuf {
         let path = self.folder.path().join(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -53,22 +52,21 @@ impl Scene {
         self.folder.path().join("set")
     }
 
-    pub(super) fn import(&self) -> Result<(Imported, Dataset), String> {
-        let made = import("tiny", &self.options, &self.place(), &mut Silent);
-        let made = made.map_err(|error| error.to_string())?;
+    pub(super) fn import(&self) -> Result<(Imported, Dataset), ImportError> {
+        let made = import("tiny", &self.options, &self.place(), &mut Silent)?;
         Ok((made, read(&self.place(), "tiny").unwrap()))
     }
 
-    /// Imports in vain; nothing may be left. Paths are shortened.
+    /// Returns the error of an import, without the temporary folder; nothing may be written.
     pub(super) fn refusal(&self) -> String {
-        let said = self.import().map(|_| ()).unwrap_err();
-        assert!(!self.place().exists(), "something was left");
+        let error = self.import().map(|_| ()).unwrap_err().to_string();
+        assert!(!self.place().exists(), "the import left a folder");
         let folder = format!(
             "{}{}",
             self.folder.path().display(),
             std::path::MAIN_SEPARATOR
         );
-        said.replace(&folder, "")
+        error.replace(&folder, "").replace('\\', "/")
     }
 }
 
@@ -83,11 +81,7 @@ pub(super) fn alternating(rows: usize) -> String {
 fn an_existing_set_is_kept_unless_it_is_to_be_replaced() {
     let scene = Scene::csv(alternating(20));
     let (first, _) = scene.import().unwrap();
-    let said = scene.import().map(|_| ()).unwrap_err();
-    assert!(
-        said.ends_with("choose another name, or replace it with --force"),
-        "{said}"
-    );
+    assert!(matches!(scene.import(), Err(ImportError::Exists { .. })));
     let scene = scene.with(|options| options.force = true);
     assert_eq!(scene.import().unwrap().0.digest, first.digest);
     // An import that fails leaves the set that was there.
@@ -106,9 +100,8 @@ fn names_of_known_sets_and_names_that_lead_elsewhere_are_refused() {
     }
 }
 
-/// Any bytes are a data set or a refusal, never a crash.
 #[test]
-fn bytes_of_any_kind_do_no_harm() {
+fn random_bytes_are_imported_or_refused_without_a_panic() {
     use gleaner_shared::rng::{Purpose, Rng};
     let alphabet = b"01.,\n\r\"-eab \xff\0;";
     for seed in 0..400 {
@@ -117,8 +110,7 @@ fn bytes_of_any_kind_do_no_harm() {
         let mut text = b"x,label\n".to_vec();
         text.extend((0..length).map(|_| alphabet[rng.below(alphabet.len() as u32) as usize]));
         let scene = Scene::csv(&text);
-        if let Err(said) = scene.import() {
-            assert!(said.contains("t.csv"), "{said}");
+        if scene.import().is_err() {
             assert!(!scene.place().join(FILE).exists());
         }
     }

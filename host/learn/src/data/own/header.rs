@@ -1,4 +1,4 @@
-//! What a data set states about itself, and the sizes that follow.
+//! The header of a data set's file, and the sizes that follow from it.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,25 +7,25 @@ use crate::data::Shape;
 /// Classes that fit the byte of a label.
 pub const MOST_CLASSES: usize = 256;
 
-/// Inputs that fit a board's shard.
+/// Inputs of a sample that fit a board's shard.
 pub const MOST_INPUTS: usize = u16::MAX as usize;
 
 /// Clients that fit the two bytes of an owner.
 const MOST_CLIENTS: usize = u16::MAX as usize + 1;
 
-/// What was measured, and how a byte becomes its value again: `offset + scale * byte`.
+/// A column of the source; a byte stands for the value `offset + scale * byte`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Column {
-    /// Its name in the source.
+    /// Name of the column in the source.
     pub name: String,
-    /// The value of one step of the byte.
+    /// Difference in value between two bytes.
     pub scale: f32,
     /// The value of byte 0.
     pub offset: f32,
 }
 
-/// What a set was imported from.
+/// The provenance of an imported set.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Source {
@@ -33,35 +33,33 @@ pub struct Source {
     pub kind: String,
     /// The name of the file or folder, without the folders around it.
     pub name: String,
-    /// Files that were read.
+    /// Number of files read.
     pub files: u64,
-    /// Bytes they hold together.
+    /// Bytes of all files together.
     pub bytes: u64,
-    /// SHA-256 of those bytes, in hexadecimal.
+    /// SHA-256 of all files one after the other, in hexadecimal.
     pub sha256: String,
 }
 
 /// The header of a data set's file.
+#[allow(missing_docs)]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Header {
-    /// What the user called it.
     pub name: String,
-    /// What it is, whose, and under which licence; may be empty.
+    /// Description, owner and licence; may be empty.
     pub about: String,
     /// Names of the classes; label k is the k-th.
     pub classes: Vec<String>,
-    /// What each step of a window holds.
+    /// The columns of each step of a window.
     pub columns: Vec<Column>,
     /// Steps of a window; 1 where a sample is one row.
     pub window: usize,
-    /// Names of those the samples were gathered by; empty if nobody says.
+    /// Names of the clients that gathered the samples; empty if unknown.
     pub clients: Vec<String>,
-    /// Samples to learn from.
+    /// Number of training samples, then of test samples.
     pub train: u64,
-    /// Samples to be judged by.
     pub test: u64,
-    /// Where it comes from.
     pub source: Source,
 }
 
@@ -95,10 +93,7 @@ impl Header {
         records.checked_mul(self.record_bytes() as u64)
     }
 
-    /// Says what is wrong with the numbers and names.
-    ///
-    /// # Errors
-    /// The words `expected ...`, and what is there instead.
+    /// Checks numbers and names; the error holds what was expected and what was found.
     pub(super) fn check(&self) -> Result<(), (String, String)> {
         let inputs = self.columns.len().checked_mul(self.window);
         let finite = |column: &&Column| {

@@ -1,4 +1,4 @@
-//! Reading a data set: lengths are compared before room is made, the digest before a sample counts.
+//! Reader of data sets: compares lengths before it allocates, and returns samples only if the digest is right.
 
 use std::fs::File;
 use std::io::{self, BufReader, Read};
@@ -10,27 +10,27 @@ use sha2::{Digest, Sha256};
 use super::{DIGEST, FILE, Header, MAGIC, MOST_HEADER, PREFIX, TEST, TRAIN};
 use crate::data::{DataError, Dataset, Owners, Samples};
 
-/// Reads what a set in `directory` states, and nothing else of it.
+/// Reads the header of the set in `directory`.
 ///
 /// # Errors
-/// When there is no such file, or what it states cannot be.
+/// When there is no such file, or its header is invalid.
 pub fn read_header(directory: &Path) -> Result<Header, DataError> {
     let path = directory.join(FILE);
     let (file, length) = open(&path)?;
     Reader::new(&path, BufReader::new(file), length).header()
 }
 
-/// Reads the set in `directory`; it gets the `name` it was asked for by.
+/// Reads the set in `directory` and gives it a `name`.
 ///
 /// # Errors
-/// When there is none, or it is not what the importer wrote, to the bit.
+/// When there is none, or any bit of it differs from what was written.
 pub fn read(directory: &Path, name: &str) -> Result<Dataset, DataError> {
     let path = directory.join(FILE);
     let (file, length) = open(&path)?;
     Reader::new(&path, BufReader::with_capacity(1 << 20, file), length).dataset(name)
 }
 
-/// Reads a set from `bytes`, which are called `path`.
+/// Reads a set from `bytes`; errors name it `path`.
 ///
 /// # Errors
 /// As [`read`].
@@ -44,7 +44,7 @@ fn open(path: &Path) -> Result<(File, u64), DataError> {
     Ok((file, length))
 }
 
-/// A file that is being read, hashed as it goes.
+/// A file that is hashed while it is read.
 struct Reader<'a, R> {
     path: &'a Path,
     inner: R,
@@ -103,7 +103,7 @@ impl<'a, R: Read> Reader<'a, R> {
         let mut text = vec![0; length];
         self.take(&mut text, "the header")?;
         let header: Header = serde_json::from_slice(&text).map_err(|error| {
-            let expected = "a header as docs/data-format.md has it";
+            let expected = "a header as in docs/reference/formats.md";
             self.wrong(PREFIX as u64, expected, error.to_string())
         })?;
         header
@@ -199,7 +199,7 @@ struct Part {
 }
 
 impl Part {
-    /// The file is known to be as long as so many samples take.
+    /// Allocates for `count` samples; the length of the file is known to match.
     fn with_room(count: u64, inputs: usize) -> Self {
         let count = count as usize;
         Self {

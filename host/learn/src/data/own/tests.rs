@@ -1,4 +1,4 @@
-//! Files that are whole, and files that somebody damaged.
+//! Intact and damaged files of data sets.
 
 use super::*;
 use crate::data::DataError;
@@ -52,13 +52,16 @@ fn bytes() -> Vec<u8> {
     std::fs::read(folder.path().join(FILE)).unwrap()
 }
 
-fn refusal(bytes: &[u8]) -> String {
-    let found = parse(std::path::Path::new("x.gds"), bytes, "tiny");
-    found.map_err(|error| error.to_string()).unwrap_err()
+/// Returns the byte that the error names.
+fn refusal(bytes: &[u8]) -> usize {
+    match parse(std::path::Path::new("x.gds"), bytes, "tiny") {
+        Err(DataError::Malformed { offset, .. }) => offset,
+        other => panic!("{other:?}"),
+    }
 }
 
 #[test]
-fn what_was_written_is_read_and_nothing_else_is_left_in_the_folder() {
+fn sets_are_read_as_written_and_no_temporary_file_is_left() {
     let folder = tempfile::tempdir().unwrap();
     let digest = write(folder.path(), &header());
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
@@ -79,7 +82,7 @@ fn what_was_written_is_read_and_nothing_else_is_left_in_the_folder() {
 }
 
 #[test]
-fn a_set_without_clients_says_of_nobody() {
+fn a_set_without_clients_has_no_owners() {
     let folder = tempfile::tempdir().unwrap();
     let clients = Vec::new();
     write(
@@ -99,8 +102,7 @@ fn every_flipped_bit_and_every_length_is_noticed() {
         for bit in 0..8 {
             let mut damaged = whole.clone();
             damaged[at] ^= 1 << bit;
-            let said = refusal(&damaged);
-            assert!(said.starts_with("x.gds, byte "), "{said}");
+            refusal(&damaged);
         }
     }
     for length in 0..whole.len() {
@@ -123,7 +125,7 @@ fn random_bytes_behind_a_true_beginning_are_refused() {
     }
 }
 
-/// Writes a file whose header says anything, with a digest that is right.
+/// Returns a file with any header and the right digest.
 fn forged(text: &str, body: &[u8]) -> Vec<u8> {
     let mut bytes = MAGIC.to_vec();
     bytes.extend((text.len() as u32).to_le_bytes());
@@ -134,7 +136,7 @@ fn forged(text: &str, body: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn headers_that_lie_are_refused_before_room_is_made() {
+fn headers_that_lie_are_refused() {
     let text = serde_json::to_string(&header()).unwrap();
     let body = [[0, 1, 2, 3, 0, 0, 0, 0]; 3].concat();
     let body = [&body[..], &[0, 1, 2, 3, 1, 1, 0, 0]].concat();
@@ -165,30 +167,18 @@ fn headers_that_lie_are_refused_before_room_is_made() {
             "{lie}: {error}"
         );
     }
-    for (at, byte, words) in [
-        (4, 2, "a label below 2"),
-        (5, 2, "0 (train) or 1 (test)"),
-        (6, 2, "a client below 2"),
-    ] {
+    // Label, part and client of the first record.
+    for at in [4, 5, 6] {
         let mut body = body.clone();
-        body[at] = byte;
-        let said = refusal(&forged(&text, &body));
-        assert!(said.contains(words), "{said}");
+        body[at] = 2;
+        assert_eq!(refusal(&forged(&text, &body)), PREFIX + text.len() + at);
     }
-    let said = refusal(&forged(&text, &[0; 32]));
-    assert!(
-        said.contains("3 training samples, as the header states"),
-        "{said}"
-    );
+    assert_eq!(refusal(&forged(&text, &[0; 32])), PREFIX + text.len() + 32);
 }
 
 #[test]
-fn another_version_is_refused_by_its_bytes() {
+fn another_version_is_refused() {
     let mut other = bytes();
     other[7] = 2;
-    let said = refusal(&other);
-    assert!(
-        said.contains("expected the bytes 474c45414e445301"),
-        "{said}"
-    );
+    assert_eq!(refusal(&other), 0);
 }

@@ -1,4 +1,4 @@
-//! Writing a data set: record after record into a temporary file, renamed when it is whole.
+//! Writer of data sets: streams records into a temporary file, which is renamed when complete.
 
 use std::fs;
 use std::io::{self, BufWriter, Write};
@@ -11,15 +11,15 @@ use tempfile::NamedTempFile;
 use super::{FILE, Header, MAGIC, TEST, TRAIN};
 
 /// One sample to be written.
+#[allow(missing_docs)]
 #[derive(Clone, Copy, Debug)]
 pub struct Record<'a> {
-    /// One byte per input.
+    /// The inputs, one byte each.
     pub features: &'a [u8],
-    /// Its class.
     pub label: u8,
-    /// Whether models are judged by it instead of learning from it.
+    /// Whether it is a test sample.
     pub test: bool,
-    /// Whose it is; not written where the header has no clients.
+    /// The client that gathered it; not written where the header has no clients.
     pub owner: u16,
 }
 
@@ -34,24 +34,24 @@ pub struct Writer {
 }
 
 impl Writer {
-    /// Begins the file of a set in `directory`, which is made if need be. Nothing is seen of it
-    /// before [`Self::finish`].
+    /// Creates the file of a set in `directory`, which is created if missing. The file appears under
+    /// its name with [`Self::finish`].
     ///
     /// # Errors
-    /// Whatever the system refuses, with the file's name.
+    /// When the file cannot be created or written.
     ///
     /// # Panics
-    /// When the header states what no set can have.
+    /// When the header is invalid.
     pub fn create(directory: &Path, header: &Header) -> Result<Self, FileError> {
         if let Err((expected, found)) = header.check() {
             panic!("a header with {found} instead of {expected}");
         }
         let path = directory.join(FILE);
         fs::create_dir_all(directory).map_err(gleaner_files::at(directory))?;
-        // A name nobody else has: two imports at once do not write into each other's file.
+        // A unique name: two imports at once do not write into each other's file.
         let mut builder = tempfile::Builder::new();
         builder.prefix(".dataset-");
-        // As open as any new file, not its owner's alone.
+        // The permissions of any new file; temporary files are their owner's alone.
         #[cfg(unix)]
         builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
         let temporary = builder
@@ -84,10 +84,10 @@ impl Writer {
     /// Writes the next sample.
     ///
     /// # Errors
-    /// Whatever the system refuses.
+    /// When it cannot be written.
     ///
     /// # Panics
-    /// When it has another number of features than the header says.
+    /// When the number of features is not that of the header.
     pub fn record(&mut self, record: &Record<'_>) -> Result<(), FileError> {
         assert_eq!(record.features.len(), self.inputs, "features of a record");
         self.due = self.due.saturating_sub(1);
@@ -99,13 +99,13 @@ impl Writer {
         }
     }
 
-    /// Adds the digest and gives the file its name, in the place of what had it; returns the digest.
+    /// Adds the digest, gives the file its name, replacing an earlier file, and returns the digest.
     ///
     /// # Errors
-    /// Whatever the system refuses; nothing is left behind then.
+    /// When the file cannot be written or renamed; the temporary file is removed then.
     ///
     /// # Panics
-    /// When fewer records were written than the header says.
+    /// When fewer records were written than the header states.
     pub fn finish(mut self) -> Result<[u8; 32], FileError> {
         assert_eq!(self.due, 0, "records that are missing");
         let digest: [u8; 32] = self.hash.finalize().into();

@@ -1,12 +1,12 @@
-//! The spectral step once more, slowly: in double precision, by the definition, with matrices as
-//! lists of rows.
+//! A second implementation of the spectral step: in double precision, by its definition, with matrices
+//! as lists of rows.
 
 use super::Spectral;
 use crate::train::Tensor;
 
 type Matrix = Vec<Vec<f64>>;
 
-/// The step with its own memory.
+/// The spectral step with its own state.
 pub(super) struct Reference {
     settings: Spectral,
     /// Weights' start, rows and columns, and the bias's length.
@@ -140,7 +140,8 @@ fn product(a: &Matrix, b: &Matrix) -> Matrix {
         .collect()
 }
 
-fn newton_schulz(d: &Matrix) -> Matrix {
+/// Returns NS5(D) by its definition.
+pub(in crate::server) fn newton_schulz(d: &Matrix) -> Matrix {
     if d.len() < d[0].len() {
         return transpose(&newton_schulz(&transpose(d)));
     }

@@ -1,7 +1,7 @@
-//! The convolutional part, backward, one sample at a time.
+//! The backward pass of the convolutional layers, one sample at a time.
 //!
-//! Max-pooling hands an error to the one place it chose, so per channel at most 16 of 81 places
-//! of the second convolution and 169 of 784 of the first carry one. Errors are gathered into
+//! Max-pooling passes an error to the one place it chose, so per channel at most 16 of 81 places
+//! of the second convolution and 169 of 784 of the first have one. Errors are collected in
 //! lists by channel (for the gradient of the weights) or by place (for the error of the input),
 //! and each list is one sum of scaled windows.
 
@@ -15,8 +15,8 @@ use crate::train::kernel::{CHANNELS, Kernel, NARROW, Places, ROWS, WIDE, Windows
 /// Lanes of a window of the first convolution, its rows padded.
 const PADDED_PATCH1: usize = ROWS * NARROW;
 
-/// Gradients of both convolutions while samples are added, one window per output channel, and
-/// memory to work in.
+/// Sums of the gradients of both convolutions, one window per output channel, and
+/// working memory.
 pub(super) struct Reverse<'a> {
     kernel: Kernel,
     turned: &'a Turned,
@@ -180,7 +180,7 @@ impl Pooling {
             let (y, x) = (window / self.side * 2, window % self.side * 2);
             let corner = (y * self.row + x * self.pixel) as u32;
             for channel in 0..CHANNELS {
-                // Written always, kept only if not zero: a branch would be missed half the time.
+                // Written always, kept only if not zero: a branch would be mispredicted half the time.
                 let error = errors[channel];
                 let place = corner + offsets[usize::from(choices[channel])];
                 places.entries[ends[channel] as usize] = (place, error);
@@ -195,7 +195,7 @@ impl Pooling {
 }
 
 /// Sorts the errors of the second convolution by place instead of by channel; an entry then
-/// names the window of its channel in the turned weights.
+/// names the window of its channel in the transposed weights.
 fn turn(by_channel: &Places, by_place: &mut Places) {
     let place = |at: u32| {
         let (y, x) = (

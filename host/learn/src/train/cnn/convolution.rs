@@ -1,11 +1,11 @@
-//! The convolutional part, forward: an image in, 1024 features out.
+//! The forward pass of the convolutional layers, from an image to 1024 features.
 
 use super::weights::Weights;
 use super::{FEATURES, IMAGE};
 use crate::train::aligned::Aligned;
 use crate::train::kernel::{CHANNELS, Kernel, Left, multiply, pool};
 
-/// Side of the image, and of what the layers make of it.
+/// Side of the image and of the outputs of the layers.
 pub(super) const SIDE: usize = 32;
 pub(super) const CONV1: usize = 28;
 pub(super) const POOL1: usize = 13;
@@ -16,18 +16,18 @@ pub(super) const POOLED1: usize = POOL1 * POOL1 * CHANNELS;
 /// Values of an image row and of a row after the first pooling.
 pub(super) const IMAGE_ROW: usize = SIDE * 3;
 pub(super) const POOLED1_ROW: usize = POOL1 * CHANNELS;
-/// An image with room behind it: its last window is read one lane too far.
+/// Values of an image plus one, since its last window is read one lane too far.
 pub(super) const ROOMY_IMAGE: usize = IMAGE + 1;
 
-/// What the backward pass needs of one sample.
+/// The values of one sample that the backward pass needs.
 pub(super) struct Trace {
-    /// After the first pooling and ReLU.
+    /// Values after the first pooling and ReLU.
     pub pooled1: Aligned,
     pub choices1: Vec<u8>,
     pub choices2: Vec<u8>,
 }
 
-/// The convolutional part with the memory it works in.
+/// The convolutional layers with their working memory.
 pub(super) struct Extractor<'a> {
     kernel: Kernel,
     weights: &'a Weights<'a>,
@@ -112,8 +112,8 @@ pub(super) fn fill(rows: &mut [f32], row: &[f32]) {
     }
 }
 
-/// Turns bytes into [-1, 1], with room behind. Inputs of one sign would make the loss steep in one
-/// direction of every first-layer unit, and the rate would have to follow that.
+/// Maps bytes to [-1, 1] and adds a value. Inputs of one sign would make the loss steep in one
+/// direction of every first-layer unit, which would need a smaller learning rate.
 pub(super) fn to_real(image: &[u8; IMAGE]) -> Vec<f32> {
     let mut real = vec![0.0; ROOMY_IMAGE];
     for (to, &from) in real.iter_mut().zip(image) {

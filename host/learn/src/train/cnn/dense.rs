@@ -1,4 +1,4 @@
-//! The dense part: features in, class scores out, and back.
+//! The dense layers, from features to class scores, forward and backward.
 
 use super::weights::{LAYOUT, Turned, Weights};
 use super::{CLASSES, DENSE1, DENSE2, FEATURES};
@@ -15,7 +15,7 @@ pub(super) struct Batch {
 }
 
 impl Batch {
-    /// Takes the features through the three layers.
+    /// Computes the three layers.
     pub(super) fn forward(kernel: Kernel, weights: &Weights, features: Aligned) -> Self {
         let count = features.len() / FEATURES;
         let layer = |inputs: &[f32], depth, matrix: &[f32], bias: &[f32]| {
@@ -44,13 +44,13 @@ impl Batch {
         }
     }
 
-    /// Turns the scores into errors scaled by `scale` and returns how good they were.
+    /// Replaces the scores by errors times `scale`; returns loss and accuracy.
     pub(super) fn judge(&mut self, labels: &[u8], scale: f32) -> Score {
         softmax::errors(&mut self.scores, labels, CLASSES, scale)
     }
 
-    /// Adds the dense gradients and returns the errors of the features. The scores must have
-    /// been judged.
+    /// Adds the dense gradients and returns the errors of the features; [`Self::judge`] must have
+    /// replaced the scores.
     pub(super) fn backward(self, kernel: Kernel, turned: &Turned, gradient: &mut [f32]) -> Aligned {
         let count = self.features.len() / FEATURES;
         let errors3 = self.scores;
@@ -100,8 +100,8 @@ impl Batch {
     }
 }
 
-/// Errors of a layer's inputs: those of its outputs times the turned matrix, where ReLU let the
-/// input through.
+/// Returns the errors of a layer's inputs: those of its outputs times the transposed matrix, or 0 where
+/// the ReLU was inactive.
 fn back(kernel: Kernel, errors: Left, turned: &[f32], inputs: &[f32], width: usize) -> Aligned {
     let mut back = Aligned::zeros(inputs.len());
     multiply(

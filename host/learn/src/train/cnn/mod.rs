@@ -5,7 +5,7 @@
 //!
 //! Images are stored by pixel with channels together, weights as `[row][column][in][out]`, so a
 //! convolution is a product whose left factor is read straight from the image. Pooling comes
-//! before ReLU, which commute, and the backward pass visits only the places that pooling chose.
+//! before ReLU (the two commute), and the backward pass visits only the places that pooling chose.
 
 mod backward;
 mod convolution;
@@ -19,14 +19,14 @@ use super::{Kernel, Model, Objective, Tensor};
 use crate::data::{Samples, Shape};
 use objective::CnnObjective;
 
-/// The architecture.
+/// The convolutional network of the paper.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cnn {
     kernel: Kernel,
 }
 
 impl Cnn {
-    /// The network of the paper.
+    /// Returns the network of the paper.
     #[must_use]
     pub const fn paper(kernel: Kernel) -> Self {
         Self { kernel }
@@ -35,13 +35,12 @@ impl Cnn {
 
 /// Values of an image.
 const IMAGE: usize = 32 * 32 * 3;
-/// Classes.
 const CLASSES: usize = 10;
 /// Values that enter the dense layers.
 const FEATURES: usize = 4 * 4 * 64;
 /// Units of the first dense layer.
 const DENSE1: usize = 384;
-/// Units of the second.
+/// Units of the second dense layer.
 const DENSE2: usize = 192;
 
 impl Model for Cnn {
@@ -85,9 +84,9 @@ impl Model for Cnn {
 }
 
 /// First weights lie within ±sqrt(3 / fan-in), biases are zero: LeCun's rule. With the perceptron's
-/// ±1/sqrt(fan-in) signals all but vanish on their way through five layers, and training stands
-/// still for its first hundreds of steps; with He's ±sqrt(6 / fan-in) the loss is so steep at first
-/// that the bound finds no plan worth its energy.
+/// ±1/sqrt(fan-in) signals almost vanish over five layers, and the first hundreds of steps hardly
+/// lower the loss; with He's ±sqrt(6 / fan-in) the loss is so steep at first that by the loss bound of
+/// `gleaner-cre` no plan is worth its energy.
 fn limit(fan_in: usize) -> f64 {
     libm::sqrt(3.0 / fan_in as f64)
 }

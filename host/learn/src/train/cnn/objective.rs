@@ -13,12 +13,12 @@ use crate::train::aligned::Aligned;
 use crate::train::softmax::Score;
 use crate::train::{Evaluation, Kernel, Objective};
 
-/// Samples of a chunk at most: enough for the dense products, few enough to share out.
+/// Most samples of a chunk: enough for efficient products, few enough for many threads.
 const CHUNK: usize = 125;
 /// Parameters that one piece of the final sum covers.
 const PIECE: usize = 16_384;
 
-/// F_i of the convolutional network.
+/// The loss F_i of the convolutional network.
 #[derive(Debug)]
 pub(super) struct CnnObjective {
     pub kernel: Kernel,

@@ -1,5 +1,4 @@
-//! The network against a plain reference in double precision, and against itself on other
-//! kernels and thread counts.
+//! The network compared with a reference in double precision, and between kernels and thread counts.
 
 use gleaner_shared::rng::{Purpose, Rng};
 

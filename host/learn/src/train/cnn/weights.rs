@@ -1,4 +1,4 @@
-//! The flat vector as tensors, and the turned copies that the backward pass reads.
+//! The tensors of the flat vector, and the transposed copies that the backward pass reads.
 
 use std::ops::Range;
 
@@ -12,7 +12,7 @@ pub(super) const PATCH1: usize = 5 * 5 * 3;
 /// Values of a window of the second convolution.
 pub(super) const PATCH2: usize = 5 * 5 * CHANNELS;
 
-/// Where each tensor lies in the flat vector.
+/// The range of each tensor in the flat vector.
 pub(super) struct Layout {
     pub conv1: Range<usize>,
     pub conv1_bias: Range<usize>,
@@ -55,7 +55,7 @@ pub(super) const LAYOUT: Layout = {
     }
 };
 
-/// How many parameters there are.
+/// The number of parameters of the network.
 pub(super) const PARAMETERS: usize = LAYOUT.dense3_bias.end;
 
 /// The parameters, with the last layer padded to whole vectors.
@@ -103,7 +103,7 @@ impl<'a> Weights<'a> {
     }
 }
 
-/// The matrices of the layers above the first convolution, turned.
+/// The transposed matrices of the layers above the first convolution.
 pub(super) struct Turned {
     /// One window per output channel.
     pub conv2: Aligned,
@@ -123,7 +123,7 @@ impl Turned {
     }
 }
 
-/// Turns a matrix stored in rows of `width` values, of which the first `used` count.
+/// Transposes a matrix stored in rows of `width` values, of which the first `used` count.
 pub(super) fn transpose(matrix: &[f32], width: usize, used: usize) -> Aligned {
     let height = matrix.len() / width;
     let mut turned = Aligned::zeros(used * height);

@@ -1,8 +1,7 @@
-//! Simulated clients that train in integers, by the very code of the firmware.
+//! Simulated clients that train in integers, by the code of the firmware.
 //!
-//! Parameters cross this boundary as real numbers in the order the float perceptron uses, which
-//! is the order on the wire; a client that starts from a model in device units and hands one
-//! back loses nothing on the way (weights are multiples of 2^-14 and 2^-12).
+//! Parameters are passed as real numbers in the order of the float perceptron and of the wire. The
+//! conversion from and to device units is exact (weights are multiples of 2^-14 and 2^-12).
 
 mod model;
 
@@ -20,22 +19,21 @@ use crate::data::Samples;
 /// A simulated board with its own samples.
 #[derive(Clone, Debug)]
 pub struct FixedClient {
-    /// The network before anything is known, in memory of its sizes.
+    /// A zeroed network of the right sizes.
     blank: FixedModel,
-    /// Sample after sample, each with zeros up to what the memory of the network has inputs.
+    /// All samples, each padded with zeros to the inputs of the network's memory.
     pixels: Vec<u8>,
     labels: Vec<u8>,
 }
 
 impl FixedClient {
-    /// Gives the client the samples `indices` of a set, to train a network of these sizes on.
+    /// Makes a client that trains a network of these sizes on the samples `indices` of a set.
     ///
     /// # Errors
     /// When the network is too large.
     ///
     /// # Panics
-    /// When samples are not of as many bytes as the network has inputs, or an index is beyond the
-    /// set.
+    /// When the bytes of a sample are not the inputs of the network, or an index is beyond the set.
     pub fn new(samples: &Samples, indices: &[u32], shape: Shape) -> Result<Self, TooLarge> {
         let (inputs, blank) = (shape.inputs, FixedModel::new(shape)?);
         assert_eq!(
@@ -56,13 +54,13 @@ impl FixedClient {
         })
     }
 
-    /// Returns D_i.
+    /// Returns the number of samples D_i.
     #[must_use]
     pub fn samples(&self) -> usize {
         self.labels.len()
     }
 
-    /// Trains `epochs` full-batch steps in place and returns what each found before its step.
+    /// Trains `epochs` full-batch steps in place and returns loss and accuracy before each.
     /// `rng` is the stream of [`gleaner_shared::rng::Purpose::Training`] of this client and
     /// round, which decides the stochastic rounding.
     ///

@@ -1,18 +1,18 @@
-//! A fixed-point model of any sizes, in the smallest memory there is for it.
+//! A fixed-point model of any sizes, in the smallest of a few memories of constant size.
 //!
-//! The code of the firmware is made for memory of constant sizes. A network that is smaller than its
-//! memory comes to the same bits (see [`gleaner_shared::mlp`]), so a few such memories do for all.
+//! The firmware's code has constant sizes. A network smaller than its memory gives the same bits (see
+//! [`gleaner_shared::mlp`]), so a few memories serve all networks.
 
 use gleaner_shared::mlp::code::{self, Code};
 use gleaner_shared::mlp::forward::Pass;
 use gleaner_shared::mlp::{CodeError, Guess, Params, Shape, Width, classify};
 use gleaner_shared::rng::Rng;
 
-/// Parameters in the units of devices.
+/// The parameters of a network in the units of devices.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FixedModel(pub(super) Room);
 
-/// The memories there are, the smallest first.
+/// The memories, the smallest first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Room {
     Small(Box<Params<256, 64, 16>>),
@@ -24,7 +24,7 @@ pub(super) enum Room {
     Long(Box<Params<4096, 64, 64>>),
 }
 
-/// Does something with the parameters of a model, whatever their memory.
+/// Evaluates an expression on the parameters of a model, in any memory.
 macro_rules! within {
     ($room:expr, $params:ident => $done:expr) => {
         match $room {
@@ -40,7 +40,7 @@ macro_rules! within {
 }
 pub(super) use within;
 
-/// There is no memory for so large a network.
+/// A network larger than every memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "no fixed-point network of {0}: 256 hidden units go with up to 512 inputs, 128 with 1024, 64 with 4096, \
@@ -71,13 +71,13 @@ impl FixedModel {
         fitting.map(Self).ok_or(TooLarge(shape))
     }
 
-    /// Returns its sizes.
+    /// Returns the sizes of the network.
     #[must_use]
     pub fn shape(&self) -> Shape {
         within!(&self.0, params => params.shape())
     }
 
-    /// Returns the bytes of a sample in its memory.
+    /// Returns the inputs of a sample in this memory.
     pub(super) fn stride(&self) -> usize {
         fn of<const IN: usize, const HID: usize, const OUT: usize>(
             _: &Params<IN, HID, OUT>,
@@ -87,7 +87,7 @@ impl FixedModel {
         within!(&self.0, params => of(params))
     }
 
-    /// Draws every parameter from the run's stream, as every client does by itself.
+    /// Draws initial parameters from the run's stream, as every client does.
     pub fn initialise(&mut self, seed: u64) {
         within!(&mut self.0, params => params.initialise(seed));
     }
@@ -105,7 +105,7 @@ impl FixedModel {
         values
     }
 
-    /// Returns the exact form.
+    /// Returns the parameters in the exact form of the wire.
     #[must_use]
     pub fn exact(&self) -> Vec<u8> {
         let mut bytes = vec![0; self.shape().exact_bytes()];
@@ -114,53 +114,39 @@ impl FixedModel {
         bytes
     }
 
-    /// Reads the exact form; `false`, and nothing changed, if `bytes` has the wrong length.
+    /// Reads the exact form; returns `false` and changes nothing if `bytes` has the wrong length.
     #[must_use]
     pub fn read_exact(&mut self, bytes: &[u8]) -> bool {
         within!(&mut self.0, params => params.read_exact(bytes))
     }
 
-    /// Codes the difference to a model of the same sizes in 8 bits a parameter.
+    /// Codes the difference to a model of the same sizes in 8 bits per parameter.
     ///
     /// # Errors
     /// When `base` is of other sizes.
     pub fn code(&self, base: &Self, rounding: &mut Rng) -> Result<Vec<u8>, CodeError> {
         let mut bytes = vec![0; Width::Byte.coded_bytes(self.shape().parameters())];
-        let mut encode = |out: &mut [u8]| match (&self.0, &base.0) {
-            (Room::Paper(model), Room::Paper(base)) => {
-                code::encode(model, base, Width::Byte, rounding, out)
-            }
-            (Room::Small(model), Room::Small(base)) => {
-                code::encode(model, base, Width::Byte, rounding, out)
-            }
-            (Room::Medium(model), Room::Medium(base)) => {
-                code::encode(model, base, Width::Byte, rounding, out)
-            }
-            (Room::Many(model), Room::Many(base)) => {
-                code::encode(model, base, Width::Byte, rounding, out)
-            }
-            (Room::Broad(model), Room::Broad(base)) => {
-                code::encode(model, base, Width::Byte, rounding, out)
-            }
-            (Room::Large(model), Room::Large(base)) => {
-                code::encode(model, base, Width::Byte, rounding, out)
-            }
-            (Room::Long(model), Room::Long(base)) => {
-                code::encode(model, base, Width::Byte, rounding, out)
-            }
-            _ => Err(CodeError::Length {
-                bytes: out.len(),
-                expected: Width::Byte.coded_bytes(base.shape().parameters()),
-            }),
-        };
-        encode(&mut bytes)?;
+        macro_rules! encode {
+            ($($room:ident),*) => {
+                match (&self.0, &base.0) {
+                    $((Room::$room(model), Room::$room(base)) => {
+                        code::encode(model, base, Width::Byte, rounding, &mut bytes)
+                    })*
+                    _ => Err(CodeError::Length {
+                        bytes: bytes.len(),
+                        expected: Width::Byte.coded_bytes(base.shape().parameters()),
+                    }),
+                }
+            };
+        }
+        encode!(Paper, Small, Medium, Many, Broad, Large, Long)?;
         Ok(bytes)
     }
 
     /// Adds a coded difference.
     ///
     /// # Errors
-    /// When the bytes are no update of this network.
+    /// When the bytes are not an update of this network.
     pub fn apply(&mut self, code: &[u8]) -> Result<(), CodeError> {
         let shape = self.shape();
         within!(&mut self.0, params => {

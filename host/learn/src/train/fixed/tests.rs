@@ -1,4 +1,4 @@
-//! Fixed-point clients: close to the float network, and in any memory to the bits of their own.
+//! Fixed-point clients: close to the float network, with the same bits in any memory.
 
 use gleaner_shared::mlp::sample::Slices;
 use gleaner_shared::mlp::{
@@ -18,7 +18,6 @@ fn shape(inputs: usize, hidden: usize, classes: usize) -> Shape {
     }
 }
 
-/// Dense samples.
 fn dense(count: usize, shape: Shape) -> Samples {
     let mut rng = Rng::stream(2, Purpose::Synthetic, 0, 0);
     Samples {
@@ -55,7 +54,7 @@ fn integers_follow_the_float_network() {
 }
 
 #[test]
-fn a_model_in_device_units_crosses_unchanged() {
+fn a_model_in_device_units_is_converted_exactly() {
     for shape in [Shape::PAPER, shape(5, 3, 2), shape(192, 50, 7)] {
         let mut model = FixedModel::new(shape).unwrap();
         model.initialise(9);
@@ -68,16 +67,16 @@ fn a_model_in_device_units_crosses_unchanged() {
 }
 
 #[test]
-fn a_client_without_samples_says_so() {
+fn a_client_without_samples_is_refused() {
     let none = FixedClient::new(&Samples::default(), &[], Shape::PAPER).unwrap();
     let rng = Rng::stream(0, Purpose::Training, 0, 0);
     let mut parameters = vec![0.0; Shape::PAPER.parameters()];
-    let said = none.descend(&mut parameters, 1, 0.1, rng).unwrap_err();
-    assert_eq!(said, TrainError::NoSamples);
+    let refused = none.descend(&mut parameters, 1, 0.1, rng);
+    assert_eq!(refused, Err(TrainError::NoSamples));
 }
 
 #[test]
-fn networks_beyond_any_memory_are_refused_with_what_there_is() {
+fn networks_beyond_every_memory_are_refused() {
     for (wrong, right) in [
         (shape(513, 256, 10), shape(512, 256, 64)),
         (shape(1025, 65, 10), shape(1024, 65, 10)),
@@ -87,8 +86,10 @@ fn networks_beyond_any_memory_are_refused_with_what_there_is() {
         (shape(10, 257, 3), shape(10, 256, 3)),
     ] {
         assert_eq!(FixedModel::new(right).map(|it| it.shape()), Ok(right));
-        let said = FixedModel::new(wrong).unwrap_err().to_string();
-        assert!(said.contains(&wrong.to_string()), "{said}");
+        assert_eq!(
+            FixedModel::new(wrong).map(|it| it.shape()),
+            Err(TooLarge(wrong))
+        );
     }
 }
 
@@ -148,9 +149,8 @@ fn in_any_room<const IN: usize, const HID: usize, const OUT: usize>(rate: f64) {
     assert!(base.apply(&found.1[1..]).is_err());
 }
 
-/// Memory that is larger than the network changes no bit, with rates up to absurd ones.
 #[test]
-fn a_network_in_larger_memory_is_that_in_its_own_to_the_bit() {
+fn a_larger_memory_changes_no_bit() {
     for rate in [0.05, 60.0] {
         in_any_room::<64, 32, 10>(rate);
         in_any_room::<192, 50, 7>(rate);

@@ -1,11 +1,11 @@
-//! A vector of `f32` lanes: all the kernels ask of an instruction set.
+//! A vector of `f32` lanes: the operations that kernels need of an instruction set.
 #![allow(unsafe_code)]
 
 /// Lanes that are loaded, multiplied, added and stored together.
 pub(super) trait Lanes: Copy {
     /// The number of lanes.
     const WIDTH: usize;
-    /// How many rows of two vectors a product keeps in registers.
+    /// Rows of two vectors that a product keeps in registers.
     const PRODUCT_ROWS: usize;
 
     /// Returns `value` in every lane.
@@ -39,9 +39,9 @@ pub(super) trait Lanes: Copy {
     unsafe fn add(self, other: Self) -> Self;
 }
 
-/// A vector whose half is a vector too.
+/// A vector that has a half-width counterpart.
 pub(super) trait Halved: Lanes {
-    /// Half the lanes.
+    /// The vector of half the width.
     type Half: Lanes;
 }
 

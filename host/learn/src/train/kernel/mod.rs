@@ -1,12 +1,10 @@
-//! The inner loops that decide the speed, for the vectors this machine has.
+//! The inner loops that decide the speed, for the vector instructions of the machine.
 //!
 //! Each loop is written once over [`lanes::Lanes`] and compiled for AVX-512, for AVX2 with FMA,
-//! and portably. A lane never meets another and every step is one fused multiply-add, so the
-//! three give the same bits; only `select` knows which one runs. The portable one is exact
-//! everywhere but slow on an x86 without FMA, where the fused step is done in software; on
-//! other architectures the compiler makes vectors of it.
+//! and portably; `select` chooses at run time. Lanes are independent and every step is one fused
+//! multiply-add, so the three give the same bits. The portable one is slow on an x86 without FMA, where
+//! the fused step is done in software; on other architectures the compiler vectorises it.
 
-mod dispatch;
 mod lanes;
 mod pool;
 mod product;

@@ -1,9 +1,8 @@
-//! Max-pooling of 3 x 3 places, two apart, over 64 channels, remembering which place won.
+//! Max-pooling of 3 x 3 places with stride 2 over 64 channels, which records the chosen places.
 #![allow(unsafe_code)]
 
-use super::dispatch::dispatch;
 use super::lanes::Lanes;
-use super::select::Kernel;
+use super::select::{Kernel, dispatch};
 
 /// Channels of a pixel.
 pub(in crate::train) const CHANNELS: usize = 64;
@@ -23,7 +22,7 @@ pub(in crate::train) fn pool(
     dispatch!(kernel, all, (side: usize, image: &[f32], pooled: &mut [f32], choices: &mut [u8]));
 }
 
-/// Plain Rust that the compiler turns into whatever vectors `V` stands for.
+/// Plain Rust that the compiler vectorises for the instructions of `V`.
 ///
 /// # Safety
 /// The processor must have the instructions of `V`.

@@ -1,34 +1,31 @@
-//! Products of a matrix that is read value by value and one that is read row by row.
+//! Matrix products: the left factor is read value by value, the right one row by row.
 //!
-//! The left one may be a plain matrix, a transposed one, or the windows of an image, so dense
+//! The left factor may be a plain matrix, a transposed one, or the windows of an image, so dense
 //! layers and convolutions share this loop.
 #![allow(unsafe_code)]
 
-use super::dispatch::dispatch;
 use super::lanes::Lanes;
-use super::select::Kernel;
+use super::select::{Kernel, dispatch};
 
 /// The left factor: entry (m, k) lies at m `row` + (k / `run`) `jump` + (k mod `run`) `step`.
 ///
 /// A matrix has one run; a window of an image has one run per image row it covers.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Left<'a> {
-    /// The values.
     pub data: &'a [f32],
     /// Distance between rows m.
     pub row: usize,
-    /// Number of runs.
     pub runs: usize,
     /// Entries in a run.
     pub run: usize,
-    /// Distance between runs.
+    /// Distance between two runs.
     pub jump: usize,
     /// Distance between the entries of a run.
     pub step: usize,
 }
 
 impl<'a> Left<'a> {
-    /// A matrix of `depth` columns, stored in rows of `row` values.
+    /// Describes a matrix of `depth` columns, stored in rows of `row` values.
     pub(crate) fn matrix(data: &'a [f32], row: usize, depth: usize) -> Self {
         Self {
             data,
@@ -40,7 +37,7 @@ impl<'a> Left<'a> {
         }
     }
 
-    /// The transpose of a matrix of `depth` rows, stored in rows of `row` values.
+    /// Describes the transpose of a matrix of `depth` rows, stored in rows of `row` values.
     pub(crate) fn transposed(data: &'a [f32], row: usize, depth: usize) -> Self {
         Self {
             data,

@@ -1,14 +1,13 @@
 //! Sums of scaled rows over sparse lists: both passes of the perceptron's first layer.
 #![allow(unsafe_code)]
 
-use super::dispatch::dispatch;
 use super::lanes::{Halved, Lanes};
-use super::select::Kernel;
+use super::select::{Kernel, dispatch};
 
-/// The lanes of a row: the hidden layer, padded.
+/// Lanes of a row: the hidden layer, padded.
 pub(in crate::train) const ROW: usize = 64;
 
-/// Most rows that entries can name.
+/// Number of rows that entries can name.
 const ROWS: usize = 256;
 /// Codes that are looked at together.
 const GROUP: usize = 8;
@@ -18,7 +17,7 @@ const GROUP: usize = 8;
 pub(in crate::train) struct Lists {
     /// List i is `entries[starts[i]..starts[i + 1]]`.
     pub starts: Vec<u32>,
-    /// Row and code.
+    /// Pairs of row and code.
     pub entries: Vec<[u8; 2]>,
 }
 
@@ -33,8 +32,8 @@ impl Lists {
 
     /// Appends the non-zero codes of a list; code 0 stands for zero, and pads odd lengths.
     pub(in crate::train) fn push(&mut self, codes: &[u8]) {
-        // Each code is written, and stays if the next does not take its place: whether a pixel is
-        // zero cannot be foretold, so that a branch would cost more.
+        // Each code is written and overwritten by the next if zero: a branch would be mispredicted
+        // too often.
         let mut out = [[0, 0]; ROWS + 1];
         let mut kept = 0;
         for (group, codes) in codes.chunks(GROUP).enumerate() {
@@ -77,14 +76,13 @@ pub(in crate::train) fn add_rows(kernel: Kernel, sum: RowSum, rows: &[f32], out:
     dispatch!(kernel, all, (sum: RowSum, starts: &[u32], rows: &[f32], out: &mut [f32]));
 }
 
-/// Which lists to sum, what their codes stand for, and how many lanes matter.
+/// The lists to sum, the values of their codes, and the number of lanes used.
 #[derive(Clone, Copy)]
 pub(in crate::train) struct RowSum<'a> {
-    /// The lists.
     pub lists: &'a Lists,
     /// The list of the first row.
     pub first: usize,
-    /// What the codes stand for.
+    /// The value of every code.
     pub table: &'a [f32; 256],
     /// Lanes of a row that matter.
     pub used: usize,

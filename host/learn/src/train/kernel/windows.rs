@@ -2,9 +2,8 @@
 //! only the places that max-pooling chose.
 #![allow(unsafe_code)]
 
-use super::dispatch::dispatch;
 use super::lanes::Lanes;
-use super::select::Kernel;
+use super::select::{Kernel, dispatch};
 
 /// Lanes of a narrow window: one window row of an RGB image, padded.
 pub(in crate::train) const NARROW: usize = 16;
@@ -13,7 +12,7 @@ pub(in crate::train) const WIDE: usize = 320;
 /// Rows of every window.
 pub(in crate::train) const ROWS: usize = 5;
 
-/// How windows of [`ROWS`] rows lie in the source and in the sum.
+/// The layout of windows of [`ROWS`] rows in the source and in the sum.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::train) struct Windows {
     /// Lanes of a row: [`NARROW`] or [`WIDE`].
@@ -24,14 +23,14 @@ pub(in crate::train) struct Windows {
     pub to_jump: usize,
 }
 
-/// Lists of (place in the source, factor) pairs, and where each list's sum goes.
+/// Lists of (place in the source, factor) pairs, each with a place in the sum.
 #[derive(Clone, Debug, Default)]
 pub(in crate::train) struct Places {
     /// List i is `entries[bounds[i].0..bounds[i].1]`.
     pub bounds: Vec<(u32, u32)>,
-    /// Place and factor.
+    /// Pairs of place and factor.
     pub entries: Vec<(u32, f32)>,
-    /// Where the sum of list i goes.
+    /// The place in the sum of list i.
     pub targets: Vec<u32>,
 }
 

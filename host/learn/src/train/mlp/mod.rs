@@ -15,7 +15,7 @@ use crate::data::Samples;
 use objective::MlpObjective;
 use sparse::Sparse;
 
-/// The architecture.
+/// A perceptron with one hidden layer, for sparse inputs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mlp {
     inputs: usize,
@@ -25,22 +25,22 @@ pub struct Mlp {
 }
 
 impl Mlp {
-    /// The network of the paper: 784 inputs, 50 hidden units, 10 classes, 39,760 parameters.
+    /// Returns the network of the paper: 784 inputs, 50 hidden units, 10 classes, 39,760 parameters.
     #[must_use]
     pub fn paper(kernel: Kernel) -> Self {
         Self::new(784, 50, 10, kernel)
     }
 
-    /// Says whether there are lanes for a network of so many hidden units and classes.
+    /// Returns whether the network is small enough: at most 64 hidden units and 16 classes.
     #[must_use]
     pub fn has_lanes_for(hidden: usize, outputs: usize) -> bool {
         hidden <= ROW && outputs <= softmax::LANES
     }
 
-    /// Describes a network.
+    /// Describes a network by its sizes.
     ///
     /// # Panics
-    /// When there are more than 64 hidden units or 16 outputs, or nothing of a kind.
+    /// When there are more than 64 hidden units or 16 outputs, or a size is 0.
     #[must_use]
     pub fn new(inputs: usize, hidden: usize, outputs: usize, kernel: Kernel) -> Self {
         assert!(inputs > 0, "no inputs");
@@ -64,7 +64,7 @@ impl Mlp {
     /// Binds the network to samples whose inputs are bytes that stand for the values of `table`.
     ///
     /// # Panics
-    /// When a sample has not as many inputs as the network, a label is beyond its outputs, or
+    /// When a sample has another number of inputs than the network, a label is beyond its outputs, or
     /// code 0 does not stand for zero.
     #[must_use]
     pub fn objective_of_codes<'a>(
@@ -102,13 +102,13 @@ impl Model for Mlp {
                 samples.labels[at],
             )
         };
-        // Bytes are 255ths.
+        // Byte b is the input b / 255.
         let table = std::array::from_fn(|byte| byte as f32 / 255.0);
         self.objective_of_codes(indices.iter().map(chosen), table)
     }
 }
 
-/// First values of a unit's weights and bias lie within ±1/sqrt(fan-in).
+/// Returns the bound 1/sqrt(fan-in) of the initial weights and bias of a unit.
 pub(super) fn limit(fan_in: usize) -> f64 {
     1.0 / libm::sqrt(fan_in as f64)
 }

@@ -21,14 +21,14 @@ use crate::train::{Evaluation, Objective};
 /// Rows of W1 that one piece of the second pass sums.
 const PIXELS: usize = 56;
 
-/// F_i of a perceptron.
+/// The loss F_i of a perceptron.
 #[derive(Debug)]
 pub(super) struct MlpObjective {
     model: Mlp,
     data: Sparse,
 }
 
-/// What the first pass leaves of a block.
+/// The result of the first pass over a block.
 struct Pass {
     score: Score,
     /// One row of hidden errors per sample.

@@ -1,8 +1,8 @@
-//! A client's inputs, kept twice as lists of non-zeros: by sample and by pixel.
+//! A client's inputs as two sets of lists of non-zero values: by sample and by pixel.
 //!
 //! Lists are cut so that the rows one of them names fit in the first-level cache together:
 //! samples into blocks, and a sample's pixels into segments. An entry is a place within its
-//! block or segment and a code, two bytes; a table gives what a code stands for.
+//! block or segment and a code, two bytes; a table gives the value of a code.
 
 use crate::train::kernel::Lists;
 
@@ -11,14 +11,13 @@ pub(super) const BLOCK: usize = 100;
 /// Pixels in a segment, of which seven make an MNIST image: their rows take 28 KB.
 pub(super) const SEGMENT: usize = 112;
 
-/// Some consecutive samples.
+/// A block of consecutive samples.
 #[derive(Debug)]
 pub(super) struct Block {
     /// One list per segment and sample; entries name pixels of the segment.
     pub by_sample: Lists,
     /// One list per pixel; entries name samples of the block.
     pub by_pixel: Lists,
-    /// The labels.
     pub labels: Vec<u8>,
 }
 
@@ -27,9 +26,9 @@ pub(super) struct Block {
 pub(super) struct Sparse {
     /// The samples, `BLOCK` at a time.
     pub blocks: Vec<Block>,
-    /// What the codes stand for; code 0 is zero.
+    /// The value of every code; code 0 is zero.
     pub table: [f32; 256],
-    /// How many samples there are.
+    /// The number of samples of all blocks.
     pub samples: usize,
 }
 

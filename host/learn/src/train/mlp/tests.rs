@@ -1,13 +1,51 @@
-//! The perceptron against the reference vectors, against finite differences, and against
-//! itself on other kernels and thread counts.
+//! The perceptron compared with reference vectors, with finite differences, and between kernels and
+//! thread counts.
 
-#[path = "../../../tests/doubles/case.rs"]
-mod case;
+use serde::Deserialize;
 
 use super::*;
 use crate::data::embedded;
 use crate::train::{Engine, Job};
-use case::Case;
+
+/// A case of `tests/vectors/mlp.json`.
+#[derive(Deserialize)]
+#[allow(non_snake_case)]
+struct Case {
+    n_in: usize,
+    n_hidden: usize,
+    n_out: usize,
+    W1: Vec<Vec<f64>>,
+    b1: Vec<f64>,
+    W2: Vec<Vec<f64>>,
+    b2: Vec<f64>,
+    X: Vec<Vec<f64>>,
+    y: Vec<u8>,
+    loss: f64,
+    accuracy: f64,
+    grad_W1: Vec<Vec<f64>>,
+    grad_b1: Vec<f64>,
+    grad_W2: Vec<Vec<f64>>,
+    grad_b2: Vec<f64>,
+    eta: f64,
+    tau: u32,
+    after_W1: Vec<Vec<f64>>,
+    after_b1: Vec<f64>,
+    after_W2: Vec<Vec<f64>>,
+    after_b2: Vec<f64>,
+    loss_after: f64,
+}
+
+impl Case {
+    fn all() -> Vec<Self> {
+        let text = include_str!(concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/../../tests/vectors/mlp.json"
+        ));
+        let cases: Vec<Self> = serde_json::from_str(text).unwrap();
+        assert!(!cases.is_empty());
+        cases
+    }
+}
 
 fn flat(w1: &[Vec<f64>], b1: &[f64], w2: &[Vec<f64>], b2: &[f64]) -> Vec<f32> {
     let values = w1
@@ -19,7 +57,7 @@ fn flat(w1: &[Vec<f64>], b1: &[f64], w2: &[Vec<f64>], b2: &[f64]) -> Vec<f32> {
     values.map(|&value| value as f32).collect()
 }
 
-/// Gives every distinct input a code, so that any few real inputs can be objectives.
+/// Gives every input that is not zero a code, since objectives take codes.
 fn coded(case: &Case) -> (Vec<Vec<u8>>, [f32; 256]) {
     let mut table = [0.0; 256];
     let mut used = 1;

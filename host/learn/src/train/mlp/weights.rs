@@ -5,7 +5,7 @@ use crate::train::aligned::Aligned;
 use crate::train::kernel::ROW;
 use crate::train::softmax::LANES;
 
-/// The parameters.
+/// The parameters, padded to whole rows.
 pub(super) struct Weights {
     /// One row of units per input.
     pub w1: Aligned,
@@ -14,7 +14,7 @@ pub(super) struct Weights {
     pub w2_transposed: Aligned,
 }
 
-/// Everything but W1.
+/// All parameters except W1.
 pub(super) struct Small {
     pub b1: [f32; ROW],
     /// One row of classes per unit.

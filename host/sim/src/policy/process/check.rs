@@ -61,7 +61,7 @@ pub(super) fn read<T: DeserializeOwned>(line: &[u8]) -> Result<T, ProcessError> 
 /// Checks a program's answer to the hello.
 pub(super) fn greeting(greeting: &Greeting) -> Result<(), ProcessError> {
     if greeting.version != VERSION {
-        let fix = format!("this program speaks version {VERSION} (docs/schedulers.md)");
+        let fix = format!("this program speaks version {VERSION} (docs/guide/schedulers.md)");
         return Err(ProcessError::value("version", greeting.version, fix));
     }
     let Some(name) = &greeting.name else {

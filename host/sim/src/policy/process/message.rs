@@ -1,5 +1,5 @@
 //! What goes over the two lines between the base station and a program that schedules: one JSON
-//! object per line, `docs/schedulers.md` is its text and `docs/examples/schedulers/schema.json` its
+//! object per line, `docs/guide/schedulers.md` is its text and `docs/examples/schedulers/schema.json` its
 //! schema.
 
 use std::fmt;

@@ -2,7 +2,7 @@
 //!
 //! One program per run, started when the run begins and ended with it. It may remember something
 //! from round to round in a text of its own, its state: that is part of every checkpoint, and a
-//! resumed run hands it back. `docs/schedulers.md` has the protocol.
+//! resumed run hands it back. `docs/guide/schedulers.md` has the protocol.
 
 mod check;
 mod child;

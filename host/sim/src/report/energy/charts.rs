@@ -36,8 +36,8 @@ pub(super) fn strip(
         .map(|column| StripColumn {
             from: column.from_s,
             to: column.to_s,
-            low: 1e3 * f64::from(column.least_w).max(0.0),
-            high: 1e3 * f64::from(column.most_w).max(0.0),
+            low: 1e3 * f64::from(column.min_w).max(0.0),
+            high: 1e3 * f64::from(column.max_w).max(0.0),
             colour: ink(phase_at(0.5 * (column.from_s + column.to_s))),
         })
         .collect();

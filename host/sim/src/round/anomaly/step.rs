@@ -4,7 +4,7 @@ use super::{Heard, median};
 use crate::round::record::Anomaly;
 
 /// How many times as long as the others' median an epoch's step may be. Clients whose data differ
-/// as much as `docs/simulation.md` measures it stay below.
+/// as much as `docs/results/results.md` measures it stay below.
 const LONGEST: f64 = 5.0;
 
 /// The mean cosine to the others below which an update points against them.

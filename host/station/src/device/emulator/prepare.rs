@@ -26,12 +26,12 @@ pub fn prepare(boards: &[Board], network: Shape) -> Result<(), EmulatorError> {
         && !is_strict()
     {
         say(format_args!(
-            "{missing}\nnow `cargo xtask setup` installs what is missing"
+            "{missing}\nnow `cargo xtask setup` installs the emulators of these boards"
         ));
         // Whether it helped is seen below.
-        let _ = cargo(&["xtask", "setup"])
-            .stdout(Stdio::from(stderr()))
-            .status();
+        let names = kinds.iter().map(|board| board.row().built.name);
+        let words: Vec<&str> = ["xtask", "setup"].into_iter().chain(names).collect();
+        let _ = cargo(&words).stdout(Stdio::from(stderr())).status();
         first_missing(&kinds).map_or(Ok(()), Err)?;
     }
     for board in kinds {

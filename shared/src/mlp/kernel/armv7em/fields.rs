@@ -15,7 +15,6 @@ use super::walks::{add_twos, first_turn};
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(4))]
 pub(crate) struct ErrorRow<const HID: usize> {
-    /// Halves of words.
     halves: [i16; HID],
     /// The upper half of the last word if HID is odd.
     last: i16,

@@ -4,7 +4,7 @@
 //! instruction a weight. Rows of W1 are stored in pairs (`paired`), rows of hidden errors as two
 //! fields a word (`fields`): there one instruction multiplies two numbers. Six or eight sums stay in
 //! registers while a list is walked, so a row of 50 takes seven or eight walks. Cycles are those of
-//! the table in `docs/boards.md`.
+//! the table in `docs/internals/boards.md`.
 #![allow(unsafe_code)]
 
 mod assembler;

@@ -1,4 +1,4 @@
-//! What an open session makes of the frames that arrive.
+//! Handling of incoming frames in an open session.
 
 use super::{Channel, KEEP_ALIVE_TOKEN};
 use crate::units::Micros;
@@ -11,7 +11,7 @@ use crate::wire::message::{self, LinkMessage, RejectReason};
 use crate::wire::transfer::{Chunk, ChunkOutcome, Heard};
 
 impl<E: End> Channel<E> {
-    /// Takes note of a frame that was thrown away; told to the peer now and then.
+    /// Counts a discarded frame; reported to the peer from time to time.
     pub(in crate::wire::link) fn damaged(&mut self, now: Micros) {
         if self.session.is_some() && self.nack_due.is_none() {
             let next = self.nacked_at.saturating_add(self.timing.retry_max);
@@ -19,7 +19,7 @@ impl<E: End> Channel<E> {
         }
     }
 
-    /// Takes a frame that carries this session's number.
+    /// Handles a frame that carries this session's number.
     pub(in crate::wire::link) fn take(
         &mut self,
         now: Micros,
@@ -44,7 +44,7 @@ impl<E: End> Channel<E> {
         *counter = counter.saturating_add(1);
     }
 
-    /// Takes a frame that the session accepted.
+    /// Handles a frame that the session accepted.
     pub(in crate::wire::link) fn take_opened(
         &mut self,
         now: Micros,
@@ -83,7 +83,7 @@ impl<E: End> Channel<E> {
         let number = u16::from_le_bytes(*number);
         match self.inbox.judge(number) {
             Verdict::Deliver => {
-                // Not acknowledged unless understood: the peer then sees its message stall.
+                // Not acknowledged if it cannot be decoded: the peer's message then times out.
                 let message = self.decode(rest)?;
                 self.inbox.delivered();
                 self.ack_due = Some(number);
@@ -114,7 +114,7 @@ impl<E: End> Channel<E> {
                 if self.receiver.is_hopeless() {
                     self.receiving = false;
                     self.status_due = false;
-                    // With a full queue the sender is left to its stall time.
+                    // With a full queue the sender waits for its timeout.
                     let _ = self.say_reject(&offer, RejectReason::HashMismatch);
                 }
                 Some(Event::Corrupt(offer))

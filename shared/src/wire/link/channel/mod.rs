@@ -1,4 +1,4 @@
-//! What both ends do once a session is open: reliable messages, notices, transfers, timers.
+//! Common part of both ends once a session is open: reliable messages, notices, transfers, timers.
 
 mod incoming;
 mod outgoing;
@@ -16,12 +16,12 @@ use crate::wire::message::{
 };
 use crate::wire::transfer::{Accepted, Receiver, Sender};
 
-/// Notices waiting at most; the oldest gives way.
+/// Most queued notices; the oldest is dropped.
 const NOTICES: usize = 4;
 /// Token of pings that only keep the link alive.
 const KEEP_ALIVE_TOKEN: u32 = 0;
 
-/// Everything of one end but the handshake.
+/// All state of one end but the handshake.
 #[derive(Debug)]
 pub(super) struct Channel<E: End> {
     timing: Timing,
@@ -32,7 +32,7 @@ pub(super) struct Channel<E: End> {
     ack_due: Option<u16>,
     pong_due: Option<u32>,
     status_due: bool,
-    /// When damage may be complained about again, if there is any.
+    /// When the next damage report may be sent, if there is damage.
     nack_due: Option<Micros>,
     nacked_at: Micros,
     opened_at: Micros,
@@ -96,7 +96,7 @@ impl<E: End> Channel<E> {
         counters
     }
 
-    /// Starts a session with empty queues; only what was received of a transfer is kept.
+    /// Opens a session with empty queues; only the received part of a transfer is kept.
     pub(super) fn open(&mut self, now: Micros, session: Session) {
         self.close();
         self.session = Some(session);
@@ -106,12 +106,11 @@ impl<E: End> Channel<E> {
         self.counters.sessions = self.counters.sessions.saturating_add(1);
     }
 
-    /// Tells whether the session was opened less than one retry ago.
+    /// Returns whether the session was opened less than one retry ago.
     pub(super) fn is_new(&self, now: Micros) -> bool {
         self.session.is_some() && now < self.opened_at.saturating_add(self.timing.retry)
     }
 
-    /// Ends the session.
     pub(super) fn close(&mut self) {
         self.session = None;
         self.outbox = Outbox::new();
@@ -219,7 +218,7 @@ impl<E: End> Channel<E> {
         self.sender.as_ref().map(Sender::progress)
     }
 
-    /// Returns what time brought.
+    /// Returns the event of an expired timer.
     pub(super) fn expire(&mut self, now: Micros) -> Option<Event<E>> {
         let session = self.session.as_ref()?;
         let lost = if now >= self.heard_at.saturating_add(self.timing.silence) {
@@ -250,8 +249,7 @@ impl<E: End> Channel<E> {
         Some(Event::TransferTimedOut(offer))
     }
 
-    /// Returns when `expire` or `transmit` next have something to do; a time that has passed
-    /// means now.
+    /// Returns when `expire` or `transmit` are next needed; a time in the past means now.
     pub(super) fn next_wake(&self) -> Option<Micros> {
         self.session.as_ref()?;
         let ready = self.ack_due.is_some()

@@ -1,4 +1,4 @@
-//! What an open session says next, most urgent first.
+//! Choice of the next frame of an open session, most urgent first.
 
 use super::{Channel, KEEP_ALIVE_TOKEN};
 use crate::units::Micros;
@@ -9,7 +9,7 @@ use crate::wire::link::timing::Retry;
 use crate::wire::message::{self, LinkMessage, Nack};
 
 impl<E: End> Channel<E> {
-    /// Returns the next frame to put on the line.
+    /// Returns the next frame for the line.
     pub(in crate::wire::link) fn transmit<'f>(
         &mut self,
         now: Micros,

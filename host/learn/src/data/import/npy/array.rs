@@ -1,4 +1,4 @@
-//! An array that is read row by row, whatever size it claims to have.
+//! An array that is read row by row, in memory that does not depend on the size its header states.
 
 use std::io::{self, BufReader, Read};
 use std::path::{Path, PathBuf};
@@ -7,20 +7,19 @@ use super::super::gather::{Gatherer, Tags};
 use super::super::names::Names;
 use super::super::options::Options;
 use super::super::{ImportError, Place};
-use super::element::Element;
-use super::header::{self, ArrayHeader};
+use super::dtype::{self, ArrayHeader, Element};
 use crate::data::own::MOST_INPUTS;
 
 const MAGIC: &[u8] = b"\x93NUMPY";
 
-/// Bytes of the longest header.
+/// Bytes of the longest header that is read.
 const MOST_HEADER: u32 = 1 << 16;
 
-/// Samples that names are kept of, two bytes each.
+/// Samples in an array of names at most; each takes two bytes.
 const MOST_NAMES: u64 = 1 << 26;
 
 /// An array that is being read.
-pub(in crate::data::import) struct Array<R> {
+pub(super) struct Array<R> {
     path: PathBuf,
     input: BufReader<R>,
     element: Element,
@@ -31,8 +30,8 @@ impl<R: Read> Array<R> {
     /// Reads the header.
     ///
     /// # Errors
-    /// When it is none, or of an array that cannot be read in order.
-    pub(in crate::data::import) fn open(path: &Path, input: R) -> Result<Self, ImportError> {
+    /// When the file is not an array, or not one of plain elements in C order.
+    pub(super) fn open(path: &Path, input: R) -> Result<Self, ImportError> {
         let wrong = |byte, what: String| ImportError::at(path, Place::Byte(byte), what);
         let mut input = BufReader::with_capacity(1 << 18, input);
         let cut = |error: io::Error| match error.kind() {
@@ -42,7 +41,7 @@ impl<R: Read> Array<R> {
         let mut start = [0; 8];
         input.read_exact(&mut start).map_err(cut)?;
         if !start.starts_with(MAGIC) {
-            return Err(wrong(0, "is no array of NumPy (.npy)".to_owned()));
+            return Err(wrong(0, "is not a NumPy array (.npy)".to_owned()));
         }
         let length = match start[6] {
             1 => {
@@ -58,12 +57,12 @@ impl<R: Read> Array<R> {
             version => {
                 return Err(wrong(
                     6,
-                    format!("version {version} of the format is not read"),
+                    format!("version {version} of the format is not supported"),
                 ));
             }
         };
         if length > MOST_HEADER {
-            return Err(wrong(8, format!("a header of {length} bytes is not read")));
+            return Err(wrong(8, format!("a header of {length} bytes is too long")));
         }
         let mut text = vec![0; length as usize];
         input.read_exact(&mut text).map_err(cut)?;
@@ -72,11 +71,15 @@ impl<R: Read> Array<R> {
             descr,
             fortran,
             shape,
-        } = header::parse(&text)
-            .ok_or_else(|| wrong(10, format!("`{}` is no header of an array", text.trim())))?;
+        } = dtype::parse(&text).ok_or_else(|| {
+            wrong(
+                10,
+                format!("`{}` is not the header of an array", text.trim()),
+            )
+        })?;
         let element = Element::parse(&descr).map_err(|what| wrong(10, what))?;
         if fortran && shape.len() > 1 {
-            let what = "is in Fortran's order: save it as `np.ascontiguousarray(x)`";
+            let what = "is in Fortran order: save it as `np.ascontiguousarray(x)`";
             return Err(wrong(10, what.to_owned()));
         }
         Ok(Self {
@@ -101,13 +104,13 @@ impl<R: Read> Array<R> {
             })
     }
 
-    /// Makes sure that nothing follows.
+    /// Checks that nothing follows.
     fn end(&mut self) -> Result<(), ImportError> {
         match self.input.read(&mut [0]) {
             Ok(0) => Ok(()),
             Ok(_) => {
                 let stated = self.shape.first().copied().unwrap_or_default();
-                let what = format!("holds more than the {stated} records of its header");
+                let what = format!("has more than the {stated} records of its header");
                 Err(ImportError::whole(&self.path, what))
             }
             Err(error) => Err(gleaner_files::at(&self.path)(error).into()),
@@ -139,8 +142,8 @@ impl<R: Read> Array<R> {
     }
 }
 
-/// The names of all samples, each kept once: an archive of a few kilobytes may hold millions.
-pub(in crate::data::import) struct NameOfEach {
+/// The name of every sample. Each name is stored once: an archive of a few kilobytes may hold millions.
+pub(super) struct NameOfEach {
     path: PathBuf,
     names: Names,
     numbers: Vec<u16>,
@@ -150,8 +153,8 @@ impl NameOfEach {
     /// Reads an array of names, whole numbers or texts, into an empty table of them.
     ///
     /// # Errors
-    /// Names the record that is none, or one too many.
-    pub(in crate::data::import) fn read(
+    /// Names the record that is not a name, or one name too many.
+    pub(super) fn read(
         path: &Path,
         input: impl Read,
         mut names: Names,
@@ -169,7 +172,7 @@ impl NameOfEach {
         };
         let element = array.element;
         let mut bytes = vec![0; element.bytes];
-        // Grows with what is there, not with what is stated.
+        // Grows with the records read, not with the number stated.
         let mut numbers = Vec::new();
         for number in 0..count {
             array.record(number, &mut bytes)?;
@@ -190,11 +193,11 @@ impl NameOfEach {
     }
 }
 
-/// Goes through the features with the names beside them.
+/// Reads the features and adds the names to them.
 ///
 /// # Errors
-/// Names the record and what is wrong there.
-pub(in crate::data::import) fn gather_arrays(
+/// Names the record that is wrong.
+pub(super) fn gather_arrays(
     features: &mut Array<impl Read>,
     labels: &NameOfEach,
     clients: Option<&NameOfEach>,

@@ -13,7 +13,7 @@ const LOWEST_HZ: f64 = 100.0;
 /// Added to every power, so that silence has a logarithm.
 const FLOOR: f64 = 1e-10;
 
-/// What sounds of one rate are taken apart with.
+/// The analysis of sounds of one sampling rate.
 pub(super) struct Bands {
     weights: Vec<f64>,
     /// Cosine and sine of every fraction of a turn.
@@ -24,14 +24,14 @@ pub(super) struct Bands {
 }
 
 impl Bands {
-    /// Prepares for sounds of `rate_hz`.
+    /// Prepares the analysis of sounds of `rate_hz`.
     ///
     /// # Errors
-    /// When that is too low for sixteen bands, or no rate of a sound.
+    /// When the rate is outside 4 to 192 kHz.
     pub(super) fn new(rate_hz: u32) -> Result<Self, String> {
         if !(4_000..=192_000).contains(&rate_hz) {
             return Err(format!(
-                "has {rate_hz} samples a second: 4,000 to 192,000 are read"
+                "has a rate of {rate_hz} Hz: must be 4000 to 192000 Hz"
             ));
         }
         let rate = f64::from(rate_hz);
@@ -43,7 +43,7 @@ impl Bands {
         for band in 0..=BANDS {
             let frequency = hertz(low + (high - low) * band as f64 / BANDS as f64);
             let bin = libm::round(frequency * length as f64 / rate) as usize;
-            // Narrow bands have one bin at least.
+            // Every band has at least one bin.
             edges.push(edges.last().map_or(bin.max(1), |last| bin.max(last + 1)));
         }
         let angle = |at: usize| 2.0 * PI * at as f64 / length as f64;
@@ -59,7 +59,7 @@ impl Bands {
         })
     }
 
-    /// Returns what the columns are called: `band at 350 Hz` and so on.
+    /// Returns the names of the columns: `band from 344 Hz` and so on.
     pub(super) fn names(&self) -> Vec<String> {
         let bin_hz = f64::from(self.rate_hz) / self.weights.len() as f64;
         let name = |pair: &[usize]| format!("band from {:.0} Hz", pair[0] as f64 * bin_hz);

@@ -1,7 +1,10 @@
 //! Sounds: a folder of `CLASS/FILE.wav`, or of `CLIENT/CLASS/FILE.wav`.
 //!
-//! A row is a frame of some 32 ms, its columns the loudness of sixteen bands ([`bands`]); each file is
-//! a stretch of its own, so `--window 16` makes samples of half a second.
+//! A row is a frame of about 32 ms, its columns are the loudness of sixteen bands ([`bands`]); each file
+//! is a stretch, so `--window 16` makes samples of half a second.
+//!
+//! Files are parsed here and not by `hound` 3.5, which does not skip the padding byte after a part of odd
+//! length and so refuses valid files.
 
 mod bands;
 mod sound;
@@ -12,7 +15,7 @@ use std::path::{Path, PathBuf};
 
 use super::gather::{Gathered, Gatherer, Tags};
 use super::options::Options;
-use super::read::Account;
+use super::read::SourceHasher;
 use super::{ImportError, Place};
 use crate::data::fetch::Progress;
 
@@ -22,10 +25,10 @@ pub(super) use sound::wav as test_file;
 use bands::Bands;
 use sound::Sound;
 
-/// Bytes of the longest file: an hour and a half of speech.
+/// Bytes of the longest file: 140 minutes at 16 bits and 16 kHz.
 const LONGEST: u64 = 256 << 20;
 
-/// A file with what its folders say.
+/// A file with the class and client that its folders name.
 struct Entry {
     path: PathBuf,
     class: String,
@@ -45,7 +48,7 @@ pub(super) fn gather(
     if options.client.is_some() || options.part().is_some() || options.session.is_some() {
         return Err(ImportError::Option {
             option: "--wav",
-            what: "folders say whose a sound is, CLIENT/CLASS/FILE.wav; there are no columns"
+            what: "has no columns: folders name clients and classes, CLIENT/CLASS/FILE.wav"
                 .to_owned(),
         });
     }
@@ -57,7 +60,7 @@ pub(super) fn gather(
             .len();
     }
     progress.step("read", Some(total));
-    let mut account = Account::new(progress);
+    let mut hasher = SourceHasher::new(progress);
     let mut started: Option<(Gatherer, Bands, u32)> = None;
     for entry in &entries {
         let at = &entry.path;
@@ -65,14 +68,14 @@ pub(super) fn gather(
         let input = File::open(at)
             .map_err(gleaner_files::at(at))?
             .take(LONGEST + 1);
-        account
+        hasher
             .file(input)
             .read_to_end(&mut bytes)
             .map_err(gleaner_files::at(at))?;
         if bytes.len() as u64 > LONGEST {
             return Err(ImportError::whole(
                 at,
-                format!("has more than {LONGEST} bytes: cut it"),
+                format!("has more than {LONGEST} bytes: split it"),
             ));
         }
         let sound = Sound::parse(&bytes)
@@ -88,7 +91,7 @@ pub(super) fn gather(
             }
         };
         if rate != *first {
-            let what = format!("has {rate} samples a second, files before it {first}: resample it");
+            let what = format!("has a rate of {rate} Hz, files before it {first} Hz: resample it");
             return Err(ImportError::whole(at, what));
         }
         let session = at.as_os_str().as_encoded_bytes();
@@ -106,7 +109,7 @@ pub(super) fn gather(
     let Some((gatherer, ..)) = started else {
         return Err(ImportError::whole(path, "holds no CLASS/FILE.wav"));
     };
-    let source = account.source("wav", path);
+    let source = hasher.source("wav", path);
     gatherer
         .finish(source)
         .map_err(|what| ImportError::whole(path, what))
@@ -130,14 +133,14 @@ fn entries(path: &Path) -> Result<Vec<Entry>, ImportError> {
         .windows(2)
         .find(|pair| pair[0].client.is_some() != pair[1].client.is_some())
     {
-        let what = "stands deeper or less deep than those before it: use CLASS/FILE.wav or \
+        let what = "has more or fewer folders than the files before it: use CLASS/FILE.wav or \
                     CLIENT/CLASS/FILE.wav for all";
         return Err(ImportError::whole(&pair[1].path, what));
     }
     Ok(all)
 }
 
-/// Returns what is in a folder, sorted; nothing if it is a file.
+/// Returns the sorted paths in a folder; nothing if `path` is a file.
 fn list(path: &Path) -> Result<Vec<PathBuf>, ImportError> {
     if path.is_file() {
         return Ok(Vec::new());

@@ -1,0 +1,18 @@
+//! Tests that start the program.
+
+mod bad_input;
+mod channel;
+mod energy;
+#[cfg(target_os = "linux")]
+mod full_disk;
+mod golden;
+mod instances;
+mod manual;
+mod output;
+mod own_data;
+mod process;
+mod rekey;
+mod resume;
+mod support;
+mod trust;
+mod validation;
