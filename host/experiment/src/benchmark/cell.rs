@@ -61,7 +61,8 @@ impl Cell {
                     let (mut names, mut keys): (Vec<String>, Vec<Override>) =
                         (names.clone(), keys.clone());
                     names.push(format!("{word}={value}"));
-                    keys.push(format!("{key}={value}").parse().map_err(wrong)?);
+                    let key: Result<Override, _> = format!("{key}={value}").parse();
+                    keys.push(key.map_err(|error| wrong(error.to_string()))?);
                     longer.push((names, keys));
                 }
             }

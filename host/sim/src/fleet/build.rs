@@ -15,7 +15,7 @@ use gleaner_learn::train::{
     TooLarge,
 };
 
-use super::{FixedFleet, FloatFleet, hostile, lost};
+use super::{FixedFleet, FloatFleet, altered};
 use gleaner_shared::mlp::Shape;
 
 /// The clients of a run with everything they start from.
@@ -179,9 +179,9 @@ pub fn build_around(
             (wrap(fleet)?, model)
         }
     };
-    let fleet = hostile::among(fleet, &scenario.hostile);
+    let fleet = altered::with_attackers(fleet, &scenario.hostile);
     Ok(Deployment {
-        fleet: lost::among(fleet, seed, &scenario.faults),
+        fleet: altered::with_losses(fleet, seed, &scenario.faults),
         examiner: Box::new(examiner),
         model,
         tensors,

@@ -19,7 +19,7 @@ pub struct Attendance {
     chances: u32,
     /// Models that came about without it since its last update was used.
     versions: u32,
-    /// How many clients had more to spend when the turn began.
+    /// Number of clients with more to spend when the turn began.
     place: u32,
     /// The round its cycle began in; 0 before the first.
     renewed: u32,
@@ -124,7 +124,7 @@ impl Attendance {
     }
 }
 
-/// Returns how many rounds a turn has: as many as it takes to give everybody a channel once.
+/// Returns the number of rounds of a turn, in which every client can have a channel once.
 #[must_use]
 pub fn turn_rounds(clients: usize, channels: usize) -> u32 {
     let rounds = clients.div_ceil(channels.max(1)).max(1);

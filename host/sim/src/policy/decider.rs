@@ -10,10 +10,10 @@ use strum::VariantArray;
 
 use super::Scheduler;
 
-/// What a program of one's own is written behind.
+/// Prefix of the command of a scheduler program.
 const PROCESS: &str = "process:";
 
-/// Who decides which clients train in a run.
+/// The scheduler of a run: a built-in one or a program.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum Decider {
@@ -24,7 +24,7 @@ pub enum Decider {
 }
 
 impl Decider {
-    /// How [`Self::Process`] is written, and what it means.
+    /// Syntax and meaning of [`Self::Process`].
     pub const PROCESS: (&'static str, &'static str) = (
         "process:COMMAND",
         "a program of your own, asked once a round (docs/guide/schedulers.md)",

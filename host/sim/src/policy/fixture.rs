@@ -34,7 +34,7 @@ pub(super) struct Round {
 }
 
 impl Round {
-    /// Nobody was ever ordered and everybody is rich.
+    /// A first round in which every client can pay.
     pub(super) fn first(clients: usize, channels: usize) -> Self {
         let rich = EnergyBudget {
             spendable_j: 1.0,

@@ -62,27 +62,27 @@ pub enum Scheduler {
     ChannelAllocate,
     /// per fixed channel the client with the largest weighted gradient norm, fixed epochs
     ImportanceAware,
-    /// one epoch, least power; channels assigned to ages against shares of the bill, to those who can pay
+    /// one epoch at least power; channels by age against cost, among clients that can pay
     Glean,
-    /// rival: whoever can pay, as many as there are channels, drawn at random
+    /// rival: random clients among those that can pay, one per channel
     Greedy,
     /// rival: each client once in every cycle of rounds that pays for an order (Guler and Yener)
     Sustainable,
-    /// rival: as many clients in every round as the income of all sustains (Shen, Yang and Xu)
+    /// rival: a constant number of clients that the income of all sustains (Shen, Yang and Xu)
     UniformEhfl,
-    /// rival: groups by what is stored, the richest first, in turn (Jeong and Pappas)
+    /// rival: groups by stored energy, the fullest first, in turn (Jeong and Pappas)
     #[serde(rename = "fedbacys")]
     #[strum(serialize = "fedbacys")]
     FedBacys,
-    /// rival: the same, each client taking only its odd chances
+    /// rival: as fedbacys, each client taking every second chance
     #[serde(rename = "fedbacys-odd")]
     #[strum(serialize = "fedbacys-odd")]
     FedBacysOdd,
-    /// rival: of those who can pay, the ones whose model is the most versions old (Jeong et al.)
+    /// rival: of the clients that can pay, those with the oldest model (Jeong et al.)
     VersionAge,
     /// rival: as many clients as their energy-deficit queues allow (Xu and Wang)
     Ocean,
-    /// rival: what is left in the store against what a client's loss promises (Arouj and Abdelmoniem)
+    /// rival: energy left in the store against the client's loss (Arouj and Abdelmoniem)
     Eafl,
 }
 
@@ -93,11 +93,11 @@ pub struct Settings {
     pub power: BaselinePower,
     /// Epochs of the baselines that do not choose them.
     pub epochs: u32,
-    /// How CRE solves the round problem.
+    /// Solver of CRE's round problem.
     pub solver: Solver,
-    /// Whose epochs CRE decides.
+    /// Whether CRE decides epochs per client.
     pub cre_epochs: CreEpochs,
-    /// What glean is told.
+    /// Settings of the scheduler glean.
     pub glean: Glean,
 }
 
@@ -264,6 +264,30 @@ pub enum PolicyError {
 }
 
 /// A scheduler: decides the orders of each round.
+///
+/// ```
+/// use gleaner_cre::optim::Instance;
+/// use gleaner_sim::policy::{Attendance, BaselinePower, EnergyBudget, Policy, Random, View};
+/// use gleaner_sim::round::{environment, settings};
+/// use gleaner_sim::scenario::Scenario;
+///
+/// let scenario = Scenario::default();
+/// let gains = environment::channel(&scenario)?.round(1)?;
+/// let clients = gains.uplink.len();
+/// let instance = Instance::paper(&settings::system(&scenario), gains, vec![600; clients]);
+/// let view = View {
+///     seed: 0,
+///     round: 1,
+///     instance: &instance,
+///     gradient_norms: &vec![0.0; clients],
+///     budgets: &vec![EnergyBudget::default(); clients],
+///     attendance: &vec![Attendance::default(); clients],
+///     losses: &vec![None; clients],
+/// };
+/// let decision = Random { power: BaselinePower::Max }.decide(&view)?;
+/// assert_eq!(decision.orders.len() + decision.infeasible.len(), instance.channels);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub trait Policy: Send {
     /// Decides one round.
     ///

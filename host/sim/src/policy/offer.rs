@@ -1,15 +1,15 @@
-//! What a client would do on a channel, and what that would cost it.
+//! The order a client could get on a channel, and its cost.
 
 use super::View;
 use gleaner_cre::costs::RadioCost;
 
-/// What a client would send with on a channel, and what the round would cost it.
+/// Transmit power and cost of an order on a channel.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Offer {
     pub(super) power_w: f64,
-    /// What the order costs beside what everybody pays.
+    /// Cost of the order above the cost of resting.
     pub(super) bill_j: f64,
-    /// The same as the books may round it.
+    /// Upper bound of that cost in whole picojoules.
     booked_j: f64,
 }
 
@@ -37,7 +37,7 @@ impl Offer {
     }
 }
 
-/// Returns the least bill among a client's offers.
+/// Returns the least cost among a client's offers.
 pub(super) fn least_bill(offers: &[Option<Offer>]) -> Option<f64> {
     let bills = offers.iter().flatten().map(|offer| offer.bill_j);
     bills.min_by(f64::total_cmp)

@@ -1,4 +1,4 @@
-//! What became of each class of devices, as a table.
+//! Table of energy and participation by device class.
 
 use super::plot::number;
 use super::table::Table;
@@ -6,7 +6,7 @@ use crate::round::{ClientRow, ClientState};
 use crate::run::{LogError, RunDirectory, each_client};
 use crate::scenario::{ClientDevice, Scenario};
 
-/// What the rows of one class add up to.
+/// Sums over the clients of one class.
 #[derive(Clone, Debug, Default)]
 struct Class {
     clients: usize,

@@ -10,7 +10,7 @@ use super::text::escape;
 pub struct Card {
     /// Title of the card.
     pub title: String,
-    /// What is to be said.
+    /// Body text of the card.
     pub remarks: Vec<Remark>,
     /// Text below, in small print.
     pub foot: String,

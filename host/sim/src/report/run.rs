@@ -90,7 +90,7 @@ pub fn write_run(directory: &RunDirectory, sections: &[Section]) -> Result<(), R
     Ok(write_atomically(&file, page.finish().as_bytes())?)
 }
 
-/// Adds what became of every client's energy, unless the books are the paper's.
+/// Adds the energy by phase, where the run logged it.
 fn where_it_went(page: &mut Page, run: &RunData, charts: &[Chart]) {
     let Some(split) = run.tally.summary().split else {
         return;
@@ -166,7 +166,7 @@ fn page(run: &RunData) -> Page {
     page
 }
 
-/// Says in a few words what is learnt where, for the first line of a page.
+/// Describes clients, model and data for the first line of a page.
 #[must_use]
 pub fn setting(scenario: &Scenario) -> String {
     format!(
@@ -233,7 +233,7 @@ pub fn summary_table(summary: &Summary) -> Table {
     );
     row("epochs per round", format!("{:.2}", summary.epochs));
     row(
-        "rounds in which nobody trained",
+        "rounds without participants",
         summary.empty_rounds.to_string(),
     );
     row(
@@ -265,7 +265,7 @@ pub fn summary_table(summary: &Summary) -> Table {
     table
 }
 
-/// Says which model a run kept, and why it ended.
+/// Describes the model that a run kept and why it ended.
 fn kept(ending: &Ending, rounds: usize) -> String {
     let why = match ending.cause {
         Cause::Patience => "no better score came",

@@ -1,4 +1,4 @@
-//! The energy account of every client: what it earned, what it spent, and its queue.
+//! The energy account of every client: harvest, costs and queue.
 //!
 //! Amounts are the integers a device counts in, so that a board's own ledger can be compared to
 //! the picojoule.

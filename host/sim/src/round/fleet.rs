@@ -21,8 +21,8 @@ pub struct Broadcast<'a> {
     pub downlink_s: f64,
     /// Modelled time of each order's upload.
     pub upload_s: &'a [f64],
-    /// What each order's client lacks to pay for it by the engine's books of its store: simulated
-    /// clients decline by it, boards by their own. Empty where nobody lacks anything.
+    /// Shortfall of each order by the engine's account of the client's store: simulated clients
+    /// decline by it, boards by their own ledger. Empty without stores.
     pub shortfalls: &'a [Option<Shortfall>],
     /// Whether clients are to report their loss after training, which costs a forward pass.
     pub wants_loss_after: bool,

@@ -7,7 +7,6 @@
 
 mod account;
 mod anomaly;
-pub mod channel;
 mod energy;
 pub mod environment;
 mod fleet;
@@ -261,7 +260,7 @@ impl<'a> Engine<'a> {
         (self.state.round() as usize >= run.rounds).then_some(Cause::Rounds)
     }
 
-    /// Sorts out an update nobody can compute with, and adds it to the anomalies.
+    /// Refuses an unusable update and adds it to the anomalies.
     ///
     /// # Errors
     /// When most clients send such updates.

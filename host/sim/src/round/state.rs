@@ -24,7 +24,7 @@ pub struct State {
     pub(super) attendance: Vec<Attendance>,
     pub(super) server: server::State,
     pub(super) watch: Watch,
-    /// What the scheduler remembers.
+    /// Memory of the scheduler program.
     pub(super) memory: String,
     fleet: Vec<u8>,
 }
@@ -80,7 +80,7 @@ impl State {
         &self.accounts
     }
 
-    /// Returns the store of every client; empty under the paper's books.
+    /// Returns the store of every client; empty without stores.
     #[must_use]
     pub fn stores(&self) -> &[StoreState] {
         &self.store_states

@@ -98,7 +98,7 @@ pub enum RunError {
     },
     /// A checkpoint belongs to another scenario.
     #[error(
-        "the checkpoint in {} belongs to another scenario; restore scenario.toml or start anew",
+        "the checkpoint in {} belongs to another scenario; restore scenario.toml or start a new run",
         path.display()
     )]
     OtherScenario {
@@ -108,7 +108,7 @@ pub enum RunError {
     /// A checkpoint belongs to another scenario or another trace.
     #[error(
         "the checkpoint in {} belongs to another scenario or trace; restore scenario.toml and \
-         channel.csv or harvest.csv, or start anew",
+         channel.csv or harvest.csv, or start a new run",
         path.display()
     )]
     OtherTraces {

@@ -8,7 +8,7 @@ use std::io::Write;
 
 use super::directory::RunDirectory;
 use super::error::RunError;
-use crate::round::{Environment, EnvironmentError, channel, environment};
+use crate::round::{Environment, EnvironmentError, environment};
 use crate::scenario::Scenario;
 use gleaner_cre::channel::TraceError;
 use gleaner_energy::harvest;
@@ -142,8 +142,8 @@ impl Traces {
     ) -> Result<Inputs, EnvironmentError> {
         let environment = Environment {
             channel: match &self.channel {
-                Some(trace) => channel::traced(scenario, channel_name, &trace[..])?,
-                None => channel::of(scenario)?,
+                Some(trace) => environment::channel_from(scenario, channel_name, &trace[..])?,
+                None => environment::channel(scenario)?,
             },
             harvest: match &self.harvest {
                 Some(trace) => environment::harvest_from(scenario, harvest_name, trace)?,

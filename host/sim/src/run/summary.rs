@@ -31,7 +31,7 @@ pub struct Summary {
     pub participants: f64,
     /// Most epochs of a participant, per round with participants.
     pub epochs: f64,
-    /// Rounds in which nobody trained.
+    /// Number of rounds without participants.
     pub empty_rounds: usize,
     /// Jain's index of how often clients participated: 1 is even, 1/U is one client alone.
     pub fairness: f64,
@@ -56,7 +56,7 @@ pub struct Summary {
     /// Client-rounds in which a client declined its order.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub declined: usize,
-    /// Where the energy went, unless the books are the paper's.
+    /// Energy by source and phase, unless the accounting is the paper's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub split: Option<EnergySplit>,
 }
@@ -291,7 +291,7 @@ fn tail_mean(scores: &Scores, after: usize) -> Option<f64> {
     (!tail.is_empty()).then(|| tail.iter().sum::<f64>() / tail.len() as f64)
 }
 
-/// Returns Jain's fairness index (sum x)^2 / (n sum x^2); 1 if nobody got anything.
+/// Returns Jain's fairness index (sum x)^2 / (n sum x^2); 1 if all are zero.
 fn jain(shares: &[f64]) -> f64 {
     let sum: f64 = shares.iter().sum();
     let squares: f64 = shares.iter().map(|share| share * share).sum();

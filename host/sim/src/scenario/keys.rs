@@ -1,4 +1,4 @@
-//! What is known about every key: unit, meaning, default; and what a misspelt key may have meant.
+//! The list of keys with unit, description and default, and suggestions for misspelt ones.
 
 use super::range::Range;
 use super::{Scenario, renamed};
@@ -17,7 +17,7 @@ pub struct Key {
     pub unit: &'static str,
     /// Description of the key.
     pub doc: &'static str,
-    /// What kind of value it takes.
+    /// Kind of value the key takes.
     pub kind: &'static str,
     /// The words it accepts, with their meanings.
     pub choices: fn() -> Vec<(&'static str, &'static str)>,

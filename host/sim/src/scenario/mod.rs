@@ -50,9 +50,9 @@ pub struct Scenario {
     pub run: Run,
     /// Number and kind of clients.
     pub clients: Clients,
-    /// Where images come from.
+    /// The data set and its samples.
     pub data: Data,
-    /// How images are dealt.
+    /// Partition of the samples among the clients.
     pub partition: Partition,
     /// The network and its training.
     pub learning: Learning,
@@ -62,7 +62,7 @@ pub struct Scenario {
     pub radio: Radio,
     /// Computing and energy of a client.
     pub device: Device,
-    /// Where energy comes from, and what keeps it.
+    /// Harvest source and energy store of the clients.
     pub harvest: Harvest,
     /// Settings of the CRE scheduler.
     pub cre: Cre,
@@ -76,7 +76,7 @@ pub struct Scenario {
     pub server: Server,
     /// Simulated attackers among the clients.
     pub hostile: Hostile,
-    /// What goes wrong on the way.
+    /// Simulated faults of the uplink.
     pub faults: Faults,
 }
 

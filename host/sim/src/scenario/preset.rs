@@ -5,7 +5,7 @@
 pub struct Preset {
     /// The name on the command line.
     pub name: &'static str,
-    /// What it is for.
+    /// Purpose of the preset in one line.
     pub about: &'static str,
     /// Its differences from the defaults, or from the preset it names, as TOML.
     pub toml: &'static str,

@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Display, Formatter};
 
-/// What a number must be.
+/// Range of a numeric key.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Range {
     /// At least this number.
@@ -20,7 +20,7 @@ pub enum Range {
 }
 
 impl Range {
-    /// Says whether a number is inside; one that is not a number never is.
+    /// Says whether a number is in the range; NaN never is.
     #[must_use]
     pub fn contains(self, number: f64) -> bool {
         match self {
@@ -33,7 +33,7 @@ impl Range {
         }
     }
 
-    /// Returns what to tell whoever left the range.
+    /// Returns the fix for a value out of the range.
     #[must_use]
     pub fn demand(self) -> String {
         match self {

@@ -1,4 +1,4 @@
-//! What became of each client.
+//! Charts of each client: queue, epochs and energy.
 
 use super::{Chart, per_round};
 use crate::report::data::RunData;

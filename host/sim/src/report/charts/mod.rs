@@ -15,7 +15,7 @@ pub struct Chart {
     pub name: &'static str,
     /// The chart as SVG text.
     pub svg: String,
-    /// What to see in it.
+    /// Caption below the chart.
     pub caption: String,
 }
 
@@ -34,7 +34,7 @@ pub(super) fn run_charts(run: &RunData) -> Vec<Chart> {
     ]
 }
 
-/// Draws where the energy went; nothing under the paper's books.
+/// Returns the charts of energy by phase; none under the paper's accounting.
 pub(super) fn energy_charts(run: &RunData) -> Vec<Chart> {
     phases::charts(run)
 }

@@ -1,4 +1,4 @@
-//! Where the energy of every client went, phase by phase, and what its store held.
+//! Charts of each client's energy by phase and of its store.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! What happened round by round.
+//! Charts over the rounds: accuracy, loss, energy, participants.
 
 use super::bands::band;
 use super::{Chart, per_round};

@@ -17,11 +17,11 @@ use super::text::counted;
 /// All that a report needs.
 #[derive(Clone, Debug)]
 pub struct Measurement<'a> {
-    /// What the board said.
+    /// The marks of the board.
     pub marks: &'a [Mark],
-    /// How that lies in the trace.
+    /// Alignment of marks and trace.
     pub alignment: &'a Alignment,
-    /// What the meter saw of every interval.
+    /// Measured energy of every interval.
     pub measured: &'a [Measured],
     /// The fit of the measurement.
     pub fit: &'a Fit,

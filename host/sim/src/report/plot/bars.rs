@@ -11,7 +11,7 @@ use super::theme::{
 const SMALLEST_LABEL: f64 = 10.0;
 /// Lines that names may take turns on.
 const MOST_LABEL_LINES: f64 = 3.0;
-/// How far below one line of names the next is.
+/// Distance between two lines of names.
 const LABEL_LINE: f64 = 15.0;
 
 /// One bar of stacked parts.

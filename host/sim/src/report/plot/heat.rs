@@ -14,7 +14,7 @@ pub struct HeatMap {
     pub x_label: String,
     /// Label of the rows.
     pub y_label: String,
-    /// What the colour means, with unit.
+    /// Meaning of the colour, with unit.
     pub value_label: String,
     /// The number of the first column.
     pub first_column: usize,

@@ -6,7 +6,7 @@ use super::theme::{
     INK, LEFT, PLOT_HEIGHT, RIGHT, SOFT_INK, TEXT, TITLE, WIDTH, colour, dash, text_width,
 };
 
-/// How a series is drawn.
+/// Style of a series.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mark {
     /// A line through the points.
@@ -30,7 +30,7 @@ pub struct Series {
     pub points: Vec<(f64, f64)>,
     /// Lowest and highest value at each x, drawn behind the line; may be empty.
     pub band: Vec<(f64, f64, f64)>,
-    /// How it is drawn.
+    /// Style of the series.
     pub mark: Mark,
     /// Which colour it has, counted through the palette.
     pub colour: usize,

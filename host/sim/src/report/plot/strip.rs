@@ -8,7 +8,7 @@ use super::theme::{LEFT, PLOT_HEIGHT, TITLE, WIDTH, colour};
 /// One column of the strip.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct StripColumn {
-    /// Where it begins on the horizontal axis.
+    /// Left end of the column on the horizontal axis.
     pub from: f64,
     /// Right end of the column.
     pub to: f64,
@@ -29,7 +29,7 @@ pub struct StripChart {
     pub x_label: String,
     /// Label of the vertical axis, with unit.
     pub y_label: String,
-    /// What colours stand for.
+    /// Meaning of the colours.
     pub names: Vec<(String, usize)>,
     /// The columns, left to right.
     pub columns: Vec<StripColumn>,

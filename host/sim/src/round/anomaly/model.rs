@@ -1,4 +1,4 @@
-//! Models nobody can compute with.
+//! Rejects non-finite or wrong-length models.
 
 use serde::{Deserialize, Serialize};
 

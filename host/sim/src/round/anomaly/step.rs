@@ -1,4 +1,4 @@
-//! Updates that are far longer than those of the others, or point against them.
+//! Anomalous steps: much longer than those of the others, or opposed to them.
 
 use super::{Heard, median};
 use crate::round::record::Anomaly;
@@ -10,7 +10,7 @@ const LONGEST: f64 = 5.0;
 /// The mean cosine to the others below which an update points against them.
 const AGAINST: f64 = -0.3;
 
-/// An update is compared with this many others at least: of two that differ nobody knows who errs.
+/// Least number of others to compare an update with: of two that differ, either may be wrong.
 const FEWEST_OTHERS: usize = 2;
 
 /// Finds updates that are far longer than those of the others: of this round, and of earlier ones

@@ -1,4 +1,4 @@
-//! What every client earns in a round, and what the base station expects of it.
+//! Income of every client in a round, and the forecast of the base station.
 
 use gleaner_energy::harvest::{Forecast, Harvest, Source};
 use gleaner_shared::units::PicoJoules;
@@ -10,7 +10,7 @@ use crate::scenario::{ClientDevice, Scenario};
 pub struct Incomes {
     harvest: Harvest,
     forecast: Forecast,
-    /// What each client earns in every round, where that is always the same.
+    /// Income of each client, where it is the same in every round.
     constant_j: Option<Vec<f64>>,
 }
 
@@ -26,7 +26,7 @@ impl Incomes {
         }
     }
 
-    /// Returns what a client earns in a round. The introduction, round 0, comes before any trace
+    /// Returns the income of a client in a round. The introduction, round 0, comes before any trace
     /// begins: it is paid from what is stored, unless income is constant.
     #[must_use]
     pub fn of(&self, client: usize, round: u32) -> PicoJoules {
@@ -38,7 +38,7 @@ impl Incomes {
         }
     }
 
-    /// Returns what the base station expects a client to earn in a round.
+    /// Returns the income that the base station expects of a client in a round.
     pub(in crate::round) fn expected(&self, client: usize, round: u32) -> PicoJoules {
         match (&self.constant_j, round) {
             (Some(_), _) | (None, 0) => self.of(client, round),
@@ -54,7 +54,7 @@ impl Incomes {
         }
     }
 
-    /// Returns what a client earns in an average round of its source.
+    /// Returns the mean income of a client per round.
     pub(in crate::round) fn mean_j(&self, client: usize) -> f64 {
         match &self.constant_j {
             Some(constant_j) => constant_j[client],

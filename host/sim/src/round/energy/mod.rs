@@ -33,7 +33,7 @@ struct Client {
     /// Cycles of an epoch.
     epoch_cycles: f64,
     evaluate: Cycles,
-    /// What it reserves an order by.
+    /// Timing by which an order is reserved.
     pace: Pace,
     window: Micros,
 }

@@ -13,7 +13,7 @@ use gleaner_learn::aggregate::{Contribution, Rule};
 pub(in crate::round) struct Aggregated {
     pub(in crate::round) planned: Planned,
     pub(in crate::round) deliveries: Vec<Delivery>,
-    /// Anomalous updates.
+    /// Anomalous updates of the round.
     pub(in crate::round) anomalies: Vec<Anomaly>,
     /// The divergences the plan was made with.
     pub(in crate::round) planned_delta: Vec<f64>,

@@ -40,6 +40,26 @@ impl Row for EnergyRow {
 
 /// Reads `rounds.jsonl` into memory.
 ///
+/// ```
+/// use gleaner_sim::run::{Run, RunDirectory, Silent, each_client, read_rounds};
+/// use gleaner_sim::{fleet, scenario};
+///
+/// let fewer = ["run.rounds=2", "partition.mean_samples=20", "data.test_samples=50"];
+/// let fewer = fewer.map(|set| set.parse().expect("key=value"));
+/// let scenario = scenario::resolve("paper-mlp", &fewer)?;
+/// let mut clients = fleet::build(&scenario, &fleet::load_data(&scenario)?, 1)?;
+/// let folder = tempfile::tempdir()?;
+/// let directory = RunDirectory::new(folder.path());
+/// Run::create(&scenario, &directory, 1, &mut Silent)?.drive(&mut clients)?;
+///
+/// let rounds = read_rounds(&directory.file(RunDirectory::ROUNDS))?;
+/// let radio_j: f64 = rounds.iter().map(|row| row.radio_j).sum();
+/// let rows = directory.file(RunDirectory::CLIENTS);
+/// let of_clients: f64 = each_client(&rows)?.flatten().map(|row| row.radio_j).sum();
+/// assert!((radio_j - of_clients).abs() < 1e-12);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
 /// # Errors
 /// Names file and line.
 pub fn read_rounds(path: &Path) -> Result<Vec<RoundRow>, LogError> {
@@ -199,6 +219,20 @@ mod tests {
         let text = [&header::<ClientRow>().unwrap(), line.as_bytes()].concat();
         let mut rows = table_rows(&text[..], Path::new("clients.csv")).unwrap();
         rows.next().unwrap().map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn columns_of_earlier_versions_are_read_under_their_old_names() {
+        let row = EnergyRow {
+            harvest_pj: 7,
+            ..EnergyRow::default()
+        };
+        let header = String::from_utf8(header::<EnergyRow>().unwrap()).unwrap();
+        assert!(header.contains(",harvest_pj,"));
+        let old = header.replace("harvest_pj", "harvested_pj").into_bytes();
+        let text = [old, lines(&[row], false).unwrap()].concat();
+        let mut rows = table_rows::<_, EnergyRow>(&text[..], Path::new("energy.csv")).unwrap();
+        assert_eq!(rows.next().unwrap().unwrap(), row);
     }
 
     #[test]
