@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use gleaner_sim::fleet;
-use gleaner_station::board::{Identity, Standing};
+use gleaner_station::board::{ConfirmedState, Identity};
 use gleaner_station::doctor::{Care, Diagnosis, examine};
 use gleaner_station::fleet_file::{FleetFile, Link, SecretKey};
 use gleaner_station::link::Endpoint;
@@ -132,7 +132,7 @@ async fn an_echo_comes_back_over_a_line_that_is_cut() {
         shard_crc: None,
     };
     let (events, _heard) = bus::open();
-    let board = Handle::spawn(identity, Standing::new(store.capacity, store), events);
+    let board = Handle::spawn(identity, ConfirmedState::new(store.capacity, store), events);
     for piece in 0..3 {
         let echo = board.echo(&[piece; 40_000], Duration::from_secs(120)).await;
         assert!(echo.is_ok(), "{echo:?}");

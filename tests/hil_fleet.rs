@@ -468,7 +468,7 @@ fn a_run_stopped_by_hand_in_the_middle_of_a_round_goes_on_to_the_same_bits() {
     let stopped = run(Audience {
         listener: Box::new(move |event| {
             if event.round == Some(3) && matches!(event.what, EventKind::Ordered { .. }) {
-                stop.pull();
+                stop.request();
             }
         }),
         ..audience

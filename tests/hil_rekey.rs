@@ -12,7 +12,7 @@ use gleaner_station::device::Board;
 use gleaner_station::device::emulator::machine::Machine;
 use gleaner_station::device::emulator::runner;
 use gleaner_station::device::image::Program;
-use gleaner_station::fleet_file::{Entry, FleetFile, KeyBook, Link, SecretKey, write_private};
+use gleaner_station::fleet_file::{Entry, FleetFile, KeyStore, Link, SecretKey, write_private};
 use gleaner_station::link::Endpoint;
 use gleaner_station::peer::Peer;
 use gleaner_station::rekey::{RekeyError, Step, rekey};
@@ -63,7 +63,7 @@ impl List {
     }
 
     async fn rekey_watched(&self, mut watch: impl FnMut(Step) + Send) -> Result<u32, RekeyError> {
-        let book = KeyBook::open(&self.path)?;
+        let book = KeyStore::open(&self.path)?;
         let entry = self.entry();
         let endpoint = Endpoint::new(entry.place().unwrap());
         rekey(&book, &entry, &endpoint, PATIENCE, &mut watch).await
@@ -131,12 +131,12 @@ async fn a_host_killed_between_any_two_steps_finishes_when_run_again() {
     for power_cut in [false, true] {
         let steps: [fn(u32) -> Step; 6] = [
             Step::Session,
-            |_| Step::Promised,
+            |_| Step::Prepared,
             |_| Step::Sent,
-            |_| Step::Taken,
+            |_| Step::Accepted,
             // The session under the new key is open, and the list says so nowhere yet.
             |generation| Step::Session(generation + 1),
-            |_| Step::Settled,
+            |_| Step::Committed,
         ];
         for step in steps {
             let step = step(generation);
@@ -148,7 +148,7 @@ async fn a_host_killed_between_any_two_steps_finishes_when_run_again() {
             let between = session(&list.entry()).await;
             assert!(between.is_ok(), "{step:?}: {between:?}");
             generation += 1;
-            if step != Step::Settled {
+            if step != Step::Committed {
                 assert_eq!(list.rekey().await.unwrap(), generation, "{step:?}");
             }
             let entry = list.entry();

@@ -14,10 +14,10 @@ use gleaner_station::event::EventKind;
 use gleaner_station::execute::{self, Audience};
 use gleaner_station::fleet::Pace;
 use gleaner_station::fleet_file::{Entry, FleetFile, Link, SecretKey};
-use gleaner_station::kept::UPDATES;
 use gleaner_station::link::faults::Faults;
 use gleaner_station::mismatched_boards;
 use gleaner_station::setup::{self, Options};
+use gleaner_station::stored_updates::UPDATES;
 use gleaner_tests::folder::{Folder, events};
 
 const PYTHON_CLIENTS: u32 = 2;

@@ -15,11 +15,11 @@ use gleaner_shared::wire::message::{
     RoundMark, ShardStatus,
 };
 use gleaner_station::Handle;
-use gleaner_station::board::{Closing, Identity, Limits, RoundWork, Standing, WorkResult};
+use gleaner_station::board::{Closing, ConfirmedState, Identity, Limits, RoundWork, WorkResult};
 use gleaner_station::bus::{self, EventReceiver, EventSender};
-use gleaner_station::door::{Callers, Calls, Door, OpenDoor};
 use gleaner_station::fleet_file::{Entry, FleetFile, Link, Place, SecretKey};
 use gleaner_station::link::Endpoint;
+use gleaner_station::listener::{ExpectedBoards, Listener, ListenerStatus, ListenerTask};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::{sleep, timeout};
@@ -109,7 +109,7 @@ pub async fn listen(number: u32, manners: Manners) -> io::Result<u16> {
     Ok(port)
 }
 
-/// Calls a base station, again and again, for ever.
+/// Connects to a base station, again and again, for ever.
 pub async fn dial(number: u32, manners: Manners, station: SocketAddr) {
     let mut client = client(number);
     loop {
@@ -256,9 +256,9 @@ pub struct Reception {
     /// Where they call.
     pub address: SocketAddr,
     /// What came of the calls.
-    pub calls: Arc<Calls>,
-    callers: Callers,
-    _door: OpenDoor,
+    pub calls: Arc<ListenerStatus>,
+    boards: ExpectedBoards,
+    _listener: ListenerTask,
 }
 
 impl Reception {
@@ -274,15 +274,15 @@ impl Reception {
             entry
         };
         let clients = (0..clients).map(entry).collect();
-        let callers = Callers::of(&FleetFile { clients });
-        let calls = Arc::new(Calls::default());
+        let boards = ExpectedBoards::of(&FleetFile { clients });
+        let calls = Arc::new(ListenerStatus::default());
         let address = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
-        let door = Door::at(address, callers.clone(), Arc::clone(&calls)).expect("a port");
+        let listener = Listener::bind(address, boards.clone(), Arc::clone(&calls)).expect("a port");
         Self {
-            address: door.address(),
+            address: listener.address(),
             calls,
-            callers,
-            _door: door.open().expect("a queue of calls"),
+            boards,
+            _listener: listener.start().expect("a queue of calls"),
         }
     }
 
@@ -292,7 +292,7 @@ impl Reception {
     /// When there is no such client.
     #[must_use]
     pub fn endpoint(&self, client: u32) -> Endpoint {
-        Endpoint::incoming(self.callers.line_of(client).expect("it may call in"))
+        Endpoint::incoming(self.boards.line_of(client).expect("it may call in"))
     }
 
     /// Starts the task of a client that calls in.
@@ -304,7 +304,7 @@ impl Reception {
 
     /// Waits until all clients have called, then runs one round with them.
     pub async fn round(&self) -> CrowdRound {
-        let clients = 0..u32::try_from(self.callers.count()).unwrap_or(u32::MAX);
+        let clients = 0..u32::try_from(self.boards.count()).unwrap_or(u32::MAX);
         let peers = clients.map(|client| (Manners::Honest, self.endpoint(client)));
         round_with(peers.collect()).await
     }
@@ -332,7 +332,7 @@ pub fn board(client: u32, endpoint: Endpoint, events: EventSender) -> Handle {
         network: gleaner_shared::board::Shape::PAPER,
         shard_crc: None,
     };
-    Handle::spawn(identity, Standing::new(STORE, store), events)
+    Handle::spawn(identity, ConfirmedState::new(STORE, store), events)
 }
 
 /// Connects to everybody, then runs one round: model to all, update from all.

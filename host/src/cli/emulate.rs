@@ -136,7 +136,7 @@ fn serve(args: &Args, mut fleet: FleetFile) -> anyhow::Result<ExitCode> {
     std::thread::spawn(move || {
         // Input that cannot be read has ended, too.
         let _ = std::io::copy(&mut std::io::stdin().lock(), &mut std::io::sink());
-        ended.pull();
+        ended.request();
     });
     stop.wait();
     drop(machines);

@@ -21,8 +21,8 @@ pub use state::ViewState;
 
 use gleaner_sim::round::RoundLog;
 use gleaner_sim::run::Observer;
-use gleaner_station::door::Calls;
 use gleaner_station::event::Event;
+use gleaner_station::listener::ListenerStatus;
 use gleaner_station::stop::{INTERRUPTED, Stop};
 
 /// How often the screen is drawn.
@@ -40,7 +40,7 @@ impl View {
     ///
     /// # Errors
     /// When there is none to take.
-    pub fn open(state: ViewState, calls: Arc<Calls>, leave: Stop) -> io::Result<Self> {
+    pub fn open(state: ViewState, calls: Arc<ListenerStatus>, leave: Stop) -> io::Result<Self> {
         let mut terminal = ratatui::try_init()?;
         let state = Arc::new(Mutex::new(state));
         let stop = Arc::new(AtomicBool::new(false));
@@ -52,11 +52,11 @@ impl View {
                 // A frame that could not be drawn is drawn next time.
                 let _ = terminal.draw(|frame| draw(frame, &now, Instant::now()));
                 if event::poll(FRAME).unwrap_or(false) && wants_to_leave() {
-                    if leave.is_pulled() {
+                    if leave.is_requested() {
                         ratatui::restore();
                         std::process::exit(INTERRUPTED.into());
                     }
-                    leave.pull();
+                    leave.request();
                     seen.lock()
                         .unwrap_or_else(PoisonError::into_inner)
                         .note("stopping".to_owned());

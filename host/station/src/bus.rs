@@ -12,8 +12,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
-use super::budget::{Budget, Due};
 use super::event::{Event, EventKind};
+use super::rate_limit::{Admission, EventQuota};
 
 /// Events that may wait before news are dropped.
 const ROOM: usize = 4096;
@@ -63,7 +63,7 @@ pub struct EventSender {
 
 /// What one sender may say, and what it did not.
 struct Share {
-    budget: Budget,
+    quota: EventQuota,
     /// News that were dropped and not told of yet.
     dropped: u64,
 }
@@ -77,7 +77,7 @@ impl Clone for EventSender {
 impl EventSender {
     fn new(items: mpsc::UnboundedSender<Heard>, waiting: Arc<AtomicUsize>) -> Self {
         let share = Mutex::new(Share {
-            budget: Budget::new(),
+            quota: EventQuota::new(),
             dropped: 0,
         });
         Self {
@@ -92,10 +92,10 @@ impl EventSender {
     pub fn publish(&self, event: Event) {
         let mut share = self.share.lock().unwrap_or_else(PoisonError::into_inner);
         let room = self.waiting.load(Ordering::Relaxed) < ROOM;
-        let passes = match share.budget.judge(Instant::now(), &event) {
-            Due::Always => true,
-            Due::IfRoom => room,
-            Due::Never => false,
+        let passes = match share.quota.admit(Instant::now(), &event) {
+            Admission::Always => true,
+            Admission::IfRoom => room,
+            Admission::Never => false,
         };
         if !passes {
             share.dropped += 1;

@@ -7,13 +7,13 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 
 use super::bus::{self, EventReceiver, Heard};
-use super::door::Calls;
 use super::event::Event;
-use super::kept::KeptUpdates;
+use super::listener::ListenerStatus;
 use super::log::{self, EVENTS, EventLog, EventLogError};
 use super::replay::{Record, ReplayFleet};
 use super::setup::{self, Options, SHARDS, SetupError};
 use super::stop::Stop;
+use super::stored_updates::StoredUpdates;
 use crate::fleet_file::{FleetFile, FleetFileError, find_in, write_private};
 use crate::link::faults::FaultCounters;
 use gleaner_files::FileError;
@@ -83,7 +83,7 @@ pub struct Audience<'a> {
     /// Ends the run.
     pub stop: Stop,
     /// Has the counts of calls, and where boards may call in.
-    pub calls: Arc<Calls>,
+    pub calls: Arc<ListenerStatus>,
 }
 
 impl<'a> Audience<'a> {
@@ -166,7 +166,7 @@ pub fn run(
     let logged = pump.finish();
     if calls.address().is_some() {
         let path = directory.file(CALLS);
-        let tally = serde_json::to_string_pretty(&calls.tally()).unwrap_or_default();
+        let tally = serde_json::to_string_pretty(&calls.counts()).unwrap_or_default();
         fs::write(&path, tally).map_err(gleaner_files::at(&path))?;
     }
     let outcome = outcome?;
@@ -278,7 +278,7 @@ pub fn verify_before(
     let record = Record::of(log::each_line_within(&directory.file(EVENTS), rounds)?)?;
     let (orders, inexact) = (record.orders(), record.inexact());
     let last_round = record.last_round();
-    let kept = KeptUpdates::of(directory.path());
+    let kept = StoredUpdates::of(directory.path());
     let path = directory.file(RunDirectory::MODEL);
     let recorded = fs::read(&path).map_err(gleaner_files::at(&path))?;
     let data = fleet::load_data(&scenario).map_err(BuildError::from)?;

@@ -16,12 +16,12 @@ use strum::{Display, EnumMessage, EnumString, IntoStaticStr, VariantArray};
 use tokio::runtime::Runtime;
 
 use super::Handle;
-use super::board::{Closing, Identity, Limits, RoundWork, Standing, WorkResult};
+use super::board::{Closing, ConfirmedState, Identity, Limits, RoundWork, WorkResult};
 use super::bus::EventSender;
-use super::door::{Door, OpenDoor};
 use super::event::{Event, EventKind, loss};
-use super::kept::{KeptUpdate, KeptUpdates};
+use super::listener::{Listener, ListenerTask};
 use super::stop::Stop;
+use super::stored_updates::{StoredUpdate, StoredUpdates};
 use gleaner_learn::train::Tensor;
 use gleaner_sim::fleet::FixedFleet;
 use gleaner_sim::round::{
@@ -65,7 +65,7 @@ struct Member {
     identity: Identity,
     /// Its task, once the fleet has begun.
     handle: Option<Arc<Handle>>,
-    standing: Standing,
+    confirmed: ConfirmedState,
     /// What it reported in the round that is not closed yet.
     report: Option<Box<Report>>,
 }
@@ -79,10 +79,10 @@ pub struct StationFleet {
     held: ModelHash,
     exact: Arc<[u8]>,
     change: Option<(ModelHash, Arc<[u8]>)>,
-    kept: KeptUpdates,
+    stored_updates: StoredUpdates,
     events: EventSender,
     stop: Stop,
-    _door: Option<OpenDoor>,
+    _door: Option<ListenerTask>,
     // Dropped last: the boards' tasks run on it.
     runtime: Runtime,
 }
@@ -91,7 +91,7 @@ pub struct StationFleet {
 #[derive(Serialize, Deserialize)]
 struct Saved {
     fixed: Vec<u8>,
-    standings: Vec<Option<Standing>>,
+    confirmed: Vec<Option<ConfirmedState>>,
 }
 
 impl StationFleet {
@@ -104,8 +104,8 @@ impl StationFleet {
         rules: Rules,
         fixed: FixedFleet,
         boards: Vec<(Identity, PicoJoules)>,
-        kept: KeptUpdates,
-        door: Option<Door>,
+        stored_updates: StoredUpdates,
+        door: Option<Listener>,
         (events, stop): (EventSender, Stop),
     ) -> std::io::Result<Self> {
         let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -117,7 +117,7 @@ impl StationFleet {
         for (identity, stored) in boards {
             if let Some(slot) = members.get_mut(identity.client as usize) {
                 *slot = Some(Member {
-                    standing: Standing::new(stored, identity.store),
+                    confirmed: ConfirmedState::new(stored, identity.store),
                     identity,
                     handle: None,
                     report: None,
@@ -125,7 +125,7 @@ impl StationFleet {
             }
         }
         let guard = runtime.enter();
-        let door = door.map(Door::open).transpose()?;
+        let door = door.map(Listener::start).transpose()?;
         drop(guard);
         let mut fleet = Self {
             rules,
@@ -134,7 +134,7 @@ impl StationFleet {
             held: ModelHash::default(),
             exact: Arc::new([]),
             change: None,
-            kept,
+            stored_updates,
             events,
             stop,
             _door: door,
@@ -153,7 +153,7 @@ impl StationFleet {
                 let identity = member.identity.clone();
                 Arc::new(Handle::spawn(
                     identity,
-                    member.standing,
+                    member.confirmed,
                     self.events.clone(),
                 ))
             });
@@ -237,13 +237,13 @@ impl StationFleet {
         match self.fixed.decode(&upload.bytes) {
             Ok(model) => {
                 if !upload.exact {
-                    let update = KeptUpdate {
+                    let update = StoredUpdate {
                         loss_before_q16: report.loss_before_q16,
                         loss_after_q16: report.loss_after_q16,
                         bytes: upload.bytes,
                     };
-                    let kept = self.kept.keep(round, id(order.client), &update);
-                    kept.map_err(|error| FleetError::Failed(error.to_string()))?;
+                    let written = self.stored_updates.write(round, id(order.client), &update);
+                    written.map_err(|error| FleetError::Failed(error.to_string()))?;
                 }
                 let update = Update {
                     model,
@@ -288,7 +288,7 @@ impl Fleet for StationFleet {
     }
 
     fn train(&mut self, broadcast: &Broadcast<'_>) -> Result<Vec<Reply>, FleetError> {
-        if self.stop.is_pulled() {
+        if self.stop.is_requested() {
             return Err(FleetError::Stopped);
         }
         self.begin();
@@ -325,7 +325,7 @@ impl Fleet for StationFleet {
             let outcome = self.runtime.block_on(async {
                 tokio::select! {
                     outcome = task => Ok(outcome),
-                    () = self.stop.pulled() => Err(FleetError::Stopped),
+                    () = self.stop.requested() => Err(FleetError::Stopped),
                 }
             })?;
             let outcome = outcome.unwrap_or_else(|error| WorkResult::Missing(error.to_string()));
@@ -387,9 +387,9 @@ impl Fleet for StationFleet {
             let Some(handle) = member.handle.clone() else {
                 continue;
             };
-            if let Some(standing) = self.runtime.block_on(handle.close(closing)) {
-                member.standing = standing;
-                let ledger = standing.ledger;
+            if let Some(confirmed) = self.runtime.block_on(handle.close(closing)) {
+                member.confirmed = confirmed;
+                let ledger = confirmed.ledger;
                 self.publish(row.client, round, EventKind::Closed { ledger });
             }
             if let Some(report) = report {
@@ -419,11 +419,11 @@ impl Fleet for StationFleet {
     }
 
     fn save(&self) -> Vec<u8> {
-        let standings = self.members.iter();
+        let confirmed = self.members.iter();
         let saved = Saved {
             fixed: self.fixed.save(),
-            standings: standings
-                .map(|member| member.as_ref().map(|member| member.standing))
+            confirmed: confirmed
+                .map(|member| member.as_ref().map(|member| member.confirmed))
                 .collect(),
         };
         // Plain data always serialises.
@@ -434,19 +434,19 @@ impl Fleet for StationFleet {
         let saved: Saved = postcard::from_bytes(state)
             .map_err(|error| FleetError::Restore(format!("it was not a fleet's: {error}")))?;
         self.fixed.restore(&saved.fixed)?;
-        if saved.standings.len() != self.members.len() {
+        if saved.confirmed.len() != self.members.len() {
             return Err(FleetError::Restore(format!(
                 "{} clients, the fleet has {}",
-                saved.standings.len(),
+                saved.confirmed.len(),
                 self.members.len()
             )));
         }
-        for (member, standing) in self.members.iter_mut().zip(saved.standings) {
+        for (member, confirmed) in self.members.iter_mut().zip(saved.confirmed) {
             // A client that was simulated before starts with what the fleet gives it.
-            if let (Some(member), Some(standing)) = (member, standing) {
-                member.standing = standing;
+            if let (Some(member), Some(confirmed)) = (member, confirmed) {
+                member.confirmed = confirmed;
                 if let Some(handle) = &member.handle {
-                    self.runtime.block_on(handle.restore(standing));
+                    self.runtime.block_on(handle.restore(confirmed));
                 }
             }
         }

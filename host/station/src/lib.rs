@@ -8,7 +8,7 @@
 //! - [`link`], [`peer`]: a line to a board, and the wire protocol driven over it; [`door`]: where
 //!   boards open lines themselves; [`rekey`]: a new key over a line.
 //! - [`board`]: one board, kept at work; its session is a state machine without I/O.
-//! - [`kept`]: what clients sent that nobody can recompute.
+//! - [`stored_updates`]: what clients sent that nobody can recompute.
 //! - [`fleet`], [`replay`]: all boards and simulated clients as a fleet for the engine, and the
 //!   same fleet once more from the log.
 //! - [`setup`], [`execute`], [`doctor`]: from a scenario and a list of boards to a run, or to a
@@ -16,30 +16,29 @@
 
 pub mod board;
 pub mod bootsel;
-mod bucket;
-mod budget;
 pub mod bus;
 mod counted;
 pub mod demo;
 pub mod device;
 pub mod doctor;
-pub mod door;
 pub mod event;
 pub mod execute;
 pub mod fleet;
 pub mod fleet_file;
 pub mod infer;
-pub mod kept;
 mod ledger_table;
 pub mod ledgers;
 pub mod link;
+pub mod listener;
 pub mod log;
 pub mod measure;
 pub mod peer;
+mod rate_limit;
 pub mod rekey;
 pub mod replay;
 pub mod setup;
 pub mod stop;
+pub mod stored_updates;
 pub mod text;
 pub mod wear;
 
@@ -53,7 +52,7 @@ use gleaner_shared::wire::link::Greeting;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 
-use board::{Closing, Command, Identity, RoundWork, Standing, WorkResult};
+use board::{Closing, Command, ConfirmedState, Identity, RoundWork, WorkResult};
 use bus::EventSender;
 
 /// A board's task, from outside. Dropping it ends the task and closes the line.
@@ -72,9 +71,9 @@ impl Drop for Handle {
 impl Handle {
     /// Starts the task on the current runtime.
     #[must_use]
-    pub fn spawn(identity: Identity, standing: Standing, events: EventSender) -> Self {
+    pub fn spawn(identity: Identity, confirmed: ConfirmedState, events: EventSender) -> Self {
         let (commands, receiver) = mpsc::channel(4);
-        let task = tokio::spawn(board::run(identity, standing, receiver, events));
+        let task = tokio::spawn(board::run(identity, confirmed, receiver, events));
         Self { commands, task }
     }
 
@@ -87,14 +86,14 @@ impl Handle {
     }
 
     /// Closes a round and returns what is confirmed of the board, unless its task is gone.
-    pub async fn close(&self, closing: Closing) -> Option<Standing> {
+    pub async fn close(&self, closing: Closing) -> Option<ConfirmedState> {
         self.ask(|answer| Command::Close(closing, answer)).await
     }
 
     /// Goes back to a checkpoint.
-    pub async fn restore(&self, standing: Standing) {
+    pub async fn restore(&self, confirmed: ConfirmedState) {
         // A task that is gone has nothing to restore.
-        let _ = self.commands.send(Command::Restore(standing)).await;
+        let _ = self.commands.send(Command::Restore(confirmed)).await;
     }
 
     /// Waits for a session.

@@ -16,8 +16,8 @@ use gleaner_shared::wire::{FrameBuffer, HostKeys};
 use tokio::io::{AsyncReadExt, AsyncWriteExt, ReadHalf, WriteHalf};
 use tokio::time::{Instant, sleep_until};
 
-use crate::bucket::Bucket;
 use crate::link::ByteStream;
+use crate::rate_limit::TokenBucket;
 
 /// Bytes taken from the line at once.
 const INPUT: usize = 2048;
@@ -41,7 +41,7 @@ pub struct Peer {
     line: Option<Line>,
     epoch: Instant,
     /// What may still be read; outlives the line, as hanging up earns nothing.
-    intake: Bucket,
+    intake: TokenBucket,
     input: Vec<u8>,
     /// Where in `input` the unread bytes begin.
     taken: usize,
@@ -65,7 +65,7 @@ impl Peer {
             machine: HostLink::new(keys.into(), entropy, timing),
             line: None,
             epoch: Instant::now(),
-            intake: Bucket::new(BURST, RATE),
+            intake: TokenBucket::new(BURST, RATE),
             input: Vec::new(),
             taken: 0,
             frame: FrameBuffer::new(),

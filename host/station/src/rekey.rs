@@ -17,7 +17,7 @@ use tokio::time::{sleep, timeout};
 
 use super::link::Endpoint;
 use super::peer::Peer;
-use crate::fleet_file::{Entry, KeyBook, KeyBookError};
+use crate::fleet_file::{Entry, KeyStore, KeyStoreError};
 
 /// Between two attempts to open a line.
 const REOPEN: Duration = Duration::from_millis(500);
@@ -38,7 +38,7 @@ pub enum RekeyError {
     Unkeyed,
     /// The list cannot be read or written.
     #[error(transparent)]
-    List(#[from] KeyBookError),
+    List(#[from] KeyStoreError),
     /// Another client's board is on its line.
     #[error("the board on this line is client {found}: correct its place, or flash its shard")]
     OtherClient {
@@ -70,13 +70,13 @@ pub enum Step {
     /// A session is open, under the key of this generation.
     Session(u32),
     /// The next key is on the disk.
-    Promised,
+    Prepared,
     /// The next key is on its way to the board.
     Sent,
     /// The board has written it.
-    Taken,
+    Accepted,
     /// It is the key, and the old one is forgotten.
-    Settled,
+    Committed,
 }
 
 impl fmt::Display for Step {
@@ -85,10 +85,10 @@ impl fmt::Display for Step {
             Self::Session(generation) => {
                 write!(f, "a session under the key of generation {generation}")
             }
-            Self::Promised => f.write_str("the next key is in the list"),
+            Self::Prepared => f.write_str("the next key is in the list"),
             Self::Sent => f.write_str("the next key is on its way"),
-            Self::Taken => f.write_str("the board holds both keys"),
-            Self::Settled => f.write_str("the old key is dropped"),
+            Self::Accepted => f.write_str("the board holds both keys"),
+            Self::Committed => f.write_str("the old key is dropped"),
         }
     }
 }
@@ -99,7 +99,7 @@ impl fmt::Display for Step {
 /// # Errors
 /// Says why not; the key in the list is then still one that the board holds.
 pub async fn rekey(
-    book: &KeyBook,
+    book: &KeyStore,
     entry: &Entry,
     endpoint: &Endpoint,
     patience: Duration,
@@ -129,7 +129,7 @@ pub async fn rekey(
 
 /// A rotation on its way.
 struct Ceremony<'a> {
-    book: &'a KeyBook,
+    book: &'a KeyStore,
     entry: &'a Entry,
     /// What the list holds.
     keys: HostKeys,
@@ -179,13 +179,13 @@ impl Ceremony<'_> {
         match event {
             Event::Connected(greeting) => return self.connected(&greeting),
             Event::Message(DeviceToHost::Rekeyed { generation }) if generation == next => {
-                self.say(Step::Taken);
+                self.say(Step::Accepted);
                 self.peer.connect_with(self.keys);
             }
             Event::Message(DeviceToHost::RekeyRefused(reason)) => {
                 // Whoever cannot keep a key will never come with it.
                 if reason == RekeyRefusal::NoStorage {
-                    self.book.withdraw(&self.entry.name)?;
+                    self.book.discard_next(&self.entry.name)?;
                 }
                 return Err(RekeyError::Kept(reason));
             }
@@ -214,12 +214,12 @@ impl Ceremony<'_> {
             _ => {}
         }
         if self.keys.next.is_some() && generation == self.keys.next_generation() {
-            self.book.settle(name)?;
-            self.say(Step::Settled);
+            self.book.commit_next(name)?;
+            self.say(Step::Committed);
             return Ok(Some(generation));
         }
-        self.keys = self.book.promise(name, generation)?;
-        self.say(Step::Promised);
+        self.keys = self.book.prepare_next(name, generation)?;
+        self.say(Step::Prepared);
         if let Some(key) = self.keys.next {
             let generation = self.keys.next_generation();
             // A session that has just been opened has room.

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::event::{Event, EventKind, loss};
 use super::fleet::fingerprint;
-use super::kept::KeptUpdates;
 use super::log::Line;
+use super::stored_updates::StoredUpdates;
 use gleaner_learn::train::Tensor;
 use gleaner_sim::fleet::FixedFleet;
 use gleaner_sim::round::{
@@ -102,17 +102,17 @@ impl Record {
 pub struct ReplayFleet {
     fixed: FixedFleet,
     record: Record,
-    kept: KeptUpdates,
+    stored_updates: StoredUpdates,
 }
 
 impl ReplayFleet {
     /// Stands in for the clients of a recorded run; what nobody can recompute was kept.
     #[must_use]
-    pub const fn new(fixed: FixedFleet, record: Record, kept: KeptUpdates) -> Self {
+    pub const fn new(fixed: FixedFleet, record: Record, stored_updates: StoredUpdates) -> Self {
         Self {
             fixed,
             record,
-            kept,
+            stored_updates,
         }
     }
 
@@ -128,7 +128,7 @@ impl ReplayFleet {
         let (reply, source) = match fate {
             Some(Fate::Arrived { exact: false, .. }) => {
                 let after = broadcast.wants_loss_after;
-                (self.as_kept(round, number, after)?, "what it sent was")
+                (self.as_stored(round, number, after)?, "what it sent was")
             }
             _ => (reply, "its order leads to"),
         };
@@ -164,17 +164,17 @@ impl ReplayFleet {
 
 impl ReplayFleet {
     /// Returns what a client sent that cannot be recomputed.
-    fn as_kept(&self, round: u32, client: u32, after: bool) -> Result<Reply, FleetError> {
+    fn as_stored(&self, round: u32, client: u32, after: bool) -> Result<Reply, FleetError> {
         let failed = |error: &dyn std::fmt::Display| {
             FleetError::Failed(format!("round {round}, client {client}: {error}"))
         };
-        let kept = self.kept.read(round, client);
-        let kept = kept.map_err(|error| failed(&error))?;
-        let model = self.fixed.decode(&kept.bytes);
+        let stored = self.stored_updates.read(round, client);
+        let stored = stored.map_err(|error| failed(&error))?;
+        let model = self.fixed.decode(&stored.bytes);
         Ok(Reply::Trained(Update {
             model: model.map_err(|error| failed(&error))?,
-            loss_before: loss(kept.loss_before_q16),
-            loss_after: after.then(|| loss(kept.loss_after_q16)),
+            loss_before: loss(stored.loss_before_q16),
+            loss_after: after.then(|| loss(stored.loss_after_q16)),
         }))
     }
 }

@@ -10,10 +10,10 @@ use gleaner_shared::shard::body_crc;
 
 use super::board::{Identity, Limits};
 use super::bus::EventSender;
-use super::door::{Callers, Calls, Door, DoorError, check};
 use super::fleet::{Pace, Rules, StationFleet};
-use super::kept::KeptUpdates;
+use super::listener::{ExpectedBoards, ListenError, Listener, ListenerStatus, check};
 use super::stop::Stop;
+use super::stored_updates::StoredUpdates;
 use crate::device::emulator::EmulatorError;
 use crate::device::emulator::machine::Machine;
 use crate::device::flash::{ShardRefused, shard_part};
@@ -61,7 +61,7 @@ pub enum SetupError {
     },
     /// Boards cannot call in.
     #[error(transparent)]
-    Door(#[from] DoorError),
+    Listener(#[from] ListenError),
     /// The world of the run cannot be had.
     #[error(transparent)]
     World(#[from] Box<RunError>),
@@ -194,10 +194,10 @@ pub fn assemble(
     data: &Dataset,
     options: &Options,
     folder: &Path,
-    (events, stop, calls): (EventSender, Stop, Arc<Calls>),
+    (events, stop, calls): (EventSender, Stop, Arc<ListenerStatus>),
 ) -> Result<Assembly, SetupError> {
     check(fleet, options.listen)?;
-    let callers = Callers::of(fleet);
+    let callers = ExpectedBoards::of(fleet);
     let directory = RunDirectory::new(folder);
     let run = run_id(&directory)?;
     let world = world_of(scenario, &directory).map_err(Box::new)?;
@@ -261,10 +261,10 @@ pub fn assemble(
         },
         pace: options.pace,
     };
-    let kept = KeptUpdates::of(folder);
+    let kept = StoredUpdates::of(folder);
     let door = options
         .listen
-        .map(|address| Door::at(address, callers, calls));
+        .map(|address| Listener::bind(address, callers, calls));
     let door = door.transpose()?;
     let threads = options.threads;
     let deployment = fleet::build_around(scenario, data, &partition, threads, |fixed| {

@@ -11,7 +11,7 @@ use super::{FlashTask, copy};
 use gleaner_station::device::Board;
 use gleaner_station::device::flash::drive::{BootDrive, DriveError};
 use gleaner_station::device::row::Uf2Drive;
-use gleaner_station::fleet_file::{FoundPort, KeyBook};
+use gleaner_station::fleet_file::{FoundPort, KeyStore};
 use gleaner_station::link::serial;
 
 /// Between two looks.
@@ -66,7 +66,7 @@ pub(super) fn fresh(
             file.display()
         )
     })?;
-    KeyBook::open(file)?.name_port(name, &number)?;
+    KeyStore::open(file)?.set_usb_serial(name, &number)?;
     outln!("{name}: it is usb_serial = \"{number}\" from now on");
     Ok(())
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde::Serialize;
 
 use super::FleetArgs;
-use gleaner_station::fleet_file::{Entry, KeyBook};
+use gleaner_station::fleet_file::{Entry, KeyStore};
 use gleaner_station::link::Endpoint;
 use gleaner_station::rekey::{RekeyError, rekey};
 
@@ -51,7 +51,7 @@ struct Outcome {
 
 /// Runs `gleaner fleet rekey`; exit code 1 means that a board was not rekeyed.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    let book = KeyBook::open(&args.fleet.to_read())?;
+    let book = KeyStore::open(&args.fleet.to_read())?;
     let fleet = book.read()?;
     let named = args.board.iter().map(|name| fleet.named(name));
     let named = named.collect::<Result<Vec<&Entry>, _>>()?;
@@ -97,7 +97,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
 }
 
 /// Rotates one key; an emulated board lives for a run, and takes its key from the list at its start.
-async fn rotate(book: &KeyBook, entry: &Entry, patience: Duration) -> anyhow::Result<u32> {
+async fn rotate(book: &KeyStore, entry: &Entry, patience: Duration) -> anyhow::Result<u32> {
     match entry.place() {
         Some(place) => {
             let endpoint = Endpoint::new(place);

@@ -50,14 +50,14 @@ pub struct Identity {
 
 /// What the base station has confirmed of a board.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Standing {
+pub struct ConfirmedState {
     /// Its ledger.
     pub ledger: Snapshot,
     /// The last round that was closed.
     pub last_round: Option<RoundMark>,
 }
 
-impl Standing {
+impl ConfirmedState {
     /// A store with so much in it before the first round.
     #[must_use]
     pub const fn new(stored: PicoJoules, store: Reservoir) -> Self {
@@ -150,9 +150,9 @@ pub enum Command {
     /// Carries out a round's work.
     Work(Box<RoundWork>, oneshot::Sender<WorkResult>),
     /// Closes a round; answers with what is confirmed.
-    Close(Closing, oneshot::Sender<Standing>),
+    Close(Closing, oneshot::Sender<ConfirmedState>),
     /// Goes back to a checkpoint.
-    Restore(Standing),
+    Restore(ConfirmedState),
     /// Waits for a session and returns what the board is.
     Greet(Duration, oneshot::Sender<Result<Box<Greeting>, String>>),
     /// Sends bytes there and back and returns how long it took.

@@ -9,7 +9,7 @@ use tokio::task::yield_now;
 use tokio::time::{Instant, sleep_until};
 
 use super::session::{Action, Answer, Input, Machine, Profile, Request, Want};
-use super::{Command, Identity, Standing, WorkResult};
+use super::{Command, ConfirmedState, Identity, WorkResult};
 use crate::bus::EventSender;
 use crate::link::Endpoint;
 use crate::peer::Peer;
@@ -24,7 +24,7 @@ const TURNS: u64 = 32;
 /// Runs a board's task until the commands end.
 pub async fn run(
     identity: Identity,
-    standing: Standing,
+    confirmed: ConfirmedState,
     mut commands: mpsc::Receiver<Command>,
     events: EventSender,
 ) {
@@ -33,7 +33,7 @@ pub async fn run(
         // Without randomness there is no session; every command's sender sees the task gone.
         Err(_) => return,
     };
-    let machine = Machine::new(Profile::from(&identity), standing);
+    let machine = Machine::new(Profile::from(&identity), confirmed);
     let line = Line {
         peer,
         endpoint: identity.endpoint,
@@ -100,7 +100,7 @@ impl Task {
         let (request, asker) = match command {
             Command::Work(job, asker) => (Request::Work(job), Some(Asker::Work(asker))),
             Command::Close(closing, asker) => (Request::Close(closing), Some(Asker::Close(asker))),
-            Command::Restore(standing) => (Request::Restore(standing), None),
+            Command::Restore(confirmed) => (Request::Restore(confirmed), None),
             Command::Greet(limit, asker) => (Request::Greet(limit), Some(Asker::Greet(asker))),
             Command::Echo(bytes, limit, asker) => {
                 (Request::Echo(bytes, limit), Some(Asker::Echo(asker)))
@@ -201,7 +201,7 @@ impl Line {
 /// Who waits for an answer.
 enum Asker {
     Work(oneshot::Sender<WorkResult>),
-    Close(oneshot::Sender<Standing>),
+    Close(oneshot::Sender<ConfirmedState>),
     Greet(oneshot::Sender<Result<Box<Greeting>, String>>),
     Echo(oneshot::Sender<Result<Duration, String>>),
 }
@@ -211,7 +211,7 @@ impl Asker {
     fn hear(self, answer: Answer) {
         match (self, answer) {
             (Self::Work(asker), Answer::Worked(outcome)) => drop(asker.send(outcome)),
-            (Self::Close(asker), Answer::Closed(standing)) => drop(asker.send(standing)),
+            (Self::Close(asker), Answer::Closed(confirmed)) => drop(asker.send(confirmed)),
             (Self::Greet(asker), Answer::Greeted(greeting)) => drop(asker.send(greeting)),
             (Self::Echo(asker), Answer::Echoed(back)) => drop(asker.send(back)),
             // The machine answers what it was asked.
@@ -247,10 +247,10 @@ mod tests {
             network: gleaner_shared::board::Shape::PAPER,
             shard_crc: None,
         };
-        let standing = Standing::new(PicoJoules(500), identity.store);
+        let confirmed = ConfirmedState::new(PicoJoules(500), identity.store);
         let (events, mut heard) = bus::open();
         let mut task = Task {
-            machine: Machine::new(Profile::from(&identity), standing),
+            machine: Machine::new(Profile::from(&identity), confirmed),
             line: Line {
                 peer: Peer::try_new(identity.keys, identity.timing).unwrap(),
                 endpoint: identity.endpoint,

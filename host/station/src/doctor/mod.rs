@@ -16,13 +16,13 @@ use gleaner_shared::wire::message::{About, ShardStatus, Version};
 use tokio::runtime::Runtime;
 
 use crate::Handle;
-use crate::board::{Identity, Standing};
+use crate::board::{ConfirmedState, Identity};
 use crate::bus;
 use crate::device::flash::check_room;
-use crate::door::{self, Callers, Door, DoorError, OpenDoor};
 use crate::event::{Event, EventKind};
 use crate::fleet_file::{Access, Entry, FleetFile, Place};
 use crate::link::Endpoint;
+use crate::listener::{self, ExpectedBoards, ListenError, Listener, ListenerTask};
 use crate::setup::{SetupError, shards, start_machine};
 use crate::text::printable;
 use gleaner_learn::data::Dataset;
@@ -124,8 +124,8 @@ pub fn examine(
     let runtime = Runtime::new().map_err(gleaner_files::at(folder))?;
     let shards = shards(scenario, data, |client| fleet.key_of(client))?;
     let network = gleaner_sim::fleet::shape(scenario, data)?;
-    let door = care.listen.map(|address| answer(fleet, address, &runtime));
-    let door = door.transpose()?;
+    let listener = care.listen.map(|address| answer(fleet, address, &runtime));
+    let listener = listener.transpose()?;
     let mut findings = Vec::new();
     for entry in &fleet.clients {
         let shard = &shards[entry.id as usize];
@@ -151,9 +151,9 @@ pub fn examine(
                 }
                 Err(other) => return Err(other),
             },
-            Access::Accept => match &door {
-                Some((callers, _)) => {
-                    let Some(line) = callers.line_of(entry.id) else {
+            Access::Accept => match &listener {
+                Some((boards, _)) => {
+                    let Some(line) = boards.line_of(entry.id) else {
                         continue;
                     };
                     (Endpoint::incoming(line), "it called in".to_owned())
@@ -184,15 +184,15 @@ fn answer(
     fleet: &FleetFile,
     address: SocketAddr,
     runtime: &Runtime,
-) -> Result<(Callers, OpenDoor), SetupError> {
-    door::check(fleet, Some(address))?;
-    let callers = Callers::of(fleet);
+) -> Result<(ExpectedBoards, ListenerTask), SetupError> {
+    listener::check(fleet, Some(address))?;
+    let boards = ExpectedBoards::of(fleet);
     let _guard = runtime.enter();
-    let door = Door::at(address, callers.clone(), Arc::default())?;
-    let open = door
-        .open()
-        .map_err(|source| DoorError::Address { address, source })?;
-    Ok((callers, open))
+    let listener = Listener::bind(address, boards.clone(), Arc::default())?;
+    let task = listener
+        .start()
+        .map_err(|source| ListenError::Address { address, source })?;
+    Ok((boards, task))
 }
 
 /// Looks whether the port exists; says where it is, or what there is instead.
@@ -232,9 +232,9 @@ async fn talk(
         network,
         shard_crc: None,
     };
-    let standing = Standing::new(entry.stored(scenario), store);
+    let confirmed = ConfirmedState::new(entry.stored(scenario), store);
     let (events, mut heard) = bus::open();
-    let board = Handle::spawn(identity, standing, events);
+    let board = Handle::spawn(identity, confirmed, events);
     let greeting = match board.greet(care.patience).await {
         Ok(greeting) => greeting,
         Err(reason) => {

@@ -17,7 +17,7 @@ use super::{Entry, FleetFile, FleetFileError, Link, SecretKey};
 /// Why a key is not changed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum KeyBookError {
+pub enum KeyStoreError {
     /// The list cannot be used.
     #[error(transparent)]
     List(#[from] FleetFileError),
@@ -44,18 +44,18 @@ pub enum KeyBookError {
 
 /// A list of a fleet whose keys are being rotated, by nobody else at the same time.
 #[derive(Debug)]
-pub struct KeyBook {
+pub struct KeyStore {
     path: PathBuf,
     /// The folder, for the file itself is replaced by every change.
     _lock: Option<File>,
 }
 
-impl KeyBook {
+impl KeyStore {
     /// Opens a list; a link to one is followed.
     ///
     /// # Errors
     /// When it is not there, or somebody else changes its keys.
-    pub fn open(path: &Path) -> Result<Self, KeyBookError> {
+    pub fn open(path: &Path) -> Result<Self, KeyStoreError> {
         let path = std::fs::canonicalize(path).map_err(|source| FleetFileError::File {
             file: path.display().to_string(),
             source,
@@ -66,7 +66,7 @@ impl KeyBook {
         let locked = lock.as_ref().map(File::try_lock);
         if let Some(Err(TryLockError::WouldBlock)) = locked {
             let folder = folder.display().to_string();
-            return Err(KeyBookError::InUse { folder });
+            return Err(KeyStoreError::InUse { folder });
         }
         Ok(Self { path, _lock: lock })
     }
@@ -84,7 +84,7 @@ impl KeyBook {
     ///
     /// # Errors
     /// When the list cannot be read or written.
-    pub fn promise(&self, name: &str, generation: u32) -> Result<HostKeys, KeyBookError> {
+    pub fn prepare_next(&self, name: &str, generation: u32) -> Result<HostKeys, KeyStoreError> {
         let drawn = fresh_key()?;
         let entry = self.change(name, |entry| {
             entry.key_generation = generation;
@@ -97,7 +97,7 @@ impl KeyBook {
     ///
     /// # Errors
     /// When the list cannot be read or written.
-    pub fn settle(&self, name: &str) -> Result<(), KeyBookError> {
+    pub fn commit_next(&self, name: &str) -> Result<(), KeyStoreError> {
         self.change(name, |entry| {
             if let Some(next) = entry.next_key.take() {
                 entry.key = Some(next);
@@ -111,7 +111,7 @@ impl KeyBook {
     ///
     /// # Errors
     /// When the list cannot be read or written.
-    pub fn withdraw(&self, name: &str) -> Result<(), KeyBookError> {
+    pub fn discard_next(&self, name: &str) -> Result<(), KeyStoreError> {
         self.change(name, |entry| entry.next_key = None).map(drop)
     }
 
@@ -119,7 +119,7 @@ impl KeyBook {
     ///
     /// # Errors
     /// When the list cannot be read or written.
-    pub fn replace(&self, name: &str) -> Result<(), KeyBookError> {
+    pub fn replace(&self, name: &str) -> Result<(), KeyStoreError> {
         let drawn = fresh_key()?;
         self.change(name, |entry| {
             (entry.key, entry.key_generation, entry.next_key) = (Some(drawn), 0, None);
@@ -131,7 +131,7 @@ impl KeyBook {
     ///
     /// # Errors
     /// When the list cannot be read or written.
-    pub fn name_port(&self, name: &str, usb_serial: &str) -> Result<(), KeyBookError> {
+    pub fn set_usb_serial(&self, name: &str, usb_serial: &str) -> Result<(), KeyStoreError> {
         self.change(name, |entry| {
             if let Link::Serial { usb_serial: it, .. } = &mut entry.link {
                 *it = Some(usb_serial.to_owned());
@@ -141,7 +141,7 @@ impl KeyBook {
     }
 
     /// Changes one client's keys on the disk; what did not change is not written.
-    fn change(&self, name: &str, change: impl FnOnce(&mut Entry)) -> Result<Entry, KeyBookError> {
+    fn change(&self, name: &str, change: impl FnOnce(&mut Entry)) -> Result<Entry, KeyStoreError> {
         let file = self.path.display().to_string();
         let failed = |source| {
             let file = file.clone();
@@ -163,7 +163,7 @@ impl KeyBook {
                 // A list in a form of its own is written anew, without its comments.
                 .unwrap_or_else(|| fleet.to_toml());
             write_private(&self.path, text)
-                .map_err(|source| KeyBookError::Write { file, source })?;
+                .map_err(|source| KeyStoreError::Write { file, source })?;
         }
         Ok(after)
     }
@@ -284,19 +284,19 @@ mod tests {
         # printed on its box\n  key = \"0909090909090909090909090909090909090909090909090909090909090909\"\n  \
         address = \"127.0.0.1:4000\" # for now\n";
 
-    fn book(text: &str) -> (tempfile::TempDir, KeyBook) {
+    fn book(text: &str) -> (tempfile::TempDir, KeyStore) {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("fleet.toml");
         std::fs::write(&path, text).unwrap();
-        let book = KeyBook::open(&path).unwrap();
+        let book = KeyStore::open(&path).unwrap();
         (folder, book)
     }
 
-    fn text(book: &KeyBook) -> String {
+    fn text(book: &KeyStore) -> String {
         std::fs::read_to_string(&book.path).unwrap()
     }
 
-    fn near(book: &KeyBook) -> Entry {
+    fn near(book: &KeyStore) -> Entry {
         book.read().unwrap().named("near").unwrap().clone()
     }
 
@@ -304,19 +304,23 @@ mod tests {
     fn a_key_is_promised_settled_and_promised_again_and_all_else_stays() {
         let (_folder, book) = book(LIST);
         let old = near(&book);
-        let keys = book.promise("near", 0).unwrap();
+        let keys = book.prepare_next("near", 0).unwrap();
         let promised = near(&book);
         assert_eq!((promised.key, promised.wire_keys()), (old.key, keys));
         assert!(keys.next.is_some());
-        assert_eq!(book.promise("near", 0).unwrap(), keys, "the same key again");
-        book.settle("near").unwrap();
+        assert_eq!(
+            book.prepare_next("near", 0).unwrap(),
+            keys,
+            "the same key again"
+        );
+        book.commit_next("near").unwrap();
         let settled = near(&book);
         assert_eq!(settled.key, promised.next_key);
         assert_eq!((settled.key_generation, settled.next_key), (1, None));
-        book.settle("near").unwrap();
+        book.commit_next("near").unwrap();
         assert_eq!(near(&book), settled, "settled once");
-        book.promise("near", 1).unwrap();
-        book.settle("near").unwrap();
+        book.prepare_next("near", 1).unwrap();
+        book.commit_next("near").unwrap();
         let is_kept = |line: &&str| !line.trim_start().starts_with("key");
         let kept = |text: &str| text.lines().filter(is_kept).collect::<Vec<_>>().join("\n");
         assert_eq!(kept(&text(&book)), kept(LIST));
@@ -330,11 +334,11 @@ mod tests {
     #[test]
     fn a_board_that_counts_from_zero_again_keeps_the_promised_key_under_its_new_number() {
         let (_folder, book) = book(LIST);
-        let first = book.promise("near", 6).unwrap();
-        let again = book.promise("near", 0).unwrap();
+        let first = book.prepare_next("near", 6).unwrap();
+        let again = book.prepare_next("near", 0).unwrap();
         assert_eq!((first.generation, again.generation), (6, 0));
         assert_eq!(first.next, again.next);
-        book.withdraw("near").unwrap();
+        book.discard_next("near").unwrap();
         assert_eq!(text(&book), LIST);
     }
 
@@ -343,9 +347,9 @@ mod tests {
         let inline = "client = [{ name = \"near\", id = 0, link = \"simulated\", key = \
             \"0909090909090909090909090909090909090909090909090909090909090909\" }]\n";
         let (_folder, book) = book(inline);
-        let keys = book.promise("near", 0).unwrap();
+        let keys = book.prepare_next("near", 0).unwrap();
         assert_eq!(near(&book).wire_keys(), keys);
-        book.settle("near").unwrap();
+        book.commit_next("near").unwrap();
         assert_eq!(near(&book).key_generation, 1);
     }
 
@@ -353,7 +357,7 @@ mod tests {
     fn a_key_with_a_comment_beside_it_is_changed_all_the_same() {
         let noted = LIST.replace("09\"\n", "09\" # secret!\n");
         let (_folder, book) = book(&noted);
-        let keys = book.promise("near", 0).unwrap();
+        let keys = book.prepare_next("near", 0).unwrap();
         assert_eq!(near(&book).wire_keys(), keys);
         assert!(text(&book).contains("# secret!") && text(&book).contains("# on the roof"));
     }
@@ -376,8 +380,8 @@ mod tests {
         let path = folder.path().join("link.toml");
         symlink(folder.path().join("fleet.toml"), &path).unwrap();
         drop(book);
-        let book = KeyBook::open(&path).unwrap();
-        book.promise("near", 0).unwrap();
+        let book = KeyStore::open(&path).unwrap();
+        book.prepare_next("near", 0).unwrap();
         assert!(near(&book).next_key.is_some());
         assert_eq!(FleetFile::read(&path).unwrap(), book.read().unwrap());
         let mode = std::fs::metadata(&path).unwrap().permissions().mode();
@@ -388,7 +392,7 @@ mod tests {
     #[test]
     fn two_do_not_rotate_keys_at_once() {
         let (folder, _book) = book(LIST);
-        let refused = KeyBook::open(&folder.path().join("fleet.toml")).unwrap_err();
+        let refused = KeyStore::open(&folder.path().join("fleet.toml")).unwrap_err();
         assert!(refused.to_string().contains("another"), "{refused}");
     }
 
@@ -402,8 +406,8 @@ mod tests {
              \"rp2040\"\nkey = \"{key}\"\n"
         );
         std::fs::write(&path, &list).unwrap();
-        let book = KeyBook::open(&path).unwrap();
-        book.name_port("pico", "E661 \"x\"").unwrap();
+        let book = KeyStore::open(&path).unwrap();
+        book.set_usb_serial("pico", "E661 \"x\"").unwrap();
         let text = std::fs::read_to_string(&path).unwrap();
         assert!(text.starts_with(&list), "{text}");
         let entry = &book.read().unwrap().clients[0];

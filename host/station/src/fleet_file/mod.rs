@@ -19,7 +19,7 @@ use crate::device::Board;
 use entry::Fields;
 pub use entry::{Entry, SecretKey};
 pub use init::{FoundPort, UsbDevice, from_ports, template};
-pub use keys::{KeyBook, KeyBookError, write_private};
+pub use keys::{KeyStore, KeyStoreError, write_private};
 pub use link::{Access, ChipNumber, Link, Place, SerialAddress};
 
 /// Default name of the file, and its name in the directory of a run.

@@ -12,22 +12,22 @@ const CAPACITY: usize = 4096;
 
 /// The host's side: waits for something to be plugged in.
 #[derive(Clone)]
-pub struct Socket {
+pub struct MemoryListener {
     lines: Arc<Mutex<mpsc::Receiver<DuplexStream>>>,
 }
 
-impl fmt::Debug for Socket {
+impl fmt::Debug for MemoryListener {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Socket")
+        f.write_str("MemoryListener")
     }
 }
 
-impl Socket {
+impl MemoryListener {
     /// Waits until the other side plugs in a line.
     ///
     /// # Errors
     /// When the other side is gone for good.
-    pub async fn wait_for_plug(&self) -> io::Result<DuplexStream> {
+    pub async fn accept(&self) -> io::Result<DuplexStream> {
         let line = self.lines.lock().await.recv().await;
         line.ok_or_else(|| io::Error::from(io::ErrorKind::NotConnected))
     }
@@ -35,16 +35,16 @@ impl Socket {
 
 /// The device's side: plugs in lines. Dropping a line pulls it out.
 #[derive(Clone, Debug)]
-pub struct Plug {
+pub struct MemoryConnector {
     lines: mpsc::Sender<DuplexStream>,
 }
 
-impl Plug {
+impl MemoryConnector {
     /// Plugs in a new line and returns the device's end of it.
     ///
     /// # Errors
     /// When the socket is gone.
-    pub async fn plug_in(&self) -> io::Result<DuplexStream> {
+    pub async fn connect(&self) -> io::Result<DuplexStream> {
         let (near, far) = tokio::io::duplex(CAPACITY);
         let sent = self.lines.send(near).await;
         sent.map_err(|_| io::Error::from(io::ErrorKind::NotConnected))?;
@@ -54,14 +54,14 @@ impl Plug {
 
 /// Makes a socket and the plug that fits it.
 #[must_use]
-pub fn socket() -> (Socket, Plug) {
+pub fn pair() -> (MemoryListener, MemoryConnector) {
     let (lines, waiting) = mpsc::channel(1);
     let lines_of_socket = Arc::new(Mutex::new(waiting));
     (
-        Socket {
+        MemoryListener {
             lines: lines_of_socket,
         },
-        Plug { lines },
+        MemoryConnector { lines },
     )
 }
 
@@ -72,10 +72,10 @@ mod tests {
 
     #[tokio::test]
     async fn what_is_pulled_out_can_be_plugged_in_again() {
-        let (socket, plug) = socket();
+        let (listener, connector) = pair();
         for _ in 0..2 {
-            let mut far = plug.plug_in().await.unwrap();
-            let mut near = socket.wait_for_plug().await.unwrap();
+            let mut far = connector.connect().await.unwrap();
+            let mut near = listener.accept().await.unwrap();
             far.write_all(b"here").await.unwrap();
             let mut word = [0; 4];
             near.read_exact(&mut word).await.unwrap();

@@ -19,7 +19,7 @@ use tokio::net::TcpStream;
 use crate::fleet_file::Place;
 use faults::{FaultCounters, Faults};
 use incoming::Incoming;
-use memory::Socket;
+use memory::MemoryListener;
 
 /// An open line. A read of zero bytes, like an error, means that the peer is gone.
 pub trait ByteStream: AsyncRead + AsyncWrite + Send + Unpin {}
@@ -34,7 +34,7 @@ enum Peer {
     /// A device that calls in.
     Incoming(Incoming),
     /// A socket in this process, for tests.
-    Memory(Socket),
+    Memory(MemoryListener),
 }
 
 impl fmt::Display for Peer {
@@ -75,7 +75,7 @@ impl Endpoint {
 
     /// A line to a socket in this process.
     #[must_use]
-    pub const fn in_memory(socket: Socket) -> Self {
+    pub const fn in_memory(socket: MemoryListener) -> Self {
         Self {
             peer: Peer::Memory(socket),
             faults: None,
@@ -111,7 +111,7 @@ impl Endpoint {
                 Box::new(stream)
             }
             Peer::Incoming(incoming) => incoming.take().await,
-            Peer::Memory(socket) => Box::new(socket.wait_for_plug().await?),
+            Peer::Memory(socket) => Box::new(socket.accept().await?),
         };
         Ok(match &self.faults {
             None => link,

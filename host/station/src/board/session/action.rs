@@ -6,7 +6,7 @@ use std::time::Duration;
 use gleaner_shared::wire::link::Greeting;
 use gleaner_shared::wire::message::{HostToDevice, Payload, RejectReason};
 
-use crate::board::{Standing, WorkResult};
+use crate::board::{ConfirmedState, WorkResult};
 use crate::event::{Event, EventKind};
 
 /// Something to be done now. Failing to is no fault: the board hears of it again, or asks again.
@@ -33,7 +33,7 @@ pub(in crate::board) enum Answer {
     /// Of a round's work.
     Worked(WorkResult),
     /// Of the end of a round: what is confirmed of the board.
-    Closed(Standing),
+    Closed(ConfirmedState),
     /// Of the wait for a session: the greeting, or why there is none.
     Greeted(Result<Box<Greeting>, String>),
     /// Of bytes sent there and back: how long it took, or what went wrong.

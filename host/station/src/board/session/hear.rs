@@ -30,7 +30,7 @@ impl Machine {
             }
             DeviceToHost::Report(report) => self.go_on(Heard::Reported(Box::new(report)), out),
             DeviceToHost::Cancelled { ledger, .. } => {
-                if let Some(differs) = self.books.note(ledger) {
+                if let Some(differs) = self.energy.note(ledger) {
                     out.publish(differs);
                 }
             }
@@ -71,14 +71,14 @@ impl Machine {
 
     /// The board knows who it is: what waited for it begins.
     fn provisioned(&mut self, ledger: Snapshot, out: &mut Output) {
-        if let Some(differs) = self.books.compare(ledger) {
+        if let Some(differs) = self.energy.compare(ledger) {
             out.publish(differs);
         }
         self.state = match self.take() {
             State::Connecting {
                 stage: Stage::Greeted(session),
-                errand,
-            } => self.begin(session, errand, out),
+                pending,
+            } => self.begin(session, pending, out),
             other => other,
         };
     }
@@ -141,12 +141,12 @@ impl Machine {
     /// Hands what was heard to what waits or is under way.
     pub(super) fn go_on(&mut self, heard: Heard, out: &mut Output) {
         self.state = match self.take() {
-            State::Connecting { stage, errand } => {
-                let errand = match (errand, heard) {
-                    (Some(errand), Heard::Time) => self.wait(errand, &stage, out),
-                    (errand, _) => errand,
+            State::Connecting { stage, pending } => {
+                let pending = match (pending, heard) {
+                    (Some(pending), Heard::Time) => self.wait(pending, &stage, out),
+                    (pending, _) => pending,
                 };
-                State::Connecting { stage, errand }
+                State::Connecting { stage, pending }
             }
             State::Provisioned {
                 mut session,
@@ -183,7 +183,7 @@ impl Machine {
         let scene = &mut Scene {
             work: &work,
             session,
-            books: &mut self.books,
+            energy: &mut self.energy,
             out,
         };
         match step.hear(heard, scene) {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use gleaner_shared::wire::link::{Event, Greeting, HostEnd};
 use gleaner_shared::wire::message::{DeviceToHost, Offer, RejectReason};
 
-use crate::board::{Closing, RoundWork, Standing};
+use crate::board::{Closing, ConfirmedState, RoundWork};
 
 /// Something that happened.
 #[derive(Debug)]
@@ -92,7 +92,7 @@ pub(in crate::board) enum Request {
     /// Closes a round.
     Close(Closing),
     /// Goes back to a checkpoint; has no answer.
-    Restore(Standing),
+    Restore(ConfirmedState),
     /// Waits for a session, so long at most.
     Greet(Duration),
     /// Sends bytes there and back, within that time.

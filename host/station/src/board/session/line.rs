@@ -7,7 +7,7 @@ use gleaner_shared::wire::message::{HostToDevice, ShardStatus};
 
 use super::action::Output;
 use super::machine::Machine;
-use super::state::{Activity, Errand, Session, Stage, State};
+use super::state::{Activity, PendingRequest, Session, Stage, State};
 use crate::board::RoundWork;
 use crate::event::EventKind;
 
@@ -124,8 +124,8 @@ impl Machine {
             samples,
             shard_crc,
         });
-        self.books.start_session();
-        let provision = self.profile.provision(&self.books.standing());
+        self.energy.start_session();
+        let provision = self.profile.provision(&self.energy.confirmed());
         // The queue of a new session has room.
         out.send(HostToDevice::Provision(provision));
         self.start_over(Stage::Greeted(Session::new(greeting)), out.now);
@@ -133,18 +133,18 @@ impl Machine {
 
     /// Leaves whatever session there was; what was under way in it waits for the next one.
     fn start_over(&mut self, stage: Stage, now: Duration) {
-        let errand = match self.take() {
-            State::Connecting { errand, .. } => errand,
+        let pending = match self.take() {
+            State::Connecting { pending, .. } => pending,
             State::Provisioned { activity, .. } => match activity {
                 Activity::Idle => None,
                 Activity::Work { work, .. } => {
                     let until = self.waits_until(&work.job, now);
-                    Some(Errand::Work { work, until })
+                    Some(PendingRequest::Work { work, until })
                 }
-                Activity::Echo { echo, .. } => Some(Errand::Echo(echo)),
+                Activity::Echo { echo, .. } => Some(PendingRequest::Echo(echo)),
             },
         };
-        self.state = State::Connecting { stage, errand };
+        self.state = State::Connecting { stage, pending };
     }
 
     /// Returns how long a round waits for its board from `now` on; after one that waited in vain

@@ -6,20 +6,20 @@ use std::time::Duration;
 use gleaner_shared::wire::message::Payload;
 
 use super::action::{Action, Output, Want};
-use super::books::Books;
 use super::echo::EchoStep;
+use super::energy::EnergyTracker;
 use super::input::{Input, Request};
 use super::line::{Refusals, Reopening};
 use super::profile::Profile;
 use super::round::Heard;
-use super::state::{Activity, Errand, Stage, State};
-use crate::board::Standing;
+use super::state::{Activity, PendingRequest, Stage, State};
+use crate::board::ConfirmedState;
 
 /// One board's session, without its line and its clock.
 #[derive(Debug)]
 pub(in crate::board) struct Machine {
     pub(super) profile: Profile,
-    pub(super) books: Books,
+    pub(super) energy: EnergyTracker,
     pub(super) state: State,
     /// How long to leave a line alone that could not be opened.
     pub(super) reopening: Reopening,
@@ -33,15 +33,15 @@ pub(in crate::board) struct Machine {
 
 impl Machine {
     /// Starts without a line, at the time zero.
-    pub(in crate::board) fn new(profile: Profile, standing: Standing) -> Self {
+    pub(in crate::board) fn new(profile: Profile, confirmed: ConfirmedState) -> Self {
         Self {
-            books: Books::new(standing, profile.store, profile.cost),
+            energy: EnergyTracker::new(confirmed, profile.store, profile.cost),
             profile,
             state: State::Connecting {
                 stage: Stage::Unplugged {
                     reopen_at: Duration::ZERO,
                 },
-                errand: None,
+                pending: None,
             },
             reopening: Reopening::default(),
             refusals: Refusals::default(),
@@ -94,7 +94,7 @@ impl Machine {
         match request {
             Request::Work(job) => self.work(job, &mut out),
             Request::Close(closing) => self.close(&closing, &mut out),
-            Request::Restore(standing) => self.books.restore(standing),
+            Request::Restore(confirmed) => self.energy.restore(confirmed),
             Request::Greet(limit) => self.greet(limit, &mut out),
             Request::Echo(bytes, limit) => self.echo(bytes, limit, &mut out),
         }
@@ -105,7 +105,7 @@ impl Machine {
     /// Tells whether a request is not answered yet.
     pub(in crate::board) const fn is_busy(&self) -> bool {
         match &self.state {
-            State::Connecting { errand, .. } => errand.is_some(),
+            State::Connecting { pending, .. } => pending.is_some(),
             State::Provisioned { activity, .. } => !matches!(activity, Activity::Idle),
         }
     }
@@ -143,7 +143,7 @@ impl Machine {
     /// Returns when [`Input::Time`] is due, if nothing else happens before.
     pub(in crate::board) fn wakes_at(&self) -> Option<Duration> {
         match &self.state {
-            State::Connecting { errand, .. } => errand.as_ref().map(Errand::wakes_at),
+            State::Connecting { pending, .. } => pending.as_ref().map(PendingRequest::wakes_at),
             State::Provisioned { activity, .. } => activity.wakes_at(),
         }
     }
@@ -152,7 +152,7 @@ impl Machine {
     pub(super) fn take(&mut self) -> State {
         let hollow = State::Connecting {
             stage: Stage::Calling,
-            errand: None,
+            pending: None,
         };
         mem::replace(&mut self.state, hollow)
     }

@@ -17,9 +17,9 @@
 //!       └── anywhere      Greeted ────────────────►         ─► Uploading ─► Landing
 //! ```
 //!
-//! What was asked for waits in `Connecting` as an [`state::Errand`] and is carried out in
+//! What was asked for waits in `Connecting` as an [`state::PendingRequest`] and is carried out in
 //! `Provisioned` as an [`state::Activity`]. Whatever ends the session, from any state, turns the
-//! activity back into the errand: it starts over with the next session, and the board answers a
+//! activity back into the pending: it starts over with the next session, and the board answers a
 //! repeated order with what it already has, so nothing is done or counted twice.
 //!
 //! `machine` is the entrance, `line` follows line and session, `hear` the board's messages and
@@ -27,9 +27,9 @@
 //! work, `echo` the doctor's. `check` decides which messages are heard at all.
 
 mod action;
-mod books;
 mod check;
 mod echo;
+mod energy;
 mod handover;
 mod hear;
 mod input;

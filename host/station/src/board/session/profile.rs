@@ -4,7 +4,7 @@ use gleaner_shared::board::Shape;
 use gleaner_shared::energy::{CostModel, Reservoir};
 use gleaner_shared::wire::message::{About, Provision, RunId, ShardStatus};
 
-use crate::board::{Identity, Standing};
+use crate::board::{ConfirmedState, Identity};
 
 /// What the rules need to know of a board's identity; where the board is, they need not.
 #[derive(Clone, Debug)]
@@ -41,15 +41,15 @@ impl From<&Identity> for Profile {
 
 impl Profile {
     /// Returns what makes the board this client, where it stands.
-    pub(super) const fn provision(&self, standing: &Standing) -> Provision {
+    pub(super) const fn provision(&self, confirmed: &ConfirmedState) -> Provision {
         Provision {
             run: self.run,
             client: self.client,
             seed: self.seed,
             store: self.store,
             cost: self.cost,
-            ledger: standing.ledger,
-            last_round: standing.last_round,
+            ledger: confirmed.ledger,
+            last_round: confirmed.last_round,
         }
     }
 

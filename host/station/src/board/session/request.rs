@@ -9,7 +9,7 @@ use super::action::{Answer, Output};
 use super::echo::{Echo, EchoStep};
 use super::machine::Machine;
 use super::round::{Scene, Step};
-use super::state::{Activity, Errand, Session, Stage, State, Work};
+use super::state::{Activity, PendingRequest, Session, Stage, State, Work};
 use crate::board::{Closing, RoundWork, WorkResult};
 use crate::event::EventKind;
 
@@ -24,13 +24,13 @@ impl Machine {
             job,
             give_up_at: out.now.saturating_add(whole),
         };
-        self.run(Errand::Work { work, until }, out);
+        self.run(PendingRequest::Work { work, until }, out);
     }
 
     /// Waits for a session.
     pub(super) fn greet(&mut self, limit: Duration, out: &mut Output) {
         let until = out.now.saturating_add(limit);
-        self.run(Errand::Greet { until }, out);
+        self.run(PendingRequest::Greet { until }, out);
     }
 
     /// Sends bytes there and back.
@@ -41,19 +41,19 @@ impl Machine {
             since,
             until,
         };
-        self.run(Errand::Echo(echo), out);
+        self.run(PendingRequest::Echo(echo), out);
     }
 
     /// Closes a round.
     pub(super) fn close(&mut self, closing: &Closing, out: &mut Output) {
         let mark = closing.mark;
-        self.books.close(closing);
+        self.energy.close(closing);
         // A board that is not there learns of it all from its next provision.
         match closing.rest {
             Some(rest) => out.send(HostToDevice::Order(rest)),
             // It lost its power after it had reported, and with it what it had booked.
-            None if self.books.is_behind() => {
-                let provision = self.profile.provision(&self.books.standing());
+            None if self.energy.is_behind() => {
+                let provision = self.profile.provision(&self.energy.confirmed());
                 out.send(HostToDevice::Provision(provision));
             }
             None => {}
@@ -62,17 +62,17 @@ impl Machine {
             mark,
             counted: closing.counted,
         });
-        out.answer(Answer::Closed(self.books.standing()));
+        out.answer(Answer::Closed(self.energy.confirmed()));
     }
 
-    /// Begins an errand, at once if the board is there.
-    fn run(&mut self, errand: Errand, out: &mut Output) {
+    /// Begins an pending, at once if the board is there.
+    fn run(&mut self, pending: PendingRequest, out: &mut Output) {
         self.state = match self.take() {
             State::Connecting { stage, .. } => State::Connecting {
                 stage,
-                errand: Some(errand),
+                pending: Some(pending),
             },
-            State::Provisioned { session, .. } => self.begin(session, Some(errand), out),
+            State::Provisioned { session, .. } => self.begin(session, Some(pending), out),
         };
     }
 
@@ -80,21 +80,21 @@ impl Machine {
     pub(super) fn begin(
         &mut self,
         mut session: Session,
-        errand: Option<Errand>,
+        pending: Option<PendingRequest>,
         out: &mut Output,
     ) -> State {
         session.corrupt = 0;
-        let activity = match errand {
+        let activity = match pending {
             None => Activity::Idle,
-            Some(Errand::Greet { .. }) => {
+            Some(PendingRequest::Greet { .. }) => {
                 out.answer(Answer::Greeted(Ok(session.greeting.clone())));
                 Activity::Idle
             }
-            Some(Errand::Echo(echo)) => Activity::Echo {
+            Some(PendingRequest::Echo(echo)) => Activity::Echo {
                 echo,
                 step: EchoStep::Offering,
             },
-            Some(Errand::Work { work, .. }) => {
+            Some(PendingRequest::Work { work, .. }) => {
                 self.absent = false;
                 let model = work.job.model.len();
                 match self.profile.unfit(&session.greeting.about, model) {
@@ -103,7 +103,7 @@ impl Machine {
                         let step = Step::begin(&mut Scene {
                             work: &work,
                             session: &mut session,
-                            books: &mut self.books,
+                            energy: &mut self.energy,
                             out,
                         });
                         Activity::Work { work, step }
@@ -114,33 +114,33 @@ impl Machine {
         State::Provisioned { session, activity }
     }
 
-    /// Lets an errand wait for the board, unless it has waited long enough.
+    /// Lets an pending wait for the board, unless it has waited long enough.
     pub(super) fn wait(
         &mut self,
-        errand: Errand,
+        pending: PendingRequest,
         stage: &Stage,
         out: &mut Output,
-    ) -> Option<Errand> {
-        match &errand {
-            Errand::Work { work, until } if out.now >= *until => {
+    ) -> Option<PendingRequest> {
+        match &pending {
+            PendingRequest::Work { work, until } if out.now >= *until => {
                 self.absent = true;
                 let reason = format!("not connected: {}", self.complaint);
                 self.finish(work, WorkResult::Missing(reason), out);
             }
-            Errand::Work { work, .. } if out.now >= work.give_up_at => {
+            PendingRequest::Work { work, .. } if out.now >= work.give_up_at => {
                 self.give_up(work, out);
             }
-            Errand::Greet { until } if out.now >= *until => {
+            PendingRequest::Greet { until } if out.now >= *until => {
                 out.answer(Answer::Greeted(match stage {
                     Stage::Greeted(session) => Ok(session.greeting.clone()),
                     Stage::Unplugged { .. } | Stage::Calling => Err(self.complaint.clone()),
                 }));
             }
-            Errand::Echo(echo) => match echo.overdue(out.now) {
+            PendingRequest::Echo(echo) => match echo.overdue(out.now) {
                 Some(reason) => out.answer(Answer::Echoed(Err(reason))),
-                None => return Some(errand),
+                None => return Some(pending),
             },
-            Errand::Work { .. } | Errand::Greet { .. } => return Some(errand),
+            PendingRequest::Work { .. } | PendingRequest::Greet { .. } => return Some(pending),
         }
         None
     }

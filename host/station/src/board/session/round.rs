@@ -6,8 +6,8 @@ use std::time::Duration;
 use gleaner_shared::wire::message::{ModelHash, OrderReply, RejectReason, Report};
 
 use super::action::{Output, Want};
-use super::books::Books;
 use super::check;
+use super::energy::EnergyTracker;
 use super::handover::{Handed, Handover};
 use super::state::{Session, Work};
 use crate::board::{RoundWork, Upload, WorkResult};
@@ -75,7 +75,7 @@ pub(super) struct Scene<'a> {
     /// What is known of the board.
     pub(super) session: &'a mut Session,
     /// Its books.
-    pub(super) books: &'a mut Books,
+    pub(super) energy: &'a mut EnergyTracker,
     /// Where actions go.
     pub(super) out: &'a mut Output,
 }
@@ -157,7 +157,7 @@ impl Step {
     /// Goes on with the update after the report; the modelled radio has the model there at
     /// `from`.
     fn trained(report: Box<Report>, from: Duration, scene: &mut Scene<'_>) -> Flow {
-        if let Some(differs) = scene.books.note(report.ledger) {
+        if let Some(differs) = scene.energy.note(report.ledger) {
             scene.out.publish(differs);
         }
         let (job, about) = (&scene.work.job, &scene.session.greeting.about);

@@ -21,7 +21,7 @@ pub(super) enum State {
         /// How far it has come.
         stage: Stage,
         /// What waits for it.
-        errand: Option<Errand>,
+        pending: Option<PendingRequest>,
     },
     /// The board is there and knows who it is.
     Provisioned {
@@ -85,7 +85,7 @@ pub(super) struct Work {
 
 /// What waits for a provisioned session.
 #[derive(Debug)]
-pub(super) enum Errand {
+pub(super) enum PendingRequest {
     /// A round's work.
     Work {
         /// What is to be done in the round.
@@ -102,7 +102,7 @@ pub(super) enum Errand {
     Echo(Echo),
 }
 
-impl Errand {
+impl PendingRequest {
     /// Returns when its wait is over.
     pub(super) fn wakes_at(&self) -> Duration {
         match self {
@@ -201,7 +201,7 @@ impl State {
     pub(super) fn work(&self) -> Option<&Work> {
         match self {
             Self::Connecting {
-                errand: Some(Errand::Work { work, .. }),
+                pending: Some(PendingRequest::Work { work, .. }),
                 ..
             }
             | Self::Provisioned {

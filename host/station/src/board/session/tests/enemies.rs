@@ -10,7 +10,7 @@ use gleaner_shared::wire::message::{
 
 use super::scene::*;
 use crate::board::session::{Action, Answer, Input, Request, Want};
-use crate::board::{Closing, Standing};
+use crate::board::{Closing, ConfirmedState};
 use crate::event::EventKind;
 
 /// Returns ledgers no board can have after the first order: one that does not add up, one of a
@@ -28,7 +28,7 @@ fn impossible() -> [Snapshot; 3] {
     [forged, larger, ledger(2)]
 }
 
-fn close(board: &mut Board, round: u32) -> Standing {
+fn close(board: &mut Board, round: u32) -> ConfirmedState {
     let mark = RoundMark {
         run: RUN,
         round,
@@ -42,7 +42,7 @@ fn close(board: &mut Board, round: u32) -> Standing {
         rest: None,
     };
     match board.ask(Request::Close(closing)).answer() {
-        Some(Answer::Closed(standing)) => standing,
+        Some(Answer::Closed(confirmed)) => confirmed,
         other => panic!("the round is closed, not {other:?}"),
     }
 }

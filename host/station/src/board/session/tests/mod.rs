@@ -1,7 +1,7 @@
 //! The machine against what lines, boards and people do: no line, no runtime, no clock.
 
-mod books;
 mod enemies;
+mod energy;
 mod limits;
 mod line;
 mod orders;

@@ -8,7 +8,7 @@ use gleaner_shared::wire::message::{
 
 use super::scene::*;
 use crate::board::session::{Answer, Input, Request, Want};
-use crate::board::{Closing, Standing};
+use crate::board::{Closing, ConfirmedState};
 
 fn closed(round: u32) -> RoundMark {
     RoundMark {
@@ -28,9 +28,9 @@ fn closing(round: u32, rest: Option<Order>) -> Request {
     })
 }
 
-fn standing(turn: Turn) -> Standing {
+fn confirmed(turn: Turn) -> ConfirmedState {
     match turn.answer() {
-        Some(Answer::Closed(standing)) => standing,
+        Some(Answer::Closed(confirmed)) => confirmed,
         other => panic!("the round is closed: {other:?}"),
     }
 }
@@ -108,17 +108,17 @@ fn a_closed_round_is_said_and_confirmed() {
         counted: false,
     };
     assert_eq!(turn.sent(), [HostToDevice::Order(rest), commit]);
-    let standing = standing(turn);
-    assert_eq!(standing.last_round, Some(closed(0)));
-    assert_eq!(standing.ledger, ledger(1));
+    let confirmed = confirmed(turn);
+    assert_eq!(confirmed.last_round, Some(closed(0)));
+    assert_eq!(confirmed.ledger, ledger(1));
 }
 
 #[test]
 fn a_board_that_is_not_there_learns_of_closed_rounds_from_its_next_provision() {
     let mut board = Board::new();
     board.ask(closing(0, None));
-    let standing = standing(board.ask(closing(1, None)));
-    assert_eq!(standing.ledger, ledger(2));
+    let confirmed = confirmed(board.ask(closing(1, None)));
+    assert_eq!(confirmed.ledger, ledger(2));
     board.open();
     let turn = board.tell(Input::Connected(greeting()));
     let [HostToDevice::Provision(provision)] = turn.sent()[..] else {
@@ -133,7 +133,7 @@ fn a_restored_board_goes_on_from_the_checkpoint() {
     let mut board = Board::there();
     board.work(job(0));
     board.finish(0);
-    let checkpoint = standing(board.ask(closing(0, None)));
+    let checkpoint = confirmed(board.ask(closing(0, None)));
     board.work(job(1));
     board.queue();
     board.tell(Input::Delivered);
@@ -147,16 +147,16 @@ fn a_restored_board_goes_on_from_the_checkpoint() {
     assert_eq!(provision.ledger, checkpoint.ledger);
     assert_eq!(provision.last_round, Some(closed(0)));
     // What the board had booked since is forgotten.
-    let standing = standing(board.ask(closing(1, None)));
-    assert_eq!(standing.ledger.rounds, checkpoint.ledger.rounds + 1);
+    let confirmed = confirmed(board.ask(closing(1, None)));
+    assert_eq!(confirmed.ledger.rounds, checkpoint.ledger.rounds + 1);
 }
 
 #[test]
 fn a_restore_while_the_board_is_away_counts_when_it_comes() {
     let mut board = Board::new();
-    let checkpoint = Standing {
+    let checkpoint = ConfirmedState {
         last_round: Some(closed(6)),
-        ..Standing::new(PicoJoules(77), STORE)
+        ..ConfirmedState::new(PicoJoules(77), STORE)
     };
     board.ask(Request::Restore(checkpoint));
     board.open();
@@ -176,7 +176,7 @@ fn one_thing_is_asked_at_a_time() {
         let requests = [
             Request::Work(Box::new(job(1))),
             closing(0, None),
-            Request::Restore(Standing::new(PicoJoules(1), STORE)),
+            Request::Restore(ConfirmedState::new(PicoJoules(1), STORE)),
             Request::Greet(seconds(1)),
             Request::Echo(b"bytes".as_slice().into(), seconds(1)),
         ];

@@ -13,7 +13,7 @@ use gleaner_shared::wire::message::{
 };
 
 use crate::board::session::{Action, Answer, Input, Machine, Profile, Request, Want};
-use crate::board::{Identity, Limits, RoundWork, Standing, WorkResult};
+use crate::board::{ConfirmedState, Identity, Limits, RoundWork, WorkResult};
 use crate::event::EventKind;
 use crate::fleet_file::Place;
 use crate::link::Endpoint;
@@ -220,9 +220,9 @@ impl Board {
             network: gleaner_shared::board::Shape::PAPER,
             shard_crc: Some(7),
         };
-        let standing = Standing::new(PicoJoules(500), STORE);
+        let confirmed = ConfirmedState::new(PicoJoules(500), STORE);
         Self {
-            machine: Machine::new(Profile::from(&identity), standing),
+            machine: Machine::new(Profile::from(&identity), confirmed),
             now: Duration::ZERO,
         }
     }

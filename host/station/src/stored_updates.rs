@@ -13,7 +13,7 @@ pub const UPDATES: &str = "updates";
 
 /// What a client sent for one order.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct KeptUpdate {
+pub struct StoredUpdate {
     /// Mean loss before training, times 2^16.
     pub loss_before_q16: u32,
     /// Mean loss after training, times 2^16.
@@ -24,11 +24,11 @@ pub struct KeptUpdate {
 
 /// The kept updates of a run.
 #[derive(Clone, Debug)]
-pub struct KeptUpdates {
+pub struct StoredUpdates {
     folder: PathBuf,
 }
 
-impl KeptUpdates {
+impl StoredUpdates {
     /// Those in the directory of a run; nothing is created before there is one to keep.
     #[must_use]
     pub fn of(run: &Path) -> Self {
@@ -41,7 +41,7 @@ impl KeptUpdates {
     ///
     /// # Errors
     /// Names the file.
-    pub fn keep(&self, round: u32, client: u32, update: &KeptUpdate) -> Result<(), FileError> {
+    pub fn write(&self, round: u32, client: u32, update: &StoredUpdate) -> Result<(), FileError> {
         fs::create_dir_all(&self.folder).map_err(gleaner_files::at(&self.folder))?;
         let path = self.path(round, client);
         let bytes = postcard::to_allocvec(update)
@@ -54,7 +54,7 @@ impl KeptUpdates {
     ///
     /// # Errors
     /// Names the file: it is gone, or holds something else.
-    pub fn read(&self, round: u32, client: u32) -> Result<KeptUpdate, FileError> {
+    pub fn read(&self, round: u32, client: u32) -> Result<StoredUpdate, FileError> {
         let path = self.path(round, client);
         let bytes = fs::read(&path).map_err(gleaner_files::at(&path))?;
         let damaged = |error| io::Error::new(io::ErrorKind::InvalidData, error);
@@ -76,18 +76,18 @@ mod tests {
     #[test]
     fn what_is_kept_comes_back_and_a_damaged_file_is_named() {
         let folder = tempfile::tempdir().unwrap();
-        let kept = KeptUpdates::of(folder.path());
-        let update = |byte| KeptUpdate {
+        let stored = StoredUpdates::of(folder.path());
+        let update = |byte| StoredUpdate {
             loss_before_q16: 3,
             loss_after_q16: 2,
             bytes: vec![byte; 20],
         };
-        kept.keep(7, 2, &update(1)).unwrap();
-        kept.keep(7, 2, &update(9)).unwrap();
-        assert_eq!(kept.read(7, 2).unwrap(), update(9));
-        assert!(kept.read(7, 3).is_err());
-        fs::write(kept.path(7, 2), [1]).unwrap();
-        let said = kept.read(7, 2).unwrap_err().to_string();
+        stored.write(7, 2, &update(1)).unwrap();
+        stored.write(7, 2, &update(9)).unwrap();
+        assert_eq!(stored.read(7, 2).unwrap(), update(9));
+        assert!(stored.read(7, 3).is_err());
+        fs::write(stored.path(7, 2), [1]).unwrap();
+        let said = stored.read(7, 2).unwrap_err().to_string();
         assert!(said.contains("round-00007-client-2.bin"), "{said}");
     }
 }

@@ -3,14 +3,14 @@
 use gleaner_shared::energy::{Activity, CostModel, Ledger, Reservoir, Snapshot};
 
 use super::check;
-use crate::board::{Closing, Standing};
+use crate::board::{Closing, ConfirmedState};
 use crate::event::EventKind;
 
 /// The books of one board.
 #[derive(Debug)]
-pub(super) struct Books {
+pub(super) struct EnergyTracker {
     /// What was confirmed when the last round was closed.
-    standing: Standing,
+    confirmed: ConfirmedState,
     /// The ledger as the board last gave it in the round that is not closed yet.
     current: Option<Snapshot>,
     /// The ledger the board last gave in this session, whatever it was worth.
@@ -21,11 +21,11 @@ pub(super) struct Books {
     cost: CostModel,
 }
 
-impl Books {
+impl EnergyTracker {
     /// Opens the books of a board with that store and those prices.
-    pub(super) const fn new(standing: Standing, store: Reservoir, cost: CostModel) -> Self {
+    pub(super) const fn new(confirmed: ConfirmedState, store: Reservoir, cost: CostModel) -> Self {
         Self {
-            standing,
+            confirmed,
             current: None,
             heard: None,
             doubted: None,
@@ -35,14 +35,14 @@ impl Books {
     }
 
     /// Returns what is confirmed.
-    pub(super) const fn standing(&self) -> Standing {
-        self.standing
+    pub(super) const fn confirmed(&self) -> ConfirmedState {
+        self.confirmed
     }
 
     /// Takes note of the ledger the board goes on with, and says when nobody knew of it.
     pub(super) fn compare(&mut self, found: Snapshot) -> Option<EventKind> {
         let expected = self.expected();
-        let known = [expected, self.standing.ledger].contains(&found);
+        let known = [expected, self.confirmed.ledger].contains(&found);
         if !self.is_possible(&found) {
             return self.note(found);
         }
@@ -70,20 +70,20 @@ impl Books {
 
     /// Returns the ledger the board has as far as anybody knows.
     fn expected(&self) -> Snapshot {
-        self.current.unwrap_or(self.standing.ledger)
+        self.current.unwrap_or(self.confirmed.ledger)
     }
 
     fn is_possible(&self, found: &Snapshot) -> bool {
-        check::is_possible(found, &self.standing.ledger, self.store.capacity)
+        check::is_possible(found, &self.confirmed.ledger, self.store.capacity)
     }
 
     /// Closes a round, with the income if the board did not book it, and then with what resting
     /// costs, if it was to rest.
     pub(super) fn close(&mut self, closing: &Closing) {
-        self.standing.last_round = Some(closing.mark);
-        let confirmed = self.standing.ledger;
+        self.confirmed.last_round = Some(closing.mark);
+        let confirmed = self.confirmed.ledger;
         let newest = self.current.take().unwrap_or(confirmed);
-        self.standing.ledger = newest;
+        self.confirmed.ledger = newest;
         if newest.rounds > confirmed.rounds {
             return;
         }
@@ -93,7 +93,7 @@ impl Books {
                 let rested = Activity::resting(rest.listening, rest.period);
                 let _ = ledger.pay(&self.cost.round(&rested));
             }
-            self.standing.ledger = ledger.snapshot();
+            self.confirmed.ledger = ledger.snapshot();
         }
     }
 
@@ -106,12 +106,12 @@ impl Books {
     /// it has said.
     pub(super) fn is_behind(&self) -> bool {
         self.heard
-            .is_some_and(|heard| heard != self.standing.ledger)
+            .is_some_and(|heard| heard != self.confirmed.ledger)
     }
 
     /// Goes back to a checkpoint.
-    pub(super) const fn restore(&mut self, standing: Standing) {
-        self.standing = standing;
+    pub(super) const fn restore(&mut self, confirmed: ConfirmedState) {
+        self.confirmed = confirmed;
         self.current = None;
         self.doubted = None;
     }
