@@ -15,7 +15,8 @@ use gleaner_station::device::image::Program;
 use gleaner_station::fleet_file::{Entry, FleetFile, KeyStore, Link, SecretKey, write_private};
 use gleaner_station::link::Endpoint;
 use gleaner_station::peer::Peer;
-use gleaner_station::rekey::{RekeyError, Step, rekey};
+use gleaner_station::service::ServiceError;
+use gleaner_station::service::rekey::{Step, rekey};
 use gleaner_tests::emulated::available;
 use gleaner_tests::served::Served;
 use gleaner_tests::shard::Digits;
@@ -58,11 +59,11 @@ impl List {
     }
 
     /// Rotates the key as the command does.
-    async fn rekey(&self) -> Result<u32, RekeyError> {
+    async fn rekey(&self) -> Result<u32, ServiceError> {
         self.rekey_watched(|_| {}).await
     }
 
-    async fn rekey_watched(&self, mut watch: impl FnMut(Step) + Send) -> Result<u32, RekeyError> {
+    async fn rekey_watched(&self, mut watch: impl FnMut(Step) + Send) -> Result<u32, ServiceError> {
         let book = KeyStore::open(&self.path)?;
         let entry = self.entry();
         let endpoint = Endpoint::new(entry.place().unwrap());
@@ -178,7 +179,7 @@ async fn a_wrong_board_is_told_no_key() {
     let list = List::of(stranger.address().to_string(), Some(KEY));
     let refused = list.rekey().await.unwrap_err();
     assert!(
-        matches!(refused, RekeyError::Refused(Refusal::WrongKey)),
+        matches!(refused, ServiceError::Refused(Refusal::WrongKey)),
         "{refused}"
     );
     assert!(refused.to_string().contains("flash the board"), "{refused}");
@@ -195,7 +196,7 @@ async fn a_board_without_a_key_is_given_none_over_the_line() {
     let board = Served::start(shard(CLIENT, None));
     let list = List::of(board.address().to_string(), None);
     let refused = list.rekey().await.unwrap_err();
-    assert!(matches!(refused, RekeyError::Unkeyed), "{refused}");
+    assert!(matches!(refused, ServiceError::Unkeyed), "{refused}");
     // And a host that tries all the same is refused by the board.
     assert_eq!(
         answer(&list.entry(), 1, [7; 32]).await,

@@ -11,7 +11,7 @@ use gleaner_energy::mark::{Header, Log};
 use gleaner_sim::fleet::{load_data, shape};
 use gleaner_station::fleet_file::{Entry, FleetFile, Place};
 use gleaner_station::link::Endpoint;
-use gleaner_station::measure::{Measured, Plan, measure};
+use gleaner_station::service::measure::{Measured, Plan, measure};
 use gleaner_station::setup::{overrides, shards, start_machine};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 

@@ -15,7 +15,6 @@
 //!   diagnosis.
 
 pub mod board;
-pub mod bootsel;
 pub mod bus;
 mod counted;
 pub mod demo;
@@ -25,17 +24,15 @@ pub mod event;
 pub mod execute;
 pub mod fleet;
 pub mod fleet_file;
-pub mod infer;
 mod ledger_table;
 pub mod ledgers;
 pub mod link;
 pub mod listener;
 pub mod log;
-pub mod measure;
 pub mod peer;
 mod rate_limit;
-pub mod rekey;
 pub mod replay;
+pub mod service;
 pub mod setup;
 pub mod stop;
 pub mod stored_updates;

@@ -4,10 +4,10 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use super::FleetArgs;
-use gleaner_station::bootsel::bootsel;
 use gleaner_station::device::board::{self, Board};
 use gleaner_station::fleet_file::{Entry, FleetFile};
 use gleaner_station::link::Endpoint;
+use gleaner_station::service::bootsel::bootsel;
 
 /// Which boards.
 #[derive(Debug, clap::Args)]

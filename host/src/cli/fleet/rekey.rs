@@ -8,7 +8,8 @@ use serde::Serialize;
 use super::FleetArgs;
 use gleaner_station::fleet_file::{Entry, KeyStore};
 use gleaner_station::link::Endpoint;
-use gleaner_station::rekey::{RekeyError, rekey};
+use gleaner_station::service::ServiceError;
+use gleaner_station::service::rekey::rekey;
 
 /// Which boards.
 #[derive(Debug, clap::Args)]
@@ -107,7 +108,7 @@ async fn rotate(book: &KeyStore, entry: &Entry, patience: Duration) -> anyhow::R
         None if entry.link.is_simulated() => {
             anyhow::bail!("it is simulated: there is no line and no key")
         }
-        None if entry.key.is_none() => Err(RekeyError::Unkeyed.into()),
+        None if entry.key.is_none() => Err(ServiceError::Unkeyed.into()),
         None => {
             book.replace(&entry.name)?;
             Ok(0)

@@ -1,6 +1,6 @@
 //! Answers as a table for people, and as rows for programs.
 
-use gleaner_station::infer::{Answer, Question};
+use gleaner_station::service::infer::{Answer, Question};
 use gleaner_station::text::printable;
 use serde::Serialize;
 

@@ -14,34 +14,6 @@ use toml::Spanned;
 
 use super::{Entry, FleetFile, FleetFileError, Link, SecretKey};
 
-/// Why a key is not changed.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum KeyStoreError {
-    /// The list cannot be used.
-    #[error(transparent)]
-    List(#[from] FleetFileError),
-    /// The list cannot be written.
-    #[error("{file}: {source}")]
-    Write {
-        /// Where it is.
-        file: String,
-        /// What the system said.
-        source: io::Error,
-    },
-    /// Somebody else is at it.
-    #[error(
-        "{folder}: another `gleaner fleet rekey` changes keys in this folder; wait for its end"
-    )]
-    InUse {
-        /// The folder of the list.
-        folder: String,
-    },
-    /// The system has no randomness for a key.
-    #[error("no randomness for a key: {0}")]
-    Randomness(#[from] getrandom::Error),
-}
-
 /// A list of a fleet whose keys are being rotated, by nobody else at the same time.
 #[derive(Debug)]
 pub struct KeyStore {
@@ -55,7 +27,7 @@ impl KeyStore {
     ///
     /// # Errors
     /// When it is not there, or somebody else changes its keys.
-    pub fn open(path: &Path) -> Result<Self, KeyStoreError> {
+    pub fn open(path: &Path) -> Result<Self, FleetFileError> {
         let path = std::fs::canonicalize(path).map_err(|source| FleetFileError::File {
             file: path.display().to_string(),
             source,
@@ -66,7 +38,7 @@ impl KeyStore {
         let locked = lock.as_ref().map(File::try_lock);
         if let Some(Err(TryLockError::WouldBlock)) = locked {
             let folder = folder.display().to_string();
-            return Err(KeyStoreError::InUse { folder });
+            return Err(FleetFileError::InUse { folder });
         }
         Ok(Self { path, _lock: lock })
     }
@@ -84,7 +56,7 @@ impl KeyStore {
     ///
     /// # Errors
     /// When the list cannot be read or written.
-    pub fn prepare_next(&self, name: &str, generation: u32) -> Result<HostKeys, KeyStoreError> {
+    pub fn prepare_next(&self, name: &str, generation: u32) -> Result<HostKeys, FleetFileError> {
         let drawn = fresh_key()?;
         let entry = self.change(name, |entry| {
             entry.key_generation = generation;
@@ -97,7 +69,7 @@ impl KeyStore {
     ///
     /// # Errors
     /// When the list cannot be read or written.
-    pub fn commit_next(&self, name: &str) -> Result<(), KeyStoreError> {
+    pub fn commit_next(&self, name: &str) -> Result<(), FleetFileError> {
         self.change(name, |entry| {
             if let Some(next) = entry.next_key.take() {
                 entry.key = Some(next);
@@ -111,7 +83,7 @@ impl KeyStore {
     ///
     /// # Errors
     /// When the list cannot be read or written.
-    pub fn discard_next(&self, name: &str) -> Result<(), KeyStoreError> {
+    pub fn discard_next(&self, name: &str) -> Result<(), FleetFileError> {
         self.change(name, |entry| entry.next_key = None).map(drop)
     }
 
@@ -119,7 +91,7 @@ impl KeyStore {
     ///
     /// # Errors
     /// When the list cannot be read or written.
-    pub fn replace(&self, name: &str) -> Result<(), KeyStoreError> {
+    pub fn replace(&self, name: &str) -> Result<(), FleetFileError> {
         let drawn = fresh_key()?;
         self.change(name, |entry| {
             (entry.key, entry.key_generation, entry.next_key) = (Some(drawn), 0, None);
@@ -131,7 +103,7 @@ impl KeyStore {
     ///
     /// # Errors
     /// When the list cannot be read or written.
-    pub fn set_usb_serial(&self, name: &str, usb_serial: &str) -> Result<(), KeyStoreError> {
+    pub fn set_usb_serial(&self, name: &str, usb_serial: &str) -> Result<(), FleetFileError> {
         self.change(name, |entry| {
             if let Link::Serial { usb_serial: it, .. } = &mut entry.link {
                 *it = Some(usb_serial.to_owned());
@@ -141,7 +113,7 @@ impl KeyStore {
     }
 
     /// Changes one client's keys on the disk; what did not change is not written.
-    fn change(&self, name: &str, change: impl FnOnce(&mut Entry)) -> Result<Entry, KeyStoreError> {
+    fn change(&self, name: &str, change: impl FnOnce(&mut Entry)) -> Result<Entry, FleetFileError> {
         let file = self.path.display().to_string();
         let failed = |source| {
             let file = file.clone();
@@ -163,7 +135,7 @@ impl KeyStore {
                 // A list in a form of its own is written anew, without its comments.
                 .unwrap_or_else(|| fleet.to_toml());
             write_private(&self.path, text)
-                .map_err(|source| KeyStoreError::Write { file, source })?;
+                .map_err(|source| FleetFileError::Write { file, source })?;
         }
         Ok(after)
     }

@@ -19,7 +19,7 @@ use crate::device::Board;
 use entry::Fields;
 pub use entry::{Entry, SecretKey};
 pub use init::{FoundPort, UsbDevice, from_ports, template};
-pub use keys::{KeyStore, KeyStoreError, write_private};
+pub use keys::{KeyStore, write_private};
 pub use link::{Access, ChipNumber, Link, Place, SerialAddress};
 
 /// Default name of the file, and its name in the directory of a run.
@@ -54,7 +54,7 @@ impl InvalidField {
     }
 }
 
-/// Error reading a fleet file.
+/// Error reading or changing a fleet file.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 #[allow(missing_docs, reason = "the fields are the values in the message")]
@@ -87,6 +87,20 @@ pub enum FleetFileError {
         value: String,
         candidates: String,
     },
+    /// The file cannot be written.
+    #[error("{file}: {source}")]
+    Write {
+        file: String,
+        source: std::io::Error,
+    },
+    /// Another process changes keys in the same folder.
+    #[error(
+        "{folder}: another `gleaner fleet rekey` changes keys in this folder; wait until it ends"
+    )]
+    InUse { folder: String },
+    /// The system has no randomness for a key.
+    #[error("no randomness for a key: {0}")]
+    Randomness(#[from] getrandom::Error),
     /// No client has the requested name.
     #[error("no client is called \"{name}\"; there are {names}")]
     NoSuchName { name: String, names: String },
