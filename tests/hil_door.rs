@@ -135,7 +135,7 @@ async fn a_board_that_calls_twice_is_served_on_its_newest_line_and_counts_once()
     let newer = newer.await.unwrap();
     assert_eq!((older.trained, older.counted), (vec![0], vec![0]));
     assert_eq!((newer.trained, newer.counted), (vec![1], vec![1]));
-    let again = |what: &EventKind| matches!(what, EventKind::Gone { reason } if reason.contains("called in again"));
+    let again = |what: &EventKind| matches!(what, EventKind::Gone { reason } if reason.contains("connected again"));
     assert_eq!(count(&mut heard, again), 1);
 }
 

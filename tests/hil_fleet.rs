@@ -497,5 +497,5 @@ fn a_run_stopped_by_hand_in_the_middle_of_a_round_goes_on_to_the_same_bits() {
     journal.append(&forged).unwrap();
     drop(journal);
     let refused = execute::verify(&directory, 1).unwrap_err().to_string();
-    assert!(refused.ends_with("an order that nobody gave"), "{refused}");
+    assert!(refused.contains("an order that the replay"), "{refused}");
 }

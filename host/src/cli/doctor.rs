@@ -9,7 +9,7 @@ use super::fleet::FleetArgs;
 use super::listen::ListenArgs;
 use super::scenario::ScenarioArgs;
 use gleaner_sim::fleet;
-use gleaner_station::doctor::{Care, examine};
+use gleaner_station::doctor::{Options, examine};
 use gleaner_station::fleet_file::FleetFile;
 use gleaner_station::setup::overrides;
 
@@ -35,14 +35,14 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let fleet = FleetFile::read(&args.fleet.to_read())?;
     let scenario = args.scenario.resolve_with(&overrides(&fleet))?;
     let data = fleet::load_data(&scenario)?;
-    let care = Care {
+    let options = Options {
         patience: Duration::from_secs(args.patience_s),
         echo_bytes: args.echo_bytes,
         listen: args.listen.listen,
     };
     // For the shards of emulated boards.
     let folder = tempfile::tempdir().context("no folder for temporary files")?;
-    let diagnosis = examine(&fleet, &scenario, &data, care, folder.path())?;
+    let diagnosis = examine(&fleet, &scenario, &data, options, folder.path())?;
     out!("{diagnosis}");
     Ok(if diagnosis.is_healthy() {
         ExitCode::SUCCESS

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
-use super::bus::{self, EventReceiver, Heard};
+use super::bus::{self, BusItem, EventReceiver};
 use super::event::Event;
 use super::listener::ListenerStatus;
 use super::log::{self, EVENTS, EventLog, EventLogError};
@@ -208,14 +208,12 @@ impl Pump {
         Self(Some(std::thread::spawn(move || {
             while let Some(heard) = heard.wait() {
                 match heard {
-                    Heard::Event(event) => {
+                    BusItem::Event(event) => {
                         // The log remembers what it could not take, and says so when it counts.
                         let _ = log.append(&event);
                         listener(&event);
                     }
-                    Heard::Flush(flush) => {
-                        flush.answer(log.sync().map_err(|error| error.to_string()));
-                    }
+                    BusItem::Flush(flush) => flush.answer(log.sync()),
                 }
             }
             log.finish()

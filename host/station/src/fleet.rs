@@ -408,7 +408,8 @@ impl Fleet for StationFleet {
             }
         }
         // A checkpoint of this round must not come before its events in the log.
-        self.events.flush().map_err(FleetError::Failed)
+        let flushed = self.events.flush();
+        flushed.map_err(|error| FleetError::Failed(error.to_string()))
     }
 
     fn gradients(&mut self, _: &[Question<'_>]) -> Result<Vec<ExactGradient>, FleetError> {

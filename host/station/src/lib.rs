@@ -49,7 +49,7 @@ use gleaner_shared::wire::link::Greeting;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 
-use board::{Closing, Command, ConfirmedState, Identity, RoundWork, WorkResult};
+use board::{Closing, Command, ConfirmedState, Identity, RoundWork, SessionError, WorkResult};
 use bus::EventSender;
 
 /// A board's task, from outside. Dropping it ends the task and closes the line.
@@ -79,7 +79,7 @@ impl Handle {
         let asked = self
             .ask(|answer| Command::Work(Box::new(job), answer))
             .await;
-        asked.unwrap_or_else(|| WorkResult::Missing(GONE.to_owned()))
+        asked.unwrap_or_else(|| WorkResult::Missing(SessionError::TaskEnded.to_string()))
     }
 
     /// Closes a round and returns what is confirmed of the board, unless its task is gone.
@@ -97,20 +97,20 @@ impl Handle {
     ///
     /// # Errors
     /// Why there is none.
-    pub async fn greet(&self, limit: Duration) -> Result<Box<Greeting>, String> {
+    pub async fn greet(&self, limit: Duration) -> Result<Box<Greeting>, SessionError> {
         let asked = self.ask(|answer| Command::Greet(limit, answer)).await;
-        asked.unwrap_or_else(|| Err(GONE.to_owned()))
+        asked.unwrap_or(Err(SessionError::TaskEnded))
     }
 
     /// Sends bytes there and back.
     ///
     /// # Errors
     /// What went wrong.
-    pub async fn echo(&self, bytes: &[u8], limit: Duration) -> Result<Duration, String> {
+    pub async fn echo(&self, bytes: &[u8], limit: Duration) -> Result<Duration, SessionError> {
         let asked = self
             .ask(|answer| Command::Echo(bytes.into(), limit, answer))
             .await;
-        asked.unwrap_or_else(|| Err(GONE.to_owned()))
+        asked.unwrap_or(Err(SessionError::TaskEnded))
     }
 
     fn ask<T>(
@@ -125,6 +125,3 @@ impl Handle {
         }
     }
 }
-
-/// The reason when a task ended by itself.
-const GONE: &str = "the system has no randomness for a session";

@@ -1,5 +1,5 @@
-//! A run once more, from its event log: simulated clients stand in for the boards, whoever was
-//! absent is absent again, and every model must be the one that arrived.
+//! Replays a run from its event log: simulated clients replace the boards, absent clients are absent
+//! again, and every model must equal the one that arrived.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -13,15 +13,15 @@ use gleaner_sim::round::{
     Broadcast, ExactGradient, Fleet, FleetError, Order, Question, Reply, RoundLog, Update,
 };
 
-/// What the log says became of every order.
+/// The outcome of every order, from the log.
 #[derive(Clone, Debug, Default)]
 pub struct Record {
-    fates: HashMap<(u32, u32), Fate>,
+    outcomes: HashMap<(u32, u32), Outcome>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-enum Fate {
-    /// This model came, recomputable or not.
+enum Outcome {
+    /// A model of this fingerprint arrived; `exact` if it can be recomputed.
     Arrived {
         model: String,
         exact: bool,
@@ -33,10 +33,10 @@ enum Fate {
 }
 
 impl Record {
-    /// Gathers what counted: a later session makes an earlier one's unfinished rounds void.
+    /// Collects outcomes; a later session discards the unfinished rounds of an earlier one.
     ///
     /// # Errors
-    /// The first line that cannot be read.
+    /// Returns the first line that cannot be read.
     pub fn of<E>(lines: impl IntoIterator<Item = Result<Line, E>>) -> Result<Self, E> {
         let mut record = Self::default();
         for line in lines {
@@ -44,9 +44,9 @@ impl Record {
                 Line::Session {
                     session_after_round: last,
                 } => {
-                    // After 0 rounds the introduction, round 0, comes again as well.
+                    // A session after 0 rounds repeats the introduction, round 0.
                     record
-                        .fates
+                        .outcomes
                         .retain(|&(round, _), _| last > 0 && round <= last);
                 }
                 Line::Event { event, .. } => record.note(&event),
@@ -56,41 +56,41 @@ impl Record {
     }
 
     fn note(&mut self, event: &Event) {
-        let fate = match &event.what {
-            EventKind::Arrived { model, exact } => Fate::Arrived {
+        let outcome = match &event.what {
+            EventKind::Arrived { model, exact } => Outcome::Arrived {
                 model: model.clone(),
                 exact: *exact,
             },
-            EventKind::Absent { reason, declined } => Fate::Absent {
+            EventKind::Absent { reason, declined } => Outcome::Absent {
                 reason: reason.clone(),
                 declined: *declined,
             },
             _ => return,
         };
         if let Some(round) = event.round {
-            self.fates.insert((round, event.client), fate);
+            self.outcomes.insert((round, event.client), outcome);
         }
     }
 
-    /// Returns how many orders it knows of.
+    /// Returns the number of orders.
     #[must_use]
     pub fn orders(&self) -> usize {
-        self.fates.len()
+        self.outcomes.len()
     }
 
-    /// Returns the last round it knows an order of.
+    /// Returns the last round with an order.
     #[must_use]
     pub fn last_round(&self) -> u32 {
-        let rounds = self.fates.keys().map(|(round, _)| *round);
+        let rounds = self.outcomes.keys().map(|(round, _)| *round);
         rounds.max().unwrap_or(0)
     }
 
-    /// Returns the clients whose updates cannot be recomputed, and how many those are.
+    /// Returns the number of updates per client that cannot be recomputed.
     #[must_use]
     pub fn inexact(&self) -> BTreeMap<u32, usize> {
         let mut clients = BTreeMap::new();
-        for ((_, client), fate) in &self.fates {
-            if matches!(fate, Fate::Arrived { exact: false, .. }) {
+        for ((_, client), outcome) in &self.outcomes {
+            if matches!(outcome, Outcome::Arrived { exact: false, .. }) {
                 *clients.entry(*client).or_default() += 1;
             }
         }
@@ -98,7 +98,7 @@ impl Record {
     }
 }
 
-/// Simulated clients that repeat a recorded run.
+/// Simulated clients that replay a recorded run.
 pub struct ReplayFleet {
     fixed: FixedFleet,
     record: Record,
@@ -106,7 +106,7 @@ pub struct ReplayFleet {
 }
 
 impl ReplayFleet {
-    /// Stands in for the clients of a recorded run; what nobody can recompute was kept.
+    /// Replays a record; updates that cannot be recomputed are read from `stored_updates`.
     #[must_use]
     pub const fn new(fixed: FixedFleet, record: Record, stored_updates: StoredUpdates) -> Self {
         Self {
@@ -124,24 +124,27 @@ impl ReplayFleet {
     ) -> Result<Reply, FleetError> {
         let (round, client) = (broadcast.round, order.client);
         let number = u32::try_from(client).unwrap_or(u32::MAX);
-        let fate = self.record.fates.remove(&(round, number));
-        let (reply, source) = match fate {
-            Some(Fate::Arrived { exact: false, .. }) => {
+        let outcome = self.record.outcomes.remove(&(round, number));
+        let (reply, source) = match outcome {
+            Some(Outcome::Arrived { exact: false, .. }) => {
                 let after = broadcast.wants_loss_after;
-                (self.as_stored(round, number, after)?, "what it sent was")
+                (
+                    self.as_stored(round, number, after)?,
+                    "its stored update is",
+                )
             }
-            _ => (reply, "its order leads to"),
+            _ => (reply, "the replay leads to"),
         };
-        match (fate, reply) {
+        match (outcome, reply) {
             (
-                Some(Fate::Absent {
+                Some(Outcome::Absent {
                     reason,
                     declined: true,
                 }),
                 _,
             ) => Ok(Reply::Declined(reason)),
-            (Some(Fate::Absent { reason, .. }), _) => Ok(Reply::Lost(reason)),
-            (Some(Fate::Arrived { model, .. }), Reply::Trained(update)) => {
+            (Some(Outcome::Absent { reason, .. }), _) => Ok(Reply::Lost(reason)),
+            (Some(Outcome::Arrived { model, .. }), Reply::Trained(update)) => {
                 let found = fingerprint(&update.model);
                 if found == model {
                     return Ok(Reply::Trained(update));
@@ -150,20 +153,18 @@ impl ReplayFleet {
                     "round {round}, client {client}: model {model} arrived, {source} {found}"
                 )))
             }
-            (Some(Fate::Arrived { .. }), Reply::Lost(reason) | Reply::Declined(reason)) => {
+            (Some(Outcome::Arrived { .. }), Reply::Lost(reason) | Reply::Declined(reason)) => {
                 Err(FleetError::Failed(format!(
-                    "round {round}, client {client}: a model arrived, its order leads to none: {reason}"
+                    "round {round}, client {client}: a model arrived, the replay leads to none: {reason}"
                 )))
             }
             (None, _) => Err(FleetError::Failed(format!(
-                "round {round}, client {client}: the log does not say what became of its order"
+                "round {round}, client {client}: the log has no outcome of its order"
             ))),
         }
     }
-}
 
-impl ReplayFleet {
-    /// Returns what a client sent that cannot be recomputed.
+    /// Returns the stored update of a client.
     fn as_stored(&self, round: u32, client: u32, after: bool) -> Result<Reply, FleetError> {
         let failed = |error: &dyn std::fmt::Display| {
             FleetError::Failed(format!("round {round}, client {client}: {error}"))
@@ -202,11 +203,11 @@ impl Fleet for ReplayFleet {
     }
 
     fn settle(&mut self, log: &RoundLog, _: &[f32]) -> Result<(), FleetError> {
-        let told = self.record.fates.keys();
-        match told.filter(|(round, _)| *round <= log.round.round).min() {
+        let left = self.record.outcomes.keys();
+        match left.filter(|(round, _)| *round <= log.round.round).min() {
             None => Ok(()),
             Some((round, client)) => Err(FleetError::Failed(format!(
-                "round {round}, client {client}: the log tells of an order that nobody gave"
+                "round {round}, client {client}: the log has an order that the replay does not"
             ))),
         }
     }
@@ -250,11 +251,11 @@ mod tests {
         ];
         let Ok(record) = Record::of(lines.map(Ok::<_, Infallible>));
         assert_eq!(record.orders(), 2);
-        let fate = |model: &str| Fate::Arrived {
+        let outcome = |model: &str| Outcome::Arrived {
             model: model.to_owned(),
             exact: true,
         };
-        assert_eq!(record.fates[&(1, 1)], fate("a"));
-        assert_eq!(record.fates[&(2, 1)], fate("c"));
+        assert_eq!(record.outcomes[&(1, 1)], outcome("a"));
+        assert_eq!(record.outcomes[&(2, 1)], outcome("c"));
     }
 }

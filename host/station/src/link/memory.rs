@@ -1,4 +1,4 @@
-//! Lines inside one process: the test transport that ships with the real ones.
+//! Lines inside one process, for tests.
 
 use std::fmt;
 use std::io;
@@ -10,7 +10,7 @@ use tokio::sync::{Mutex, mpsc};
 /// Bytes a line holds before its writer waits, like the buffer of a serial driver.
 const CAPACITY: usize = 4096;
 
-/// The host's side: waits for something to be plugged in.
+/// The host's side, which waits for lines.
 #[derive(Clone)]
 pub struct MemoryListener {
     lines: Arc<Mutex<mpsc::Receiver<DuplexStream>>>,
@@ -23,27 +23,27 @@ impl fmt::Debug for MemoryListener {
 }
 
 impl MemoryListener {
-    /// Waits until the other side plugs in a line.
+    /// Waits until the other side opens a line.
     ///
     /// # Errors
-    /// When the other side is gone for good.
+    /// Returns an error if the connector was dropped.
     pub async fn accept(&self) -> io::Result<DuplexStream> {
         let line = self.lines.lock().await.recv().await;
         line.ok_or_else(|| io::Error::from(io::ErrorKind::NotConnected))
     }
 }
 
-/// The device's side: plugs in lines. Dropping a line pulls it out.
+/// The device's side, which opens lines. Dropping a line closes it.
 #[derive(Clone, Debug)]
 pub struct MemoryConnector {
     lines: mpsc::Sender<DuplexStream>,
 }
 
 impl MemoryConnector {
-    /// Plugs in a new line and returns the device's end of it.
+    /// Opens a line and returns the device's end of it.
     ///
     /// # Errors
-    /// When the socket is gone.
+    /// Returns an error if the listener was dropped.
     pub async fn connect(&self) -> io::Result<DuplexStream> {
         let (near, far) = tokio::io::duplex(CAPACITY);
         let sent = self.lines.send(near).await;
@@ -52,17 +52,12 @@ impl MemoryConnector {
     }
 }
 
-/// Makes a socket and the plug that fits it.
+/// Returns a listener and its connector.
 #[must_use]
 pub fn pair() -> (MemoryListener, MemoryConnector) {
-    let (lines, waiting) = mpsc::channel(1);
-    let lines_of_socket = Arc::new(Mutex::new(waiting));
-    (
-        MemoryListener {
-            lines: lines_of_socket,
-        },
-        MemoryConnector { lines },
-    )
+    let (sender, receiver) = mpsc::channel(1);
+    let lines = Arc::new(Mutex::new(receiver));
+    (MemoryListener { lines }, MemoryConnector { lines: sender })
 }
 
 #[cfg(test)]
@@ -71,7 +66,7 @@ mod tests {
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
     #[tokio::test]
-    async fn what_is_pulled_out_can_be_plugged_in_again() {
+    async fn a_closed_line_can_be_opened_again() {
         let (listener, connector) = pair();
         for _ in 0..2 {
             let mut far = connector.connect().await.unwrap();

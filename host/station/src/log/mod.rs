@@ -82,7 +82,10 @@ pub enum EventLogError {
         /// What the system said.
         cause: String,
     },
-    /// A line is not what was written.
+    /// The log was closed before its end.
+    #[error("the event log is closed")]
+    Closed,
+    /// A line is invalid.
     #[error("{}, line {line}: {what}", path.display())]
     Line {
         /// The event log.

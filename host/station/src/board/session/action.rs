@@ -1,4 +1,4 @@
-//! What a machine wants done: actions, answers, and what must be queued before it goes on.
+//! Outputs of the state machine: actions, answers, and messages that must be queued first.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -6,72 +6,56 @@ use std::time::Duration;
 use gleaner_shared::wire::link::Greeting;
 use gleaner_shared::wire::message::{HostToDevice, Payload, RejectReason};
 
-use crate::board::{ConfirmedState, WorkResult};
+use crate::board::{ConfirmedState, SessionError, WorkResult};
 use crate::event::{Event, EventKind};
 
-/// Something to be done now. Failing to is no fault: the board hears of it again, or asks again.
+/// An action to carry out now. One that fails is repeated by the board or the machine.
 #[derive(Debug)]
 pub(in crate::board) enum Action {
     /// Sends a message, if there is a session with room for it.
     Send(HostToDevice),
-    /// Accepts the transfer on offer.
-    Accept {
-        /// Its bytes.
-        len: usize,
-    },
-    /// Declines the transfer on offer.
+    /// Accepts the offered transfer of `len` bytes.
+    Accept { len: usize },
+    /// Declines the offered transfer.
     Reject(RejectReason),
-    /// Tells log and view.
+    /// Publishes an event to log and view.
     Publish(Event),
-    /// Answers what was asked.
+    /// Answers the current request.
     Answer(Answer),
 }
 
-/// What came of a request.
+/// The answer to a request.
 #[derive(Debug)]
 pub(in crate::board) enum Answer {
-    /// Of a round's work.
     Worked(WorkResult),
-    /// Of the end of a round: what is confirmed of the board.
     Closed(ConfirmedState),
-    /// Of the wait for a session: the greeting, or why there is none.
-    Greeted(Result<Box<Greeting>, String>),
-    /// Of bytes sent there and back: how long it took, or what went wrong.
-    Echoed(Result<Duration, String>),
+    Greeted(Result<Box<Greeting>, SessionError>),
+    /// The time that the echo took.
+    Echoed(Result<Duration, SessionError>),
 }
 
-/// What must be queued before the machine goes on, however long there is no room for it.
+/// A message or transfer that must be queued before the machine continues.
 #[allow(
     clippy::large_enum_variant,
     reason = "a message with a ledger is long, and there is one at a time"
 )]
 #[derive(Debug, PartialEq, Eq)]
 pub(in crate::board) enum Want {
-    /// A message.
     Say(HostToDevice),
-    /// A transfer.
-    Offer {
-        /// What the bytes are.
-        payload: Payload,
-        /// The bytes.
-        bytes: Arc<[u8]>,
-    },
+    Offer { payload: Payload, bytes: Arc<[u8]> },
 }
 
-/// The actions of one turn, and what they are written with.
+/// The actions of one turn.
 #[derive(Debug)]
 pub(super) struct Output {
-    /// The time of this turn.
     pub(super) now: Duration,
-    /// The client the board plays.
     client: u32,
-    /// The round that is worked on, if any.
+    /// The current round, if any; events name it.
     pub(super) round: Option<u32>,
     actions: Vec<Action>,
 }
 
 impl Output {
-    /// Starts a turn.
     pub(super) const fn new(now: Duration, client: u32, round: Option<u32>) -> Self {
         Self {
             now,
@@ -81,7 +65,6 @@ impl Output {
         }
     }
 
-    /// Tells log and view.
     pub(super) fn publish(&mut self, what: EventKind) {
         let (client, round) = (self.client, self.round);
         self.push(Action::Publish(Event {
@@ -91,22 +74,18 @@ impl Output {
         }));
     }
 
-    /// Sends a message, if that is possible now.
     pub(super) fn send(&mut self, message: HostToDevice) {
         self.push(Action::Send(message));
     }
 
-    /// Answers what was asked.
     pub(super) fn answer(&mut self, answer: Answer) {
         self.push(Action::Answer(answer));
     }
 
-    /// Adds an action behind the others.
     pub(super) fn push(&mut self, action: Action) {
         self.actions.push(action);
     }
 
-    /// Returns the actions, the first one first.
     pub(super) fn into_actions(self) -> Vec<Action> {
         self.actions
     }

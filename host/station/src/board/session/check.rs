@@ -1,5 +1,4 @@
-//! What a message or a transfer must fit before it is heard: one question each, so that another
-//! check is added in one place.
+//! Checks of messages and transfers, one function each.
 
 use gleaner_shared::energy::Snapshot;
 use gleaner_shared::units::PicoJoules;
@@ -9,13 +8,13 @@ use gleaner_shared::wire::message::{
 
 use super::state::Work;
 
-/// Tells whether progress is about this work, and no more than was ordered.
+/// Tells whether progress belongs to this work and is within the order.
 pub(super) fn is_of(progress: &Progress, work: &Work) -> bool {
     progress.work == work.mark && progress.epoch <= work.job.order.epochs
 }
 
-/// Tells whether a board may have this ledger: it adds up, its store holds as much, and it has the
-/// income of one round at most that is not closed yet.
+/// Tells whether a board may have this ledger: it is consistent, fits the store, and has the income
+/// of at most one round that is not closed yet.
 pub(super) const fn is_possible(
     found: &Snapshot,
     confirmed: &Snapshot,
@@ -26,16 +25,16 @@ pub(super) const fn is_possible(
         && found.rounds <= confirmed.rounds.saturating_add(1)
 }
 
-/// Says what in a report contradicts the order or what the board said of itself. Its losses are
-/// weighed by the engine, against those of the others.
-pub(super) fn doubt(report: &Report, order: &Order, about: &About) -> Option<String> {
+/// Returns a contradiction between a report and its order or the board's greeting, if there is one.
+/// The engine compares the losses with those of other clients.
+pub(super) fn anomaly(report: &Report, order: &Order, about: &About) -> Option<String> {
     let (epochs, ordered) = (report.epochs, order.epochs);
     if epochs > ordered || (report.trained && epochs != ordered) {
         return Some(format!("{epochs} epochs trained, {ordered} ordered"));
     }
     if let ShardStatus::Present { samples, .. } = about.shard
         && samples != report.samples
-        // Who says that it cannot be recomputed may have gathered more.
+        // A board whose updates cannot be replayed may have gathered more.
         && (about.exact || report.samples < samples)
     {
         let trained = report.samples;
@@ -46,19 +45,16 @@ pub(super) fn doubt(report: &Report, order: &Order, about: &About) -> Option<Str
     None
 }
 
-/// The one transfer that is waited for.
+/// The transfer that is expected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Expected {
-    /// What its bytes are.
     pub(super) payload: Payload,
-    /// The work it is the result of.
     pub(super) work: Option<WorkMark>,
-    /// Its bytes.
     pub(super) len: usize,
 }
 
 impl Expected {
-    /// Tells whether the transfer is the one that is waited for, whatever its bytes.
+    /// Tells whether the transfer is the expected one, whatever its length.
     pub(super) fn is_it(&self, offer: &Offer) -> bool {
         (offer.payload, offer.work) == (self.payload, self.work)
     }
@@ -66,7 +62,7 @@ impl Expected {
     /// Returns the bytes to make room for.
     ///
     /// # Errors
-    /// Why the transfer is not wanted.
+    /// Returns the reason to reject the transfer.
     pub(super) fn admit(&self, offer: &Offer) -> Result<usize, RejectReason> {
         if !self.is_it(offer) {
             return Err(RejectReason::Unexpected);

@@ -1,4 +1,4 @@
-//! A board's energy as the base station keeps it: confirmed with every closed round, noted between.
+//! The base station's copy of a board's ledger: confirmed with every closed round, noted between.
 
 use gleaner_shared::energy::{Activity, CostModel, Ledger, Reservoir, Snapshot};
 
@@ -6,40 +6,40 @@ use super::check;
 use crate::board::{Closing, ConfirmedState};
 use crate::event::EventKind;
 
-/// The books of one board.
+/// Tracks the ledger of one board.
 #[derive(Debug)]
 pub(super) struct EnergyTracker {
-    /// What was confirmed when the last round was closed.
+    /// The state as of the last closed round.
     confirmed: ConfirmedState,
-    /// The ledger as the board last gave it in the round that is not closed yet.
+    /// The last possible ledger that the board sent since then.
     current: Option<Snapshot>,
-    /// The ledger the board last gave in this session, whatever it was worth.
-    heard: Option<Snapshot>,
-    /// The impossible ledger that was last told of.
-    doubted: Option<Snapshot>,
+    /// The last ledger that the board sent in this session, possible or not.
+    received: Option<Snapshot>,
+    /// The last impossible ledger that was published.
+    impossible: Option<Snapshot>,
     store: Reservoir,
     cost: CostModel,
 }
 
 impl EnergyTracker {
-    /// Opens the books of a board with that store and those prices.
+    /// Tracks a board with that energy store and cost model.
     pub(super) const fn new(confirmed: ConfirmedState, store: Reservoir, cost: CostModel) -> Self {
         Self {
             confirmed,
             current: None,
-            heard: None,
-            doubted: None,
+            received: None,
+            impossible: None,
             store,
             cost,
         }
     }
 
-    /// Returns what is confirmed.
+    /// Returns the confirmed state.
     pub(super) const fn confirmed(&self) -> ConfirmedState {
         self.confirmed
     }
 
-    /// Takes note of the ledger the board goes on with, and says when nobody knew of it.
+    /// Notes the ledger of a provisioned board; returns an event if the base station did not expect it.
     pub(super) fn compare(&mut self, found: Snapshot) -> Option<EventKind> {
         let expected = self.expected();
         let known = [expected, self.confirmed.ledger].contains(&found);
@@ -50,17 +50,16 @@ impl EnergyTracker {
         (!known).then_some(EventKind::LedgerDiffers { expected, found })
     }
 
-    /// Keeps what the board booked until the round is closed. A board that loses its power before
-    /// is provisioned with the ledger of the last closed round, so that it books the income of
-    /// the order it gets again once; what it had spent by then stays booked here. A ledger that
-    /// cannot be is told of, and the base station keeps its own: no board would go on with the
-    /// other.
+    /// Keeps the board's ledger until the round is closed. A board that loses its power before that
+    /// is provisioned with the ledger of the last closed round, so that it books the income of a
+    /// repeated order once; the energy it had spent by then stays booked here. An impossible ledger
+    /// is published once, and the base station keeps its own.
     pub(super) fn note(&mut self, found: Snapshot) -> Option<EventKind> {
-        self.heard = Some(found);
+        self.received = Some(found);
         if !self.is_possible(&found) {
             let expected = self.expected();
-            let news = self.doubted.replace(found) != Some(found);
-            return news.then_some(EventKind::LedgerDiffers { expected, found });
+            let is_new = self.impossible.replace(found) != Some(found);
+            return is_new.then_some(EventKind::LedgerDiffers { expected, found });
         }
         if found.age() >= self.expected().age() {
             self.current = Some(found);
@@ -68,7 +67,7 @@ impl EnergyTracker {
         None
     }
 
-    /// Returns the ledger the board has as far as anybody knows.
+    /// Returns the newest known ledger of the board.
     fn expected(&self) -> Snapshot {
         self.current.unwrap_or(self.confirmed.ledger)
     }
@@ -77,14 +76,13 @@ impl EnergyTracker {
         check::is_possible(found, &self.confirmed.ledger, self.store.capacity)
     }
 
-    /// Closes a round, with the income if the board did not book it, and then with what resting
-    /// costs, if it was to rest.
+    /// Closes a round; books the income and the cost of resting if the board did not book them.
     pub(super) fn close(&mut self, closing: &Closing) {
         self.confirmed.last_round = Some(closing.mark);
-        let confirmed = self.confirmed.ledger;
-        let newest = self.current.take().unwrap_or(confirmed);
+        let before = self.confirmed.ledger;
+        let newest = self.current.take().unwrap_or(before);
         self.confirmed.ledger = newest;
-        if newest.rounds > confirmed.rounds {
+        if newest.rounds > before.rounds {
             return;
         }
         if let Some(mut ledger) = Ledger::restore(newest, self.store) {
@@ -97,22 +95,21 @@ impl EnergyTracker {
         }
     }
 
-    /// Takes note of a new session: nothing is known of the board's own books.
+    /// Starts a session, in which the board has sent no ledger yet.
     pub(super) const fn start_session(&mut self) {
-        self.heard = None;
+        self.received = None;
     }
 
-    /// Tells whether the board goes on with other books than these after a closed round, as far as
-    /// it has said.
+    /// Tells whether the board continues with another ledger than the confirmed one.
     pub(super) fn is_behind(&self) -> bool {
-        self.heard
-            .is_some_and(|heard| heard != self.confirmed.ledger)
+        self.received
+            .is_some_and(|received| received != self.confirmed.ledger)
     }
 
-    /// Goes back to a checkpoint.
+    /// Restores the state of a checkpoint.
     pub(super) const fn restore(&mut self, confirmed: ConfirmedState) {
         self.confirmed = confirmed;
         self.current = None;
-        self.doubted = None;
+        self.impossible = None;
     }
 }

@@ -1,4 +1,4 @@
-//! What a machine is told: what the line brought, and what is asked of the board.
+//! Inputs of the state machine: events of the line, and requests.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,60 +8,43 @@ use gleaner_shared::wire::message::{DeviceToHost, Offer, RejectReason};
 
 use crate::board::{Closing, ConfirmedState, RoundWork};
 
-/// Something that happened.
+/// An event of the line.
 #[derive(Debug)]
 pub(in crate::board) enum Input {
     /// The line was opened.
-    Opened {
-        /// Where the line leads.
-        place: String,
-    },
+    Opened { place: String },
     /// The line is gone, or could not be opened.
-    Gone {
-        /// What the system said.
-        reason: String,
-    },
+    Gone { reason: String },
     /// A session is open.
     Connected(Box<Greeting>),
-    /// One side does not want the session.
-    Refused {
-        /// The reason, in words for log and view.
-        reason: String,
-    },
-    /// The session ended, the line did not.
-    Lost {
-        /// The reason, in words for log and view.
-        reason: String,
-    },
-    /// The board said something.
+    /// One end refused the session.
+    Refused { reason: String },
+    /// The session ended, but the line did not.
+    Lost { reason: String },
+    /// A message from the board.
     Message(Box<DeviceToHost>),
     /// The board wants to send a transfer.
     Offered(Offer),
-    /// A chunk of the transfer from the board is here.
-    Chunk {
-        /// Chunks here.
-        have: u16,
-        /// Chunks in all.
-        of: u16,
-    },
-    /// The transfer from the board is whole.
+    /// A chunk arrived: `have` chunks of `of` are here.
+    Chunk { have: u16, of: u16 },
+    /// The transfer from the board is complete.
     Received(Offer, Vec<u8>),
-    /// All of a transfer from the board is here, and its hash does not fit.
+    /// The transfer from the board is complete, but its hash is wrong.
     Corrupt(Offer),
-    /// The transfer to the board arrived whole.
+    /// The transfer to the board is complete.
     Delivered,
     /// The transfer to the board made no progress for too long.
     Rejected,
-    /// The board does not want the transfer.
+    /// The board rejects the transfer.
     Declined(RejectReason),
-    /// What the machine wanted was queued.
+    /// The message or transfer of `wants` was queued.
     Queued,
-    /// Nothing but time passed.
+    /// Time passed, and nothing else happened.
     Time,
 }
 
 impl Input {
-    /// Reads an event of the link; `received` is called for the bytes of a transfer that is whole.
+    /// Converts an event of the link; `received` returns the bytes of a complete transfer.
     pub(in crate::board) fn of(event: Event<HostEnd>, received: impl FnOnce() -> Vec<u8>) -> Self {
         match event {
             Event::Connected(greeting) => Self::Connected(Box::new(greeting)),
@@ -84,17 +67,17 @@ impl Input {
     }
 }
 
-/// What can be asked of a board.
+/// A request to a board.
 #[derive(Debug)]
 pub(in crate::board) enum Request {
     /// Carries out a round's work.
     Work(Box<RoundWork>),
     /// Closes a round.
     Close(Closing),
-    /// Goes back to a checkpoint; has no answer.
+    /// Restores the state of a checkpoint; has no answer.
     Restore(ConfirmedState),
-    /// Waits for a session, so long at most.
+    /// Waits for a session within a time limit.
     Greet(Duration),
-    /// Sends bytes there and back, within that time.
+    /// Sends bytes there and back within a time limit.
     Echo(Arc<[u8]>, Duration),
 }

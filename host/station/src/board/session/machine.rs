@@ -1,4 +1,4 @@
-//! The machine's entrance: takes what happened, tells what is wanted and when to look again.
+//! The entry points of the state machine: inputs and requests in, actions and deadlines out.
 
 use std::mem;
 use std::time::Duration;
@@ -21,14 +21,12 @@ pub(in crate::board) struct Machine {
     pub(super) profile: Profile,
     pub(super) energy: EnergyTracker,
     pub(super) state: State,
-    /// How long to leave a line alone that could not be opened.
     pub(super) reopening: Reopening,
-    /// How often a session was refused on this line, and why.
     pub(super) refusals: Refusals,
-    /// Whether the board was waited for in vain since it was last heard of.
+    /// Whether a round waited for the board in vain since its last greeting.
     pub(super) absent: bool,
-    /// The last thing that went wrong, for the reason of an absence.
-    pub(super) complaint: String,
+    /// The last problem, which becomes the reason of an absence.
+    pub(super) last_problem: String,
 }
 
 impl Machine {
@@ -46,12 +44,11 @@ impl Machine {
             reopening: Reopening::default(),
             refusals: Refusals::default(),
             absent: false,
-            complaint: "it has not been heard of yet".to_owned(),
+            last_problem: "it has not connected yet".to_owned(),
         }
     }
 
-    /// Takes what happened at the time `now`, which never goes back, and returns what is to be
-    /// done about it, in order.
+    /// Handles an input at the time `now`, which never goes back, and returns the actions, in order.
     pub(in crate::board) fn handle(&mut self, now: Duration, input: Input) -> Vec<Action> {
         let mut out = self.output(now);
         match input {
@@ -71,17 +68,17 @@ impl Machine {
             Input::Queued => self.go_on(Heard::Queued, &mut out),
             Input::Time => {}
         }
-        // Last: what arrives at the last moment is in time.
+        // Deadlines come last, so that an input at the last moment is in time.
         self.go_on(Heard::Time, &mut out);
         out.into_actions()
     }
 
-    /// Takes a request and returns what is to be done about it, in order; its answer is among
-    /// the actions of this or of a later turn.
+    /// Starts a request and returns the actions, in order; the answer is among the actions of this
+    /// turn or of a later one.
     ///
     /// # Errors
-    /// Gives the request back while another one is not answered.
-    #[allow(clippy::result_large_err, reason = "the request is given back whole")]
+    /// Returns the request while another one is not answered.
+    #[allow(clippy::result_large_err, reason = "the request is returned whole")]
     pub(in crate::board) fn ask(
         &mut self,
         now: Duration,
@@ -110,8 +107,8 @@ impl Machine {
         }
     }
 
-    /// Returns what must be queued before the machine goes on; depends on the state alone, so
-    /// that nothing is left over from a session or a request that is over.
+    /// Returns what must be queued before the machine continues. It depends on the state alone, so
+    /// that nothing is left over from an earlier session or request.
     pub(in crate::board) fn wants(&self) -> Option<Want> {
         let State::Provisioned { activity, .. } = &self.state else {
             return None;
@@ -148,13 +145,13 @@ impl Machine {
         }
     }
 
-    /// Takes the state out, to be put back changed before the turn ends.
+    /// Takes the state out; it is put back before the turn ends.
     pub(super) fn take(&mut self) -> State {
-        let hollow = State::Connecting {
+        let placeholder = State::Connecting {
             stage: Stage::Calling,
             pending: None,
         };
-        mem::replace(&mut self.state, hollow)
+        mem::replace(&mut self.state, placeholder)
     }
 
     fn output(&self, now: Duration) -> Output {

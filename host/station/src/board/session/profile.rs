@@ -1,4 +1,4 @@
-//! Who a board is to be: what it is provisioned with, and the shard it must hold.
+//! What a board is provisioned with, and what it must hold.
 
 use gleaner_shared::board::Shape;
 use gleaner_shared::energy::{CostModel, Reservoir};
@@ -6,22 +6,16 @@ use gleaner_shared::wire::message::{About, Provision, RunId, ShardStatus};
 
 use crate::board::{ConfirmedState, Identity};
 
-/// What the rules need to know of a board's identity; where the board is, they need not.
+/// The part of a board's identity that the state machine needs: all but its line.
 #[derive(Clone, Debug)]
 pub(in crate::board) struct Profile {
-    /// The client it plays.
     pub(super) client: u32,
-    /// The run.
     run: RunId,
-    /// The seed of the run.
     seed: u64,
-    /// Its store.
     pub(super) store: Reservoir,
-    /// What its work costs.
     pub(super) cost: CostModel,
-    /// The network it must be built for.
     network: Shape,
-    /// The shard it must hold, by checksum; `None` takes any.
+    /// Checksum of the shard that the board must hold; `None` accepts any.
     shard_crc: Option<u32>,
 }
 
@@ -40,7 +34,7 @@ impl From<&Identity> for Profile {
 }
 
 impl Profile {
-    /// Returns what makes the board this client, where it stands.
+    /// Returns the message that makes the board this client, in its confirmed state.
     pub(super) const fn provision(&self, confirmed: &ConfirmedState) -> Provision {
         Provision {
             run: self.run,
@@ -53,7 +47,7 @@ impl Profile {
         }
     }
 
-    /// Says why the board that greeted cannot do a round's work with a model of so many bytes.
+    /// Returns why the board cannot work in this run with a model of `model` bytes, if it cannot.
     pub(super) fn unfit(&self, about: &About, model: usize) -> Option<String> {
         let (found, room) = (about.shape, about.largest_transfer);
         let (found, ours) = (found.sizes(), self.network);
@@ -71,7 +65,7 @@ impl Profile {
         self.wrong_shard(about)
     }
 
-    /// Says what is wrong with the shard of the board that greeted, if anything is.
+    /// Returns what is wrong with the board's shard, if anything is.
     fn wrong_shard(&self, about: &About) -> Option<String> {
         let client = self.client;
         match about.shard {

@@ -1,4 +1,4 @@
-//! What is asked of the board: how it begins, waits for the board, and ends.
+//! Requests to the board: how they start, wait for the board, and end.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,11 +10,10 @@ use super::echo::{Echo, EchoStep};
 use super::machine::Machine;
 use super::round::{Scene, Step};
 use super::state::{Activity, PendingRequest, Session, Stage, State, Work};
-use crate::board::{Closing, RoundWork, WorkResult};
+use crate::board::{Closing, RoundWork, SessionError, WorkResult};
 use crate::event::EventKind;
 
 impl Machine {
-    /// Carries out a round's work.
     pub(super) fn work(&mut self, job: Box<RoundWork>, out: &mut Output) {
         out.round = Some(job.order.round);
         let whole = job.limits.whole(job.order.epochs);
@@ -27,13 +26,11 @@ impl Machine {
         self.run(PendingRequest::Work { work, until }, out);
     }
 
-    /// Waits for a session.
     pub(super) fn greet(&mut self, limit: Duration, out: &mut Output) {
         let until = out.now.saturating_add(limit);
         self.run(PendingRequest::Greet { until }, out);
     }
 
-    /// Sends bytes there and back.
     pub(super) fn echo(&mut self, bytes: Arc<[u8]>, limit: Duration, out: &mut Output) {
         let (since, until) = (out.now, out.now.saturating_add(limit));
         let echo = Echo {
@@ -44,14 +41,13 @@ impl Machine {
         self.run(PendingRequest::Echo(echo), out);
     }
 
-    /// Closes a round.
     pub(super) fn close(&mut self, closing: &Closing, out: &mut Output) {
         let mark = closing.mark;
         self.energy.close(closing);
-        // A board that is not there learns of it all from its next provision.
+        // An absent board learns all this from its next provision.
         match closing.rest {
             Some(rest) => out.send(HostToDevice::Order(rest)),
-            // It lost its power after it had reported, and with it what it had booked.
+            // The board lost its power, and with it the ledger, after its report.
             None if self.energy.is_behind() => {
                 let provision = self.profile.provision(&self.energy.confirmed());
                 out.send(HostToDevice::Provision(provision));
@@ -65,7 +61,7 @@ impl Machine {
         out.answer(Answer::Closed(self.energy.confirmed()));
     }
 
-    /// Begins an pending, at once if the board is there.
+    /// Starts a request, at once if the board is provisioned.
     fn run(&mut self, pending: PendingRequest, out: &mut Output) {
         self.state = match self.take() {
             State::Connecting { stage, .. } => State::Connecting {
@@ -76,7 +72,7 @@ impl Machine {
         };
     }
 
-    /// Begins what waited for the session.
+    /// Starts the pending request in a session.
     pub(super) fn begin(
         &mut self,
         mut session: Session,
@@ -114,7 +110,7 @@ impl Machine {
         State::Provisioned { session, activity }
     }
 
-    /// Lets an pending wait for the board, unless it has waited long enough.
+    /// Keeps a request pending, or ends it at its deadline.
     pub(super) fn wait(
         &mut self,
         pending: PendingRequest,
@@ -124,7 +120,7 @@ impl Machine {
         match &pending {
             PendingRequest::Work { work, until } if out.now >= *until => {
                 self.absent = true;
-                let reason = format!("not connected: {}", self.complaint);
+                let reason = format!("not connected: {}", self.last_problem);
                 self.finish(work, WorkResult::Missing(reason), out);
             }
             PendingRequest::Work { work, .. } if out.now >= work.give_up_at => {
@@ -133,11 +129,13 @@ impl Machine {
             PendingRequest::Greet { until } if out.now >= *until => {
                 out.answer(Answer::Greeted(match stage {
                     Stage::Greeted(session) => Ok(session.greeting.clone()),
-                    Stage::Unplugged { .. } | Stage::Calling => Err(self.complaint.clone()),
+                    Stage::Unplugged { .. } | Stage::Calling => {
+                        Err(SessionError::NotConnected(self.last_problem.clone()))
+                    }
                 }));
             }
             PendingRequest::Echo(echo) => match echo.overdue(out.now) {
-                Some(reason) => out.answer(Answer::Echoed(Err(reason))),
+                Some(error) => out.answer(Answer::Echoed(Err(error))),
                 None => return Some(pending),
             },
             PendingRequest::Work { .. } | PendingRequest::Greet { .. } => return Some(pending),
@@ -145,22 +143,22 @@ impl Machine {
         None
     }
 
-    /// Ends a round's work that took too long as a whole.
+    /// Ends a round's work at its overall deadline.
     pub(super) fn give_up(&self, work: &Work, out: &mut Output) -> Activity {
-        let reason = format!("not done in time: {}", self.complaint);
+        let reason = format!("not done in time: {}", self.last_problem);
         self.finish(work, WorkResult::Missing(reason), out)
     }
 
     /// Ends a round's work and answers.
     pub(super) fn finish(&self, work: &Work, outcome: WorkResult, out: &mut Output) -> Activity {
-        let told = match &outcome {
+        let missing = match &outcome {
             WorkResult::Missing(reason) => Some(reason.clone()),
             WorkResult::Declined(reason) => Some(format!("declined: {reason}")),
             WorkResult::Done(..) => None,
         };
-        if let Some(reason) = told {
+        if let Some(reason) = missing {
             out.publish(EventKind::Missing { reason });
-            // Without a session there is nobody to tell; the next order tells it, too.
+            // Without a session the next order cancels the work, too.
             out.send(HostToDevice::Cancel { work: work.mark });
         }
         out.round = None;

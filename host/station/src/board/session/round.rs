@@ -1,4 +1,4 @@
-//! A round's work in one session, step by step: model and order, report, update.
+//! A round's work in one session: model and order, report, update.
 
 use std::ops::ControlFlow;
 use std::time::Duration;
@@ -13,84 +13,74 @@ use super::state::{Session, Work};
 use crate::board::{RoundWork, Upload, WorkResult};
 use crate::event::{EventKind, Measured};
 
-/// How far a round's work has come.
+/// The progress of a round's work.
 #[derive(Debug)]
 pub(super) enum Step {
-    /// Model and order are on their way.
+    /// Model and order are being sent.
     HandingOver(Handover),
     /// The board accepted the order and trains.
     Training {
-        /// When the modelled radio has brought it the model.
+        /// When the modelled radio has delivered the model.
         from: Duration,
-        /// How long it may train.
         until: Duration,
     },
-    /// The board reported, and its update is on its way.
+    /// The board reported, and its update is expected.
     Uploading {
-        /// The report.
         report: Box<Report>,
-        /// Since when, by the modelled radio.
+        /// Start of the upload on the modelled radio.
         since: Duration,
-        /// How long it may be.
         until: Duration,
     },
-    /// The update is here sooner than the modelled radio would have brought it.
-    Landing {
-        /// The report.
+    /// The update is here, and is held back until the modelled radio would have delivered it.
+    Holding {
         report: Box<Report>,
-        /// The update.
         update: Vec<u8>,
-        /// When the modelled radio would have brought it.
         at: Duration,
     },
 }
 
-/// What an activity hears; it has been checked to concern it.
+/// An input of an activity, checked to concern it.
 #[derive(Debug)]
 pub(super) enum Heard {
-    /// What was wanted is queued.
+    /// The message or transfer of `wants` was queued.
     Queued,
-    /// The transfer to the board arrived whole.
+    /// The transfer to the board is complete.
     Delivered,
-    /// The transfer to the board made no progress.
+    /// The transfer to the board made no progress for too long.
     Rejected,
-    /// The board does not want the transfer.
+    /// The board rejects the transfer.
     Declined(RejectReason),
     /// The board answered an order.
     Replied(OrderReply),
     /// The board reported on an order.
     Reported(Box<Report>),
-    /// The transfer that was expected is here.
+    /// The expected transfer is complete.
     Received(Vec<u8>),
-    /// The transfer that was expected cannot be used, and why.
+    /// The expected transfer cannot be used, for this reason.
     Unfit(String),
-    /// Nothing but time passed.
+    /// Time passed, and nothing else happened.
     Time,
 }
 
-/// What a step is taken with.
+/// What a step reads and changes.
 pub(super) struct Scene<'a> {
-    /// What is to be done in the round.
     pub(super) work: &'a Work,
-    /// What is known of the board.
     pub(super) session: &'a mut Session,
-    /// Its books.
     pub(super) energy: &'a mut EnergyTracker,
-    /// Where actions go.
     pub(super) out: &'a mut Output,
 }
 
-/// The step that follows, or what came of the work.
+/// The next step, or the result of the work.
 pub(super) type Flow = ControlFlow<WorkResult, Step>;
 
 impl Step {
-    /// Begins the work in a session, from whatever the board has already done.
+    /// Starts the work in a session.
     pub(super) fn begin(scene: &mut Scene<'_>) -> Self {
         Self::HandingOver(Handover::begin(scene))
     }
 
-    /// Goes on with what was heard. A report counts once its order was accepted in this session,
-    /// and an update after the report: a board says nothing of work that was not ordered again.
+    /// Takes the next input. A report is accepted after its order was accepted in this session, and
+    /// an update after the report.
     pub(super) fn hear(self, heard: Heard, scene: &mut Scene<'_>) -> Flow {
         let now = scene.out.now;
         match (self, heard) {
@@ -120,56 +110,55 @@ impl Step {
                 missing("training took too long")
             }
             (Self::Uploading { report, since, .. }, Heard::Received(update)) => {
-                Self::land(report, update, since, scene)
+                Self::hold(report, update, since, scene)
             }
             (Self::Uploading { until, .. }, Heard::Time) if now >= until => {
                 missing("the update did not arrive in time")
             }
-            (Self::Landing { report, update, at }, Heard::Time) if now >= at => {
+            (Self::Holding { report, update, at }, Heard::Time) if now >= at => {
                 done(report, update, scene)
             }
             (step, _) => ControlFlow::Continue(step),
         }
     }
 
-    /// Returns what must be queued before the work goes on.
+    /// Returns what must be queued before the work continues.
     pub(super) fn wants(&self, job: &RoundWork) -> Option<Want> {
         match self {
             Self::HandingOver(handover) => handover.wants(job),
-            Self::Training { .. } | Self::Uploading { .. } | Self::Landing { .. } => None,
+            Self::Training { .. } | Self::Uploading { .. } | Self::Holding { .. } => None,
         }
     }
 
-    /// Tells whether the update is due.
+    /// Tells whether the update is expected.
     pub(super) const fn is_uploading(&self) -> bool {
         matches!(self, Self::Uploading { .. })
     }
 
-    /// Returns when the step must be looked at without anything having happened.
+    /// Returns when the step continues if nothing happens before.
     pub(super) fn wakes_at(&self) -> Duration {
         match self {
             Self::HandingOver(handover) => handover.wakes_at(),
             Self::Training { until, .. } | Self::Uploading { until, .. } => *until,
-            Self::Landing { at, .. } => *at,
+            Self::Holding { at, .. } => *at,
         }
     }
 
-    /// Goes on with the update after the report; the modelled radio has the model there at
-    /// `from`.
+    /// Handles the report; the modelled radio has delivered the model at `from`.
     fn trained(report: Box<Report>, from: Duration, scene: &mut Scene<'_>) -> Flow {
         if let Some(differs) = scene.energy.note(report.ledger) {
             scene.out.publish(differs);
         }
         let (job, about) = (&scene.work.job, &scene.session.greeting.about);
-        if let Some(what) = check::doubt(&report, &job.order, about) {
-            let reason = format!("its report cannot be: {what}");
+        if let Some(what) = check::anomaly(&report, &job.order, about) {
+            let reason = format!("its report is impossible: {what}");
             scene.out.publish(EventKind::Implausible { what });
             return missing(reason);
         }
         let measured = Measured::of(&report);
         scene.out.publish(EventKind::Reported(Box::new(measured)));
         if !report.trained {
-            return missing("its store ran dry while training");
+            return missing("its energy store was empty during training");
         }
         let until = scene.out.now.saturating_add(job.limits.upload);
         ControlFlow::Continue(Self::Uploading {
@@ -179,11 +168,11 @@ impl Step {
         })
     }
 
-    /// Ends with the update, but not before the modelled radio would have.
-    fn land(report: Box<Report>, update: Vec<u8>, since: Duration, scene: &mut Scene<'_>) -> Flow {
+    /// Ends the work with the update, but not before the modelled radio would have delivered it.
+    fn hold(report: Box<Report>, update: Vec<u8>, since: Duration, scene: &mut Scene<'_>) -> Flow {
         match scene.work.job.pace {
             Some((_, up)) if scene.out.now < since.saturating_add(up) => {
-                ControlFlow::Continue(Self::Landing {
+                ControlFlow::Continue(Self::Holding {
                     report,
                     update,
                     at: since.saturating_add(up),

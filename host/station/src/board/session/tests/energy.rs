@@ -1,4 +1,4 @@
-//! The board's energy, round by round.
+//! The board's ledger, round by round.
 
 use gleaner_shared::energy::{CostModel, Phase, Snapshot, Spent};
 use gleaner_shared::units::PicoJoules;
@@ -71,7 +71,7 @@ fn a_ledger_older_than_the_confirmed_one_is_not_noted() {
 }
 
 #[test]
-fn a_ledger_nobody_knew_of_is_said() {
+fn an_unexpected_ledger_is_published() {
     let mut energy = energy();
     assert_eq!(energy.compare(ledger(0)), None);
     let (expected, found) = (ledger(0), ledger(3));
@@ -83,7 +83,7 @@ fn a_ledger_nobody_knew_of_is_said() {
 }
 
 #[test]
-fn a_provisioned_board_with_another_ledger_is_told_of_and_gets_its_work() {
+fn a_provisioned_board_with_another_ledger_is_published_and_works() {
     let mut board = Board::new();
     board.open();
     board.tell(Input::Connected(greeting()));
@@ -100,7 +100,7 @@ fn a_provisioned_board_with_another_ledger_is_told_of_and_gets_its_work() {
 }
 
 #[test]
-fn what_a_cancelled_board_spent_is_noted() {
+fn energy_of_cancelled_work_is_booked() {
     let mut board = Board::there();
     board.work(job(0));
     board.queue();
@@ -129,7 +129,7 @@ fn what_a_cancelled_board_spent_is_noted() {
 }
 
 #[test]
-fn what_a_board_spent_before_it_lost_its_power_stays_booked_and_it_is_told_so() {
+fn energy_spent_before_a_power_cut_stays_booked_and_is_provisioned() {
     let mut board = Board::there();
     board.work(job(0));
     board.queue();
@@ -172,7 +172,7 @@ fn what_a_board_spent_before_it_lost_its_power_stays_booked_and_it_is_told_so() 
 }
 
 #[test]
-fn a_board_that_kept_its_books_is_not_told_of_them_again() {
+fn a_board_that_kept_its_ledger_is_not_provisioned_again() {
     let mut board = Board::there();
     board.work(job(0));
     board.finish(0);

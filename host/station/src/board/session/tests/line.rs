@@ -27,7 +27,7 @@ fn a_line_is_opened_at_once_and_left_alone_for_longer_every_time() {
         board.now = at;
     }
     assert_eq!(waits, [100, 200, 400, 800, 1_600, 2_000, 2_000]);
-    // A line that opens proves nothing: a gateway may answer for the board.
+    // An open line proves nothing, since a gateway may accept it.
     board.open();
     gone(&mut board, "nobody");
     assert_eq!(board.machine.opens_at(), Some(board.now + seconds(2)));
@@ -38,26 +38,26 @@ fn a_line_is_opened_at_once_and_left_alone_for_longer_every_time() {
 }
 
 #[test]
-fn a_line_that_stays_away_for_the_same_reason_is_said_once() {
+fn the_same_reason_of_a_closed_line_is_published_once() {
     let mut board = Board::new();
-    let said = |reason: &str| {
+    let event = |reason: &str| {
         vec![EventKind::Gone {
             reason: reason.to_owned(),
         }]
     };
-    assert_eq!(gone(&mut board, "nobody"), said("nobody"));
+    assert_eq!(gone(&mut board, "nobody"), event("nobody"));
     assert_eq!(gone(&mut board, "nobody"), []);
-    assert_eq!(gone(&mut board, "busy"), said("busy"));
+    assert_eq!(gone(&mut board, "busy"), event("busy"));
     board.come();
     // There was a board in between.
-    assert_eq!(gone(&mut board, "busy"), said("busy"));
+    assert_eq!(gone(&mut board, "busy"), event("busy"));
     board.open();
     board.tell(Input::Connected(greeting()));
-    assert_eq!(gone(&mut board, "busy"), said("busy"));
+    assert_eq!(gone(&mut board, "busy"), event("busy"));
 }
 
 #[test]
-fn a_refusal_is_said_once_and_ends_nothing() {
+fn a_refusal_is_published_once_and_ends_nothing() {
     let mut board = Board::there();
     let refused = || Input::Refused {
         reason: "another key".to_owned(),
@@ -94,7 +94,7 @@ fn a_greeting_is_answered_with_the_provision() {
 }
 
 #[test]
-fn nobody_is_provisioned_without_a_greeting() {
+fn a_board_is_not_provisioned_without_a_greeting() {
     // The link may go on with its old session for a moment on a new line.
     let mut board = Board::there();
     board.work(job(0));

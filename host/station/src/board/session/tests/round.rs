@@ -83,7 +83,7 @@ fn a_board_that_holds_the_model_before_is_sent_the_change() {
 }
 
 #[test]
-fn what_is_told_names_the_client_and_the_round() {
+fn events_name_the_client_and_the_round() {
     let mut board = Board::there();
     board.work(job(5));
     board.queue();
@@ -102,7 +102,7 @@ fn what_is_told_names_the_client_and_the_round() {
 }
 
 #[test]
-fn a_store_that_ran_dry_is_no_update() {
+fn an_empty_store_yields_no_update() {
     let mut board = Board::there();
     board.work(job(0));
     board.queue();
@@ -116,11 +116,14 @@ fn a_store_that_ran_dry_is_no_update() {
         turn.events()[..],
         [EventKind::Reported(_), EventKind::Missing { .. }]
     ));
-    assert_eq!(turn.missing(0), "its store ran dry while training");
+    assert_eq!(
+        turn.missing(0),
+        "its energy store was empty during training"
+    );
 }
 
 #[test]
-fn real_pace_holds_up_the_way_down_and_the_way_up() {
+fn real_pace_delays_download_and_upload() {
     let mut board = Board::there();
     board.work(RoundWork {
         pace: Some((seconds(3), seconds(20))),
@@ -142,7 +145,7 @@ fn real_pace_holds_up_the_way_down_and_the_way_up() {
 }
 
 #[test]
-fn a_way_that_was_slow_enough_is_not_held_up() {
+fn a_slow_transfer_is_not_delayed() {
     let mut board = Board::there();
     board.work(RoundWork {
         pace: Some((seconds(3), seconds(4))),
@@ -160,7 +163,7 @@ fn a_way_that_was_slow_enough_is_not_held_up() {
 }
 
 #[test]
-fn progress_is_told_of_the_round_that_is_worked_on() {
+fn progress_is_published_for_the_current_round() {
     let progress = |round| {
         DeviceToHost::Progress(Progress {
             work: mark(round),

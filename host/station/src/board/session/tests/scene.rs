@@ -1,4 +1,4 @@
-//! A machine under test, and the words of a well-behaved board.
+//! A machine under test, and the messages of a well-behaved board.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,7 +24,7 @@ pub(super) const STORE: Reservoir = Reservoir::lossless(PicoJoules(1_000));
 pub(super) const INCOME: PicoJoules = PicoJoules(10);
 pub(super) const PERIOD: Micros = Micros(60_000);
 pub(super) const UPDATE: [u8; 4] = *b"up 4";
-/// Every limit differs, so that none can stand in for another.
+/// All limits differ, so that a test notices a wrong one.
 pub(super) const LIMITS: Limits = Limits {
     connect: seconds(60),
     download: seconds(7),
@@ -36,7 +36,7 @@ pub(super) const fn seconds(seconds: u64) -> Duration {
     Duration::from_secs(seconds)
 }
 
-/// Returns the ledger of a board that was paid for so many rounds.
+/// Returns the ledger after the income of `rounds` rounds.
 pub(super) fn ledger(rounds: u32) -> Snapshot {
     let mut ledger = Ledger::new(PicoJoules(500), STORE);
     (0..rounds).for_each(|_| ledger.begin_round(INCOME, PERIOD));

@@ -1,4 +1,4 @@
-//! Transfers and reports that nobody waits for, or not any more.
+//! Unexpected and late transfers and reports.
 
 use gleaner_shared::wire::link::Event;
 use gleaner_shared::wire::message::{DeclineReason, Offer, Payload, RejectReason};
@@ -111,7 +111,7 @@ fn a_late_update_of_another_round_is_not_taken() {
     board.report(0);
     assert_eq!(answer(&mut board, update_of(0)), Ok(4));
     board.pass(seconds(11)).missing(0);
-    // What was accepted in time may still become whole.
+    // A transfer that was accepted in time may still be completed.
     assert!(board.update(0).0.is_empty());
     board.work(job(1));
     board.queue();
@@ -154,7 +154,7 @@ fn a_transfer_without_progress_is_offered_again() {
 }
 
 #[test]
-fn chunks_are_told_now_and_then_and_at_the_end() {
+fn chunks_are_published_every_eight_and_at_the_end() {
     let mut board = Board::there();
     let mut events = Vec::new();
     for have in 1..=20 {
@@ -166,7 +166,7 @@ fn chunks_are_told_now_and_then_and_at_the_end() {
 }
 
 #[test]
-fn what_nobody_waits_for_changes_nothing() {
+fn unexpected_inputs_change_nothing() {
     let mut board = Board::there();
     for input in [
         Input::Delivered,

@@ -1,4 +1,4 @@
-//! What the board says and sends, handed to whatever waits for it.
+//! Messages and transfers of the board, passed to the request they concern.
 
 use std::ops::ControlFlow;
 
@@ -12,11 +12,11 @@ use super::round::{Heard, Scene, Step};
 use super::state::{Activity, Session, Stage, State, Work};
 use crate::event::EventKind;
 
-/// How often the hash of a transfer may not fit: as often as the link asks for its bytes.
+/// Hash mismatches of a transfer before giving up: as often as the link asks for its bytes.
 const CORRUPT_TRIES: u32 = 4;
 
 impl Machine {
-    /// Takes a message: one arm each, and a check where it may concern something that is over.
+    /// Handles a message; messages about an earlier request are ignored.
     pub(super) fn hear(&mut self, message: DeviceToHost, out: &mut Output) {
         match message {
             DeviceToHost::Provisioned { ledger, .. } => self.provisioned(ledger, out),
@@ -56,7 +56,7 @@ impl Machine {
             | DeviceToHost::Counters(_)
             | DeviceToHost::Stack { .. }
             | DeviceToHost::About(_)
-            // Keys are rotated outside of runs, samples classified, and boards measured.
+            // Only services outside of runs use these.
             | DeviceToHost::Rekeyed { .. }
             | DeviceToHost::RekeyRefused(_)
             | DeviceToHost::Classified(_)
@@ -69,7 +69,7 @@ impl Machine {
         }
     }
 
-    /// The board knows who it is: what waited for it begins.
+    /// Starts the pending request once the board is provisioned.
     fn provisioned(&mut self, ledger: Snapshot, out: &mut Output) {
         if let Some(differs) = self.energy.compare(ledger) {
             out.publish(differs);
@@ -83,14 +83,14 @@ impl Machine {
         };
     }
 
-    /// Answers an offer of the board. The awaited one with a wrong length ends what waits for it:
-    /// the board has no other.
+    /// Accepts or rejects an offer of the board. The expected transfer with a wrong length ends the
+    /// request, since the board has no other.
     pub(super) fn offered(&mut self, offer: &Offer, out: &mut Output) {
         let admitted = match self.expects() {
             Some(expected) => expected.admit(offer),
             None => Err(RejectReason::Unexpected),
         };
-        // An answer that finds no room is asked for again.
+        // The board repeats an offer whose answer found no room.
         out.push(match admitted {
             Ok(len) => Action::Accept { len },
             Err(reason) => Action::Reject(reason),
@@ -100,13 +100,13 @@ impl Machine {
             && expected.is_it(offer)
         {
             let (found, wanted) = (offer.len, expected.len);
-            let reason = format!("it has {found} bytes, {wanted} are expected");
+            let reason = format!("it has {found} bytes, not {wanted}");
             self.go_on(Heard::Unfit(reason), out);
         }
     }
 
-    /// Takes note of a transfer whose hash does not fit. The link asks for it again a few times
-    /// by itself, and then rejects it.
+    /// Counts a transfer with a wrong hash. The link asks for it again a few times by itself, and
+    /// then rejects it.
     pub(super) fn corrupt(&mut self, offer: &Offer, out: &mut Output) {
         let awaited = self.expects().is_some_and(|it| it.admit(offer).is_ok());
         if awaited && self.state.count_corrupt() >= CORRUPT_TRIES {
@@ -115,15 +115,14 @@ impl Machine {
         }
     }
 
-    /// Tells now and then how much of a transfer is here.
+    /// Publishes the progress of a transfer, every eight chunks.
     pub(super) fn chunk(have: u16, of: u16, out: &mut Output) {
         if have.is_multiple_of(8) || have == of {
             out.publish(EventKind::Receiving { have, of });
         }
     }
 
-    /// Takes a transfer that is whole. One that was accepted for work that is over by now is
-    /// dropped.
+    /// Takes a complete transfer; one of an earlier request is dropped.
     pub(super) fn received(&mut self, offer: &Offer, bytes: Vec<u8>, out: &mut Output) {
         let expected = self.expects();
         if expected.is_some_and(|expected| expected.admit(offer) == Ok(bytes.len())) {
@@ -138,7 +137,7 @@ impl Machine {
         }
     }
 
-    /// Hands what was heard to what waits or is under way.
+    /// Passes an input to the pending or current request.
     pub(super) fn go_on(&mut self, heard: Heard, out: &mut Output) {
         self.state = match self.take() {
             State::Connecting { stage, pending } => {
@@ -170,7 +169,7 @@ impl Machine {
         };
     }
 
-    /// Takes a step of a round's work.
+    /// Passes an input to a round's work.
     fn work_on(
         &mut self,
         work: Work,
