@@ -16,7 +16,7 @@
 
 pub mod board;
 pub mod bus;
-mod counted;
+mod cycles;
 pub mod demo;
 pub mod device;
 pub mod doctor;
@@ -24,7 +24,6 @@ pub mod event;
 pub mod execute;
 pub mod fleet;
 pub mod fleet_file;
-mod ledger_table;
 pub mod ledgers;
 pub mod link;
 pub mod listener;
@@ -37,10 +36,9 @@ pub mod setup;
 pub mod stop;
 pub mod stored_updates;
 pub mod text;
-pub mod wear;
 
-pub use counted::counted_with_another;
-pub use ledger_table::{LEDGERS, ledgers_table, mismatched_boards, report_sections};
+pub use cycles::cycles_warning;
+pub use ledgers::{LEDGERS, ledgers_table, mismatched_boards, report_sections};
 
 use std::future::Future;
 use std::time::Duration;

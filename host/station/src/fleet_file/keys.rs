@@ -1,5 +1,5 @@
-//! Keys in the list of a fleet, changed in place: comments and order stay, and every change is on
-//! the disk before anybody relies on it.
+//! Changes keys in a fleet file in place: comments and order stay, and every change is on the disk
+//! before it is used.
 
 use std::fs::{File, TryLockError};
 use std::io::{self, Write};
@@ -14,26 +14,26 @@ use toml::Spanned;
 
 use super::{Entry, FleetFile, FleetFileError, Link, SecretKey};
 
-/// A list of a fleet whose keys are being rotated, by nobody else at the same time.
+/// A fleet file that is locked while its keys are rotated.
 #[derive(Debug)]
 pub struct KeyStore {
     path: PathBuf,
-    /// The folder, for the file itself is replaced by every change.
+    /// Lock on the folder, since every change replaces the file.
     _lock: Option<File>,
 }
 
 impl KeyStore {
-    /// Opens a list; a link to one is followed.
+    /// Opens a fleet file; a symbolic link is followed.
     ///
     /// # Errors
-    /// When it is not there, or somebody else changes its keys.
+    /// Returns an error if the file does not exist or another process changes its keys.
     pub fn open(path: &Path) -> Result<Self, FleetFileError> {
         let path = std::fs::canonicalize(path).map_err(|source| FleetFileError::File {
             file: path.display().to_string(),
             source,
         })?;
         let folder = path.parent().unwrap_or(Path::new("/"));
-        // A system without locks on folders keeps nobody out.
+        // A system without locks on folders does not prevent that.
         let lock = File::open(folder).ok();
         let locked = lock.as_ref().map(File::try_lock);
         if let Some(Err(TryLockError::WouldBlock)) = locked {
@@ -43,7 +43,7 @@ impl KeyStore {
         Ok(Self { path, _lock: lock })
     }
 
-    /// Reads the list as it is now.
+    /// Reads the current file.
     ///
     /// # Errors
     /// As [`FleetFile::read`].
@@ -51,11 +51,11 @@ impl KeyStore {
         FleetFile::read(&self.path)
     }
 
-    /// Makes sure that the key after `generation`, which the board proved to use, is kept, and
-    /// returns both; a next key that is there already stays the next one.
+    /// Writes a next key after `generation`, which the board proved to use, and returns both keys; an
+    /// existing next key stays.
     ///
     /// # Errors
-    /// When the list cannot be read or written.
+    /// Returns an error if the file cannot be read or written.
     pub fn prepare_next(&self, name: &str, generation: u32) -> Result<HostKeys, FleetFileError> {
         let drawn = fresh_key()?;
         let entry = self.change(name, |entry| {
@@ -65,10 +65,10 @@ impl KeyStore {
         Ok(entry.wire_keys())
     }
 
-    /// Forgets the old key: the board proved to use the next one.
+    /// Replaces the key by the next one, which the board proved to use.
     ///
     /// # Errors
-    /// When the list cannot be read or written.
+    /// Returns an error if the file cannot be read or written.
     pub fn commit_next(&self, name: &str) -> Result<(), FleetFileError> {
         self.change(name, |entry| {
             if let Some(next) = entry.next_key.take() {
@@ -79,18 +79,18 @@ impl KeyStore {
         .map(drop)
     }
 
-    /// Forgets the next key, which the board does not hold and never will.
+    /// Deletes the next key, which the board will never use.
     ///
     /// # Errors
-    /// When the list cannot be read or written.
+    /// Returns an error if the file cannot be read or written.
     pub fn discard_next(&self, name: &str) -> Result<(), FleetFileError> {
         self.change(name, |entry| entry.next_key = None).map(drop)
     }
 
-    /// Draws a new key for a board that is given its key whenever it starts.
+    /// Draws a new key for an emulated board, which gets its key at every start.
     ///
     /// # Errors
-    /// When the list cannot be read or written.
+    /// Returns an error if the file cannot be read or written.
     pub fn replace(&self, name: &str) -> Result<(), FleetFileError> {
         let drawn = fresh_key()?;
         self.change(name, |entry| {
@@ -99,10 +99,10 @@ impl KeyStore {
         .map(drop)
     }
 
-    /// Takes note of the USB serial number of a board whose port nobody knew.
+    /// Sets the USB serial number of a board whose port was unknown.
     ///
     /// # Errors
-    /// When the list cannot be read or written.
+    /// Returns an error if the file cannot be read or written.
     pub fn set_usb_serial(&self, name: &str, usb_serial: &str) -> Result<(), FleetFileError> {
         self.change(name, |entry| {
             if let Link::Serial { usb_serial: it, .. } = &mut entry.link {
@@ -112,7 +112,7 @@ impl KeyStore {
         .map(drop)
     }
 
-    /// Changes one client's keys on the disk; what did not change is not written.
+    /// Changes one client on the disk, if the change has an effect.
     fn change(&self, name: &str, change: impl FnOnce(&mut Entry)) -> Result<Entry, FleetFileError> {
         let file = self.path.display().to_string();
         let failed = |source| {
@@ -132,7 +132,7 @@ impl KeyStore {
             }
             let text = with_keys(&text, &after)
                 .filter(|text| FleetFile::parse(text, &file).is_ok_and(|it| it == fleet))
-                // A list in a form of its own is written anew, without its comments.
+                // A file in an unusual form is rewritten without its comments.
                 .unwrap_or_else(|| fleet.to_toml());
             write_private(&self.path, text)
                 .map_err(|source| FleetFileError::Write { file, source })?;
@@ -164,14 +164,14 @@ pub fn write_private(path: &Path, content: impl AsRef<[u8]>) -> io::Result<()> {
     }
 }
 
-/// Draws a key.
+/// Draws a random key.
 pub(super) fn fresh_key() -> Result<SecretKey, getrandom::Error> {
     let mut key = [0; 32];
     getrandom::fill(&mut key)?;
     Ok(SecretKey(key))
 }
 
-/// Where the keys of a list stand in its text.
+/// Positions of the keys in the file's text.
 #[derive(Deserialize)]
 struct Listed {
     client: Vec<Places>,
@@ -186,8 +186,8 @@ struct Places {
     next_key: Option<Spanned<String>>,
 }
 
-/// Returns the text with the keys of one client as they are in `entry`, all else as it was; `None`
-/// if its keys do not stand on lines of their own.
+/// Returns the text with the keys of one client replaced by those of `entry`, or `None` if the keys
+/// are not on lines of their own.
 fn with_keys(text: &str, entry: &Entry) -> Option<String> {
     let listed: Listed = toml::from_str(text).ok()?;
     let places = listed.client.into_iter().find(|it| it.name == entry.name)?;
@@ -235,7 +235,7 @@ fn with_keys(text: &str, entry: &Entry) -> Option<String> {
     Some(text)
 }
 
-/// Returns the whole line on which a field stands with its value, and with a comment at most.
+/// Returns the line of a field if it holds only the field, its value and a comment.
 fn line_of(text: &str, field: &str, value: Range<usize>) -> Option<Range<usize>> {
     let start = text[..value.start].rfind('\n').map_or(0, |at| at + 1);
     let end = text[value.end..]
@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_is_promised_settled_and_promised_again_and_all_else_stays() {
+    fn rotations_change_the_keys_and_nothing_else() {
         let (_folder, book) = book(LIST);
         let old = near(&book);
         let keys = book.prepare_next("near", 0).unwrap();
@@ -304,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn a_board_that_counts_from_zero_again_keeps_the_promised_key_under_its_new_number() {
+    fn a_board_that_counts_from_zero_again_keeps_the_next_key() {
         let (_folder, book) = book(LIST);
         let first = book.prepare_next("near", 6).unwrap();
         let again = book.prepare_next("near", 0).unwrap();
@@ -315,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_in_another_form_is_written_anew() {
+    fn a_file_in_another_form_is_rewritten() {
         let inline = "client = [{ name = \"near\", id = 0, link = \"simulated\", key = \
             \"0909090909090909090909090909090909090909090909090909090909090909\" }]\n";
         let (_folder, book) = book(inline);
@@ -326,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_with_a_comment_beside_it_is_changed_all_the_same() {
+    fn a_key_with_a_comment_is_changed() {
         let noted = LIST.replace("09\"\n", "09\" # secret!\n");
         let (_folder, book) = book(&noted);
         let keys = book.prepare_next("near", 0).unwrap();
@@ -335,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn an_emulated_board_gets_another_key_at_once() {
+    fn replace_draws_another_key() {
         let (_folder, book) = book(LIST);
         let old = near(&book);
         book.replace("near").unwrap();
@@ -346,7 +346,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn the_list_behind_a_link_is_changed_and_stays_its_owners_alone() {
+    fn the_file_behind_a_link_is_changed_and_stays_private() {
         use std::os::unix::fs::{PermissionsExt, symlink};
         let (folder, book) = book(LIST);
         let path = folder.path().join("link.toml");
@@ -362,14 +362,14 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn two_do_not_rotate_keys_at_once() {
+    fn a_second_rotation_is_refused() {
         let (folder, _book) = book(LIST);
-        let refused = KeyStore::open(&folder.path().join("fleet.toml")).unwrap_err();
-        assert!(refused.to_string().contains("another"), "{refused}");
+        let refused = KeyStore::open(&folder.path().join("fleet.toml"));
+        assert!(matches!(refused, Err(FleetFileError::InUse { .. })));
     }
 
     #[test]
-    fn the_number_of_a_fresh_board_is_added_and_comments_stay() {
+    fn the_usb_serial_number_is_added_and_comments_stay() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("fleet.toml");
         let key = "09".repeat(32);
