@@ -16,9 +16,9 @@ use super::stop::Stop;
 use super::stored_updates::StoredUpdates;
 use crate::device::emulator::EmulatorError;
 use crate::device::emulator::machine::Machine;
-use crate::device::flash::{ShardRefused, shard_part};
+use crate::device::flash::{FlashError, shard_part};
 use crate::device::image::Program;
-use crate::device::shard::{ClientSamples, ShardBuildError, image};
+use crate::device::shard::{ClientSamples, InvalidSamples, image};
 use crate::fleet_file::{Access, Entry, FleetFile, Place, write_private};
 use crate::link::Endpoint;
 use crate::link::faults::{FaultCounters, Faults};
@@ -42,14 +42,14 @@ pub enum SetupError {
     Deployment(#[from] BuildError),
     /// A shard cannot be made.
     #[error(transparent)]
-    Shard(#[from] ShardBuildError),
+    Shard(#[from] InvalidSamples),
     /// A board has no room for its shard.
     #[error("client \"{name}\": {source}")]
     Room {
         /// The client.
         name: String,
         /// How much is too much, and what to lower.
-        source: ShardRefused,
+        source: FlashError,
     },
     /// An emulator does not start.
     #[error("client \"{name}\": {source}")]

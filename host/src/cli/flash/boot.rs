@@ -9,7 +9,8 @@ use anyhow::Context;
 use super::super::fleet::bootsel;
 use super::{FlashTask, copy};
 use gleaner_station::device::Board;
-use gleaner_station::device::flash::drive::{BootDrive, DriveError};
+use gleaner_station::device::flash::FlashError;
+use gleaner_station::device::flash::drive::BootDrive;
 use gleaner_station::device::row::Uf2Drive;
 use gleaner_station::fleet_file::{FoundPort, KeyStore};
 use gleaner_station::link::serial;
@@ -27,7 +28,7 @@ pub(super) fn over_its_line(
     outln!("{name}: sending it into boot mode over its line");
     bootsel::send(task.entry, wait)?;
     let drive = until(wait, || match BootDrive::find(kind) {
-        Err(DriveError::None(_)) => None,
+        Err(FlashError::NoDrive(_)) => None,
         found => Some(found),
     });
     let drive = drive.with_context(|| {

@@ -16,9 +16,9 @@ use super::fleet::FleetArgs;
 use super::scenario::ScenarioArgs;
 use gleaner_sim::fleet;
 use gleaner_station::device::board::{self, Board};
-use gleaner_station::device::flash::drive::{BootDrive, DriveError};
+use gleaner_station::device::flash::drive::BootDrive;
 use gleaner_station::device::flash::target::Part;
-use gleaner_station::device::flash::{program, shard_part};
+use gleaner_station::device::flash::{FlashError, program, shard_part};
 use gleaner_station::device::image::Program;
 use gleaner_station::device::row::Uf2Drive;
 use gleaner_station::fleet_file::{Entry, FleetFile};
@@ -211,8 +211,10 @@ fn flash(
             kind.product,
             drive.path().display()
         ),
-        Err(DriveError::None(_)) if task.goes_by_itself() => boot::over_its_line(task, kind, wait),
-        Err(none @ DriveError::None(_)) => {
+        Err(FlashError::NoDrive(_)) if task.goes_by_itself() => {
+            boot::over_its_line(task, kind, wait)
+        }
+        Err(none @ FlashError::NoDrive(_)) => {
             through_probe(task).with_context(|| format!("{none}; through a probe"))
         }
         Err(error) => Err(error.into()),
