@@ -8,7 +8,7 @@ use gleaner_sim::run::{self, Silent};
 use gleaner_sim::scenario::{Override, Scenario, resolve};
 use gleaner_station::demo::{self, PRESET};
 use gleaner_station::device::Board;
-use gleaner_station::device::emulator::prepare::prepare;
+use gleaner_station::device::emulator::prepare;
 use gleaner_station::execute::{self, Audience};
 use gleaner_station::fleet::Pace;
 use gleaner_station::fleet_file::{Entry, FleetFile, Link};

@@ -2,7 +2,7 @@
 //! very model of eight simulated clients.
 
 use gleaner_station::device::Board;
-use gleaner_station::device::emulator::prepare::prepare;
+use gleaner_station::device::emulator::prepare;
 use gleaner_tests::octet::{equal_to_the_bit, scenario};
 
 /// How long.

@@ -1,4 +1,4 @@
-//! `gleaner doctor`: says what is wrong with a fleet and how to fix it.
+//! `gleaner doctor`: checks a fleet and says how to fix what is wrong.
 
 use std::process::ExitCode;
 use std::time::Duration;
@@ -13,17 +13,16 @@ use gleaner_station::doctor::{Options, examine};
 use gleaner_station::fleet_file::FleetFile;
 use gleaner_station::setup::overrides;
 
-/// Which fleet, and how thorough to be.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
     fleet: FleetArgs,
     #[command(flatten)]
     scenario: ScenarioArgs,
-    /// Bytes sent to every board and back; 0 leaves the echo out.
+    /// Bytes to send to every board and back; 0 skips the echo.
     #[arg(long, value_name = "N", default_value_t = 1_000_000)]
     echo_bytes: usize,
-    /// Wall seconds a board has for every answer.
+    /// Wall seconds to wait for every answer of a board.
     #[arg(long, value_name = "SECONDS", default_value_t = 30)]
     patience_s: u64,
     #[command(flatten)]

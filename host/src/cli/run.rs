@@ -25,7 +25,7 @@ use gleaner_sim::round::world;
 use gleaner_sim::run::RunDirectory;
 use gleaner_sim::scenario::{Override, Scenario};
 use gleaner_station::demo;
-use gleaner_station::device::emulator::prepare::prepare;
+use gleaner_station::device::emulator::prepare;
 use gleaner_station::event::{Event, EventKind};
 use gleaner_station::execute::{self, Audience, Listener, StationError};
 use gleaner_station::fleet::Pace;

@@ -1,4 +1,4 @@
-//! `gleaner shard`: writes the samples of one client as its board carries them in flash.
+//! `gleaner shard`: writes the samples of one client as an image for its board's flash.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -14,7 +14,6 @@ use gleaner_station::device::row::Uf2Drive;
 use gleaner_station::fleet_file::{SecretKey, write_private};
 use gleaner_station::setup::shards;
 
-/// Whose samples, for which board, into which file.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
@@ -22,14 +21,14 @@ pub struct Args {
     /// Number of the client, from 0.
     #[arg(long)]
     client: u32,
-    /// The board that will carry them.
+    /// The board of the client.
     #[arg(long, value_parser = by_name(), default_value = Board::Rp2040.name())]
     board: Board,
-    /// A file with the client's key, 64 hexadecimal digits; without it the client is open to any
-    /// base station that runs insecure.
+    /// A file with the client's key, 64 hexadecimal digits; without a key the line is not
+    /// authenticated.
     #[arg(long, value_name = "FILE")]
     key_file: Option<PathBuf>,
-    /// Where to write: `.bin` for probes and emulators, `.uf2` for a Pico in boot mode.
+    /// The file to write: `.bin` for probes and emulators, `.uf2` for a Pico in boot mode.
     #[arg(long, value_name = "FILE.bin|FILE.uf2")]
     out: PathBuf,
 }
@@ -45,9 +44,9 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     })?;
     ensure!(
         (args.client as usize) < shards.len(),
-        "--client {}: there are {}, numbered from 0",
+        "--client {}: use 0 to {}",
         args.client,
-        shards.len()
+        shards.len().saturating_sub(1)
     );
     let network = fleet::shape(&scenario, &data)?;
     let shard = shards.swap_remove(args.client as usize);
@@ -67,7 +66,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// How the file is written.
+/// Format of the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Format {
     Bin,
@@ -81,7 +80,7 @@ fn format_of(args: &Args) -> anyhow::Result<Format> {
         (Some("uf2"), Some(Uf2Drive { family, .. })) => Ok(Format::Uf2 { family }),
         (Some("uf2"), None) => {
             let takers = board::list(Board::with_boot_drive(), "or").to_uppercase();
-            bail!("--out: only an {takers} takes .uf2; write .bin")
+            bail!("--out: only an {takers} takes .uf2; use .bin")
         }
         _ => bail!("--out {}: must end in .bin or .uf2", args.out.display()),
     }
@@ -102,7 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_key_file_holds_64_digits() {
+    fn a_key_file_has_64_digits() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("key");
         std::fs::write(&path, format!("{}\n", "0f".repeat(32))).unwrap();

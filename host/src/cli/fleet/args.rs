@@ -1,4 +1,4 @@
-//! `--fleet`: the file with the list of boards.
+//! `--fleet`: the fleet file.
 
 use std::path::{Path, PathBuf};
 
@@ -6,19 +6,18 @@ use gleaner_station::fleet_file::{FILE_NAME, OLD_FILE_NAME, find_in};
 
 use super::hint;
 
-/// Which list of boards.
 #[derive(Debug, clap::Args)]
 pub struct FleetArgs {
-    /// The list of boards; `gleaner fleet init` writes one [default: fleet.toml]
+    /// The fleet file; `gleaner fleet init` writes one [default: fleet.toml]
     #[arg(long, value_name = "FILE")]
     fleet: Option<PathBuf>,
-    /// The old name of --fleet.
+    /// Former name of --fleet.
     #[arg(long, value_name = "FILE", hide = true, conflicts_with = "fleet")]
     bench: Option<PathBuf>,
 }
 
 impl FleetArgs {
-    /// Returns the file to read, and says so if it was found by an old name.
+    /// Returns the file to read, with a hint if it has a former name.
     pub fn to_read(&self) -> PathBuf {
         self.chosen().unwrap_or_else(|| {
             let found = find_in(Path::new(""));

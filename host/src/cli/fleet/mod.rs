@@ -1,4 +1,4 @@
-//! `gleaner fleet`: the list of boards, and the option by which other commands find it.
+//! `gleaner fleet`: commands for the fleet file, and the option `--fleet` of other commands.
 
 mod args;
 pub mod bootsel;
@@ -11,7 +11,7 @@ use clap::Subcommand;
 
 pub use args::FleetArgs;
 
-/// Write the list of boards, rotate their keys, send them into boot mode.
+/// Write the fleet file, rotate keys, restart boards in boot mode.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(subcommand)]
@@ -20,11 +20,11 @@ pub struct Args {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// Write a fleet.toml from what is plugged in.
+    /// Write a fleet.toml of the boards that are plugged in.
     Init(init::Args),
-    /// Give boards new keys over their lines; safe to interrupt and to run again.
+    /// Rotate the keys of boards over their lines; safe to interrupt and repeat.
     Rekey(rekey::Args),
-    /// Send boards into boot mode over their lines.
+    /// Restart boards in boot mode over their lines.
     Bootsel(bootsel::Args),
 }
 
@@ -37,7 +37,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     }
 }
 
-/// Says on standard error that a name has changed; the old one is accepted for one version.
+/// Prints a hint that a name has changed; the former one is accepted for one version.
 pub fn hint(old: &str, new: &str) {
-    errln!("hint: {old} is now {new}; the next version does not know the old name");
+    errln!("hint: {old} is now {new}; the next version does not accept the former name");
 }
