@@ -68,7 +68,7 @@ fn a_board_or_all_must_be_chosen_and_exist() {
     refused(&folder, &[], 2, &["--board", "--all"]);
     refused(&folder, &["--board", "pico", "--all"], 2, &["--all"]);
     refused(&folder, &["--board", "pica"], 1, &["pica", "nucleo, pico"]);
-    refused(&folder, &["--board", "nobody"], 1, &["nothing to flash"]);
+    refused(&folder, &["--board", "nobody"], 1, &["can be flashed"]);
     refused(
         &folder,
         &["--board", "nameless"],
@@ -224,10 +224,7 @@ fn a_fresh_pico_in_boot_mode_is_listed_written_and_asked_for_its_number() {
     ]);
     let message = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{message}");
-    assert!(
-        message.contains("it was written, but no new port"),
-        "{message}"
-    );
+    assert!(message.contains("no new port"), "{message}");
     let flashed = flash_content(&drive.path().join("gleaner.uf2"));
     assert_eq!(flashed[..5_000], [7; 5_000]);
     assert!(gleaner_shared::shard::Shard::open(&flashed[0x6_0000..]).is_ok());

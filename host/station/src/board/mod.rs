@@ -7,7 +7,7 @@
 mod session;
 mod task;
 
-pub use task::run;
+pub use task::Handle;
 
 use std::sync::Arc;
 use std::time::Duration;

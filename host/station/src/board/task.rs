@@ -1,15 +1,16 @@
 //! A board's task: drives the session's state machine with a line, a clock and commands.
 
+use std::future::Future;
 use std::io;
 use std::time::Duration;
 
 use gleaner_shared::wire::link::{Greeting, SendError};
 use tokio::sync::{mpsc, oneshot};
-use tokio::task::yield_now;
+use tokio::task::{JoinHandle, yield_now};
 use tokio::time::{Instant, sleep_until};
 
 use super::session::{Action, Answer, Input, Machine, Profile, Request, Want};
-use super::{Command, ConfirmedState, Identity, SessionError, WorkResult};
+use super::{Closing, Command, ConfirmedState, Identity, RoundWork, SessionError, WorkResult};
 use crate::bus::EventSender;
 use crate::link::Endpoint;
 use crate::peer::Peer;
@@ -21,7 +22,7 @@ const ROOM_WAIT: Duration = Duration::from_millis(20);
 const TURNS: u64 = 32;
 
 /// Runs a board's task until the commands end.
-pub async fn run(
+async fn run(
     identity: Identity,
     confirmed: ConfirmedState,
     mut commands: mpsc::Receiver<Command>,
@@ -61,6 +62,80 @@ pub async fn run(
             () = sleep_until(wakes_at.unwrap_or(task.epoch)), if wakes_at.is_some() => {
                 task.tell(Input::Time);
             }
+        }
+    }
+}
+
+/// A handle to a board's task. Dropping it ends the task and closes the line.
+#[derive(Debug)]
+pub struct Handle {
+    commands: mpsc::Sender<Command>,
+    task: JoinHandle<()>,
+}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+impl Handle {
+    /// Starts the task on the current runtime.
+    #[must_use]
+    pub fn spawn(identity: Identity, confirmed: ConfirmedState, events: EventSender) -> Self {
+        let (commands, receiver) = mpsc::channel(4);
+        let task = tokio::spawn(run(identity, confirmed, receiver, events));
+        Self { commands, task }
+    }
+
+    /// Carries out a round's work.
+    pub async fn work(&self, job: RoundWork) -> WorkResult {
+        let asked = self
+            .ask(|answer| Command::Work(Box::new(job), answer))
+            .await;
+        asked.unwrap_or_else(|| WorkResult::Missing(SessionError::TaskEnded.to_string()))
+    }
+
+    /// Closes a round and returns the confirmed state, or `None` if the task ended.
+    pub async fn close(&self, closing: Closing) -> Option<ConfirmedState> {
+        self.ask(|answer| Command::Close(closing, answer)).await
+    }
+
+    /// Restores the state of a checkpoint.
+    pub async fn restore(&self, confirmed: ConfirmedState) {
+        // A task that ended has nothing to restore.
+        let _ = self.commands.send(Command::Restore(confirmed)).await;
+    }
+
+    /// Waits for a session and returns the board's greeting.
+    ///
+    /// # Errors
+    /// Returns an error if no session is open in time.
+    pub async fn greet(&self, limit: Duration) -> Result<Box<Greeting>, SessionError> {
+        let asked = self.ask(|answer| Command::Greet(limit, answer)).await;
+        asked.unwrap_or(Err(SessionError::TaskEnded))
+    }
+
+    /// Sends bytes there and back, and returns the time it took.
+    ///
+    /// # Errors
+    /// Returns an error if the bytes do not come back in time.
+    pub async fn echo(&self, bytes: &[u8], limit: Duration) -> Result<Duration, SessionError> {
+        let asked = self
+            .ask(|answer| Command::Echo(bytes.into(), limit, answer))
+            .await;
+        asked.unwrap_or(Err(SessionError::TaskEnded))
+    }
+
+    fn ask<T>(
+        &self,
+        command: impl FnOnce(oneshot::Sender<T>) -> Command,
+    ) -> impl Future<Output = Option<T>> {
+        let (answer, answered) = oneshot::channel();
+        let command = command(answer);
+        async move {
+            self.commands.send(command).await.ok()?;
+            answered.await.ok()
         }
     }
 }
