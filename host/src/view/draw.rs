@@ -142,7 +142,7 @@ fn bar(share: f64) -> String {
     format!("{done}{left} {:3.0}%", 100.0 * share)
 }
 
-/// Formats a duration.
+/// Formats a duration in its two largest units.
 fn duration(time: Duration) -> String {
     let seconds = time.as_secs();
     match seconds {

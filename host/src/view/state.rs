@@ -81,7 +81,7 @@ impl BoardState {
 pub struct ViewState {
     /// The clients, in order of their numbers.
     pub boards: Vec<BoardState>,
-    /// Finished rounds.
+    /// Number of finished rounds.
     pub round: u32,
     /// Rounds of the run.
     pub total: usize,

@@ -132,7 +132,7 @@ impl EventSender {
     }
 }
 
-/// The receiving end.
+/// The receiving end, of log and view.
 pub struct EventReceiver {
     items: mpsc::UnboundedReceiver<BusItem>,
     waiting: Arc<AtomicUsize>,
@@ -187,8 +187,8 @@ mod tests {
         let (sender, mut receiver) = open();
         let (dealt, seen) = blocking::channel();
         let thread = std::thread::spawn(move || {
-            while let Some(heard) = receiver.wait() {
-                match heard {
+            while let Some(item) = receiver.wait() {
+                match item {
                     BusItem::Event(event) => dealt.send(event.client).unwrap(),
                     BusItem::Flush(flush) => flush.answer(Ok(())),
                 }
@@ -230,15 +230,15 @@ mod tests {
         let flood = |sender: &EventSender| (0..EACH).for_each(|_| sender.publish(event(1)));
         flooders.iter().for_each(flood);
         honest.publish(arrived(2, 1));
-        let heard: Vec<Event> = std::iter::from_fn(|| receiver.try_next()).collect();
-        assert_eq!(heard.len(), ROOM + 1);
-        assert_eq!(heard.last(), Some(&arrived(2, 1)));
+        let events: Vec<Event> = std::iter::from_fn(|| receiver.try_next()).collect();
+        assert_eq!(events.len(), ROOM + 1);
+        assert_eq!(events.last(), Some(&arrived(2, 1)));
         // There is room again: every sender with dropped events reports them.
         honest.publish(arrived(2, 2));
         flooders
             .iter()
             .for_each(|flooder| flooder.publish(event(1)));
-        let heard: Vec<Event> = std::iter::from_fn(|| receiver.try_next()).collect();
+        let received: Vec<Event> = std::iter::from_fn(|| receiver.try_next()).collect();
         let events = (5 * EACH - ROOM) as u64;
         let dropped = Event {
             what: EventKind::Dropped { events },
@@ -247,7 +247,7 @@ mod tests {
         let others = [(); 4].map(|()| event(1));
         let expected = [arrived(2, 2)].into_iter().chain(others);
         assert_eq!(
-            heard,
+            received,
             expected.chain([dropped, event(1)]).collect::<Vec<_>>()
         );
     }
@@ -323,7 +323,7 @@ mod tests {
             let length = || std::fs::metadata(&path).unwrap().len();
             let (station, mut receiver) = open();
             let board = station.clone();
-            let (mut arrivals, mut told) = (0, 0);
+            let (mut arrivals, mut counted) = (0, 0);
             for minute in 1..=MINUTES {
                 let before = length();
                 for second in 0..60 {
@@ -343,8 +343,8 @@ mod tests {
                     while let Some(event) = receiver.try_next() {
                         match event.what {
                             EventKind::Arrived { .. } => arrivals += 1,
-                            EventKind::Dropped { events } => told += events,
-                            _ => told += 1,
+                            EventKind::Dropped { events } => counted += events,
+                            _ => counted += 1,
                         }
                         log.append(&event).unwrap();
                     }
@@ -357,8 +357,8 @@ mod tests {
             // All but those of the last second are published or counted.
             let published = u64::from(MINUTES) * 60 * A_SECOND;
             assert!(
-                (published - A_SECOND..=published).contains(&told),
-                "{what:?}: {told}"
+                (published - A_SECOND..=published).contains(&counted),
+                "{what:?}: {counted}"
             );
         }
     }
@@ -387,12 +387,12 @@ mod tests {
             };
             // The count of dropped events comes first, and then one order.
             (0..1_000).for_each(|_| board.publish(ordered.clone()));
-            let heard: Vec<Event> = std::iter::from_fn(|| receiver.try_next()).collect();
+            let events: Vec<Event> = std::iter::from_fn(|| receiver.try_next()).collect();
             assert!(
-                matches!(heard[0].what, EventKind::Dropped { .. }),
-                "{heard:?}"
+                matches!(events[0].what, EventKind::Dropped { .. }),
+                "{events:?}"
             );
-            assert_eq!(heard[1], ordered);
+            assert_eq!(events[1], ordered);
             (0..1_000).for_each(|_| board.publish(refused(round)));
         }
     }

@@ -185,15 +185,18 @@ mod tests {
         } = build(&scenario, &data, 1).unwrap();
         let world = world::of(&scenario).unwrap();
         let mut engine = Engine::new(&scenario, &mut *fleet, &*examiner, world, model);
-        let mut heard = 0;
+        let mut updates = 0;
         let mut accuracy = 0.0;
         for _ in 0..10 {
             for log in engine.step().unwrap() {
                 assert_eq!(log.round.overdrawn, [0usize; 0]);
-                heard += log.round.participants.len();
+                updates += log.round.participants.len();
                 accuracy = log.round.accuracy.unwrap();
             }
         }
-        assert!(accuracy > 0.6 && heard > 15, "{accuracy}, {heard} updates");
+        assert!(
+            accuracy > 0.6 && updates > 15,
+            "{accuracy}, {updates} updates"
+        );
     }
 }

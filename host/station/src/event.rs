@@ -78,13 +78,11 @@ pub enum EventKind {
         #[serde(default = "once")]
         times: u64,
     },
-    /// The session ended.
+    /// The session ended, but the line did not.
     Lost { reason: String },
-    /// Wear of the board's flash since it was new.
+    /// Wear of the board's flash since it was new: erased sectors and programmed pages.
     Flash {
-        /// Erased sectors.
         erases: u32,
-        /// Programmed pages.
         programs: u32,
         /// Closed rounds that were written.
         closed: u32,
@@ -93,7 +91,7 @@ pub enum EventKind {
     LedgerDiffers { expected: Snapshot, found: Snapshot },
     /// The base station sends a model; `whole` unless only the change since the last model.
     Sending { bytes: usize, whole: bool },
-    /// The model arrived.
+    /// The board has received the model.
     Sent,
     /// The board accepted the order.
     Ordered {
@@ -109,7 +107,7 @@ pub enum EventKind {
     Implausible { what: String },
     /// Part of the update arrived, in chunks.
     Receiving { have: u16, of: u16 },
-    /// The update arrived.
+    /// The base station has received the update.
     Uploaded { bytes: usize, hash: String },
     /// The client's task ended the round without an update.
     Missing { reason: String },

@@ -1,4 +1,4 @@
-//! One run of a fleet from start to end, and the same run replayed from its log.
+//! Runs a scenario on a fleet, and replays a run from its log.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -26,68 +26,68 @@ use gleaner_sim::run::{
 };
 use gleaner_sim::scenario::Scenario;
 
-/// What stopped a run, or a replay.
+/// Error of a run or a replay.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StationError {
     /// The fleet cannot be set up.
     #[error(transparent)]
     Setup(#[from] SetupError),
-    /// The run failed.
+    /// The run itself failed.
     #[error(transparent)]
     Run(#[from] RunError),
     /// The event log failed.
     #[error(transparent)]
     EventLog(#[from] EventLogError),
-    /// The list of the fleet cannot be used.
+    /// The fleet file is invalid.
     #[error(transparent)]
     FleetFile(#[from] FleetFileError),
     /// The replayed rounds differ from the log.
     #[error("the log does not replay: {0}")]
     Replay(#[from] EngineError),
-    /// Clients cannot be had.
+    /// The simulated clients cannot be built.
     #[error(transparent)]
     Deployment(#[from] BuildError),
-    /// A file failed.
+    /// A file cannot be read or written.
     #[error(transparent)]
     File(#[from] FileError),
     /// The run is not complete.
     #[error("{} is not complete: continue it with `gleaner resume`", path.display())]
     Incomplete {
-        /// Its directory.
+        /// Directory of the run.
         path: PathBuf,
     },
 }
 
-/// A finished run.
+/// The result of a finished run.
 #[derive(Debug)]
 pub struct Finished {
-    /// What it came to.
+    /// Final results of the run.
     pub outcome: Completed,
-    /// Faults that were injected into the lines.
+    /// Counts of the faults injected into the lines.
     pub faults: Arc<FaultCounters>,
 }
 
-/// What came of the calls of a run's last session, in its directory.
+/// File in a run's directory with the connection counts of the listener.
 pub const CALLS: &str = "calls.json";
 
-/// Hears everything that happens.
+/// Handles every event of a run.
 pub type Listener = Box<dyn FnMut(&Event) + Send>;
 
-/// Who follows a run and may end it.
+/// Observers of a run, and the handle that stops it.
 pub struct Audience<'a> {
-    /// Is told of rounds.
+    /// Observer of the rounds.
     pub observer: &'a mut dyn Observer,
-    /// Is told of boards.
+    /// Handler of the boards' events.
     pub listener: Listener,
-    /// Ends the run.
+    /// Handle that stops the run.
     pub stop: Stop,
-    /// Has the counts of calls, and where boards may call in.
+    /// Address and connection counts of the listener.
     pub calls: Arc<ListenerStatus>,
 }
 
 impl<'a> Audience<'a> {
-    /// An audience that follows the rounds alone.
+    /// Returns an audience with an observer of the rounds alone.
     pub fn of(observer: &'a mut dyn Observer) -> Self {
         Self {
             observer,
@@ -120,7 +120,7 @@ pub fn run(
         run::prepare(scenario, directory)?;
         0
     };
-    // A crash may have come between the scenario and the list of the fleet.
+    // A crash may have come between writing the scenario and the fleet file.
     let path = find_in(directory.path());
     if !path.is_file() {
         write_private(&path, fleet.to_toml()).map_err(gleaner_files::at(&path))?;
@@ -147,7 +147,7 @@ pub fn run(
     let mut assembly = match assembled {
         Ok(assembly) => assembly,
         Err(error) => {
-            // What stopped the run is the thing to tell, not what became of its log.
+            // The error of the set-up matters more than one of the log.
             let _ = pump.finish();
             if !resumed {
                 abandon(directory, existed);
@@ -156,7 +156,7 @@ pub fn run(
         }
     };
     if let Some(address) = calls.address() {
-        observer.notice(&format!("boards may call in at {address}"));
+        observer.notice(&format!("listening for boards at {address}"));
     }
     let begin = if resumed { run::resume } else { run::start };
     let deployment = &mut assembly.deployment;
@@ -174,7 +174,7 @@ pub fn run(
     if left_out > 0 {
         let path = directory.file(EVENTS);
         let path = path.display();
-        observer.notice(&format!("{path}: {left_out} news could not be written"));
+        observer.notice(&format!("{path}: {left_out} events were dropped"));
     }
     Ok(Finished { outcome, faults })
 }
@@ -199,8 +199,8 @@ fn abandon(directory: &RunDirectory, existed: bool) {
     }
 }
 
-/// Writes the log and tells the listener, in a thread of its own. Dropping it waits until the last
-/// sender is gone and everything was heard, so that the log is closed with the run.
+/// Writes events to the log and passes them to the listener, in a thread of its own. Dropping it waits
+/// until the last sender is gone and all events are handled, so that the log is closed with the run.
 struct Pump(Option<JoinHandle<Result<u64, EventLogError>>>);
 
 impl Pump {
@@ -209,7 +209,7 @@ impl Pump {
             while let Some(heard) = heard.wait() {
                 match heard {
                     BusItem::Event(event) => {
-                        // The log remembers what it could not take, and says so when it counts.
+                        // The log keeps its error, and returns it on `sync`.
                         let _ = log.append(&event);
                         listener(&event);
                     }
@@ -220,9 +220,9 @@ impl Pump {
         })))
     }
 
-    /// Closes the log as dropping does, and returns how many news are not in it.
+    /// Closes the log and returns the number of dropped events.
     fn finish(mut self) -> Result<u64, EventLogError> {
-        // A listener that panicked has said so, and the fleet was told that the log had ended.
+        // A listener that panicked has printed a message, and the fleet got an error of the log.
         let ended = self.0.take().and_then(|thread| thread.join().ok());
         ended.unwrap_or(Ok(0))
     }
@@ -236,13 +236,12 @@ impl Drop for Pump {
     }
 }
 
-/// What a replay found.
+/// The result of a replay.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Verdict {
-    /// Orders whose outcome was repeated.
+    /// Number of replayed orders.
     pub orders: usize,
-    /// Clients that compute in an arithmetic of their own, and how many updates of each were taken
-    /// as they were sent.
+    /// Stored updates per client, for clients whose updates cannot be recomputed.
     pub inexact: BTreeMap<u32, usize>,
     /// SHA-256 of the model file the run left.
     pub recorded: String,
@@ -253,12 +252,12 @@ pub struct Verdict {
 /// Replays a complete run from its event log.
 ///
 /// # Errors
-/// Names the round and client where log and replay part, or the file that cannot be read.
+/// Names the round and client where the replay differs from the log, or the unreadable file.
 pub fn verify(directory: &RunDirectory, threads: usize) -> Result<Verdict, StationError> {
     verify_before(&mut run::Silent, directory, threads)
 }
 
-/// The same before an observer's eyes.
+/// Replays a complete run and reports its rounds to an observer.
 ///
 /// # Errors
 /// As [`verify`].
@@ -299,7 +298,7 @@ pub fn verify_before(
     let state = engine.state();
     if last_round > state.round() {
         let ended = state.round();
-        let what = format!("the log tells of round {last_round}, the run ends after round {ended}");
+        let what = format!("the log has round {last_round}, the run ends after round {ended}");
         return Err(EngineError::from(FleetError::Failed(what)).into());
     }
     let about = run::about(&scenario, &engine);

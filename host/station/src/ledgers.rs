@@ -53,7 +53,7 @@ pub struct BoardLedger {
     pub waiting: Pair,
     /// Cycles that the board counted while training.
     pub cycles: u64,
-    /// Samples times epochs.
+    /// Trained samples, counted once per epoch.
     pub steps: u64,
     /// Rounds in which harvest, radio or waiting differed from the model.
     pub unequal: u32,
@@ -81,7 +81,7 @@ impl BoardLedger {
 /// The ledgers of all boards of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Ledgers {
-    /// Ledgers by client.
+    /// The ledger of each client.
     pub boards: BTreeMap<u32, BoardLedger>,
     /// Flash wear by client, of boards that report it.
     pub wear: BTreeMap<u32, FlashWear>,

@@ -252,8 +252,8 @@ mod tests {
         let ended = peer.next().await;
         assert!(ended.is_err_and(|error| error.kind() == io::ErrorKind::UnexpectedEof));
         drop(peer);
-        let mut heard = Vec::new();
-        far.read_to_end(&mut heard).await.unwrap();
-        assert!(heard.len() > 1, "the request for a session, not {heard:?}");
+        let mut sent = Vec::new();
+        far.read_to_end(&mut sent).await.unwrap();
+        assert!(sent.len() > 1, "the request for a session, not {sent:?}");
     }
 }

@@ -1,4 +1,4 @@
-//! From a scenario and a fleet to a deployment the round engine can run in.
+//! Sets up a fleet for a scenario: shards, emulators, lines, and the deployment for the engine.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -33,36 +33,36 @@ use gleaner_sim::scenario::{Override, Scenario};
 /// The folder in a run's directory with the shards of its emulated boards.
 pub const SHARDS: &str = "shards";
 
-/// Why a fleet cannot run.
+/// Error setting up a fleet.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SetupError {
-    /// Data or clients cannot be had.
+    /// The data or the simulated clients cannot be built.
     #[error(transparent)]
     Deployment(#[from] BuildError),
-    /// A shard cannot be made.
+    /// The samples of a client do not make a shard.
     #[error(transparent)]
     Shard(#[from] InvalidSamples),
     /// A board has no room for its shard.
     #[error("client \"{name}\": {source}")]
     Room {
-        /// The client.
+        /// Name of the client.
         name: String,
-        /// How much is too much, and what to lower.
+        /// The limit, and the keys to lower.
         source: FlashError,
     },
     /// An emulator does not start.
     #[error("client \"{name}\": {source}")]
     Emulator {
-        /// The client.
+        /// Name of the client.
         name: String,
-        /// Why it did not start.
+        /// Reason of the failure.
         source: EmulatorError,
     },
-    /// Boards cannot call in.
+    /// The listener for boards does not start.
     #[error(transparent)]
     Listener(#[from] ListenError),
-    /// The world of the run cannot be had.
+    /// The environment of the run cannot be built.
     #[error(transparent)]
     World(#[from] Box<RunError>),
     /// A file cannot be written.
@@ -70,22 +70,22 @@ pub enum SetupError {
     File(#[from] FileError),
 }
 
-/// What the list of the fleet does not say.
+/// Options that are not in the fleet file.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
-    /// The pace of the lines.
+    /// Whether transfers take their modelled airtime.
     pub pace: Pace,
-    /// Faults on every line.
+    /// Faults to inject into every line.
     pub faults: Faults,
-    /// Wall time any phase of a round may take, for each epoch in training.
+    /// Limit of wall time for each phase of a round, and for each epoch of training.
     pub wall_limit: Duration,
-    /// Where boards may call in.
+    /// Address for boards that connect by themselves.
     pub listen: Option<SocketAddr>,
     /// Threads that train simulated clients.
     pub threads: usize,
 }
 
-/// The settings every fleet forces on its scenario.
+/// Returns the settings that a fleet requires of its scenario.
 #[must_use]
 pub fn overrides(fleet: &FleetFile) -> Vec<Override> {
     let count = i64::try_from(fleet.clients.len()).unwrap_or(i64::MAX);
@@ -96,20 +96,20 @@ pub fn overrides(fleet: &FleetFile) -> Vec<Override> {
     ]
 }
 
-/// A fleet, ready to run.
+/// A fleet that is ready to run.
 pub struct Assembly {
-    /// What the engine runs in.
+    /// The deployment for the engine.
     pub deployment: Deployment,
-    /// Faults injected so far, on all lines together.
+    /// Counts of the faults injected into all lines.
     pub faults: Arc<FaultCounters>,
-    /// The emulators that were started for it.
+    /// The started emulators, by client.
     pub machines: Vec<(u32, Machine)>,
 }
 
 /// Deals the samples of a scenario and returns the shard of every client.
 ///
 /// # Errors
-/// When the data do not suffice.
+/// Returns an error if there are too few data.
 pub fn shards(
     scenario: &Scenario,
     data: &Dataset,
@@ -153,7 +153,7 @@ fn shards_of(
 /// Starts an emulator with a client's shard and the image for a network.
 ///
 /// # Errors
-/// Names the client and what is missing.
+/// Names the client and the missing program.
 pub fn start_machine(
     entry: &Entry,
     network: Shape,
@@ -176,7 +176,7 @@ pub fn start_machine(
     })
 }
 
-/// Writes a shard, which may hold a key, where its emulator finds it.
+/// Writes the shard of an emulator to a private file, since it may hold a key.
 fn write_shard(entry: &Entry, shard: &[u8], folder: &Path) -> Result<PathBuf, FileError> {
     std::fs::create_dir_all(folder).map_err(gleaner_files::at(folder))?;
     let path = folder.join(format!("client-{}.bin", entry.id));
@@ -184,10 +184,10 @@ fn write_shard(entry: &Entry, shard: &[u8], folder: &Path) -> Result<PathBuf, Fi
     Ok(path)
 }
 
-/// Brings a fleet to life: deals the data, starts the emulators, opens the lines.
+/// Sets up a fleet: distributes the data, starts the emulators, prepares the lines.
 ///
 /// # Errors
-/// When something cannot be had; a board that is not there is not an error.
+/// Returns an error if the set-up fails; an absent board is not an error.
 pub fn assemble(
     scenario: &Scenario,
     fleet: &FleetFile,

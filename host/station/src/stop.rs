@@ -67,9 +67,9 @@ impl Stop {
     }
 }
 
-/// Calls `heard` for every signal that asks the program to end.
+/// Calls `on_signal` for every signal that asks the program to end.
 #[cfg(unix)]
-async fn each_signal(mut heard: impl FnMut()) {
+async fn each_signal(mut on_signal: impl FnMut()) {
     use tokio::signal::unix::{SignalKind, signal};
     let kinds = [
         SignalKind::interrupt(),
@@ -81,18 +81,18 @@ async fn each_signal(mut heard: impl FnMut()) {
     };
     loop {
         tokio::select! {
-            Some(()) = interrupt.recv() => heard(),
-            Some(()) = terminate.recv() => heard(),
-            Some(()) = notice.recv() => heard(),
+            Some(()) = interrupt.recv() => on_signal(),
+            Some(()) = terminate.recv() => on_signal(),
+            Some(()) = notice.recv() => on_signal(),
             else => return,
         }
     }
 }
 
-/// Calls `heard` for every Ctrl-C.
+/// Calls `on_signal` for every Ctrl-C.
 #[cfg(not(unix))]
-async fn each_signal(mut heard: impl FnMut()) {
+async fn each_signal(mut on_signal: impl FnMut()) {
     while tokio::signal::ctrl_c().await.is_ok() {
-        heard();
+        on_signal();
     }
 }

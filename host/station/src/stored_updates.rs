@@ -18,7 +18,7 @@ pub struct StoredUpdate {
     pub loss_before_q16: u32,
     /// Mean loss after training, in units of 2^-16.
     pub loss_after_q16: u32,
-    /// The coded update.
+    /// The update in the code of the uplink.
     pub bytes: Vec<u8>,
 }
 

@@ -15,7 +15,7 @@ use gleaner_station::device::row::Uf2Drive;
 use gleaner_station::fleet_file::{FoundPort, KeyStore};
 use gleaner_station::link::serial;
 
-/// Between two checks.
+/// Pause between two checks.
 const LOOK: Duration = Duration::from_millis(200);
 
 /// Restarts a running board in boot mode and copies to its drive; no other board may be in boot mode.

@@ -51,7 +51,7 @@ pub struct Identity {
 /// The state of a board as of the last closed round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ConfirmedState {
-    /// The board's ledger.
+    /// Ledger of the board after that round.
     pub ledger: Snapshot,
     /// The last closed round.
     pub last_round: Option<RoundMark>,
@@ -112,7 +112,7 @@ pub struct RoundWork {
 /// An update as the board sent it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Upload {
-    /// The coded update.
+    /// The update in the code of the uplink.
     pub bytes: Vec<u8>,
     /// Whether the board declares that a replay can recompute the update to the bit.
     pub exact: bool,

@@ -327,7 +327,7 @@ mod tests {
             shard_crc: None,
         };
         let confirmed = ConfirmedState::new(PicoJoules(500), identity.store);
-        let (events, mut heard) = bus::open();
+        let (events, mut receiver) = bus::open();
         let mut task = Task {
             machine: Machine::new(Profile::from(&identity), confirmed),
             line: Line {
@@ -350,6 +350,6 @@ mod tests {
             },
         };
         task.act(vec![Action::Publish(connected("pico\x1b[2J"))]);
-        assert_eq!(heard.try_next(), Some(connected("pico\\u{1b}[2J")));
+        assert_eq!(receiver.try_next(), Some(connected("pico\\u{1b}[2J")));
     }
 }

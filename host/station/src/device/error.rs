@@ -30,7 +30,7 @@ pub enum EmulatorError {
         #[source]
         source: std::io::Error,
     },
-    /// The emulator said something unexpected.
+    /// The emulator sent an unexpected answer.
     #[error("{emulator}: unexpected answer {answer}")]
     Protocol {
         emulator: &'static str,

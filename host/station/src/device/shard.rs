@@ -35,13 +35,13 @@ pub struct ClientSamples<'a> {
     pub client: u32,
     /// Bytes of a sample.
     pub inputs: u16,
-    /// Number of classes.
+    /// Number of classes of the data.
     pub classes: u16,
     /// One byte per pixel, sample after sample.
     pub pixels: &'a [u8],
     /// One byte per label.
     pub labels: &'a [u8],
-    /// The client's key.
+    /// Secret key of the client, if it has one.
     pub key: Option<[u8; 32]>,
 }
 

@@ -35,7 +35,7 @@ pub struct Finding {
     pub name: String,
     /// Name of the check.
     pub check: &'static str,
-    /// Observation, in words.
+    /// Observation, as a text.
     pub seen: String,
     /// The fix, if the check failed.
     pub fix: Option<String>,
@@ -234,13 +234,13 @@ async fn talk(
         shard_crc: None,
     };
     let confirmed = ConfirmedState::new(entry.stored(scenario), store);
-    let (events, mut heard) = bus::open();
+    let (events, mut receiver) = bus::open();
     let board = Handle::spawn(identity, confirmed, events);
     let greeting = match board.greet(options.patience).await {
         Ok(greeting) => greeting,
         Err(error) => {
             let reason = error.to_string();
-            let mut arrived = std::iter::from_fn(|| heard.try_next());
+            let mut arrived = std::iter::from_fn(|| receiver.try_next());
             if !arrived.any(|event| matches!(event.what, EventKind::Opened { .. })) {
                 return vec![Finding::bad(entry, LINK, reason, entry.link.advice())];
             }
@@ -257,13 +257,13 @@ async fn talk(
         firmware_finding(entry, &greeting.about, network),
         shard_finding(entry, &greeting.about, network, shard),
     ];
-    let arrived = std::iter::from_fn(|| heard.try_next());
+    let arrived = std::iter::from_fn(|| receiver.try_next());
     findings.extend(flash_finding(entry, arrived.map(|event| event.what)));
     if options.echo_bytes > 0 {
         findings.push(echo(entry, &board, &greeting.about, options).await);
     }
     findings.extend(
-        std::iter::from_fn(|| heard.try_next()).filter_map(|event| crash_finding(entry, event)),
+        std::iter::from_fn(|| receiver.try_next()).filter_map(|event| crash_finding(entry, event)),
     );
     findings
 }

@@ -295,8 +295,8 @@ mod tests {
             ("clock_hz = 90e6\nactive_w = 0.1", "keep one"),
             ("clock_hz = 90e6\npreset = \"rp2040\"", "keep one"),
         ] {
-            let said = list(keys).unwrap_err().to_string();
-            assert!(said.contains(words) && said.contains("line 1"), "{said}");
+            let error = list(keys).unwrap_err().to_string();
+            assert!(error.contains(words) && error.contains("line 1"), "{error}");
         }
     }
 }

@@ -114,7 +114,7 @@ impl Handshake {
                         return Ok(Greeting::Board { at, rest });
                     }
                     Answer::Greeted(Err((outcome, reason))) => {
-                        // A closed connection need not be told.
+                        // The other side may have closed the connection.
                         let _ = link.write_all(&refusal(reason)).await;
                         return Ok(Greeting::Other(outcome));
                     }
@@ -267,9 +267,9 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn silence_or_half_a_greeting_ends_after_five_seconds() {
         let begin = tokio::time::Instant::now();
-        for said in [&[][..], &[2, 3, 4]] {
+        for bytes in [&[][..], &[2, 3, 4]] {
             let client = async |mut line: DuplexStream| {
-                line.write_all(said).await.unwrap();
+                line.write_all(bytes).await.unwrap();
                 let _ = line.read_to_end(&mut Vec::new()).await;
             };
             assert_eq!(call(&boards(), 1, client).await.0, Outcome::Silent);

@@ -20,7 +20,7 @@ use crate::link::Endpoint;
 /// A question to a board.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Question {
-    /// Classify these pixels.
+    /// Classify a sample with these pixels.
     Pixels(Arc<[u8]>),
     /// Classify a sample that the board stores.
     Stored(SamplePlace, u32),

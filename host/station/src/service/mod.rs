@@ -115,7 +115,7 @@ pub enum ServiceError {
 
 /// A conversation with a board that ends with a result.
 trait Service {
-    /// The result.
+    /// Result of the conversation.
     type Output;
 
     /// Whether the board must hold the shard of its client.

@@ -7,7 +7,7 @@ use std::time::Duration;
 use gleaner_shared::wire::message::RejectReason;
 
 use super::handover::PAUSE;
-use super::round::Heard;
+use super::round::StepInput;
 use crate::board::SessionError;
 
 /// An echo: the bytes, its start and its deadline.
@@ -47,35 +47,37 @@ impl Echo {
     }
 
     /// Takes the next input; breaks with the time that the echo took, or with an error.
-    pub(super) fn hear(
+    pub(super) fn handle(
         &self,
         step: EchoStep,
-        heard: Heard,
+        input: StepInput,
         now: Duration,
     ) -> ControlFlow<Result<Duration, SessionError>, EchoStep> {
-        match heard {
-            Heard::Queued => ControlFlow::Continue(EchoStep::Offered),
-            Heard::Rejected => ControlFlow::Continue(EchoStep::Offering),
-            Heard::Declined(RejectReason::Busy) => ControlFlow::Continue(EchoStep::Pausing {
+        match input {
+            StepInput::Queued => ControlFlow::Continue(EchoStep::Offered),
+            StepInput::Rejected => ControlFlow::Continue(EchoStep::Offering),
+            StepInput::Declined(RejectReason::Busy) => ControlFlow::Continue(EchoStep::Pausing {
                 until: now.saturating_add(PAUSE),
             }),
-            Heard::Declined(reason) => ControlFlow::Break(Err(SessionError::EchoRejected(reason))),
-            Heard::Unfit(reason) => ControlFlow::Break(Err(SessionError::EchoDiffers(reason))),
-            Heard::Received(back) if back == *self.bytes => {
+            StepInput::Declined(reason) => {
+                ControlFlow::Break(Err(SessionError::EchoRejected(reason)))
+            }
+            StepInput::Unfit(reason) => ControlFlow::Break(Err(SessionError::EchoDiffers(reason))),
+            StepInput::Received(back) if back == *self.bytes => {
                 ControlFlow::Break(Ok(now.saturating_sub(self.since)))
             }
-            Heard::Received(_) => {
+            StepInput::Received(_) => {
                 let what = "its bytes are not those that were sent".to_owned();
                 ControlFlow::Break(Err(SessionError::EchoDiffers(what)))
             }
-            Heard::Time => match self.overdue(now) {
+            StepInput::Time => match self.overdue(now) {
                 Some(error) => ControlFlow::Break(Err(error)),
                 None => ControlFlow::Continue(match step {
                     EchoStep::Pausing { until } if now >= until => EchoStep::Offering,
                     step => step,
                 }),
             },
-            Heard::Delivered | Heard::Replied(_) | Heard::Reported(_) => {
+            StepInput::Delivered | StepInput::Replied(_) | StepInput::Reported(_) => {
                 ControlFlow::Continue(step)
             }
         }

@@ -12,7 +12,7 @@ use gleaner_shared::wire::message::{
 };
 
 use super::action::Want;
-use super::round::{Heard, Scene};
+use super::round::{StepContext, StepInput};
 use crate::board::RoundWork;
 use crate::event::EventKind;
 
@@ -70,17 +70,17 @@ type Flow = ControlFlow<Handed, Handover>;
 impl Handover {
     /// Begins with the change of the model if the board holds the previous model, else with the
     /// order.
-    pub(super) fn begin(scene: &mut Scene<'_>) -> Self {
-        let since = scene.out.now;
+    pub(super) fn begin(context: &mut StepContext<'_>) -> Self {
+        let since = context.out.now;
         let handover = Self {
             since,
-            until: since.saturating_add(scene.work.job.limits.download),
+            until: since.saturating_add(context.work.job.limits.download),
             tries: 0,
             stage: Stage::Ordering,
         };
-        match &scene.work.job.update {
-            Some((base, change)) if scene.session.holds == Some(*base) => {
-                handover.offer(Payload::Update, Arc::clone(change), scene)
+        match &context.work.job.update {
+            Some((base, change)) if context.session.holds == Some(*base) => {
+                handover.offer(Payload::Update, Arc::clone(change), context)
             }
             _ => Self {
                 tries: 1,
@@ -90,40 +90,40 @@ impl Handover {
     }
 
     /// Takes the next input.
-    pub(super) fn hear(self, heard: Heard, scene: &mut Scene<'_>) -> Flow {
-        let now = scene.out.now;
-        match (&self.stage, heard) {
-            (Stage::Offering(cargo), Heard::Queued) => {
+    pub(super) fn handle(self, input: StepInput, context: &mut StepContext<'_>) -> Flow {
+        let now = context.out.now;
+        match (&self.stage, input) {
+            (Stage::Offering(cargo), StepInput::Queued) => {
                 let cargo = cargo.clone();
                 self.at(Stage::Delivering(cargo))
             }
-            (Stage::Delivering(_), Heard::Delivered) => {
-                scene.session.holds = None;
-                scene.out.publish(EventKind::Sent);
+            (Stage::Delivering(_), StepInput::Delivered) => {
+                context.session.holds = None;
+                context.out.publish(EventKind::Sent);
                 self.try_order()
             }
             // The transfer made no progress for too long.
-            (Stage::Delivering(cargo), Heard::Rejected) => {
+            (Stage::Delivering(cargo), StepInput::Rejected) => {
                 let cargo = cargo.clone();
                 self.at(Stage::Offering(cargo))
             }
             // The board is busy with something else.
-            (Stage::Delivering(cargo), Heard::Declined(RejectReason::Busy)) => {
+            (Stage::Delivering(cargo), StepInput::Declined(RejectReason::Busy)) => {
                 let (cargo, at) = (cargo.clone(), now.saturating_add(PAUSE));
                 self.at(Stage::Pausing { cargo, at })
             }
-            (Stage::Delivering(_), Heard::Declined(reason)) => {
+            (Stage::Delivering(_), StepInput::Declined(reason)) => {
                 missing(rejection(reason).to_owned())
             }
-            (Stage::Pausing { cargo, at }, Heard::Time) if now >= *at && now < self.until => {
+            (Stage::Pausing { cargo, at }, StepInput::Time) if now >= *at && now < self.until => {
                 let cargo = cargo.clone();
                 self.at(Stage::Offering(cargo))
             }
-            (Stage::Ordering, Heard::Queued) => self.at(Stage::Ordered),
-            (Stage::Ordered, Heard::Replied(reply)) if reply.work == scene.work.mark => {
-                self.replied(&reply, scene)
+            (Stage::Ordering, StepInput::Queued) => self.at(Stage::Ordered),
+            (Stage::Ordered, StepInput::Replied(reply)) if reply.work == context.work.mark => {
+                self.replied(&reply, context)
             }
-            (_, Heard::Time) if now >= self.until => {
+            (_, StepInput::Time) if now >= self.until => {
                 missing("the model did not arrive in time".to_owned())
             }
             _ => ControlFlow::Continue(self),
@@ -155,8 +155,8 @@ impl Handover {
         ControlFlow::Continue(self)
     }
 
-    fn offer(self, payload: Payload, bytes: Arc<[u8]>, scene: &mut Scene<'_>) -> Self {
-        scene.out.publish(EventKind::Sending {
+    fn offer(self, payload: Payload, bytes: Arc<[u8]>, context: &mut StepContext<'_>) -> Self {
+        context.out.publish(EventKind::Sending {
             bytes: bytes.len(),
             whole: payload == Payload::Model,
         });
@@ -179,12 +179,12 @@ impl Handover {
     }
 
     /// Takes the board's reply to the order.
-    fn replied(self, reply: &OrderReply, scene: &mut Scene<'_>) -> Flow {
+    fn replied(self, reply: &OrderReply, context: &mut StepContext<'_>) -> Flow {
         match &reply.declined {
-            None => self.accepted(scene),
+            None => self.accepted(context),
             Some(DeclineReason::Model) => {
-                let model = Arc::clone(&scene.work.job.model);
-                ControlFlow::Continue(self.offer(Payload::Model, model, scene))
+                let model = Arc::clone(&context.work.job.model);
+                ControlFlow::Continue(self.offer(Payload::Model, model, context))
             }
             Some(reason @ DeclineReason::Energy(_)) => {
                 ControlFlow::Break(Handed::Declined(decline(reason)))
@@ -194,11 +194,11 @@ impl Handover {
     }
 
     /// Ends the handover of an accepted order.
-    fn accepted(self, scene: &mut Scene<'_>) -> Flow {
-        let job = &scene.work.job;
+    fn accepted(self, context: &mut StepContext<'_>) -> Flow {
+        let job = &context.work.job;
         let order = &job.order;
-        scene.session.holds = Some(order.model);
-        scene.out.publish(EventKind::Ordered {
+        context.session.holds = Some(order.model);
+        context.out.publish(EventKind::Ordered {
             epochs: order.epochs.into(),
             channel: order.channel.into(),
             power_w: order.power.0 as f64 * 1e-9,

@@ -72,7 +72,7 @@ impl Input {
 pub(in crate::board) enum Request {
     /// Carries out a round's work.
     Work(Box<RoundWork>),
-    /// Closes a round.
+    /// Closes a round and confirms its ledger.
     Close(Closing),
     /// Restores the state of a checkpoint; has no answer.
     Restore(ConfirmedState),

@@ -11,7 +11,7 @@ use super::energy::EnergyTracker;
 use super::input::{Input, Request};
 use super::line::{Refusals, Reopening};
 use super::profile::Profile;
-use super::round::Heard;
+use super::round::StepInput;
 use super::state::{Activity, PendingRequest, Stage, State};
 use crate::board::ConfirmedState;
 
@@ -23,7 +23,7 @@ pub(in crate::board) struct Machine {
     pub(super) state: State,
     pub(super) reopening: Reopening,
     pub(super) refusals: Refusals,
-    /// Whether a round waited for the board in vain since its last greeting.
+    /// Whether a round waited for the board without success since its last greeting.
     pub(super) absent: bool,
     /// The last problem, which becomes the reason of an absence.
     pub(super) last_problem: String,
@@ -57,19 +57,19 @@ impl Machine {
             Input::Connected(greeting) => self.greeted(greeting, &mut out),
             Input::Refused { reason } => self.refused(reason, &mut out),
             Input::Lost { reason } => self.lost(reason, &mut out),
-            Input::Message(message) => self.hear(*message, &mut out),
+            Input::Message(message) => self.receive(*message, &mut out),
             Input::Offered(offer) => self.offered(&offer, &mut out),
             Input::Chunk { have, of } => Self::chunk(have, of, &mut out),
             Input::Received(offer, bytes) => self.received(&offer, bytes, &mut out),
             Input::Corrupt(offer) => self.corrupt(&offer, &mut out),
-            Input::Delivered => self.go_on(Heard::Delivered, &mut out),
-            Input::Declined(reason) => self.go_on(Heard::Declined(reason), &mut out),
-            Input::Rejected => self.go_on(Heard::Rejected, &mut out),
-            Input::Queued => self.go_on(Heard::Queued, &mut out),
+            Input::Delivered => self.advance(StepInput::Delivered, &mut out),
+            Input::Declined(reason) => self.advance(StepInput::Declined(reason), &mut out),
+            Input::Rejected => self.advance(StepInput::Rejected, &mut out),
+            Input::Queued => self.advance(StepInput::Queued, &mut out),
             Input::Time => {}
         }
         // Deadlines come last, so that an input at the last moment is in time.
-        self.go_on(Heard::Time, &mut out);
+        self.advance(StepInput::Time, &mut out);
         out.into_actions()
     }
 
@@ -95,7 +95,7 @@ impl Machine {
             Request::Greet(limit) => self.greet(limit, &mut out),
             Request::Echo(bytes, limit) => self.echo(bytes, limit, &mut out),
         }
-        self.go_on(Heard::Time, &mut out);
+        self.advance(StepInput::Time, &mut out);
         Ok(out.into_actions())
     }
 

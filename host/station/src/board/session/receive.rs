@@ -8,7 +8,7 @@ use gleaner_shared::wire::message::{DeviceToHost, Offer, RejectReason};
 use super::action::{Action, Answer, Output};
 use super::check::Expected;
 use super::machine::Machine;
-use super::round::{Heard, Scene, Step};
+use super::round::{Step, StepContext, StepInput};
 use super::state::{Activity, Session, Stage, State, Work};
 use crate::event::EventKind;
 
@@ -17,10 +17,10 @@ const CORRUPT_TRIES: u32 = 4;
 
 impl Machine {
     /// Handles a message; messages about an earlier request are ignored.
-    pub(super) fn hear(&mut self, message: DeviceToHost, out: &mut Output) {
+    pub(super) fn receive(&mut self, message: DeviceToHost, out: &mut Output) {
         match message {
             DeviceToHost::Provisioned { ledger, .. } => self.provisioned(ledger, out),
-            DeviceToHost::OrderReply(reply) => self.go_on(Heard::Replied(reply), out),
+            DeviceToHost::OrderReply(reply) => self.advance(StepInput::Replied(reply), out),
             DeviceToHost::Progress(progress) => {
                 if self.state.has_grown(&progress) {
                     out.publish(EventKind::Epoch {
@@ -28,7 +28,7 @@ impl Machine {
                     });
                 }
             }
-            DeviceToHost::Report(report) => self.go_on(Heard::Reported(Box::new(report)), out),
+            DeviceToHost::Report(report) => self.advance(StepInput::Reported(Box::new(report)), out),
             DeviceToHost::Cancelled { ledger, .. } => {
                 if let Some(differs) = self.energy.note(ledger) {
                     out.publish(differs);
@@ -101,7 +101,7 @@ impl Machine {
         {
             let (found, wanted) = (offer.len, expected.len);
             let reason = format!("it has {found} bytes, not {wanted}");
-            self.go_on(Heard::Unfit(reason), out);
+            self.advance(StepInput::Unfit(reason), out);
         }
     }
 
@@ -111,7 +111,7 @@ impl Machine {
         let awaited = self.expects().is_some_and(|it| it.admit(offer).is_ok());
         if awaited && self.state.count_corrupt() >= CORRUPT_TRIES {
             let reason = "its bytes do not have the hash they were offered with".to_owned();
-            self.go_on(Heard::Unfit(reason), out);
+            self.advance(StepInput::Unfit(reason), out);
         }
     }
 
@@ -126,7 +126,7 @@ impl Machine {
     pub(super) fn received(&mut self, offer: &Offer, bytes: Vec<u8>, out: &mut Output) {
         let expected = self.expects();
         if expected.is_some_and(|expected| expected.admit(offer) == Ok(bytes.len())) {
-            self.go_on(Heard::Received(bytes), out);
+            self.advance(StepInput::Received(bytes), out);
         }
     }
 
@@ -138,11 +138,11 @@ impl Machine {
     }
 
     /// Passes an input to the pending or current request.
-    pub(super) fn go_on(&mut self, heard: Heard, out: &mut Output) {
+    pub(super) fn advance(&mut self, input: StepInput, out: &mut Output) {
         self.state = match self.take() {
             State::Connecting { stage, pending } => {
-                let pending = match (pending, heard) {
-                    (Some(pending), Heard::Time) => self.wait(pending, &stage, out),
+                let pending = match (pending, input) {
+                    (Some(pending), StepInput::Time) => self.wait(pending, &stage, out),
                     (pending, _) => pending,
                 };
                 State::Connecting { stage, pending }
@@ -154,9 +154,9 @@ impl Machine {
                 let activity = match activity {
                     Activity::Idle => Activity::Idle,
                     Activity::Work { work, step } => {
-                        self.work_on(work, step, heard, &mut session, out)
+                        self.work_on(work, step, input, &mut session, out)
                     }
-                    Activity::Echo { echo, step } => match echo.hear(step, heard, out.now) {
+                    Activity::Echo { echo, step } => match echo.handle(step, input, out.now) {
                         ControlFlow::Continue(step) => Activity::Echo { echo, step },
                         ControlFlow::Break(back) => {
                             out.answer(Answer::Echoed(back));
@@ -174,18 +174,18 @@ impl Machine {
         &mut self,
         work: Work,
         step: Step,
-        heard: Heard,
+        input: StepInput,
         session: &mut Session,
         out: &mut Output,
     ) -> Activity {
-        let is_time = matches!(heard, Heard::Time);
-        let scene = &mut Scene {
+        let is_time = matches!(input, StepInput::Time);
+        let context = &mut StepContext {
             work: &work,
             session,
             energy: &mut self.energy,
             out,
         };
-        match step.hear(heard, scene) {
+        match step.handle(input, context) {
             ControlFlow::Break(outcome) => self.finish(&work, outcome, out),
             ControlFlow::Continue(_) if is_time && out.now >= work.give_up_at => {
                 self.give_up(&work, out)

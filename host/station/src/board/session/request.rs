@@ -8,7 +8,7 @@ use gleaner_shared::wire::message::HostToDevice;
 use super::action::{Answer, Output};
 use super::echo::{Echo, EchoStep};
 use super::machine::Machine;
-use super::round::{Scene, Step};
+use super::round::{Step, StepContext};
 use super::state::{Activity, PendingRequest, Session, Stage, State, Work};
 use crate::board::{Closing, RoundWork, SessionError, WorkResult};
 use crate::event::EventKind;
@@ -96,7 +96,7 @@ impl Machine {
                 match self.profile.unfit(&session.greeting.about, model) {
                     Some(wrong) => self.finish(&work, WorkResult::Missing(wrong), out),
                     None => {
-                        let step = Step::begin(&mut Scene {
+                        let step = Step::begin(&mut StepContext {
                             work: &work,
                             session: &mut session,
                             energy: &mut self.energy,

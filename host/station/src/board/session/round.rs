@@ -41,7 +41,7 @@ pub(super) enum Step {
 
 /// An input of an activity, checked to concern it.
 #[derive(Debug)]
-pub(super) enum Heard {
+pub(super) enum StepInput {
     /// The message or transfer of `wants` was queued.
     Queued,
     /// The transfer to the board is complete.
@@ -63,7 +63,7 @@ pub(super) enum Heard {
 }
 
 /// What a step reads and changes.
-pub(super) struct Scene<'a> {
+pub(super) struct StepContext<'a> {
     pub(super) work: &'a Work,
     pub(super) session: &'a mut Session,
     pub(super) energy: &'a mut EnergyTracker,
@@ -75,21 +75,25 @@ pub(super) type Flow = ControlFlow<WorkResult, Step>;
 
 impl Step {
     /// Starts the work in a session.
-    pub(super) fn begin(scene: &mut Scene<'_>) -> Self {
-        Self::HandingOver(Handover::begin(scene))
+    pub(super) fn begin(context: &mut StepContext<'_>) -> Self {
+        Self::HandingOver(Handover::begin(context))
     }
 
     /// Takes the next input. A report is accepted after its order was accepted in this session, and
     /// an update after the report.
-    pub(super) fn hear(self, heard: Heard, scene: &mut Scene<'_>) -> Flow {
-        let now = scene.out.now;
-        match (self, heard) {
-            (Self::HandingOver(handover), heard) => match handover.hear(heard, scene) {
+    pub(super) fn handle(self, input: StepInput, context: &mut StepContext<'_>) -> Flow {
+        let now = context.out.now;
+        match (self, input) {
+            (Self::HandingOver(handover), input) => match handover.handle(input, context) {
                 ControlFlow::Continue(handover) => {
                     ControlFlow::Continue(Self::HandingOver(handover))
                 }
                 ControlFlow::Break(Handed::Over { from }) => {
-                    let limit = scene.work.job.limits.training(scene.work.job.order.epochs);
+                    let limit = context
+                        .work
+                        .job
+                        .limits
+                        .training(context.work.job.order.epochs);
                     let until = now.saturating_add(limit);
                     ControlFlow::Continue(Self::Training { from, until })
                 }
@@ -98,25 +102,25 @@ impl Step {
                     ControlFlow::Break(WorkResult::Declined(reason))
                 }
             },
-            (Self::Training { from, .. }, Heard::Reported(report))
-                if report.work == scene.work.mark =>
+            (Self::Training { from, .. }, StepInput::Reported(report))
+                if report.work == context.work.mark =>
             {
-                Self::trained(report, from, scene)
+                Self::trained(report, from, context)
             }
-            (Self::Training { .. } | Self::Uploading { .. }, Heard::Unfit(reason)) => {
+            (Self::Training { .. } | Self::Uploading { .. }, StepInput::Unfit(reason)) => {
                 missing(format!("the update did not arrive: {reason}"))
             }
-            (Self::Training { until, .. }, Heard::Time) if now >= until => {
+            (Self::Training { until, .. }, StepInput::Time) if now >= until => {
                 missing("training took too long")
             }
-            (Self::Uploading { report, since, .. }, Heard::Received(update)) => {
-                Self::hold(report, update, since, scene)
+            (Self::Uploading { report, since, .. }, StepInput::Received(update)) => {
+                Self::hold(report, update, since, context)
             }
-            (Self::Uploading { until, .. }, Heard::Time) if now >= until => {
+            (Self::Uploading { until, .. }, StepInput::Time) if now >= until => {
                 missing("the update did not arrive in time")
             }
-            (Self::Holding { report, update, at }, Heard::Time) if now >= at => {
-                done(report, update, scene)
+            (Self::Holding { report, update, at }, StepInput::Time) if now >= at => {
+                done(report, update, context)
             }
             (step, _) => ControlFlow::Continue(step),
         }
@@ -145,40 +149,45 @@ impl Step {
     }
 
     /// Handles the report; the modelled radio has delivered the model at `from`.
-    fn trained(report: Box<Report>, from: Duration, scene: &mut Scene<'_>) -> Flow {
-        if let Some(differs) = scene.energy.note(report.ledger) {
-            scene.out.publish(differs);
+    fn trained(report: Box<Report>, from: Duration, context: &mut StepContext<'_>) -> Flow {
+        if let Some(differs) = context.energy.note(report.ledger) {
+            context.out.publish(differs);
         }
-        let (job, about) = (&scene.work.job, &scene.session.greeting.about);
+        let (job, about) = (&context.work.job, &context.session.greeting.about);
         if let Some(what) = check::anomaly(&report, &job.order, about) {
             let reason = format!("its report is impossible: {what}");
-            scene.out.publish(EventKind::Implausible { what });
+            context.out.publish(EventKind::Implausible { what });
             return missing(reason);
         }
         let measured = Measured::of(&report);
-        scene.out.publish(EventKind::Reported(Box::new(measured)));
+        context.out.publish(EventKind::Reported(Box::new(measured)));
         if !report.trained {
             return missing("its energy store was empty during training");
         }
-        let until = scene.out.now.saturating_add(job.limits.upload);
+        let until = context.out.now.saturating_add(job.limits.upload);
         ControlFlow::Continue(Self::Uploading {
             report,
-            since: scene.out.now.max(from),
+            since: context.out.now.max(from),
             until,
         })
     }
 
     /// Ends the work with the update, but not before the modelled radio would have delivered it.
-    fn hold(report: Box<Report>, update: Vec<u8>, since: Duration, scene: &mut Scene<'_>) -> Flow {
-        match scene.work.job.pace {
-            Some((_, up)) if scene.out.now < since.saturating_add(up) => {
+    fn hold(
+        report: Box<Report>,
+        update: Vec<u8>,
+        since: Duration,
+        context: &mut StepContext<'_>,
+    ) -> Flow {
+        match context.work.job.pace {
+            Some((_, up)) if context.out.now < since.saturating_add(up) => {
                 ControlFlow::Continue(Self::Holding {
                     report,
                     update,
                     at: since.saturating_add(up),
                 })
             }
-            _ => done(report, update, scene),
+            _ => done(report, update, context),
         }
     }
 }
@@ -187,14 +196,14 @@ fn missing(reason: impl Into<String>) -> Flow {
     ControlFlow::Break(WorkResult::Missing(reason.into()))
 }
 
-fn done(report: Box<Report>, update: Vec<u8>, scene: &mut Scene<'_>) -> Flow {
-    scene.out.publish(EventKind::Uploaded {
+fn done(report: Box<Report>, update: Vec<u8>, context: &mut StepContext<'_>) -> Flow {
+    context.out.publish(EventKind::Uploaded {
         bytes: update.len(),
         hash: ModelHash::of(&update).to_string(),
     });
     let upload = Upload {
         bytes: update,
-        exact: scene.session.greeting.about.exact,
+        exact: context.session.greeting.about.exact,
     };
     ControlFlow::Break(WorkResult::Done(report, upload))
 }

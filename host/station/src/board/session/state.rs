@@ -66,7 +66,6 @@ impl Session {
 #[derive(Debug)]
 pub(super) struct Work {
     pub(super) job: Box<RoundWork>,
-    /// Identifies the order.
     pub(super) mark: WorkMark,
     /// Overall deadline, for a board that is reset again and again and never exceeds the limit of a
     /// phase.

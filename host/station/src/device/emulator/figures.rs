@@ -23,7 +23,7 @@ pub struct Figure {
     pub what: String,
     /// Number of bytes that the figure is for.
     pub bytes: usize,
-    /// The measured value.
+    /// The measured value, in the unit of the emulator.
     pub number: u64,
 }
 
@@ -94,10 +94,10 @@ pub fn keep(
 pub fn figures(board: Board, program: Program) -> Result<Vec<Figure>, EmulatorError> {
     let image = board.ensure(program)?;
     let mut line = Line::open(board, &image, None, None)?;
-    let mut heard = Vec::new();
+    let mut output = Vec::new();
     while line.now() < PATIENCE {
-        heard.extend(line.exchange(&[], PATIENCE)?);
-        if let Some(report) = report(&String::from_utf8_lossy(&heard)) {
+        output.extend(line.exchange(&[], PATIENCE)?);
+        if let Some(report) = report(&String::from_utf8_lossy(&output)) {
             return match line.resets_until(LIFE)? {
                 0 => Ok(report),
                 resets => Err(EmulatorError::Protocol {
@@ -109,13 +109,13 @@ pub fn figures(board: Board, program: Program) -> Result<Vec<Figure>, EmulatorEr
     }
     Err(EmulatorError::Protocol {
         emulator: "the self-test",
-        answer: format!("{:?} and no end", String::from_utf8_lossy(&heard)),
+        answer: format!("{:?} and no end", String::from_utf8_lossy(&output)),
     })
 }
 
 /// Returns the first complete report in the output.
-fn report(heard: &str) -> Option<Vec<Figure>> {
-    let (ended, _) = heard.rsplit_once("end\n")?;
+fn report(output: &str) -> Option<Vec<Figure>> {
+    let (ended, _) = output.rsplit_once("end\n")?;
     ended.split("end\n").find_map(|report| {
         let (_, lines) = report.rsplit_once("begin\n")?;
         lines.lines().map(figure).collect()

@@ -25,7 +25,7 @@ pub struct Stat {
     pub core1_cycles: u64,
     /// Cycles that passed since power-on, with sleep.
     pub wall_cycles: u64,
-    /// Executed instructions.
+    /// Instructions executed since power-on.
     pub instructions: u64,
     /// Cycles of waiting for flash.
     #[serde(default)]

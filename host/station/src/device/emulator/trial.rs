@@ -57,7 +57,7 @@ pub struct Task<'a> {
 pub struct TrialResult {
     /// The board's description of itself.
     pub about: About,
-    /// The board's report.
+    /// The board's report on the order.
     pub report: Report,
     /// Counts of the emulator, if it counts more than the board.
     pub counted: Option<Counted>,
@@ -96,7 +96,7 @@ impl FlashReads {
 /// Counts of an emulator from an order to its report.
 #[derive(Clone, Copy, Debug)]
 pub struct Counted {
-    /// Executed instructions.
+    /// Instructions executed by the core.
     pub instructions: u64,
     /// Cycles of waiting for flash, which the board's cycles include.
     pub flash_waits: u64,

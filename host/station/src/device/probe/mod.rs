@@ -29,7 +29,7 @@ pub enum ProbeError {
     /// The selected probe is not plugged in.
     #[error("probe {wanted} is not plugged in; there are {candidates}")]
     Absent { wanted: String, candidates: String },
-    /// Several probes match.
+    /// More than one probe matches.
     #[error(
         "several debug probes match: {candidates}; write the right one into fleet.toml \
          as probe = \"vendor:product:serial\""

@@ -39,7 +39,7 @@ fn energy() -> EnergyTracker {
 
 #[test]
 fn the_income_of_a_round_is_booked_once() {
-    // By the base station, for a board that was not heard of.
+    // By the base station, for an absent board.
     let mut silent = energy();
     silent.close(&CLOSING);
     assert_eq!(silent.confirmed().ledger, ledger(1));
@@ -159,7 +159,7 @@ fn energy_spent_before_a_power_cut_stays_booked_and_is_provisioned() {
         HostToDevice::Commit { .. },
     ] = turn.sent()[..]
     else {
-        panic!("it is told what it had booked: {:?}", turn.sent());
+        panic!("it is provisioned with its ledger: {:?}", turn.sent());
     };
     assert_eq!(
         (provision.ledger, provision.last_round),

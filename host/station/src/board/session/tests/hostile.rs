@@ -102,10 +102,10 @@ fn an_impossible_ledger_is_published_and_not_used() {
                 board.pass(seconds(10)).missing(0);
             }
             assert_eq!(close(&mut board, 0).ledger, ledger(1));
-            // The next greeting is answered with a ledger the board can go on with.
+            // The next greeting is answered with a possible ledger.
             let turn = board.tell(Input::Connected(greeting()));
             let [HostToDevice::Provision(provision)] = turn.sent()[..] else {
-                panic!("it is told who it is");
+                panic!("it is provisioned");
             };
             assert_eq!(provision.ledger, ledger(1));
         }
@@ -281,7 +281,7 @@ fn a_board_flashed_for_another_network_in_mid_round_is_left_out_until_it_has_its
     board.open();
     board.tell(greeted(built_for_another()));
     assert_eq!(board.provisioned().missing(0), BUILT_FOR_ANOTHER);
-    // Whatever it goes on to say of the round counts for nothing.
+    // Its later messages about the round are ignored.
     board.report(0);
     assert!(board.update(0).answer().is_none());
     assert_eq!(board.work(job(1)).missing(1), BUILT_FOR_ANOTHER);
@@ -295,12 +295,12 @@ fn a_board_flashed_for_another_network_in_mid_round_is_left_out_until_it_has_its
 #[test]
 fn endless_refusals_are_counted_and_rarely_published() {
     let mut board = Board::there();
-    let mut said = Vec::new();
+    let mut events = Vec::new();
     // Two reasons in turn, and one that is new every time, as a stranger's version may be.
     for turn in 0..10_000 {
         for reason in ["another key", "no key", &format!("version {turn}")] {
             let reason = reason.to_owned();
-            said.extend(board.tell(Input::Refused { reason }).events());
+            events.extend(board.tell(Input::Refused { reason }).events());
         }
     }
     let key = |times| EventKind::Refused {
@@ -308,9 +308,9 @@ fn endless_refusals_are_counted_and_rarely_published() {
         times,
     };
     for times in [1, 16, 256, 4096] {
-        assert!(said.contains(&key(times)), "{times}");
+        assert!(events.contains(&key(times)), "{times}");
     }
-    assert_eq!(said.len(), 4 + 4 + 6 + 4);
+    assert_eq!(events.len(), 4 + 4 + 6 + 4);
     // A new line is a new count.
     let reason = "gone".to_owned();
     board.tell(Input::Gone { reason });
@@ -322,16 +322,16 @@ fn endless_refusals_are_counted_and_rarely_published() {
 #[test]
 fn progress_is_published_when_it_grows_within_the_order() {
     let mut board = training(0);
-    let mut told = Vec::new();
+    let mut events = Vec::new();
     for epoch in [1, 1, 2, 1, 2, 3, u16::MAX, 0, 2] {
         let turn = board.say(DeviceToHost::Progress(Progress {
             work: mark(0),
             epoch,
             cycles: Cycles(1),
         }));
-        told.extend(turn.events());
+        events.extend(turn.events());
     }
-    assert_eq!(told, [1, 2].map(|done| EventKind::Epoch { done }));
+    assert_eq!(events, [1, 2].map(|done| EventKind::Epoch { done }));
 }
 
 #[test]

@@ -198,7 +198,7 @@ fn a_board_that_is_away_when_the_whole_time_is_over_is_waited_for_no_longer() {
     let left = LIMITS.whole(2) - board.now;
     assert!(left < LIMITS.connect);
     assert_eq!(ends_after(&mut board, left), "not done in time: silence");
-    // That is no wait in vain: the next round waits as long as any.
+    // The next round waits as long as any.
     board.work(job(0));
     let reason = ends_after(&mut board, LIMITS.connect);
     assert_eq!(reason, "not connected: silence");

@@ -86,7 +86,7 @@ fn a_greeting_is_answered_with_the_provision() {
     };
     assert_eq!(turn.events(), [connected]);
     let [HostToDevice::Provision(provision)] = turn.sent()[..] else {
-        panic!("it is told who it is");
+        panic!("it is provisioned");
     };
     assert_eq!((provision.client, provision.seed), (CLIENT, 1));
     assert_eq!(provision.ledger, ledger(0));
@@ -95,7 +95,7 @@ fn a_greeting_is_answered_with_the_provision() {
 
 #[test]
 fn a_board_is_not_provisioned_without_a_greeting() {
-    // The link may go on with its old session for a moment on a new line.
+    // The link may keep its old session for a moment on a new line.
     let mut board = Board::there();
     board.work(job(0));
     gone(&mut board, "unplugged");

@@ -122,7 +122,7 @@ fn an_absent_board_learns_of_closed_rounds_from_its_next_provision() {
     board.open();
     let turn = board.tell(Input::Connected(greeting()));
     let [HostToDevice::Provision(provision)] = turn.sent()[..] else {
-        panic!("it is told who it is");
+        panic!("it is provisioned");
     };
     assert_eq!(provision.ledger, ledger(2));
     assert_eq!(provision.last_round, Some(closed(1)));
@@ -142,7 +142,7 @@ fn a_restored_board_goes_on_from_the_checkpoint() {
     assert!(!board.machine.is_busy());
     let turn = board.tell(Input::Connected(greeting()));
     let [HostToDevice::Provision(provision)] = turn.sent()[..] else {
-        panic!("it is told who it is");
+        panic!("it is provisioned");
     };
     assert_eq!(provision.ledger, checkpoint.ledger);
     assert_eq!(provision.last_round, Some(closed(0)));
@@ -162,7 +162,7 @@ fn a_restore_of_an_absent_board_is_provisioned_later() {
     board.open();
     let turn = board.tell(Input::Connected(greeting()));
     let [HostToDevice::Provision(provision)] = turn.sent()[..] else {
-        panic!("it is told who it is");
+        panic!("it is provisioned");
     };
     assert_eq!(provision.ledger, checkpoint.ledger);
     assert_eq!(provision.last_round, Some(closed(6)));

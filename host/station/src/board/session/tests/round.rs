@@ -77,7 +77,7 @@ fn a_board_that_holds_the_model_before_is_sent_the_change() {
     assert_eq!(want, change);
     board.tell(Input::Delivered);
     assert_eq!(board.finish(1), UPDATE);
-    // Round 2 was somebody else's: this board's model is too old for the change.
+    // Other boards worked in round 2: this board's model is too old for the change.
     assert!(board.work(job(3)).events().is_empty());
     assert_eq!(board.finish(3), UPDATE);
 }

@@ -272,7 +272,6 @@ impl Board {
         self.ask(Request::Work(Box::new(job)))
     }
 
-    /// Lets time pass.
     pub(super) fn pass(&mut self, time: Duration) -> Turn {
         self.now += time;
         self.tell(Input::Time)
