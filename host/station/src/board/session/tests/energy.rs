@@ -101,10 +101,7 @@ fn a_provisioned_board_with_another_ledger_is_published_and_works() {
 
 #[test]
 fn energy_of_cancelled_work_is_booked() {
-    let mut board = Board::there();
-    board.work(job(0));
-    board.queue();
-    board.reply(0, None);
+    let mut board = Board::training(0);
     board.pass(seconds(10)).missing(0);
     let spent = Snapshot {
         stored: PicoJoules(410),
@@ -115,13 +112,7 @@ fn energy_of_cancelled_work_is_booked() {
         work: mark(0),
         ledger: spent,
     });
-    let closing = Closing {
-        mark: MARK,
-        counted: false,
-        income: INCOME,
-        period: PERIOD,
-        rest: None,
-    };
+    let closing = CLOSING;
     let Some(Answer::Closed(confirmed)) = board.ask(Request::Close(closing)).answer() else {
         panic!("the round is closed");
     };
@@ -130,10 +121,7 @@ fn energy_of_cancelled_work_is_booked() {
 
 #[test]
 fn energy_spent_before_a_power_cut_stays_booked_and_is_provisioned() {
-    let mut board = Board::there();
-    board.work(job(0));
-    board.queue();
-    board.reply(0, None);
+    let mut board = Board::training(0);
     let spent = Snapshot {
         stored: PicoJoules(410),
         spent: spent_on(&[(Phase::Train, 60), (Phase::Transmit, 40)]),
@@ -147,11 +135,8 @@ fn energy_spent_before_a_power_cut_stays_booked_and_is_provisioned() {
     // Its memory is gone: it is provisioned with the ledger of the last closed round.
     board.come();
     let closing = Closing {
-        mark: MARK,
         counted: true,
-        income: INCOME,
-        period: PERIOD,
-        rest: None,
+        ..CLOSING
     };
     let turn = board.ask(Request::Close(closing));
     let [
@@ -177,11 +162,8 @@ fn a_board_that_kept_its_ledger_is_not_provisioned_again() {
     board.work(job(0));
     board.finish(0);
     let closing = Closing {
-        mark: MARK,
         counted: true,
-        income: INCOME,
-        period: PERIOD,
-        rest: None,
+        ..CLOSING
     };
     let turn = board.ask(Request::Close(closing));
     assert!(matches!(turn.sent()[..], [HostToDevice::Commit { .. }]));

@@ -47,20 +47,9 @@ fn close(board: &mut Board, round: u32) -> ConfirmedState {
     }
 }
 
-/// Does a round's work up to the training.
-fn training(round: u32) -> Board {
-    let mut board = Board::there();
-    board.work(job(round));
-    board.queue();
-    board.reply(round, None);
-    board
-}
-
 /// Does a round's work up to the offer of the model.
 fn offering() -> Board {
-    let mut board = Board::there();
-    board.work(job(0));
-    board.queue();
+    let mut board = Board::ordered(0);
     board.reply(0, Some(DeclineReason::Model));
     board.queue();
     board
@@ -92,7 +81,7 @@ fn an_impossible_ledger_is_published_and_not_used() {
             },
         ];
         for say in says {
-            let mut board = training(0);
+            let mut board = Board::training(0);
             let expected = ledger(0);
             let differs = EventKind::LedgerDiffers { expected, found };
             assert_eq!(board.say(say(found)).events().first(), Some(&differs));
@@ -114,8 +103,7 @@ fn an_impossible_ledger_is_published_and_not_used() {
 
 #[test]
 fn an_update_of_the_wrong_length_ends_the_round_at_once() {
-    let mut board = training(0);
-    board.report(0);
+    let mut board = Board::uploading(0);
     let turn = board.tell(Input::Offered(offer(Payload::Update, 0, b"long!")));
     assert!(matches!(
         turn.0.first(),
@@ -130,7 +118,7 @@ fn an_update_of_the_wrong_length_ends_the_round_at_once() {
 
 #[test]
 fn an_offer_of_another_round_or_kind_ends_nothing() {
-    let mut board = training(1);
+    let mut board = Board::training(1);
     for (payload, round) in [
         (Payload::Update, 0),
         (Payload::Model, 1),
@@ -148,8 +136,7 @@ fn an_offer_of_another_round_or_kind_ends_nothing() {
 
 #[test]
 fn an_update_whose_hash_never_fits_ends_the_round_when_the_link_gives_up() {
-    let mut board = training(0);
-    board.report(0);
+    let mut board = Board::uploading(0);
     let corrupt = || Input::of(Event::Corrupt(offer(Payload::Update, 0, &UPDATE)), Vec::new);
     for _ in 0..3 {
         assert!(board.tell(corrupt()).0.is_empty());
@@ -274,7 +261,7 @@ fn a_board_of_another_network_or_without_room_for_the_model_is_not_used() {
 
 #[test]
 fn a_board_flashed_for_another_network_in_mid_round_is_left_out_until_it_has_its_own_again() {
-    let mut board = training(0);
+    let mut board = Board::training(0);
     board.tell(Input::Gone {
         reason: "flashed".to_owned(),
     });
@@ -321,7 +308,7 @@ fn endless_refusals_are_counted_and_rarely_published() {
 
 #[test]
 fn progress_is_published_when_it_grows_within_the_order() {
-    let mut board = training(0);
+    let mut board = Board::training(0);
     let mut events = Vec::new();
     for epoch in [1, 1, 2, 1, 2, 3, u16::MAX, 0, 2] {
         let turn = board.say(DeviceToHost::Progress(Progress {
@@ -348,7 +335,7 @@ fn a_report_that_contradicts_its_order_is_published_and_not_counted() {
             "99 samples trained, its shard has 100",
         ),
     ] {
-        let mut board = training(0);
+        let mut board = Board::training(0);
         let what = what.to_owned();
         let turn = board.say(DeviceToHost::Report(report));
         let reason = format!("its report is impossible: {what}");
@@ -383,9 +370,7 @@ fn messages_of_another_run_order_or_round_are_ignored() {
             work: Some(work),
             ..offer(Payload::Update, 1, &UPDATE)
         };
-        let mut board = Board::there();
-        board.work(job(1));
-        board.queue();
+        let mut board = Board::ordered(1);
         let accepted = OrderReply {
             work,
             declined: None,

@@ -86,14 +86,10 @@ fn a_board_that_was_waited_for_in_vain_is_not_waited_for_as_long_again() {
 fn a_model_that_does_not_arrive_ends_the_round() {
     let late = "the model did not arrive in time";
     // The order is not answered.
-    let mut board = Board::there();
-    board.work(job(0));
-    board.queue();
+    let mut board = Board::ordered(0);
     assert_eq!(ends_after(&mut board, LIMITS.download), late);
     // The model is on its way, or taken again and again.
-    let mut board = Board::there();
-    board.work(job(0));
-    board.queue();
+    let mut board = Board::ordered(0);
     board.pass(seconds(3));
     board.reply(0, Some(DeclineReason::Model));
     board.queue();
@@ -104,9 +100,7 @@ fn a_model_that_does_not_arrive_ends_the_round() {
 
 #[test]
 fn training_that_takes_too_long_ends_the_round() {
-    let mut board = Board::there();
-    board.work(job(0));
-    board.queue();
+    let mut board = Board::ordered(0);
     board.now += seconds(6);
     board.reply(0, None);
     // Two epochs were ordered.
@@ -118,10 +112,7 @@ fn training_that_takes_too_long_ends_the_round() {
 
 #[test]
 fn an_update_that_does_not_arrive_ends_the_round() {
-    let mut board = Board::there();
-    board.work(job(0));
-    board.queue();
-    board.reply(0, None);
+    let mut board = Board::training(0);
     board.now += seconds(9);
     board.report(0);
     assert_eq!(

@@ -110,9 +110,7 @@ fn a_board_is_not_provisioned_without_a_greeting() {
 
 #[test]
 fn a_board_that_says_it_was_provisioned_twice_goes_on() {
-    let mut board = Board::there();
-    board.work(job(0));
-    board.queue();
+    let mut board = Board::ordered(0);
     assert!(board.provisioned().0.is_empty());
     board.reply(0, None);
     board.report(0);

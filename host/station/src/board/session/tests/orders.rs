@@ -8,14 +8,6 @@ use super::scene::*;
 use crate::board::session::{Input, Want};
 use crate::event::EventKind;
 
-/// Starts a round and sends its order.
-fn ordered(round: u32) -> Board {
-    let mut board = Board::there();
-    board.work(job(round));
-    board.queue();
-    board
-}
-
 #[test]
 fn a_declined_order_ends_the_round_with_the_reason() {
     let shortfall = Shortfall {
@@ -50,13 +42,16 @@ fn a_declined_order_ends_the_round_with_the_reason() {
         ),
     ];
     for (declined, reason) in reasons {
-        assert_eq!(ordered(4).reply(4, Some(declined)).missing(4), reason);
+        assert_eq!(
+            Board::ordered(4).reply(4, Some(declined)).missing(4),
+            reason
+        );
     }
 }
 
 #[test]
 fn a_rejected_model_is_offered_again() {
-    let mut board = ordered(0);
+    let mut board = Board::ordered(0);
     board.reply(0, Some(DeclineReason::Model));
     for _ in 0..20 {
         let (want, _) = board.queue();
@@ -95,7 +90,7 @@ fn a_board_that_does_not_keep_the_model_is_given_up_after_four_orders() {
 
 #[test]
 fn a_reply_of_another_round_is_ignored() {
-    let mut board = ordered(2);
+    let mut board = Board::ordered(2);
     let turn = board.reply(1, Some(DeclineReason::Stale { newest: 9 }));
     assert!(turn.0.is_empty());
     assert!(board.reply(1, None).0.is_empty());

@@ -132,11 +132,7 @@ fn every_state_waits_anew_for_a_board_that_went() {
 
 #[test]
 fn an_update_of_the_old_session_does_not_count_in_the_new_one() {
-    let mut board = Board::there();
-    board.work(job(0));
-    board.queue();
-    board.reply(0, None);
-    board.report(0);
+    let mut board = Board::uploading(0);
     board.come();
     // What was on its way says nothing of an order that was not given again.
     assert!(board.update(0).0.is_empty());

@@ -84,9 +84,7 @@ fn a_board_that_holds_the_model_before_is_sent_the_change() {
 
 #[test]
 fn events_name_the_client_and_the_round() {
-    let mut board = Board::there();
-    board.work(job(5));
-    board.queue();
+    let mut board = Board::ordered(5);
     let named = |action: &Action| match action {
         Action::Publish(event) => Some((event.client, event.round)),
         _ => None,
@@ -103,10 +101,7 @@ fn events_name_the_client_and_the_round() {
 
 #[test]
 fn an_empty_store_yields_no_update() {
-    let mut board = Board::there();
-    board.work(job(0));
-    board.queue();
-    board.reply(0, None);
+    let mut board = Board::training(0);
     let dry = gleaner_shared::wire::message::Report {
         trained: false,
         ..report(0)

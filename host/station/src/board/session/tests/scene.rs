@@ -234,7 +234,29 @@ impl Board {
         board
     }
 
-    /// Opens line and session, from wherever the board is.
+    /// Starts a round's work and sends its order.
+    pub(super) fn ordered(round: u32) -> Self {
+        let mut board = Self::there();
+        board.work(job(round));
+        board.queue();
+        board
+    }
+
+    /// Starts a round's work up to the training.
+    pub(super) fn training(round: u32) -> Self {
+        let mut board = Self::ordered(round);
+        board.reply(round, None);
+        board
+    }
+
+    /// Starts a round's work up to the report.
+    pub(super) fn uploading(round: u32) -> Self {
+        let mut board = Self::training(round);
+        board.report(round);
+        board
+    }
+
+    /// Opens line and session, in any state of the board.
     pub(super) fn come(&mut self) -> Turn {
         if self.machine.opens_at().is_some() {
             self.open();

@@ -46,11 +46,7 @@ fn an_update_is_taken_after_the_report_on_its_order_alone() {
 #[test]
 fn an_update_of_another_length_is_rejected_as_too_large() {
     for bytes in [b"long!".as_slice(), b"no", b""] {
-        let mut board = Board::there();
-        board.work(job(0));
-        board.queue();
-        board.reply(0, None);
-        board.report(0);
+        let mut board = Board::uploading(0);
         let offered = offer(Payload::Update, 0, bytes);
         let whole = Input::Received(offered, bytes.to_vec());
         assert!(board.tell(whole).0.is_empty());
@@ -82,10 +78,7 @@ fn a_transfer_of_another_kind_is_not_expected() {
 
 #[test]
 fn a_late_report_of_another_round_is_not_taken() {
-    let mut board = Board::there();
-    board.work(job(0));
-    board.queue();
-    board.reply(0, None);
+    let mut board = Board::training(0);
     board.pass(seconds(10)).missing(0);
     board.report(0);
     board.work(job(1));
@@ -104,11 +97,7 @@ fn a_late_report_of_another_round_is_not_taken() {
 
 #[test]
 fn a_late_update_of_another_round_is_not_taken() {
-    let mut board = Board::there();
-    board.work(job(0));
-    board.queue();
-    board.reply(0, None);
-    board.report(0);
+    let mut board = Board::uploading(0);
     assert_eq!(answer(&mut board, update_of(0)), Ok(4));
     board.pass(seconds(11)).missing(0);
     // A transfer that was accepted in time may still be completed.
@@ -129,11 +118,7 @@ fn a_late_update_of_another_round_is_not_taken() {
 
 #[test]
 fn an_update_with_the_wrong_hash_is_left_to_the_link() {
-    let mut board = Board::there();
-    board.work(job(0));
-    board.queue();
-    board.reply(0, None);
-    board.report(0);
+    let mut board = Board::uploading(0);
     let corrupt = Input::of(Event::Corrupt(update_of(0)), || panic!("nothing is whole"));
     assert!(board.tell(corrupt).0.is_empty());
     // The link asked for the chunks again, and they came.
@@ -143,9 +128,7 @@ fn an_update_with_the_wrong_hash_is_left_to_the_link() {
 
 #[test]
 fn a_transfer_without_progress_is_offered_again() {
-    let mut board = Board::there();
-    board.work(job(0));
-    board.queue();
+    let mut board = Board::ordered(0);
     board.reply(0, Some(DeclineReason::Model));
     let (want, _) = board.queue();
     let stalled = offer(Payload::Model, 0, &model(0));
