@@ -145,10 +145,7 @@ fn a_run_with_boards_stops_on_validation_where_a_simulated_one_does_and_replays(
     ));
     fs::write(&path, text).unwrap();
     let refused = execute::verify(&directory, 1).unwrap_err().to_string();
-    let words = format!(
-        "tells of round {late}, the run ends after round {}",
-        late - 1
-    );
+    let words = format!("has round {late}, the run ends after round {}", late - 1);
     assert!(refused.contains(&words), "{refused}");
 }
 

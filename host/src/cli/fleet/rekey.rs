@@ -51,8 +51,8 @@ struct Outcome {
 
 /// Runs `gleaner fleet rekey`; exit code 1 means that a board was not rekeyed.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    let book = KeyStore::open(&args.fleet.to_read())?;
-    let fleet = book.read()?;
+    let keys = KeyStore::open(&args.fleet.to_read())?;
+    let fleet = keys.read()?;
     let named = args.board.iter().map(|name| fleet.named(name));
     let named = named.collect::<Result<Vec<&Entry>, _>>()?;
     let is_board = |entry: &&Entry| !entry.link.is_simulated();
@@ -73,7 +73,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
             }
         };
         let patience = Duration::from_secs(args.patience_s);
-        let rotated = runtime.block_on(rotate(&book, entry, patience));
+        let rotated = runtime.block_on(rotate(&keys, entry, patience));
         match &rotated {
             Ok(0) => say("rekeyed: it gets the new key at its next start"),
             Ok(generation) => say(&format!("rekeyed: generation {generation}")),
@@ -97,19 +97,19 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
 }
 
 /// Rotates one key; an emulated board gets its key from the fleet file at every start.
-async fn rotate(book: &KeyStore, entry: &Entry, patience: Duration) -> anyhow::Result<u32> {
+async fn rotate(keys: &KeyStore, entry: &Entry, patience: Duration) -> anyhow::Result<u32> {
     match entry.place() {
         Some(place) => {
             let endpoint = Endpoint::new(place);
             let mut watch = |step| eprintln!("{}: {step}", entry.name);
-            Ok(rekey(book, entry, &endpoint, patience, &mut watch).await?)
+            Ok(rekey(keys, entry, &endpoint, patience, &mut watch).await?)
         }
         None if entry.link.is_simulated() => {
             anyhow::bail!("it is simulated: it has no line and no key")
         }
         None if entry.key.is_none() => Err(ServiceError::Unkeyed.into()),
         None => {
-            book.replace(&entry.name)?;
+            keys.replace(&entry.name)?;
             Ok(0)
         }
     }

@@ -256,90 +256,90 @@ mod tests {
         # printed on its box\n  key = \"0909090909090909090909090909090909090909090909090909090909090909\"\n  \
         address = \"127.0.0.1:4000\" # for now\n";
 
-    fn book(text: &str) -> (tempfile::TempDir, KeyStore) {
+    fn store(text: &str) -> (tempfile::TempDir, KeyStore) {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("fleet.toml");
         std::fs::write(&path, text).unwrap();
-        let book = KeyStore::open(&path).unwrap();
-        (folder, book)
+        let store = KeyStore::open(&path).unwrap();
+        (folder, store)
     }
 
-    fn text(book: &KeyStore) -> String {
-        std::fs::read_to_string(&book.path).unwrap()
+    fn text(store: &KeyStore) -> String {
+        std::fs::read_to_string(&store.path).unwrap()
     }
 
-    fn near(book: &KeyStore) -> Entry {
-        book.read().unwrap().named("near").unwrap().clone()
+    fn near(store: &KeyStore) -> Entry {
+        store.read().unwrap().named("near").unwrap().clone()
     }
 
     #[test]
     fn rotations_change_the_keys_and_nothing_else() {
-        let (_folder, book) = book(LIST);
-        let old = near(&book);
-        let keys = book.prepare_next("near", 0).unwrap();
-        let promised = near(&book);
+        let (_folder, store) = store(LIST);
+        let old = near(&store);
+        let keys = store.prepare_next("near", 0).unwrap();
+        let promised = near(&store);
         assert_eq!((promised.key, promised.wire_keys()), (old.key, keys));
         assert!(keys.next.is_some());
         assert_eq!(
-            book.prepare_next("near", 0).unwrap(),
+            store.prepare_next("near", 0).unwrap(),
             keys,
             "the same key again"
         );
-        book.commit_next("near").unwrap();
-        let settled = near(&book);
+        store.commit_next("near").unwrap();
+        let settled = near(&store);
         assert_eq!(settled.key, promised.next_key);
         assert_eq!((settled.key_generation, settled.next_key), (1, None));
-        book.commit_next("near").unwrap();
-        assert_eq!(near(&book), settled, "settled once");
-        book.prepare_next("near", 1).unwrap();
-        book.commit_next("near").unwrap();
+        store.commit_next("near").unwrap();
+        assert_eq!(near(&store), settled, "settled once");
+        store.prepare_next("near", 1).unwrap();
+        store.commit_next("near").unwrap();
         let is_kept = |line: &&str| !line.trim_start().starts_with("key");
         let kept = |text: &str| text.lines().filter(is_kept).collect::<Vec<_>>().join("\n");
-        assert_eq!(kept(&text(&book)), kept(LIST));
+        assert_eq!(kept(&text(&store)), kept(LIST));
         assert!(
-            text(&book).contains("\n  key_generation = 2\n"),
+            text(&store).contains("\n  key_generation = 2\n"),
             "{}",
-            text(&book)
+            text(&store)
         );
     }
 
     #[test]
     fn a_board_that_counts_from_zero_again_keeps_the_next_key() {
-        let (_folder, book) = book(LIST);
-        let first = book.prepare_next("near", 6).unwrap();
-        let again = book.prepare_next("near", 0).unwrap();
+        let (_folder, store) = store(LIST);
+        let first = store.prepare_next("near", 6).unwrap();
+        let again = store.prepare_next("near", 0).unwrap();
         assert_eq!((first.generation, again.generation), (6, 0));
         assert_eq!(first.next, again.next);
-        book.discard_next("near").unwrap();
-        assert_eq!(text(&book), LIST);
+        store.discard_next("near").unwrap();
+        assert_eq!(text(&store), LIST);
     }
 
     #[test]
     fn a_file_in_another_form_is_rewritten() {
         let inline = "client = [{ name = \"near\", id = 0, link = \"simulated\", key = \
             \"0909090909090909090909090909090909090909090909090909090909090909\" }]\n";
-        let (_folder, book) = book(inline);
-        let keys = book.prepare_next("near", 0).unwrap();
-        assert_eq!(near(&book).wire_keys(), keys);
-        book.commit_next("near").unwrap();
-        assert_eq!(near(&book).key_generation, 1);
+        let (_folder, store) = store(inline);
+        let keys = store.prepare_next("near", 0).unwrap();
+        assert_eq!(near(&store).wire_keys(), keys);
+        store.commit_next("near").unwrap();
+        assert_eq!(near(&store).key_generation, 1);
     }
 
     #[test]
     fn a_key_with_a_comment_is_changed() {
         let noted = LIST.replace("09\"\n", "09\" # secret!\n");
-        let (_folder, book) = book(&noted);
-        let keys = book.prepare_next("near", 0).unwrap();
-        assert_eq!(near(&book).wire_keys(), keys);
-        assert!(text(&book).contains("# secret!") && text(&book).contains("# on the roof"));
+        let (_folder, store) = store(&noted);
+        let keys = store.prepare_next("near", 0).unwrap();
+        assert_eq!(near(&store).wire_keys(), keys);
+        assert!(text(&store).contains("# secret!") && text(&store).contains("# on the roof"));
     }
 
     #[test]
     fn replace_draws_another_key() {
-        let (_folder, book) = book(LIST);
-        let old = near(&book);
-        book.replace("near").unwrap();
-        let new = near(&book);
+        let (_folder, store) = store(LIST);
+        let old = near(&store);
+        store.replace("near").unwrap();
+        let new = near(&store);
         assert_ne!(new.key, old.key);
         assert_eq!((new.key_generation, new.next_key), (0, None));
     }
@@ -348,14 +348,14 @@ mod tests {
     #[test]
     fn the_file_behind_a_link_is_changed_and_stays_private() {
         use std::os::unix::fs::{PermissionsExt, symlink};
-        let (folder, book) = book(LIST);
+        let (folder, store) = store(LIST);
         let path = folder.path().join("link.toml");
         symlink(folder.path().join("fleet.toml"), &path).unwrap();
-        drop(book);
-        let book = KeyStore::open(&path).unwrap();
-        book.prepare_next("near", 0).unwrap();
-        assert!(near(&book).next_key.is_some());
-        assert_eq!(FleetFile::read(&path).unwrap(), book.read().unwrap());
+        drop(store);
+        let store = KeyStore::open(&path).unwrap();
+        store.prepare_next("near", 0).unwrap();
+        assert!(near(&store).next_key.is_some());
+        assert_eq!(FleetFile::read(&path).unwrap(), store.read().unwrap());
         let mode = std::fs::metadata(&path).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
     }
@@ -363,7 +363,7 @@ mod tests {
     #[cfg(unix)]
     #[test]
     fn a_second_rotation_is_refused() {
-        let (folder, _book) = book(LIST);
+        let (folder, _store) = store(LIST);
         let refused = KeyStore::open(&folder.path().join("fleet.toml"));
         assert!(matches!(refused, Err(FleetFileError::InUse { .. })));
     }
@@ -378,11 +378,11 @@ mod tests {
              \"rp2040\"\nkey = \"{key}\"\n"
         );
         std::fs::write(&path, &list).unwrap();
-        let book = KeyStore::open(&path).unwrap();
-        book.set_usb_serial("pico", "E661 \"x\"").unwrap();
+        let store = KeyStore::open(&path).unwrap();
+        store.set_usb_serial("pico", "E661 \"x\"").unwrap();
         let text = std::fs::read_to_string(&path).unwrap();
         assert!(text.starts_with(&list), "{text}");
-        let entry = &book.read().unwrap().clients[0];
+        let entry = &store.read().unwrap().clients[0];
         assert_eq!(
             entry.link,
             Link::Serial {

@@ -333,7 +333,7 @@ mod tests {
     "#;
 
     #[test]
-    fn a_mixed_fleet_is_read_in_order_of_the_clients() {
+    fn clients_are_sorted_by_number() {
         let fleet = FleetFile::parse(MIXED, "fleet.toml").unwrap();
         let names: Vec<&str> = fleet
             .clients
@@ -346,14 +346,14 @@ mod tests {
     }
 
     #[test]
-    fn a_key_is_read_but_never_printed_by_accident() {
+    fn a_key_is_not_in_debug_output() {
         let fleet = FleetFile::parse(MIXED, "fleet.toml").unwrap();
         assert!(fleet.clients[1].wire_keys().key.is_secret());
         assert!(!format!("{fleet:?}").contains("0909"));
     }
 
     #[test]
-    fn boards_without_a_key_are_counted_and_simulated_clients_are_not() {
+    fn the_key_warning_counts_boards_without_a_key() {
         let mut fleet = FleetFile::parse(MIXED, "fleet.toml").unwrap();
         let warning = fleet.key_warning().unwrap();
         assert!(warning.starts_with("1 board has no key"), "{warning}");
@@ -367,7 +367,7 @@ mod tests {
     }
 
     #[test]
-    fn the_keys_of_a_newer_list_are_taken_over_and_nothing_else() {
+    fn take_keys_copies_keys_and_nothing_else() {
         let mut fleet = FleetFile::parse(MIXED, "fleet.toml").unwrap();
         let mut newer = fleet.clone();
         let [_, pico, qemu] = &mut newer.clients[..] else {
@@ -467,7 +467,7 @@ mod tests {
     }
 
     #[test]
-    fn entries_that_cannot_be_told_apart_are_listed() {
+    fn clients_with_the_same_number_or_place_are_refused() {
         let entry = |name: &str, id: u32, rest: &str| {
             format!("[[client]]\nname = \"{name}\"\nid = {id}\nlink = \"serial\"\n{rest}\n")
         };
@@ -486,7 +486,7 @@ mod tests {
     }
 
     #[test]
-    fn boards_that_call_in_and_share_a_key_are_named_and_the_key_is_not() {
+    fn incoming_boards_that_share_a_key_are_refused_without_showing_it() {
         let key = "5a".repeat(32);
         let entry = |name: &str, id: u32, link: &str| {
             format!("[[client]]\nname = \"{name}\"\nid = {id}\n{link}\nkey = \"{key}\"\n")
@@ -498,13 +498,13 @@ mod tests {
         let found = complaint(&(entry("a", 0, incoming) + &entry("b", 1, incoming)));
         assert!(found.contains("a (line 1), b (line 6)"), "{found}");
         assert!(!found.contains("5a5a"), "{found}");
-        // On a line of its own a board is not found by its key.
+        // A board on a serial line is not identified by its key.
         let fleet = entry("a", 0, incoming) + &entry("b", 1, serial);
         assert!(FleetFile::parse(&fleet, "fleet.toml").is_ok());
     }
 
     #[test]
-    fn a_board_without_a_key_calls_in_by_the_number_of_its_chip_which_nobody_else_has() {
+    fn an_incoming_board_without_a_key_needs_a_unique_chip_number() {
         let entry = |name: &str, id: u32| {
             let device = "device = \"000102030405060708090A0b\"";
             format!("[[client]]\nname = \"{name}\"\nid = {id}\nlink = \"incoming\"\n{device}\n")
@@ -521,7 +521,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_name_lists_the_known() {
+    fn an_unknown_name_lists_the_known_ones() {
         let fleet = FleetFile::parse(MIXED, "fleet.toml").unwrap();
         let found = fleet.named("pica").unwrap_err().to_string();
         assert!(
