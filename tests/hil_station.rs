@@ -343,7 +343,7 @@ async fn an_update_of_another_length_ends_the_round_at_once() {
     let WorkResult::Missing(reason) = board.work(job(0)).await else {
         panic!("the update is too long");
     };
-    assert!(reason.contains("39777 bytes, 39776"), "{reason}");
+    assert!(reason.contains("39777 bytes"), "{reason}");
     let elapsed = begin.elapsed();
     assert!(elapsed < Duration::from_secs(60), "{elapsed:?}");
 }

@@ -11,7 +11,7 @@ use gleaner_shared::wire::message::{
     DeclineReason, HostToDevice, OrderReply, Payload, RejectReason,
 };
 
-use super::action::Want;
+use super::io::Want;
 use super::round::{StepContext, StepInput};
 use crate::board::RoundWork;
 use crate::event::EventKind;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use gleaner_shared::wire::link::Greeting;
 use gleaner_shared::wire::message::{HostToDevice, ShardStatus};
 
-use super::action::Output;
+use super::io::Output;
 use super::machine::Machine;
 use super::state::{Activity, PendingRequest, Session, Stage, State};
 use crate::board::RoundWork;

@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use gleaner_shared::wire::message::Payload;
 
-use super::action::{Action, Output, Want};
+use super::check::Profile;
 use super::echo::EchoStep;
 use super::energy::EnergyTracker;
-use super::input::{Input, Request};
+use super::io::{Action, Output, Want};
+use super::io::{Input, Request};
 use super::line::{Refusals, Reopening};
-use super::profile::Profile;
 use super::round::StepInput;
 use super::state::{Activity, PendingRequest, Stage, State};
 use crate::board::ConfirmedState;

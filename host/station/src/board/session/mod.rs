@@ -26,15 +26,13 @@
 //! transfers, `request` starts and ends requests; `round` and `handover` are a round's work, `echo`
 //! the doctor's. `check` decides which messages are accepted.
 
-mod action;
 mod check;
 mod echo;
 mod energy;
 mod handover;
-mod input;
+mod io;
 mod line;
 mod machine;
-mod profile;
 mod receive;
 mod request;
 mod round;
@@ -42,8 +40,7 @@ mod state;
 #[cfg(test)]
 mod tests;
 
-pub(super) use action::{Action, Answer, Want};
+pub(super) use check::Profile;
 pub(super) use handover::rejection;
-pub(super) use input::{Input, Request};
+pub(super) use io::{Action, Answer, Input, Request, Want};
 pub(super) use machine::Machine;
-pub(super) use profile::Profile;

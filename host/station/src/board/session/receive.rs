@@ -5,8 +5,8 @@ use std::ops::ControlFlow;
 use gleaner_shared::energy::Snapshot;
 use gleaner_shared::wire::message::{DeviceToHost, Offer, RejectReason};
 
-use super::action::{Action, Answer, Output};
 use super::check::Expected;
+use super::io::{Action, Answer, Output};
 use super::machine::Machine;
 use super::round::{Step, StepContext, StepInput};
 use super::state::{Activity, Session, Stage, State, Work};

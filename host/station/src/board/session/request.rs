@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use gleaner_shared::wire::message::HostToDevice;
 
-use super::action::{Answer, Output};
 use super::echo::{Echo, EchoStep};
+use super::io::{Answer, Output};
 use super::machine::Machine;
 use super::round::{Step, StepContext};
 use super::state::{Activity, PendingRequest, Session, Stage, State, Work};

@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use gleaner_shared::wire::message::{ModelHash, OrderReply, RejectReason, Report};
 
-use super::action::{Output, Want};
 use super::check;
 use super::energy::EnergyTracker;
 use super::handover::{Handed, Handover};
+use super::io::{Output, Want};
 use super::state::{Session, Work};
 use crate::board::{RoundWork, Upload, WorkResult};
 use crate::event::{EventKind, Measured};
