@@ -6,7 +6,7 @@ use std::time::Duration;
 use gleaner_sim::scenario::{Override, Scenario, resolve};
 use gleaner_station::demo::{self, PRESET};
 use gleaner_station::device::Board;
-use gleaner_station::device::emulator::prepare::prepare;
+use gleaner_station::device::emulator::prepare;
 use gleaner_station::fleet_file::FleetFile;
 use gleaner_station::ledgers::{Ledgers, Pair};
 use gleaner_station::log::{EVENTS, each_line};

@@ -2,7 +2,7 @@
 //! very model of eight simulated clients.
 
 use gleaner_station::device::Board;
-use gleaner_station::device::emulator::prepare::prepare;
+use gleaner_station::device::emulator::prepare;
 use gleaner_tests::runs::emulated_as_simulated;
 
 /// Options of `cargo figures mixed`.

@@ -8,7 +8,7 @@ use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
 use std::process::{Child, Command, Stdio};
 
-use gleaner_station::door::Tally;
+use gleaner_station::listener::ConnectionCounts;
 use gleaner_tests::peers::{self, Behaviour, ListeningStation, MODEL_BYTES, RoundOutcome};
 use tokio::runtime::Runtime;
 
@@ -107,14 +107,14 @@ fn calling(args: &Args, runtime: &Runtime) -> Pairs {
             &["--dial", &station.address.to_string()],
         );
         let round = runtime.block_on(station.round());
-        (round, station.calls.tally())
+        (round, station.calls.counts())
     };
-    let mut worst = Tally::default();
+    let mut worst = ConnectionCounts::default();
     let pairs = (0..args.repeats.max(1)).map(|_| {
         let (alone, _) = round(0);
-        let (mixed, tally) = round(args.others);
-        if tally.turned_away() >= worst.turned_away() {
-            worst = tally;
+        let (mixed, counts) = round(args.others);
+        if counts.rejected() >= worst.rejected() {
+            worst = counts;
         }
         (alone, mixed)
     });
@@ -127,7 +127,7 @@ fn calling(args: &Args, runtime: &Runtime) -> Pairs {
     println!("  alone               {:.2} s", median(alone));
     println!("  with {} strangers {:.2} s", args.others, median(mixed));
     println!("  calls with them     {worst}");
-    println!("  half-open at most   {} callers", worst.most_half_open);
+    println!("  half-open at most   {} boards", worst.max_half_open);
     pairs
 }
 

@@ -11,7 +11,7 @@ use gleaner_shared::wire::link::Timing;
 use gleaner_shared::wire::message::{self, DeviceToHost, ModelHash, Refusal};
 use gleaner_shared::wire::{Direction, FrameBuffer, Header, Key, Kind};
 use gleaner_station::Handle;
-use gleaner_station::board::{Identity, Limits, RoundWork, Standing, WorkResult};
+use gleaner_station::board::{ConfirmedState, Identity, Limits, RoundWork, WorkResult};
 use gleaner_station::bus::{self, EventReceiver};
 use gleaner_station::event::EventKind;
 use gleaner_station::link::faults::{FaultCounters, Faults};
@@ -61,21 +61,21 @@ fn job(round: u32) -> RoundWork {
 
 fn start(endpoint: Endpoint) -> (Handle, EventReceiver) {
     let (events, heard) = bus::open();
-    let standing = Standing::new(PicoJoules(500), STORE);
-    (Handle::spawn(identity(endpoint), standing, events), heard)
+    let confirmed = ConfirmedState::new(PicoJoules(500), STORE);
+    (Handle::spawn(identity(endpoint), confirmed, events), heard)
 }
 
 /// Starts the task of client 3 and returns where its board is plugged in.
-fn plugged() -> (Handle, EventReceiver, memory::Plug) {
-    let (socket, plug) = memory::socket();
+fn plugged() -> (Handle, EventReceiver, memory::MemoryConnector) {
+    let (socket, plug) = memory::pair();
     let (board, heard) = start(Endpoint::in_memory(socket));
     (board, heard, plug)
 }
 
 /// Serves `client` on the line of a plug.
-fn serve(plug: memory::Plug, mut client: Client) {
+fn serve(plug: memory::MemoryConnector, mut client: Client) {
     tokio::spawn(async move {
-        let _ = client.serve(plug.plug_in().await.unwrap()).await;
+        let _ = client.serve(plug.connect().await.unwrap()).await;
     });
 }
 
@@ -114,7 +114,7 @@ async fn rounds_run_over_a_clean_line_and_changes_follow_the_first_model() {
     let (board, mut heard, plug) = plugged();
     let served = tokio::spawn(async move {
         let mut client = Client::new(3, KEY, TIMING, BYTES);
-        let _ = client.serve(plug.plug_in().await.unwrap()).await;
+        let _ = client.serve(plug.connect().await.unwrap()).await;
         client
     });
     work(&board, 3).await;
@@ -136,7 +136,7 @@ async fn rounds_run_over_a_clean_line_and_changes_follow_the_first_model() {
 #[tokio::test(start_paused = true)]
 async fn loss_duplicates_and_flipped_bits_change_nothing_but_time() {
     for (seed, loss) in [(1, 0.01), (2, 0.05), (3, 0.10)] {
-        let (socket, plug) = memory::socket();
+        let (socket, plug) = memory::pair();
         let counters = Arc::new(FaultCounters::default());
         let faults = Faults {
             loss,
@@ -150,7 +150,7 @@ async fn loss_duplicates_and_flipped_bits_change_nothing_but_time() {
         let (board, _heard) = start(endpoint);
         let served = tokio::spawn(async move {
             let mut client = Client::new(3, KEY, TIMING, BYTES);
-            let _ = client.serve(plug.plug_in().await.unwrap()).await;
+            let _ = client.serve(plug.connect().await.unwrap()).await;
             client
         });
         work(&board, 3).await;
@@ -167,7 +167,7 @@ async fn loss_duplicates_and_flipped_bits_change_nothing_but_time() {
 
 #[tokio::test(start_paused = true)]
 async fn a_line_that_is_cut_again_and_again_loses_no_round_and_doubles_none() {
-    let (socket, plug) = memory::socket();
+    let (socket, plug) = memory::pair();
     let counters = Arc::new(FaultCounters::default());
     let faults = Faults {
         cut: 0.004,
@@ -180,7 +180,7 @@ async fn a_line_that_is_cut_again_and_again_loses_no_round_and_doubles_none() {
         let mut client = Client::new(3, KEY, TIMING, BYTES);
         // Every other time it also loses its power.
         for life in 0.. {
-            let Ok(line) = plug.plug_in().await else {
+            let Ok(line) = plug.connect().await else {
                 break;
             };
             let _ = client.serve(line).await;
@@ -204,7 +204,7 @@ async fn a_line_that_is_cut_again_and_again_loses_no_round_and_doubles_none() {
 #[tokio::test(start_paused = true)]
 async fn a_silent_board_is_lost_for_the_round_with_a_reason_and_the_next_round_goes_on() {
     let (board, mut heard, plug) = plugged();
-    let silent = plug.plug_in().await.unwrap();
+    let silent = plug.connect().await.unwrap();
     let WorkResult::Missing(reason) = board.work(job(0)).await else {
         panic!("a silent board cannot train");
     };
@@ -238,7 +238,7 @@ async fn a_board_that_falls_silent_with_messages_waiting_for_it_is_lost_for_the_
     let (gone, silence) = tokio::sync::oneshot::channel::<()>();
     tokio::spawn(async move {
         let mut client = Client::new(3, KEY, TIMING, BYTES);
-        let mut line = plug.plug_in().await.unwrap();
+        let mut line = plug.connect().await.unwrap();
         tokio::select! {
             _ = client.serve(&mut line) => {}
             _ = silence => {}
@@ -265,7 +265,7 @@ async fn a_board_that_falls_silent_with_messages_waiting_for_it_is_lost_for_the_
 async fn a_board_that_never_lasts_long_enough_is_lost_for_the_round() {
     let (board, _heard, plug) = plugged();
     tokio::spawn(async move {
-        while let Ok(line) = plug.plug_in().await {
+        while let Ok(line) = plug.connect().await {
             let (hears, says) = tokio::io::split(line);
             let mut client = Client::new(3, KEY, TIMING, BYTES);
             let _ = client.serve(join(hears.take(BYTES as u64 / 2), says)).await;
@@ -320,7 +320,7 @@ fn refusal() -> Vec<u8> {
 async fn a_flood_of_refusals_leaves_turns_to_others_and_few_lines_in_the_log() {
     const REFUSALS: usize = 20_000;
     let (_board, mut heard, plug) = plugged();
-    let mut line = plug.plug_in().await.unwrap();
+    let mut line = plug.connect().await.unwrap();
     let turns = Arc::new(AtomicUsize::new(0));
     let others = Arc::clone(&turns);
     let other = tokio::spawn(async move {

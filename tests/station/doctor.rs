@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use gleaner_sim::fleet;
-use gleaner_station::board::{Identity, Standing};
-use gleaner_station::doctor::{Care, Diagnosis, examine};
+use gleaner_station::board::{ConfirmedState, Identity};
+use gleaner_station::doctor::{Diagnosis, Options, examine};
 use gleaner_station::fleet_file::{FleetFile, Link, SecretKey};
 use gleaner_station::link::Endpoint;
 use gleaner_station::link::faults::{FaultCounters, Faults};
@@ -25,14 +25,14 @@ fn diagnose_at(listen: Option<SocketAddr>, change: impl FnOnce(&mut FleetFile)) 
     let data = fleet::load_data(&scenario).unwrap();
     let (mut fleet, _boards) = runs::fleet_file(&scenario, &data);
     change(&mut fleet);
-    let care = Care {
+    let options = Options {
         patience: Duration::from_secs(20),
         // More than twice what a board takes at once.
         echo_bytes: 200_000,
         listen,
     };
     let folder = Folder::new("doctor");
-    examine(&fleet, &scenario, &data, care, folder.run().path()).unwrap()
+    examine(&fleet, &scenario, &data, options, folder.run().path()).unwrap()
 }
 
 #[test]
@@ -91,7 +91,7 @@ fn a_board_that_calls_in_is_examined_where_it_may() {
     // A loopback of its own: nobody else has the port.
     let station = SocketAddr::from(([127, 7, 4, 53], 7453));
     let gateways = Gateways::new();
-    for (listen, words) in [(Some(station), "it called in"), (None, "not looked at")] {
+    for (listen, words) in [(Some(station), "it connected"), (None, "skipped")] {
         let diagnosis = diagnose_at(listen, |fleet| {
             let entry = &mut fleet.clients[0];
             let incoming = Link::Incoming { device: None };
@@ -132,7 +132,7 @@ async fn an_echo_comes_back_over_a_line_that_is_cut() {
         shard_crc: None,
     };
     let (events, _heard) = bus::open();
-    let board = Handle::spawn(identity, Standing::new(store.capacity, store), events);
+    let board = Handle::spawn(identity, ConfirmedState::new(store.capacity, store), events);
     for piece in 0..3 {
         let echo = board.echo(&[piece; 40_000], Duration::from_secs(120)).await;
         assert!(echo.is_ok(), "{echo:?}");

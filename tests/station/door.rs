@@ -9,11 +9,11 @@ use gleaner_sim::run::{Run, RunDirectory, Silent};
 use gleaner_station::Handle;
 use gleaner_station::board::WorkResult;
 use gleaner_station::bus::{self, EventReceiver};
-use gleaner_station::door::{Calls, HALF_OPEN};
 use gleaner_station::event::EventKind;
 use gleaner_station::execute::{self, Audience, CALLS};
 use gleaner_station::fleet_file::{FleetFile, Link};
 use gleaner_station::link::faults::{FaultCounters, Faults};
+use gleaner_station::listener::{HALF_OPEN, ListenerStatus};
 use gleaner_station::setup::Options;
 use gleaner_tests::client::{Client, update_of};
 use gleaner_tests::gateway::Gateways;
@@ -54,14 +54,14 @@ async fn callers_that_hang_on_and_say_nothing_give_way_to_a_board() {
     }
     tokio::spawn(dial(0, Behaviour::Honest, station.address));
     work(&board, 0, 0).await;
-    let tally = station.calls.tally();
-    assert!(tally.most_half_open <= HALF_OPEN, "{tally:?}");
+    let counts = station.calls.counts();
+    assert!(counts.max_half_open <= HALF_OPEN, "{counts:?}");
     // There were 300 before it, and room for fewer.
     assert!(
-        tally.evicted + tally.silent >= 301 - HALF_OPEN as u64,
-        "{tally:?}"
+        counts.evicted + counts.silent >= 301 - HALF_OPEN as u64,
+        "{counts:?}"
     );
-    assert_eq!(tally.let_in, 1);
+    assert_eq!(counts.accepted, 1);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -78,9 +78,9 @@ async fn a_flood_of_calls_keeps_no_board_out() {
     tokio::spawn(dial(0, Behaviour::Honest, address));
     work(&board, 0, 0).await;
     flood.await.unwrap();
-    let tally = station.calls.tally();
-    assert_eq!(tally.let_in, 1, "{tally:?}");
-    assert!(tally.most_half_open <= HALF_OPEN, "{tally:?}");
+    let counts = station.calls.counts();
+    assert_eq!(counts.accepted, 1, "{counts:?}");
+    assert!(counts.max_half_open <= HALF_OPEN, "{counts:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -102,11 +102,11 @@ async fn a_stolen_number_without_the_key_does_not_disturb_the_board() {
         count(&mut heard, |what| matches!(what, EventKind::Gone { .. })),
         0
     );
-    let tally = station.calls.tally();
+    let counts = station.calls.counts();
     assert_eq!(
-        (tally.let_in, tally.keyless, tally.strangers),
+        (counts.accepted, counts.keyless, counts.unknown_keys),
         (1, 1, 1),
-        "{tally:?}"
+        "{counts:?}"
     );
 }
 
@@ -135,7 +135,7 @@ async fn a_board_that_calls_twice_is_served_on_its_newest_line_and_counts_once()
     let newer = newer.await.unwrap();
     assert_eq!((older.trained, older.counted), (vec![0], vec![0]));
     assert_eq!((newer.trained, newer.counted), (vec![1], vec![1]));
-    let again = |what: &EventKind| matches!(what, EventKind::Gone { reason } if reason.contains("called in again"));
+    let again = |what: &EventKind| matches!(what, EventKind::Gone { reason } if reason.contains("connected again"));
     assert_eq!(count(&mut heard, again), 1);
 }
 
@@ -173,8 +173,8 @@ async fn a_board_that_loses_its_line_in_the_middle_of_rounds_calls_again_and_goe
     let client = calling.await.unwrap();
     assert_eq!(client.trained, [0, 1, 2, 3]);
     let [.., cuts] = counters.read();
-    let tally = station.calls.tally();
-    assert!(cuts > 0 && tally.let_in > 1, "{cuts} cuts, {tally}");
+    let counts = station.calls.counts();
+    assert!(cuts > 0 && counts.accepted > 1, "{cuts} cuts, {counts}");
 }
 
 fn options(listen: &str) -> Options {
@@ -189,7 +189,7 @@ fn boards_that_call_in_through_gateways_end_with_the_model_of_simulated_ones() {
     let scenario = runs::scenario("cre", 3);
     let data = fleet::load_data(&scenario).unwrap();
     let (mut fleet, boards) = runs::fleet_file(&scenario, &data);
-    let calls = Arc::new(Calls::default());
+    let calls = Arc::new(ListenerStatus::default());
     let gateways = Gateways::new();
     // Those with a key call in, the others are called.
     let keyed = fleet.clients.iter_mut().filter(|entry| entry.key.is_some());
@@ -210,7 +210,7 @@ fn boards_that_call_in_through_gateways_end_with_the_model_of_simulated_ones() {
     let finished = execute::run(run, &fleet, &data, &options, audience).unwrap();
     runs::assert_as_simulated(&scenario, &folder, &finished);
     let told = String::from_utf8(folder.file(CALLS)).unwrap();
-    assert!(told.contains("\"let_in\": 2"), "{told}");
+    assert!(told.contains("\"accepted\": 2"), "{told}");
 }
 
 #[test]

@@ -17,9 +17,10 @@ use gleaner_shared::wire::message::{
 };
 use gleaner_station::device::image::Program;
 use gleaner_station::fleet_file::{Entry, Link};
-use gleaner_station::infer::{Answer, InferError, Question, infer};
 use gleaner_station::link::Endpoint;
 use gleaner_station::link::faults::{FaultCounters, Faults};
+use gleaner_station::service::ServiceError;
+use gleaner_station::service::infer::{Answer, Question, infer};
 use gleaner_tests::emulated::{on_m4, on_rp2040};
 use gleaner_tests::in_process::InProcess;
 use gleaner_tests::inference::{answer, as_the_host, ask, by_host};
@@ -277,7 +278,7 @@ async fn another_clients_board_is_not_asked() {
     let endpoint = Endpoint::new(entry.place().unwrap());
     let questions = vec![Question::Stored(SamplePlace::Flashed, 0)];
     let asked = infer(&entry, &endpoint, None, questions, PATIENCE, &mut |_| {}).await;
-    assert!(matches!(asked, Err(InferError::OtherClient { found: 4 })));
+    assert!(matches!(asked, Err(ServiceError::OtherClient { found: 4 })));
 }
 
 #[tokio::test(flavor = "multi_thread")]

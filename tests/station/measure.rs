@@ -17,7 +17,8 @@ use gleaner_shared::wire::message::{MeasureRefusal, Payload};
 use gleaner_station::device::image::Program;
 use gleaner_station::fleet_file::{Entry, Link};
 use gleaner_station::link::Endpoint;
-use gleaner_station::measure::{MeasureError, Measured, Plan, Step, measure};
+use gleaner_station::service::ServiceError;
+use gleaner_station::service::measure::{Measured, Plan, Step, measure};
 use gleaner_tests::emulated::on_rp2040;
 use gleaner_tests::in_process::CLOCKS;
 use gleaner_tests::reference::{exact, initial};
@@ -42,7 +43,7 @@ fn plan() -> Plan {
     }
 }
 
-async fn measured(clocks_hz: Vec<u32>, shard_of: u32) -> Result<Measured, MeasureError> {
+async fn measured(clocks_hz: Vec<u32>, shard_of: u32) -> Result<Measured, ServiceError> {
     let board = Served::start(Digits::take(0, 60).shard(shard_of, None));
     let address = board.address().to_string();
     let entry = Entry::new("board", CLIENT, Link::Tcp { address });
@@ -70,12 +71,12 @@ async fn a_clock_that_the_board_does_not_have_is_refused_with_the_one_it_has() {
     let refused = measured(vec![7], CLIENT).await.unwrap_err();
     let expected = MeasureRefusal::Clock { hz: CLOCKS[0] };
     assert!(
-        matches!(&refused, MeasureError::Step { number: 1, reason, .. } if *reason == expected),
+        matches!(&refused, ServiceError::Step { number: 1, reason, .. } if *reason == expected),
         "{refused}"
     );
     assert!(refused.to_string().contains("125000000"), "{refused}");
     let other = measured(Vec::new(), CLIENT + 1).await.unwrap_err();
-    assert!(matches!(other, MeasureError::OtherClient { found } if found == CLIENT + 1));
+    assert!(matches!(other, ServiceError::OtherClient { found } if found == CLIENT + 1));
 }
 
 #[tokio::test(flavor = "multi_thread")]

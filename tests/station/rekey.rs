@@ -12,10 +12,11 @@ use gleaner_station::device::Board;
 use gleaner_station::device::emulator::machine::Machine;
 use gleaner_station::device::emulator::runner;
 use gleaner_station::device::image::Program;
-use gleaner_station::fleet_file::{Entry, FleetFile, KeyBook, Link, SecretKey, write_private};
+use gleaner_station::fleet_file::{Entry, FleetFile, KeyStore, Link, SecretKey, write_private};
 use gleaner_station::link::Endpoint;
 use gleaner_station::peer::Peer;
-use gleaner_station::rekey::{RekeyError, Step, rekey};
+use gleaner_station::service::ServiceError;
+use gleaner_station::service::rekey::{Step, rekey};
 use gleaner_tests::emulated::{available, image};
 use gleaner_tests::served::Served;
 use gleaner_tests::shard::Digits;
@@ -58,12 +59,12 @@ impl List {
     }
 
     /// Rotates the key as the command does.
-    async fn rekey(&self) -> Result<u32, RekeyError> {
+    async fn rekey(&self) -> Result<u32, ServiceError> {
         self.rekey_watched(|_| {}).await
     }
 
-    async fn rekey_watched(&self, mut watch: impl FnMut(Step) + Send) -> Result<u32, RekeyError> {
-        let book = KeyBook::open(&self.path)?;
+    async fn rekey_watched(&self, mut watch: impl FnMut(Step) + Send) -> Result<u32, ServiceError> {
+        let book = KeyStore::open(&self.path)?;
         let entry = self.entry();
         let endpoint = Endpoint::new(entry.place().unwrap());
         rekey(&book, &entry, &endpoint, PATIENCE, &mut watch).await
@@ -131,12 +132,12 @@ async fn a_host_killed_between_any_two_steps_finishes_when_run_again() {
     for power_cut in [false, true] {
         let steps: [fn(u32) -> Step; 6] = [
             Step::Session,
-            |_| Step::Promised,
+            |_| Step::Prepared,
             |_| Step::Sent,
-            |_| Step::Taken,
+            |_| Step::Accepted,
             // The session under the new key is open, and the list says so nowhere yet.
             |generation| Step::Session(generation + 1),
-            |_| Step::Settled,
+            |_| Step::Committed,
         ];
         for step in steps {
             let step = step(generation);
@@ -148,7 +149,7 @@ async fn a_host_killed_between_any_two_steps_finishes_when_run_again() {
             let between = session(&list.entry()).await;
             assert!(between.is_ok(), "{step:?}: {between:?}");
             generation += 1;
-            if step != Step::Settled {
+            if step != Step::Committed {
                 assert_eq!(list.rekey().await.unwrap(), generation, "{step:?}");
             }
             let entry = list.entry();
@@ -178,7 +179,7 @@ async fn a_wrong_board_is_told_no_key() {
     let list = List::of(stranger.address().to_string(), Some(KEY));
     let refused = list.rekey().await.unwrap_err();
     assert!(
-        matches!(refused, RekeyError::Refused(Refusal::WrongKey)),
+        matches!(refused, ServiceError::Refused(Refusal::WrongKey)),
         "{refused}"
     );
     assert!(refused.to_string().contains("flash the board"), "{refused}");
@@ -195,7 +196,7 @@ async fn a_board_without_a_key_is_given_none_over_the_line() {
     let board = Served::start(shard(CLIENT, None));
     let list = List::of(board.address().to_string(), None);
     let refused = list.rekey().await.unwrap_err();
-    assert!(matches!(refused, RekeyError::Unkeyed), "{refused}");
+    assert!(matches!(refused, ServiceError::Unkeyed), "{refused}");
     // And a host that tries all the same is refused by the board.
     assert_eq!(
         answer(&list.entry(), 1, [7; 32]).await,

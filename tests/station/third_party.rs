@@ -12,9 +12,9 @@ use gleaner_sim::scenario::{Override, Scenario};
 use gleaner_station::event::EventKind;
 use gleaner_station::execute::{self};
 use gleaner_station::fleet_file::{Entry, FleetFile, Link, SecretKey};
-use gleaner_station::kept::UPDATES;
 use gleaner_station::mismatched_boards;
 use gleaner_station::setup::{self, Options};
+use gleaner_station::stored_updates::UPDATES;
 use gleaner_tests::emulated::skip;
 use gleaner_tests::runs::{Folder, events, options, small, with_boards};
 

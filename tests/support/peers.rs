@@ -16,11 +16,11 @@ use gleaner_shared::wire::message::{
     RoundMark, ShardStatus,
 };
 use gleaner_station::Handle;
-use gleaner_station::board::{Closing, Identity, Limits, RoundWork, Standing, WorkResult};
+use gleaner_station::board::{Closing, ConfirmedState, Identity, Limits, RoundWork, WorkResult};
 use gleaner_station::bus::{self, EventReceiver, EventSender};
-use gleaner_station::door::{Callers, Calls, Door, OpenDoor};
 use gleaner_station::fleet_file::{Entry, FleetFile, Link, Place, SecretKey};
 use gleaner_station::link::Endpoint;
+use gleaner_station::listener::{ExpectedBoards, Listener, ListenerStatus, ListenerTask};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::{sleep, timeout};
@@ -257,9 +257,9 @@ pub struct ListeningStation {
     /// Address that clients connect to.
     pub address: SocketAddr,
     /// Numbers of accepted and refused connections.
-    pub calls: Arc<Calls>,
-    callers: Callers,
-    _door: OpenDoor,
+    pub calls: Arc<ListenerStatus>,
+    boards: ExpectedBoards,
+    _listener: ListenerTask,
 }
 
 impl ListeningStation {
@@ -275,15 +275,15 @@ impl ListeningStation {
             entry
         };
         let clients = (0..clients).map(entry).collect();
-        let callers = Callers::of(&FleetFile { clients });
-        let calls = Arc::new(Calls::default());
+        let boards = ExpectedBoards::of(&FleetFile { clients });
+        let calls = Arc::new(ListenerStatus::default());
         let address = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
-        let door = Door::at(address, callers.clone(), Arc::clone(&calls)).expect("a port");
+        let listener = Listener::bind(address, boards.clone(), Arc::clone(&calls)).expect("a port");
         Self {
-            address: door.address(),
+            address: listener.address(),
             calls,
-            callers,
-            _door: door.open().expect("a queue of calls"),
+            boards,
+            _listener: listener.start().expect("a queue of calls"),
         }
     }
 
@@ -294,7 +294,7 @@ impl ListeningStation {
     #[must_use]
     pub fn endpoint(&self, client: u32) -> Endpoint {
         Endpoint::incoming(
-            self.callers
+            self.boards
                 .line_of(ClientId(client))
                 .expect("the client may connect"),
         )
@@ -309,7 +309,7 @@ impl ListeningStation {
 
     /// Waits until all clients are connected, then runs one round with them.
     pub async fn round(&self) -> RoundOutcome {
-        let clients = 0..u32::try_from(self.callers.count()).unwrap_or(u32::MAX);
+        let clients = 0..u32::try_from(self.boards.count()).unwrap_or(u32::MAX);
         let peers = clients.map(|client| (Behaviour::Honest, self.endpoint(client)));
         round_with(peers.collect()).await
     }
@@ -337,7 +337,7 @@ pub fn board(client: u32, endpoint: Endpoint, events: EventSender) -> Handle {
         network: gleaner_shared::board::Shape::PAPER,
         shard_crc: None,
     };
-    Handle::spawn(identity, Standing::new(STORE, store), events)
+    Handle::spawn(identity, ConfirmedState::new(STORE, store), events)
 }
 
 /// Connects to all clients, then runs one round: model to all, update from all.

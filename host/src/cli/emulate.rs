@@ -1,4 +1,4 @@
-//! `gleaner emulate`: a fleet of emulated boards, and rounds with them, on one machine.
+//! `gleaner emulate`: starts a fleet of emulated boards, and runs rounds with them.
 
 use std::process::ExitCode;
 use std::str::FromStr;
@@ -11,45 +11,44 @@ use super::run::{RoundArgs, on_fleet};
 use gleaner_sim::fleet;
 use gleaner_station::demo;
 use gleaner_station::device::board::{self, Board};
-use gleaner_station::device::emulator::prepare::prepare;
+use gleaner_station::device::emulator::prepare;
 use gleaner_station::fleet_file::{Entry, FleetFile, Link, write_private};
 use gleaner_station::setup::{shards, start_machine};
 use gleaner_station::stop::Stop;
 
-/// How many boards of which kind.
 #[derive(Debug, clap::Args)]
 #[command(
     mut_arg("fleet", |arg| arg.help(
-        "Where to write the list of these boards [default: fleet.toml]"
+        "The fleet file to write [default: fleet.toml]"
     )),
     mut_arg("preset", |arg| arg.default_value(demo::PRESET)),
 )]
 pub struct Args {
     /// Boards to emulate, e.g. `rp2040:2,stm32l4r5:2,m4:2`.
     #[arg(long, value_name = "KIND:COUNT,...", default_value = "rp2040:2,m4:2")]
-    boards: Crew,
-    /// Simulated clients beside them.
+    boards: BoardCounts,
+    /// Simulated clients to add.
     #[arg(long, value_name = "N", default_value_t = 0)]
     simulated: u32,
     #[command(flatten)]
     fleet: FleetArgs,
-    /// Run rounds with them at once instead of waiting for `gleaner run`.
+    /// Run rounds at once instead of waiting for `gleaner run`.
     #[arg(long)]
     run: bool,
     #[command(flatten)]
     rounds: RoundArgs,
 }
 
-/// Boards by kind.
+/// Number of boards of each kind.
 #[derive(Clone, Debug, PartialEq)]
-struct Crew(Vec<(Board, u32)>);
+struct BoardCounts(Vec<(Board, u32)>);
 
-impl FromStr for Crew {
+impl FromStr for BoardCounts {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
         let group = |part: &str| {
-            let wrong = || format!("\"{part}\" is no group of boards; write for example rp2040:2");
+            let wrong = || format!("\"{part}\": write KIND:COUNT, for example rp2040:2");
             let (kind, count) = part.split_once(':').unwrap_or((part, "1"));
             let board = emulated(kind.trim()).ok_or_else(|| {
                 let kinds = board::list(Board::emulated(), "and");
@@ -65,7 +64,7 @@ impl FromStr for Crew {
     }
 }
 
-impl Crew {
+impl BoardCounts {
     fn fleet(&self, simulated: u32) -> FleetFile {
         let kinds = self.0.iter().flat_map(|&(board, count)| {
             std::iter::repeat_n(Link::Emulated { board }, count as usize)
@@ -86,7 +85,10 @@ impl Crew {
 /// Runs `gleaner emulate`.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let mut fleet = args.boards.fleet(args.simulated);
-    anyhow::ensure!(!fleet.clients.is_empty(), "there is nobody to emulate");
+    anyhow::ensure!(
+        !fleet.clients.is_empty(),
+        "--boards is empty: there is nothing to emulate"
+    );
     if args.rounds.scenario.preset == demo::PRESET {
         let scenario = args.rounds.resolve(&fleet)?;
         demo::fill_stores(&mut fleet, &scenario);
@@ -97,8 +99,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     serve(args, fleet)
 }
 
-/// Starts the boards, writes their addresses and waits until standard input ends or somebody
-/// interrupts.
+/// Starts the boards, writes their addresses, and waits until standard input ends or a signal comes.
 fn serve(args: &Args, mut fleet: FleetFile) -> anyhow::Result<ExitCode> {
     let file = args.fleet.to_write();
     anyhow::ensure!(
@@ -125,7 +126,7 @@ fn serve(args: &Args, mut fleet: FleetFile) -> anyhow::Result<ExitCode> {
     write_private(&file, fleet.to_toml())
         .with_context(|| format!("cannot write {}", file.display()))?;
     outln!(
-        "\n{} is written; now type, with the same --seed and --set:\n  gleaner run --fleet {} --preset {}\n\
+        "\n{} is written; now run, with the same --seed and --set:\n  gleaner run --fleet {} --preset {}\n\
          The boards run until standard input ends (Ctrl-D) or Ctrl-C.",
         file.display(),
         file.display(),
@@ -134,9 +135,9 @@ fn serve(args: &Args, mut fleet: FleetFile) -> anyhow::Result<ExitCode> {
     let stop = Stop::on_signals();
     let ended = stop.clone();
     std::thread::spawn(move || {
-        // Input that cannot be read has ended, too.
+        // Unreadable input counts as ended.
         let _ = std::io::copy(&mut std::io::stdin().lock(), &mut std::io::sink());
-        ended.pull();
+        ended.request();
     });
     stop.wait();
     drop(machines);
@@ -148,23 +149,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_crew_becomes_a_fleet_of_numbered_clients() {
-        let crew: Crew = "rp2040:2,m4".parse().unwrap();
-        let former_name: Crew = "stm32:2".parse().unwrap();
-        assert_eq!(former_name, "stm32l4r5:2".parse().unwrap());
-        let fleet = crew.fleet(1);
+    fn board_counts_become_a_fleet_of_numbered_clients() {
+        let counts: BoardCounts = "rp2040:2,m4".parse().unwrap();
+        let by_image: BoardCounts = "stm32:2".parse().unwrap();
+        assert_eq!(by_image, "stm32l4r5:2".parse().unwrap());
+        let fleet = counts.fleet(1);
         let names: Vec<&str> = fleet.clients.iter().map(|it| it.name.as_str()).collect();
         assert_eq!(names, ["pico-0", "pico-1", "m4-2", "simulated-3"]);
-        assert!(FleetFile::parse(&fleet.to_toml(), "crew").is_ok());
+        assert!(FleetFile::parse(&fleet.to_toml(), "test").is_ok());
     }
 
     #[test]
-    fn an_unknown_kind_is_named_with_the_known() {
-        let message = "esp32:2".parse::<Crew>().unwrap_err();
+    fn an_unknown_kind_is_refused_with_the_known_ones() {
+        let message = "esp32:2".parse::<BoardCounts>().unwrap_err();
         assert!(
             message.contains("esp32:2") && message.contains("rp2040, stm32l4r5 and m4"),
             "{message}"
         );
-        assert!("rp2040:many".parse::<Crew>().is_err());
+        assert!("rp2040:many".parse::<BoardCounts>().is_err());
     }
 }

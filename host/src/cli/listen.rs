@@ -1,15 +1,15 @@
-//! `--listen`: where boards may call in.
+//! `--listen`: the address for boards that connect by themselves.
 
 use std::net::{IpAddr, SocketAddr};
 
-/// The port unless another one is named.
+/// Default port of the listener.
 const PORT: u16 = 7453;
 
-/// Whether boards may call in, and where.
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub struct ListenArgs {
-    /// Let boards call in (link = "incoming" in fleet.toml), at this machine's loopback or at ADDR,
-    /// for example 0.0.0.0:7453; any address but a loopback needs a key for every such board.
+    /// Listen for boards that connect by themselves (link = "incoming" in fleet.toml), on this
+    /// machine's loopback or on ADDR, for example 0.0.0.0:7453; any address but a loopback needs a
+    /// key for every such board.
     #[arg(long, value_name = "ADDR", num_args = 0..=1, default_missing_value = "127.0.0.1",
           value_parser = address)]
     pub listen: Option<SocketAddr>,
@@ -42,7 +42,7 @@ mod tests {
     }
 
     #[test]
-    fn without_an_address_nobody_but_this_machine_is_heard() {
+    fn the_default_address_is_the_loopback() {
         assert_eq!(listen(&[]), Ok(None));
         assert_eq!(listen(&["--listen"]), Ok(Some("127.0.0.1:7453".to_owned())));
         for (given, meant) in [

@@ -1,26 +1,24 @@
-//! `gleaner logs`: what a board says of itself while it runs.
+//! `gleaner logs`: shows the log of a running board.
 
 use std::path::PathBuf;
 
 use super::fleet::FleetArgs;
 use super::scenario::ScenarioArgs;
 
-/// Which board.
 #[derive(Debug, clap::Args)]
 #[cfg_attr(not(feature = "probe"), allow(dead_code))]
 pub struct Args {
     #[command(flatten)]
     fleet: FleetArgs,
-    /// The board, by its name in the fleet; an emulated RP2040 is started for it.
+    /// Name of the board in the fleet; an emulated RP2040 is started.
     #[arg(long, value_name = "NAME")]
     board: String,
     /// The ELF file that the board runs; by default the one that `gleaner flash --logs` builds.
     #[arg(long, value_name = "ELF")]
     firmware: Option<PathBuf>,
-    /// End after so many lines instead of with Ctrl-C.
+    /// End after N lines instead of with Ctrl-C.
     #[arg(long, value_name = "N")]
     lines: Option<usize>,
-    /// Decides the samples of an emulated board.
     #[command(flatten)]
     scenario: ScenarioArgs,
 }
@@ -55,7 +53,7 @@ mod reading {
     use gleaner_station::setup::{overrides, shards};
     use gleaner_station::text::printable;
 
-    /// Between two looks; the board's buffer holds 1,024 bytes, some fifty lines.
+    /// Between two reads; the board's buffer holds 1,024 bytes, some fifty lines.
     const PAUSE: Duration = Duration::from_millis(20);
 
     /// Runs `gleaner logs`.
@@ -65,7 +63,7 @@ mod reading {
         let entry = fleet.named(&args.board)?;
         let board = entry.board().with_context(|| {
             let (file, name) = (file.display(), &entry.name);
-            format!("{file}: client \"{name}\" names no chip")
+            format!("{file}: client \"{name}\" has no chip; add `chip`")
         })?;
         let keeps_log = board.keeps_log();
         let image = match &args.firmware {
@@ -74,7 +72,7 @@ mod reading {
             None => {
                 let others = Board::emulated().filter(|board| board.keeps_log());
                 let others = board::list(others, "or");
-                bail!("an {board} keeps no log; use an {others} or a board")
+                bail!("an emulated {board} has no log; use an emulated {others} or a real board")
             }
         };
         let dictionary = Dictionary::read(&image)?;
@@ -83,7 +81,8 @@ mod reading {
                 let mut machine = start(args, &fleet, entry, (board, &image))?;
                 errln!("{}: tcp {}", entry.name, machine.link());
                 let memory = machine.memory();
-                let memory = memory.context("the emulator does not show the board's memory")?;
+                let memory =
+                    memory.context("the emulator gives no access to the board's memory")?;
                 follow(args, &dictionary, memory)
             }
             None if entry.link.is_hardware() => {
@@ -92,7 +91,7 @@ mod reading {
                 errln!("{}: through {}", entry.name, chip.probe());
                 follow(args, &dictionary, &mut chip)
             }
-            _ => bail!("client \"{}\" is not a board with a log", entry.name),
+            _ => bail!("client \"{}\" has no log", entry.name),
         }
     }
 
@@ -132,7 +131,7 @@ mod reading {
         Ok(ExitCode::SUCCESS)
     }
 
-    /// Returns a line fit to be shown: what is in it may come from anybody who reached the board.
+    /// Escapes control characters in a line, which anybody who reached the board may have written.
     fn shown(line: &Line) -> String {
         printable(&line.to_string())
     }
@@ -142,7 +141,7 @@ mod reading {
         use super::*;
 
         #[test]
-        fn a_board_cannot_speak_to_the_terminal() {
+        fn control_characters_of_a_log_are_escaped() {
             let line = Line {
                 time: None,
                 level: Some("INFO".to_owned()),

@@ -1,4 +1,4 @@
-//! `gleaner measure`: orders a board through a plan while a meter records its current.
+//! `gleaner measure`: has a board take the steps of a plan while a meter records its current.
 
 use gleaner_sim::ClientId;
 use std::fs::File;
@@ -12,50 +12,49 @@ use gleaner_energy::mark::{Header, Log};
 use gleaner_sim::fleet::{load_data, shape};
 use gleaner_station::fleet_file::{Entry, FleetFile, Place};
 use gleaner_station::link::Endpoint;
-use gleaner_station::measure::{Measured, Plan, measure};
+use gleaner_station::service::measure::{Measured, Plan, measure};
 use gleaner_station::setup::{overrides, shards, start_machine};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::fleet::FleetArgs;
 use super::scenario::ScenarioArgs;
 
-/// Which board, and what it is to do.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Start the meter first, then this, and stop the meter when it is done. Around every phase the board
 shows its 3-bit code on three pins (docs/guide/energy.md says which) and sends a mark; the marks go into
-marks.jsonl, which `gleaner energy align` lays over the meter's trace. Connect the board by its UART:
-then lamp and USB are off while it is measured. Run this while no `gleaner run` uses the board.
+marks.jsonl, which `gleaner energy align` aligns with the meter's trace. Connect the board by its UART:
+then status LED and USB are off during the measurement. Run this while no `gleaner run` uses the board.
 
-An emulated board of the fleet is started for the measurement; its marks are real, its current is
-not, and the log says so.
+An emulated board of the fleet is started for the measurement; it sends marks but has no current,
+and the log is marked as emulated.
 
-  gleaner measure --print-plan > plan.toml     # the plan, to be changed
+  gleaner measure --print-plan > plan.toml     # the plan, to be edited
   gleaner measure --board pico-1 --plan plan.toml")]
 pub struct Args {
-    /// The board, by its name in the fleet.
+    /// Name of the board in the fleet.
     #[arg(long, value_name = "NAME", required_unless_present = "print_plan")]
     board: Option<String>,
-    /// The plan; without one all clocks of the board, a little of everything.
+    /// The plan; the built-in one covers all clocks of the board.
     #[arg(long, value_name = "FILE")]
     plan: Option<PathBuf>,
-    /// Print the built-in plan and do nothing else.
+    /// Print the built-in plan and exit.
     #[arg(long)]
     print_plan: bool,
-    /// Where the marks go.
+    /// File for the marks.
     #[arg(long, value_name = "FILE", default_value = "marks.jsonl")]
     out: PathBuf,
-    /// What the board is supplied with, in volts, if the trace does not say.
+    /// Supply voltage, if the trace does not have it.
     #[arg(long, value_name = "VOLTS")]
     voltage: Option<f64>,
     #[command(flatten)]
     fleet: FleetArgs,
     #[command(flatten)]
     scenario: ScenarioArgs,
-    /// Wall seconds the board has for everything.
+    /// Wall seconds for the whole measurement.
     #[arg(long, value_name = "SECONDS", default_value_t = 600)]
     patience_s: u64,
-    /// Print what was measured as JSON.
+    /// Print a summary as JSON.
     #[arg(long)]
     json: bool,
 }
@@ -87,13 +86,13 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
             let shards = shards(&scenario, &data, |client| fleet.key_of(ClientId(client)))?;
             let shard = shards
                 .get(entry.id.index())
-                .context("the scenario has no such client")?;
+                .context("the scenario has fewer clients than the fleet")?;
             let started = start_machine(entry, network, shard, folder.path())?;
-            let machine = started.context("nothing emulates this board")?;
+            let machine = started.context("this board has no emulator")?;
             (Place::Tcp(machine.link().to_string()), Some(machine))
         }
         None => anyhow::bail!(
-            "\"{}\" is on no line that could be opened: it is simulated, or calls in by itself",
+            "\"{}\": this command cannot open its line: it is simulated, or connects by itself",
             entry.name
         ),
     };
@@ -102,20 +101,20 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let mut watch = |done: usize| bar.set_position(done as u64);
     let patience = Duration::from_secs(args.patience_s);
     let endpoint = Endpoint::new(place);
-    let survey = measure(entry, &endpoint, steps, patience, &mut watch);
-    let found = tokio::runtime::Runtime::new()?.block_on(survey);
+    let measurement = measure(entry, &endpoint, steps, patience, &mut watch);
+    let found = tokio::runtime::Runtime::new()?.block_on(measurement);
     bar.finish_and_clear();
     drop(machine);
     let found = found?;
-    keep(args, entry, emulated, &found)?;
+    write(args, entry, emulated, &found)?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// Every clock of the board, a little of everything at each.
+/// Returns the default plan with all clocks of the board.
 fn built_in(entry: &Entry) -> Plan {
     let clocks = entry.board().map(|board| board.row().built.clocks_hz);
     Plan {
-        // One clock is the board's own, and need not be set.
+        // A single clock is the default and is not set.
         clocks_hz: clocks
             .filter(|it| it.len() > 1)
             .unwrap_or_default()
@@ -135,10 +134,10 @@ fn bar(steps: usize) -> ProgressBar {
     ProgressBar::with_draw_target(Some(steps as u64), target).with_style(style)
 }
 
-/// Writes the log and says what is in it.
-fn keep(args: &Args, entry: &Entry, emulated: bool, found: &Measured) -> anyhow::Result<()> {
-    let told = found.millivolts.map(|mv| f64::from(mv) / 1e3);
-    let voltage = args.voltage.or(told.filter(|_| !emulated));
+/// Writes the marks and prints a summary.
+fn write(args: &Args, entry: &Entry, emulated: bool, found: &Measured) -> anyhow::Result<()> {
+    let reported = found.millivolts.map(|mv| f64::from(mv) / 1e3);
+    let voltage = args.voltage.or(reported.filter(|_| !emulated));
     let board = entry
         .board()
         .map_or(&*found.board, |board| board.row().built.name);
@@ -161,7 +160,7 @@ fn keep(args: &Args, entry: &Entry, emulated: bool, found: &Measured) -> anyhow:
         outln!("{summary}");
     } else {
         let kind = if emulated {
-            " (emulated: no measurement)"
+            " (emulated, without a current)"
         } else {
             ""
         };
@@ -170,7 +169,7 @@ fn keep(args: &Args, entry: &Entry, emulated: bool, found: &Measured) -> anyhow:
             entry.name,
             found.marks.len()
         );
-        outln!("next: gleaner energy align, with the meter's trace");
+        outln!("next: `gleaner energy align` with the meter's trace");
     }
     Ok(())
 }
@@ -180,7 +179,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_built_in_plan_is_one_that_is_read_again() {
+    fn the_built_in_plan_can_be_read() {
         let text = toml::to_string(&Plan::default()).unwrap();
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("plan.toml");

@@ -26,13 +26,13 @@ use gleaner_sim::report::{Live, write_run};
 use gleaner_sim::run::{Inputs, Observer, Run, RunDirectory};
 use gleaner_sim::scenario::{Override, Scenario};
 use gleaner_station::demo;
-use gleaner_station::device::emulator::prepare::prepare;
-use gleaner_station::door::{self, Calls};
+use gleaner_station::device::emulator::prepare;
 use gleaner_station::event::{Event, EventKind};
 use gleaner_station::execute::{self, Audience, Listener, StationError};
 use gleaner_station::fleet::Pace;
 use gleaner_station::fleet_file::{FILE_NAME, FleetFile, OLD_FILE_NAME, find_in, write_private};
 use gleaner_station::link::faults::Faults;
+use gleaner_station::listener::{self, ListenerStatus};
 use gleaner_station::setup::{self, Options};
 use gleaner_station::stop::{INTERRUPTED, Stop};
 use gleaner_station::{LEDGERS, ledgers_table, mismatched_boards, report_sections};
@@ -108,7 +108,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
 
 /// Runs the scenario of `args` on a fleet.
 pub(super) fn on_fleet(fleet: &FleetFile, args: &RoundArgs) -> anyhow::Result<ExitCode> {
-    door::check(fleet, args.line.listen.listen)?;
+    listener::check(fleet, args.line.listen.listen)?;
     let scenario = args.resolve(fleet)?;
     let inputs = Inputs::read(&scenario)?;
     let data = fleet::load_data(&scenario)?;
@@ -172,7 +172,7 @@ pub(super) fn resume(
         write_private(&file, fleet.to_toml())
             .with_context(|| format!("cannot write {}", file.display()))?;
     }
-    door::check(&fleet, line.listen.listen)?;
+    listener::check(&fleet, line.listen.listen)?;
     let scenario = gleaner_sim::run::scenario_of(directory)?;
     let data = fleet::load_data(&scenario)?;
     prepare_for(&fleet, &scenario, &data)?;
@@ -227,7 +227,7 @@ impl Job<'_> {
         let screen =
             !output.quiet && !output.json && !line.plain && std::io::stdout().is_terminal();
         let stop = Stop::on_signals();
-        let calls = Arc::new(Calls::default());
+        let calls = Arc::new(ListenerStatus::default());
         let drive = |observer: &mut dyn Observer, listener: Listener| {
             let mut live = Live::new(observer, directory, output.tensorboard);
             let threads = output.threads;
@@ -264,7 +264,7 @@ impl Job<'_> {
             finished
         };
         let finished = match finished {
-            Err(_) if stop.is_pulled() => {
+            Err(_) if stop.is_requested() => {
                 let path = directory.path().display();
                 errln!("stopped; `cargo gleaner resume {path}` continues after the last round");
                 return Ok(ExitCode::from(INTERRUPTED));
@@ -284,7 +284,7 @@ impl Job<'_> {
             }
             outln!("events  {}", events.display());
             if calls.address().is_some() {
-                outln!("calls   {}", calls.tally());
+                outln!("calls   {}", calls.counts());
             }
             if options.faults.any() {
                 let [frames, lost, corrupted, duplicated, cuts] = finished.faults.read();
@@ -319,7 +319,7 @@ fn events(directory: &Path) -> PathBuf {
 
 /// Says what happens in lines of text. Anybody may call and be turned away: that is said when it
 /// has happened sixteen times as often.
-fn plain_lines(fleet: &FleetFile, calls: Arc<Calls>) -> Listener {
+fn plain_lines(fleet: &FleetFile, calls: Arc<ListenerStatus>) -> Listener {
     let clients = fleet.clients.iter();
     let names: HashMap<ClientId, String> = clients.map(|it| (it.id, it.name.clone())).collect();
     let width = names.values().map(String::len).max().unwrap_or(0);
@@ -331,10 +331,10 @@ fn plain_lines(fleet: &FleetFile, calls: Arc<Calls>) -> Listener {
                   round,
                   what,
               }| {
-            let tally = calls.tally();
-            if tally.turned_away() >= worth_saying {
-                worth_saying = 16 * tally.turned_away();
-                eprintln!("{:8.2} s  calls: {tally}", begin.elapsed().as_secs_f64());
+            let counts = calls.counts();
+            if counts.rejected() >= worth_saying {
+                worth_saying = 16 * counts.rejected();
+                eprintln!("{:8.2} s  calls: {counts}", begin.elapsed().as_secs_f64());
             }
             let dull = matches!(
                 what,

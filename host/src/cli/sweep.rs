@@ -246,6 +246,6 @@ impl Observer for Worker {
     }
 
     fn pauses(&mut self) -> bool {
-        self.stop.is_pulled()
+        self.stop.is_requested()
     }
 }

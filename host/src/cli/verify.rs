@@ -1,4 +1,4 @@
-//! `gleaner verify`: replays a run over real links from its event log.
+//! `gleaner verify`: replays a run of `gleaner run` from its event log.
 
 use std::io::IsTerminal;
 use std::path::PathBuf;
@@ -12,7 +12,6 @@ use gleaner_sim::run::RunDirectory;
 use gleaner_station::execute::verify_before;
 use gleaner_station::log::EVENTS;
 
-/// Which run.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Directory of a complete run of `gleaner run`.
@@ -30,7 +29,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         "{} holds no {EVENTS}: only runs of `gleaner run` and `gleaner emulate --run` can be replayed",
         args.directory.display()
     );
-    // Where there is no bar, the verdict is all there is to say.
+    // Without a terminal there is no progress bar.
     let mut progress = Progress::new(!std::io::stderr().is_terminal());
     let verdict = verify_before(&mut progress, &directory, args.threads);
     progress.finish();
@@ -38,17 +37,17 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     outln!("orders    {} replayed", verdict.orders);
     for (client, updates) in &verdict.inexact {
         outln!(
-            "          client {client}: {updates} could not be recomputed (it does not train in \
-             the firmware's arithmetic) and were taken as it sent them"
+            "          client {client}: {updates} updates cannot be recomputed (it does not train in \
+             the firmware's arithmetic) and were read from the run's directory"
         );
     }
     outln!("recorded  sha256 {}", verdict.recorded);
     outln!("replayed  sha256 {}", verdict.replayed);
     if verdict.recorded == verdict.replayed {
-        outln!("the log leads to the model of the run");
+        outln!("the replay ends with the model of the run");
         Ok(ExitCode::SUCCESS)
     } else {
-        outln!("the log leads to ANOTHER model");
+        outln!("the replay ends with ANOTHER model");
         Ok(ExitCode::FAILURE)
     }
 }

@@ -1,4 +1,4 @@
-//! Accuracy and stores over the rounds, as curves.
+//! Curves of accuracy and stores over the rounds.
 
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
@@ -8,7 +8,7 @@ use ratatui::widgets::{Axis, Block, Chart, Dataset, GraphType};
 
 use super::state::ViewState;
 
-/// Columns from which there is room for two charts.
+/// Least width for two charts.
 const WIDE: u16 = 100;
 /// Colours that tell boards apart.
 const COLOURS: [Color; 6] = [
@@ -20,7 +20,7 @@ const COLOURS: [Color; 6] = [
     Color::White,
 ];
 
-/// Draws the accuracy, and beside it, where there is room, how full the stores are.
+/// Draws the accuracy, and the fill level of the stores beside it if there is room.
 pub fn draw_charts(frame: &mut Frame<'_>, area: Rect, state: &ViewState) {
     let newest = state.accuracy.last();
     let title = newest.map_or(String::new(), |(_, accuracy)| {

@@ -1,6 +1,6 @@
-//! The view as pixels of a terminal: boards, curves, log.
+//! Draws the view: boards, curves and log.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
@@ -9,23 +9,22 @@ use ratatui::text::Line;
 use ratatui::widgets::{Block, Cell, Paragraph, Row, Table};
 
 use super::charts::draw_charts;
-use super::pace::words;
 use super::state::{BoardState, ViewState};
 
-/// Cells of a progress bar.
+/// Width of a progress bar.
 const BAR: usize = 4;
-/// Rows the curves need with their frame.
+/// Height of the curves with their frame.
 const CHARTS: u16 = 6;
-/// Columns of the longest name that is not cut.
+/// Width of the longest name that is not cut.
 const NAME: usize = 12;
-/// Columns of everything else in the table of boards but the history, gaps included.
+/// Width of the other columns but the history, with gaps.
 const FIGURES: usize = 15 + 12 + 2 + 8 + 9 + 6 + 7;
 
-/// Draws everything as it is at `now`.
+/// Draws the state at `now`.
 pub fn draw(frame: &mut Frame<'_>, state: &ViewState, now: Instant) {
     let boards = u16::try_from(state.boards.len()).unwrap_or(u16::MAX);
     let boards = boards.saturating_add(3);
-    // On a low screen the log gives way first.
+    // On a low screen the log shrinks first.
     let room = frame
         .area()
         .height
@@ -47,8 +46,8 @@ pub fn draw(frame: &mut Frame<'_>, state: &ViewState, now: Instant) {
         .map(|line| Line::raw(line.as_str()))
         .collect();
     let mut around = Block::bordered().title(" log ");
-    if let Some(calls) = &state.calls {
-        around = around.title_bottom(format!(" {calls} "));
+    if let Some(listener) = &state.listener {
+        around = around.title_bottom(format!(" {listener} "));
     }
     let log = Paragraph::new(lines).block(around);
     frame.render_widget(log, bottom);
@@ -57,7 +56,7 @@ pub fn draw(frame: &mut Frame<'_>, state: &ViewState, now: Instant) {
 fn draw_boards(frame: &mut Frame<'_>, area: Rect, state: &ViewState, now: Instant) {
     let names = state.boards.iter().map(|board| board.name.chars().count());
     let name = names.max().unwrap_or_default().clamp(6, NAME);
-    // The usual 80 columns hold every word and figure; what is left goes to the history.
+    // 80 columns hold every word and figure; the history takes the rest.
     let room = usize::from(area.width).saturating_sub(2 + name + FIGURES);
     let widths = [name, 15, 12, room, 2, 8, 9, 6];
     let widths = widths.map(|width| Constraint::Length(u16::try_from(width).unwrap_or(u16::MAX)));
@@ -70,12 +69,12 @@ fn draw_boards(frame: &mut Frame<'_>, area: Rect, state: &ViewState, now: Instan
         .block(
             Block::bordered()
                 .title(title(state, now))
-                .title_bottom(" q leaves "),
+                .title_bottom(" q quits "),
         );
     frame.render_widget(table, area);
 }
 
-/// Says which round it is, what it is at, what was spent and how long it may take.
+/// Returns round, phase, spent energy and the estimated remaining time.
 fn title(state: &ViewState, now: Instant) -> String {
     let (total, spent_mj) = (state.total, 1e3 * state.spent_j);
     let left = state.rounds_left();
@@ -84,8 +83,8 @@ fn title(state: &ViewState, now: Instant) -> String {
         (_, 0) => format!(" all {total} rounds done; {spent_mj:.1} mJ spent "),
         _ => {
             let (round, phase) = (state.round + 1, state.phase());
-            let time = state.pace.left(left, now).map_or(String::new(), |time| {
-                format!("; about {} left", words(time))
+            let time = state.times.left(left, now).map_or(String::new(), |time| {
+                format!("; about {} left", duration(time))
             });
             format!(" round {round} of {total}: {phase}; {spent_mj:.1} mJ spent{time} ")
         }
@@ -115,7 +114,7 @@ fn row(board: &BoardState, room: usize) -> Row<'_> {
     ])
 }
 
-/// Writes what a store holds of what it can, in the unit that fits.
+/// Formats energy and capacity of a store.
 fn store(stored_j: f64, storage_j: f64) -> String {
     match storage_j < 1.0 {
         true => format!("{:.1}/{:.0} mJ", 1e3 * stored_j, 1e3 * storage_j),
@@ -123,7 +122,7 @@ fn store(stored_j: f64, storage_j: f64) -> String {
     }
 }
 
-/// Draws how full a store was, round after round, the newest last.
+/// Draws the fill level of a store after each round, the newest last.
 fn sparks(board: &BoardState, room: usize) -> String {
     const LEVELS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
     let filled = board.filled();
@@ -135,7 +134,7 @@ fn sparks(board: &BoardState, room: usize) -> String {
         .collect()
 }
 
-/// Writes a share as a bar with its percentage.
+/// Formats a share as a bar with its percentage.
 fn bar(share: f64) -> String {
     let share = share.clamp(0.0, 1.0);
     let full = (share * BAR as f64).round() as usize;
@@ -143,10 +142,18 @@ fn bar(share: f64) -> String {
     format!("{done}{left} {:3.0}%", 100.0 * share)
 }
 
+/// Formats a duration in its two largest units.
+fn duration(time: Duration) -> String {
+    let seconds = time.as_secs();
+    match seconds {
+        0..60 => format!("{seconds} s"),
+        60..3_600 => format!("{} min {} s", seconds / 60, seconds % 60),
+        _ => format!("{} h {} min", seconds / 3_600, seconds % 3_600 / 60),
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
     use gleaner_sim::scenario::Scenario;
     use gleaner_station::fleet_file::template;
@@ -161,16 +168,16 @@ mod tests {
         cells.map(|cell| cell.symbol()).collect()
     }
 
-    /// A board of which every column is as wide as it gets.
+    /// A board with the widest text in every column.
     fn busy() -> ViewState {
         let mut state = ViewState::new(&template(), &Scenario::default());
         let now = Instant::now();
         let before = now.checked_sub(Duration::from_secs(599)).unwrap_or(now);
         state.start(98, 1_000, before);
-        state.pace.mark(now);
+        state.times.mark(now);
         state.spent_j = 12.3456;
         let board = &mut state.boards[0];
-        board.doing = "lost this round".to_owned();
+        board.doing = "no update".to_owned();
         board.storage_j = 0.15;
         board.stored_j = Some(0.1234);
         board.history = vec![(0, 0.0), (1, 0.075), (2, 0.15)];
@@ -188,8 +195,8 @@ mod tests {
             let text = screen(&busy(), width, height);
             for words in [
                 "round 99 of 1000: planning; 12345.6 mJ spent; about 150 h 4 min left",
-                "q leaves",
-                "lost this round",
+                "q quits",
+                "no update",
                 "123.4/150 mJ",
                 "1000/1000 J",
                 "▁▅█",
@@ -225,7 +232,7 @@ mod tests {
         state.boards[0].progress = Some(0.5);
         state.boards[0].channel = Some(2);
         state.note("pico-0: hello".to_owned());
-        state.calls = Some("listens on 127.0.0.1:7453: 3 let in".to_owned());
+        state.listener = Some("listens on 127.0.0.1:7453: 3 accepted".to_owned());
         let text = screen(&state, 110, 30);
         for words in [
             "pico-0",
@@ -234,7 +241,7 @@ mod tests {
             "##..  50%",
             "61.5 %",
             "hello",
-            "listens on 127.0.0.1:7453: 3 let in",
+            "listens on 127.0.0.1:7453: 3 accepted",
         ] {
             assert!(text.contains(words), "{words} in {text}");
         }
@@ -254,12 +261,19 @@ mod tests {
     }
 
     #[test]
-    fn a_tiny_terminal_is_no_reason_to_panic() {
+    fn a_tiny_terminal_does_not_panic() {
         for (width, height) in [(1, 1), (10, 3), (40, 8)] {
             let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
             let state = ViewState::new(&template(), &Scenario::default());
             let now = Instant::now();
             terminal.draw(|frame| draw(frame, &state, now)).unwrap();
+        }
+    }
+
+    #[test]
+    fn durations_are_formatted_by_size() {
+        for (seconds, text) in [(9, "9 s"), (100, "1 min 40 s"), (7_380, "2 h 3 min")] {
+            assert_eq!(duration(Duration::from_secs(seconds)), text);
         }
     }
 }

@@ -1,11 +1,10 @@
-//! The live view of a run with boards: who does what, and how accuracy grows.
+//! The live view of a run with boards: activity of every board, stores and accuracy.
 //!
-//! `state` gathers what is heard and `draw` shows it; both are plain functions of what
-//! happened. This file keeps the terminal.
+//! `state` collects events and `draw` shows them, both without a terminal; this file owns the
+//! terminal.
 
 mod charts;
 mod draw;
-mod pace;
 mod state;
 
 use std::io;
@@ -21,42 +20,42 @@ pub use state::ViewState;
 
 use gleaner_sim::round::RoundLog;
 use gleaner_sim::run::Observer;
-use gleaner_station::door::Calls;
 use gleaner_station::event::Event;
+use gleaner_station::listener::ListenerStatus;
 use gleaner_station::stop::{INTERRUPTED, Stop};
 
-/// How often the screen is drawn.
+/// Time between two frames.
 const FRAME: Duration = Duration::from_millis(150);
 
-/// A view on the terminal; dropping it gives the terminal back.
+/// A view on the terminal; dropping it restores the terminal.
 pub struct View {
     state: Arc<Mutex<ViewState>>,
-    stop: Arc<AtomicBool>,
+    closed: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl View {
-    /// Takes the terminal; q and Ctrl-C pull `leave`, and end the program when pressed again.
+    /// Opens the view; q and Ctrl-C request `stop`, and end the program when pressed again.
     ///
     /// # Errors
-    /// When there is none to take.
-    pub fn open(state: ViewState, calls: Arc<Calls>, leave: Stop) -> io::Result<Self> {
+    /// Returns an error without a terminal.
+    pub fn open(state: ViewState, listener: Arc<ListenerStatus>, stop: Stop) -> io::Result<Self> {
         let mut terminal = ratatui::try_init()?;
         let state = Arc::new(Mutex::new(state));
-        let stop = Arc::new(AtomicBool::new(false));
-        let (seen, stopped) = (Arc::clone(&state), Arc::clone(&stop));
+        let closed = Arc::new(AtomicBool::new(false));
+        let (seen, is_closed) = (Arc::clone(&state), Arc::clone(&closed));
         let thread = std::thread::spawn(move || {
-            while !stopped.load(Ordering::Relaxed) {
+            while !is_closed.load(Ordering::Relaxed) {
                 let mut now = seen.lock().unwrap_or_else(PoisonError::into_inner).clone();
-                now.calls = calls.address().map(|_| calls.to_string());
-                // A frame that could not be drawn is drawn next time.
+                now.listener = listener.address().map(|_| listener.to_string());
+                // A frame that could not be drawn is skipped.
                 let _ = terminal.draw(|frame| draw(frame, &now, Instant::now()));
-                if event::poll(FRAME).unwrap_or(false) && wants_to_leave() {
-                    if leave.is_pulled() {
+                if event::poll(FRAME).unwrap_or(false) && wants_to_quit() {
+                    if stop.is_requested() {
                         ratatui::restore();
                         std::process::exit(INTERRUPTED.into());
                     }
-                    leave.pull();
+                    stop.request();
                     seen.lock()
                         .unwrap_or_else(PoisonError::into_inner)
                         .note("stopping".to_owned());
@@ -65,12 +64,12 @@ impl View {
         });
         Ok(Self {
             state,
-            stop,
+            closed,
             thread: Some(thread),
         })
     }
 
-    /// Returns what shows events in the view.
+    /// Returns a function that shows events in the view.
     #[must_use]
     pub fn listener(&self) -> Box<dyn FnMut(&Event) + Send> {
         let state = Arc::clone(&self.state);
@@ -78,12 +77,12 @@ impl View {
             state
                 .lock()
                 .unwrap_or_else(PoisonError::into_inner)
-                .hear(event);
+                .handle(event);
         })
     }
 }
 
-fn wants_to_leave() -> bool {
+fn wants_to_quit() -> bool {
     match event::read() {
         Ok(Input::Key(key)) => {
             let interrupt = key.modifiers.contains(KeyModifiers::CONTROL);
@@ -112,7 +111,7 @@ impl Observer for View {
 
 impl Drop for View {
     fn drop(&mut self) {
-        self.stop.store(true, Ordering::Relaxed);
+        self.closed.store(true, Ordering::Relaxed);
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }

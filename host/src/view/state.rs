@@ -1,46 +1,72 @@
-//! What the view knows, gathered from events and finished rounds.
+//! State of the view, updated by events and finished rounds.
 
 use std::collections::VecDeque;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use super::pace::Pace;
 use gleaner_sim::round::{ClientState, RoundLog};
 use gleaner_sim::scenario::Scenario;
 use gleaner_station::event::{Event, EventKind};
 use gleaner_station::fleet_file::FleetFile;
+
+/// Rounds that the estimate is based on.
+const ROUNDS: usize = 5;
+
+/// Ends of the newest rounds, for an estimate of the remaining time.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RoundTimes {
+    /// Start of the oldest of these rounds, then the end of each.
+    ends: VecDeque<Instant>,
+}
+
+impl RoundTimes {
+    /// Records the end of a round, or the start of the first.
+    pub fn mark(&mut self, now: Instant) {
+        if self.ends.len() > ROUNDS {
+            self.ends.pop_front();
+        }
+        self.ends.push_back(now);
+    }
+
+    /// Estimates the time of `rounds` rounds, including the running one; returns `None` before the
+    /// first round ended.
+    pub fn left(&self, rounds: usize, now: Instant) -> Option<Duration> {
+        let (first, last) = (self.ends.front()?, self.ends.back()?);
+        let known = u32::try_from(self.ends.len() - 1).ok()?;
+        let mean = last.duration_since(*first).checked_div(known)?;
+        let rounds = u32::try_from(rounds).ok()?;
+        let running = now.saturating_duration_since(*last).min(mean);
+        Some(mean.saturating_mul(rounds).saturating_sub(running))
+    }
+}
 
 /// Lines of the log that are kept.
 const LINES: usize = 8;
 
 /// One client on the screen.
 #[derive(Clone, Debug, PartialEq)]
+#[allow(missing_docs, reason = "fields that are named after their value")]
 pub struct BoardState {
-    /// Its name.
     pub name: String,
-    /// What it is doing.
+    /// Activity of the client, as a word.
     pub doing: String,
-    /// Whether it is there.
+    /// Whether the client is connected or simulated.
     pub present: bool,
-    /// Joules in its store, where there is one.
+    /// Energy in the store, if it is known.
     pub stored_j: Option<f64>,
-    /// Joules its store can hold.
     pub storage_j: f64,
-    /// Joules in its store before the rounds and after each, with the number of the round.
+    /// Round and energy in the store, before the first round and after each.
     pub history: Vec<(u32, f64)>,
-    /// Its channel in this round.
     pub channel: Option<usize>,
-    /// Its power in this round.
     pub power_w: Option<f64>,
-    /// Share of the running transfer or of the epochs that is done.
+    /// Share of the current transfer or of the epochs that is done.
     pub progress: Option<f64>,
-    /// Epochs ordered.
     epochs: u32,
-    /// Rounds it took part in.
+    /// Rounds in which the client participated.
     pub rounds: u32,
 }
 
 impl BoardState {
-    /// Returns how full its store was after each round, in percent.
+    /// Returns the fill level of the store after each round, in percent.
     pub fn filled(&self) -> Vec<(f64, f64)> {
         let percent = |stored: f64| 100.0 * stored / self.storage_j.max(f64::MIN_POSITIVE);
         let history = self.history.iter();
@@ -55,24 +81,24 @@ impl BoardState {
 pub struct ViewState {
     /// The clients, in order of their numbers.
     pub boards: Vec<BoardState>,
-    /// Finished rounds.
+    /// Number of finished rounds.
     pub round: u32,
-    /// All rounds.
+    /// Rounds of the run.
     pub total: usize,
-    /// Accuracy in percent after rounds.
+    /// Round and accuracy in percent.
     pub accuracy: Vec<(f64, f64)>,
-    /// Joules spent by all.
+    /// Energy that all clients spent.
     pub spent_j: f64,
-    /// When rounds ended.
-    pub pace: Pace,
+    /// Ends of the newest rounds.
+    pub times: RoundTimes,
     /// The newest lines of the log.
     pub lines: VecDeque<String>,
-    /// Where boards may call in, and what came of the calls.
-    pub calls: Option<String>,
+    /// Address and counts of the listener.
+    pub listener: Option<String>,
 }
 
 impl ViewState {
-    /// The state before anything happened.
+    /// Returns the state before the first event.
     #[must_use]
     pub fn new(fleet: &FleetFile, scenario: &Scenario) -> Self {
         let board = |entry: &gleaner_station::fleet_file::Entry| BoardState {
@@ -82,7 +108,7 @@ impl ViewState {
                 false => "not connected".to_owned(),
             },
             present: entry.link.is_simulated(),
-            // What a simulated client's store holds is not told round by round.
+            // No event reports the store of a simulated client.
             stored_j: (!entry.link.is_simulated()).then(|| entry.stored(scenario).as_joules()),
             storage_j: entry.store(scenario).capacity.as_joules(),
             history: Vec::new(),
@@ -98,20 +124,20 @@ impl ViewState {
         }
     }
 
-    /// Rounds begin.
+    /// Records the start of the rounds.
     pub fn start(&mut self, done: usize, total: usize, now: Instant) {
         self.round = u32::try_from(done).unwrap_or(u32::MAX);
         self.total = total;
-        self.pace.mark(now);
+        self.times.mark(now);
         self.remember_stores();
     }
 
-    /// Returns the rounds that are to be done.
+    /// Returns the number of remaining rounds.
     pub fn rounds_left(&self) -> usize {
         self.total.saturating_sub(self.round as usize)
     }
 
-    /// Returns what the round is at: the earliest step that a board has not left.
+    /// Returns the phase of the round: the earliest one that a board is still in.
     pub fn phase(&self) -> &'static str {
         let any = |doing: &str| self.boards.iter().any(|board| board.doing == doing);
         let steps = ["downloading", "training", "uploading"];
@@ -130,7 +156,7 @@ impl ViewState {
         }
     }
 
-    /// Takes a line for the log.
+    /// Adds a line to the log.
     pub fn note(&mut self, line: String) {
         if self.lines.len() == LINES {
             self.lines.pop_front();
@@ -138,8 +164,8 @@ impl ViewState {
         self.lines.push_back(line);
     }
 
-    /// Takes note of an event.
-    pub fn hear(&mut self, event: &Event) {
+    /// Updates the state by an event.
+    pub fn handle(&mut self, event: &Event) {
         let Some(board) = self.boards.get_mut(event.client.index()) else {
             return;
         };
@@ -197,7 +223,7 @@ impl ViewState {
                 board.progress = None;
             }
             EventKind::Missing { .. } => {
-                board.doing = "lost this round".to_owned();
+                board.doing = "no update".to_owned();
                 board.progress = None;
             }
             EventKind::Uploaded { .. } => {
@@ -214,16 +240,16 @@ impl ViewState {
         self.note(line);
     }
 
-    /// Takes a finished round.
+    /// Updates the state by a finished round.
     pub fn finish_round(&mut self, log: &RoundLog, now: Instant) {
         self.round = log.round.round;
-        self.pace.mark(now);
+        self.times.mark(now);
         self.spent_j = log.round.spent_j;
         if let Some(accuracy) = log.round.accuracy {
             self.accuracy
                 .push((f64::from(log.round.round), 100.0 * accuracy));
         }
-        // Round 0 introduces the clients; it is none of the rounds to do.
+        // Round 0 introduces the clients and does not count.
         let counts = log.round.round > 0;
         for (board, row) in self.boards.iter_mut().zip(&log.clients) {
             board.rounds += u32::from(counts && row.state == ClientState::Trained);
@@ -243,7 +269,7 @@ mod tests {
     use gleaner_station::fleet_file::template;
 
     fn hear(state: &mut ViewState, what: EventKind) {
-        state.hear(&Event {
+        state.handle(&Event {
             client: ClientId(0),
             round: Some(1),
             what,
@@ -278,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn a_round_is_at_the_earliest_step_that_a_board_has_not_left() {
+    fn the_phase_is_the_earliest_one_of_a_board() {
         let mut state = ViewState::new(&template(), &Scenario::default());
         let now = Instant::now();
         state.start(0, 3, now);
@@ -296,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn stores_are_remembered_round_by_round() {
+    fn stores_are_recorded_round_by_round() {
         let mut state = ViewState::new(&template(), &Scenario::default());
         state.start(0, 2, Instant::now());
         (state.boards[0].storage_j, state.boards[0].stored_j) = (0.5, Some(0.25));
@@ -304,7 +330,7 @@ mod tests {
         state.remember_stores();
         assert_eq!(state.boards[0].history, [(0, 1_000.0), (1, 0.25)]);
         assert_eq!(state.boards[0].filled()[1], (1.0, 50.0));
-        assert!(state.boards[2].history.is_empty(), "nobody tells of it");
+        assert!(state.boards[2].history.is_empty(), "a simulated client");
     }
 
     #[test]
@@ -313,5 +339,24 @@ mod tests {
         (0..20).for_each(|n| state.note(n.to_string()));
         assert_eq!(state.lines.len(), LINES);
         assert_eq!(state.lines.back().unwrap(), "19");
+    }
+
+    #[test]
+    fn the_remaining_time_follows_the_newest_rounds() {
+        let begin = Instant::now();
+        let at = |seconds| begin + Duration::from_secs(seconds);
+        let mut times = RoundTimes::default();
+        assert_eq!(times.left(10, at(0)), None);
+        times.mark(at(0));
+        assert_eq!(times.left(10, at(9)), None, "no round is known");
+        // A slow first round, then six of ten seconds.
+        for end in [100, 110, 120, 130, 140, 150, 160] {
+            times.mark(at(end));
+        }
+        let left = |rounds, seconds| times.left(rounds, at(seconds)).unwrap().as_secs();
+        assert_eq!(left(3, 160), 30, "the first round no longer counts");
+        assert_eq!(left(3, 164), 26);
+        assert_eq!(left(3, 999), 20, "a late round is not worth more than one");
+        assert_eq!(left(0, 160), 0);
     }
 }

@@ -1,9 +1,9 @@
 //! The bus that carries events from the boards' tasks to the log and the live view.
 //!
-//! It is bounded, and nobody waits for room on it: news that find none, or that exceed their
-//! sender's budget, are dropped and counted. What belongs to a round's record
-//! ([`EventKind::is_record`]) always gets through, for without it a run could not be replayed; there
-//! is little of it in a round, and the fleet waits for the log at the end of every round.
+//! The bus is bounded, and senders do not wait for room: optional events that find no room, or that
+//! exceed their sender's quota, are dropped and counted. The record of a round
+//! ([`EventKind::is_record`]) always gets through, since a run cannot be replayed without it. It is
+//! small, and the fleet waits for the log at the end of every round.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc as blocking;
@@ -12,59 +12,60 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
-use super::budget::{Budget, Due};
 use super::event::{Event, EventKind};
+use super::log::EventLogError;
+use super::rate_limit::{Admission, EventQuota};
 
-/// Events that may wait before news are dropped.
+/// Events on the bus before optional ones are dropped.
 const ROOM: usize = 4096;
 
 /// Opens a bus: the end that boards publish on, and the end that log and view read.
 #[must_use]
 pub fn open() -> (EventSender, EventReceiver) {
-    let (sender, receiver) = mpsc::unbounded_channel();
+    let (sender, items) = mpsc::unbounded_channel();
     let waiting = Arc::new(AtomicUsize::new(0));
-    let heard = EventReceiver {
-        items: receiver,
+    let receiver = EventReceiver {
+        items,
         waiting: Arc::clone(&waiting),
     };
-    (EventSender::new(sender, waiting), heard)
+    (EventSender::new(sender, waiting), receiver)
 }
 
-/// What comes over the bus.
+/// An item on the bus.
 #[allow(
     clippy::large_enum_variant,
     reason = "a few at a time, and nearly all of them are the large one"
 )]
-pub enum Heard {
-    /// Something happened.
+pub enum BusItem {
+    /// An event of a client.
     Event(Event),
-    /// Somebody waits until everything before it is safe.
+    /// A request to write everything before it to the disk.
     Flush(Flush),
 }
 
-/// Somebody who waits until everything published before is safe; dropping it says that it is not.
-pub struct Flush(blocking::SyncSender<Result<(), String>>);
+/// A request to write all earlier events to the disk; dropping it reports a failure.
+pub struct Flush(blocking::SyncSender<Result<(), EventLogError>>);
 
 impl Flush {
-    /// Says that everything is, or why not.
-    pub fn answer(self, outcome: Result<(), String>) {
-        // Whoever waited may have given up.
+    /// Reports the outcome to the sender of the request.
+    pub fn answer(self, outcome: Result<(), EventLogError>) {
+        // The sender may have given up.
         let _ = self.0.send(outcome);
     }
 }
 
-/// The end that tells; every board has its own.
+/// The sending end; every board has its own.
 pub struct EventSender {
-    items: mpsc::UnboundedSender<Heard>,
-    /// Events on the way, of all senders.
+    items: mpsc::UnboundedSender<BusItem>,
+    /// Events on the bus, of all senders.
     waiting: Arc<AtomicUsize>,
     share: Mutex<Share>,
 }
 
-/// What one sender may say, and what it did not.
+/// The quota of one sender, and its dropped events.
 struct Share {
-    budget: Budget,
-    /// News that were dropped and not told of yet.
+    quota: EventQuota,
+    /// Events that were dropped since the last count was published.
     dropped: u64,
 }
 
@@ -75,9 +76,9 @@ impl Clone for EventSender {
 }
 
 impl EventSender {
-    fn new(items: mpsc::UnboundedSender<Heard>, waiting: Arc<AtomicUsize>) -> Self {
+    fn new(items: mpsc::UnboundedSender<BusItem>, waiting: Arc<AtomicUsize>) -> Self {
         let share = Mutex::new(Share {
-            budget: Budget::new(),
+            quota: EventQuota::new(),
             dropped: 0,
         });
         Self {
@@ -87,15 +88,15 @@ impl EventSender {
         }
     }
 
-    /// Publishes an event; without a receiver it is forgotten, without room or budget only news
-    /// are.
+    /// Publishes an event. An optional event is dropped if there is no room or no quota, any event if
+    /// there is no receiver.
     pub fn publish(&self, event: Event) {
         let mut share = self.share.lock().unwrap_or_else(PoisonError::into_inner);
         let room = self.waiting.load(Ordering::Relaxed) < ROOM;
-        let passes = match share.budget.judge(Instant::now(), &event) {
-            Due::Always => true,
-            Due::IfRoom => room,
-            Due::Never => false,
+        let passes = match share.quota.admit(Instant::now(), &event) {
+            Admission::Always => true,
+            Admission::IfRoom => room,
+            Admission::Never => false,
         };
         if !passes {
             share.dropped += 1;
@@ -114,50 +115,49 @@ impl EventSender {
 
     fn send(&self, event: Event) {
         self.waiting.fetch_add(1, Ordering::Relaxed);
-        // Without a receiver nothing waits for long: the channel takes nothing.
-        if self.items.send(Heard::Event(event)).is_err() {
+        // A channel without a receiver takes nothing.
+        if self.items.send(BusItem::Event(event)).is_err() {
             self.waiting.fetch_sub(1, Ordering::Relaxed);
         }
     }
 
-    /// Waits until everything published so far is safe.
+    /// Waits until everything published so far is on the disk.
     ///
     /// # Errors
-    /// Why it is not.
-    pub fn flush(&self) -> Result<(), String> {
+    /// Returns the error of the log.
+    pub fn flush(&self) -> Result<(), EventLogError> {
         let (flush, answered) = blocking::sync_channel(1);
-        let _ = self.items.send(Heard::Flush(Flush(flush)));
-        let gone = |_| Err("nobody writes the event log any more".to_owned());
-        answered.recv().unwrap_or_else(gone)
+        let _ = self.items.send(BusItem::Flush(Flush(flush)));
+        answered.recv().unwrap_or(Err(EventLogError::Closed))
     }
 }
 
-/// The end that hears.
+/// The receiving end, of log and view.
 pub struct EventReceiver {
-    items: mpsc::UnboundedReceiver<Heard>,
+    items: mpsc::UnboundedReceiver<BusItem>,
     waiting: Arc<AtomicUsize>,
 }
 
 impl EventReceiver {
-    /// Waits for what comes next; `None` when the last sender is gone.
-    pub fn wait(&mut self) -> Option<Heard> {
-        let heard = self.items.blocking_recv()?;
-        if let Heard::Event(_) = heard {
+    /// Waits for the next item; returns `None` when the last sender is gone.
+    pub fn wait(&mut self) -> Option<BusItem> {
+        let item = self.items.blocking_recv()?;
+        if let BusItem::Event(_) = item {
             self.waiting.fetch_sub(1, Ordering::Relaxed);
         }
-        Some(heard)
+        Some(item)
     }
 
-    /// Returns an event that is here already.
+    /// Returns the next event without waiting.
     pub fn try_next(&mut self) -> Option<Event> {
         loop {
             match self.items.try_recv().ok()? {
-                Heard::Event(event) => {
+                BusItem::Event(event) => {
                     self.waiting.fetch_sub(1, Ordering::Relaxed);
                     return Some(event);
                 }
-                // Whoever listens in passing keeps nothing that could be lost.
-                Heard::Flush(flush) => flush.answer(Ok(())),
+                // A receiver that does not wait writes nothing to the disk.
+                BusItem::Flush(flush) => flush.answer(Ok(())),
             }
         }
     }
@@ -184,14 +184,14 @@ mod tests {
     }
 
     #[test]
-    fn whoever_waits_goes_on_after_the_last_news_was_dealt_with() {
+    fn a_flush_returns_after_all_earlier_events_were_handled() {
         let (sender, mut receiver) = open();
         let (dealt, seen) = blocking::channel();
         let thread = std::thread::spawn(move || {
-            while let Some(heard) = receiver.wait() {
-                match heard {
-                    Heard::Event(event) => dealt.send(event.client).unwrap(),
-                    Heard::Flush(flush) => flush.answer(Ok(())),
+            while let Some(item) = receiver.wait() {
+                match item {
+                    BusItem::Event(event) => dealt.send(event.client).unwrap(),
+                    BusItem::Flush(flush) => flush.answer(Ok(())),
                 }
             }
         });
@@ -205,12 +205,11 @@ mod tests {
     }
 
     #[test]
-    fn nobody_waits_for_a_hearer_that_is_gone_or_takes_that_for_safe() {
+    fn a_flush_without_a_receiver_fails() {
         let (sender, receiver) = open();
         drop(receiver);
         sender.publish(event(1));
-        let reason = sender.flush().unwrap_err();
-        assert!(reason.contains("nobody"), "{reason}");
+        assert!(matches!(sender.flush(), Err(EventLogError::Closed)));
     }
 
     fn arrived(client: u32, round: u32) -> Event {
@@ -225,22 +224,22 @@ mod tests {
     }
 
     #[test]
-    fn a_flood_nobody_reads_is_dropped_and_counted_and_the_record_gets_through() {
+    fn a_flood_is_dropped_and_counted_and_the_record_gets_through() {
         const EACH: usize = 1_000;
         let (honest, mut receiver) = open();
         let flooders = [(); 5].map(|()| honest.clone());
         let flood = |sender: &EventSender| (0..EACH).for_each(|_| sender.publish(event(1)));
         flooders.iter().for_each(flood);
         honest.publish(arrived(2, 1));
-        let heard: Vec<Event> = std::iter::from_fn(|| receiver.try_next()).collect();
-        assert_eq!(heard.len(), ROOM + 1);
-        assert_eq!(heard.last(), Some(&arrived(2, 1)));
-        // There is room again: whoever lost something says so, and nobody else.
+        let events: Vec<Event> = std::iter::from_fn(|| receiver.try_next()).collect();
+        assert_eq!(events.len(), ROOM + 1);
+        assert_eq!(events.last(), Some(&arrived(2, 1)));
+        // There is room again: every sender with dropped events reports them.
         honest.publish(arrived(2, 2));
         flooders
             .iter()
             .for_each(|flooder| flooder.publish(event(1)));
-        let heard: Vec<Event> = std::iter::from_fn(|| receiver.try_next()).collect();
+        let received: Vec<Event> = std::iter::from_fn(|| receiver.try_next()).collect();
         let events = (5 * EACH - ROOM) as u64;
         let dropped = Event {
             what: EventKind::Dropped { events },
@@ -249,12 +248,12 @@ mod tests {
         let others = [(); 4].map(|()| event(1));
         let expected = [arrived(2, 2)].into_iter().chain(others);
         assert_eq!(
-            heard,
+            received,
             expected.chain([dropped, event(1)]).collect::<Vec<_>>()
         );
     }
 
-    /// Everything that a board, or a stranger on its line, can make happen without end.
+    /// Every event that a board, or anybody on its line, can cause without end.
     fn floods() -> Vec<EventKind> {
         let text = || "\\u{1b}".repeat(40);
         let ledger = Snapshot {
@@ -325,7 +324,7 @@ mod tests {
             let length = || std::fs::metadata(&path).unwrap().len();
             let (station, mut receiver) = open();
             let board = station.clone();
-            let (mut arrivals, mut told) = (0, 0);
+            let (mut arrivals, mut counted) = (0, 0);
             for minute in 1..=MINUTES {
                 let before = length();
                 for second in 0..60 {
@@ -345,8 +344,8 @@ mod tests {
                     while let Some(event) = receiver.try_next() {
                         match event.what {
                             EventKind::Arrived { .. } => arrivals += 1,
-                            EventKind::Dropped { events } => told += events,
-                            _ => told += 1,
+                            EventKind::Dropped { events } => counted += events,
+                            _ => counted += 1,
                         }
                         log.append(&event).unwrap();
                     }
@@ -356,17 +355,17 @@ mod tests {
                 assert!(grown < 1_000_000, "{what:?}: {grown} bytes");
             }
             assert_eq!(arrivals, MINUTES * 10 * 10, "{what:?}");
-            // All but those of the last second have been told of.
+            // All but those of the last second are published or counted.
             let published = u64::from(MINUTES) * 60 * A_SECOND;
             assert!(
-                (published - A_SECOND..=published).contains(&told),
-                "{what:?}: {told}"
+                (published - A_SECOND..=published).contains(&counted),
+                "{what:?}: {counted}"
             );
         }
     }
 
     #[tokio::test(start_paused = true)]
-    async fn the_first_of_its_kind_in_a_round_gets_through_whatever_was_said_before() {
+    async fn the_first_record_of_a_round_gets_through_after_a_flood() {
         let (board, mut receiver) = open();
         let refused = |round| Event {
             client: ClientId(1),
@@ -387,14 +386,14 @@ mod tests {
                     power_w: 0.1,
                 },
             };
-            // It is told what was dropped before, and then one order, however often it is said.
+            // The count of dropped events comes first, and then one order.
             (0..1_000).for_each(|_| board.publish(ordered.clone()));
-            let heard: Vec<Event> = std::iter::from_fn(|| receiver.try_next()).collect();
+            let events: Vec<Event> = std::iter::from_fn(|| receiver.try_next()).collect();
             assert!(
-                matches!(heard[0].what, EventKind::Dropped { .. }),
-                "{heard:?}"
+                matches!(events[0].what, EventKind::Dropped { .. }),
+                "{events:?}"
             );
-            assert_eq!(heard[1], ordered);
+            assert_eq!(events[1], ordered);
             (0..1_000).for_each(|_| board.publish(refused(round)));
         }
     }

@@ -1,5 +1,5 @@
-//! What the preset `demo` leaves to the boards of a fleet: the device of each kind, and stores that
-//! rounds visibly fill and empty.
+//! The preset `demo` for a fleet: device classes of its boards, and small stores that visibly fill
+//! and empty.
 
 use std::collections::BTreeMap;
 
@@ -7,14 +7,14 @@ use super::fleet_file::FleetFile;
 use crate::device::Board;
 use gleaner_sim::scenario::{Override, Scenario, ScenarioError, keys, resolve};
 
-/// The preset.
+/// Name of the preset.
 pub const PRESET: &str = "demo";
 
-/// A store holds the income of so many rounds, and half of it before the first.
+/// Rounds of income that a store holds; it starts half full.
 const STORED_ROUNDS: f64 = 4.0;
 
-/// Returns what a kind of board harvests in the demonstration: as much as its orders use up when
-/// round follows round and waiting costs nothing. Its preset has the income of a real place.
+/// Returns the harvest of a kind of board in the demonstration: the energy of its orders when round
+/// follows round and waiting is free. The board's preset has the harvest of a real place.
 const fn income_w(board: Board) -> f64 {
     match board {
         Board::Rp2040 => 5e-3,
@@ -24,12 +24,12 @@ const fn income_w(board: Board) -> f64 {
     }
 }
 
-/// Returns the classes of a fleet's boards, one for each kind: clock and energy of a cycle of its
-/// preset, its income over a round of `scenario`, the cycles of its row. What somebody has `chosen`
-/// for all devices no class says otherwise.
+/// Returns the device classes of a fleet's boards, one per kind: clock and energy per cycle of the
+/// board's preset, the harvest of a round of `scenario`, and the cycles of the board's row. Keys that
+/// the user has `chosen` for all devices are left out.
 ///
 /// # Errors
-/// When a preset cannot be resolved.
+/// Returns an error if a preset cannot be resolved.
 pub fn classes(
     fleet: &FleetFile,
     scenario: &Scenario,
@@ -67,7 +67,7 @@ pub fn classes(
     Ok(Override::new("device.class", classes))
 }
 
-/// Gives every board a store of a few rounds' income, half full.
+/// Gives every client a store of a few rounds' income, half full.
 pub fn fill_stores(fleet: &mut FleetFile, scenario: &Scenario) {
     let devices = scenario.devices();
     for entry in &mut fleet.clients {
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn every_board_has_the_device_of_its_kind_and_others_that_of_the_preset() {
+    fn every_board_has_the_device_class_of_its_kind() {
         let scenario = resolved(5, &[]);
         assert_eq!(scenario.run.scheduler, Scheduler::Glean);
         let devices = scenario.devices();
@@ -129,7 +129,7 @@ mod tests {
             let cycles = row.one_epoch.fixed + 100.0 * row.one_epoch.per_sample;
             assert_eq!(device.epoch_cycles(100), cycles);
         }
-        // The preset says of clients that are no board what the row says of a Pico.
+        // The preset gives clients without a board the values of a Pico.
         let no_class = ClientDevice {
             class: None,
             ..devices[0]
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn what_somebody_chooses_wins_over_the_boards() {
+    fn chosen_keys_override_the_classes() {
         let scenario = resolved(4, &["device.harvest_j=0.5", "cycles_per_epoch=7"]);
         for device in scenario.devices() {
             assert_eq!((device.harvest_j, device.cycles_per_epoch), (0.5, 7.0));
@@ -146,7 +146,7 @@ mod tests {
         let scenario = resolved(4, &["device.class=[]", "run.scheduler=cre"]);
         assert!(scenario.device.class.is_empty());
         assert_eq!(scenario.run.scheduler, Scheduler::Cre);
-        // The same light for longer.
+        // The harvest is proportional to the length of a round.
         let [short, long] = ["1.5", "3"].map(|s| resolved(4, &[&format!("deadline_s={s}")]));
         assert_eq!(
             2.0 * short.device_of(2).harvest_j,
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn four_boards_of_a_hundred_samples_pass_60_percent_in_ten_rounds_on_what_they_harvest() {
+    fn four_boards_of_a_hundred_samples_pass_60_percent_in_ten_rounds() {
         let scenario = resolved(4, &[]);
         let data = load_data(&scenario).unwrap();
         let Deployment {
@@ -185,15 +185,18 @@ mod tests {
         } = build(&scenario, &data, 1).unwrap();
         let environment = environment::of(&scenario).unwrap();
         let mut engine = Engine::new(&scenario, &mut *fleet, &*examiner, environment, model);
-        let mut heard = 0;
+        let mut updates = 0;
         let mut accuracy = 0.0;
         for _ in 0..10 {
             for log in engine.step().unwrap() {
                 assert_eq!(log.round.overdrawn, []);
-                heard += log.round.participants.len();
+                updates += log.round.participants.len();
                 accuracy = log.round.accuracy.unwrap();
             }
         }
-        assert!(accuracy > 0.6 && heard > 15, "{accuracy}, {heard} updates");
+        assert!(
+            accuracy > 0.6 && updates > 15,
+            "{accuracy}, {updates} updates"
+        );
     }
 }

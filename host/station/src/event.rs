@@ -1,4 +1,4 @@
-//! What happens in a fleet, as the log and the live view hear of it.
+//! Events of a fleet, for the log and the live view.
 
 use gleaner_shared::energy::Snapshot;
 use gleaner_shared::wire::message::{Crash, Report};
@@ -7,20 +7,20 @@ use serde::{Deserialize, Serialize};
 use super::text::printable;
 use gleaner_sim::ClientId;
 
-/// Something that happened to one client.
+/// An event of one client.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Event {
-    /// The client.
+    /// Number of the client.
     pub client: ClientId,
-    /// The round it was about, if any.
+    /// The round that the event belongs to, if any.
     pub round: Option<u32>,
-    /// What happened.
+    /// The kind of event, with its values.
     #[serde(flatten)]
     pub what: EventKind,
 }
 
 impl Event {
-    /// Makes what a board says of itself fit to be shown.
+    /// Escapes control characters in the texts of a board.
     #[must_use]
     pub fn printable(mut self) -> Self {
         match &mut self.what {
@@ -43,182 +43,117 @@ impl Event {
     }
 }
 
-/// What happened.
+/// A kind of event, with its values. A `reason` is a text for log and view.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
+#[allow(missing_docs, reason = "fields that are named after their value")]
 pub enum EventKind {
     /// A line was opened.
-    Opened {
-        /// Where the line leads.
-        place: String,
-    },
+    Opened { place: String },
     /// The line is gone, or could not be opened.
-    Gone {
-        /// What the system said.
-        reason: String,
-    },
-    /// A session is open.
+    Gone { reason: String },
+    /// A session is open; `samples` and `shard_crc` describe a valid shard.
     Connected {
-        /// The board.
         board: String,
-        /// Its image.
         build: String,
-        /// Samples in its shard, if it has a good one.
         samples: Option<u32>,
-        /// The checksum of its shard.
         shard_crc: Option<u32>,
     },
-    /// The board died before this session, and says how.
+    /// The board crashed before this session.
     Crashed {
-        /// What reset it.
         cause: String,
-        /// Its starts since its memory was noise.
+        /// Starts since the memory was random.
         boots: u32,
-        /// Where in its source it panicked, if it did.
+        /// Place of a panic in the source; empty without a panic.
         place: String,
-        /// What the panic said.
         message: String,
-        /// Where a fault happened; zero if nobody knows.
+        /// Program counter of a fault; zero if unknown.
         pc: u32,
-        /// Where the faulting function would have returned to; zero if nobody knows.
+        /// Link register of a fault; zero if unknown.
         lr: u32,
     },
-    /// One side does not want the session.
+    /// One end refused the session.
     Refused {
-        /// The reason, in words for log and view.
         reason: String,
-        /// How often that was so on this line by now.
+        /// Refusals for this reason on this line so far.
         #[serde(default = "once")]
         times: u64,
     },
-    /// The session ended.
-    Lost {
-        /// The reason, in words for log and view.
-        reason: String,
-    },
-    /// How often the board has written its flash since that was new.
+    /// The session ended, but the line did not.
+    Lost { reason: String },
+    /// Wear of the board's flash since it was new: erased sectors and programmed pages.
     Flash {
-        /// Sectors erased.
         erases: u32,
-        /// Pages programmed.
         programs: u32,
-        /// Closed rounds written down.
+        /// Closed rounds that were written.
         closed: u32,
     },
     /// The board's ledger is not what the base station expected.
-    LedgerDiffers {
-        /// The base station's.
-        expected: Snapshot,
-        /// The board's.
-        found: Snapshot,
-    },
-    /// A model is on its way to the board.
-    Sending {
-        /// Bytes.
-        bytes: usize,
-        /// Whether it is the whole model and not the change since the last.
-        whole: bool,
-    },
-    /// The model arrived.
+    LedgerDiffers { expected: Snapshot, found: Snapshot },
+    /// The base station sends a model; `whole` unless only the change since the last model.
+    Sending { bytes: usize, whole: bool },
+    /// The board has received the model.
     Sent,
-    /// The order was accepted.
+    /// The board accepted the order.
     Ordered {
-        /// Epochs.
         epochs: u32,
-        /// The uplink channel.
         channel: usize,
-        /// Radiated power.
         power_w: f64,
     },
-    /// An epoch is done.
-    Epoch {
-        /// How many are.
-        done: u16,
-    },
-    /// Training is over.
+    /// The board has trained `done` epochs.
+    Epoch { done: u16 },
+    /// The board reported the end of training.
     Reported(Box<Measured>),
-    /// What the client sent cannot be, or differs from what the others send out of all proportion.
-    Implausible {
-        /// What, in words for log and view.
-        what: String,
-    },
-    /// Part of the update is here.
-    Receiving {
-        /// Chunks here.
-        have: u16,
-        /// Chunks in all.
-        of: u16,
-    },
-    /// The update is here.
-    Uploaded {
-        /// Bytes.
-        bytes: usize,
-        /// Hash of the bytes.
-        hash: String,
-    },
-    /// The client's task gave the round up.
-    Missing {
-        /// The reason, in words for log and view.
-        reason: String,
-    },
-    /// The engine has the client's model; replaying the run must find the same.
+    /// The client sent impossible or anomalous values.
+    Implausible { what: String },
+    /// Part of the update arrived, in chunks.
+    Receiving { have: u16, of: u16 },
+    /// The base station has received the update.
+    Uploaded { bytes: usize, hash: String },
+    /// The client's task ended the round without an update.
+    Missing { reason: String },
+    /// The engine has the client's model; a replay must find the same fingerprint.
     Arrived {
-        /// Its fingerprint.
         model: String,
-        /// Whether a replay can recompute it; otherwise what the client sent is kept.
+        /// Whether a replay can recompute the update; otherwise the update is stored.
         #[serde(default = "yes", skip_serializing_if = "is_true")]
         exact: bool,
     },
-    /// The engine goes on without the client; replaying the run does, too.
+    /// The engine continues without the client; so does a replay.
     Absent {
-        /// The reason, in words for log and view.
         reason: String,
-        /// Whether the client did not begin, for it could not pay.
+        /// Whether the client declined the order because its energy did not suffice.
         #[serde(default, skip_serializing_if = "is_false")]
         declined: bool,
     },
-    /// The round is closed with this ledger.
-    Closed {
-        /// What the base station confirms.
-        ledger: Snapshot,
-    },
-    /// What the board booked in the round beside what the model says.
+    /// The round is closed with this confirmed ledger.
+    Closed { ledger: Snapshot },
+    /// Energy that the board booked in the round, beside the modelled energy. The modelled waiting
+    /// energy uses the board's own computing time.
     Reconciled {
-        /// Joules of computing, from the model's cycles.
         compute_model_j: f64,
-        /// Joules of computing, from the board's measured cycles.
         compute_board_j: f64,
-        /// Joules of the upload, from the model.
         radio_model_j: f64,
-        /// Joules of the upload, as the board booked it.
         radio_board_j: f64,
-        /// Income, from the model.
         harvest_model_j: f64,
-        /// Income, as the board booked it.
         harvest_board_j: f64,
-        /// Joules of waiting, from the model and the board's own computing: who computes longer
-        /// waits less.
         #[serde(default)]
         waiting_model_j: f64,
-        /// Joules of waiting, as the board booked it.
         #[serde(default)]
         waiting_board_j: f64,
     },
-    /// News of the client found no room on the way to the log.
-    Dropped {
-        /// How many since this was last said.
-        events: u64,
-    },
+    /// Events of the client were dropped since the last such event.
+    Dropped { events: u64 },
 }
 
-/// An arrival can be recomputed unless the log says otherwise.
+/// Default of `exact` in logs without it.
 const fn yes() -> bool {
     true
 }
 
 #[allow(
     clippy::trivially_copy_pass_by_ref,
-    reason = "the signature serde asks for"
+    reason = "serde requires this signature"
 )]
 const fn is_true(value: &bool) -> bool {
     *value
@@ -226,44 +161,41 @@ const fn is_true(value: &bool) -> bool {
 
 #[allow(
     clippy::trivially_copy_pass_by_ref,
-    reason = "the signature serde asks for"
+    reason = "serde requires this signature"
 )]
 const fn is_false(value: &bool) -> bool {
     !*value
 }
 
-/// What a refusal counts in a log that does not say.
+/// Default of `times` in logs without it.
 const fn once() -> u64 {
     1
 }
 
-/// What a board measured in a round, beside what the model says.
+/// Results and energy of a round, as the board reported them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[allow(
+    missing_docs,
+    reason = "fields that are named after their value and unit"
+)]
 pub struct Measured {
-    /// Mean loss before.
     pub loss_before: f64,
-    /// Mean loss after.
     pub loss_after: f64,
-    /// Samples.
     pub samples: u32,
-    /// Epochs.
     pub epochs: u16,
     /// Cycles of all epochs.
     pub cycles: u64,
-    /// Cycles a sample and epoch.
+    /// Cycles per sample and epoch.
     pub cycles_per_sample: f64,
-    /// Joules the board booked for computing.
     pub compute_j: f64,
-    /// Joules the board booked for the upload.
     pub radio_j: f64,
-    /// Joules the board booked as income.
     pub harvest_j: f64,
-    /// Joules in its store afterwards.
+    /// Energy in the store after the round.
     pub stored_j: f64,
 }
 
 impl Measured {
-    /// Reads a board's report.
+    /// Converts a board's report.
     #[must_use]
     pub fn of(report: &Report) -> Self {
         let steps = f64::from(report.samples) * f64::from(report.epochs);
@@ -286,13 +218,13 @@ impl Measured {
     }
 }
 
-/// Tells whether two amounts of waiting are the same up to the rounding of times to microseconds.
+/// Tells whether two waiting energies are equal up to the rounding of times to microseconds.
 #[must_use]
 pub fn is_same_waiting(model_j: f64, board_j: f64) -> bool {
     (model_j - board_j).abs() <= 1e-4 * model_j.abs() + 1e-11
 }
 
-/// Turns a loss in units of 2^-16 into a number.
+/// Converts a loss in units of 2^-16.
 #[must_use]
 pub fn loss(q16: u32) -> f64 {
     f64::from(q16) / f64::from(1u32 << 16)
@@ -312,9 +244,9 @@ impl From<Crash> for EventKind {
 }
 
 impl EventKind {
-    /// Tells whether the event is part of a round's record: what a replay needs, and what the
-    /// ledgers are compared by. The first of a kind in a round is never dropped; of all others a
-    /// board, or a stranger on its line, can make as many as it likes.
+    /// Tells whether the event is part of a round's record, which replay and comparison of ledgers
+    /// need. The first such event of a kind in a round is never dropped; a board, or anybody on its
+    /// line, can cause any number of the others.
     #[must_use]
     pub const fn is_record(&self) -> bool {
         match self {
@@ -343,7 +275,7 @@ impl EventKind {
         }
     }
 
-    /// Says it in a few words.
+    /// Returns a short description.
     #[must_use]
     pub fn words(&self) -> String {
         match self {
@@ -361,7 +293,7 @@ impl EventKind {
                 pc,
                 lr,
             } => {
-                let mut words = format!("it died: {cause}");
+                let mut words = format!("crashed: {cause}");
                 if !place.is_empty() {
                     words += &format!(" at {place}");
                 }
@@ -402,19 +334,19 @@ impl EventKind {
             }
             Self::Epoch { done } => format!("{done} epochs done"),
             Self::Reported(measured) => format!(
-                "trained: loss {:.4} to {:.4}, {:.0} cycles a sample",
+                "trained: loss {:.4} to {:.4}, {:.0} cycles per sample",
                 measured.loss_before, measured.loss_after, measured.cycles_per_sample
             ),
-            Self::Implausible { what } => format!("implausible: {what}"),
+            Self::Implausible { what } => format!("anomalous: {what}"),
             Self::Receiving { have, of } => format!("receiving {have}/{of}"),
             Self::Uploaded { bytes, .. } => format!("uploaded {bytes} bytes"),
-            Self::Missing { reason } => format!("lost for the round: {reason}"),
+            Self::Missing { reason } => format!("no update: {reason}"),
             Self::Arrived { .. } => "counted".to_owned(),
             Self::Absent { .. } => "not counted".to_owned(),
             Self::Closed { ledger } => {
                 format!("{} stored after {} rounds", ledger.stored, ledger.rounds)
             }
-            Self::Dropped { events } => format!("{events} events not logged: too many at once"),
+            Self::Dropped { events } => format!("{events} events were dropped"),
             Self::Reconciled {
                 compute_model_j,
                 compute_board_j,
@@ -430,7 +362,7 @@ impl EventKind {
                     && is_same_waiting(*waiting_model_j, *waiting_board_j);
                 let verdict = if equal { "equal" } else { "DIFFERENT" };
                 format!(
-                    "upload and income {verdict}; computing {:.3} mJ, modelled {:.3} mJ",
+                    "radio and harvest {verdict}; compute {:.3} mJ, modelled {:.3} mJ",
                     compute_board_j * 1e3,
                     compute_model_j * 1e3
                 )
@@ -446,7 +378,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_board_calls_itself_reaches_log_and_view_without_commands_to_a_terminal() {
+    fn control_characters_of_a_board_are_escaped() {
         let event = Event {
             client: ClientId(0),
             round: None,
@@ -465,7 +397,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_words_of_a_board_are_told_and_command_no_terminal() {
+    fn a_crash_is_described_without_control_characters() {
         let crash = Crash {
             cause: ResetCause::Panic,
             boots: 3,
@@ -480,12 +412,12 @@ mod tests {
             what: crash.into(),
         };
         let words = event.printable().what.words();
-        let shown = "it died: panic at app.rs:7\\u{1b}[2J: no\\u{d}sensor (start 3)";
+        let shown = "crashed: panic at app.rs:7\\u{1b}[2J: no\\u{d}sensor (start 3)";
         assert_eq!(words, shown);
     }
 
     #[test]
-    fn every_event_stands_in_the_manual() {
+    fn every_event_is_in_the_manual() {
         let manual = include_str!("../../../docs/reference/formats.md");
         let unknown = serde_json::json!({"event": "?"});
         let listed = serde_json::from_value::<EventKind>(unknown).unwrap_err();

@@ -1,4 +1,4 @@
-//! One run of a fleet from start to end, and the same run replayed from its log.
+//! Runs a scenario on a fleet, and replays a run from its log.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -6,14 +6,14 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
-use super::bus::{self, EventReceiver, Heard};
-use super::door::Calls;
+use super::bus::{self, BusItem, EventReceiver};
 use super::event::Event;
-use super::kept::KeptUpdates;
+use super::listener::ListenerStatus;
 use super::log::{self, EVENTS, EventLog, EventLogError};
 use super::replay::{Record, ReplayFleet};
 use super::setup::{self, Options, SetupError};
 use super::stop::Stop;
+use super::stored_updates::StoredUpdates;
 use crate::fleet_file::{FleetFile, FleetFileError, find_in, write_private};
 use crate::link::faults::FaultCounters;
 use gleaner_files::FileError;
@@ -26,45 +26,45 @@ use gleaner_sim::run::{
     self, Completed, Inputs, Observer, Run, RunDirectory, RunError, encode_model,
 };
 
-/// What stopped a run, or a replay.
+/// Error of a run or a replay.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StationError {
     /// The fleet cannot be set up.
     #[error(transparent)]
     Setup(#[from] SetupError),
-    /// The run failed.
+    /// The run itself failed.
     #[error(transparent)]
     Run(#[from] RunError),
     /// The event log failed.
     #[error(transparent)]
     EventLog(#[from] EventLogError),
-    /// The list of the fleet cannot be used.
+    /// The fleet file is invalid.
     #[error(transparent)]
     FleetFile(#[from] FleetFileError),
     /// The replayed rounds differ from the log.
     #[error("the log does not replay: {0}")]
     Replay(#[from] EngineError),
-    /// Clients cannot be had.
+    /// The simulated clients cannot be built.
     #[error(transparent)]
     Deployment(#[from] BuildError),
-    /// A file failed.
+    /// A file cannot be read or written.
     #[error(transparent)]
     File(#[from] FileError),
     /// The run is not complete.
     #[error("{} is not complete: continue it with `gleaner resume`", path.display())]
     Incomplete {
-        /// Its directory.
+        /// Directory of the run.
         path: PathBuf,
     },
 }
 
-/// A finished run.
+/// The result of a finished run.
 #[derive(Debug)]
 pub struct Finished {
-    /// What it came to.
+    /// Final results of the run.
     pub outcome: Completed,
-    /// Faults that were injected into the lines.
+    /// Counts of the faults injected into the lines.
     pub faults: Arc<FaultCounters>,
     /// Events that could not be written to the log.
     pub dropped_events: u64,
@@ -73,17 +73,17 @@ pub struct Finished {
 /// What came of the calls of a run's last session, in its directory.
 pub const CALLS: &str = RunDirectory::CALLS;
 
-/// Hears everything that happens.
+/// Handles every event of a run.
 pub type Listener = Box<dyn FnMut(&Event) + Send>;
 
 /// Who follows the boards of a run and may end it.
 pub struct Audience {
     /// Is told of every event.
     pub listener: Listener,
-    /// Ends the run.
+    /// Handle that stops the run.
     pub stop: Stop,
     /// Counts incoming connections and has the address that boards call.
-    pub calls: Arc<Calls>,
+    pub calls: Arc<ListenerStatus>,
 }
 
 impl Default for Audience {
@@ -149,7 +149,7 @@ pub fn run(
     let logged = pump.finish();
     if calls.address().is_some() {
         let path = directory.file(CALLS);
-        let tally = serde_json::to_string_pretty(&calls.tally()).unwrap_or_default();
+        let tally = serde_json::to_string_pretty(&calls.counts()).unwrap_or_default();
         fs::write(&path, tally).map_err(gleaner_files::at(&path))?;
     }
     Ok(Finished {
@@ -159,8 +159,8 @@ pub fn run(
     })
 }
 
-/// Writes the log and tells the listener, in a thread of its own. Dropping it waits until the last
-/// sender is gone and everything was heard, so that the log is closed with the run.
+/// Writes events to the log and passes them to the listener, in a thread of its own. Dropping it waits
+/// until the last sender is gone and all events are handled, so that the log is closed with the run.
 struct Pump(Option<JoinHandle<Result<u64, EventLogError>>>);
 
 impl Pump {
@@ -168,23 +168,21 @@ impl Pump {
         Self(Some(std::thread::spawn(move || {
             while let Some(heard) = heard.wait() {
                 match heard {
-                    Heard::Event(event) => {
-                        // The log remembers what it could not take, and says so when it counts.
+                    BusItem::Event(event) => {
+                        // The log keeps its error, and returns it on `sync`.
                         let _ = log.append(&event);
                         listener(&event);
                     }
-                    Heard::Flush(flush) => {
-                        flush.answer(log.sync().map_err(|error| error.to_string()));
-                    }
+                    BusItem::Flush(flush) => flush.answer(log.sync()),
                 }
             }
             log.finish()
         })))
     }
 
-    /// Closes the log as dropping does, and returns how many news are not in it.
+    /// Closes the log and returns the number of dropped events.
     fn finish(mut self) -> Result<u64, EventLogError> {
-        // A listener that panicked has said so, and the fleet was told that the log had ended.
+        // A listener that panicked has printed a message, and the fleet got an error of the log.
         let ended = self.0.take().and_then(|thread| thread.join().ok());
         ended.unwrap_or(Ok(0))
     }
@@ -198,10 +196,10 @@ impl Drop for Pump {
     }
 }
 
-/// What a replay found.
+/// The result of a replay.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Verdict {
-    /// Orders whose outcome was repeated.
+    /// Number of replayed orders.
     pub orders: usize,
     /// Clients that compute in an arithmetic of their own, and how many updates of each were taken
     /// as they were sent.
@@ -215,12 +213,12 @@ pub struct Verdict {
 /// Replays a complete run from its event log.
 ///
 /// # Errors
-/// Names the round and client where log and replay part, or the file that cannot be read.
+/// Names the round and client where the replay differs from the log, or the unreadable file.
 pub fn verify(directory: &RunDirectory, threads: usize) -> Result<Verdict, StationError> {
     verify_before(&mut run::Silent, directory, threads)
 }
 
-/// The same before an observer's eyes.
+/// Replays a complete run and reports its rounds to an observer.
 ///
 /// # Errors
 /// As [`verify`].
@@ -238,7 +236,7 @@ pub fn verify_before(
     let record = Record::of(log::each_line_within(&directory.file(EVENTS), rounds)?)?;
     let (orders, inexact) = (record.orders(), record.inexact());
     let last_round = record.last_round();
-    let kept = KeptUpdates::of(directory.path());
+    let kept = StoredUpdates::of(directory.path());
     let path = directory.file(RunDirectory::MODEL);
     let recorded = fs::read(&path).map_err(gleaner_files::at(&path))?;
     let data = fleet::load_data(&scenario).map_err(BuildError::from)?;
@@ -261,7 +259,7 @@ pub fn verify_before(
     let state = engine.state();
     if last_round > state.round() {
         let ended = state.round();
-        let what = format!("the log tells of round {last_round}, the run ends after round {ended}");
+        let what = format!("the log has round {last_round}, the run ends after round {ended}");
         return Err(EngineError::from(FleetError::Failed(what)).into());
     }
     let about = run::model_metadata(&scenario, &engine);

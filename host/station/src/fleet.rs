@@ -1,8 +1,8 @@
 //! Boards and simulated clients as one fleet for the round engine.
 //!
-//! Simulated clients compute here, in the firmware's arithmetic; boards compute where they are.
-//! Both start from the same bytes, so a board and a simulated client in its place give the same
-//! update to the bit. What a board spent is compared with what the model says after every round.
+//! Simulated clients compute here, in the firmware's arithmetic; boards compute by themselves. Both
+//! start from the same bytes, so a board and a simulated client in its place give the same update to
+//! the bit. After every round the energy that a board booked is compared with the model.
 
 use gleaner_sim::ClientId;
 use std::sync::Arc;
@@ -17,12 +17,12 @@ use strum::{Display, EnumMessage, EnumString, IntoStaticStr, VariantArray};
 use tokio::runtime::Runtime;
 
 use super::Handle;
-use super::board::{Closing, Identity, Limits, RoundWork, Standing, WorkResult};
+use super::board::{Closing, ConfirmedState, Identity, Limits, RoundWork, WorkResult};
 use super::bus::EventSender;
-use super::door::{Door, OpenDoor};
 use super::event::{Event, EventKind, loss};
-use super::kept::{KeptUpdate, KeptUpdates};
+use super::listener::{Listener, ListenerTask};
 use super::stop::Stop;
+use super::stored_updates::{StoredUpdate, StoredUpdates};
 use gleaner_learn::train::Tensor;
 use gleaner_sim::fleet::FixedFleet;
 use gleaner_sim::round::{
@@ -42,71 +42,71 @@ pub enum Pace {
     Real,
 }
 
-/// How a station runs its rounds.
+/// Settings of the rounds.
 #[derive(Clone, Debug)]
 pub struct Rules {
-    /// The run.
+    /// Identifier of the run.
     pub run: RunId,
     /// Seed of the run.
     pub seed: u64,
-    /// Modelled time after which each client must be done in a round.
+    /// Modelled deadline of each client in a round.
     pub deadlines_s: Vec<f64>,
-    /// Modelled time from the start of a round to that of the next.
+    /// Modelled time from the start of a round to the next.
     pub period_s: f64,
-    /// What each client harvests in every round.
+    /// Harvest of each client in every round.
     pub incomes: Incomes,
     /// Limits of wall time.
     pub limits: Limits,
-    /// The pace.
+    /// Whether transfers take their modelled airtime.
     pub pace: Pace,
 }
 
-/// One board and where it stands.
+/// One board and its state.
 struct Member {
     identity: Identity,
-    /// Its task, once the fleet has begun.
+    /// The board's task, after the first round began.
     handle: Option<Arc<Handle>>,
-    standing: Standing,
-    /// What it reported in the round that is not closed yet.
+    confirmed: ConfirmedState,
+    /// The board's report in the current round.
     report: Option<Box<Report>>,
 }
 
-/// The clients of a fleet.
+/// The boards and simulated clients of a fleet.
 pub struct StationFleet {
     rules: Rules,
-    /// All clients' data, and the model they hold; carries out the simulated clients' orders.
+    /// The data of all clients and their model; carries out the orders of simulated clients.
     fixed: FixedFleet,
     members: Vec<Option<Member>>,
     held: ModelHash,
     exact: Arc<[u8]>,
     change: Option<(ModelHash, Arc<[u8]>)>,
-    kept: KeptUpdates,
+    stored_updates: StoredUpdates,
     events: EventSender,
     stop: Stop,
-    _door: Option<OpenDoor>,
+    _listener: Option<ListenerTask>,
     // Dropped last: the boards' tasks run on it.
     runtime: Runtime,
 }
 
-/// What a checkpoint keeps of a fleet.
+/// The state of a fleet in a checkpoint.
 #[derive(Serialize, Deserialize)]
 struct Saved {
     fixed: Vec<u8>,
-    standings: Vec<Option<Standing>>,
+    confirmed: Vec<Option<ConfirmedState>>,
 }
 
 impl StationFleet {
-    /// Gathers clients: those of `boards` are where they say, all others are simulated. Boards that
-    /// call in come through `door`.
+    /// Creates a fleet of `boards`, with all other clients simulated; boards that connect by
+    /// themselves come through `listener`.
     ///
     /// # Errors
-    /// When the system refuses threads.
+    /// Returns an error if the system refuses threads.
     pub fn try_new(
         rules: Rules,
         fixed: FixedFleet,
         boards: Vec<(Identity, PicoJoules)>,
-        kept: KeptUpdates,
-        door: Option<Door>,
+        stored_updates: StoredUpdates,
+        listener: Option<Listener>,
         (events, stop): (EventSender, Stop),
     ) -> std::io::Result<Self> {
         let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -118,7 +118,7 @@ impl StationFleet {
         for (identity, stored) in boards {
             if let Some(slot) = members.get_mut(identity.client.index()) {
                 *slot = Some(Member {
-                    standing: Standing::new(stored, identity.store),
+                    confirmed: ConfirmedState::new(stored, identity.store),
                     identity,
                     handle: None,
                     report: None,
@@ -126,7 +126,7 @@ impl StationFleet {
             }
         }
         let guard = runtime.enter();
-        let door = door.map(Door::open).transpose()?;
+        let listener = listener.map(Listener::start).transpose()?;
         drop(guard);
         let mut fleet = Self {
             rules,
@@ -135,18 +135,18 @@ impl StationFleet {
             held: ModelHash::default(),
             exact: Arc::new([]),
             change: None,
-            kept,
+            stored_updates,
             events,
             stop,
-            _door: door,
+            _listener: listener,
             runtime,
         };
         fleet.hold();
         Ok(fleet)
     }
 
-    /// Starts the boards' tasks that have not begun: not before a checkpoint was restored, or a
-    /// board that is quick to greet would be provisioned with the ledger of round 0.
+    /// Starts the boards' tasks. This comes after a checkpoint was restored, or a board that greets
+    /// quickly would be provisioned with the ledger of round 0.
     fn begin(&mut self) {
         let _guard = self.runtime.enter();
         for member in self.members.iter_mut().flatten() {
@@ -154,14 +154,14 @@ impl StationFleet {
                 let identity = member.identity.clone();
                 Arc::new(Handle::spawn(
                     identity,
-                    member.standing,
+                    member.confirmed,
                     self.events.clone(),
                 ))
             });
         }
     }
 
-    /// Takes note of the model now held.
+    /// Updates hash and bytes of the current model.
     fn hold(&mut self) {
         let bytes = self.fixed.held().exact();
         self.held = ModelHash::of(&bytes);
@@ -170,7 +170,7 @@ impl StationFleet {
 
     fn publish(&self, client: ClientId, round: u32, what: EventKind) {
         self.events.publish(Event {
-            client: client,
+            client,
             round: Some(round),
             what,
         });
@@ -200,7 +200,7 @@ impl StationFleet {
         }
     }
 
-    /// An order that brings the income of a round and nothing else.
+    /// Returns an order that only brings the income of a round.
     fn blank_order(&self, client: ClientId, round: u32, downlink_s: f64) -> wire::Order {
         let deadline_s = self.rules.deadlines_s.get(client.index()).copied();
         wire::Order {
@@ -222,7 +222,7 @@ impl StationFleet {
         }
     }
 
-    /// Returns what the engine hears of a board's work, and whether it can be recomputed.
+    /// Returns the reply to the engine, and whether a replay can recompute it.
     fn reply_of(
         &mut self,
         order: &Order,
@@ -238,13 +238,13 @@ impl StationFleet {
         match self.fixed.decode(&upload.bytes) {
             Ok(model) => {
                 if !upload.exact {
-                    let update = KeptUpdate {
+                    let update = StoredUpdate {
                         loss_before_q16: report.loss_before_q16,
                         loss_after_q16: report.loss_after_q16,
                         bytes: upload.bytes,
                     };
-                    let kept = self.kept.keep(round, order.client, &update);
-                    kept.map_err(|error| FleetError::Failed(error.to_string()))?;
+                    let written = self.stored_updates.write(round, order.client, &update);
+                    written.map_err(|error| FleetError::Failed(error.to_string()))?;
                 }
                 let update = Update {
                     model,
@@ -257,7 +257,7 @@ impl StationFleet {
                 Ok((Reply::Trained(update), upload.exact))
             }
             Err(error) => {
-                let reason = format!("its update is damaged: {error}");
+                let reason = format!("its update is invalid: {error}");
                 self.publish(
                     order.client,
                     round,
@@ -289,7 +289,7 @@ impl Fleet for StationFleet {
     }
 
     fn train(&mut self, broadcast: &Broadcast<'_>) -> Result<Vec<Reply>, FleetError> {
-        if self.stop.is_pulled() {
+        if self.stop.is_requested() {
             return Err(FleetError::Stopped);
         }
         self.begin();
@@ -326,7 +326,7 @@ impl Fleet for StationFleet {
             let outcome = self.runtime.block_on(async {
                 tokio::select! {
                     outcome = task => Ok(outcome),
-                    () = self.stop.pulled() => Err(FleetError::Stopped),
+                    () = self.stop.requested() => Err(FleetError::Stopped),
                 }
             })?;
             let outcome = outcome.unwrap_or_else(|error| WorkResult::Missing(error.to_string()));
@@ -336,7 +336,7 @@ impl Fleet for StationFleet {
         }
         let mut whole = Vec::with_capacity(replies.len());
         for (order, reply) in broadcast.orders.iter().zip(replies) {
-            let silent = || (Reply::Lost("it had no answer".to_owned()), true);
+            let silent = || (Reply::Lost("no reply".to_owned()), true);
             let (reply, exact) = reply.unwrap_or_else(silent);
             let what = match &reply {
                 Reply::Trained(update) => EventKind::Arrived {
@@ -365,9 +365,9 @@ impl Fleet for StationFleet {
             round,
             model: ModelHash::of(&little_endian(model)),
         };
-        for doubt in &log.round.anomalies {
-            let what = doubt.what.clone();
-            self.publish(doubt.client, round, EventKind::Implausible { what });
+        for anomaly in &log.round.anomalies {
+            let what = anomaly.what.clone();
+            self.publish(anomaly.client, round, EventKind::Implausible { what });
         }
         self.begin();
         for row in &log.clients {
@@ -388,9 +388,9 @@ impl Fleet for StationFleet {
             let Some(handle) = member.handle.clone() else {
                 continue;
             };
-            if let Some(standing) = self.runtime.block_on(handle.close(closing)) {
-                member.standing = standing;
-                let ledger = standing.ledger;
+            if let Some(confirmed) = self.runtime.block_on(handle.close(closing)) {
+                member.confirmed = confirmed;
+                let ledger = confirmed.ledger;
                 self.publish(row.client, round, EventKind::Closed { ledger });
             }
             if let Some(report) = report {
@@ -408,8 +408,9 @@ impl Fleet for StationFleet {
                 self.publish(row.client, round, what);
             }
         }
-        // A checkpoint of this round must not come before its events in the log.
-        self.events.flush().map_err(FleetError::Failed)
+        // The events of a round must be in the log before its checkpoint.
+        let flushed = self.events.flush();
+        flushed.map_err(|error| FleetError::Failed(error.to_string()))
     }
 
     fn gradients(&mut self, _: &[Question<'_>]) -> Result<Vec<ExactGradient>, FleetError> {
@@ -420,11 +421,11 @@ impl Fleet for StationFleet {
     }
 
     fn save(&self) -> Vec<u8> {
-        let standings = self.members.iter();
+        let confirmed = self.members.iter();
         let saved = Saved {
             fixed: self.fixed.save(),
-            standings: standings
-                .map(|member| member.as_ref().map(|member| member.standing))
+            confirmed: confirmed
+                .map(|member| member.as_ref().map(|member| member.confirmed))
                 .collect(),
         };
         // Plain data always serialises.
@@ -433,21 +434,21 @@ impl Fleet for StationFleet {
 
     fn restore(&mut self, state: &[u8]) -> Result<(), FleetError> {
         let saved: Saved = postcard::from_bytes(state)
-            .map_err(|error| FleetError::Restore(format!("it was not a fleet's: {error}")))?;
+            .map_err(|error| FleetError::Restore(format!("invalid fleet state: {error}")))?;
         self.fixed.restore(&saved.fixed)?;
-        if saved.standings.len() != self.members.len() {
+        if saved.confirmed.len() != self.members.len() {
             return Err(FleetError::Restore(format!(
                 "{} clients, the fleet has {}",
-                saved.standings.len(),
+                saved.confirmed.len(),
                 self.members.len()
             )));
         }
-        for (member, standing) in self.members.iter_mut().zip(saved.standings) {
-            // A client that was simulated before starts with what the fleet gives it.
-            if let (Some(member), Some(standing)) = (member, standing) {
-                member.standing = standing;
+        for (member, confirmed) in self.members.iter_mut().zip(saved.confirmed) {
+            // A client that was simulated before starts with its initial state.
+            if let (Some(member), Some(confirmed)) = (member, confirmed) {
+                member.confirmed = confirmed;
                 if let Some(handle) = &member.handle {
-                    self.runtime.block_on(handle.restore(standing));
+                    self.runtime.block_on(handle.restore(confirmed));
                 }
             }
         }
@@ -457,8 +458,7 @@ impl Fleet for StationFleet {
     }
 }
 
-/// Returns what waiting costs in a round in which the board computed as long as its books say:
-/// the more it computes, the less it waits.
+/// Returns the modelled waiting energy for the computing time that the board booked.
 fn expected_waiting(cost: &CostModel, blank: &wire::Order, report: &Report) -> PicoJoules {
     let starts = cost.compute.per_epoch.0 * u64::from(report.epochs);
     let running = report.spent.compute().0.saturating_sub(starts);
@@ -474,7 +474,7 @@ fn expected_waiting(cost: &CostModel, blank: &wire::Order, report: &Report) -> P
     cost.round(&activity).waiting()
 }
 
-/// Names a model of real numbers.
+/// Returns the fingerprint of a model.
 #[must_use]
 pub fn fingerprint(model: &[f32]) -> String {
     ModelHash::of(&little_endian(model)).to_string()

@@ -1,8 +1,9 @@
 //! The boards' ledgers beside the model's, over a whole run, from its event log.
 //!
-//! Income and radio follow from the order and must agree to the picojoule; computing is booked
-//! twice, from the model's cycles and from those the board counted. Who computes longer waits less:
-//! waiting must agree with the model's for the time the board itself computed.
+//! Harvest and radio energy follow from the order and must agree to the picojoule. Compute energy is
+//! booked twice, from the model's cycles and from those the board counted. A board that computes
+//! longer waits less, so waiting energy must agree with the model for the board's own computing
+//! time.
 
 use gleaner_sim::ClientId;
 use std::collections::BTreeSet;
@@ -11,20 +12,24 @@ use std::collections::btree_map::{BTreeMap, Entry};
 use gleaner_shared::energy::Snapshot;
 
 use super::event::{EventKind, is_same_waiting};
-use super::log::Line;
-use super::wear::Wear;
+use super::fleet_file::{FleetFile, find_in};
+use super::log::{EVENTS, EventLogError, Line, each_line};
+use gleaner_sim::report::Section;
+use gleaner_sim::report::plot::number;
+use gleaner_sim::report::table::Table;
+use gleaner_sim::run::RunDirectory;
 
-/// What a board booked and what the model did, in joules.
+/// Energy by the model and by the board, in joules.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Pair {
-    /// By the model.
+    /// Energy that the model books.
     pub model_j: f64,
-    /// By the board.
+    /// Energy that the board booked.
     pub board_j: f64,
 }
 
 impl Pair {
-    /// Tells whether both booked the same.
+    /// Tells whether both are equal.
     #[must_use]
     pub fn is_equal(&self) -> bool {
         self.model_j == self.board_j
@@ -36,24 +41,22 @@ impl Pair {
     }
 }
 
-/// The ledgers of one board, or of one of its rounds.
+/// The ledger of one board, or of one of its rounds, beside the model.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[allow(missing_docs, reason = "fields that are named after their value")]
 pub struct BoardLedger {
-    /// Rounds in which it reported.
+    /// Rounds in which the board reported.
     pub rounds: u32,
-    /// Income.
     pub harvest: Pair,
-    /// Uploads.
     pub radio: Pair,
-    /// Computing.
     pub compute: Pair,
-    /// Waiting; the model's is that of the time the board itself computed.
+    /// Waiting energy; the model's is for the board's own computing time.
     pub waiting: Pair,
-    /// Cycles it counted while training.
+    /// Cycles that the board counted while training.
     pub cycles: u64,
-    /// Samples times epochs.
+    /// Trained samples, counted once per epoch.
     pub steps: u64,
-    /// Rounds in which its income, radio or waiting was not the model's.
+    /// Rounds in which harvest, radio or waiting differed from the model.
     pub unequal: u32,
 }
 
@@ -69,7 +72,7 @@ impl BoardLedger {
         self.unequal += round.unequal;
     }
 
-    /// Returns the cycles it counted per sample and epoch.
+    /// Returns the counted cycles per sample and epoch.
     #[must_use]
     pub fn cycles_per_sample(&self) -> f64 {
         self.cycles as f64 / self.steps.max(1) as f64
@@ -79,19 +82,19 @@ impl BoardLedger {
 /// The ledgers of all boards of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Ledgers {
-    /// By client.
+    /// The ledger of each client.
     pub boards: BTreeMap<ClientId, BoardLedger>,
-    /// What the run wore of their flash, where they say.
-    pub wear: BTreeMap<ClientId, Wear>,
-    /// Clients that showed a ledger which cannot be theirs.
-    pub false_books: BTreeSet<ClientId>,
+    /// Flash wear by client, of boards that report it.
+    pub wear: BTreeMap<ClientId, FlashWear>,
+    /// Clients that sent an impossible ledger.
+    pub impossible: BTreeSet<ClientId>,
 }
 
 impl Ledgers {
-    /// Adds up a log; rounds that a later session repeated count once.
+    /// Sums up a log; rounds that a later session repeated count once.
     ///
     /// # Errors
-    /// The first line that cannot be read.
+    /// Returns the first line that cannot be read.
     pub fn of<E>(lines: impl IntoIterator<Item = Result<Line, E>>) -> Result<Self, E> {
         let mut rounds: BTreeMap<(ClientId, u32), BoardLedger> = BTreeMap::new();
         let mut ledgers = Self::default();
@@ -115,7 +118,7 @@ impl Ledgers {
             if let EventKind::LedgerDiffers { expected, found } = &event.what
                 && !may_follow(expected, found)
             {
-                ledgers.false_books.insert(event.client);
+                ledgers.impossible.insert(event.client);
             }
             if let Some(round) = event.round {
                 note(&event.what, rounds.entry((event.client, round)));
@@ -127,27 +130,27 @@ impl Ledgers {
         Ok(ledgers)
     }
 
-    /// Returns the clients whose ledger is not what it must be: income or upload of a round that
-    /// counted differ from the model's, or the ledger cannot be theirs at all.
+    /// Returns the clients whose ledger is wrong: harvest or radio of a counted round differ from the
+    /// model, or the ledger is impossible.
     #[must_use]
     pub fn mismatched(&self) -> BTreeSet<ClientId> {
         let unequal = self.boards.iter().filter(|(_, ledger)| ledger.unequal > 0);
         let unequal = unequal.map(|(client, _)| *client);
-        unequal.chain(self.false_books.iter().copied()).collect()
+        unequal.chain(self.impossible.iter().copied()).collect()
     }
 }
 
-/// Tells whether an honest board may come to have a ledger that the base station did not expect. It
-/// may have computed and sent what the base station never heard of, before its line was cut or the
-/// run went back to a checkpoint; but its books add up, begin where it began, and have one income
-/// for a round.
+/// Tells whether a well-behaved board may have an unexpected ledger. It may have computed and sent
+/// without the base station's knowledge, before its line was cut or the run was restored from a
+/// checkpoint; but its ledger is consistent, starts with its initial energy, and has one income per
+/// round.
 fn may_follow(expected: &Snapshot, found: &Snapshot) -> bool {
     found.is_consistent()
         && found.initial == expected.initial
         && (found.rounds != expected.rounds || found.harvested == expected.harvested)
 }
 
-/// Takes note of what an event says of its round.
+/// Books an event into the ledger of its round.
 fn note(what: &EventKind, of_round: Entry<'_, (ClientId, u32), BoardLedger>) {
     match what {
         EventKind::Reported(measured) => {
@@ -177,6 +180,126 @@ fn note(what: &EventKind, of_round: Entry<'_, (ClientId, u32), BoardLedger>) {
             ledger.unequal = u32::from(!equal);
         }
         _ => {}
+    }
+}
+
+/// Flash wear of a board, at the first and the last report.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FlashWear {
+    first: Option<Count>,
+    last: Count,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Count {
+    erases: u32,
+    closed: u32,
+}
+
+impl FlashWear {
+    /// Takes the counts of a flash event.
+    pub fn note(&mut self, what: &EventKind) {
+        if let EventKind::Flash { erases, closed, .. } = *what {
+            self.last = Count { erases, closed };
+            self.first.get_or_insert(self.last);
+        }
+    }
+
+    /// Returns the erased sectors per closed round, or `None` if no closed round was written.
+    #[must_use]
+    pub fn erases_a_round(&self) -> Option<f64> {
+        let first = self.first?;
+        let rounds = self.last.closed.saturating_sub(first.closed);
+        let erases = self.last.erases.saturating_sub(first.erases);
+        (rounds > 0).then(|| f64::from(erases) / f64::from(rounds))
+    }
+}
+
+/// Caption of the table of ledgers.
+pub const LEDGERS: &str = "ledgers of the boards, in mJ and cycles per sample; harvest and radio equal the model unless stated";
+
+/// Reads the ledgers of a run from its event log; a run without boards has none.
+///
+/// # Errors
+/// Names the file and the line.
+fn ledgers_of(directory: &RunDirectory) -> Result<Ledgers, EventLogError> {
+    let events = directory.file(EVENTS);
+    match events.is_file() {
+        true => Ledgers::of(each_line(&events)?),
+        false => Ok(Ledgers::default()),
+    }
+}
+
+/// Returns the ledgers of a run as a table, or `None` if no board reported or the log is unreadable.
+#[must_use]
+pub fn ledgers_table(directory: &RunDirectory) -> Option<Table> {
+    let ledgers = ledgers_of(directory).ok()?;
+    let name = names(directory);
+    (!ledgers.boards.is_empty()).then(|| table(&ledgers, name))
+}
+
+/// Returns the part about the boards' ledgers for the report of a run; empty for a run without boards.
+#[must_use]
+pub fn report_sections(directory: &RunDirectory) -> Vec<Section> {
+    let section = |table| Section {
+        heading: "Ledgers of the boards",
+        text: "Energy that the boards booked beside the modelled energy, in mJ. Harvest and radio follow \
+               from the orders and equal the model unless stated; compute is booked from the cycles \
+               each board counted while it trained.",
+        table,
+    };
+    ledgers_table(directory).map(section).into_iter().collect()
+}
+
+/// Returns the names of the boards whose ledger is wrong.
+///
+/// # Errors
+/// Returns an error if the event log cannot be read.
+pub fn mismatched_boards(directory: &RunDirectory) -> Result<Vec<String>, EventLogError> {
+    let clients = ledgers_of(directory)?.mismatched();
+    Ok(clients.into_iter().map(names(directory)).collect())
+}
+
+/// Returns a function from a client's number to its name.
+fn names(directory: &RunDirectory) -> impl Fn(ClientId) -> String + use<> {
+    let fleet = FleetFile::read(&find_in(directory.path())).unwrap_or_default();
+    move |client| {
+        let entry = fleet.clients.iter().find(|entry| entry.id == client);
+        entry.map_or_else(|| client.to_string(), |entry| entry.name.clone())
+    }
+}
+
+fn table(ledgers: &Ledgers, name: impl Fn(ClientId) -> String) -> Table {
+    let mut table = Table::new(&[
+        "board", "rounds", "harvest", "radio", "compute", "modelled", "error", "cycles", "erases",
+    ]);
+    for (&client, ledger) in &ledgers.boards {
+        let Pair { model_j, board_j } = ledger.compute;
+        let wear = ledgers
+            .wear
+            .get(&client)
+            .and_then(FlashWear::erases_a_round);
+        table.row(vec![
+            name(client),
+            ledger.rounds.to_string(),
+            both(ledger.harvest),
+            both(ledger.radio),
+            number(1e3 * board_j),
+            number(1e3 * model_j),
+            format!("{:+.1} %", 100.0 * (board_j / model_j - 1.0)),
+            format!("{:.0}", ledger.cycles_per_sample()),
+            wear.map_or_else(|| "-".to_owned(), |erases| format!("{erases:.2}")),
+        ]);
+    }
+    table
+}
+
+/// Returns one number if both are equal, else both.
+fn both(pair: Pair) -> String {
+    let (board, model) = (number(1e3 * pair.board_j), number(1e3 * pair.model_j));
+    match pair.is_equal() {
+        true => board,
+        false => format!("{board} NOT {model}"),
     }
 }
 
@@ -274,7 +397,7 @@ mod tests {
     }
 
     #[test]
-    fn books_that_an_honest_board_cannot_have_are_a_mismatch_and_unheard_spending_is_not() {
+    fn an_impossible_ledger_is_a_mismatch_and_unreported_spending_is_not() {
         let expected = after(3);
         let mut spent = Snapshot {
             stored: PicoJoules(expected.stored.0 - 7),
@@ -299,12 +422,12 @@ mod tests {
             stored: PicoJoules(expected.stored.0 + 100),
             ..expected
         };
-        for false_books in [sum, gift, income] {
-            let found = ledgers([differs(expected, false_books)]);
+        for impossible in [sum, gift, income] {
+            let found = ledgers([differs(expected, impossible)]);
             assert_eq!(
                 found.mismatched(),
                 BTreeSet::from([ClientId(2)]),
-                "{false_books:?}"
+                "{impossible:?}"
             );
         }
     }
@@ -326,5 +449,56 @@ mod tests {
         let ledger = ledgers(lines).boards[&ClientId(2)];
         assert_eq!((ledger.rounds, ledger.cycles, ledger.steps), (2, 120, 60));
         assert_eq!((ledger.compute.model_j, ledger.compute.board_j), (1.5, 1.0));
+    }
+
+    #[test]
+    fn flash_wear_is_counted_from_the_first_report() {
+        let mut wear = FlashWear::default();
+        assert_eq!(wear.erases_a_round(), None);
+        for (erases, closed) in [(40, 16), (40, 17), (61, 20)] {
+            wear.note(&EventKind::Flash {
+                erases,
+                programs: 9,
+                closed,
+            });
+            wear.note(&EventKind::Sent);
+        }
+        assert_eq!(wear.erases_a_round(), Some(5.25));
+        // A board whose flash was wiped counts from the beginning.
+        wear.note(&EventKind::Flash {
+            erases: 0,
+            programs: 0,
+            closed: 0,
+        });
+        assert_eq!(wear.erases_a_round(), None);
+    }
+
+    #[test]
+    fn the_table_shows_equal_and_different_ledgers() {
+        let pair = |model_j, board_j| Pair { model_j, board_j };
+        let text = |radio_j| {
+            let ledger = BoardLedger {
+                rounds: 1,
+                harvest: pair(0.125, 0.125),
+                radio: pair(0.25, radio_j),
+                compute: pair(0.75, 0.5),
+                waiting: pair(0.0, 0.0),
+                cycles: 60,
+                steps: 30,
+                unequal: 0,
+            };
+            let ledgers = Ledgers {
+                boards: BTreeMap::from([(ClientId(2), ledger)]),
+                ..Ledgers::default()
+            };
+            table(&ledgers, |client| format!("pico-{client}")).to_text()
+        };
+        let equal = text(0.25);
+        for words in ["pico-2", " 250 ", "500       750  -33.3 %", "     2  "] {
+            assert!(equal.contains(words), "{words} in\n{equal}");
+        }
+        assert!(text(0.5).contains("500 NOT 250"), "{}", text(0.5));
+        let longest = text(0.25).lines().map(str::len).max();
+        assert!(longest <= Some(80), "{longest:?}");
     }
 }

@@ -1,134 +1,79 @@
-//! The base station over real links: a task per board, and the boards as a fleet for the round
-//! engine.
+//! The base station over real links: boards and simulated clients as one fleet for the round engine.
 //!
-//! Layers, lowest first:
-//! - [`text`]: what a board says of itself, fit to be shown.
-//! - [`event`], [`bus`], [`log`]: what happens, its way to whoever follows, within the budget of each
-//!   board, and `events.jsonl`.
-//! - [`link`], [`peer`]: a line to a board, and the wire protocol driven over it; [`door`]: where
-//!   boards open lines themselves; [`rekey`]: a new key over a line.
-//! - [`board`]: one board, kept at work; its session is a state machine without I/O.
-//! - [`kept`]: what clients sent that nobody can recompute.
-//! - [`fleet`], [`replay`]: all boards and simulated clients as a fleet for the engine, and the
-//!   same fleet once more from the log.
-//! - [`setup`], [`execute`], [`doctor`]: from a scenario and a list of boards to a run, or to a
-//!   diagnosis.
+//! # Example
+//!
+//! A fleet file lists the clients of a run; [`fleet_file::link`] explains the kinds of links.
+//!
+//! ```
+//! use gleaner_station::fleet_file::{Access, FleetFile, Link};
+//!
+//! let text = r#"
+//!     [[client]]
+//!     name = "pico"
+//!     id = 0
+//!     link = "serial"
+//!     usb_serial = "E6614103E7174B2C"
+//!     key = "0909090909090909090909090909090909090909090909090909090909090909"
+//!
+//!     [[client]]
+//!     name = "m4"
+//!     id = 1
+//!     link = "emulated"
+//!     chip = "m4"
+//!
+//!     [[client]]
+//!     name = "other"
+//!     id = 2
+//!     link = "simulated"
+//! "#;
+//! let fleet = FleetFile::parse(text, "fleet.toml")?;
+//! assert!(matches!(fleet.clients[0].access(), Access::Connect(_)));
+//! assert!(matches!(fleet.clients[1].access(), Access::Emulate(_)));
+//! assert_eq!(fleet.clients[2].link, Link::Simulated);
+//! // The emulated board has no key.
+//! assert!(fleet.key_warning().unwrap().starts_with("1 board"));
+//! # Ok::<(), gleaner_station::fleet_file::FleetFileError>(())
+//! ```
+//!
+//! # Layers
+//!
+//! From the lowest to the highest:
+//! - [`device`]: boards as hardware: table, images, shards, flash, debug probes, emulators.
+//! - [`fleet_file`]: the clients of a run, `fleet.toml`.
+//! - [`event`], [`bus`], [`log`], [`text`]: events of boards, their way to log and live view within a
+//!   quota per board, and `events.jsonl`.
+//! - [`link`], [`peer`], [`listener`]: lines to boards, the wire protocol on a line, and the listener
+//!   for boards that connect by themselves.
+//! - [`board`]: the task of one board; its session is a state machine without I/O.
+//! - [`service`]: sessions outside of runs: key rotation, inference, measurement, boot mode.
+//! - [`fleet`], [`stored_updates`], [`replay`]: all clients as a fleet for the engine, and the replay
+//!   of a run from its log.
+//! - [`setup`], [`execute`], [`stop`]: from a scenario and a fleet file to a run.
+//! - [`doctor`], [`ledgers`], [`demo`]: checks of a fleet, comparison of ledgers, the preset `demo`.
 
 pub mod board;
-pub mod bootsel;
-mod bucket;
-mod budget;
 pub mod bus;
-mod counted;
+mod cycles;
 pub mod demo;
 pub mod device;
 pub mod doctor;
-pub mod door;
 pub mod event;
 pub mod execute;
 pub mod fleet;
 pub mod fleet_file;
-pub mod infer;
-pub mod kept;
-mod ledger_table;
 pub mod ledgers;
 pub mod link;
+pub mod listener;
 pub mod log;
-pub mod measure;
 pub mod peer;
-pub mod rekey;
+mod rate_limit;
 pub mod replay;
+pub mod service;
 pub mod setup;
 pub mod stop;
+pub mod stored_updates;
 pub mod text;
-pub mod wear;
 
-pub use counted::counted_with_another;
-pub use ledger_table::{LEDGERS, ledgers_table, mismatched_boards, report_sections};
-
-use std::future::Future;
-use std::time::Duration;
-
-use gleaner_shared::wire::link::Greeting;
-use tokio::sync::{mpsc, oneshot};
-use tokio::task::JoinHandle;
-
-use board::{Closing, Command, Identity, RoundWork, Standing, WorkResult};
-use bus::EventSender;
-
-/// A board's task, from outside. Dropping it ends the task and closes the line.
-#[derive(Debug)]
-pub struct Handle {
-    commands: mpsc::Sender<Command>,
-    task: JoinHandle<()>,
-}
-
-impl Drop for Handle {
-    fn drop(&mut self) {
-        self.task.abort();
-    }
-}
-
-impl Handle {
-    /// Starts the task on the current runtime.
-    #[must_use]
-    pub fn spawn(identity: Identity, standing: Standing, events: EventSender) -> Self {
-        let (commands, receiver) = mpsc::channel(4);
-        let task = tokio::spawn(board::run(identity, standing, receiver, events));
-        Self { commands, task }
-    }
-
-    /// Carries out a round's work.
-    pub async fn work(&self, job: RoundWork) -> WorkResult {
-        let asked = self
-            .ask(|answer| Command::Work(Box::new(job), answer))
-            .await;
-        asked.unwrap_or_else(|| WorkResult::Missing(GONE.to_owned()))
-    }
-
-    /// Closes a round and returns what is confirmed of the board, unless its task is gone.
-    pub async fn close(&self, closing: Closing) -> Option<Standing> {
-        self.ask(|answer| Command::Close(closing, answer)).await
-    }
-
-    /// Goes back to a checkpoint.
-    pub async fn restore(&self, standing: Standing) {
-        // A task that is gone has nothing to restore.
-        let _ = self.commands.send(Command::Restore(standing)).await;
-    }
-
-    /// Waits for a session.
-    ///
-    /// # Errors
-    /// Why there is none.
-    pub async fn greet(&self, limit: Duration) -> Result<Box<Greeting>, String> {
-        let asked = self.ask(|answer| Command::Greet(limit, answer)).await;
-        asked.unwrap_or_else(|| Err(GONE.to_owned()))
-    }
-
-    /// Sends bytes there and back.
-    ///
-    /// # Errors
-    /// What went wrong.
-    pub async fn echo(&self, bytes: &[u8], limit: Duration) -> Result<Duration, String> {
-        let asked = self
-            .ask(|answer| Command::Echo(bytes.into(), limit, answer))
-            .await;
-        asked.unwrap_or_else(|| Err(GONE.to_owned()))
-    }
-
-    fn ask<T>(
-        &self,
-        command: impl FnOnce(oneshot::Sender<T>) -> Command,
-    ) -> impl Future<Output = Option<T>> {
-        let (answer, answered) = oneshot::channel();
-        let command = command(answer);
-        async move {
-            self.commands.send(command).await.ok()?;
-            answered.await.ok()
-        }
-    }
-}
-
-/// The reason when a task ended by itself.
-const GONE: &str = "the system has no randomness for a session";
+pub use board::Handle;
+pub use cycles::cycles_warning;
+pub use ledgers::{LEDGERS, ledgers_table, mismatched_boards, report_sections};

@@ -1,9 +1,9 @@
-//! One end of one line: the host's state machine with bytes and wall time behind it.
+//! The host's end of one line: drives the link's state machine with bytes and wall time.
 //!
-//! Memory is bounded: a frame each way, the bytes on offer (shared with other peers) and room for
-//! the one transfer that is expected. So is work: no more is read of a line than an honest board
-//! has to say. A peer that does not read, says nothing or talks nonsense costs its own task a
-//! time-out and nobody else anything.
+//! Memory is bounded: a frame each way, the offered bytes (shared with other peers) and room for the
+//! one expected transfer. So is work: a line is read no faster than a well-behaved board sends. A
+//! device that does not read, is silent or sends garbage costs its own task a timeout, and no other
+//! task anything.
 
 use std::io;
 use std::sync::Arc;
@@ -16,32 +16,31 @@ use gleaner_shared::wire::{FrameBuffer, HostKeys};
 use tokio::io::{AsyncReadExt, AsyncWriteExt, ReadHalf, WriteHalf};
 use tokio::time::{Instant, sleep_until};
 
-use crate::bucket::Bucket;
 use crate::link::ByteStream;
+use crate::rate_limit::TokenBucket;
 
-/// Bytes taken from the line at once.
+/// Bytes read from the line at once.
 const INPUT: usize = 2048;
 
-/// Bytes a line may bring at once: some twenty-five updates.
+/// Burst of bytes on a line: some twenty-five updates.
 const BURST: f64 = 1_048_576.0;
 
-/// Bytes a line may bring in a second, almost three times what a board's serial line carries. More
-/// waits on the line, so that a flood takes no processor from other boards.
+/// Bytes per second on a line, almost three times the rate of a board's serial line. More bytes wait
+/// on the line, so that a flood takes no processor time from other boards.
 const RATE: f64 = 262_144.0;
 
-/// A line, while there is one.
 struct Line {
     read: ReadHalf<Box<dyn ByteStream>>,
     write: WriteHalf<Box<dyn ByteStream>>,
 }
 
-/// The host's end of a line to one device; it outlives the line.
+/// The host's end of the lines to one device.
 pub struct Peer {
     machine: HostLink<HostKeys>,
     line: Option<Line>,
     epoch: Instant,
-    /// What may still be read; outlives the line, as hanging up earns nothing.
-    intake: Bucket,
+    /// Rate limit of reading, which a new line does not reset.
+    intake: TokenBucket,
     input: Vec<u8>,
     /// Where in `input` the unread bytes begin.
     taken: usize,
@@ -54,10 +53,10 @@ pub struct Peer {
 }
 
 impl Peer {
-    /// Makes the end for a device that knows one of `keys`; the public key works without secrets.
+    /// Creates the end for a device that knows one of `keys`; the public key needs no secret.
     ///
     /// # Errors
-    /// When the system has no randomness to give.
+    /// Returns an error if the system has no randomness.
     pub fn try_new(keys: impl Into<HostKeys>, timing: Timing) -> io::Result<Self> {
         let mut entropy = [0; 32];
         getrandom::fill(&mut entropy).map_err(io::Error::other)?;
@@ -65,7 +64,7 @@ impl Peer {
             machine: HostLink::new(keys.into(), entropy, timing),
             line: None,
             epoch: Instant::now(),
-            intake: Bucket::new(BURST, RATE),
+            intake: TokenBucket::new(BURST, RATE),
             input: Vec::new(),
             taken: 0,
             frame: FrameBuffer::new(),
@@ -76,7 +75,7 @@ impl Peer {
         })
     }
 
-    /// Goes on over a new line: asks for a new session.
+    /// Continues over a new line, with a new session.
     pub fn plug(&mut self, link: Box<dyn ByteStream>) {
         let (read, write) = tokio::io::split(link);
         self.line = Some(Line { read, write });
@@ -92,7 +91,7 @@ impl Peer {
         self.line = None;
     }
 
-    /// Asks for a session under other keys; the open one goes on until there is one.
+    /// Asks for a session under other keys; the open one lasts until then.
     pub fn connect_with(&mut self, keys: HostKeys) {
         self.machine.set_keys(keys);
         self.machine.connect();
@@ -101,15 +100,15 @@ impl Peer {
     /// Queues a message.
     ///
     /// # Errors
-    /// Without a session, or with too many messages waiting.
+    /// Returns an error without a session, or if the queue is full.
     pub fn send(&mut self, message: HostToDevice) -> Result<(), SendError> {
         self.machine.send(message)
     }
 
-    /// Offers bytes; an offer before it that was not finished is dropped.
+    /// Offers a transfer, and drops an unfinished one.
     ///
     /// # Errors
-    /// Without a session, with a full queue, or for an impossible length.
+    /// Returns an error without a session, if the queue is full, or for an impossible length.
     pub fn offer(&mut self, payload: Payload, source: Arc<[u8]>) -> Result<(), SendError> {
         self.machine.withdraw();
         let now = self.now();
@@ -118,24 +117,24 @@ impl Peer {
         Ok(())
     }
 
-    /// Accepts the transfer on offer, of `len` bytes.
+    /// Accepts the offered transfer of `len` bytes.
     ///
     /// # Errors
-    /// When nothing is on offer.
+    /// Returns an error if nothing is offered.
     pub fn accept(&mut self, len: usize) -> Result<(), SendError> {
         self.store.resize(len, 0);
         self.machine.accept(&self.store).map(drop)
     }
 
-    /// Declines the transfer on offer.
+    /// Declines the offered transfer.
     ///
     /// # Errors
-    /// When nothing is on offer, or with too many messages waiting.
+    /// Returns an error if nothing is offered, or if the queue is full.
     pub fn reject(&mut self, reason: RejectReason) -> Result<(), SendError> {
         self.machine.reject(reason)
     }
 
-    /// Takes what was received.
+    /// Takes the bytes of the received transfer.
     pub fn take_received(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.store)
     }
@@ -146,7 +145,7 @@ impl Peer {
         self.machine.sending()
     }
 
-    /// Returns what the link has been through.
+    /// Returns the counters of the link.
     #[must_use]
     pub const fn counters(&self) -> Counters {
         self.machine.counters()
@@ -159,7 +158,7 @@ impl Peer {
     /// Waits for the next event; may be dropped and called again at any time.
     ///
     /// # Errors
-    /// The line is gone; give the peer another with [`Peer::plug`].
+    /// Returns an error if the line is gone; continue with [`Peer::plug`].
     pub async fn next(&mut self) -> io::Result<Event<HostEnd>> {
         loop {
             let now = self.now();
@@ -196,10 +195,10 @@ impl Peer {
         let wake = wake.map(|at| self.epoch + Duration::from_micros(at.0));
         self.input.clear();
         self.taken = 0;
-        // Not read in place: whoever drops this wait must not leave half-read bytes behind.
+        // Not read in place, since a dropped wait must not leave half-read bytes behind.
         let mut piece = [0; INPUT];
         let ready_at = self.intake.ready_at(Instant::now(), INPUT as f64);
-        // Whichever comes: a line that never falls silent must not keep this end from writing.
+        // A line that is never silent must not keep this end from writing.
         tokio::select! {
             result = read.read(&mut piece), if ready_at.is_none() => match result? {
                 0 => return Err(io::ErrorKind::UnexpectedEof.into()),
@@ -229,7 +228,7 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn a_flood_is_read_no_faster_than_a_board_may_speak() {
+    async fn a_flood_is_read_at_the_rate_limit() {
         const SECONDS: u64 = 10;
         let flood = BURST as u64 + SECONDS * RATE as u64;
         let line = tokio::io::join(tokio::io::repeat(0x55).take(flood), tokio::io::sink());
@@ -240,12 +239,12 @@ mod tests {
         assert!(ended.is_err_and(|error| error.kind() == io::ErrorKind::UnexpectedEof));
         let took = begin.elapsed();
         assert!(took >= Duration::from_secs(SECONDS - 1), "{took:?}");
-        // And no slower: what is left waits for the line alone.
+        // And no slower than the rate limit.
         assert!(took <= Duration::from_secs(2 * SECONDS), "{took:?}");
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_line_that_never_falls_silent_is_written_to() {
+    async fn a_line_that_is_never_silent_is_written_to() {
         let (near, mut far) = tokio::io::duplex(4096);
         let noise = tokio::io::repeat(0x55).take(1_000 * INPUT as u64);
         let mut peer = Peer::try_new(Key::PUBLIC, Timing::for_bit_rate(921_600)).unwrap();
@@ -253,8 +252,8 @@ mod tests {
         let ended = peer.next().await;
         assert!(ended.is_err_and(|error| error.kind() == io::ErrorKind::UnexpectedEof));
         drop(peer);
-        let mut heard = Vec::new();
-        far.read_to_end(&mut heard).await.unwrap();
-        assert!(heard.len() > 1, "the request for a session, not {heard:?}");
+        let mut sent = Vec::new();
+        far.read_to_end(&mut sent).await.unwrap();
+        assert!(sent.len() > 1, "the request for a session, not {sent:?}");
     }
 }

@@ -1,28 +1,28 @@
-//! A run once more, from its event log: simulated clients stand in for the boards, whoever was
-//! absent is absent again, and every model must be the one that arrived.
+//! Replays a run from its event log: simulated clients replace the boards, absent clients are absent
+//! again, and every model must equal the one that arrived.
 
 use gleaner_sim::ClientId;
 use std::collections::{BTreeMap, HashMap};
 
 use super::event::{Event, EventKind, loss};
 use super::fleet::fingerprint;
-use super::kept::KeptUpdates;
 use super::log::Line;
+use super::stored_updates::StoredUpdates;
 use gleaner_learn::train::Tensor;
 use gleaner_sim::fleet::FixedFleet;
 use gleaner_sim::round::{
     Broadcast, ExactGradient, Fleet, FleetError, Order, Question, Reply, RoundLog, Update,
 };
 
-/// What the log says became of every order.
+/// The outcome of every order, from the log.
 #[derive(Clone, Debug, Default)]
 pub struct Record {
-    fates: HashMap<(u32, ClientId), Fate>,
+    outcomes: HashMap<(u32, ClientId), Outcome>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-enum Fate {
-    /// This model came, recomputable or not.
+enum Outcome {
+    /// A model of this fingerprint arrived; `exact` if it can be recomputed.
     Arrived {
         model: String,
         exact: bool,
@@ -34,10 +34,10 @@ enum Fate {
 }
 
 impl Record {
-    /// Gathers what counted: a later session makes an earlier one's unfinished rounds void.
+    /// Collects outcomes; a later session discards the unfinished rounds of an earlier one.
     ///
     /// # Errors
-    /// The first line that cannot be read.
+    /// Returns the first line that cannot be read.
     pub fn of<E>(lines: impl IntoIterator<Item = Result<Line, E>>) -> Result<Self, E> {
         let mut record = Self::default();
         for line in lines {
@@ -45,9 +45,9 @@ impl Record {
                 Line::Session {
                     session_after_round: last,
                 } => {
-                    // After 0 rounds the introduction, round 0, comes again as well.
+                    // A session after 0 rounds repeats the introduction, round 0.
                     record
-                        .fates
+                        .outcomes
                         .retain(|&(round, _), _| last > 0 && round <= last);
                 }
                 Line::Event { event, .. } => record.note(&event),
@@ -57,41 +57,41 @@ impl Record {
     }
 
     fn note(&mut self, event: &Event) {
-        let fate = match &event.what {
-            EventKind::Arrived { model, exact } => Fate::Arrived {
+        let outcome = match &event.what {
+            EventKind::Arrived { model, exact } => Outcome::Arrived {
                 model: model.clone(),
                 exact: *exact,
             },
-            EventKind::Absent { reason, declined } => Fate::Absent {
+            EventKind::Absent { reason, declined } => Outcome::Absent {
                 reason: reason.clone(),
                 declined: *declined,
             },
             _ => return,
         };
         if let Some(round) = event.round {
-            self.fates.insert((round, event.client), fate);
+            self.outcomes.insert((round, event.client), outcome);
         }
     }
 
-    /// Returns how many orders it knows of.
+    /// Returns the number of orders.
     #[must_use]
     pub fn orders(&self) -> usize {
-        self.fates.len()
+        self.outcomes.len()
     }
 
-    /// Returns the last round it knows an order of.
+    /// Returns the last round with an order.
     #[must_use]
     pub fn last_round(&self) -> u32 {
-        let rounds = self.fates.keys().map(|(round, _)| *round);
+        let rounds = self.outcomes.keys().map(|(round, _)| *round);
         rounds.max().unwrap_or(0)
     }
 
-    /// Returns the clients whose updates cannot be recomputed, and how many those are.
+    /// Returns the number of updates per client that cannot be recomputed.
     #[must_use]
     pub fn inexact(&self) -> BTreeMap<ClientId, usize> {
         let mut clients = BTreeMap::new();
-        for ((_, client), fate) in &self.fates {
-            if matches!(fate, Fate::Arrived { exact: false, .. }) {
+        for ((_, client), outcome) in &self.outcomes {
+            if matches!(outcome, Outcome::Arrived { exact: false, .. }) {
                 *clients.entry(*client).or_default() += 1;
             }
         }
@@ -99,21 +99,21 @@ impl Record {
     }
 }
 
-/// Simulated clients that repeat a recorded run.
+/// Simulated clients that replay a recorded run.
 pub struct ReplayFleet {
     fixed: FixedFleet,
     record: Record,
-    kept: KeptUpdates,
+    stored_updates: StoredUpdates,
 }
 
 impl ReplayFleet {
-    /// Stands in for the clients of a recorded run; what nobody can recompute was kept.
+    /// Replays a record; updates that cannot be recomputed are read from `stored_updates`.
     #[must_use]
-    pub const fn new(fixed: FixedFleet, record: Record, kept: KeptUpdates) -> Self {
+    pub const fn new(fixed: FixedFleet, record: Record, stored_updates: StoredUpdates) -> Self {
         Self {
             fixed,
             record,
-            kept,
+            stored_updates,
         }
     }
 
@@ -124,24 +124,27 @@ impl ReplayFleet {
         reply: Reply,
     ) -> Result<Reply, FleetError> {
         let (round, client) = (broadcast.round, order.client);
-        let fate = self.record.fates.remove(&(round, client));
-        let (reply, source) = match fate {
-            Some(Fate::Arrived { exact: false, .. }) => {
+        let outcome = self.record.outcomes.remove(&(round, client));
+        let (reply, source) = match outcome {
+            Some(Outcome::Arrived { exact: false, .. }) => {
                 let after = broadcast.wants_loss_after;
-                (self.as_kept(round, client, after)?, "what it sent was")
+                (
+                    self.as_stored(round, client, after)?,
+                    "its stored update is",
+                )
             }
-            _ => (reply, "its order leads to"),
+            _ => (reply, "the replay leads to"),
         };
-        match (fate, reply) {
+        match (outcome, reply) {
             (
-                Some(Fate::Absent {
+                Some(Outcome::Absent {
                     reason,
                     declined: true,
                 }),
                 _,
             ) => Ok(Reply::Declined(reason)),
-            (Some(Fate::Absent { reason, .. }), _) => Ok(Reply::Lost(reason)),
-            (Some(Fate::Arrived { model, .. }), Reply::Trained(update)) => {
+            (Some(Outcome::Absent { reason, .. }), _) => Ok(Reply::Lost(reason)),
+            (Some(Outcome::Arrived { model, .. }), Reply::Trained(update)) => {
                 let found = fingerprint(&update.model);
                 if found == model {
                     return Ok(Reply::Trained(update));
@@ -150,31 +153,29 @@ impl ReplayFleet {
                     "round {round}, client {client}: model {model} arrived, {source} {found}"
                 )))
             }
-            (Some(Fate::Arrived { .. }), Reply::Lost(reason) | Reply::Declined(reason)) => {
+            (Some(Outcome::Arrived { .. }), Reply::Lost(reason) | Reply::Declined(reason)) => {
                 Err(FleetError::Failed(format!(
-                    "round {round}, client {client}: a model arrived, its order leads to none: {reason}"
+                    "round {round}, client {client}: a model arrived, the replay leads to none: {reason}"
                 )))
             }
             (None, _) => Err(FleetError::Failed(format!(
-                "round {round}, client {client}: the log does not say what became of its order"
+                "round {round}, client {client}: the log has no outcome of its order"
             ))),
         }
     }
-}
 
-impl ReplayFleet {
-    /// Returns what a client sent that cannot be recomputed.
-    fn as_kept(&self, round: u32, client: ClientId, after: bool) -> Result<Reply, FleetError> {
+    /// Returns the stored update of a client.
+    fn as_stored(&self, round: u32, client: ClientId, after: bool) -> Result<Reply, FleetError> {
         let failed = |error: &dyn std::fmt::Display| {
             FleetError::Failed(format!("round {round}, client {client}: {error}"))
         };
-        let kept = self.kept.read(round, client);
-        let kept = kept.map_err(|error| failed(&error))?;
-        let model = self.fixed.decode(&kept.bytes);
+        let stored = self.stored_updates.read(round, client);
+        let stored = stored.map_err(|error| failed(&error))?;
+        let model = self.fixed.decode(&stored.bytes);
         Ok(Reply::Trained(Update {
             model: model.map_err(|error| failed(&error))?,
-            loss_before: loss(kept.loss_before_q16),
-            loss_after: after.then(|| loss(kept.loss_after_q16)),
+            loss_before: loss(stored.loss_before_q16),
+            loss_after: after.then(|| loss(stored.loss_after_q16)),
         }))
     }
 }
@@ -202,11 +203,11 @@ impl Fleet for ReplayFleet {
     }
 
     fn settle(&mut self, log: &RoundLog, _: &[f32]) -> Result<(), FleetError> {
-        let told = self.record.fates.keys();
-        match told.filter(|(round, _)| *round <= log.round.round).min() {
+        let left = self.record.outcomes.keys();
+        match left.filter(|(round, _)| *round <= log.round.round).min() {
             None => Ok(()),
             Some((round, client)) => Err(FleetError::Failed(format!(
-                "round {round}, client {client}: the log tells of an order that nobody gave"
+                "round {round}, client {client}: the log has an order that the replay does not"
             ))),
         }
     }
@@ -250,11 +251,11 @@ mod tests {
         ];
         let Ok(record) = Record::of(lines.map(Ok::<_, Infallible>));
         assert_eq!(record.orders(), 2);
-        let fate = |model: &str| Fate::Arrived {
+        let outcome = |model: &str| Outcome::Arrived {
             model: model.to_owned(),
             exact: true,
         };
-        assert_eq!(record.fates[&(1, ClientId(1))], fate("a"));
-        assert_eq!(record.fates[&(2, ClientId(1))], fate("c"));
+        assert_eq!(record.outcomes[&(1, ClientId(1))], outcome("a"));
+        assert_eq!(record.outcomes[&(2, ClientId(1))], outcome("c"));
     }
 }

@@ -1,4 +1,4 @@
-//! From a scenario and a fleet to a deployment the round engine can run in.
+//! Sets up a fleet for a scenario: shards, emulators, lines, and the deployment for the engine.
 
 use gleaner_sim::ClientId;
 use std::net::SocketAddr;
@@ -11,15 +11,15 @@ use gleaner_shared::shard::body_crc;
 
 use super::board::{Identity, Limits};
 use super::bus::EventSender;
-use super::door::{Callers, Calls, Door, DoorError, check};
 use super::fleet::{Pace, Rules, StationFleet};
-use super::kept::KeptUpdates;
+use super::listener::{ExpectedBoards, ListenError, Listener, ListenerStatus, check};
 use super::stop::Stop;
+use super::stored_updates::StoredUpdates;
 use crate::device::emulator::EmulatorError;
 use crate::device::emulator::machine::Machine;
-use crate::device::flash::{ShardRefused, shard_part};
+use crate::device::flash::{FlashError, shard_part};
 use crate::device::image::Program;
-use crate::device::shard::{ClientSamples, ShardBuildError, image};
+use crate::device::shard::{ClientSamples, InvalidSamples, image};
 use crate::fleet_file::{Access, Entry, FleetFile, Place, write_private};
 use crate::link::Endpoint;
 use crate::link::faults::{FaultCounters, Faults};
@@ -34,56 +34,56 @@ use gleaner_sim::scenario::{Override, Scenario};
 /// The folder in a run's directory with the shards of its emulated boards.
 pub const SHARDS: &str = RunDirectory::SHARDS;
 
-/// Why a fleet cannot run.
+/// Error setting up a fleet.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SetupError {
-    /// Data or clients cannot be had.
+    /// The data or the simulated clients cannot be built.
     #[error(transparent)]
     Deployment(#[from] BuildError),
-    /// A shard cannot be made.
+    /// The samples of a client do not make a shard.
     #[error(transparent)]
-    Shard(#[from] ShardBuildError),
+    Shard(#[from] InvalidSamples),
     /// A board has no room for its shard.
     #[error("client \"{name}\": {source}")]
     Room {
-        /// The client.
+        /// Name of the client.
         name: String,
-        /// How much is too much, and what to lower.
-        source: ShardRefused,
+        /// The limit, and the keys to lower.
+        source: FlashError,
     },
     /// An emulator does not start.
     #[error("client \"{name}\": {source}")]
     Emulator {
-        /// The client.
+        /// Name of the client.
         name: String,
-        /// Why it did not start.
+        /// Reason of the failure.
         source: EmulatorError,
     },
-    /// Boards cannot call in.
+    /// The listener for boards does not start.
     #[error(transparent)]
-    Door(#[from] DoorError),
+    Door(#[from] ListenError),
     /// A file cannot be written.
     #[error(transparent)]
     File(#[from] FileError),
 }
 
-/// What the list of the fleet does not say.
+/// Options that are not in the fleet file.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
-    /// The pace of the lines.
+    /// Whether transfers take their modelled airtime.
     pub pace: Pace,
-    /// Faults on every line.
+    /// Faults to inject into every line.
     pub faults: Faults,
-    /// Wall time any phase of a round may take, for each epoch in training.
+    /// Limit of wall time for each phase of a round, and for each epoch of training.
     pub wall_limit: Duration,
-    /// Where boards may call in.
+    /// Address for boards that connect by themselves.
     pub listen: Option<SocketAddr>,
     /// Threads that train simulated clients.
     pub threads: usize,
 }
 
-/// The settings every fleet forces on its scenario.
+/// Returns the settings that a fleet requires of its scenario.
 #[must_use]
 pub fn overrides(fleet: &FleetFile) -> Vec<Override> {
     let count = i64::try_from(fleet.clients.len()).unwrap_or(i64::MAX);
@@ -94,11 +94,11 @@ pub fn overrides(fleet: &FleetFile) -> Vec<Override> {
     ]
 }
 
-/// A fleet, ready to run.
+/// A fleet that is ready to run.
 pub struct Assembly {
-    /// What the engine runs in.
+    /// The deployment for the engine.
     pub deployment: Deployment,
-    /// Faults injected so far, on all lines together.
+    /// Counts of the faults injected into all lines.
     pub faults: Arc<FaultCounters>,
     /// The emulators that were started for it.
     pub machines: Vec<(ClientId, Machine)>,
@@ -107,7 +107,7 @@ pub struct Assembly {
 /// Deals the samples of a scenario and returns the shard of every client.
 ///
 /// # Errors
-/// When the data do not suffice.
+/// Returns an error if there are too few data.
 pub fn shards(
     scenario: &Scenario,
     data: &Dataset,
@@ -151,7 +151,7 @@ fn shards_of(
 /// Starts an emulator with a client's shard and the image for a network.
 ///
 /// # Errors
-/// Names the client and what is missing.
+/// Names the client and the missing program.
 pub fn start_machine(
     entry: &Entry,
     network: Shape,
@@ -174,7 +174,7 @@ pub fn start_machine(
     })
 }
 
-/// Writes a shard, which may hold a key, where its emulator finds it.
+/// Writes the shard of an emulator to a private file, since it may hold a key.
 fn write_shard(entry: &Entry, shard: &[u8], folder: &Path) -> Result<PathBuf, FileError> {
     std::fs::create_dir_all(folder).map_err(gleaner_files::at(folder))?;
     let path = folder.join(format!("client-{}.bin", entry.id));
@@ -182,19 +182,19 @@ fn write_shard(entry: &Entry, shard: &[u8], folder: &Path) -> Result<PathBuf, Fi
     Ok(path)
 }
 
-/// Brings a fleet to life: deals the data, starts the emulators, opens the lines.
+/// Sets up a fleet: distributes the data, starts the emulators, prepares the lines.
 ///
 /// # Errors
-/// When something cannot be had; a board that is not there is not an error.
+/// Returns an error if the set-up fails; an absent board is not an error.
 pub fn assemble(
     rounds: &Run<'_>,
     fleet: &FleetFile,
     data: &Dataset,
     options: &Options,
-    (events, stop, calls): (EventSender, Stop, Arc<Calls>),
+    (events, stop, calls): (EventSender, Stop, Arc<ListenerStatus>),
 ) -> Result<Assembly, SetupError> {
     check(fleet, options.listen)?;
-    let callers = Callers::of(fleet);
+    let callers = ExpectedBoards::of(fleet);
     let (scenario, folder) = (rounds.scenario(), rounds.directory().path());
     let run = run_id(rounds.directory())?;
     let partition = fleet::deal(scenario, data).map_err(BuildError::from)?;
@@ -261,10 +261,10 @@ pub fn assemble(
         },
         pace: options.pace,
     };
-    let kept = KeptUpdates::of(folder);
+    let kept = StoredUpdates::of(folder);
     let door = options
         .listen
-        .map(|address| Door::at(address, callers, calls));
+        .map(|address| Listener::bind(address, callers, calls));
     let door = door.transpose()?;
     let threads = options.threads;
     let deployment = fleet::build_around(scenario, data, &partition, threads, |fixed| {

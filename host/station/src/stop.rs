@@ -1,4 +1,4 @@
-//! Ending a run from outside, in the middle of a round if need be.
+//! A handle that stops a run from outside, in the middle of a round if need be.
 
 use std::process::exit;
 use std::sync::Arc;
@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 
-/// The exit code of a program that was interrupted, as shells know it.
+/// The exit code of an interrupted program, by the convention of shells.
 pub const INTERRUPTED: u8 = 130;
 
-/// A handle that ends a run; clones are the same handle.
+/// A handle that stops a run; clones are the same handle.
 #[derive(Clone, Debug)]
 pub struct Stop(Arc<watch::Sender<bool>>);
 
@@ -20,56 +20,56 @@ impl Default for Stop {
 }
 
 impl Stop {
-    /// Returns a handle that Ctrl-C, SIGTERM and SIGUSR1 pull, the last of which batch systems send
-    /// ahead of a time limit; the second signal ends the program at once.
+    /// Returns a handle that Ctrl-C, SIGTERM and SIGUSR1 (which batch systems send ahead of a time
+    /// limit) trigger; the second signal ends the program at once.
     #[must_use]
     pub fn on_signals() -> Self {
         let stop = Self::default();
-        let pulled = stop.clone();
+        let requested = stop.clone();
         std::thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread()
                 .enable_all()
                 .build();
-            // Without a runtime signals keep their usual effect.
+            // Without a runtime, signals keep their default effect.
             let Ok(runtime) = runtime else { return };
             runtime.block_on(each_signal(|| {
-                if pulled.is_pulled() {
+                if requested.is_requested() {
                     exit(INTERRUPTED.into());
                 }
-                pulled.pull();
+                requested.request();
             }));
         });
         stop
     }
 
-    /// Ends the run.
-    pub fn pull(&self) {
+    /// Asks the run to stop.
+    pub fn request(&self) {
         self.0.send_replace(true);
     }
 
-    /// Tells whether the run is to end.
+    /// Tells whether the run is to stop.
     #[must_use]
-    pub fn is_pulled(&self) -> bool {
+    pub fn is_requested(&self) -> bool {
         *self.0.borrow()
     }
 
-    /// Blocks until the run is to end.
+    /// Blocks until the run is to stop.
     pub fn wait(&self) {
-        while !self.is_pulled() {
+        while !self.is_requested() {
             std::thread::park_timeout(Duration::from_millis(100));
         }
     }
 
-    /// Waits until the run is to end.
-    pub async fn pulled(&self) {
+    /// Waits until the run is to stop.
+    pub async fn requested(&self) {
         // The sender lives as long as `self`.
-        let _ = self.0.subscribe().wait_for(|pulled| *pulled).await;
+        let _ = self.0.subscribe().wait_for(|requested| *requested).await;
     }
 }
 
-/// Calls `heard` for every signal that asks the program to end.
+/// ListenerStatus `on_signal` for every signal that asks the program to end.
 #[cfg(unix)]
-async fn each_signal(mut heard: impl FnMut()) {
+async fn each_signal(mut on_signal: impl FnMut()) {
     use tokio::signal::unix::{SignalKind, signal};
     let kinds = [
         SignalKind::interrupt(),
@@ -81,18 +81,18 @@ async fn each_signal(mut heard: impl FnMut()) {
     };
     loop {
         tokio::select! {
-            Some(()) = interrupt.recv() => heard(),
-            Some(()) = terminate.recv() => heard(),
-            Some(()) = notice.recv() => heard(),
+            Some(()) = interrupt.recv() => on_signal(),
+            Some(()) = terminate.recv() => on_signal(),
+            Some(()) = notice.recv() => on_signal(),
             else => return,
         }
     }
 }
 
-/// Calls `heard` for every Ctrl-C.
+/// ListenerStatus `on_signal` for every Ctrl-C.
 #[cfg(not(unix))]
-async fn each_signal(mut heard: impl FnMut()) {
+async fn each_signal(mut on_signal: impl FnMut()) {
     while tokio::signal::ctrl_c().await.is_ok() {
-        heard();
+        on_signal();
     }
 }

@@ -1,18 +1,24 @@
-//! Text from a board, made fit to be shown: a terminal obeys some characters instead of showing them.
+//! Escaping of text from a board, since a terminal interprets control characters.
 
-/// Returns the text with everything escaped that a terminal might obey: control characters, and
-/// marks that hide letters or turn their order around.
+/// Escapes control characters, and marks that hide letters or reverse their order.
+///
+/// ```
+/// use gleaner_station::text::printable;
+///
+/// assert_eq!(printable("pico\u{1b}[2J"), "pico\\u{1b}[2J");
+/// ```
 #[must_use]
 pub fn printable(text: &str) -> String {
-    let show = |letter: char| match is_obeyed(letter) {
+    let show = |letter: char| match is_interpreted(letter) {
         true => letter.escape_unicode().to_string(),
         false => letter.to_string(),
     };
     text.chars().map(show).collect()
 }
 
-/// Tells control characters (C0, DEL, C1), line and paragraph separators, and format characters.
-fn is_obeyed(letter: char) -> bool {
+/// Tells whether a letter is a control character (C0, DEL, C1), a separator of lines or paragraphs,
+/// or a format character.
+fn is_interpreted(letter: char) -> bool {
     letter.is_control()
         || matches!(
             letter,
@@ -33,20 +39,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_board_cannot_speak_to_the_terminal() {
-        for (said, shown) in [
+    fn control_characters_are_escaped() {
+        for (text, shown) in [
             ("\x1b]0;owned\x07", "\\u{1b}]0;owned\\u{7}"),
             ("fine\rBAD", "fine\\u{d}BAD"),
             ("two\nlines", "two\\u{a}lines"),
             ("\u{9b}2J\u{7f}", "\\u{9b}2J\\u{7f}"),
             ("a\u{202e}b\u{2066}c", "a\\u{202e}b\\u{2066}c"),
         ] {
-            assert_eq!(printable(said), shown);
+            assert_eq!(printable(text), shown);
         }
     }
 
     #[test]
-    fn an_ordinary_name_stays_as_it_is() {
+    fn ordinary_names_are_unchanged() {
         for name in [
             "Raspberry Pi Pico",
             "0.1.0-65d9ded+usb",

@@ -31,7 +31,7 @@ fn a_run_warns_that_no_client_trained_and_records_its_threads() {
 }
 
 #[test]
-fn cycles_counted_with_another_network_are_warned_of() {
+fn cycles_cycles_warning_network_are_warned_of() {
     let folder = Folder::new();
     folder.write("fleet.toml", simulated_fleet(1));
     for (name, command) in [

@@ -122,7 +122,7 @@ impl Field {
         let audience = Audience {
             listener: Box::new(move |event| {
                 if until(event) {
-                    stop.pull();
+                    stop.request();
                 }
             }),
             ..audience
@@ -138,7 +138,7 @@ impl Field {
         );
         match run {
             Ok(_) => Ok(Ended::Complete),
-            Err(_) if pulled.is_pulled() => Ok(Ended::BrokenOff),
+            Err(_) if pulled.is_requested() => Ok(Ended::BrokenOff),
             Err(error) => Err(error.to_string()),
         }
     }

@@ -14,7 +14,7 @@ use gleaner_shared::wire::message::{ModelHash, RoundMark};
 use gleaner_sim::run::peak_memory_mb;
 use gleaner_station::Handle;
 use gleaner_station::board::{Closing, Limits, RoundWork, WorkResult};
-use gleaner_station::bus::{self, EventReceiver, EventSender, Heard};
+use gleaner_station::bus::{self, BusItem, EventReceiver, EventSender};
 use gleaner_station::log::{EventLog, Line};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle as Task;
@@ -324,8 +324,8 @@ fn closing(round: u32, counted: bool) -> Closing {
 fn keep(mut log: EventLog, mut heard: EventReceiver) {
     while let Some(heard) = heard.wait() {
         match heard {
-            Heard::Event(event) => log.append(&event).expect("a disk with room"),
-            Heard::Flush(flush) => flush.answer(log.sync().map_err(|error| error.to_string())),
+            BusItem::Event(event) => log.append(&event).expect("a disk with room"),
+            BusItem::Flush(flush) => flush.answer(log.sync()),
         }
     }
 }

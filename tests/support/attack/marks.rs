@@ -85,13 +85,13 @@ pub fn to_stations(frames: u64, seed: u64, bar: &ProgressBar) -> Tally {
 }
 
 async fn to_station(frames: u64, rng: Rng) -> Tally {
-    let (socket, plug) = memory::socket();
+    let (socket, plug) = memory::pair();
     let (events, mut heard) = bus::open();
     let board = board(CLIENT, Endpoint::in_memory(socket), events);
     let rounds = frames.div_ceil(EACH);
     let mut liar = Liar::new(rng, frames.div_ceil(rounds));
     let served = tokio::spawn(async move {
-        if let Ok(line) = plug.plug_in().await {
+        if let Ok(line) = plug.connect().await {
             let _ = drive(line, &mut liar).await;
         }
         liar.said

@@ -25,7 +25,7 @@ use gleaner_sim::scenario::{Scenario, resolve};
 use gleaner_station::device::Board;
 use gleaner_station::device::emulator::Emulator;
 use gleaner_station::device::emulator::figures::{StackDepth, keep};
-use gleaner_station::device::emulator::prepare::prepare;
+use gleaner_station::device::emulator::prepare;
 use gleaner_station::device::emulator::trial::{self, FlashReads, Task, TrialError, TrialResult};
 use gleaner_station::device::image::Program;
 use gleaner_station::device::shard::{ClientSamples, image, listed, with_lists};

@@ -45,9 +45,9 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     })?;
     ensure!(
         (args.client as usize) < shards.len(),
-        "--client {}: there are {}, numbered from 0",
+        "--client {}: use 0 to {}",
         args.client,
-        shards.len()
+        shards.len().saturating_sub(1)
     );
     let network = fleet::shape(&scenario, &data)?;
     let shard = shards.swap_remove(args.client as usize);
@@ -81,7 +81,7 @@ fn format_of(args: &Args) -> anyhow::Result<Format> {
         (Some("uf2"), Some(Uf2Drive { family, .. })) => Ok(Format::Uf2 { family }),
         (Some("uf2"), None) => {
             let takers = board::list(Board::with_boot_drive(), "or").to_uppercase();
-            bail!("--out: only an {takers} takes .uf2; write .bin")
+            bail!("--out: only an {takers} takes .uf2; use .bin")
         }
         _ => bail!("--out {}: must end in .bin or .uf2", args.out.display()),
     }
@@ -102,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_key_file_holds_64_digits() {
+    fn a_key_file_has_64_digits() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("key");
         std::fs::write(&path, format!("{}\n", "0f".repeat(32))).unwrap();

@@ -1,5 +1,5 @@
-//! Boards that are written as drives: sent into boot mode over their lines, or held there by
-//! somebody's finger, and known by their USB serial number once they are back.
+//! Boards that are flashed as drives: restarted in boot mode over their lines, or by their button, and
+//! identified by their USB serial number afterwards.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -9,25 +9,26 @@ use anyhow::Context;
 use super::super::fleet::bootsel;
 use super::{FlashTask, copy};
 use gleaner_station::device::Board;
-use gleaner_station::device::flash::drive::{BootDrive, DriveError};
+use gleaner_station::device::flash::FlashError;
+use gleaner_station::device::flash::drive::BootDrive;
 use gleaner_station::device::row::Uf2Drive;
-use gleaner_station::fleet_file::{FoundPort, KeyBook};
+use gleaner_station::fleet_file::{FoundPort, KeyStore};
 use gleaner_station::link::serial;
 
-/// Between two looks.
+/// Pause between two checks.
 const LOOK: Duration = Duration::from_millis(200);
 
-/// Sends a running board into boot mode, where no board may be, and copies to its drive.
+/// Restarts a running board in boot mode and copies to its drive; no other board may be in boot mode.
 pub(super) fn over_its_line(
     task: &FlashTask<'_>,
     kind: Uf2Drive,
     wait: Duration,
 ) -> anyhow::Result<()> {
     let name = &task.entry.name;
-    outln!("{name}: sending it into boot mode over its line");
+    outln!("{name}: restarting it in boot mode over its line");
     bootsel::send(task.entry, wait)?;
     let drive = until(wait, || match BootDrive::find(kind) {
-        Err(DriveError::None(_)) => None,
+        Err(FlashError::NoDrive(_)) => None,
         found => Some(found),
     });
     let drive = drive.with_context(|| {
@@ -39,13 +40,13 @@ pub(super) fn over_its_line(
         )
     })??;
     copy(&drive, kind, task)?;
-    // The next one may show its drive when this one is gone.
+    // The drive must be gone before the next board shows its own.
     until(wait, || (!drive.is_there()).then_some(()));
     Ok(())
 }
 
-/// Copies to the drive of a board whose port nobody knows, and writes its number into the list when
-/// it is back.
+/// Copies to the drive of a board whose port is unknown, and writes its USB serial number to the fleet
+/// file after its restart.
 pub(super) fn fresh(
     task: &FlashTask<'_>,
     (drive, kind): (&BootDrive, Uf2Drive),
@@ -56,23 +57,23 @@ pub(super) fn fresh(
     let before = serial::found()?;
     copy(drive, kind, task)?;
     let number = until(wait, || {
-        newcomer(&before, &serial::found().ok()?, task.board)
+        new_board(&before, &serial::found().ok()?, task.board)
     });
     let number = number.with_context(|| {
         format!(
-            "it was written, but no new port of such a board appeared within {} s: put its number \
+            "it is flashed, but no new port of such a board appeared within {} s: put its number \
              into {} as usb_serial (`gleaner fleet init --out other.toml` lists it)",
             wait.as_secs(),
             file.display()
         )
     })?;
-    KeyBook::open(file)?.name_port(name, &number)?;
-    outln!("{name}: it is usb_serial = \"{number}\" from now on");
+    KeyStore::open(file)?.set_usb_serial(name, &number)?;
+    outln!("{name}: usb_serial = \"{number}\" is written to the fleet file");
     Ok(())
 }
 
-/// Returns the number of the one board of a kind that was not there before.
-fn newcomer(before: &[FoundPort], now: &[FoundPort], board: Board) -> Option<String> {
+/// Returns the USB serial number of the only new board of a kind.
+fn new_board(before: &[FoundPort], now: &[FoundPort], board: Board) -> Option<String> {
     let mut numbers: Vec<&String> = now
         .iter()
         .filter(|port| !before.contains(port))
@@ -87,7 +88,7 @@ fn newcomer(before: &[FoundPort], now: &[FoundPort], board: Board) -> Option<Str
     }
 }
 
-/// Looks again and again until something is found or the time is up.
+/// Repeats `look` until it returns a value or the time is up.
 fn until<T>(wait: Duration, mut look: impl FnMut() -> Option<T>) -> Option<T> {
     let begin = Instant::now();
     loop {
@@ -118,14 +119,14 @@ mod tests {
     }
 
     #[test]
-    fn the_board_that_came_is_known_and_others_are_not_taken_for_it() {
+    fn the_only_new_board_is_found() {
         let (old, new, link) = (port(0x1209, "OLD"), port(0x1209, "NEW"), port(0x0483, "ST"));
-        let seen = |now: &[FoundPort]| newcomer(std::slice::from_ref(&old), now, Board::Rp2040);
-        assert_eq!(seen(&[]), None, "it is not back yet");
+        let seen = |now: &[FoundPort]| new_board(std::slice::from_ref(&old), now, Board::Rp2040);
+        assert_eq!(seen(&[]), None, "not back yet");
         assert_eq!(seen(&[old.clone(), link.clone()]), None);
         let now = [link, old.clone(), new.clone()];
         assert_eq!(seen(&now), Some("NEW".to_owned()));
         let two = [new, port(0x1209, "TOO")];
-        assert_eq!(seen(&two), None, "nobody knows which of two it is");
+        assert_eq!(seen(&two), None, "two new boards are ambiguous");
     }
 }

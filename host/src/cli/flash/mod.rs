@@ -1,4 +1,4 @@
-//! `gleaner flash`: firmware and samples into the boards of a fleet.
+//! `gleaner flash`: writes firmware and samples to the boards of a fleet.
 
 mod boot;
 #[cfg(feature = "probe")]
@@ -17,21 +17,20 @@ use super::fleet::FleetArgs;
 use super::scenario::ScenarioArgs;
 use gleaner_sim::fleet;
 use gleaner_station::device::board::{self, Board};
-use gleaner_station::device::flash::drive::{BootDrive, DriveError};
+use gleaner_station::device::flash::drive::BootDrive;
 use gleaner_station::device::flash::target::Part;
-use gleaner_station::device::flash::{program, shard_part};
+use gleaner_station::device::flash::{FlashError, program, shard_part};
 use gleaner_station::device::image::Program;
 use gleaner_station::device::row::Uf2Drive;
 use gleaner_station::fleet_file::{Entry, FleetFile};
 use gleaner_station::setup::{overrides, shards};
 
-/// Which boards, with what.
 #[derive(Debug, clap::Args)]
 #[command(group = clap::ArgGroup::new("which").required(true))]
 pub struct Args {
     #[command(flatten)]
     fleet: FleetArgs,
-    /// The board to flash, by its name in the fleet.
+    /// Name of the board in the fleet.
     #[arg(long, value_name = "NAME", group = "which")]
     board: Option<String>,
     /// Flash every board of the fleet.
@@ -43,17 +42,17 @@ pub struct Args {
     /// Build the client with its log, for `gleaner logs`.
     #[arg(long)]
     logs: bool,
-    /// Where the drive of a Pico in boot mode is mounted; by default it is looked for.
+    /// Mount point of a Pico's drive in boot mode; found automatically by default.
     #[arg(long, value_name = "FOLDER", conflicts_with = "all")]
     drive: Option<PathBuf>,
-    /// Wall seconds to wait for a board that restarts.
+    /// Wall seconds to wait for a restarting board.
     #[arg(long, value_name = "SECONDS", default_value_t = 20)]
     wait_s: u64,
     #[command(flatten)]
     scenario: ScenarioArgs,
 }
 
-/// A board and what its flash should hold.
+/// A board and the content of its flash.
 struct FlashTask<'a> {
     entry: &'a Entry,
     board: Board,
@@ -96,13 +95,13 @@ fn chosen<'a>(
     let with_board = |entry: &'a Entry| {
         ensure!(
             is_board(&entry),
-            "client \"{}\" is not a board: there is nothing to flash",
+            "client \"{}\" is not a board that can be flashed",
             entry.name
         );
         let board = entry.board().with_context(|| {
             let chips = Board::flashable().map(|board| format!("chip = \"{board}\""));
             format!(
-                "{}: client \"{}\" names no chip; add {}",
+                "{}: client \"{}\" has no chip; add {}",
                 file.display(),
                 entry.name,
                 board::list(chips, "or")
@@ -164,15 +163,14 @@ fn firmware(args: &Args, board: Board, network: Shape) -> anyhow::Result<Part> {
 }
 
 impl FlashTask<'_> {
-    /// Returns the drive it may be flashed through: a board that names no probe may be the one in
-    /// boot mode.
+    /// Returns the drive through which the board may be flashed; a board with a probe has none.
     fn drive(&self) -> Option<Uf2Drive> {
         let drive = self.board.row().boot_drive;
         drive.filter(|_| self.entry.probe.is_none())
     }
 
-    /// Tells whether it goes into boot mode when it is told to: it is on a line, under a key.
-    fn goes_by_itself(&self) -> bool {
+    /// Tells whether the board restarts in boot mode on command: it has a line and a key.
+    fn restarts_on_command(&self) -> bool {
         let on_a_line = self.entry.place().is_some() && !self.entry.is_fresh();
         on_a_line && self.entry.key.is_some()
     }
@@ -207,13 +205,15 @@ fn flash(
     match BootDrive::find(kind) {
         Ok(drive) if candidates == 1 => write(&drive, kind),
         Ok(drive) => bail!(
-            "a {} is in boot mode at {}, but {candidates} of the fleet could be the one; flash \
+            "a {} is in boot mode at {}, but {candidates} boards of the fleet match; flash \
              them one by one with --board",
             kind.product,
             drive.path().display()
         ),
-        Err(DriveError::None(_)) if task.goes_by_itself() => boot::over_its_line(task, kind, wait),
-        Err(none @ DriveError::None(_)) => {
+        Err(FlashError::NoDrive(_)) if task.restarts_on_command() => {
+            boot::over_its_line(task, kind, wait)
+        }
+        Err(none @ FlashError::NoDrive(_)) => {
             through_probe(task).with_context(|| format!("{none}; through a probe"))
         }
         Err(error) => Err(error.into()),
@@ -227,7 +227,7 @@ fn copy(drive: &BootDrive, kind: Uf2Drive, task: &FlashTask<'_>) -> anyhow::Resu
         outln!("{name}: {part}: copied to {path}");
     }
     outln!(
-        "{name}: the {} restarts by itself; `gleaner doctor` says whether it is well",
+        "{name}: the {} restarts by itself; check it with `gleaner doctor`",
         kind.product
     );
     Ok(())

@@ -1,4 +1,4 @@
-//! How flashing shows its progress: a bar on a terminal, nothing elsewhere.
+//! Progress of flashing: a bar on a terminal, nothing elsewhere.
 
 use std::io::IsTerminal;
 
@@ -6,7 +6,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use gleaner_station::device::flash::target::{Part, Step, Watch};
 
-/// One bar at a time, for the step at hand.
+/// The progress bar of the current step.
 #[derive(Debug)]
 pub struct Bar<'a> {
     board: &'a str,
@@ -14,7 +14,7 @@ pub struct Bar<'a> {
 }
 
 impl<'a> Bar<'a> {
-    /// A bar for a board of that name.
+    /// Returns the bar of a board.
     #[must_use]
     pub const fn new(board: &'a str) -> Self {
         Self { board, bar: None }

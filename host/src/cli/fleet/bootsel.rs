@@ -1,30 +1,29 @@
-//! `gleaner fleet bootsel`: boards into boot mode, over their lines and without their buttons.
+//! `gleaner fleet bootsel`: restarts boards in boot mode over their lines.
 
 use std::process::ExitCode;
 use std::time::Duration;
 
 use super::FleetArgs;
-use gleaner_station::bootsel::bootsel;
 use gleaner_station::device::board::{self, Board};
 use gleaner_station::fleet_file::{Entry, FleetFile};
 use gleaner_station::link::Endpoint;
+use gleaner_station::service::bootsel::bootsel;
 
-/// Which boards.
 #[derive(Debug, clap::Args)]
 #[command(
     group = clap::ArgGroup::new("which").required(true),
     after_help = "\
-A board in boot mode shows its drive and takes any program; it is back when it was written or
-plugged in anew. It goes there for whoever holds its key alone; one without a key refuses. `gleaner
-flash` sends boards there by itself. Run it while no `gleaner run` uses the boards."
+A board in boot mode shows its drive and takes any program; it leaves boot mode when it is flashed or
+plugged in again. Only the holder of its key can restart it; a board without a key refuses. `gleaner
+flash` does this by itself. Run it while no `gleaner run` uses the boards."
 )]
 pub struct Args {
     #[command(flatten)]
     fleet: FleetArgs,
-    /// A board, by its name in the fleet; may be given again.
+    /// Name of a board in the fleet; may be repeated.
     #[arg(long, value_name = "NAME", group = "which")]
     board: Vec<String>,
-    /// Every board of the fleet that has a boot drive.
+    /// All boards of the fleet that have a boot drive.
     #[arg(long, group = "which")]
     all: bool,
     /// Wall seconds to wait for a session.
@@ -65,10 +64,13 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     Ok(code)
 }
 
-/// Sends one board into boot mode.
+/// Restarts one board in boot mode.
 pub fn send(entry: &Entry, patience: Duration) -> anyhow::Result<()> {
     let Some(place) = entry.place() else {
-        anyhow::bail!("link = \"{}\" is no line to say it on", entry.link.name());
+        anyhow::bail!(
+            "link = \"{}\": the command needs a line that this machine opens",
+            entry.link.name()
+        );
     };
     let runtime = tokio::runtime::Runtime::new()?;
     Ok(runtime.block_on(bootsel(entry, &Endpoint::new(place), patience))?)

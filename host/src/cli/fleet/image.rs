@@ -1,4 +1,4 @@
-//! `gleaner fleet image`: a board's program, if wanted with its samples, as one file for its boot mode.
+//! `gleaner fleet image`: writes a board's program, with optional samples, as one file for its boot mode.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -16,10 +16,9 @@ use gleaner_station::device::flash::{program, shard_part, uf2};
 use gleaner_station::device::image::Program;
 use gleaner_station::fleet_file::write_private;
 
-/// Which program, into which file.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The board whose program it is.
+    /// The board to build for.
     #[arg(long, value_parser = by_name(), default_value = Board::Rp2040.name())]
     board: Board,
     #[command(flatten)]
@@ -28,10 +27,10 @@ pub struct Args {
     /// `cargo xtask firmware BOARD`.
     #[arg(long, value_name = "ELF")]
     firmware: Option<PathBuf>,
-    /// The samples to put beside it: a `.bin` of `gleaner data shard`.
+    /// Samples to include: a `.bin` of `gleaner data shard`.
     #[arg(long, value_name = "SHARD.bin")]
     shard: Option<PathBuf>,
-    /// Where to write.
+    /// The file to write.
     #[arg(long, value_name = "FILE.uf2", default_value = "client.uf2")]
     out: PathBuf,
 }
@@ -48,7 +47,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let drive = args.board.row().boot_drive.with_context(|| {
         let takers = board::list(Board::with_boot_drive(), "or");
         format!(
-            "--board {}: it takes no files; an {takers} does",
+            "--board {}: has no boot drive; an {takers} has",
             args.board.name()
         )
     })?;
@@ -91,7 +90,7 @@ fn read_shard(path: &Path, board: Board, network: Shape) -> anyhow::Result<Part>
     let (inputs, classes) = (usize::from(header.inputs), usize::from(header.classes));
     ensure!(
         (inputs, classes) == (network.inputs, network.classes),
-        "{}: samples of {inputs} bytes and {classes} classes are not for a network {network}; give the \
+        "{}: samples of {inputs} bytes and {classes} classes do not fit a network {network}; give the \
          scenario they were made with",
         path.display()
     );

@@ -1,4 +1,4 @@
-//! `gleaner fleet init`: writes a fleet.toml from what is plugged in.
+//! `gleaner fleet init`: writes a fleet.toml of the boards that are plugged in.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -11,14 +11,12 @@ use gleaner_station::device::row::Uf2Drive;
 use gleaner_station::fleet_file::{FILE_NAME, from_ports, template, write_private};
 use gleaner_station::link::serial;
 
-/// Where to write.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The file to write; an existing one is left alone.
+    /// The file to write; an existing file is not replaced.
     #[arg(long, value_name = "FILE", default_value = FILE_NAME)]
     out: PathBuf,
-    /// Where the drive of a board in boot mode is mounted; may be given again, by default they are
-    /// looked for.
+    /// Mount point of a board's drive in boot mode; may be repeated, found automatically by default.
     #[arg(long, value_name = "FOLDER")]
     drive: Vec<PathBuf>,
 }
@@ -40,7 +38,7 @@ impl Args {
     }
 }
 
-/// Returns the board whose drive is mounted there.
+/// Returns the board whose drive is mounted at `path`.
 fn of_drive(path: &Path, kinds: &[(Board, Uf2Drive)]) -> anyhow::Result<Board> {
     let mut refused = None;
     for &(board, kind) in kinds {
@@ -49,7 +47,7 @@ fn of_drive(path: &Path, kinds: &[(Board, Uf2Drive)]) -> anyhow::Result<Board> {
             Err(error) => refused = refused.or(Some(error)),
         }
     }
-    let refused = refused.context("no board shows a drive")?;
+    let refused = refused.context("no kind of board has a drive")?;
     Err(refused.into())
 }
 
@@ -63,22 +61,20 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let found = from_ports(&serial::found()?, &args.drives()?)?;
     let found_nothing = found.clients.is_empty();
     let (fleet, head) = if found_nothing {
-        let head = "# Nothing is plugged in: two emulated boards and a simulated client, to start \
-                    with.\n\n";
+        let head = "# No board is plugged in: two emulated boards and a simulated client.\n\n";
         (template(), head)
     } else {
-        let head =
-            "# Who takes part. Keys are secret: every board gets its own with its shard.\n\n";
+        let head = "# The clients of a fleet. Keys are secret: every board gets its own with its shard.\n\n";
         (found, head)
     };
     if found_nothing {
-        outln!("nothing is plugged in: this fleet emulates its boards");
+        outln!("no board is plugged in: this fleet emulates its boards");
     }
     write_private(&args.out, format!("{head}{}", fleet.to_toml()))
         .with_context(|| format!("cannot write {file}"))?;
     for entry in &fleet.clients {
         let place = match entry.place() {
-            Some(_) if entry.is_fresh() => "in boot mode: `gleaner flash` writes it".to_owned(),
+            Some(_) if entry.is_fresh() => "in boot mode: `gleaner flash` flashes it".to_owned(),
             Some(place) => place.to_string(),
             None => entry.link.name().to_owned(),
         };

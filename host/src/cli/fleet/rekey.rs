@@ -1,4 +1,4 @@
-//! `gleaner fleet rekey`: new keys for boards, over their lines.
+//! `gleaner fleet rekey`: rotates the keys of boards over their lines.
 
 use std::process::ExitCode;
 use std::time::Duration;
@@ -6,53 +6,53 @@ use std::time::Duration;
 use serde::Serialize;
 
 use super::FleetArgs;
-use gleaner_station::fleet_file::{Entry, KeyBook};
+use gleaner_station::fleet_file::{Entry, KeyStore};
 use gleaner_station::link::Endpoint;
-use gleaner_station::rekey::{RekeyError, rekey};
+use gleaner_station::service::ServiceError;
+use gleaner_station::service::rekey::rekey;
 
-/// Which boards.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Every board gets a fresh key of its own in a sealed message. The new key is in fleet.toml, as
-next_key, before it is sent; the old one is dropped, by the board and in fleet.toml, when a session
-under the new one is open. Interrupted at any step, by a power cut as well, both sides still share a
-key: run the command again and it finishes. Run it while no `gleaner run` uses the boards.
+next_key, before it is sent; the old one is deleted, by the board and in fleet.toml, when a session
+under the new one is open. After an interruption at any step, even by a power cut, both sides still
+share a key: run the command again to finish. Run it while no `gleaner run` uses the boards.
 
-Runs that were started before keep the old keys in their directories: continue them with
+Runs that were started earlier have the old keys in their directories: continue them with
 `gleaner resume DIR --fleet fleet.toml`.
 
-Whoever holds the old key and records the line reads the new one. If a key has leaked, flash another
-one over a cable instead (`gleaner flash`). docs/reference/wire.md, section 2.5, says what rotating protects.")]
+Anybody who holds the old key and records the line can read the new one. If a key has leaked, flash
+another one over a cable instead (`gleaner flash`). docs/reference/wire.md, section 2.5, says what rotating protects.")]
 pub struct Args {
     #[command(flatten)]
     fleet: FleetArgs,
-    /// A board to rekey, by its name in the fleet; may be given again [default: every board]
+    /// Name of a board in the fleet; may be repeated [default: all boards]
     #[arg(long, value_name = "NAME")]
     board: Vec<String>,
-    /// Wall seconds a board has to take its key.
+    /// Wall seconds for the rotation of one key.
     #[arg(long, value_name = "SECONDS", default_value_t = 60)]
     patience_s: u64,
-    /// Print the outcome as JSON.
+    /// Print the results as JSON.
     #[arg(long)]
     json: bool,
 }
 
-/// What came of one board.
+/// The result for one board.
 #[derive(Debug, Serialize)]
 struct Outcome {
     name: String,
     client: u32,
     rekeyed: bool,
-    /// The generation of its new key.
+    /// Generation of the new key.
     generation: Option<u32>,
-    /// Why it was not rekeyed.
+    /// Reason, if the key was not rotated.
     reason: Option<String>,
 }
 
 /// Runs `gleaner fleet rekey`; exit code 1 means that a board was not rekeyed.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    let book = KeyBook::open(&args.fleet.to_read())?;
-    let fleet = book.read()?;
+    let keys = KeyStore::open(&args.fleet.to_read())?;
+    let fleet = keys.read()?;
     let named = args.board.iter().map(|name| fleet.named(name));
     let named = named.collect::<Result<Vec<&Entry>, _>>()?;
     let is_board = |entry: &&Entry| !entry.link.is_simulated();
@@ -73,9 +73,9 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
             }
         };
         let patience = Duration::from_secs(args.patience_s);
-        let rotated = runtime.block_on(rotate(&book, entry, patience));
+        let rotated = runtime.block_on(rotate(&keys, entry, patience));
         match &rotated {
-            Ok(0) => say("rekeyed: it gets the new key with its shard whenever it starts"),
+            Ok(0) => say("rekeyed: it gets the new key at its next start"),
             Ok(generation) => say(&format!("rekeyed: generation {generation}")),
             Err(reason) => say(&format!("NOT rekeyed: {reason}")),
         }
@@ -96,20 +96,20 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     })
 }
 
-/// Rotates one key; an emulated board lives for a run, and takes its key from the list at its start.
-async fn rotate(book: &KeyBook, entry: &Entry, patience: Duration) -> anyhow::Result<u32> {
+/// Rotates one key; an emulated board gets its key from the fleet file at every start.
+async fn rotate(keys: &KeyStore, entry: &Entry, patience: Duration) -> anyhow::Result<u32> {
     match entry.place() {
         Some(place) => {
             let endpoint = Endpoint::new(place);
             let mut watch = |step| eprintln!("{}: {step}", entry.name);
-            Ok(rekey(book, entry, &endpoint, patience, &mut watch).await?)
+            Ok(rekey(keys, entry, &endpoint, patience, &mut watch).await?)
         }
         None if entry.link.is_simulated() => {
-            anyhow::bail!("it is simulated: there is no line and no key")
+            anyhow::bail!("it is simulated: it has no line and no key")
         }
-        None if entry.key.is_none() => Err(RekeyError::Unkeyed.into()),
+        None if entry.key.is_none() => Err(ServiceError::Unkeyed.into()),
         None => {
-            book.replace(&entry.name)?;
+            keys.replace(&entry.name)?;
             Ok(0)
         }
     }

@@ -1,4 +1,4 @@
-//! `gleaner infer`: asks a board what a picture shows.
+//! `gleaner infer`: has a board classify samples.
 
 mod models;
 mod table;
@@ -19,48 +19,46 @@ use gleaner_shared::wire::message::SamplePlace;
 use gleaner_sim::fleet::{load_data, shape};
 use gleaner_station::device::Board;
 use gleaner_station::fleet_file::{Entry, FleetFile, Place};
-use gleaner_station::infer::{Answer, Question, infer};
 use gleaner_station::link::Endpoint;
+use gleaner_station::service::infer::{Answer, Question, infer};
 use gleaner_station::setup::{overrides, shards, start_machine};
 use gleaner_station::text::printable;
 use models::Known;
 use table::Row;
 
-/// Which board, and what to ask it.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-The board answers by the global model it holds: the one of its last round, or the one that --deliver
-sends. Run this while no `gleaner run` uses the board. An emulated board of the fleet is started for
-the question and starts without a model; give it one with --run DIR --deliver.")]
+The board uses the global model that it holds: the one of its last round, or the one that --deliver
+sends. Run this while no `gleaner run` uses the board. An emulated board of the fleet is started
+for the command, without a model; give it one with --run DIR --deliver.")]
 pub struct Args {
-    /// The board, by its name in the fleet.
+    /// Name of the board in the fleet.
     #[arg(long, value_name = "NAME")]
     board: String,
     #[command(flatten)]
     fleet: FleetArgs,
     #[command(flatten)]
     scenario: ScenarioArgs,
-    /// A sample: a picture, for MNIST a PNG of 28 x 28 grey pixels, a file of the bytes of a sample
-    /// (784), or `test:17`, the 17th test sample of the scenario's data, counted from 0; may be given
-    /// again.
+    /// A sample: a picture, for MNIST a PNG of 28 x 28 grey pixels; a file of the bytes of a sample
+    /// (784); or `test:17`, test sample 17 of the scenario's data, counted from 0; may be repeated.
     #[arg(long, value_name = "FILE|test:N")]
     image: Vec<String>,
-    /// A sample of the board's shard, by number; may be given again.
+    /// Number of a sample in the board's shard; may be repeated.
     #[arg(long, value_name = "N")]
     flashed: Vec<u32>,
-    /// A sample the board gathered itself, by number; may be given again.
+    /// Number of a sample that the board gathered; may be repeated.
     #[arg(long, value_name = "N")]
     gathered: Vec<u32>,
-    /// Tell the board what a gathered sample is; may be given again.
+    /// Set the label of a gathered sample; may be repeated.
     #[arg(long, value_name = "N=CLASS")]
     label: Vec<Label>,
-    /// A run's directory: its models are asked here, too.
+    /// Directory of a run, whose models classify the samples here, too.
     #[arg(long, value_name = "DIR")]
     run: Option<PathBuf>,
     /// Send the board the final model of --run first.
     #[arg(long, requires = "run")]
     deliver: bool,
-    /// Wall seconds the board has for everything.
+    /// Wall seconds for all answers.
     #[arg(long, value_name = "SECONDS", default_value_t = 60)]
     patience_s: u64,
     /// Print the answers as JSON.
@@ -83,7 +81,7 @@ impl FromStr for Label {
                 class.trim().parse().ok()?,
             ))
         };
-        parse().ok_or_else(|| format!("\"{text}\" is no label; write for example 12=7"))
+        parse().ok_or_else(|| format!("\"{text}\": write N=CLASS, for example 12=7"))
     }
 }
 
@@ -98,7 +96,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let asked = questions(args, data.as_deref())?;
     anyhow::ensure!(
         !asked.is_empty(),
-        "there is nothing to ask: give --image, --flashed, --gathered or --label"
+        "no sample: give --image, --flashed, --gathered or --label"
     );
     let known: Vec<Known> = match (&args.run, &data) {
         (Some(run), Some(data)) => models::of_run(run, shape(&scenario, data)?)?,
@@ -119,27 +117,27 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
             let shards = shards(&scenario, data, |client| fleet.key_of(ClientId(client)))?;
             let shard = shards
                 .get(entry.id.index())
-                .context("the scenario has no such client")?;
+                .context("the scenario has fewer clients than the fleet")?;
             let started = start_machine(entry, network, shard, folder.path())?;
-            let started = started.context("nothing emulates this board")?;
+            let started = started.context("this board has no emulator")?;
             let address = started.link().to_string();
             machine = Some(started);
             Place::Tcp(address)
         }
         _ => anyhow::bail!(
-            "\"{}\" is on no line that could be opened: it is simulated, or calls in by itself",
+            "\"{}\": this command cannot open its line: it is simulated, or connects by itself",
             entry.name
         ),
     };
     let runtime = tokio::runtime::Runtime::new()?;
-    let mut watch = |death: gleaner_station::event::EventKind| {
-        eprintln!("{}: {}", entry.name, printable(&death.words()));
+    let mut watch = |crash: gleaner_station::event::EventKind| {
+        eprintln!("{}: {}", entry.name, printable(&crash.words()));
     };
     let questions = asked.iter().map(|(_, question)| question.clone()).collect();
     let patience = Duration::from_secs(args.patience_s);
     let endpoint = Endpoint::new(place);
-    let interview = infer(entry, &endpoint, model, questions, patience, &mut watch);
-    let answers = runtime.block_on(interview)?;
+    let inference = infer(entry, &endpoint, model, questions, patience, &mut watch);
+    let answers = runtime.block_on(inference)?;
     drop(machine);
 
     let clock_hz = clock_hz(entry)?;
@@ -162,10 +160,10 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     })
 }
 
-/// What names a test image.
+/// Prefix of a test sample.
 const TEST: &str = "test:";
 
-/// Everything that is asked, by name; labels go first, so that what follows shows them.
+/// Returns all questions with their names; labels come first, so that the answers show them.
 fn questions(args: &Args, data: Option<&Dataset>) -> anyhow::Result<Vec<(String, Question)>> {
     let mut asked = Vec::new();
     for &Label(number, class) in &args.label {
@@ -192,9 +190,9 @@ fn questions(args: &Args, data: Option<&Dataset>) -> anyhow::Result<Vec<(String,
 
 fn test_image(number: &str, data: &Dataset) -> anyhow::Result<Vec<u8>> {
     let (bytes, count) = (data.shape.bytes(), data.test.len());
-    let at: usize = number.parse().with_context(|| {
-        format!("\"{TEST}{number}\" is no test image; write for example test:17")
-    })?;
+    let at: usize = number
+        .parse()
+        .with_context(|| format!("\"{TEST}{number}\": write test:N, for example test:17"))?;
     let image = data.test.images.chunks_exact(bytes).nth(at);
     let image = image.with_context(|| {
         format!(
@@ -205,7 +203,7 @@ fn test_image(number: &str, data: &Dataset) -> anyhow::Result<Vec<u8>> {
     Ok(image.to_vec())
 }
 
-/// Returns the clock that the preset of the board's kind states, if its kind is known.
+/// Returns the clock in the preset of the board, if the board is known.
 fn clock_hz(entry: &Entry) -> anyhow::Result<Option<f64>> {
     let preset = |board: Board| gleaner_sim::scenario::resolve(board.row().preset, &[]);
     let scenario = entry.board().map(preset).transpose()?;

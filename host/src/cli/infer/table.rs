@@ -1,6 +1,6 @@
-//! Answers as a table for people, and as rows for programs.
+//! Answers as a table, and as rows of JSON.
 
-use gleaner_station::infer::{Answer, Question};
+use gleaner_station::service::infer::{Answer, Question};
 use gleaner_station::text::printable;
 use serde::Serialize;
 
@@ -10,25 +10,25 @@ use super::models::Known;
 #[derive(Debug, Serialize)]
 pub struct Row {
     sample: String,
-    /// The class, by the board.
+    /// The class that the board found.
     class: Option<u8>,
-    /// What the class is called, where the data say so.
+    /// Name of the class, if the data have names.
     class_name: Option<String>,
     confidence: Option<f64>,
-    /// What the sample is labelled, if it is.
+    /// Label of the sample, if it has one.
     label: Option<u8>,
     cycles: Option<u64>,
-    /// At the clock of the board's preset.
+    /// Time at the clock of the board's preset.
     milliseconds: Option<f64>,
     model: Option<String>,
-    /// The class by the run's model of the same hash, on this computer.
+    /// The class that the run's model of the same hash finds on this computer.
     host_class: Option<u8>,
-    /// Why there is no class.
+    /// Reason of a refusal.
     refused: Option<String>,
 }
 
 impl Row {
-    /// Puts an answer beside what the models of a run say.
+    /// Combines an answer with the classes that the models of a run find.
     pub fn new(
         name: &str,
         question: &Question,
@@ -72,7 +72,7 @@ impl Row {
         row
     }
 
-    /// Adds what its class is called.
+    /// Adds the name of the class.
     pub fn named(mut self, names: &[String]) -> Self {
         let name = self.class.and_then(|class| names.get(usize::from(class)));
         self.class_name = name.cloned();
@@ -80,7 +80,7 @@ impl Row {
     }
 }
 
-/// Prints the rows for people.
+/// Prints the rows as a table.
 pub fn print(rows: &[Row]) -> anyhow::Result<()> {
     let width = rows.iter().map(|row| row.sample.len()).max().unwrap_or(0);
     for row in rows {
@@ -93,8 +93,8 @@ pub fn print(rows: &[Row]) -> anyhow::Result<()> {
                     row.milliseconds.map(|time| format!("{time:.3} ms")),
                     row.label.map(|label| format!("labelled {label}")),
                     row.host_class.map(|ours| match ours == class {
-                        true => "this computer says the same".to_owned(),
-                        false => format!("THIS COMPUTER SAYS {ours}"),
+                        true => "this computer agrees".to_owned(),
+                        false => format!("THIS COMPUTER FINDS {ours}"),
                     }),
                     row.model.as_ref().map(|model| format!("model {model}")),
                 ];

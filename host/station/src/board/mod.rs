@@ -1,13 +1,13 @@
 //! One board: a task that keeps its line and session open and carries out a round's work, however
-//! often the board vanishes on the way.
+//! often the board disconnects on the way.
 //!
-//! Here is what the task is told and what it answers; `session` has the rules, as a state machine
+//! This file has the commands and results of the task; `session` has the rules, as a state machine
 //! without I/O, and `task` drives it with a line and a clock.
 
 mod session;
 mod task;
 
-pub use task::run;
+pub use task::Handle;
 
 use gleaner_sim::ClientId;
 use std::sync::Arc;
@@ -18,48 +18,48 @@ use gleaner_shared::energy::{CostModel, EnergyStore, Ledger, Snapshot};
 use gleaner_shared::units::{Micros, PicoJoules};
 use gleaner_shared::wire::HostKeys;
 use gleaner_shared::wire::link::{Greeting, Timing};
-use gleaner_shared::wire::message::{ModelHash, Order, Report, RoundMark, RunId};
+use gleaner_shared::wire::message::{ModelHash, Order, RejectReason, Report, RoundMark, RunId};
 use serde::{Deserialize, Serialize};
 use tokio::sync::oneshot;
 
 use crate::link::Endpoint;
 
-/// Who a board is and how it is reached.
+/// The client that a board is, the line to it, and what it must hold.
 #[derive(Clone, Debug)]
 pub struct Identity {
-    /// The client it plays.
+    /// Number of the client.
     pub client: ClientId,
-    /// Where it is.
+    /// The line to the board.
     pub endpoint: Endpoint,
-    /// What it proves to know one of.
+    /// Keys, of which the board proves to know one.
     pub keys: HostKeys,
-    /// How long to wait for what on its line.
+    /// Timeouts of the line.
     pub timing: Timing,
-    /// The run.
+    /// Identifier of the run.
     pub run: RunId,
-    /// The seed of the run.
+    /// Seed of the run.
     pub seed: u64,
-    /// Its store.
+    /// Energy store of the board.
     pub store: EnergyStore,
-    /// What its work costs.
+    /// Energy of computing, radio and waiting.
     pub cost: CostModel,
-    /// The network it must be built for.
+    /// The network that the firmware must be built for.
     pub network: Shape,
-    /// The shard it must hold, by checksum; `None` takes any.
+    /// Checksum of the shard that the board must hold; `None` accepts any.
     pub shard_crc: Option<u32>,
 }
 
-/// What the base station has confirmed of a board.
+/// The state of a board as of the last closed round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Standing {
-    /// Its ledger.
+pub struct ConfirmedState {
+    /// Ledger of the board after that round.
     pub ledger: Snapshot,
-    /// The last round that was closed.
+    /// The last closed round.
     pub last_round: Option<RoundMark>,
 }
 
-impl Standing {
-    /// A store with so much in it before the first round.
+impl ConfirmedState {
+    /// Returns the state before the first round, with `stored` in the store.
     #[must_use]
     pub const fn new(stored: PicoJoules, store: EnergyStore) -> Self {
         Self {
@@ -69,16 +69,16 @@ impl Standing {
     }
 }
 
-/// How long each part of a round may take by the wall clock.
+/// Limits of wall time for each phase of a round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Being there and provisioned.
+    /// Time until the board is connected and provisioned.
     pub connect: Duration,
-    /// The way of the model to the board and its answer to the order.
+    /// Time of the model's transfer and the reply to the order.
     pub download: Duration,
-    /// Training, for each epoch ordered.
+    /// Training time for each ordered epoch.
     pub epoch: Duration,
-    /// The way of the update to the base station.
+    /// Time of the update's transfer.
     pub upload: Duration,
 }
 
@@ -87,7 +87,7 @@ impl Limits {
         self.epoch * u32::from(epochs.max(1))
     }
 
-    /// All phases together.
+    /// Returns the limit of all phases together.
     fn whole(&self, epochs: u16) -> Duration {
         self.connect + self.download + self.training(epochs) + self.upload
     }
@@ -96,38 +96,59 @@ impl Limits {
 /// A round's work for one board.
 #[derive(Clone, Debug)]
 pub struct RoundWork {
-    /// The order.
+    /// The order to send.
     pub order: Order,
     /// The whole model to start from.
     pub model: Arc<[u8]>,
-    /// The change from the model of that hash, if there was one.
+    /// The change since the previous model, with the hash of that one.
     pub update: Option<(ModelHash, Arc<[u8]>)>,
-    /// Bytes of the update that must come back.
+    /// Length of the update that must come back.
     pub upload_bytes: usize,
-    /// Limits of wall time.
+    /// Limits of wall time for each phase.
     pub limits: Limits,
-    /// Wall time the way down and the way up take at least.
+    /// Least wall time of download and upload.
     pub pace: Option<(Duration, Duration)>,
 }
 
-/// An update as it came.
+/// An update as the board sent it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Upload {
-    /// Its bytes.
+    /// The update in the code of the uplink.
     pub bytes: Vec<u8>,
-    /// Whether the client says that anyone can recompute it to the bit.
+    /// Whether the board declares that a replay can recompute the update to the bit.
     pub exact: bool,
 }
 
-/// What came of a round's work.
+/// The result of a round's work.
 #[derive(Clone, Debug)]
 pub enum WorkResult {
-    /// The report and the update.
+    /// The board sent report and update.
     Done(Box<Report>, Upload),
-    /// Nothing usable, and why.
+    /// The board sent no usable update, for this reason.
     Missing(String),
-    /// Nothing begun, for the board cannot pay, and what is missing.
+    /// The board declined the order because its energy does not suffice; names the shortfall.
     Declined(String),
+}
+
+/// Error of a request to a board outside of rounds.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum SessionError {
+    /// The board was not connected in time; the text is the last problem.
+    #[error("{0}")]
+    NotConnected(String),
+    /// The board's task ended.
+    #[error("the system has no randomness for a session")]
+    TaskEnded,
+    /// The echo did not come back within this time.
+    #[error("no echo within {} s", .0.as_secs())]
+    EchoTimedOut(Duration),
+    /// The board rejects the bytes of the echo.
+    #[error("{}", session::rejection(*.0))]
+    EchoRejected(RejectReason),
+    /// The echo is not what was sent.
+    #[error("the echo differs: {0}")]
+    EchoDiffers(String),
 }
 
 /// The end of a round for one board.
@@ -135,31 +156,34 @@ pub enum WorkResult {
 pub struct Closing {
     /// The round and the model it ended with.
     pub mark: RoundMark,
-    /// Whether this board's update is part of it.
+    /// Whether the board's update was aggregated.
     pub counted: bool,
-    /// What the board harvests in it.
+    /// Energy that the board harvests in the round.
     pub income: PicoJoules,
-    /// Modelled time from its start to that of the next.
+    /// Modelled time from the round's start to that of the next.
     pub period: Micros,
-    /// The order that only brings the income, for a board that had no other.
+    /// The order that only brings the income, for a board without another one.
     pub rest: Option<Order>,
 }
 
-/// What a board's task is told.
+/// A command to a board's task, with the channel for its answer.
 #[derive(Debug)]
 pub enum Command {
     /// Carries out a round's work.
     Work(Box<RoundWork>, oneshot::Sender<WorkResult>),
-    /// Closes a round; answers with what is confirmed.
-    Close(Closing, oneshot::Sender<Standing>),
-    /// Goes back to a checkpoint.
-    Restore(Standing),
-    /// Waits for a session and returns what the board is.
-    Greet(Duration, oneshot::Sender<Result<Box<Greeting>, String>>),
-    /// Sends bytes there and back and returns how long it took.
+    /// Closes a round and returns the confirmed state.
+    Close(Closing, oneshot::Sender<ConfirmedState>),
+    /// Restores the state of a checkpoint.
+    Restore(ConfirmedState),
+    /// Waits for a session and returns the board's greeting.
+    Greet(
+        Duration,
+        oneshot::Sender<Result<Box<Greeting>, SessionError>>,
+    ),
+    /// Sends bytes there and back and returns the time it took.
     Echo(
         Arc<[u8]>,
         Duration,
-        oneshot::Sender<Result<Duration, String>>,
+        oneshot::Sender<Result<Duration, SessionError>>,
     ),
 }

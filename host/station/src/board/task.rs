@@ -1,39 +1,39 @@
-//! A board's task: drives its session's machine with a line, a clock and what it is asked.
+//! A board's task: drives the session's state machine with a line, a clock and commands.
 
+use std::future::Future;
 use std::io;
 use std::time::Duration;
 
 use gleaner_shared::wire::link::{Greeting, SendError};
 use tokio::sync::{mpsc, oneshot};
-use tokio::task::yield_now;
+use tokio::task::{JoinHandle, yield_now};
 use tokio::time::{Instant, sleep_until};
 
 use super::session::{Action, Answer, Input, Machine, Profile, Request, Want};
-use super::{Command, Identity, Standing, WorkResult};
+use super::{Closing, Command, ConfirmedState, Identity, RoundWork, SessionError, WorkResult};
 use crate::bus::EventSender;
 use crate::link::Endpoint;
 use crate::peer::Peer;
 
-/// Between two looks whether a line has room again that a board which died without a word has
-/// filled up.
+/// Between two checks whether the queue of a line has room again; a board that died has filled it.
 const ROOM_WAIT: Duration = Duration::from_millis(20);
 
-/// Turns a task takes in one go: a line that never falls silent must leave time for the others.
+/// Turns before the task yields, so that a line that is never silent leaves time for the others.
 const TURNS: u64 = 32;
 
 /// Runs a board's task until the commands end.
-pub async fn run(
+async fn run(
     identity: Identity,
-    standing: Standing,
+    confirmed: ConfirmedState,
     mut commands: mpsc::Receiver<Command>,
     events: EventSender,
 ) {
     let peer = match Peer::try_new(identity.keys, identity.timing) {
         Ok(peer) => peer,
-        // Without randomness there is no session; every command's sender sees the task gone.
+        // Without randomness there is no session; the senders of commands see that the task ended.
         Err(_) => return,
     };
-    let machine = Machine::new(Profile::from(&identity), standing);
+    let machine = Machine::new(Profile::from(&identity), confirmed);
     let line = Line {
         peer,
         endpoint: identity.endpoint,
@@ -44,7 +44,7 @@ pub async fn run(
         line,
         events,
         epoch: Instant::now(),
-        asker: None,
+        responder: None,
     };
     for turn in 1u64.. {
         if turn.is_multiple_of(TURNS) {
@@ -53,7 +53,7 @@ pub async fn run(
         let (opens_at, wakes_at) = (task.opens_at(), task.wakes_at());
         tokio::select! {
             biased;
-            // One at a time: the next one waits until this one is answered.
+            // The next command waits until this one is answered.
             command = commands.recv(), if !task.machine.is_busy() => match command {
                 Some(command) => task.take(command),
                 None => return,
@@ -66,15 +66,89 @@ pub async fn run(
     }
 }
 
-/// A machine and what it acts on.
+/// A handle to a board's task. Dropping it ends the task and closes the line.
+#[derive(Debug)]
+pub struct Handle {
+    commands: mpsc::Sender<Command>,
+    task: JoinHandle<()>,
+}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+impl Handle {
+    /// Starts the task on the current runtime.
+    #[must_use]
+    pub fn spawn(identity: Identity, confirmed: ConfirmedState, events: EventSender) -> Self {
+        let (commands, receiver) = mpsc::channel(4);
+        let task = tokio::spawn(run(identity, confirmed, receiver, events));
+        Self { commands, task }
+    }
+
+    /// Carries out a round's work.
+    pub async fn work(&self, job: RoundWork) -> WorkResult {
+        let asked = self
+            .ask(|answer| Command::Work(Box::new(job), answer))
+            .await;
+        asked.unwrap_or_else(|| WorkResult::Missing(SessionError::TaskEnded.to_string()))
+    }
+
+    /// Closes a round and returns the confirmed state, or `None` if the task ended.
+    pub async fn close(&self, closing: Closing) -> Option<ConfirmedState> {
+        self.ask(|answer| Command::Close(closing, answer)).await
+    }
+
+    /// Restores the state of a checkpoint.
+    pub async fn restore(&self, confirmed: ConfirmedState) {
+        // A task that ended has nothing to restore.
+        let _ = self.commands.send(Command::Restore(confirmed)).await;
+    }
+
+    /// Waits for a session and returns the board's greeting.
+    ///
+    /// # Errors
+    /// Returns an error if no session is open in time.
+    pub async fn greet(&self, limit: Duration) -> Result<Box<Greeting>, SessionError> {
+        let asked = self.ask(|answer| Command::Greet(limit, answer)).await;
+        asked.unwrap_or(Err(SessionError::TaskEnded))
+    }
+
+    /// Sends bytes there and back, and returns the time it took.
+    ///
+    /// # Errors
+    /// Returns an error if the bytes do not come back in time.
+    pub async fn echo(&self, bytes: &[u8], limit: Duration) -> Result<Duration, SessionError> {
+        let asked = self
+            .ask(|answer| Command::Echo(bytes.into(), limit, answer))
+            .await;
+        asked.unwrap_or(Err(SessionError::TaskEnded))
+    }
+
+    fn ask<T>(
+        &self,
+        command: impl FnOnce(oneshot::Sender<T>) -> Command,
+    ) -> impl Future<Output = Option<T>> {
+        let (answer, answered) = oneshot::channel();
+        let command = command(answer);
+        async move {
+            self.commands.send(command).await.ok()?;
+            answered.await.ok()
+        }
+    }
+}
+
+/// A state machine and what it acts on.
 struct Task {
     machine: Machine,
     line: Line,
     events: EventSender,
     /// The machine's time zero.
     epoch: Instant,
-    /// Who waits for the answer to what the machine is busy with.
-    asker: Option<Asker>,
+    /// The channel for the answer to the current request.
+    responder: Option<Responder>,
 }
 
 impl Task {
@@ -83,45 +157,50 @@ impl Task {
         self.machine.opens_at().and_then(|at| self.instant(at))
     }
 
-    /// Returns when to go on if nothing happens before.
+    /// Returns when to continue if nothing happens before.
     fn wakes_at(&self) -> Option<Instant> {
         let due = self.machine.wakes_at().and_then(|at| self.instant(at));
         let room = self.machine.wants().map(|_| Instant::now() + ROOM_WAIT);
         [due, room].into_iter().flatten().min()
     }
 
-    /// Returns a time of the machine as the clock's, unless that is too far away to ever come.
+    /// Converts a time of the machine to the clock, or returns `None` beyond the clock's range.
     fn instant(&self, at: Duration) -> Option<Instant> {
         self.epoch.checked_add(at)
     }
 
-    /// Asks the machine for what a command wants.
+    /// Passes a command to the machine.
     fn take(&mut self, command: Command) {
-        let (request, asker) = match command {
-            Command::Work(job, asker) => (Request::Work(job), Some(Asker::Work(asker))),
-            Command::Close(closing, asker) => (Request::Close(closing), Some(Asker::Close(asker))),
-            Command::Restore(standing) => (Request::Restore(standing), None),
-            Command::Greet(limit, asker) => (Request::Greet(limit), Some(Asker::Greet(asker))),
-            Command::Echo(bytes, limit, asker) => {
-                (Request::Echo(bytes, limit), Some(Asker::Echo(asker)))
+        let (request, responder) = match command {
+            Command::Work(job, responder) => (Request::Work(job), Some(Responder::Work(responder))),
+            Command::Close(closing, responder) => {
+                (Request::Close(closing), Some(Responder::Close(responder)))
             }
+            Command::Restore(confirmed) => (Request::Restore(confirmed), None),
+            Command::Greet(limit, responder) => {
+                (Request::Greet(limit), Some(Responder::Greet(responder)))
+            }
+            Command::Echo(bytes, limit, responder) => (
+                Request::Echo(bytes, limit),
+                Some(Responder::Echo(responder)),
+            ),
         };
-        // Not busy: commands are only taken while it is not.
+        // Commands are only taken while the machine is not busy.
         if let Ok(actions) = self.machine.ask(self.epoch.elapsed(), request) {
-            self.asker = asker;
+            self.responder = responder;
             self.act(actions);
             self.queue();
         }
     }
 
-    /// Tells the machine what happened.
+    /// Passes an input to the machine.
     fn tell(&mut self, input: Input) {
         let actions = self.machine.handle(self.epoch.elapsed(), input);
         self.act(actions);
         self.queue();
     }
 
-    /// Queues what the machine wants, as far as there is room.
+    /// Queues what the machine wants to send, as far as there is room.
     fn queue(&mut self) {
         while let Some(want) = self.machine.wants() {
             if self.line.queue(want).is_err() {
@@ -137,11 +216,11 @@ impl Task {
             match action {
                 Action::Publish(event) => self.events.publish(event.printable()),
                 Action::Answer(answer) => {
-                    if let Some(asker) = self.asker.take() {
-                        asker.hear(answer);
+                    if let Some(responder) = self.responder.take() {
+                        responder.send(answer);
                     }
                 }
-                // By their contract nothing depends on these.
+                // The board repeats its message if one of these finds no room.
                 Action::Send(message) => drop(self.line.peer.send(message)),
                 Action::Accept { len } => drop(self.line.peer.accept(len)),
                 Action::Reject(reason) => drop(self.line.peer.reject(reason)),
@@ -150,7 +229,7 @@ impl Task {
     }
 }
 
-/// The line to a board, and where it is opened.
+/// The line to a board, and the endpoint that opens it.
 struct Line {
     peer: Peer,
     endpoint: Endpoint,
@@ -158,7 +237,7 @@ struct Line {
 }
 
 impl Line {
-    /// Opens the line when it is time to, or waits for what it brings; may be dropped at any time.
+    /// Opens the line when it is time to, or waits for its next event; may be dropped at any time.
     async fn next(&mut self, opens_at: Option<Instant>) -> Input {
         if let Some(at) = opens_at {
             sleep_until(at).await;
@@ -178,7 +257,7 @@ impl Line {
             event = self.peer.next() => event,
             () = self.endpoint.superseded() => {
                 self.peer.unplug();
-                Err(io::Error::other("it called in again, on another line"))
+                Err(io::Error::other("the board connected again, on another line"))
             }
         };
         match event {
@@ -189,7 +268,7 @@ impl Line {
         }
     }
 
-    /// Queues something, if there is room for it.
+    /// Queues a message or transfer, if there is room.
     fn queue(&mut self, want: Want) -> Result<(), SendError> {
         match want {
             Want::Say(message) => self.peer.send(message),
@@ -198,23 +277,23 @@ impl Line {
     }
 }
 
-/// Who waits for an answer.
-enum Asker {
+/// The channel for an answer.
+enum Responder {
     Work(oneshot::Sender<WorkResult>),
-    Close(oneshot::Sender<Standing>),
-    Greet(oneshot::Sender<Result<Box<Greeting>, String>>),
-    Echo(oneshot::Sender<Result<Duration, String>>),
+    Close(oneshot::Sender<ConfirmedState>),
+    Greet(oneshot::Sender<Result<Box<Greeting>, SessionError>>),
+    Echo(oneshot::Sender<Result<Duration, SessionError>>),
 }
 
-impl Asker {
-    /// Passes an answer on; nobody waiting for it any more is no reason to stop the board.
-    fn hear(self, answer: Answer) {
+impl Responder {
+    /// Sends an answer; a closed channel does not matter.
+    fn send(self, answer: Answer) {
         match (self, answer) {
-            (Self::Work(asker), Answer::Worked(outcome)) => drop(asker.send(outcome)),
-            (Self::Close(asker), Answer::Closed(standing)) => drop(asker.send(standing)),
-            (Self::Greet(asker), Answer::Greeted(greeting)) => drop(asker.send(greeting)),
-            (Self::Echo(asker), Answer::Echoed(back)) => drop(asker.send(back)),
-            // The machine answers what it was asked.
+            (Self::Work(responder), Answer::Worked(outcome)) => drop(responder.send(outcome)),
+            (Self::Close(responder), Answer::Closed(confirmed)) => drop(responder.send(confirmed)),
+            (Self::Greet(responder), Answer::Greeted(greeting)) => drop(responder.send(greeting)),
+            (Self::Echo(responder), Answer::Echoed(back)) => drop(responder.send(back)),
+            // The machine answers the request it was given.
             _ => {}
         }
     }
@@ -235,7 +314,7 @@ mod tests {
     use crate::fleet_file::Place;
 
     #[tokio::test]
-    async fn nothing_a_board_says_leaves_its_task_as_a_command_to_a_terminal() {
+    async fn control_characters_from_a_board_are_escaped_in_events() {
         let identity = Identity {
             client: ClientId(0),
             endpoint: Endpoint::new(Place::Tcp("board:1".to_owned())),
@@ -248,10 +327,10 @@ mod tests {
             network: gleaner_shared::board::Shape::PAPER,
             shard_crc: None,
         };
-        let standing = Standing::new(PicoJoules(500), identity.store);
-        let (events, mut heard) = bus::open();
+        let confirmed = ConfirmedState::new(PicoJoules(500), identity.store);
+        let (events, mut receiver) = bus::open();
         let mut task = Task {
-            machine: Machine::new(Profile::from(&identity), standing),
+            machine: Machine::new(Profile::from(&identity), confirmed),
             line: Line {
                 peer: Peer::try_new(identity.keys, identity.timing).unwrap(),
                 endpoint: identity.endpoint,
@@ -259,7 +338,7 @@ mod tests {
             },
             events,
             epoch: Instant::now(),
-            asker: None,
+            responder: None,
         };
         let connected = |board: &str| Event {
             client: ClientId(0),
@@ -272,6 +351,6 @@ mod tests {
             },
         };
         task.act(vec![Action::Publish(connected("pico\x1b[2J"))]);
-        assert_eq!(heard.try_next(), Some(connected("pico\\u{1b}[2J")));
+        assert_eq!(receiver.try_next(), Some(connected("pico\\u{1b}[2J")));
     }
 }

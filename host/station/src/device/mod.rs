@@ -1,9 +1,9 @@
-//! Boards as hardware: what is known of each, what goes into its flash and how, and its emulator.
+//! Boards as hardware: their properties, programs, flash and emulators.
 //!
-//! [`board`] is the table everything else reads, [`row`] what it says of each. [`image`] finds and
-//! builds a board's programs and [`shard`] makes the samples it carries; [`flash`] writes both, through a drive or, with the
-//! feature `probe`, a debug probe, which also reads the board's log. [`emulator`] starts boards
-//! that nobody has. This room knows nothing of scenarios, rounds and fleets.
+//! [`board`] is the table of boards and [`row`] the type of its rows. [`image`] finds and builds a
+//! board's programs, and [`shard`] builds the image of its samples; [`flash`] writes both, through a
+//! drive or, with the feature `probe`, a debug probe, which also reads the board's log. [`emulator`]
+//! starts emulated boards. This module does not depend on scenarios, rounds and fleets.
 
 pub mod board;
 pub mod emulator;

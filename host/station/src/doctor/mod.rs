@@ -1,7 +1,5 @@
-//! Examines a fleet board by board: is it there, may we talk to it, does it run the right
-//! firmware with the right data, and how fast is its line?
+//! Checks a fleet board by board: link, session, firmware, shard, flash wear and line speed.
 
-mod flash;
 mod probe;
 
 use gleaner_sim::ClientId;
@@ -17,29 +15,30 @@ use gleaner_shared::wire::message::{About, ShardStatus, Version};
 use tokio::runtime::Runtime;
 
 use crate::Handle;
-use crate::board::{Identity, Standing};
+use crate::board::{ConfirmedState, Identity};
 use crate::bus;
 use crate::device::flash::check_room;
-use crate::door::{self, Callers, Door, DoorError, OpenDoor};
 use crate::event::{Event, EventKind};
 use crate::fleet_file::{Access, Entry, FleetFile, Place};
 use crate::link::Endpoint;
+use crate::link::serial::SerialError;
+use crate::listener::{self, ExpectedBoards, ListenError, Listener, ListenerTask};
 use crate::setup::{SetupError, shards, start_machine};
 use crate::text::printable;
 use gleaner_learn::data::Dataset;
 use gleaner_sim::run::new_id;
 use gleaner_sim::scenario::Scenario;
 
-/// One thing that was looked at.
+/// The result of one check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// The client.
+    /// Name of the client.
     pub name: String,
-    /// What was looked at.
+    /// Name of the check.
     pub check: &'static str,
-    /// What was seen.
+    /// Observation, as a text.
     pub seen: String,
-    /// What would fix it; `None` means that all is well.
+    /// The fix, if the check failed.
     pub fix: Option<String>,
 }
 
@@ -66,12 +65,12 @@ impl Finding {
     }
 }
 
-/// What was found, as a table.
+/// The results of all checks, shown as a table.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Diagnosis(pub Vec<Finding>);
 
 impl Diagnosis {
-    /// Tells whether nothing needs fixing.
+    /// Tells whether all checks passed.
     #[must_use]
     pub fn is_healthy(&self) -> bool {
         self.0.iter().all(|finding| finding.fix.is_none())
@@ -96,37 +95,39 @@ impl fmt::Display for Diagnosis {
     }
 }
 
-/// The check that there is a line to the board.
+/// Name of the check that the line to the board opens.
 const LINK: &str = "link";
 
-/// How thorough to be.
+/// Options of the checks.
 #[derive(Clone, Copy, Debug)]
-pub struct Care {
-    /// Wall time a board has to answer.
+pub struct Options {
+    /// Wall time for every answer of a board.
     pub patience: Duration,
-    /// Bytes sent there and back; 0 leaves the echo out.
+    /// Bytes to send there and back; 0 skips the echo.
     pub echo_bytes: usize,
-    /// Where boards may call in; those that do are left out without.
+    /// Address to listen on; without it, boards that connect by themselves are skipped.
     pub listen: Option<SocketAddr>,
 }
 
-/// Examines every client of a fleet that is not simulated, one after the other.
+/// Checks every client of a fleet, one after the other.
 ///
 /// # Errors
-/// When shards cannot be made or the system refuses threads; what is wrong with a board is a
-/// finding.
+/// Returns an error if shards cannot be made or the system refuses threads; a problem of a board is
+/// a finding.
 pub fn examine(
     fleet: &FleetFile,
     scenario: &Scenario,
     data: &Dataset,
-    care: Care,
+    options: Options,
     folder: &Path,
 ) -> Result<Diagnosis, SetupError> {
     let runtime = Runtime::new().map_err(gleaner_files::at(folder))?;
     let shards = shards(scenario, data, |client| fleet.key_of(ClientId(client)))?;
     let network = gleaner_sim::fleet::shape(scenario, data)?;
-    let door = care.listen.map(|address| answer(fleet, address, &runtime));
-    let door = door.transpose()?;
+    let listener = options
+        .listen
+        .map(|address| listen(fleet, address, &runtime));
+    let listener = listener.transpose()?;
     let mut findings = Vec::new();
     for entry in &fleet.clients {
         let shard = &shards[entry.id.index()];
@@ -134,7 +135,7 @@ pub fn examine(
         let mut machine = None;
         let (endpoint, seen) = match entry.access() {
             Access::Simulate => {
-                findings.push(Finding::good(entry, LINK, "simulated: always there"));
+                findings.push(Finding::good(entry, LINK, "simulated: always connected"));
                 continue;
             }
             Access::Emulate(_) => match start_machine(entry, network, shard, folder) {
@@ -152,59 +153,59 @@ pub fn examine(
                 }
                 Err(other) => return Err(other),
             },
-            Access::Accept => match &door {
-                Some((callers, _)) => {
-                    let Some(line) = callers.line_of(entry.id) else {
+            Access::Accept => match &listener {
+                Some((boards, _)) => {
+                    let Some(line) = boards.line_of(entry.id) else {
                         continue;
                     };
-                    (Endpoint::incoming(line), "it called in".to_owned())
+                    (Endpoint::incoming(line), "it connected".to_owned())
                 }
                 None => {
-                    let seen = "not looked at: it calls in, and --listen was not given";
+                    let seen = "skipped: it connects by itself, and --listen was not given";
                     findings.push(Finding::good(entry, LINK, seen));
                     continue;
                 }
             },
-            Access::Connect(place) => match look_for(&place) {
+            Access::Connect(place) => match find(&place) {
                 Ok(seen) => (Endpoint::new(place), seen),
-                Err(seen) => {
+                Err(error) => {
+                    let seen = error.to_string();
                     findings.push(Finding::bad(entry, LINK, seen, entry.link.advice()));
                     continue;
                 }
             },
         };
-        let talk = talk(entry, (endpoint, seen), scenario, (network, shard), care);
+        let talk = talk(entry, (endpoint, seen), scenario, (network, shard), options);
         findings.extend(runtime.block_on(talk));
         drop(machine);
     }
     Ok(Diagnosis(findings))
 }
 
-/// Lets boards call in while they are examined.
-fn answer(
+/// Accepts the connections of boards during the checks.
+fn listen(
     fleet: &FleetFile,
     address: SocketAddr,
     runtime: &Runtime,
-) -> Result<(Callers, OpenDoor), SetupError> {
-    door::check(fleet, Some(address))?;
-    let callers = Callers::of(fleet);
+) -> Result<(ExpectedBoards, ListenerTask), SetupError> {
+    listener::check(fleet, Some(address))?;
+    let boards = ExpectedBoards::of(fleet);
     let _guard = runtime.enter();
-    let door = Door::at(address, callers.clone(), Arc::default())?;
-    let open = door
-        .open()
-        .map_err(|source| DoorError::Address { address, source })?;
-    Ok((callers, open))
+    let listener = Listener::bind(address, boards.clone(), Arc::default())?;
+    let task = listener
+        .start()
+        .map_err(|source| ListenError::Address { address, source })?;
+    Ok((boards, task))
 }
 
-/// Looks whether the port exists; says where it is, or what there is instead.
-fn look_for(place: &Place) -> Result<String, String> {
+/// Returns the place, after checking that a serial port exists.
+fn find(place: &Place) -> Result<String, SerialError> {
     let Place::Serial(address) = place else {
         return Ok(place.to_string());
     };
-    match address.find() {
-        Ok(path) if Path::new(&path).exists() => Ok(path),
-        Ok(path) => Err(format!("{path} does not exist")),
-        Err(error) => Err(error.to_string()),
+    match address.find()? {
+        path if Path::new(&path).exists() => Ok(path),
+        path => Err(SerialError::NoSuchPath { path }),
     }
 }
 
@@ -213,10 +214,10 @@ async fn talk(
     (endpoint, seen): (Endpoint, String),
     scenario: &Scenario,
     (network, shard): (Shape, &[u8]),
-    care: Care,
+    options: Options,
 ) -> Vec<Finding> {
     let store = entry.store(scenario);
-    // A name of its own: a board takes what it asks for the work of no run.
+    // With an identifier of its own, the check belongs to no run.
     let Ok(run) = new_id() else {
         let seen = "the system has no randomness for a session";
         return vec![Finding::bad(entry, "session", seen, "")];
@@ -233,13 +234,14 @@ async fn talk(
         network,
         shard_crc: None,
     };
-    let standing = Standing::new(entry.stored(scenario), store);
-    let (events, mut heard) = bus::open();
-    let board = Handle::spawn(identity, standing, events);
-    let greeting = match board.greet(care.patience).await {
+    let confirmed = ConfirmedState::new(entry.stored(scenario), store);
+    let (events, mut receiver) = bus::open();
+    let board = Handle::spawn(identity, confirmed, events);
+    let greeting = match board.greet(options.patience).await {
         Ok(greeting) => greeting,
-        Err(reason) => {
-            let mut arrived = std::iter::from_fn(|| heard.try_next());
+        Err(error) => {
+            let reason = error.to_string();
+            let mut arrived = std::iter::from_fn(|| receiver.try_next());
             if !arrived.any(|event| matches!(event.what, EventKind::Opened { .. })) {
                 return vec![Finding::bad(entry, LINK, reason, entry.link.advice())];
             }
@@ -256,21 +258,23 @@ async fn talk(
         firmware_finding(entry, &greeting.about, network),
         shard_finding(entry, &greeting.about, network, shard),
     ];
-    let arrived = std::iter::from_fn(|| heard.try_next());
-    findings.extend(flash::look(entry, arrived.map(|event| event.what)));
-    if care.echo_bytes > 0 {
-        findings.push(echo(entry, &board, &greeting.about, care).await);
+    let arrived = std::iter::from_fn(|| receiver.try_next());
+    findings.extend(flash_finding(entry, arrived.map(|event| event.what)));
+    if options.echo_bytes > 0 {
+        findings.push(echo(entry, &board, &greeting.about, options).await);
     }
-    findings
-        .extend(std::iter::from_fn(|| heard.try_next()).filter_map(|event| death(entry, event)));
+    findings.extend(
+        std::iter::from_fn(|| receiver.try_next()).filter_map(|event| crash_finding(entry, event)),
+    );
     findings
 }
 
-/// What the board says of its last death, if it is new.
-fn death(entry: &Entry, event: Event) -> Option<Finding> {
+/// Returns the crash that the board reports, if it does.
+fn crash_finding(entry: &Entry, event: Event) -> Option<Finding> {
     let event = event.printable();
     matches!(event.what, EventKind::Crashed { .. }).then(|| {
-        let fix = "it is told once: look at its power if that fell, else report this line";
+        let fix =
+            "reported once: check the power supply if it failed, else report this line as a bug";
         Finding::bad(entry, "last start", event.what.words(), fix)
     })
 }
@@ -287,13 +291,13 @@ fn session_finding(entry: &Entry, greeting: &Greeting) -> Finding {
         return Finding::good(entry, CHECK, seen);
     }
     let fix = format!(
-        "finish it with `gleaner fleet rekey --board {}`",
+        "finish the rotation with `gleaner fleet rekey --board {}`",
         entry.name
     );
     Finding::bad(
         entry,
         CHECK,
-        format!("{seen}; a rotation is unfinished"),
+        format!("{seen}; a key rotation is unfinished"),
         fix,
     )
 }
@@ -305,7 +309,7 @@ fn firmware_finding(entry: &Entry, about: &About, network: Shape) -> Finding {
     if built == network {
         return Finding::good(entry, CHECK, seen);
     }
-    let seen = format!("{seen}, for a network {built}; this scenario's is {network}");
+    let seen = format!("{seen}, built for a network {built}; the scenario's is {network}");
     let fix = format!("gleaner flash --board {}", entry.name);
     Finding::bad(entry, CHECK, seen, fix)
 }
@@ -327,7 +331,7 @@ fn shard_finding(entry: &Entry, about: &About, network: Shape, shard: &[u8]) -> 
             let seen = format!("{samples} samples, checksum {crc:08x}");
             match expected {
                 Ok(header) if header.crc != crc => {
-                    let seen = format!("{seen}; this scenario's has {:08x}", header.crc);
+                    let seen = format!("{seen}; the scenario's shard has {:08x}", header.crc);
                     Finding::bad(entry, CHECK, seen, fix)
                 }
                 _ => match entry.board().map(|board| check_room(board, network, shard)) {
@@ -339,42 +343,43 @@ fn shard_finding(entry: &Entry, about: &About, network: Shape, shard: &[u8]) -> 
     }
 }
 
-/// Bytes `from..from + len` of an echo. No piece equals another, for what a board holds already
-/// is not sent again and would make its line look fast.
+/// Returns bytes `from..from + len` of an echo. No two chunks are equal, since a board skips chunks
+/// that it already holds, which would make its line look fast.
 fn pattern(from: usize, len: usize) -> Vec<u8> {
     let byte = |at: usize| ((at as u32).wrapping_mul(2_654_435_761) >> 24) as u8;
     (from..from + len).map(byte).collect()
 }
 
-/// Returns the bytes of a piece that the board can hold, or why nothing is sent: whoever takes less
-/// than a model is of no use, and would make the echo last for ever.
-fn piece(largest_transfer: u32, network: Shape) -> Result<usize, String> {
-    let model = network.exact_bytes();
-    match largest_transfer as usize {
-        room if room < model => Err(format!(
-            "not sent: it takes transfers of {room} bytes at most, a model has {model}"
-        )),
-        room => Ok(room.min(gleaner_shared::wire::MAX_TRANSFER)),
-    }
+/// Returns the length of a transfer that the board can hold, or `None` if it cannot hold a model:
+/// an echo in tiny pieces would take for ever.
+fn piece(largest_transfer: u32, network: Shape) -> Option<usize> {
+    let room = largest_transfer as usize;
+    (room >= network.exact_bytes()).then(|| room.min(gleaner_shared::wire::MAX_TRANSFER))
 }
 
-/// Sends bytes there and back in pieces the board can hold.
-async fn echo(entry: &Entry, board: &Handle, about: &About, care: Care) -> Finding {
+/// Sends bytes there and back in transfers that the board can hold.
+async fn echo(entry: &Entry, board: &Handle, about: &About, options: Options) -> Finding {
     const CHECK: &str = "echo";
-    let piece = match piece(about.largest_transfer, about.shape.sizes()) {
-        Ok(piece) => piece,
-        Err(seen) => {
-            return Finding::bad(entry, CHECK, seen, "flash the firmware of this revision");
-        }
+    let (room, network) = (about.largest_transfer, about.shape.sizes());
+    let Some(piece) = piece(room, network) else {
+        let model = network.exact_bytes();
+        let seen =
+            format!("not sent: it takes transfers of at most {room} bytes, a model has {model}");
+        return Finding::bad(entry, CHECK, seen, "flash the firmware of this revision");
     };
     let (mut sent, mut taken) = (0, Duration::ZERO);
-    while sent < care.echo_bytes {
-        let len = piece.min(care.echo_bytes - sent);
-        match board.echo(&pattern(sent, len), care.patience).await {
+    while sent < options.echo_bytes {
+        let len = piece.min(options.echo_bytes - sent);
+        match board.echo(&pattern(sent, len), options.patience).await {
             Ok(elapsed) => taken += elapsed,
             Err(reason) => {
                 let seen = format!("after {sent} bytes: {reason}");
-                return Finding::bad(entry, CHECK, seen, "check cable, baud and the other load");
+                return Finding::bad(
+                    entry,
+                    CHECK,
+                    seen,
+                    "check cable, baud and the load of this machine",
+                );
             }
         }
         sent += len;
@@ -387,6 +392,24 @@ async fn echo(entry: &Entry, board: &Handle, about: &About, care: Care) -> Findi
     Finding::good(entry, CHECK, seen)
 }
 
+/// Returns the flash wear that the board reported; boards that write no flash report none.
+fn flash_finding(entry: &Entry, mut events: impl Iterator<Item = EventKind>) -> Option<Finding> {
+    events.find_map(|what| match what {
+        EventKind::Flash {
+            erases,
+            programs,
+            closed,
+        } => {
+            let a_round = f64::from(erases) / f64::from(closed.max(1));
+            let seen = format!(
+                "{erases} erases, {programs} pages in {closed} closed rounds, {a_round:.2} a round"
+            );
+            Some(Finding::good(entry, "flash", seen))
+        }
+        _ => None,
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use gleaner_shared::wire::message::{DeviceId, ModelShape};
@@ -396,18 +419,16 @@ mod tests {
 
     #[test]
     fn a_board_without_room_for_a_model_gets_no_echo() {
-        let refused = piece(0, Shape::PAPER).unwrap_err();
-        assert!(refused.contains("0 bytes at most"), "{refused}");
-        assert!(refused.contains("79640"), "{refused}");
-        assert_eq!(piece(79_640, Shape::PAPER), Ok(79_640));
+        assert_eq!(piece(79_639, Shape::PAPER), None);
+        assert_eq!(piece(79_640, Shape::PAPER), Some(79_640));
         assert_eq!(
             piece(u32::MAX, Shape::PAPER),
-            Ok(gleaner_shared::wire::MAX_TRANSFER)
+            Some(gleaner_shared::wire::MAX_TRANSFER)
         );
     }
 
     #[test]
-    fn a_board_does_not_command_the_terminal_of_whoever_examines_it() {
+    fn control_characters_of_a_board_are_escaped() {
         let about = about();
         let entry = Entry::new("a", 0, Link::Simulated);
         let shown = Diagnosis(vec![firmware_finding(&entry, &about, Shape::PAPER)]).to_string();
@@ -433,7 +454,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rotation_that_is_unfinished_is_told_of_with_its_end() {
+    fn an_unfinished_rotation_is_reported_with_its_fix() {
         let mut entry = Entry::new("a", 0, Link::Simulated);
         let greeting = Greeting {
             device: DeviceId::default(),
@@ -445,8 +466,7 @@ mod tests {
         assert!(healthy.seen.ends_with("key accepted, generation 2"));
         assert_eq!(healthy.fix, None);
         entry.next_key = Some(SecretKey([1; 32]));
-        let fix = session_finding(&entry, &greeting).fix.unwrap();
-        assert!(fix.contains("gleaner fleet rekey --board a"), "{fix}");
+        assert!(session_finding(&entry, &greeting).fix.is_some());
     }
 
     #[test]

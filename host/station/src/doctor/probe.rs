@@ -1,12 +1,12 @@
-//! The doctor's look at a board's debug probe.
+//! The check of a board's debug probe.
 
 use super::Finding;
 use crate::fleet_file::Entry;
 
 const CHECK: &str = "probe";
 
-/// Looks whether the probe that an entry names is there, may be used, and is wired to its chip;
-/// `None` where there is nothing to say of probes.
+/// Checks that the probe of an entry is plugged in, may be used, and is wired to its chip; returns
+/// `None` for an entry without a probe.
 pub fn look(entry: &Entry) -> Option<Finding> {
     let selector = entry.probe.as_deref()?;
     Some(examine(entry, selector))
@@ -20,7 +20,7 @@ fn examine(entry: &Entry, selector: &str) -> Finding {
     let Some(board) = entry.board() else {
         let chips = Board::flashable().map(|board| format!("chip = \"{board}\""));
         let fix = format!("add {} to fleet.toml", board::list(chips, "or"));
-        return Finding::bad(entry, CHECK, "its chip is not named", fix);
+        return Finding::bad(entry, CHECK, "its chip is unknown", fix);
     };
     match Attached::to(&Lister::new(), Some(selector), board) {
         Ok(attached) => {
@@ -28,7 +28,7 @@ fn examine(entry: &Entry, selector: &str) -> Finding {
             Finding::good(entry, CHECK, seen)
         }
         Err(error) => {
-            let fix = "fix that, or take `probe` out of fleet.toml if the board has none";
+            let fix = "fix the cause, or remove `probe` from fleet.toml if the board has none";
             Finding::bad(entry, CHECK, error.to_string(), fix)
         }
     }
@@ -36,9 +36,8 @@ fn examine(entry: &Entry, selector: &str) -> Finding {
 
 #[cfg(not(feature = "probe"))]
 fn examine(entry: &Entry, selector: &str) -> Finding {
-    let seen = format!(
-        "{selector}: not looked at, this build cannot use probes (`cargo gleaner-probe doctor`)"
-    );
+    let seen =
+        format!("{selector}: skipped, this build cannot use probes (`cargo gleaner-probe doctor`)");
     Finding::good(entry, CHECK, seen)
 }
 

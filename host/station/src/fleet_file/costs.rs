@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn a_store_is_the_lists_else_the_scenarios_else_ample() {
+    fn the_store_is_the_files_else_the_scenarios_else_ample() {
         let paper = resolve("paper-mlp", &[]).unwrap();
         assert_eq!(entry().store(&paper).capacity, PicoJoules::from_joules(1e3));
         assert_eq!(entry().stored(&paper), PicoJoules::from_joules(1e3));
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn a_profile_or_preset_of_a_board_replaces_the_scenarios_cost_of_computing_alone() {
+    fn a_profile_or_preset_replaces_the_cost_of_computing() {
         let scenario = resolve("paper-mlp", &[]).unwrap();
         let common = entry().cost_model(&scenario);
         assert_eq!(common, cost_model(&scenario.device.common()));
@@ -295,8 +295,8 @@ mod tests {
             ("clock_hz = 90e6\nactive_w = 0.1", "keep one"),
             ("clock_hz = 90e6\npreset = \"rp2040\"", "keep one"),
         ] {
-            let said = list(keys).unwrap_err().to_string();
-            assert!(said.contains(words) && said.contains("line 1"), "{said}");
+            let error = list(keys).unwrap_err().to_string();
+            assert!(error.contains(words) && error.contains("line 1"), "{error}");
         }
     }
 }

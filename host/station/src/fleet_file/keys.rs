@@ -1,5 +1,5 @@
-//! Keys in the list of a fleet, changed in place: comments and order stay, and every change is on
-//! the disk before anybody relies on it.
+//! Changes keys in a fleet file in place: comments and order stay, and every change is on the disk
+//! before it is used.
 
 use std::fs::{File, TryLockError};
 use std::io::{self, Write};
@@ -14,64 +14,36 @@ use toml::Spanned;
 
 use super::{Entry, FleetFile, FleetFileError, Link, SecretKey};
 
-/// Why a key is not changed.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum KeyBookError {
-    /// The list cannot be used.
-    #[error(transparent)]
-    List(#[from] FleetFileError),
-    /// The list cannot be written.
-    #[error("{file}: {source}")]
-    Write {
-        /// Where it is.
-        file: String,
-        /// What the system said.
-        source: io::Error,
-    },
-    /// Somebody else is at it.
-    #[error(
-        "{folder}: another `gleaner fleet rekey` changes keys in this folder; wait for its end"
-    )]
-    InUse {
-        /// The folder of the list.
-        folder: String,
-    },
-    /// The system has no randomness for a key.
-    #[error("no randomness for a key: {0}")]
-    Randomness(#[from] getrandom::Error),
-}
-
-/// A list of a fleet whose keys are being rotated, by nobody else at the same time.
+/// A fleet file that is locked while its keys are rotated.
 #[derive(Debug)]
-pub struct KeyBook {
+pub struct KeyStore {
     path: PathBuf,
-    /// The folder, for the file itself is replaced by every change.
+    /// Lock on the folder, since every change replaces the file.
     _lock: Option<File>,
 }
 
-impl KeyBook {
-    /// Opens a list; a link to one is followed.
+impl KeyStore {
+    /// Opens a fleet file; a symbolic link is followed.
     ///
     /// # Errors
-    /// When it is not there, or somebody else changes its keys.
-    pub fn open(path: &Path) -> Result<Self, KeyBookError> {
+    /// Returns an error if the file does not exist or another process changes its keys.
+    pub fn open(path: &Path) -> Result<Self, FleetFileError> {
         let path = std::fs::canonicalize(path).map_err(|source| FleetFileError::File {
             file: path.display().to_string(),
             source,
         })?;
         let folder = path.parent().unwrap_or(Path::new("/"));
-        // A system without locks on folders keeps nobody out.
+        // A system without locks on folders does not prevent that.
         let lock = File::open(folder).ok();
         let locked = lock.as_ref().map(File::try_lock);
         if let Some(Err(TryLockError::WouldBlock)) = locked {
             let folder = folder.display().to_string();
-            return Err(KeyBookError::InUse { folder });
+            return Err(FleetFileError::InUse { folder });
         }
         Ok(Self { path, _lock: lock })
     }
 
-    /// Reads the list as it is now.
+    /// Reads the current file.
     ///
     /// # Errors
     /// As [`FleetFile::read`].
@@ -79,12 +51,12 @@ impl KeyBook {
         FleetFile::read(&self.path)
     }
 
-    /// Makes sure that the key after `generation`, which the board proved to use, is kept, and
-    /// returns both; a next key that is there already stays the next one.
+    /// Writes a next key after `generation`, which the board proved to use, and returns both keys; an
+    /// existing next key stays.
     ///
     /// # Errors
-    /// When the list cannot be read or written.
-    pub fn promise(&self, name: &str, generation: u32) -> Result<HostKeys, KeyBookError> {
+    /// Returns an error if the file cannot be read or written.
+    pub fn prepare_next(&self, name: &str, generation: u32) -> Result<HostKeys, FleetFileError> {
         let drawn = fresh_key()?;
         let entry = self.change(name, |entry| {
             entry.key_generation = generation;
@@ -93,11 +65,11 @@ impl KeyBook {
         Ok(entry.wire_keys())
     }
 
-    /// Forgets the old key: the board proved to use the next one.
+    /// Replaces the key by the next one, which the board proved to use.
     ///
     /// # Errors
-    /// When the list cannot be read or written.
-    pub fn settle(&self, name: &str) -> Result<(), KeyBookError> {
+    /// Returns an error if the file cannot be read or written.
+    pub fn commit_next(&self, name: &str) -> Result<(), FleetFileError> {
         self.change(name, |entry| {
             if let Some(next) = entry.next_key.take() {
                 entry.key = Some(next);
@@ -107,19 +79,19 @@ impl KeyBook {
         .map(drop)
     }
 
-    /// Forgets the next key, which the board does not hold and never will.
+    /// Deletes the next key, which the board will never use.
     ///
     /// # Errors
-    /// When the list cannot be read or written.
-    pub fn withdraw(&self, name: &str) -> Result<(), KeyBookError> {
+    /// Returns an error if the file cannot be read or written.
+    pub fn discard_next(&self, name: &str) -> Result<(), FleetFileError> {
         self.change(name, |entry| entry.next_key = None).map(drop)
     }
 
-    /// Draws a new key for a board that is given its key whenever it starts.
+    /// Draws a new key for an emulated board, which gets its key at every start.
     ///
     /// # Errors
-    /// When the list cannot be read or written.
-    pub fn replace(&self, name: &str) -> Result<(), KeyBookError> {
+    /// Returns an error if the file cannot be read or written.
+    pub fn replace(&self, name: &str) -> Result<(), FleetFileError> {
         let drawn = fresh_key()?;
         self.change(name, |entry| {
             (entry.key, entry.key_generation, entry.next_key) = (Some(drawn), 0, None);
@@ -127,11 +99,11 @@ impl KeyBook {
         .map(drop)
     }
 
-    /// Takes note of the USB serial number of a board whose port nobody knew.
+    /// Sets the USB serial number of a board whose port was unknown.
     ///
     /// # Errors
-    /// When the list cannot be read or written.
-    pub fn name_port(&self, name: &str, usb_serial: &str) -> Result<(), KeyBookError> {
+    /// Returns an error if the file cannot be read or written.
+    pub fn set_usb_serial(&self, name: &str, usb_serial: &str) -> Result<(), FleetFileError> {
         self.change(name, |entry| {
             if let Link::Serial { usb_serial: it, .. } = &mut entry.link {
                 *it = Some(usb_serial.to_owned());
@@ -140,8 +112,8 @@ impl KeyBook {
         .map(drop)
     }
 
-    /// Changes one client's keys on the disk; what did not change is not written.
-    fn change(&self, name: &str, change: impl FnOnce(&mut Entry)) -> Result<Entry, KeyBookError> {
+    /// Changes one client on the disk, if the change has an effect.
+    fn change(&self, name: &str, change: impl FnOnce(&mut Entry)) -> Result<Entry, FleetFileError> {
         let file = self.path.display().to_string();
         let failed = |source| {
             let file = file.clone();
@@ -160,10 +132,10 @@ impl KeyBook {
             }
             let text = with_keys(&text, &after)
                 .filter(|text| FleetFile::parse(text, &file).is_ok_and(|it| it == fleet))
-                // A list in a form of its own is written anew, without its comments.
+                // A file in an unusual form is rewritten without its comments.
                 .unwrap_or_else(|| fleet.to_toml());
             write_private(&self.path, text)
-                .map_err(|source| KeyBookError::Write { file, source })?;
+                .map_err(|source| FleetFileError::Write { file, source })?;
         }
         Ok(after)
     }
@@ -192,14 +164,14 @@ pub fn write_private(path: &Path, content: impl AsRef<[u8]>) -> io::Result<()> {
     }
 }
 
-/// Draws a key.
+/// Draws a random key.
 pub(super) fn fresh_key() -> Result<SecretKey, getrandom::Error> {
     let mut key = [0; 32];
     getrandom::fill(&mut key)?;
     Ok(SecretKey(key))
 }
 
-/// Where the keys of a list stand in its text.
+/// Positions of the keys in the file's text.
 #[derive(Deserialize)]
 struct Listed {
     client: Vec<Places>,
@@ -214,8 +186,8 @@ struct Places {
     next_key: Option<Spanned<String>>,
 }
 
-/// Returns the text with the keys of one client as they are in `entry`, all else as it was; `None`
-/// if its keys do not stand on lines of their own.
+/// Returns the text with the keys of one client replaced by those of `entry`, or `None` if the keys
+/// are not on lines of their own.
 fn with_keys(text: &str, entry: &Entry) -> Option<String> {
     let listed: Listed = toml::from_str(text).ok()?;
     let places = listed.client.into_iter().find(|it| it.name == entry.name)?;
@@ -263,7 +235,7 @@ fn with_keys(text: &str, entry: &Entry) -> Option<String> {
     Some(text)
 }
 
-/// Returns the whole line on which a field stands with its value, and with a comment at most.
+/// Returns the line of a field if it holds only the field, its value and a comment.
 fn line_of(text: &str, field: &str, value: Range<usize>) -> Option<Range<usize>> {
     let start = text[..value.start].rfind('\n').map_or(0, |at| at + 1);
     let end = text[value.end..]
@@ -284,116 +256,120 @@ mod tests {
         # printed on its box\n  key = \"0909090909090909090909090909090909090909090909090909090909090909\"\n  \
         address = \"127.0.0.1:4000\" # for now\n";
 
-    fn book(text: &str) -> (tempfile::TempDir, KeyBook) {
+    fn store(text: &str) -> (tempfile::TempDir, KeyStore) {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("fleet.toml");
         std::fs::write(&path, text).unwrap();
-        let book = KeyBook::open(&path).unwrap();
-        (folder, book)
+        let store = KeyStore::open(&path).unwrap();
+        (folder, store)
     }
 
-    fn text(book: &KeyBook) -> String {
-        std::fs::read_to_string(&book.path).unwrap()
+    fn text(store: &KeyStore) -> String {
+        std::fs::read_to_string(&store.path).unwrap()
     }
 
-    fn near(book: &KeyBook) -> Entry {
-        book.read().unwrap().named("near").unwrap().clone()
+    fn near(store: &KeyStore) -> Entry {
+        store.read().unwrap().named("near").unwrap().clone()
     }
 
     #[test]
-    fn a_key_is_promised_settled_and_promised_again_and_all_else_stays() {
-        let (_folder, book) = book(LIST);
-        let old = near(&book);
-        let keys = book.promise("near", 0).unwrap();
-        let promised = near(&book);
+    fn rotations_change_the_keys_and_nothing_else() {
+        let (_folder, store) = store(LIST);
+        let old = near(&store);
+        let keys = store.prepare_next("near", 0).unwrap();
+        let promised = near(&store);
         assert_eq!((promised.key, promised.wire_keys()), (old.key, keys));
         assert!(keys.next.is_some());
-        assert_eq!(book.promise("near", 0).unwrap(), keys, "the same key again");
-        book.settle("near").unwrap();
-        let settled = near(&book);
+        assert_eq!(
+            store.prepare_next("near", 0).unwrap(),
+            keys,
+            "the same key again"
+        );
+        store.commit_next("near").unwrap();
+        let settled = near(&store);
         assert_eq!(settled.key, promised.next_key);
         assert_eq!((settled.key_generation, settled.next_key), (1, None));
-        book.settle("near").unwrap();
-        assert_eq!(near(&book), settled, "settled once");
-        book.promise("near", 1).unwrap();
-        book.settle("near").unwrap();
+        store.commit_next("near").unwrap();
+        assert_eq!(near(&store), settled, "settled once");
+        store.prepare_next("near", 1).unwrap();
+        store.commit_next("near").unwrap();
         let is_kept = |line: &&str| !line.trim_start().starts_with("key");
         let kept = |text: &str| text.lines().filter(is_kept).collect::<Vec<_>>().join("\n");
-        assert_eq!(kept(&text(&book)), kept(LIST));
+        assert_eq!(kept(&text(&store)), kept(LIST));
         assert!(
-            text(&book).contains("\n  key_generation = 2\n"),
+            text(&store).contains("\n  key_generation = 2\n"),
             "{}",
-            text(&book)
+            text(&store)
         );
     }
 
     #[test]
-    fn a_board_that_counts_from_zero_again_keeps_the_promised_key_under_its_new_number() {
-        let (_folder, book) = book(LIST);
-        let first = book.promise("near", 6).unwrap();
-        let again = book.promise("near", 0).unwrap();
+    fn a_board_that_counts_from_zero_again_keeps_the_next_key() {
+        let (_folder, store) = store(LIST);
+        let first = store.prepare_next("near", 6).unwrap();
+        let again = store.prepare_next("near", 0).unwrap();
         assert_eq!((first.generation, again.generation), (6, 0));
         assert_eq!(first.next, again.next);
-        book.withdraw("near").unwrap();
-        assert_eq!(text(&book), LIST);
+        store.discard_next("near").unwrap();
+        assert_eq!(text(&store), LIST);
     }
 
     #[test]
-    fn a_list_in_another_form_is_written_anew() {
+    fn a_file_in_another_form_is_rewritten() {
         let inline = "client = [{ name = \"near\", id = 0, link = \"simulated\", key = \
             \"0909090909090909090909090909090909090909090909090909090909090909\" }]\n";
-        let (_folder, book) = book(inline);
-        let keys = book.promise("near", 0).unwrap();
-        assert_eq!(near(&book).wire_keys(), keys);
-        book.settle("near").unwrap();
-        assert_eq!(near(&book).key_generation, 1);
+        let (_folder, store) = store(inline);
+        let keys = store.prepare_next("near", 0).unwrap();
+        assert_eq!(near(&store).wire_keys(), keys);
+        store.commit_next("near").unwrap();
+        assert_eq!(near(&store).key_generation, 1);
     }
 
     #[test]
-    fn a_key_with_a_comment_beside_it_is_changed_all_the_same() {
+    fn a_key_with_a_comment_is_changed() {
         let noted = LIST.replace("09\"\n", "09\" # secret!\n");
-        let (_folder, book) = book(&noted);
-        let keys = book.promise("near", 0).unwrap();
-        assert_eq!(near(&book).wire_keys(), keys);
-        assert!(text(&book).contains("# secret!") && text(&book).contains("# on the roof"));
+        let (_folder, store) = store(&noted);
+        let keys = store.prepare_next("near", 0).unwrap();
+        assert_eq!(near(&store).wire_keys(), keys);
+        assert!(text(&store).contains("# secret!") && text(&store).contains("# on the roof"));
     }
 
     #[test]
-    fn an_emulated_board_gets_another_key_at_once() {
-        let (_folder, book) = book(LIST);
-        let old = near(&book);
-        book.replace("near").unwrap();
-        let new = near(&book);
+    fn replace_draws_another_key() {
+        let (_folder, store) = store(LIST);
+        let old = near(&store);
+        store.replace("near").unwrap();
+        let new = near(&store);
         assert_ne!(new.key, old.key);
         assert_eq!((new.key_generation, new.next_key), (0, None));
     }
 
     #[cfg(unix)]
     #[test]
-    fn the_list_behind_a_link_is_changed_and_stays_its_owners_alone() {
+    fn the_file_behind_a_link_is_changed_and_stays_private() {
         use std::os::unix::fs::{PermissionsExt, symlink};
-        let (folder, book) = book(LIST);
+        let (folder, store) = store(LIST);
         let path = folder.path().join("link.toml");
         symlink(folder.path().join("fleet.toml"), &path).unwrap();
-        drop(book);
-        let book = KeyBook::open(&path).unwrap();
-        book.promise("near", 0).unwrap();
-        assert!(near(&book).next_key.is_some());
-        assert_eq!(FleetFile::read(&path).unwrap(), book.read().unwrap());
+        drop(store);
+        let store = KeyStore::open(&path).unwrap();
+        store.prepare_next("near", 0).unwrap();
+        assert!(near(&store).next_key.is_some());
+        assert_eq!(FleetFile::read(&path).unwrap(), store.read().unwrap());
         let mode = std::fs::metadata(&path).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
     }
 
     #[cfg(unix)]
     #[test]
-    fn two_do_not_rotate_keys_at_once() {
-        let (folder, _book) = book(LIST);
-        let refused = KeyBook::open(&folder.path().join("fleet.toml")).unwrap_err();
-        assert!(refused.to_string().contains("another"), "{refused}");
+    fn a_second_rotation_is_refused() {
+        let (folder, _store) = store(LIST);
+        let refused = KeyStore::open(&folder.path().join("fleet.toml"));
+        assert!(matches!(refused, Err(FleetFileError::InUse { .. })));
     }
 
     #[test]
-    fn the_number_of_a_fresh_board_is_added_and_comments_stay() {
+    fn the_usb_serial_number_is_added_and_comments_stay() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("fleet.toml");
         let key = "09".repeat(32);
@@ -402,11 +378,11 @@ mod tests {
              \"rp2040\"\nkey = \"{key}\"\n"
         );
         std::fs::write(&path, &list).unwrap();
-        let book = KeyBook::open(&path).unwrap();
-        book.name_port("pico", "E661 \"x\"").unwrap();
+        let store = KeyStore::open(&path).unwrap();
+        store.set_usb_serial("pico", "E661 \"x\"").unwrap();
         let text = std::fs::read_to_string(&path).unwrap();
         assert!(text.starts_with(&list), "{text}");
-        let entry = &book.read().unwrap().clients[0];
+        let entry = &store.read().unwrap().clients[0];
         assert_eq!(
             entry.link,
             Link::Serial {

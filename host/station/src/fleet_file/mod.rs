@@ -21,7 +21,7 @@ use crate::device::Board;
 use entry::Fields;
 pub use entry::{Entry, SecretKey};
 pub use init::{FoundPort, UsbDevice, from_ports, template};
-pub use keys::{KeyBook, KeyBookError, write_private};
+pub use keys::{KeyStore, write_private};
 pub use link::{Access, ChipNumber, Link, Place, SerialAddress};
 
 /// Default name of the file, and its name in the directory of a run.
@@ -56,7 +56,7 @@ impl InvalidField {
     }
 }
 
-/// Error reading a fleet file.
+/// Error reading or changing a fleet file.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 #[allow(missing_docs, reason = "the fields are the values in the message")]
@@ -89,6 +89,20 @@ pub enum FleetFileError {
         value: String,
         candidates: String,
     },
+    /// The file cannot be written.
+    #[error("{file}: {source}")]
+    Write {
+        file: String,
+        source: std::io::Error,
+    },
+    /// Another process changes keys in the same folder.
+    #[error(
+        "{folder}: another `gleaner fleet rekey` changes keys in this folder; wait until it ends"
+    )]
+    InUse { folder: String },
+    /// The system has no randomness for a key.
+    #[error("no randomness for a key: {0}")]
+    Randomness(#[from] getrandom::Error),
     /// No client has the requested name.
     #[error("no client is called \"{name}\"; there are {names}")]
     NoSuchName { name: String, names: String },
@@ -321,7 +335,7 @@ mod tests {
     "#;
 
     #[test]
-    fn a_mixed_fleet_is_read_in_order_of_the_clients() {
+    fn clients_are_sorted_by_number() {
         let fleet = FleetFile::parse(MIXED, "fleet.toml").unwrap();
         let names: Vec<&str> = fleet
             .clients
@@ -334,14 +348,14 @@ mod tests {
     }
 
     #[test]
-    fn a_key_is_read_but_never_printed_by_accident() {
+    fn a_key_is_not_in_debug_output() {
         let fleet = FleetFile::parse(MIXED, "fleet.toml").unwrap();
         assert!(fleet.clients[1].wire_keys().key.is_secret());
         assert!(!format!("{fleet:?}").contains("0909"));
     }
 
     #[test]
-    fn boards_without_a_key_are_counted_and_simulated_clients_are_not() {
+    fn the_key_warning_counts_boards_without_a_key() {
         let mut fleet = FleetFile::parse(MIXED, "fleet.toml").unwrap();
         let warning = fleet.key_warning().unwrap();
         assert!(warning.starts_with("1 board has no key"), "{warning}");
@@ -355,7 +369,7 @@ mod tests {
     }
 
     #[test]
-    fn the_keys_of_a_newer_list_are_taken_over_and_nothing_else() {
+    fn take_keys_copies_keys_and_nothing_else() {
         let mut fleet = FleetFile::parse(MIXED, "fleet.toml").unwrap();
         let mut newer = fleet.clone();
         let [_, pico, qemu] = &mut newer.clients[..] else {
@@ -455,7 +469,7 @@ mod tests {
     }
 
     #[test]
-    fn entries_that_cannot_be_told_apart_are_listed() {
+    fn clients_with_the_same_number_or_place_are_refused() {
         let entry = |name: &str, id: u32, rest: &str| {
             format!("[[client]]\nname = \"{name}\"\nid = {id}\nlink = \"serial\"\n{rest}\n")
         };
@@ -474,7 +488,7 @@ mod tests {
     }
 
     #[test]
-    fn boards_that_call_in_and_share_a_key_are_named_and_the_key_is_not() {
+    fn incoming_boards_that_share_a_key_are_refused_without_showing_it() {
         let key = "5a".repeat(32);
         let entry = |name: &str, id: u32, link: &str| {
             format!("[[client]]\nname = \"{name}\"\nid = {id}\n{link}\nkey = \"{key}\"\n")
@@ -486,13 +500,13 @@ mod tests {
         let found = complaint(&(entry("a", 0, incoming) + &entry("b", 1, incoming)));
         assert!(found.contains("a (line 1), b (line 6)"), "{found}");
         assert!(!found.contains("5a5a"), "{found}");
-        // On a line of its own a board is not found by its key.
+        // A board on a serial line is not identified by its key.
         let fleet = entry("a", 0, incoming) + &entry("b", 1, serial);
         assert!(FleetFile::parse(&fleet, "fleet.toml").is_ok());
     }
 
     #[test]
-    fn a_board_without_a_key_calls_in_by_the_number_of_its_chip_which_nobody_else_has() {
+    fn an_incoming_board_without_a_key_needs_a_unique_chip_number() {
         let entry = |name: &str, id: u32| {
             let device = "device = \"000102030405060708090A0b\"";
             format!("[[client]]\nname = \"{name}\"\nid = {id}\nlink = \"incoming\"\n{device}\n")
@@ -509,7 +523,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_name_lists_the_known() {
+    fn an_unknown_name_lists_the_known_ones() {
         let fleet = FleetFile::parse(MIXED, "fleet.toml").unwrap();
         let found = fleet.named("pica").unwrap_err().to_string();
         assert!(

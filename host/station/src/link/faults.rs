@@ -1,7 +1,6 @@
-//! Faults as a wrapper: a line that loses, flips, repeats, delays and cuts, by seeded chance.
+//! Fault injection: a wrapper that loses, flips, repeats, delays and cuts, by seeded chance.
 //!
-//! Both directions pass frame by frame: what is lost or repeated is what lies between two
-//! delimiters, as on a radio. Memory is bounded by a frame and a small pipe each way.
+//! Both directions pass frame by frame, so that whole frames are lost or repeated, as on a radio. Memory is bounded by a frame and a small pipe each way.
 
 use gleaner_sim::ClientId;
 use std::str::FromStr;
@@ -15,7 +14,7 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, DuplexStream
 
 use super::ByteStream;
 
-/// How often what goes wrong; probabilities are per frame.
+/// Faults of a line; probabilities are per frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Faults {
     /// Probability that a frame vanishes.
@@ -26,26 +25,22 @@ pub struct Faults {
     pub duplicate: f64,
     /// Probability that the line is cut at a frame.
     pub cut: f64,
-    /// How long every frame takes longer.
+    /// Additional delay of every frame.
     pub delay: Duration,
-    /// Which of all such lines this is.
+    /// Seed of the random faults.
     pub seed: u64,
-    /// Tells lines of one seed apart.
+    /// The client, which gives its line random faults of its own.
     pub client: ClientId,
 }
 
-/// What has gone wrong so far.
+/// Frames that entered the wrapper, and the faults injected so far.
 #[derive(Debug, Default)]
+#[allow(missing_docs, reason = "counters named after their fault")]
 pub struct FaultCounters {
-    /// Frames that passed or did not.
     pub frames: AtomicU64,
-    /// Frames lost.
     pub lost: AtomicU64,
-    /// Frames with a flipped bit.
     pub corrupted: AtomicU64,
-    /// Frames that came twice.
     pub duplicated: AtomicU64,
-    /// Lines cut.
     pub cuts: AtomicU64,
 }
 
@@ -69,7 +64,7 @@ fn count(counter: &AtomicU64) {
 }
 
 impl Faults {
-    /// Tells whether anything can go wrong at all.
+    /// Tells whether there are any faults to inject.
     #[must_use]
     pub fn any(&self) -> bool {
         self.loss > 0.0
@@ -79,8 +74,7 @@ impl Faults {
             || !self.delay.is_zero()
     }
 
-    /// Puts the faults between `link` and the returned line; `attempt` tells apart the lines
-    /// opened to one peer.
+    /// Wraps `link`; `attempt` distinguishes the lines opened to one peer.
     #[must_use]
     pub fn wrap(
         self,
@@ -105,7 +99,7 @@ impl Faults {
         near
     }
 
-    /// Carries frames until an end closes or the line is cut.
+    /// Forwards frames until an end closes or the line is cut.
     async fn carry<R: AsyncRead, W: AsyncWrite + Unpin>(
         &self,
         from: ReadHalf<R>,
@@ -148,11 +142,11 @@ impl Faults {
     }
 }
 
-/// Cuts a stream of bytes behind every delimiter, and where no frame could be so long.
+/// Splits a byte stream after every delimiter, or at the longest possible frame.
 struct Frames<R> {
     from: ReadHalf<R>,
     buffer: Vec<u8>,
-    /// Bytes of the frame given out last.
+    /// Length of the last returned frame.
     given: usize,
 }
 
@@ -188,10 +182,10 @@ impl<R: AsyncRead> Frames<R> {
     }
 }
 
-/// Why a text does not describe faults.
+/// Error parsing a description of faults.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "\"{found}\" is no fault; write for example loss=0.05,duplicate=0.01,corrupt=0.01,cut=0.0001,delay_ms=5"
+    "\"{found}\" is not a fault; write for example loss=0.05,duplicate=0.01,corrupt=0.01,cut=0.0001,delay_ms=5"
 )]
 pub struct FaultSyntax {
     /// The part that was not understood.

@@ -1,4 +1,4 @@
-//! A line the other side opened: whoever answers calls lays it down, the board's task takes it up.
+//! Hands an accepted connection to the board's task.
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -8,13 +8,13 @@ use tokio::sync::Notify;
 
 use super::ByteStream;
 
-/// Where the newest line of one board waits for its task. There is room for one: a board has one
-/// line, and the one it opened last is it.
+/// The slot in which the newest line of one board waits for its task. A board has one line, the one
+/// it opened last.
 #[derive(Clone, Default)]
-pub struct Incoming(Arc<Berth>);
+pub struct Incoming(Arc<Slot>);
 
 #[derive(Default)]
-struct Berth {
+struct Slot {
     newest: Mutex<Newest>,
     arrived: Notify,
 }
@@ -34,8 +34,8 @@ impl fmt::Debug for Incoming {
 impl fmt::Display for Incoming {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.with(|newest| newest.from) {
-            Some(address) => write!(f, "call from {address}"),
-            None => f.write_str("no call yet"),
+            Some(address) => write!(f, "connection from {address}"),
+            None => f.write_str("no connection yet"),
         }
     }
 }
@@ -45,7 +45,7 @@ impl Incoming {
         look(&mut self.0.newest.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Lays down a line; one that still waits here is closed.
+    /// Puts a line into the slot; one that still waits there is closed.
     pub fn put(&self, line: Box<dyn ByteStream>, from: SocketAddr) {
         let older = self.with(|newest| {
             newest.from = Some(from);
@@ -65,7 +65,7 @@ impl Incoming {
         }
     }
 
-    /// Waits until a line is here, and leaves it.
+    /// Waits until a line is in the slot, without taking it.
     pub async fn wait(&self) {
         while self.with(|newest| newest.line.is_none()) {
             self.0.arrived.notified().await;
@@ -82,14 +82,14 @@ mod tests {
     #[tokio::test]
     async fn the_newest_line_is_taken_and_the_one_before_it_is_closed() {
         let incoming = Incoming::default();
-        assert_eq!(incoming.to_string(), "no call yet");
+        assert_eq!(incoming.to_string(), "no connection yet");
         let from = |port| SocketAddr::from(([127, 0, 0, 1], port));
         let ((first, mut far_first), (second, mut far_second)) = (duplex(8), duplex(8));
         incoming.put(Box::new(first), from(1));
         incoming.put(Box::new(second), from(2));
         incoming.wait().await;
         let mut line = incoming.take().await;
-        assert_eq!(incoming.to_string(), "call from 127.0.0.1:2");
+        assert_eq!(incoming.to_string(), "connection from 127.0.0.1:2");
         assert_eq!(far_first.read(&mut [0; 8]).await.unwrap(), 0);
         far_second.write_all(b"here").await.unwrap();
         let mut word = [0; 4];
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn whoever_waits_is_woken_by_a_line_that_comes_later() {
+    async fn a_waiting_task_is_woken_by_a_later_line() {
         let incoming = Incoming::default();
         let waiting = incoming.clone();
         let task = tokio::spawn(async move { waiting.take().await });

@@ -1,4 +1,4 @@
-//! Lines inside one process: the test transport that ships with the real ones.
+//! Lines inside one process, for tests.
 
 use std::fmt;
 use std::io;
@@ -10,41 +10,41 @@ use tokio::sync::{Mutex, mpsc};
 /// Bytes a line holds before its writer waits, like the buffer of a serial driver.
 const CAPACITY: usize = 4096;
 
-/// The host's side: waits for something to be plugged in.
+/// The host's side, which waits for lines.
 #[derive(Clone)]
-pub struct Socket {
+pub struct MemoryListener {
     lines: Arc<Mutex<mpsc::Receiver<DuplexStream>>>,
 }
 
-impl fmt::Debug for Socket {
+impl fmt::Debug for MemoryListener {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Socket")
+        f.write_str("MemoryListener")
     }
 }
 
-impl Socket {
-    /// Waits until the other side plugs in a line.
+impl MemoryListener {
+    /// Waits until the other side opens a line.
     ///
     /// # Errors
-    /// When the other side is gone for good.
-    pub async fn wait_for_plug(&self) -> io::Result<DuplexStream> {
+    /// Returns an error if the connector was dropped.
+    pub async fn accept(&self) -> io::Result<DuplexStream> {
         let line = self.lines.lock().await.recv().await;
         line.ok_or_else(|| io::Error::from(io::ErrorKind::NotConnected))
     }
 }
 
-/// The device's side: plugs in lines. Dropping a line pulls it out.
+/// The device's side, which opens lines. Dropping a line closes it.
 #[derive(Clone, Debug)]
-pub struct Plug {
+pub struct MemoryConnector {
     lines: mpsc::Sender<DuplexStream>,
 }
 
-impl Plug {
-    /// Plugs in a new line and returns the device's end of it.
+impl MemoryConnector {
+    /// Opens a line and returns the device's end of it.
     ///
     /// # Errors
-    /// When the socket is gone.
-    pub async fn plug_in(&self) -> io::Result<DuplexStream> {
+    /// Returns an error if the listener was dropped.
+    pub async fn connect(&self) -> io::Result<DuplexStream> {
         let (near, far) = tokio::io::duplex(CAPACITY);
         let sent = self.lines.send(near).await;
         sent.map_err(|_| io::Error::from(io::ErrorKind::NotConnected))?;
@@ -52,17 +52,12 @@ impl Plug {
     }
 }
 
-/// Makes a socket and the plug that fits it.
+/// Returns a listener and its connector.
 #[must_use]
-pub fn socket() -> (Socket, Plug) {
-    let (lines, waiting) = mpsc::channel(1);
-    let lines_of_socket = Arc::new(Mutex::new(waiting));
-    (
-        Socket {
-            lines: lines_of_socket,
-        },
-        Plug { lines },
-    )
+pub fn pair() -> (MemoryListener, MemoryConnector) {
+    let (sender, receiver) = mpsc::channel(1);
+    let lines = Arc::new(Mutex::new(receiver));
+    (MemoryListener { lines }, MemoryConnector { lines: sender })
 }
 
 #[cfg(test)]
@@ -71,11 +66,11 @@ mod tests {
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
     #[tokio::test]
-    async fn what_is_pulled_out_can_be_plugged_in_again() {
-        let (socket, plug) = socket();
+    async fn a_closed_line_can_be_opened_again() {
+        let (listener, connector) = pair();
         for _ in 0..2 {
-            let mut far = plug.plug_in().await.unwrap();
-            let mut near = socket.wait_for_plug().await.unwrap();
+            let mut far = connector.connect().await.unwrap();
+            let mut near = listener.accept().await.unwrap();
             far.write_all(b"here").await.unwrap();
             let mut word = [0; 4];
             near.read_exact(&mut word).await.unwrap();

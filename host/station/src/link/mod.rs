@@ -1,8 +1,8 @@
-//! Bytes to and from one peer: a serial port, a TCP connection that either side opened, or memory.
+//! Byte streams to one peer: a serial port, a TCP connection that either side opened, or memory.
 //!
-//! A [`ByteStream`] is an open line; an [`Endpoint`] is where a line can be opened, again and again
-//! while boards come and go. [`faults`] wraps any line in one that loses, flips, repeats, delays
-//! and cuts. Nothing here knows what the bytes mean, except that a zero ends a frame.
+//! A [`ByteStream`] is an open line; an [`Endpoint`] opens a line, again and again while boards
+//! disconnect and return. [`faults`] wraps any line in one that loses, flips, repeats, delays and
+//! cuts. This module does not interpret the bytes, except that a zero ends a frame.
 
 pub mod faults;
 pub mod incoming;
@@ -19,9 +19,9 @@ use tokio::net::TcpStream;
 use crate::fleet_file::Place;
 use faults::{FaultCounters, Faults};
 use incoming::Incoming;
-use memory::Socket;
+use memory::MemoryListener;
 
-/// An open line. A read of zero bytes, like an error, means that the peer is gone.
+/// An open line. A read of zero bytes, like an error, means that the peer closed it.
 pub trait ByteStream: AsyncRead + AsyncWrite + Send + Unpin {}
 
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> ByteStream for T {}
@@ -29,12 +29,12 @@ impl<T: AsyncRead + AsyncWrite + Send + Unpin> ByteStream for T {}
 /// The other end of a line.
 #[derive(Clone, Debug)]
 enum Peer {
-    /// Another device or program.
+    /// A device or program to connect to.
     At(Place),
-    /// A device that calls in.
+    /// A device that connects by itself.
     Incoming(Incoming),
-    /// A socket in this process, for tests.
-    Memory(Socket),
+    /// A connector in this process, for tests.
+    Memory(MemoryListener),
 }
 
 impl fmt::Display for Peer {
@@ -47,7 +47,7 @@ impl fmt::Display for Peer {
     }
 }
 
-/// Who is at the other end, and which faults the line there has.
+/// A place where a line can be opened, and the faults to inject into the line.
 #[derive(Clone, Debug)]
 pub struct Endpoint {
     peer: Peer,
@@ -55,7 +55,7 @@ pub struct Endpoint {
 }
 
 impl Endpoint {
-    /// A line without injected faults.
+    /// Returns an endpoint that connects to a place.
     #[must_use]
     pub const fn new(place: Place) -> Self {
         Self {
@@ -64,7 +64,7 @@ impl Endpoint {
         }
     }
 
-    /// A line that the other side opens.
+    /// Returns an endpoint for lines that the other side opens.
     #[must_use]
     pub const fn incoming(incoming: Incoming) -> Self {
         Self {
@@ -73,16 +73,16 @@ impl Endpoint {
         }
     }
 
-    /// A line to a socket in this process.
+    /// Returns an endpoint for lines inside this process.
     #[must_use]
-    pub const fn in_memory(socket: Socket) -> Self {
+    pub const fn in_memory(socket: MemoryListener) -> Self {
         Self {
             peer: Peer::Memory(socket),
             faults: None,
         }
     }
 
-    /// The same line with faults, counted in `counters`.
+    /// Injects faults into every line, counted in `counters`.
     #[must_use]
     pub fn with_faults(self, faults: Faults, counters: Arc<FaultCounters>) -> Self {
         Self {
@@ -91,16 +91,16 @@ impl Endpoint {
         }
     }
 
-    /// Returns where the peer is.
+    /// Returns the peer, for display.
     #[must_use]
     pub const fn place(&self) -> &impl fmt::Display {
         &self.peer
     }
 
-    /// Opens the line. `attempt` counts the openings, so that every line has faults of its own.
+    /// Opens a line. `attempt` counts the lines, so that each has faults of its own.
     ///
     /// # Errors
-    /// Whatever the system said; try again later.
+    /// Returns the error of the system; try again later.
     pub async fn open(&self, attempt: u32) -> io::Result<Box<dyn ByteStream>> {
         let link: Box<dyn ByteStream> = match &self.peer {
             Peer::At(Place::Serial(address)) => Box::new(address.open().map_err(io::Error::other)?),
@@ -111,7 +111,7 @@ impl Endpoint {
                 Box::new(stream)
             }
             Peer::Incoming(incoming) => incoming.take().await,
-            Peer::Memory(socket) => Box::new(socket.wait_for_plug().await?),
+            Peer::Memory(socket) => Box::new(socket.accept().await?),
         };
         Ok(match &self.faults {
             None => link,
@@ -119,7 +119,7 @@ impl Endpoint {
         })
     }
 
-    /// Waits until the other side has opened a line that is to be used instead of the open one.
+    /// Waits until the other side has opened a newer line.
     pub async fn superseded(&self) {
         match &self.peer {
             Peer::Incoming(incoming) => incoming.wait().await,

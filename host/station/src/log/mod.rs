@@ -1,6 +1,5 @@
-//! The event log, `events.jsonl`: one line per thing that happened, with the wall time since the
-//! session began. `write` keeps every line whole on a disk that may be full, `read` gives them
-//! back one at a time.
+//! The event log, `events.jsonl`: one line per event, with the wall time since the session began.
+//! `write` keeps every line whole even on a full disk; `read` returns the lines one at a time.
 
 mod read;
 mod write;
@@ -16,10 +15,10 @@ use super::event::Event;
 pub use read::{Lines, each_line, each_line_within};
 pub use write::{EventLog, Storage};
 
-/// The file in a run's directory.
+/// Name of the file in a run's directory.
 pub const EVENTS: &str = RunDirectory::EVENTS;
 
-/// One line.
+/// One line of the log.
 #[allow(
     clippy::large_enum_variant,
     reason = "a few at a time, and nearly all of them are the large one"
@@ -27,23 +26,23 @@ pub const EVENTS: &str = RunDirectory::EVENTS;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Line {
-    /// Something happened to a client.
+    /// An event of a client.
     Event {
         /// Wall time since the session began.
         t_s: f64,
-        /// What happened, and to whom.
+        /// The event and its client.
         #[serde(flatten)]
         event: Event,
     },
-    /// A session began; whatever was logged of later rounds did not count.
+    /// A session began; earlier lines about later rounds are void.
     Session {
-        /// The round it continues after.
+        /// The last round before the session.
         session_after_round: u32,
     },
 }
 
 impl Line {
-    /// Returns the round it is about, if any.
+    /// Returns the round of the line, if any.
     const fn round(&self) -> Option<u32> {
         match self {
             Self::Event { event, .. } => event.round,
@@ -54,43 +53,36 @@ impl Line {
     }
 }
 
-/// Why a log cannot be read or written.
+/// Error reading or writing the event log.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
+#[allow(missing_docs, reason = "the fields are the values in the message")]
 pub enum EventLogError {
-    /// The system refused.
+    /// The system refused an operation on the file.
     #[error(transparent)]
     File(#[from] FileError),
-    /// Another run writes it.
+    /// Another run writes the log.
     #[error(
         "{}: another run is writing here; wait for its end, or choose another directory with --out",
         path.display()
     )]
-    InUse {
-        /// The event log.
-        path: PathBuf,
-    },
-    /// Something is not in the log that a replay needs.
+    InUse { path: PathBuf },
+    /// Part of a round's record could not be written.
     #[error(
-        "{}: {cause}; what this round must leave there could not be written: make room, then \
+        "{}: {cause}; the record of this round could not be written: free disk space, then \
          `gleaner resume {}` continues after the last checkpoint",
         path.display(),
         path.parent().unwrap_or(path).display()
     )]
-    Unwritten {
-        /// The event log.
-        path: PathBuf,
-        /// What the system said.
-        cause: String,
-    },
-    /// A line is not what was written.
+    Unwritten { path: PathBuf, cause: String },
+    /// The log was closed before its end.
+    #[error("the event log is closed")]
+    Closed,
+    /// A line is invalid.
     #[error("{}, line {line}: {what}", path.display())]
     Line {
-        /// The event log.
         path: PathBuf,
-        /// The line, from 1.
         line: u64,
-        /// What is wrong.
         what: String,
     },
 }

@@ -1,4 +1,4 @@
-//! Reading the event log a line at a time: a log of any length takes the memory of one line.
+//! Reads the event log line by line, in the memory of one line.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
@@ -8,13 +8,13 @@ use serde::Deserialize;
 
 use super::{EventLogError, Line};
 
-/// Bytes a line may have; no event comes near.
+/// Longest line; no event is nearly as long.
 const LONGEST: usize = 1 << 16;
 
-/// How a session's line begins.
+/// Start of a session's line.
 const SESSION: &[u8] = b"{\"session_after_round\"";
 
-/// Reads a log line by line; a line cut by a crash ends a session and is passed over.
+/// Reads a log line by line; a line that a crash cut off is skipped.
 ///
 /// # Errors
 /// Names the file, and every item names file and line.
@@ -22,7 +22,7 @@ pub fn each_line(path: &Path) -> Result<Lines, EventLogError> {
     each_line_within(path, u32::MAX)
 }
 
-/// The same for a run of so many rounds: a line about a later one is an error.
+/// Reads the log of a run of `rounds` rounds; a line about a later round is an error.
 ///
 /// # Errors
 /// As [`each_line`].
@@ -77,7 +77,7 @@ impl<R: BufRead> Lines<R> {
             Ok(line) => line,
             Err(error) => match self.after_a_crash() {
                 Some(session) => session,
-                // The crash was the last that happened.
+                // A crash cut off the last line.
                 None if !self.text.ends_with(b"\n") => return Ok(None),
                 None => return Err(self.wrong(error.to_string())),
             },
@@ -92,7 +92,7 @@ impl<R: BufRead> Lines<R> {
         }
     }
 
-    /// Returns the session that was appended to a line cut by a crash, as earlier versions did.
+    /// Returns the session that an earlier version appended to a cut line.
     fn after_a_crash(&self) -> Option<Line> {
         let mut places = self.text.windows(SESSION.len());
         let begins = places.position(|place| place == SESSION)?;
@@ -108,8 +108,8 @@ impl<R: BufRead> Lines<R> {
     }
 }
 
-/// Goes through a `Value`: with defmt's decoder in the build, serde_json keeps numbers as text, and
-/// a flattened or untagged type takes them from a `Value` only.
+/// Parses through a `Value`: with defmt's decoder in the build, serde_json keeps numbers as text,
+/// which flattened and untagged types accept from a `Value` only.
 pub(super) fn parse(text: &[u8]) -> serde_json::Result<Line> {
     Line::deserialize(serde_json::from_slice::<serde_json::Value>(text)?)
 }
@@ -121,7 +121,7 @@ mod tests {
     use super::*;
     use crate::log::EVENTS;
 
-    /// A log of so many equal lines that never was on a disk.
+    /// A log of `left` equal lines in memory.
     struct Endless {
         line: Vec<u8>,
         left: usize,
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_nobody_wrote_is_named() {
+    fn an_invalid_line_is_named() {
         let lines = lines_of(&b"{\"session_after_round\":0}\nnonsense\n{}\n"[..]);
         let message = lines.last().unwrap().unwrap_err().to_string();
         assert!(message.contains("line 2"), "{message}");

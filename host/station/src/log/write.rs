@@ -1,7 +1,7 @@
-//! Writing the event log. Whatever the disk refuses, the file ends with a whole line: half a line is
-//! cut off again. News that could not be written are counted and told of when there is room;
-//! without its record a round does not count, so nothing more is written then, and the next
-//! [`EventLog::sync`] says why.
+//! Writes the event log. The file always ends with a whole line: half a line that the disk refused
+//! is cut off again. Optional events that could not be written are counted, and the count is logged
+//! when there is room. After a failed write of a round's record nothing more is written, and
+//! [`EventLog::sync`] returns the error.
 
 use gleaner_sim::ClientId;
 use std::collections::BTreeMap;
@@ -13,18 +13,18 @@ use std::time::Instant;
 use super::{EventLogError, Line};
 use crate::event::{Event, EventKind};
 
-/// What a log is written to.
+/// Storage of a log.
 pub trait Storage: Write {
-    /// Cuts everything off behind the first `bytes` bytes and goes on writing there.
+    /// Truncates the log to `bytes` bytes and continues there.
     ///
     /// # Errors
-    /// Whatever the system refuses.
+    /// Returns the error of the system.
     fn cut(&mut self, bytes: u64) -> io::Result<()>;
 
-    /// Makes everything written so far survive a power cut.
+    /// Writes everything so far to the disk.
     ///
     /// # Errors
-    /// Whatever the system refuses.
+    /// Returns the error of the system.
     fn sync(&mut self) -> io::Result<()>;
 }
 
@@ -39,26 +39,26 @@ impl Storage for File {
     }
 }
 
-/// A log being written.
+/// A log that is open for writing.
 #[derive(Debug)]
 pub struct EventLog<S = File> {
     path: PathBuf,
     storage: S,
     begin: Instant,
-    /// Bytes of whole lines.
+    /// Length of all whole lines, in bytes.
     whole: u64,
-    /// Half a line may stand behind them.
+    /// Whether half a line may follow them.
     torn: bool,
-    /// News of each client that could not be written and were not told of yet.
-    left_out: BTreeMap<ClientId, u64>,
-    /// Why part of the record is missing.
+    /// Events of each client that were dropped since the last count was logged.
+    dropped: BTreeMap<ClientId, u64>,
+    /// Error of the first failed record.
     failed: Option<String>,
 }
 
 impl EventLog {
-    /// Opens the log for a session that continues after a round; 0 is a new run. Half a line that
-    /// a crash left is cut off. Until the log is dropped nobody else may open it, so that no two
-    /// runs share a directory.
+    /// Opens the log for a session that continues after a round; 0 is a new run. Half a line from a
+    /// crash is cut off. The log is locked until it is dropped, so that no two runs share a
+    /// directory.
     ///
     /// # Errors
     /// Names the file.
@@ -67,7 +67,7 @@ impl EventLog {
         let mut options = OpenOptions::new();
         options.create(true).truncate(false).read(true).write(true);
         let mut file = options.open(path).map_err(&failed)?;
-        // A file system without locks keeps nobody out.
+        // A file system without locks does not prevent that.
         if let Err(TryLockError::WouldBlock) = file.try_lock() {
             let path = path.to_owned();
             return Err(EventLogError::InUse { path });
@@ -83,7 +83,7 @@ impl EventLog {
 }
 
 impl<S: Storage> EventLog<S> {
-    /// Continues a log of which `whole` bytes are whole lines.
+    /// Continues a log with `whole` bytes of whole lines.
     fn on(storage: S, path: &Path, whole: u64) -> Self {
         Self {
             path: path.to_owned(),
@@ -91,51 +91,51 @@ impl<S: Storage> EventLog<S> {
             begin: Instant::now(),
             whole,
             torn: true,
-            left_out: BTreeMap::new(),
+            dropped: BTreeMap::new(),
             failed: None,
         }
     }
 
-    /// Appends what happened.
+    /// Appends an event.
     ///
     /// # Errors
-    /// When something is missing that a replay needs, now or since an earlier call; news that
-    /// cannot be written are no error.
+    /// Returns an error if a record could not be written, now or in an earlier call; a dropped
+    /// optional event is no error.
     pub fn append(&mut self, event: &Event) -> Result<(), EventLogError> {
         self.check()?;
-        let told = self.tell_left_out(event.client, event.round);
-        match told.and_then(|()| self.write_event(event)) {
+        let logged = self.log_dropped(event.client, event.round);
+        match logged.and_then(|()| self.write_event(event)) {
             Ok(()) => Ok(()),
             Err(error) if event.what.is_record() => self.fail(&error),
             Err(_) => {
-                *self.left_out.entry(event.client).or_default() += 1;
+                *self.dropped.entry(event.client).or_default() += 1;
                 Ok(())
             }
         }
     }
 
-    /// Makes everything appended so far survive a power cut.
+    /// Writes all events so far to the disk.
     ///
     /// # Errors
-    /// When it cannot, or when something is missing that a replay needs.
+    /// Returns an error if that fails, or if a record could not be written.
     pub fn sync(&mut self) -> Result<(), EventLogError> {
         self.check()?;
         self.storage.sync().or_else(|error| self.fail(&error))
     }
 
-    /// Ends the log and returns how many news are not in it and nowhere told of.
+    /// Closes the log and returns the number of dropped events that no line counts.
     ///
     /// # Errors
     /// As [`EventLog::sync`].
     pub fn finish(mut self) -> Result<u64, EventLogError> {
         self.check()?;
-        let clients: Vec<ClientId> = self.left_out.keys().copied().collect();
+        let clients: Vec<ClientId> = self.dropped.keys().copied().collect();
         for client in clients {
-            // What cannot be told stays counted.
-            let _ = self.tell_left_out(client, None);
+            // A count that cannot be logged is returned.
+            let _ = self.log_dropped(client, None);
         }
         self.sync()?;
-        Ok(self.left_out.values().sum())
+        Ok(self.dropped.values().sum())
     }
 
     fn check(&self) -> Result<(), EventLogError> {
@@ -157,8 +157,8 @@ impl<S: Storage> EventLog<S> {
         }
     }
 
-    fn tell_left_out(&mut self, client: ClientId, round: Option<u32>) -> io::Result<()> {
-        let Some(&events) = self.left_out.get(&client) else {
+    fn log_dropped(&mut self, client: ClientId, round: Option<u32>) -> io::Result<()> {
+        let Some(&events) = self.dropped.get(&client) else {
             return Ok(());
         };
         let what = EventKind::Dropped { events };
@@ -167,7 +167,7 @@ impl<S: Storage> EventLog<S> {
             round,
             what,
         })?;
-        self.left_out.remove(&client);
+        self.dropped.remove(&client);
         Ok(())
     }
 
@@ -179,7 +179,7 @@ impl<S: Storage> EventLog<S> {
         })
     }
 
-    /// Writes a line at once and whole, or not at all.
+    /// Writes a whole line, or nothing.
     fn write(&mut self, line: &Line) -> io::Result<()> {
         let mut text = serde_json::to_string(line)?;
         text.push('\n');
@@ -188,7 +188,7 @@ impl<S: Storage> EventLog<S> {
         }
         self.torn = true;
         if let Err(error) = self.storage.write_all(text.as_bytes()) {
-            // Where even that fails it is tried again before the next line.
+            // If that fails, too, it is tried again before the next line.
             self.torn = self.storage.cut(self.whole).is_err();
             return Err(error);
         }

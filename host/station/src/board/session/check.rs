@@ -1,21 +1,101 @@
-//! What a message or a transfer must fit before it is heard: one question each, so that another
-//! check is added in one place.
+//! Checks of messages and transfers, and of what a board must be and hold.
 
-use gleaner_shared::energy::Snapshot;
+use gleaner_shared::board::Shape;
+use gleaner_shared::energy::{CostModel, EnergyStore, Snapshot};
 use gleaner_shared::units::PicoJoules;
 use gleaner_shared::wire::message::{
-    About, Offer, Order, Payload, Progress, RejectReason, Report, ShardStatus, WorkMark,
+    About, Offer, Order, Payload, Progress, Provision, RejectReason, Report, RunId, ShardStatus,
+    WorkMark,
 };
 
 use super::state::Work;
+use crate::board::{ConfirmedState, Identity};
 
-/// Tells whether progress is about this work, and no more than was ordered.
+/// The part of a board's identity that the state machine needs: all but its line.
+#[derive(Clone, Debug)]
+pub(in crate::board) struct Profile {
+    pub(super) client: u32,
+    run: RunId,
+    seed: u64,
+    pub(super) store: EnergyStore,
+    pub(super) cost: CostModel,
+    network: Shape,
+    /// Checksum of the shard that the board must hold; `None` accepts any.
+    shard_crc: Option<u32>,
+}
+
+impl From<&Identity> for Profile {
+    fn from(identity: &Identity) -> Self {
+        Self {
+            client: identity.client.0,
+            run: identity.run,
+            seed: identity.seed,
+            store: identity.store,
+            cost: identity.cost,
+            network: identity.network,
+            shard_crc: identity.shard_crc,
+        }
+    }
+}
+
+impl Profile {
+    /// Returns the message that makes the board this client, in its confirmed state.
+    pub(super) const fn provision(&self, confirmed: &ConfirmedState) -> Provision {
+        Provision {
+            run: self.run,
+            client: self.client,
+            seed: self.seed,
+            store: self.store,
+            cost: self.cost,
+            ledger: confirmed.ledger,
+            last_round: confirmed.last_round,
+        }
+    }
+
+    /// Returns why the board cannot work in this run with a model of `model` bytes, if it cannot.
+    pub(super) fn unfit(&self, about: &About, model: usize) -> Option<String> {
+        let (found, room) = (about.shape, about.largest_transfer);
+        let (found, ours) = (found.sizes(), self.network);
+        if found != ours {
+            return Some(format!(
+                "it was built for a network {found}, this run's is {ours}: `gleaner flash` builds and \
+                 writes that"
+            ));
+        }
+        if (room as usize) < model {
+            return Some(format!(
+                "it takes transfers of {room} bytes at most, the model has {model}"
+            ));
+        }
+        self.wrong_shard(about)
+    }
+
+    /// Returns what is wrong with the board's shard, if anything is.
+    fn wrong_shard(&self, about: &About) -> Option<String> {
+        let client = self.client;
+        match about.shard {
+            ShardStatus::Absent => Some("it has no shard: flash one".to_owned()),
+            ShardStatus::Damaged => Some("its shard is damaged: flash it again".to_owned()),
+            ShardStatus::Present { client: found, .. } if found != client => Some(format!(
+                "it holds the shard of client {found}, not {client}"
+            )),
+            ShardStatus::Present { crc, .. } => match self.shard_crc {
+                Some(expected) if expected != crc => Some(format!(
+                    "its shard has checksum {crc:08x}, this run's has {expected:08x}: flash it"
+                )),
+                _ => None,
+            },
+        }
+    }
+}
+
+/// Tells whether progress belongs to this work and is within the order.
 pub(super) fn is_of(progress: &Progress, work: &Work) -> bool {
     progress.work == work.mark && progress.epoch <= work.job.order.epochs
 }
 
-/// Tells whether a board may have this ledger: it adds up, its store holds as much, and it has the
-/// income of one round at most that is not closed yet.
+/// Tells whether a board may have this ledger: it is consistent, fits the store, and has the income
+/// of at most one round that is not closed yet.
 pub(super) const fn is_possible(
     found: &Snapshot,
     confirmed: &Snapshot,
@@ -26,16 +106,16 @@ pub(super) const fn is_possible(
         && found.rounds <= confirmed.rounds.saturating_add(1)
 }
 
-/// Says what in a report contradicts the order or what the board said of itself. Its losses are
-/// weighed by the engine, against those of the others.
-pub(super) fn doubt(report: &Report, order: &Order, about: &About) -> Option<String> {
+/// Returns a contradiction between a report and its order or the board's greeting, if there is one.
+/// The engine compares the losses with those of other clients.
+pub(super) fn anomaly(report: &Report, order: &Order, about: &About) -> Option<String> {
     let (epochs, ordered) = (report.epochs, order.epochs);
     if epochs > ordered || (report.trained && epochs != ordered) {
         return Some(format!("{epochs} epochs trained, {ordered} ordered"));
     }
     if let ShardStatus::Present { samples, .. } = about.shard
         && samples != report.samples
-        // Who says that it cannot be recomputed may have gathered more.
+        // A board whose updates cannot be replayed may have gathered more.
         && (about.exact || report.samples < samples)
     {
         let trained = report.samples;
@@ -46,19 +126,16 @@ pub(super) fn doubt(report: &Report, order: &Order, about: &About) -> Option<Str
     None
 }
 
-/// The one transfer that is waited for.
+/// The transfer that is expected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Expected {
-    /// What its bytes are.
     pub(super) payload: Payload,
-    /// The work it is the result of.
     pub(super) work: Option<WorkMark>,
-    /// Its bytes.
     pub(super) len: usize,
 }
 
 impl Expected {
-    /// Tells whether the transfer is the one that is waited for, whatever its bytes.
+    /// Tells whether the transfer is the expected one, whatever its length.
     pub(super) fn is_it(&self, offer: &Offer) -> bool {
         (offer.payload, offer.work) == (self.payload, self.work)
     }
@@ -66,7 +143,7 @@ impl Expected {
     /// Returns the bytes to make room for.
     ///
     /// # Errors
-    /// Why the transfer is not wanted.
+    /// Returns the reason to reject the transfer.
     pub(super) fn admit(&self, offer: &Offer) -> Result<usize, RejectReason> {
         if !self.is_it(offer) {
             return Err(RejectReason::Unexpected);

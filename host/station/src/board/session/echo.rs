@@ -6,36 +6,31 @@ use std::time::Duration;
 
 use gleaner_shared::wire::message::RejectReason;
 
-use super::handover::{PAUSE, why_rejected};
-use super::round::Heard;
+use super::handover::PAUSE;
+use super::round::StepInput;
+use crate::board::SessionError;
 
-/// What is sent, and since when.
+/// An echo: the bytes, its start and its deadline.
 #[derive(Debug)]
 pub(super) struct Echo {
-    /// The bytes.
     pub(super) bytes: Arc<[u8]>,
-    /// When it began.
     pub(super) since: Duration,
-    /// When it has taken too long.
     pub(super) until: Duration,
 }
 
-/// How far an echo has come in a session.
+/// The progress of an echo in a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum EchoStep {
     /// The bytes are to be offered.
     Offering,
-    /// The bytes were offered and are waited for.
+    /// The bytes were offered and are expected back.
     Offered,
-    /// The board was busy, and is left alone for a moment.
-    Pausing {
-        /// Until when.
-        until: Duration,
-    },
+    /// The board was busy; the bytes are offered again at `until`.
+    Pausing { until: Duration },
 }
 
 impl EchoStep {
-    /// Returns when the step must be looked at without anything having happened.
+    /// Returns when the step continues if nothing happens before.
     pub(super) const fn wakes_at(self) -> Option<Duration> {
         match self {
             Self::Pausing { until } => Some(until),
@@ -45,41 +40,44 @@ impl EchoStep {
 }
 
 impl Echo {
-    /// Says that it took too long, if it did.
-    pub(super) fn overdue(&self, now: Duration) -> Option<String> {
+    /// Returns an error after the deadline.
+    pub(super) fn overdue(&self, now: Duration) -> Option<SessionError> {
         let limit = self.until.saturating_sub(self.since);
-        (now >= self.until).then(|| format!("no echo within {} s", limit.as_secs()))
+        (now >= self.until).then_some(SessionError::EchoTimedOut(limit))
     }
 
-    /// Goes on with what was heard; breaks with how long it took, or with what went wrong.
-    pub(super) fn hear(
+    /// Takes the next input; breaks with the time that the echo took, or with an error.
+    pub(super) fn handle(
         &self,
         step: EchoStep,
-        heard: Heard,
+        input: StepInput,
         now: Duration,
-    ) -> ControlFlow<Result<Duration, String>, EchoStep> {
-        match heard {
-            Heard::Queued => ControlFlow::Continue(EchoStep::Offered),
-            Heard::Rejected => ControlFlow::Continue(EchoStep::Offering),
-            Heard::Declined(RejectReason::Busy) => ControlFlow::Continue(EchoStep::Pausing {
+    ) -> ControlFlow<Result<Duration, SessionError>, EchoStep> {
+        match input {
+            StepInput::Queued => ControlFlow::Continue(EchoStep::Offered),
+            StepInput::Rejected => ControlFlow::Continue(EchoStep::Offering),
+            StepInput::Declined(RejectReason::Busy) => ControlFlow::Continue(EchoStep::Pausing {
                 until: now.saturating_add(PAUSE),
             }),
-            Heard::Declined(reason) => ControlFlow::Break(Err(why_rejected(reason).to_owned())),
-            Heard::Unfit(reason) => ControlFlow::Break(Err(format!("the echo differs: {reason}"))),
-            Heard::Received(back) if back == *self.bytes => {
+            StepInput::Declined(reason) => {
+                ControlFlow::Break(Err(SessionError::EchoRejected(reason)))
+            }
+            StepInput::Unfit(reason) => ControlFlow::Break(Err(SessionError::EchoDiffers(reason))),
+            StepInput::Received(back) if back == *self.bytes => {
                 ControlFlow::Break(Ok(now.saturating_sub(self.since)))
             }
-            Heard::Received(_) => {
-                ControlFlow::Break(Err("the echo differs from what was sent".to_owned()))
+            StepInput::Received(_) => {
+                let what = "its bytes are not those that were sent".to_owned();
+                ControlFlow::Break(Err(SessionError::EchoDiffers(what)))
             }
-            Heard::Time => match self.overdue(now) {
-                Some(reason) => ControlFlow::Break(Err(reason)),
+            StepInput::Time => match self.overdue(now) {
+                Some(error) => ControlFlow::Break(Err(error)),
                 None => ControlFlow::Continue(match step {
                     EchoStep::Pausing { until } if now >= until => EchoStep::Offering,
                     step => step,
                 }),
             },
-            Heard::Delivered | Heard::Replied(_) | Heard::Reported(_) => {
+            StepInput::Delivered | StepInput::Replied(_) | StepInput::Reported(_) => {
                 ControlFlow::Continue(step)
             }
         }

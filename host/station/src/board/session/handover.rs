@@ -1,7 +1,7 @@
-//! The first part of a round's work: bringing model and order to the board.
+//! The first part of a round's work: sending model and order to the board.
 //!
-//! A board that holds the model before is sent the change first, any other is asked first: it
-//! says when it wants the whole model.
+//! A board that holds the previous model is sent the change first. Any other board is sent the
+//! order first; its reply says whether it needs the whole model.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -11,50 +11,42 @@ use gleaner_shared::wire::message::{
     DeclineReason, HostToDevice, OrderReply, Payload, RejectReason,
 };
 
-use super::action::Want;
-use super::round::{Heard, Scene};
+use super::io::Want;
+use super::round::{StepContext, StepInput};
 use crate::board::RoundWork;
 use crate::event::EventKind;
 
-/// Orders of one session that may be declined for want of the model before giving up.
+/// Orders in one session that the board may decline for lack of the model.
 const ORDER_TRIES: u32 = 4;
 
-/// How long a board that is busy is left alone before a transfer is offered again.
+/// Pause before a transfer is offered again to a busy board.
 pub(super) const PAUSE: Duration = Duration::from_millis(500);
 
-/// Model and order on their way.
+/// The transfer of model and order.
 #[derive(Debug)]
 pub(super) struct Handover {
-    /// When it began.
     since: Duration,
-    /// How long it may take.
     until: Duration,
-    /// Orders tried.
+    /// Orders sent in this session.
     tries: u32,
     stage: Stage,
 }
 
-/// How far a handover has come.
+/// The progress of a handover.
 #[derive(Debug)]
 enum Stage {
     /// Bytes are to be offered.
     Offering(Cargo),
-    /// Bytes were offered and are on their way.
+    /// Bytes were offered and are being sent.
     Delivering(Cargo),
-    /// The board was busy; the bytes are offered again after a pause.
-    Pausing {
-        /// The bytes.
-        cargo: Cargo,
-        /// When the pause is over.
-        at: Duration,
-    },
-    /// The order is to be said.
+    /// The board was busy; the bytes are offered again at `at`.
+    Pausing { cargo: Cargo, at: Duration },
+    /// The order is to be sent.
     Ordering,
-    /// The order was said and is to be answered.
+    /// The order was sent; the reply is expected.
     Ordered,
 }
 
-/// What is sent.
 #[derive(Clone, Debug)]
 struct Cargo {
     payload: Payload,
@@ -64,34 +56,31 @@ struct Cargo {
 /// How a handover ended.
 #[derive(Debug)]
 pub(super) enum Handed {
-    /// The board accepted the order.
-    Over {
-        /// When the modelled radio would have brought it the model.
-        from: Duration,
-    },
-    /// The board will not work, and why.
+    /// The board accepted the order; the modelled radio would have delivered the model at `from`.
+    Over { from: Duration },
+    /// The board will not work, for this reason.
     Missing(String),
-    /// The board cannot pay, and what is missing.
+    /// The board's energy does not suffice; names the shortfall.
     Declined(String),
 }
 
-/// The handover as it goes on, or how it ended.
+/// The continued handover, or its result.
 type Flow = ControlFlow<Handed, Handover>;
 
 impl Handover {
-    /// Begins with the change of the model for a board that holds the model before, and with the
-    /// order for any other.
-    pub(super) fn begin(scene: &mut Scene<'_>) -> Self {
-        let since = scene.out.now;
+    /// Begins with the change of the model if the board holds the previous model, else with the
+    /// order.
+    pub(super) fn begin(context: &mut StepContext<'_>) -> Self {
+        let since = context.out.now;
         let handover = Self {
             since,
-            until: since.saturating_add(scene.work.job.limits.download),
+            until: since.saturating_add(context.work.job.limits.download),
             tries: 0,
             stage: Stage::Ordering,
         };
-        match &scene.work.job.update {
-            Some((base, change)) if scene.session.holds == Some(*base) => {
-                handover.offer(Payload::Update, Arc::clone(change), scene)
+        match &context.work.job.update {
+            Some((base, change)) if context.session.holds == Some(*base) => {
+                handover.offer(Payload::Update, Arc::clone(change), context)
             }
             _ => Self {
                 tries: 1,
@@ -100,48 +89,48 @@ impl Handover {
         }
     }
 
-    /// Goes on with what was heard.
-    pub(super) fn hear(self, heard: Heard, scene: &mut Scene<'_>) -> Flow {
-        let now = scene.out.now;
-        match (&self.stage, heard) {
-            (Stage::Offering(cargo), Heard::Queued) => {
+    /// Takes the next input.
+    pub(super) fn handle(self, input: StepInput, context: &mut StepContext<'_>) -> Flow {
+        let now = context.out.now;
+        match (&self.stage, input) {
+            (Stage::Offering(cargo), StepInput::Queued) => {
                 let cargo = cargo.clone();
                 self.at(Stage::Delivering(cargo))
             }
-            (Stage::Delivering(_), Heard::Delivered) => {
-                scene.session.holds = None;
-                scene.out.publish(EventKind::Sent);
+            (Stage::Delivering(_), StepInput::Delivered) => {
+                context.session.holds = None;
+                context.out.publish(EventKind::Sent);
                 self.try_order()
             }
-            // It made no progress for too long: again.
-            (Stage::Delivering(cargo), Heard::Rejected) => {
+            // The transfer made no progress for too long.
+            (Stage::Delivering(cargo), StepInput::Rejected) => {
                 let cargo = cargo.clone();
                 self.at(Stage::Offering(cargo))
             }
-            // The board does something else: again, but not at once.
-            (Stage::Delivering(cargo), Heard::Declined(RejectReason::Busy)) => {
+            // The board is busy with something else.
+            (Stage::Delivering(cargo), StepInput::Declined(RejectReason::Busy)) => {
                 let (cargo, at) = (cargo.clone(), now.saturating_add(PAUSE));
                 self.at(Stage::Pausing { cargo, at })
             }
-            (Stage::Delivering(_), Heard::Declined(reason)) => {
-                missing(why_rejected(reason).to_owned())
+            (Stage::Delivering(_), StepInput::Declined(reason)) => {
+                missing(rejection(reason).to_owned())
             }
-            (Stage::Pausing { cargo, at }, Heard::Time) if now >= *at && now < self.until => {
+            (Stage::Pausing { cargo, at }, StepInput::Time) if now >= *at && now < self.until => {
                 let cargo = cargo.clone();
                 self.at(Stage::Offering(cargo))
             }
-            (Stage::Ordering, Heard::Queued) => self.at(Stage::Ordered),
-            (Stage::Ordered, Heard::Replied(reply)) if reply.work == scene.work.mark => {
-                self.replied(&reply, scene)
+            (Stage::Ordering, StepInput::Queued) => self.at(Stage::Ordered),
+            (Stage::Ordered, StepInput::Replied(reply)) if reply.work == context.work.mark => {
+                self.replied(&reply, context)
             }
-            (_, Heard::Time) if now >= self.until => {
+            (_, StepInput::Time) if now >= self.until => {
                 missing("the model did not arrive in time".to_owned())
             }
             _ => ControlFlow::Continue(self),
         }
     }
 
-    /// Returns what must be queued before the handover goes on.
+    /// Returns what must be queued before the handover continues.
     pub(super) fn wants(&self, job: &RoundWork) -> Option<Want> {
         match &self.stage {
             Stage::Offering(cargo) => Some(Want::Offer {
@@ -153,7 +142,7 @@ impl Handover {
         }
     }
 
-    /// Returns when the handover must be looked at without anything having happened.
+    /// Returns when the handover continues if nothing happens before.
     pub(super) fn wakes_at(&self) -> Duration {
         match self.stage {
             Stage::Pausing { at, .. } => at.min(self.until),
@@ -166,9 +155,8 @@ impl Handover {
         ControlFlow::Continue(self)
     }
 
-    /// Offers bytes to the board.
-    fn offer(self, payload: Payload, bytes: Arc<[u8]>, scene: &mut Scene<'_>) -> Self {
-        scene.out.publish(EventKind::Sending {
+    fn offer(self, payload: Payload, bytes: Arc<[u8]>, context: &mut StepContext<'_>) -> Self {
+        context.out.publish(EventKind::Sending {
             bytes: bytes.len(),
             whole: payload == Payload::Model,
         });
@@ -178,7 +166,7 @@ impl Handover {
         }
     }
 
-    /// Says the order, unless it was said often enough.
+    /// Sends the order, up to the limit of tries.
     fn try_order(self) -> Flow {
         if self.tries >= ORDER_TRIES {
             return missing("it does not keep the model".to_owned());
@@ -190,27 +178,27 @@ impl Handover {
         })
     }
 
-    /// Goes on with the board's answer to the order.
-    fn replied(self, reply: &OrderReply, scene: &mut Scene<'_>) -> Flow {
+    /// Takes the board's reply to the order.
+    fn replied(self, reply: &OrderReply, context: &mut StepContext<'_>) -> Flow {
         match &reply.declined {
-            None => self.accepted(scene),
+            None => self.accepted(context),
             Some(DeclineReason::Model) => {
-                let model = Arc::clone(&scene.work.job.model);
-                ControlFlow::Continue(self.offer(Payload::Model, model, scene))
+                let model = Arc::clone(&context.work.job.model);
+                ControlFlow::Continue(self.offer(Payload::Model, model, context))
             }
             Some(reason @ DeclineReason::Energy(_)) => {
-                ControlFlow::Break(Handed::Declined(why(reason)))
+                ControlFlow::Break(Handed::Declined(decline(reason)))
             }
-            Some(reason) => missing(format!("declined: {}", why(reason))),
+            Some(reason) => missing(format!("declined: {}", decline(reason))),
         }
     }
 
-    /// Hands over to training.
-    fn accepted(self, scene: &mut Scene<'_>) -> Flow {
-        let job = &scene.work.job;
+    /// Ends the handover of an accepted order.
+    fn accepted(self, context: &mut StepContext<'_>) -> Flow {
+        let job = &context.work.job;
         let order = &job.order;
-        scene.session.holds = Some(order.model);
-        scene.out.publish(EventKind::Ordered {
+        context.session.holds = Some(order.model);
+        context.out.publish(EventKind::Ordered {
             epochs: order.epochs.into(),
             channel: order.channel.into(),
             power_w: order.power.0 as f64 * 1e-9,
@@ -225,8 +213,8 @@ const fn missing(reason: String) -> Flow {
     ControlFlow::Break(Handed::Missing(reason))
 }
 
-/// Says why a transfer to the board was rejected.
-pub(super) const fn why_rejected(reason: RejectReason) -> &'static str {
+/// Describes why a board rejected a transfer.
+pub(in crate::board) const fn rejection(reason: RejectReason) -> &'static str {
     match reason {
         RejectReason::TooLarge => "it rejects the transfer: more bytes than it has room for",
         RejectReason::Busy => "it rejects the transfer: it is busy",
@@ -237,13 +225,13 @@ pub(super) const fn why_rejected(reason: RejectReason) -> &'static str {
     }
 }
 
-/// Says why an order was declined.
-fn why(reason: &DeclineReason) -> String {
+/// Describes why a board declined an order.
+fn decline(reason: &DeclineReason) -> String {
     match reason {
         DeclineReason::Energy(shortfall) => shortfall.to_string(),
         DeclineReason::NotProvisioned => "it was not provisioned".to_owned(),
         DeclineReason::Shard(_) => {
-            "its shard does not fit: `gleaner flash` says how to make a smaller one".to_owned()
+            "its shard does not fit; `gleaner flash` says how to make a smaller one".to_owned()
         }
         DeclineReason::Model => "it does not hold the model".to_owned(),
         DeclineReason::Stale { newest } => format!("it has closed round {newest} already"),

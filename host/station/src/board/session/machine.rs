@@ -1,57 +1,54 @@
-//! The machine's entrance: takes what happened, tells what is wanted and when to look again.
+//! The entry points of the state machine: inputs and requests in, actions and deadlines out.
 
 use std::mem;
 use std::time::Duration;
 
 use gleaner_shared::wire::message::Payload;
 
-use super::action::{Action, Output, Want};
-use super::books::Books;
+use super::check::Profile;
 use super::echo::EchoStep;
-use super::input::{Input, Request};
+use super::energy::EnergyTracker;
+use super::io::{Action, Output, Want};
+use super::io::{Input, Request};
 use super::line::{Refusals, Reopening};
-use super::profile::Profile;
-use super::round::Heard;
-use super::state::{Activity, Errand, Stage, State};
-use crate::board::Standing;
+use super::round::StepInput;
+use super::state::{Activity, PendingRequest, Stage, State};
+use crate::board::ConfirmedState;
 
 /// One board's session, without its line and its clock.
 #[derive(Debug)]
 pub(in crate::board) struct Machine {
     pub(super) profile: Profile,
-    pub(super) books: Books,
+    pub(super) energy: EnergyTracker,
     pub(super) state: State,
-    /// How long to leave a line alone that could not be opened.
     pub(super) reopening: Reopening,
-    /// How often a session was refused on this line, and why.
     pub(super) refusals: Refusals,
-    /// Whether the board was waited for in vain since it was last heard of.
+    /// Whether a round waited for the board without success since its last greeting.
     pub(super) absent: bool,
-    /// The last thing that went wrong, for the reason of an absence.
-    pub(super) complaint: String,
+    /// The last problem, which becomes the reason of an absence.
+    pub(super) last_problem: String,
 }
 
 impl Machine {
     /// Starts without a line, at the time zero.
-    pub(in crate::board) fn new(profile: Profile, standing: Standing) -> Self {
+    pub(in crate::board) fn new(profile: Profile, confirmed: ConfirmedState) -> Self {
         Self {
-            books: Books::new(standing, profile.store, profile.cost),
+            energy: EnergyTracker::new(confirmed, profile.store, profile.cost),
             profile,
             state: State::Connecting {
                 stage: Stage::Unplugged {
                     reopen_at: Duration::ZERO,
                 },
-                errand: None,
+                pending: None,
             },
             reopening: Reopening::default(),
             refusals: Refusals::default(),
             absent: false,
-            complaint: "it has not been heard of yet".to_owned(),
+            last_problem: "it has not connected yet".to_owned(),
         }
     }
 
-    /// Takes what happened at the time `now`, which never goes back, and returns what is to be
-    /// done about it, in order.
+    /// Handles an input at the time `now`, which never goes back, and returns the actions, in order.
     pub(in crate::board) fn handle(&mut self, now: Duration, input: Input) -> Vec<Action> {
         let mut out = self.output(now);
         match input {
@@ -60,28 +57,28 @@ impl Machine {
             Input::Connected(greeting) => self.greeted(greeting, &mut out),
             Input::Refused { reason } => self.refused(reason, &mut out),
             Input::Lost { reason } => self.lost(reason, &mut out),
-            Input::Message(message) => self.hear(*message, &mut out),
+            Input::Message(message) => self.receive(*message, &mut out),
             Input::Offered(offer) => self.offered(&offer, &mut out),
             Input::Chunk { have, of } => Self::chunk(have, of, &mut out),
             Input::Received(offer, bytes) => self.received(&offer, bytes, &mut out),
             Input::Corrupt(offer) => self.corrupt(&offer, &mut out),
-            Input::Delivered => self.go_on(Heard::Delivered, &mut out),
-            Input::Declined(reason) => self.go_on(Heard::Declined(reason), &mut out),
-            Input::Rejected => self.go_on(Heard::Rejected, &mut out),
-            Input::Queued => self.go_on(Heard::Queued, &mut out),
+            Input::Delivered => self.advance(StepInput::Delivered, &mut out),
+            Input::Declined(reason) => self.advance(StepInput::Declined(reason), &mut out),
+            Input::Rejected => self.advance(StepInput::Rejected, &mut out),
+            Input::Queued => self.advance(StepInput::Queued, &mut out),
             Input::Time => {}
         }
-        // Last: what arrives at the last moment is in time.
-        self.go_on(Heard::Time, &mut out);
+        // Deadlines come last, so that an input at the last moment is in time.
+        self.advance(StepInput::Time, &mut out);
         out.into_actions()
     }
 
-    /// Takes a request and returns what is to be done about it, in order; its answer is among
-    /// the actions of this or of a later turn.
+    /// Starts a request and returns the actions, in order; the answer is among the actions of this
+    /// turn or of a later one.
     ///
     /// # Errors
-    /// Gives the request back while another one is not answered.
-    #[allow(clippy::result_large_err, reason = "the request is given back whole")]
+    /// Returns the request while another one is not answered.
+    #[allow(clippy::result_large_err, reason = "the request is returned whole")]
     pub(in crate::board) fn ask(
         &mut self,
         now: Duration,
@@ -94,24 +91,24 @@ impl Machine {
         match request {
             Request::Work(job) => self.work(job, &mut out),
             Request::Close(closing) => self.close(&closing, &mut out),
-            Request::Restore(standing) => self.books.restore(standing),
+            Request::Restore(confirmed) => self.energy.restore(confirmed),
             Request::Greet(limit) => self.greet(limit, &mut out),
             Request::Echo(bytes, limit) => self.echo(bytes, limit, &mut out),
         }
-        self.go_on(Heard::Time, &mut out);
+        self.advance(StepInput::Time, &mut out);
         Ok(out.into_actions())
     }
 
     /// Tells whether a request is not answered yet.
     pub(in crate::board) const fn is_busy(&self) -> bool {
         match &self.state {
-            State::Connecting { errand, .. } => errand.is_some(),
+            State::Connecting { pending, .. } => pending.is_some(),
             State::Provisioned { activity, .. } => !matches!(activity, Activity::Idle),
         }
     }
 
-    /// Returns what must be queued before the machine goes on; depends on the state alone, so
-    /// that nothing is left over from a session or a request that is over.
+    /// Returns what must be queued before the machine continues. It depends on the state alone, so
+    /// that nothing is left over from an earlier session or request.
     pub(in crate::board) fn wants(&self) -> Option<Want> {
         let State::Provisioned { activity, .. } = &self.state else {
             return None;
@@ -143,18 +140,18 @@ impl Machine {
     /// Returns when [`Input::Time`] is due, if nothing else happens before.
     pub(in crate::board) fn wakes_at(&self) -> Option<Duration> {
         match &self.state {
-            State::Connecting { errand, .. } => errand.as_ref().map(Errand::wakes_at),
+            State::Connecting { pending, .. } => pending.as_ref().map(PendingRequest::wakes_at),
             State::Provisioned { activity, .. } => activity.wakes_at(),
         }
     }
 
-    /// Takes the state out, to be put back changed before the turn ends.
+    /// Takes the state out; it is put back before the turn ends.
     pub(super) fn take(&mut self) -> State {
-        let hollow = State::Connecting {
+        let placeholder = State::Connecting {
             stage: Stage::Calling,
-            errand: None,
+            pending: None,
         };
-        mem::replace(&mut self.state, hollow)
+        mem::replace(&mut self.state, placeholder)
     }
 
     fn output(&self, now: Duration) -> Output {

@@ -1,20 +1,19 @@
-//! What is asked of the board: how it begins, waits for the board, and ends.
+//! Requests to the board: how they start, wait for the board, and end.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use gleaner_shared::wire::message::HostToDevice;
 
-use super::action::{Answer, Output};
 use super::echo::{Echo, EchoStep};
+use super::io::{Answer, Output};
 use super::machine::Machine;
-use super::round::{Scene, Step};
-use super::state::{Activity, Errand, Session, Stage, State, Work};
-use crate::board::{Closing, RoundWork, WorkResult};
+use super::round::{Step, StepContext};
+use super::state::{Activity, PendingRequest, Session, Stage, State, Work};
+use crate::board::{Closing, RoundWork, SessionError, WorkResult};
 use crate::event::EventKind;
 
 impl Machine {
-    /// Carries out a round's work.
     pub(super) fn work(&mut self, job: Box<RoundWork>, out: &mut Output) {
         out.round = Some(job.order.round);
         let whole = job.limits.whole(job.order.epochs);
@@ -24,16 +23,14 @@ impl Machine {
             job,
             give_up_at: out.now.saturating_add(whole),
         };
-        self.run(Errand::Work { work, until }, out);
+        self.run(PendingRequest::Work { work, until }, out);
     }
 
-    /// Waits for a session.
     pub(super) fn greet(&mut self, limit: Duration, out: &mut Output) {
         let until = out.now.saturating_add(limit);
-        self.run(Errand::Greet { until }, out);
+        self.run(PendingRequest::Greet { until }, out);
     }
 
-    /// Sends bytes there and back.
     pub(super) fn echo(&mut self, bytes: Arc<[u8]>, limit: Duration, out: &mut Output) {
         let (since, until) = (out.now, out.now.saturating_add(limit));
         let echo = Echo {
@@ -41,19 +38,18 @@ impl Machine {
             since,
             until,
         };
-        self.run(Errand::Echo(echo), out);
+        self.run(PendingRequest::Echo(echo), out);
     }
 
-    /// Closes a round.
     pub(super) fn close(&mut self, closing: &Closing, out: &mut Output) {
         let mark = closing.mark;
-        self.books.close(closing);
-        // A board that is not there learns of it all from its next provision.
+        self.energy.close(closing);
+        // An absent board learns all this from its next provision.
         match closing.rest {
             Some(rest) => out.send(HostToDevice::Order(rest)),
-            // It lost its power after it had reported, and with it what it had booked.
-            None if self.books.is_behind() => {
-                let provision = self.profile.provision(&self.books.standing());
+            // The board lost its power, and with it the ledger, after its report.
+            None if self.energy.is_behind() => {
+                let provision = self.profile.provision(&self.energy.confirmed());
                 out.send(HostToDevice::Provision(provision));
             }
             None => {}
@@ -62,48 +58,48 @@ impl Machine {
             mark,
             counted: closing.counted,
         });
-        out.answer(Answer::Closed(self.books.standing()));
+        out.answer(Answer::Closed(self.energy.confirmed()));
     }
 
-    /// Begins an errand, at once if the board is there.
-    fn run(&mut self, errand: Errand, out: &mut Output) {
+    /// Starts a request, at once if the board is provisioned.
+    fn run(&mut self, pending: PendingRequest, out: &mut Output) {
         self.state = match self.take() {
             State::Connecting { stage, .. } => State::Connecting {
                 stage,
-                errand: Some(errand),
+                pending: Some(pending),
             },
-            State::Provisioned { session, .. } => self.begin(session, Some(errand), out),
+            State::Provisioned { session, .. } => self.begin(session, Some(pending), out),
         };
     }
 
-    /// Begins what waited for the session.
+    /// Starts the pending request in a session.
     pub(super) fn begin(
         &mut self,
         mut session: Session,
-        errand: Option<Errand>,
+        pending: Option<PendingRequest>,
         out: &mut Output,
     ) -> State {
         session.corrupt = 0;
-        let activity = match errand {
+        let activity = match pending {
             None => Activity::Idle,
-            Some(Errand::Greet { .. }) => {
+            Some(PendingRequest::Greet { .. }) => {
                 out.answer(Answer::Greeted(Ok(session.greeting.clone())));
                 Activity::Idle
             }
-            Some(Errand::Echo(echo)) => Activity::Echo {
+            Some(PendingRequest::Echo(echo)) => Activity::Echo {
                 echo,
                 step: EchoStep::Offering,
             },
-            Some(Errand::Work { work, .. }) => {
+            Some(PendingRequest::Work { work, .. }) => {
                 self.absent = false;
                 let model = work.job.model.len();
                 match self.profile.unfit(&session.greeting.about, model) {
                     Some(wrong) => self.finish(&work, WorkResult::Missing(wrong), out),
                     None => {
-                        let step = Step::begin(&mut Scene {
+                        let step = Step::begin(&mut StepContext {
                             work: &work,
                             session: &mut session,
-                            books: &mut self.books,
+                            energy: &mut self.energy,
                             out,
                         });
                         Activity::Work { work, step }
@@ -114,53 +110,55 @@ impl Machine {
         State::Provisioned { session, activity }
     }
 
-    /// Lets an errand wait for the board, unless it has waited long enough.
+    /// Keeps a request pending, or ends it at its deadline.
     pub(super) fn wait(
         &mut self,
-        errand: Errand,
+        pending: PendingRequest,
         stage: &Stage,
         out: &mut Output,
-    ) -> Option<Errand> {
-        match &errand {
-            Errand::Work { work, until } if out.now >= *until => {
+    ) -> Option<PendingRequest> {
+        match &pending {
+            PendingRequest::Work { work, until } if out.now >= *until => {
                 self.absent = true;
-                let reason = format!("not connected: {}", self.complaint);
+                let reason = format!("not connected: {}", self.last_problem);
                 self.finish(work, WorkResult::Missing(reason), out);
             }
-            Errand::Work { work, .. } if out.now >= work.give_up_at => {
+            PendingRequest::Work { work, .. } if out.now >= work.give_up_at => {
                 self.give_up(work, out);
             }
-            Errand::Greet { until } if out.now >= *until => {
+            PendingRequest::Greet { until } if out.now >= *until => {
                 out.answer(Answer::Greeted(match stage {
                     Stage::Greeted(session) => Ok(session.greeting.clone()),
-                    Stage::Unplugged { .. } | Stage::Calling => Err(self.complaint.clone()),
+                    Stage::Unplugged { .. } | Stage::Calling => {
+                        Err(SessionError::NotConnected(self.last_problem.clone()))
+                    }
                 }));
             }
-            Errand::Echo(echo) => match echo.overdue(out.now) {
-                Some(reason) => out.answer(Answer::Echoed(Err(reason))),
-                None => return Some(errand),
+            PendingRequest::Echo(echo) => match echo.overdue(out.now) {
+                Some(error) => out.answer(Answer::Echoed(Err(error))),
+                None => return Some(pending),
             },
-            Errand::Work { .. } | Errand::Greet { .. } => return Some(errand),
+            PendingRequest::Work { .. } | PendingRequest::Greet { .. } => return Some(pending),
         }
         None
     }
 
-    /// Ends a round's work that took too long as a whole.
+    /// Ends a round's work at its overall deadline.
     pub(super) fn give_up(&self, work: &Work, out: &mut Output) -> Activity {
-        let reason = format!("not done in time: {}", self.complaint);
+        let reason = format!("not done in time: {}", self.last_problem);
         self.finish(work, WorkResult::Missing(reason), out)
     }
 
     /// Ends a round's work and answers.
     pub(super) fn finish(&self, work: &Work, outcome: WorkResult, out: &mut Output) -> Activity {
-        let told = match &outcome {
+        let missing = match &outcome {
             WorkResult::Missing(reason) => Some(reason.clone()),
             WorkResult::Declined(reason) => Some(format!("declined: {reason}")),
             WorkResult::Done(..) => None,
         };
-        if let Some(reason) = told {
+        if let Some(reason) = missing {
             out.publish(EventKind::Missing { reason });
-            // Without a session there is nobody to tell; the next order tells it, too.
+            // Without a session the next order cancels the work, too.
             out.send(HostToDevice::Cancel { work: work.mark });
         }
         out.round = None;

@@ -1,6 +1,6 @@
-//! The states of a board's session, and what is known and under way in each.
+//! The states of a board's session.
 //!
-//! What only makes sense in one state is a field of that state alone: no session without a
+//! A value that only makes sense in one state is a field of that state: no session without a
 //! greeting, no step of a round without a provisioned session, no step without its job.
 
 use std::time::Duration;
@@ -13,97 +13,75 @@ use super::echo::{Echo, EchoStep};
 use super::round::Step;
 use crate::board::RoundWork;
 
-/// Where a board's session stands.
+/// The state of a board's session.
 #[derive(Debug)]
 pub(super) enum State {
     /// The board cannot work yet.
     Connecting {
-        /// How far it has come.
         stage: Stage,
-        /// What waits for it.
-        errand: Option<Errand>,
+        pending: Option<PendingRequest>,
     },
-    /// The board is there and knows who it is.
+    /// The board is connected and provisioned.
     Provisioned {
-        /// What is known of it.
         session: Session,
-        /// What it does.
         activity: Activity,
     },
 }
 
-/// The way to a provisioned session.
+/// The stages before a provisioned session.
 #[derive(Debug)]
 pub(super) enum Stage {
-    /// There is no line.
-    Unplugged {
-        /// When to try to open it.
-        reopen_at: Duration,
-    },
-    /// There is a line, and nobody greeted on it.
+    /// There is no line; the next attempt to open it is at `reopen_at`.
+    Unplugged { reopen_at: Duration },
+    /// The line is open, without a greeting.
     Calling,
-    /// The board greeted and was told who it is.
+    /// The board greeted, and the provision was sent.
     Greeted(Session),
 }
 
-/// What is known since the session opened.
+/// What is known of the board in this session.
 #[derive(Debug)]
 pub(super) struct Session {
-    /// What the board is.
     pub(super) greeting: Box<Greeting>,
-    /// The model the board holds, as far as this session knows.
+    /// The model that the board holds, if it is known.
     pub(super) holds: Option<ModelHash>,
-    /// The furthest progress that was told: whose, and epochs.
-    told: Option<(WorkMark, u16)>,
-    /// How often the hash of a transfer did not fit, for what is under way.
+    /// The furthest progress that was published: its work and epoch.
+    published: Option<(WorkMark, u16)>,
+    /// Transfers with a wrong hash in the current request.
     pub(super) corrupt: u32,
 }
 
 impl Session {
-    /// Starts with the greeting alone.
     pub(super) const fn new(greeting: Box<Greeting>) -> Self {
         Self {
             greeting,
             holds: None,
-            told: None,
+            published: None,
             corrupt: 0,
         }
     }
 }
 
-/// A round's work, whatever session it is done in.
+/// A round's work, over all its sessions.
 #[derive(Debug)]
 pub(super) struct Work {
-    /// What is to be done in the round.
     pub(super) job: Box<RoundWork>,
-    /// What tells its order from any other.
     pub(super) mark: WorkMark,
-    /// When it has taken too long as a whole: a board that is reset again and again gets through
-    /// no phase and exceeds no limit.
+    /// Overall deadline, for a board that is reset again and again and never exceeds the limit of a
+    /// phase.
     pub(super) give_up_at: Duration,
 }
 
-/// What waits for a provisioned session.
+/// A request that waits for a provisioned session.
 #[derive(Debug)]
-pub(super) enum Errand {
-    /// A round's work.
-    Work {
-        /// What is to be done in the round.
-        work: Work,
-        /// How long it waits for the board.
-        until: Duration,
-    },
-    /// Somebody who wants to hear the greeting.
-    Greet {
-        /// How long.
-        until: Duration,
-    },
-    /// Bytes to be sent there and back.
+pub(super) enum PendingRequest {
+    Work { work: Work, until: Duration },
+    Greet { until: Duration },
     Echo(Echo),
 }
 
-impl Errand {
-    /// Returns when its wait is over.
+impl PendingRequest {
+    /// Returns the deadline of the wait.
     pub(super) fn wakes_at(&self) -> Duration {
         match self {
             Self::Work { work, until } => (*until).min(work.give_up_at),
@@ -113,29 +91,16 @@ impl Errand {
     }
 }
 
-/// What is under way in a provisioned session.
+/// The current request of a provisioned session.
 #[derive(Debug)]
 pub(super) enum Activity {
-    /// Nothing.
     Idle,
-    /// A round's work.
-    Work {
-        /// What is to be done in the round.
-        work: Work,
-        /// How far it has come in this session.
-        step: Step,
-    },
-    /// Bytes are sent there and back.
-    Echo {
-        /// The bytes.
-        echo: Echo,
-        /// How far they have come in this session.
-        step: EchoStep,
-    },
+    Work { work: Work, step: Step },
+    Echo { echo: Echo, step: EchoStep },
 }
 
 impl Activity {
-    /// Returns when it must be looked at without anything having happened.
+    /// Returns when the activity continues if nothing happens before.
     pub(super) fn wakes_at(&self) -> Option<Duration> {
         match self {
             Self::Idle => None,
@@ -146,11 +111,11 @@ impl Activity {
         }
     }
 
-    /// Returns the transfer it takes from the board.
+    /// Returns the transfer that is expected from the board.
     pub(super) fn expects(&self) -> Option<Expected> {
         match self {
             Self::Idle => None,
-            // Nothing is due before the board has accepted the order and reported on it.
+            // No update is expected before the report.
             Self::Work { work, step } if step.is_uploading() => Some(Expected {
                 payload: Payload::Update,
                 work: Some(work.mark),
@@ -167,29 +132,28 @@ impl Activity {
 }
 
 impl State {
-    /// Returns the round that is worked on, or that waits for the board.
+    /// Returns the round of the current or pending work.
     pub(super) fn round(&self) -> Option<u32> {
         self.work().map(|work| work.mark.round)
     }
 
-    /// Tells whether a board has come further with its order than was told before.
+    /// Tells whether progress exceeds what was published.
     pub(super) fn has_grown(&mut self, progress: &Progress) -> bool {
         let wanted = self.work().is_some_and(|it| check::is_of(progress, it));
         let Some(session) = self.session_mut().filter(|_| wanted) else {
             return false;
         };
-        let told = session.told.replace((progress.work, progress.epoch));
-        match told {
+        let published = session.published.replace((progress.work, progress.epoch));
+        match published {
             Some((work, epoch)) if work == progress.work && epoch >= progress.epoch => {
-                session.told = told;
+                session.published = published;
                 false
             }
             _ => true,
         }
     }
 
-    /// Counts a transfer whose hash does not fit, and returns how many there were for what is
-    /// under way.
+    /// Counts a transfer with a wrong hash, and returns their number in the current request.
     pub(super) fn count_corrupt(&mut self) -> u32 {
         self.session_mut().map_or(0, |session| {
             session.corrupt = session.corrupt.saturating_add(1);
@@ -197,11 +161,11 @@ impl State {
         })
     }
 
-    /// Returns the work that is under way, or that waits for the board.
+    /// Returns the current or pending work.
     pub(super) fn work(&self) -> Option<&Work> {
         match self {
             Self::Connecting {
-                errand: Some(Errand::Work { work, .. }),
+                pending: Some(PendingRequest::Work { work, .. }),
                 ..
             }
             | Self::Provisioned {
@@ -212,7 +176,7 @@ impl State {
         }
     }
 
-    /// Returns what is known of the board, while there is a session.
+    /// Returns the session, if there is one.
     pub(super) const fn session_mut(&mut self) -> Option<&mut Session> {
         match self {
             Self::Connecting {

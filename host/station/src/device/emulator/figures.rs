@@ -1,4 +1,4 @@
-//! What an image of the self-test says in its emulator: lines of `what bytes number`.
+//! Figures of the self-test in its emulator: lines of `what bytes number`.
 
 use gleaner_shared::board::Shape;
 use gleaner_shared::mlp::{PaperParams, Width};
@@ -11,39 +11,39 @@ use super::line::Line;
 use crate::device::Board;
 use crate::device::image::Program;
 
-/// How long a board may take for its report, in the time it lives in.
+/// Time limit of a report, in the board's time.
 const PATIENCE: Micros = Micros(120_000_000);
-/// How long a board must live without being reset, its watchdog's patience twice over.
+/// Time that a board must run without a reset: twice its watchdog's timeout.
 const LIFE: Micros = Micros(5_000_000);
 
-/// One thing an image found.
+/// One figure of the self-test.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Figure {
-    /// What it is.
+    /// Name of the figure.
     pub what: String,
-    /// How many bytes it is of.
+    /// Number of bytes that the figure is for.
     pub bytes: usize,
-    /// What was found.
+    /// The measured value, in the unit of the emulator.
     pub number: u64,
 }
 
-/// What a board pays for a frame with a piece of a model.
+/// Cost of a frame with a chunk of a model.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct FrameCost {
-    /// What the emulator counts: cycles, or instructions.
+    /// Unit of the counts: cycles or instructions.
     pub unit: &'static str,
-    /// Sealing, for each byte.
+    /// Cost of sealing, per byte.
     pub seal_per_byte: f64,
-    /// Opening, for each byte.
+    /// Cost of opening, per byte.
     pub open_per_byte: f64,
     /// Frames of a model in 8-bit codes.
     pub frames_of_a_model: usize,
-    /// What taking in one such model and sending another costs.
+    /// Cost of receiving one such model and sending another.
     pub model_each_way: u64,
 }
 
 impl FrameCost {
-    /// Takes it from what an image said; `None` where it said nothing of frames.
+    /// Computes the cost from figures; returns `None` without figures of frames.
     #[must_use]
     pub fn of(unit: &'static str, figures: &[Figure]) -> Option<Self> {
         let piece = |what: &str| {
@@ -64,19 +64,19 @@ impl FrameCost {
     }
 }
 
-/// How deep a board's stack went, by paint.
+/// Depth of a board's stack, measured by painting it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct StackDepth {
-    /// Bytes it may take.
+    /// Size of the stack.
     pub available_bytes: u32,
-    /// Bytes it took at most.
+    /// Largest use of the stack.
     pub used_bytes: u32,
 }
 
-/// Leaves a figure beside the board's image for a network, where `cargo xtask size` finds that of 784-50-10.
+/// Writes a figure beside the board's image for a network; `cargo xtask size` reads that of 784-50-10.
 ///
 /// # Errors
-/// When the file cannot be written.
+/// Returns an error if the file cannot be written.
 pub fn keep(
     (board, network): (Board, Shape),
     kind: &str,
@@ -87,17 +87,17 @@ pub fn keep(
     std::fs::write(path.with_extension(format!("{kind}.json")), text)
 }
 
-/// Runs the image of the self-test and returns its report.
+/// Runs a board's self-test and returns its figures.
 ///
 /// # Errors
-/// Names what is missing and how to install it, or what was said instead of a report.
+/// Names the missing emulator and how to install it, or the unexpected output.
 pub fn figures(board: Board) -> Result<Vec<Figure>, EmulatorError> {
     let image = board.ensure(Program::SelfTest)?;
     let mut line = Line::open(board, &image, None, None)?;
-    let mut heard = Vec::new();
+    let mut output = Vec::new();
     while line.now() < PATIENCE {
-        heard.extend(line.exchange(&[], PATIENCE)?);
-        if let Some(report) = report(&String::from_utf8_lossy(&heard)) {
+        output.extend(line.exchange(&[], PATIENCE)?);
+        if let Some(report) = report(&String::from_utf8_lossy(&output)) {
             return match line.resets_until(LIFE)? {
                 0 => Ok(report),
                 resets => Err(EmulatorError::Protocol {
@@ -109,13 +109,13 @@ pub fn figures(board: Board) -> Result<Vec<Figure>, EmulatorError> {
     }
     Err(EmulatorError::Protocol {
         emulator: "the self-test",
-        answer: format!("{:?} and no end", String::from_utf8_lossy(&heard)),
+        answer: format!("{:?} and no end", String::from_utf8_lossy(&output)),
     })
 }
 
-/// Returns the first whole report of what was heard.
-fn report(heard: &str) -> Option<Vec<Figure>> {
-    let (ended, _) = heard.rsplit_once("end\n")?;
+/// Returns the first complete report in the output.
+fn report(output: &str) -> Option<Vec<Figure>> {
+    let (ended, _) = output.rsplit_once("end\n")?;
     ended.split("end\n").find_map(|report| {
         let (_, lines) = report.rsplit_once("begin\n")?;
         lines.lines().map(figure).collect()

@@ -1,4 +1,4 @@
-//! Bytes to and from an emulated board, and the time they take.
+//! The line to an emulated board, in emulated or wall time.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -14,7 +14,7 @@ use crate::device::Board;
 
 /// The byte between frames.
 const DELIMITER: u8 = 0;
-/// Longest stretch of emulated time in one go.
+/// Longest emulated time of one step.
 const STRIDE_MICROS: u64 = 20_000;
 
 /// A running board and its line.
@@ -22,18 +22,13 @@ const STRIDE_MICROS: u64 = 20_000;
 pub(super) enum Line {
     /// A board whose time is emulated.
     Lockstep(LockstepLine),
-    /// A board whose time is the wall's.
-    Socket {
-        /// Its UART.
-        line: SocketLine,
-        /// The board, which ends when it is dropped.
-        _board: Qemu,
-    },
+    /// A board that runs in wall time, and ends when it is dropped.
+    Socket { line: SocketLine, _board: Qemu },
 }
 
 impl Line {
-    /// Starts a board, if given with a shard in its flash and with another cost of a miss of the
-    /// flash's cache where one is modelled.
+    /// Starts a board, with an optional shard in its flash and an optional cost of a flash cache miss,
+    /// where the cache is modelled.
     pub(super) fn open(
         board: Board,
         image: &Path,
@@ -59,7 +54,7 @@ impl Line {
         }
     }
 
-    /// Returns the time the board lives in.
+    /// Returns the time on the line.
     pub(super) fn now(&self) -> Micros {
         match self {
             Self::Lockstep(line) => line.now(),
@@ -67,7 +62,7 @@ impl Line {
         }
     }
 
-    /// Returns what the emulator last said of the chip, if it counts.
+    /// Returns the last counters of the chip, if the emulator counts.
     pub(super) const fn stat(&self) -> Option<Stat> {
         match self {
             Self::Lockstep(line) => Some(line.stat()),
@@ -75,7 +70,7 @@ impl Line {
         }
     }
 
-    /// Returns the speed both ends are to expect.
+    /// Returns the bit rate for timeouts.
     pub(super) const fn bit_rate(&self) -> u32 {
         match self {
             Self::Lockstep(_) => LockstepLine::BIT_RATE,
@@ -83,7 +78,7 @@ impl Line {
         }
     }
 
-    /// Puts bytes on the line and lets time run until `until`, or until something came back.
+    /// Sends bytes and runs until `until`, or until bytes come back.
     pub(super) fn exchange(
         &mut self,
         to_device: &[u8],
@@ -95,8 +90,7 @@ impl Line {
         }
     }
 
-    /// Lets time run until `until` and returns how often the board was reset; of one whose time is
-    /// the wall's nobody knows.
+    /// Runs until `until` and returns the number of resets; in wall time it is unknown, and 0.
     pub(super) fn resets_until(&mut self, until: Micros) -> Result<u32, EmulatorError> {
         let Self::Lockstep(line) = self else {
             return Ok(0);
@@ -108,7 +102,7 @@ impl Line {
     }
 }
 
-/// The line of a board in lockstep: time is emulated, so what is measured is repeatable.
+/// The line of a board in lockstep, with emulated and repeatable time.
 #[derive(Debug)]
 pub struct LockstepLine {
     board: Lockstep,
@@ -116,10 +110,10 @@ pub struct LockstepLine {
 }
 
 impl LockstepLine {
-    /// The speed both ends are to expect.
+    /// Bit rate for timeouts.
     pub const BIT_RATE: u32 = 921_600;
 
-    /// Takes over a board that has not run yet.
+    /// Opens the line of a board that has not run yet.
     #[must_use]
     pub fn new(board: Lockstep) -> Self {
         Self {
@@ -128,46 +122,45 @@ impl LockstepLine {
         }
     }
 
-    /// Returns the board.
+    /// Returns the board behind the line.
     pub const fn board(&mut self) -> &mut Lockstep {
         &mut self.board
     }
 
-    /// Returns emulated time.
+    /// Returns the emulated time.
     #[must_use]
     pub const fn now(&self) -> Micros {
         Micros(self.stat.micros as u64)
     }
 
-    /// Returns what the emulator last said of the chip.
+    /// Returns the last counters of the chip.
     #[must_use]
     pub const fn stat(&self) -> Stat {
         self.stat
     }
 
-    /// Lets the power fail inside the `count`th operation of the flash from here.
+    /// Lets the power fail inside the `count`-th flash operation from now.
     ///
     /// # Errors
-    /// When the emulator ended.
+    /// Returns an error if the emulator ended.
     pub fn cut_at_flash_op(&mut self, count: u32) -> Result<(), EmulatorError> {
         self.stat = self.board.cut_at_flash_op(count)?;
         Ok(())
     }
 
-    /// Cuts the power inside an operation of the flash that was written down; see
-    /// [`Lockstep::cut_again`].
+    /// Cuts the power inside a recorded flash operation; see [`Lockstep::cut_again`].
     ///
     /// # Errors
-    /// When the emulator ended or wrote down fewer.
+    /// Returns an error if the emulator ended or recorded fewer.
     pub fn cut_again(&mut self, count: u32) -> Result<(), EmulatorError> {
         self.stat = self.board.cut_again(count)?;
         Ok(())
     }
 
-    /// Puts bytes on the line and lets time run until `until`, or until something came back.
+    /// Sends bytes and runs until `until`, or until bytes come back.
     ///
     /// # Errors
-    /// When the emulator ended.
+    /// Returns an error if the emulator ended.
     pub fn exchange(&mut self, to_device: &[u8], until: Micros) -> Result<Vec<u8>, EmulatorError> {
         let wait = until.saturating_sub(self.now()).0.clamp(1, STRIDE_MICROS);
         let ran = self.board.run(wait, to_device, Some(DELIMITER))?;
@@ -175,26 +168,26 @@ impl LockstepLine {
         Ok(ran.tx)
     }
 
-    /// Puts bytes on the wire to UART0, whichever port this line is.
+    /// Sends bytes to UART0, whichever port this line uses.
     ///
     /// # Errors
-    /// When the emulator ended.
+    /// Returns an error if the emulator ended.
     pub fn noise(&mut self, bytes: &[u8]) -> Result<(), EmulatorError> {
         self.stat = self.board.noise(bytes)?;
         Ok(())
     }
 
-    /// Presses the reset button; RAM keeps its content.
+    /// Resets the board; RAM keeps its content.
     ///
     /// # Errors
-    /// When the emulator ended.
+    /// Returns an error if the emulator ended.
     pub fn reset(&mut self) -> Result<(), EmulatorError> {
         self.stat = self.board.reset()?;
         Ok(())
     }
 }
 
-/// The line of a board behind a TCP port: time is the wall's.
+/// The line of a board behind a TCP port, in wall time.
 #[derive(Debug)]
 pub struct SocketLine {
     stream: TcpStream,
@@ -202,13 +195,13 @@ pub struct SocketLine {
 }
 
 impl SocketLine {
-    /// The speed both ends are to expect: every byte is at the mercy of the system's scheduler.
+    /// Bit rate for timeouts; low, since the system's scheduler delays every byte.
     pub const BIT_RATE: u32 = 230_400;
 
     /// Connects to a board's UART.
     ///
     /// # Errors
-    /// When nobody listens there.
+    /// Returns an error if no board listens there.
     pub fn open(address: SocketAddr) -> Result<Self, EmulatorError> {
         let stream = TcpStream::connect(address).map_err(socket)?;
         stream.set_nodelay(true).map_err(socket)?;
@@ -224,10 +217,10 @@ impl SocketLine {
         Micros(self.start.elapsed().as_micros() as u64)
     }
 
-    /// Puts bytes on the line and waits until `until`, or until something came back.
+    /// Sends bytes and waits until `until`, or until bytes come back.
     ///
     /// # Errors
-    /// When the board is gone.
+    /// Returns an error if the board is gone.
     pub fn exchange(&mut self, to_device: &[u8], until: Micros) -> Result<Vec<u8>, EmulatorError> {
         let wait = until.saturating_sub(self.now()).0.clamp(100, 50_000);
         self.stream.write_all(to_device).map_err(socket)?;

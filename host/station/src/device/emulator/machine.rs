@@ -1,4 +1,4 @@
-//! Any emulated board, whichever program emulates it.
+//! An emulated board, independent of its emulator.
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -10,17 +10,17 @@ use crate::device::Board;
 use crate::device::flash::target::Memory;
 use crate::device::image::Program;
 
-/// A running board with its UART on a TCP port; dropping it switches it off.
+/// A running board with its UART on a TCP port; dropping it ends the emulator.
 #[derive(Debug)]
 pub enum Machine {
-    /// In QEMU.
+    /// A board in QEMU.
     Qemu(Qemu),
-    /// In a runner of ours.
+    /// A board in a runner of `emulator/`.
     Served(Served),
 }
 
 impl Machine {
-    /// Builds the client's image if need be and starts it with a shard in the board's flash.
+    /// Builds the client's image if necessary and starts it with a shard in the board's flash.
     ///
     /// # Errors
     /// Names what is missing and how to install it.
@@ -29,7 +29,7 @@ impl Machine {
         Self::start_image(board, &image, Some(shard))
     }
 
-    /// Starts an image, if given with a shard in the board's flash.
+    /// Starts an image, with an optional shard in the board's flash.
     ///
     /// # Errors
     /// Names what is missing and how to install it.
@@ -55,10 +55,10 @@ impl Machine {
         }
     }
 
-    /// Presses the reset button; RAM keeps its content.
+    /// Resets the board; RAM keeps its content.
     ///
     /// # Errors
-    /// When the emulator ended.
+    /// Returns an error if the emulator ended.
     pub fn reset(&mut self) -> Result<(), EmulatorError> {
         match self {
             Self::Qemu(machine) => machine.reset(),
@@ -66,7 +66,7 @@ impl Machine {
         }
     }
 
-    /// Returns the memory of the chip, where the emulator shows it.
+    /// Returns the memory of the chip, if the emulator gives access to it.
     pub fn memory(&mut self) -> Option<&mut dyn Memory> {
         match self {
             Self::Qemu(_) => None,

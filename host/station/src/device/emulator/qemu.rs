@@ -1,6 +1,6 @@
-//! A board in QEMU: started halted, its UART a TCP port, controlled over QMP.
+//! A board in QEMU, started halted, with its UART on a TCP port, controlled over QMP.
 
-use std::io::{BufRead, BufReader, Write};
+use std::io::{self, BufRead, BufReader, Write};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
@@ -8,13 +8,12 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use serde_json::{Value, json};
 use tempfile::NamedTempFile;
 
-use super::guard::guard;
 use super::{Emulator, EmulatorError, answers};
 use crate::device::Board;
 
 const NAME: &str = "qemu-system-arm";
 
-/// A running machine; dropped, it is switched off.
+/// A running machine; dropping it ends QEMU.
 #[derive(Debug)]
 pub struct Qemu {
     child: Child,
@@ -30,14 +29,14 @@ impl Qemu {
     /// open before the first instruction runs.
     ///
     /// # Errors
-    /// [`EmulatorError::Missing`] without QEMU, [`EmulatorError::NotEmulated`] where it has no such
-    /// board.
+    /// Returns [`EmulatorError::Missing`] without QEMU, and [`EmulatorError::NotEmulated`] for a board
+    /// that QEMU does not emulate.
     pub fn start(board: Board, image: &Path, shard: Option<&Path>) -> Result<Self, EmulatorError> {
         Self::start_failing(board, image, shard, 0)
     }
 
-    /// The same, with a power supply that fails once, in the middle of an operation of the flash,
-    /// counted from 1; 0 never does.
+    /// Starts a machine whose power fails once, in the middle of a flash operation, counted from 1; 0
+    /// means never.
     ///
     /// # Errors
     /// As [`start`](Self::start).
@@ -75,7 +74,7 @@ impl Qemu {
             .map_err(|_| no_qemu())?;
         guard(&child);
         let (Some(commands), Some(answers)) = (child.stdin.take(), child.stdout.take()) else {
-            return Err(broken(std::io::ErrorKind::BrokenPipe.into()));
+            return Err(broken(io::ErrorKind::BrokenPipe.into()));
         };
         let mut machine = Self {
             child,
@@ -98,10 +97,10 @@ impl Qemu {
         self.link
     }
 
-    /// Presses the reset button; RAM keeps its content.
+    /// Resets the board; RAM keeps its content.
     ///
     /// # Errors
-    /// When QEMU ended.
+    /// Returns an error if QEMU ended.
     pub fn reset(&mut self) -> Result<(), EmulatorError> {
         self.command("system_reset").map(drop)
     }
@@ -109,19 +108,19 @@ impl Qemu {
     /// Waits for the program to end the emulation by semihosting.
     ///
     /// # Errors
-    /// When the process cannot be waited for.
+    /// Returns an error if the process cannot be waited for.
     pub fn wait(&mut self) -> Result<ExitStatus, EmulatorError> {
         self.child.wait().map_err(broken)
     }
 
-    /// Gives a command and returns its answer; events on the way are news nobody asked for.
+    /// Sends a command and returns its answer; events in between are ignored.
     fn command(&mut self, name: &str) -> Result<Value, EmulatorError> {
         writeln!(self.commands, "{}", json!({"execute": name})).map_err(broken)?;
         let mut line = String::new();
         loop {
             line.clear();
             if self.answers.read_line(&mut line).map_err(broken)? == 0 {
-                return Err(broken(std::io::ErrorKind::UnexpectedEof.into()));
+                return Err(broken(io::ErrorKind::UnexpectedEof.into()));
             }
             let answer: Value =
                 serde_json::from_str(&line).map_err(|_| EmulatorError::Protocol {
@@ -145,10 +144,10 @@ impl Drop for Qemu {
     }
 }
 
-/// Checks that QEMU is there.
+/// Checks that QEMU is installed.
 ///
 /// # Errors
-/// [`EmulatorError::Missing`] with what to install.
+/// Returns [`EmulatorError::Missing`] with what to install.
 pub fn ensure_installed() -> Result<(), EmulatorError> {
     answers(NAME).then_some(()).ok_or_else(no_qemu)
 }
@@ -160,7 +159,7 @@ fn no_qemu() -> EmulatorError {
     }
 }
 
-/// Has a file lie in the machine's memory from its start.
+/// Loads a file into the machine's memory at its start.
 fn load(command: &mut Command, file: &Path, address: u32) {
     // QEMU ends a value at a comma unless there are two.
     let file = file.display().to_string().replace(',', ",,");
@@ -168,10 +167,10 @@ fn load(command: &mut Command, file: &Path, address: u32) {
     command.args(["-device", &loader]);
 }
 
-/// Fresh random bytes and when the power fails, in a file that only this user can read and that goes when it is dropped.
-fn entropy(operation: u32) -> std::io::Result<NamedTempFile> {
+/// Writes random bytes and the operation at which the power fails to a private temporary file.
+fn entropy(operation: u32) -> io::Result<NamedTempFile> {
     let mut bytes = [0; 32];
-    getrandom::fill(&mut bytes).map_err(std::io::Error::other)?;
+    getrandom::fill(&mut bytes).map_err(io::Error::other)?;
     let mut file = NamedTempFile::new()?;
     file.write_all(&bytes)?;
     file.write_all(&operation.to_le_bytes())?;
@@ -188,7 +187,7 @@ fn port_of(devices: &Value) -> Option<u16> {
     rest.split(',').next()?.parse().ok()
 }
 
-fn broken(source: std::io::Error) -> EmulatorError {
+fn broken(source: io::Error) -> EmulatorError {
     EmulatorError::Io {
         emulator: NAME,
         source,
@@ -201,6 +200,39 @@ fn unexpected(answer: &Value) -> EmulatorError {
         answer: answer.to_string(),
     }
 }
+
+/// Checks every second whether process `$2` still runs, and ends `$1` when it does not. It runs in
+/// the background of a shell that ends at once, so that no process has to wait for it.
+#[cfg(unix)]
+const WATCH: &str = r#"(
+    while kill -0 "$2"; do
+        kill -0 "$1" || exit
+        sleep 1
+    done
+    kill -9 "$1"
+) &"#;
+
+/// Makes an emulator end soon after this process, even if this process is killed: QEMU does not end
+/// with its standard input. Without a shell the emulator runs unguarded.
+#[cfg(unix)]
+fn guard(emulator: &Child) {
+    let _ = watch(emulator.id(), std::process::id());
+}
+
+#[cfg(unix)]
+fn watch(emulator: u32, parent: u32) -> io::Result<ExitStatus> {
+    Command::new("sh")
+        .args(["-c", WATCH, "gleaner-guard"])
+        .args([emulator, parent].map(|id| id.to_string()))
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status()
+}
+
+/// On other systems a killed program leaves its emulators behind.
+#[cfg(not(unix))]
+fn guard(_emulator: &Child) {}
 
 #[cfg(test)]
 mod tests {
@@ -217,5 +249,23 @@ mod tests {
             port_of(&json!([{"label": "link", "filename": "null"}])),
             None
         );
+    }
+
+    /// Reads the pipe of the emulator's output, which ends with the last process that holds it.
+    #[cfg(unix)]
+    #[test]
+    fn an_emulator_ends_after_a_parent_that_was_killed() {
+        let mut parent = Command::new("sleep").arg("600").spawn().unwrap();
+        let mut emulator = Command::new("sleep")
+            .arg("600")
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        assert!(watch(emulator.id(), parent.id()).unwrap().success());
+        parent.kill().unwrap();
+        parent.wait().unwrap();
+        let mut output = emulator.stdout.take().unwrap();
+        io::Read::read_to_end(&mut output, &mut Vec::new()).unwrap();
+        assert!(!emulator.wait().unwrap().success());
     }
 }

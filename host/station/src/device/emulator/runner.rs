@@ -1,5 +1,4 @@
-//! Emulators of ours: a runner of `emulator/` as a child process, spoken to in JSON lines over its
-//! pipes. Which program that is, `rp2040.rs` and `unicorn.rs` say.
+//! The runners of `emulator/` as child processes, controlled by JSON lines over pipes.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::{Ipv4Addr, SocketAddr};
@@ -14,42 +13,42 @@ use super::{Emulator, EmulatorError};
 use crate::device::Board;
 use crate::device::flash::target::{Fault, Memory};
 
-/// What a runner knows of its chip; what it does not count is zero.
+/// Counters of a chip; those that the runner does not count are zero.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
 #[serde(default)]
 pub struct Stat {
     /// Emulated time since power-on, in microseconds.
     pub micros: f64,
-    /// Cycles the core, the first of several, worked since power-on; sleep does not count.
+    /// Cycles of the first core since power-on, without sleep.
     pub cycles: u64,
-    /// Cycles the second core worked since power-on.
+    /// Cycles of the second core since power-on, without sleep.
     pub core1_cycles: u64,
-    /// Cycles that passed since power-on, whoever worked or slept.
+    /// Cycles that passed since power-on, with sleep.
     pub wall_cycles: u64,
-    /// Instructions it carried out.
+    /// Instructions executed since power-on.
     pub instructions: u64,
-    /// Cycles it waited for flash; zero where they are not counted.
+    /// Cycles of waiting for flash.
     #[serde(default)]
     pub flash_waits: u64,
-    /// Resets since power-on, the watchdog's and those after a power cut included.
+    /// Resets since power-on, with those of the watchdog and after power cuts.
     pub resets: u32,
-    /// Times the power was cut.
+    /// Number of power cuts.
     pub power_cuts: u32,
-    /// Whether the chip is a boot drive, until it is reset.
+    /// Whether the chip is in boot mode.
     pub bootsel: bool,
-    /// Bytes that reached the UART when it could not take them.
+    /// Bytes that the UART lost because it was not ready.
     pub lost_bytes: u64,
-    /// Sectors or pages of flash that were erased.
+    /// Erased sectors or pages of flash.
     pub flash_erases: u64,
-    /// Pieces of flash that were programmed.
+    /// Programming operations of the flash.
     pub flash_programs: u64,
-    /// Reads of words whose programming or erasure lost its power, as the chip found them.
+    /// Reads of words with an ECC error, left by a power cut.
     pub flash_ecc_errors: u64,
-    /// Reads of the flash while it could not answer, which is a fault of the program.
+    /// Reads of the flash while it was busy, which is a bug of the program.
     pub flash_lost_reads: u64,
-    /// Words that all cores read from flash through its cache.
+    /// Words read from flash through its cache.
     pub xip_reads: u64,
-    /// Those that the cache did not hold.
+    /// Words that the cache did not hold.
     pub xip_misses: u64,
     /// Misses that fetched instructions.
     pub xip_code_misses: u64,
@@ -65,10 +64,10 @@ pub struct Served {
 }
 
 impl Served {
-    /// Starts a board with `image` and, if given, a shard in its flash.
+    /// Starts a board with an image and an optional shard in its flash.
     ///
     /// # Errors
-    /// [`EmulatorError::Missing`] without the emulator.
+    /// Returns [`EmulatorError::Missing`] without the emulator.
     pub fn start(board: Board, image: &Path, shard: Option<&Path>) -> Result<Self, EmulatorError> {
         let mut runner = Runner::start(board, image, shard, &[])?;
         let ready = runner.read("ready")?;
@@ -88,34 +87,34 @@ impl Served {
         self.link
     }
 
-    /// Presses the reset button; RAM keeps its content.
+    /// Resets the board; RAM keeps its content.
     ///
     /// # Errors
-    /// When the runner ended.
+    /// Returns an error if the runner ended.
     pub fn reset(&mut self) -> Result<Stat, EmulatorError> {
         self.runner.ask(&json!({"cmd": "reset"}), "reset")
     }
 
-    /// Takes the power away and gives it back: RAM is noise, flash is kept.
+    /// Cuts and restores the power: RAM becomes random, flash is kept.
     ///
     /// # Errors
-    /// When the runner ended or knows no power cuts.
+    /// Returns an error if the runner ended or has no power cuts.
     pub fn power_cut(&mut self) -> Result<Stat, EmulatorError> {
         self.runner.ask(&json!({"cmd": "power_cut"}), "power_cut")
     }
 
-    /// Has the `count`-th erase or program from here torn and the power cut at it.
+    /// Cuts the power inside the `count`-th erase or program operation from now.
     ///
     /// # Errors
-    /// When the runner ended or knows no flash.
+    /// Returns an error if the runner ended or has no flash.
     pub fn cut_at_flash_op(&mut self, count: u32) -> Result<Stat, EmulatorError> {
         self.runner.cut_at_flash_op(count)
     }
 
-    /// Reads the clock and the counters.
+    /// Reads clock and counters.
     ///
     /// # Errors
-    /// When the runner ended.
+    /// Returns an error if the runner ended.
     pub fn stat(&mut self) -> Result<Stat, EmulatorError> {
         self.runner.ask(&json!({"cmd": "stat"}), "stat")
     }
@@ -131,44 +130,44 @@ impl Memory for Served {
     }
 }
 
-/// What happened while time ran.
+/// The result of a step of emulated time.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct Ran {
-    /// Bytes the chip sent.
+    /// Bytes that the chip sent.
     #[serde(deserialize_with = "from_hexadecimal")]
     pub tx: Vec<u8>,
     /// Whether the watchdog reset the chip.
     pub watchdog: bool,
-    /// The chip afterwards.
+    /// Counters after the step.
     #[serde(flatten)]
     pub stat: Stat,
 }
 
-/// How a chip's clock came to be, where the runner models that.
+/// The clock configuration of a chip.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct Clocking {
-    /// The core's clock.
+    /// Clock of the core.
     pub hertz: f64,
-    /// Rules of the chip's manual that were broken on the way there.
+    /// Violated rules of the chip's manual.
     pub violations: Vec<String>,
 }
 
-/// A board whose time runs only when told to, so that what it measures is repeatable.
+/// A board whose time advances on command, so that measurements are repeatable.
 #[derive(Debug)]
 pub struct Lockstep {
     runner: Runner,
 }
 
 impl Lockstep {
-    /// Starts a board; its time stands at zero.
+    /// Starts a board at time zero.
     ///
     /// # Errors
-    /// [`EmulatorError::Missing`] without the emulator.
+    /// Returns [`EmulatorError::Missing`] without the emulator.
     pub fn start(board: Board, image: &Path, shard: Option<&Path>) -> Result<Self, EmulatorError> {
         Self::with(board, image, shard, &[])
     }
 
-    /// The same on its USB port: the runner is the computer it is plugged into.
+    /// Starts a board on its USB port, with the runner as the USB host.
     ///
     /// # Errors
     /// As [`Self::start`].
@@ -180,7 +179,7 @@ impl Lockstep {
         Self::with(board, image, shard, &["--link", "usb"])
     }
 
-    /// The same with another cost of a miss of the flash's cache, in cycles; 0 leaves it out.
+    /// Starts a board with another cost of a flash cache miss, in cycles; 0 disables it.
     ///
     /// # Errors
     /// As [`Self::start`].
@@ -194,7 +193,7 @@ impl Lockstep {
         Self::with(board, image, shard, &["--xip-miss-cycles", &cycles])
     }
 
-    /// The same with more options of its runner.
+    /// Starts a board with more options of its runner.
     ///
     /// # Errors
     /// As [`Self::start`].
@@ -210,10 +209,10 @@ impl Lockstep {
         Ok(Self { runner })
     }
 
-    /// Puts `rx` on the wire to the chip and runs for `micros`, or until it sent `stop_at`.
+    /// Sends `rx` to the chip and runs for `micros`, or until the chip sent `stop_at`.
     ///
     /// # Errors
-    /// When the runner ended.
+    /// Returns an error if the runner ended.
     pub fn run(
         &mut self,
         micros: u64,
@@ -227,70 +226,70 @@ impl Lockstep {
         self.runner.ask(&command, "ran")
     }
 
-    /// Presses the reset button; RAM keeps its content.
+    /// Resets the board; RAM keeps its content.
     ///
     /// # Errors
-    /// When the runner ended.
+    /// Returns an error if the runner ended.
     pub fn reset(&mut self) -> Result<Stat, EmulatorError> {
         self.runner.ask(&json!({"cmd": "reset"}), "reset")
     }
 
-    /// Takes the power away and gives it back: RAM is noise, flash is kept.
+    /// Cuts and restores the power: RAM becomes random, flash is kept.
     ///
     /// # Errors
-    /// When the runner ended or knows no power cuts.
+    /// Returns an error if the runner ended or has no power cuts.
     pub fn power_cut(&mut self) -> Result<Stat, EmulatorError> {
         self.runner.ask(&json!({"cmd": "power_cut"}), "power_cut")
     }
 
-    /// Has the `count`-th erase or program from here torn and the power cut at it.
+    /// Cuts the power inside the `count`-th erase or program operation from now.
     ///
     /// # Errors
-    /// When the runner ended or knows no flash.
+    /// Returns an error if the runner ended or has no flash.
     pub fn cut_at_flash_op(&mut self, count: u32) -> Result<Stat, EmulatorError> {
         self.runner.cut_at_flash_op(count)
     }
 
-    /// Has the operations of the flash written down from here on, for [`Self::cut_again`].
+    /// Records the flash operations from now, for [`Self::cut_again`].
     ///
     /// # Errors
-    /// When the runner ended or knows no flash.
+    /// Returns an error if the runner ended or has no flash.
     pub fn record_flash(&mut self) -> Result<Stat, EmulatorError> {
         self.runner
             .ask(&json!({"cmd": "record_flash"}), "record_flash")
     }
 
-    /// Cuts the power with a flash that is what it was when the `count`-th operation written down
-    /// was torn: as if all before it had been done again.
+    /// Cuts the power with the flash in the state inside the `count`-th recorded operation, as if all
+    /// operations before it had been repeated.
     ///
     /// # Errors
-    /// When the runner ended or wrote down fewer.
+    /// Returns an error if the runner ended or recorded fewer.
     pub fn cut_again(&mut self, count: u32) -> Result<Stat, EmulatorError> {
         let command = json!({"cmd": "cut_again", "count": count});
         self.runner.ask(&command, "cut_again")
     }
 
-    /// Reads the clock and the counters.
+    /// Reads clock and counters.
     ///
     /// # Errors
-    /// When the runner ended.
+    /// Returns an error if the runner ended.
     pub fn stat(&mut self) -> Result<Stat, EmulatorError> {
         self.runner.ask(&json!({"cmd": "stat"}), "stat")
     }
 
-    /// Puts bytes on the wire to the UART, whichever port the link is on.
+    /// Sends bytes to the UART, whichever port the link uses.
     ///
     /// # Errors
-    /// When the runner ended or has no other port.
+    /// Returns an error if the runner ended or has no other port.
     pub fn noise(&mut self, bytes: &[u8]) -> Result<Stat, EmulatorError> {
         let command = json!({"cmd": "noise", "bytes": hexadecimal(bytes)});
         self.runner.ask(&command, "noise")
     }
 
-    /// Says how the chip was clocked.
+    /// Returns the clock configuration.
     ///
     /// # Errors
-    /// When the runner ended or does not model it.
+    /// Returns an error if the runner ended or does not model clocks.
     pub fn clocking(&mut self) -> Result<Clocking, EmulatorError> {
         self.runner.ask(&json!({"cmd": "clock"}), "clock")
     }
@@ -306,7 +305,7 @@ impl Memory for Lockstep {
     }
 }
 
-/// The runner's process and pipes.
+/// The process of a runner and its pipes.
 #[derive(Debug)]
 struct Runner {
     name: &'static str,
@@ -392,7 +391,7 @@ impl Runner {
         Ok(())
     }
 
-    /// Reads events up to the one named; others on the way are news nobody asked for.
+    /// Reads up to the named event; others are ignored.
     fn read(&mut self, name: &str) -> Result<Value, EmulatorError> {
         let mut line = String::new();
         loop {
@@ -431,7 +430,7 @@ impl Runner {
 
 impl Drop for Runner {
     fn drop(&mut self) {
-        // It also ends by itself when its standard input closes.
+        // The runner also ends when its standard input closes.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

@@ -1,4 +1,4 @@
-//! One round with one emulated board and nothing else: what an epoch costs it.
+//! One training order on one emulated board, to measure the cost of an epoch.
 
 use std::path::Path;
 
@@ -15,72 +15,70 @@ use super::line::Line;
 use super::runner::Stat;
 use crate::device::Board;
 
-/// Why a trial came to nothing.
+/// Error of a trial.
 #[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the fields are the values in the message")]
 pub enum TrialError {
-    /// The emulator is missing or ended.
+    /// The emulator is missing or has ended.
     #[error(transparent)]
     Emulator(#[from] EmulatorError),
     /// The board did not answer in time.
     #[error("the board was silent for {patience} while {waiting}")]
     Silent {
-        /// How long it was waited for.
         patience: Micros,
-        /// What was waited for.
         waiting: &'static str,
     },
-    /// The session broke.
-    #[error("the session with the board broke while {0}")]
+    /// The session was lost.
+    #[error("the session with the board was lost while {0}")]
     Session(&'static str),
-    /// The board does not take the model.
+    /// The board rejects the model.
     #[error("the board rejects the model: {0:?}")]
     Rejected(RejectReason),
-    /// The board does not take the order.
+    /// The board declines the order.
     #[error("the board declines to train: {0:?}")]
     Declined(DeclineReason),
 }
 
-/// What a board is asked to do.
+/// The task of a trial.
 #[derive(Debug)]
 pub struct Task<'a> {
-    /// Number, seed, ledger and cost model.
+    /// Provision: client, seed, ledger and cost model.
     pub provision: Provision,
-    /// The model to start from, as it travels whole.
+    /// The whole model to start from, as it is sent.
     pub model: &'a [u8],
     /// The order; the hash of the model is filled in.
     pub order: Order,
-    /// Another cost of a miss of the flash's cache than the emulator's own; 0 leaves it out.
+    /// Cost of a flash cache miss instead of the emulator's own; 0 disables it.
     pub miss_cycles: Option<u32>,
 }
 
-/// What a board did.
+/// The result of a trial.
 #[derive(Clone, Debug)]
 pub struct TrialResult {
-    /// What it is.
+    /// The board's description of itself.
     pub about: About,
-    /// What it reported.
+    /// The board's report on the order.
     pub report: Report,
-    /// What the emulator counted meanwhile, if it counts more than the board can.
+    /// Counts of the emulator, if it counts more than the board.
     pub counted: Option<Counted>,
-    /// How long the model took to arrive, in the board's time.
+    /// Time of the model's transfer, in the board's time.
     pub download: Micros,
-    /// Bytes the stack may take and did take at most.
+    /// Size of the stack, and its largest use.
     pub stack_bytes: (u32, u32),
-    /// How the flash was read from the order to the end of the last epoch, where its cache is
-    /// modelled.
+    /// Reads of the flash from the order to the end of the last epoch, where its cache is modelled.
     pub flash: Option<FlashReads>,
 }
 
-/// How both cores read the flash.
+/// Reads of the flash by both cores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlashReads {
-    /// Words read.
+    /// Words that were read.
     pub reads: u64,
     /// Words that the cache did not hold.
     pub misses: u64,
     /// Misses that fetched instructions.
     pub code_misses: u64,
-    /// Cycles the cores waited.
+    /// Cycles that the cores waited.
     pub wait_cycles: u64,
 }
 
@@ -95,19 +93,19 @@ impl FlashReads {
     }
 }
 
-/// What an emulator counts from an order to its report.
+/// Counts of an emulator from an order to its report.
 #[derive(Clone, Copy, Debug)]
 pub struct Counted {
-    /// Instructions.
+    /// Instructions executed by the core.
     pub instructions: u64,
-    /// Cycles the core waited for flash, which are among those the board reports.
+    /// Cycles of waiting for flash, which the board's cycles include.
     pub flash_waits: u64,
 }
 
-/// Has a board carry out one order; `stage` is told what is going on.
+/// Runs one order on a board; `stage` is called with a description of each stage.
 ///
 /// # Errors
-/// When the emulator ends, or the board is silent or unwilling.
+/// Returns an error if the emulator ends, or the board is silent or declines.
 pub fn train(
     board: Board,
     image: &Path,
@@ -124,7 +122,7 @@ pub fn train(
         store: vec![0; MAX_TRANSFER],
         input: Vec::new(),
         frame: FrameBuffer::new(),
-        // An epoch may take a second or two of the board's time.
+        // An epoch takes a second or two of the board's time.
         patience: Micros(60_000_000 * (1 + u64::from(task.order.epochs))),
     };
 
@@ -204,7 +202,7 @@ pub fn train(
     })
 }
 
-/// The host's end of the line.
+/// The host's end of the line to the board.
 struct Conversation<'a> {
     line: Line,
     link: HostLink<Insecure>,
@@ -216,7 +214,7 @@ struct Conversation<'a> {
 }
 
 impl Conversation<'_> {
-    /// Goes on until `wanted` finds what it looks for.
+    /// Runs until `wanted` returns a value.
     fn until<T>(
         &mut self,
         waiting: &'static str,
@@ -251,7 +249,7 @@ impl Conversation<'_> {
         }
     }
 
-    /// Waits for a message.
+    /// Waits for a message that `pick` accepts.
     fn answer<T>(
         &mut self,
         waiting: &'static str,
@@ -264,13 +262,12 @@ impl Conversation<'_> {
         })?
     }
 
-    /// Queues a message.
     fn say(&mut self, message: HostToDevice, doing: &'static str) -> Result<(), TrialError> {
         let sent = self.link.send(message);
         sent.map_err(|_| TrialError::Session(doing))
     }
 
-    /// Sends the model and waits until it is there.
+    /// Sends the model and waits until it has arrived.
     fn deliver(&mut self) -> Result<ModelHash, TrialError> {
         const DOING: &str = "sending the model";
         let now = self.line.now();

@@ -1,11 +1,12 @@
-//! A program's file: what it puts into flash, and whether that is the flash of a given board.
+//! Reads a program's ELF file and checks that it fits a board.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use object::elf::{EM_ARM, FileHeader32, PT_LOAD, Sym32};
 use object::read::elf::{FileHeader, ProgramHeader, SectionHeader, Sym};
 use object::{LittleEndian, elf};
 
+use super::FlashError;
 use super::target::Part;
 use crate::device::Board;
 use crate::device::image::Program;
@@ -14,100 +15,13 @@ use crate::device::image::Program;
 const TAG_CPU_ARCH: u64 = 6;
 const ARMV7E_M: u64 = 13;
 
-/// Why a file cannot be flashed.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum ProgramError {
-    /// The file cannot be read.
-    #[error("{}: {source}; `{command}` builds the client", path.display())]
-    File {
-        /// The program's file.
-        path: PathBuf,
-        /// What the system said.
-        source: std::io::Error,
-        /// What builds one.
-        command: String,
-    },
-    /// It is not a program for a microcontroller.
-    #[error("{}: {what}; `{command}` builds the client", path.display())]
-    Format {
-        /// The program's file.
-        path: PathBuf,
-        /// What is wrong.
-        what: &'static str,
-        /// What builds a right one.
-        command: String,
-    },
-    /// It was linked for other memory.
-    #[error(
-        "{}: {start:#010x} to {end:#010x} is not the program flash of an {board}, {} to {}; \
-         `{command}` builds the client for it",
-        path.display(),
-        Hex(board.program_flash().start),
-        Hex(board.program_flash().end)
-    )]
-    WrongMemory {
-        /// The program's file.
-        path: PathBuf,
-        /// The board it should fit.
-        board: Board,
-        /// Its first address.
-        start: u32,
-        /// The address after its last.
-        end: u64,
-        /// What builds a right one.
-        command: String,
-    },
-    /// It was linked for a board of the same addresses with another flash.
-    #[error(
-        "{}: built for another board: it keeps keys at {keys:#010x}, an {board} at {}; `{command}` \
-         builds the client for it",
-        path.display(),
-        Hex(board.row().built.keys().start)
-    )]
-    OtherBoard {
-        /// The program's file.
-        path: PathBuf,
-        /// The board it should fit.
-        board: Board,
-        /// Where it keeps its keys.
-        keys: u32,
-        /// What builds a right one.
-        command: String,
-    },
-    /// It has instructions that the board does not have.
-    #[error(
-        "{}: compiled for a Cortex-M4 or larger, but an {board} is a {}; `{command}` builds the \
-         client for it",
-        path.display(),
-        board.row().core.title
-    )]
-    WrongCore {
-        /// The program's file.
-        path: PathBuf,
-        /// The board it should fit.
-        board: Board,
-        /// What builds a right one.
-        command: String,
-    },
-}
-
-/// An address in an error.
-struct Hex(u32);
-
-impl std::fmt::Display for Hex {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{:#010x}", self.0)
-    }
-}
-
 /// Reads an ELF file and checks that it fits a board: instructions and addresses.
 ///
 /// # Errors
-/// Names the file and what is wrong with it.
-pub fn read(path: &Path, board: Board) -> Result<Part, ProgramError> {
+/// Names the file and the problem.
+pub fn read(path: &Path, board: Board) -> Result<Part, FlashError> {
     let command = board.build_command(Program::Client);
-    let file = std::fs::read(path).map_err(|source| ProgramError::File {
+    let file = std::fs::read(path).map_err(|source| FlashError::File {
         path: path.to_owned(),
         source,
         command: command.clone(),
@@ -116,7 +30,7 @@ pub fn read(path: &Path, board: Board) -> Result<Part, ProgramError> {
     let content = match content(&file) {
         Ok(content) => content,
         Err(what) => {
-            return Err(ProgramError::Format {
+            return Err(FlashError::Format {
                 path,
                 what,
                 command,
@@ -124,7 +38,7 @@ pub fn read(path: &Path, board: Board) -> Result<Part, ProgramError> {
         }
     };
     if content.needs_m4 && !board.row().core.runs_m4_code {
-        return Err(ProgramError::WrongCore {
+        return Err(FlashError::WrongCore {
             path,
             board,
             command,
@@ -133,7 +47,7 @@ pub fn read(path: &Path, board: Board) -> Result<Part, ProgramError> {
     let (start, end) = (content.address, content.end());
     let flash = board.program_flash();
     if start < flash.start || end > u64::from(flash.end) {
-        return Err(ProgramError::WrongMemory {
+        return Err(FlashError::WrongMemory {
             path,
             board,
             start,
@@ -144,7 +58,7 @@ pub fn read(path: &Path, board: Board) -> Result<Part, ProgramError> {
     if let Some(keys) = content.keys
         && keys != board.row().built.keys().start
     {
-        return Err(ProgramError::OtherBoard {
+        return Err(FlashError::OtherBoard {
             path,
             board,
             keys,
@@ -163,7 +77,7 @@ struct Content<'a> {
     address: u32,
     segments: Vec<(u32, &'a [u8])>,
     needs_m4: bool,
-    /// Where our client keeps its keys, if it is our client.
+    /// Address of the keys, if the program is the client.
     keys: Option<u32>,
 }
 
@@ -174,7 +88,7 @@ impl Content<'_> {
         ends.max().unwrap_or(0)
     }
 
-    /// Returns all bytes from the first address on; gaps are ones, as in erased flash.
+    /// Returns all bytes from the first address; gaps are filled with ones, as in erased flash.
     fn merge(&self) -> Vec<u8> {
         let mut merged = vec![0xFF; (self.end() - u64::from(self.address)) as usize];
         for &(start, bytes) in &self.segments {
@@ -205,14 +119,14 @@ fn content(file: &[u8]) -> Result<Content<'_>, &'static str> {
     }
     let address = segments.iter().map(|&(address, _)| address).min();
     Ok(Content {
-        address: address.ok_or("nothing to flash in it")?,
+        address: address.ok_or("it has nothing to flash")?,
         segments,
         needs_m4: architecture(header, file).is_some_and(|number| number >= ARMV7E_M),
         keys: symbol(header, file, b"_keys_start"),
     })
 }
 
-/// Returns the address of a symbol, if the linker left it.
+/// Returns the address of a symbol, if the file has it.
 fn symbol(header: &FileHeader32<LittleEndian>, file: &[u8], name: &[u8]) -> Option<u32> {
     let sections = header.sections(LittleEndian, file).ok()?;
     let symbols = sections.symbols(LittleEndian, file, elf::SHT_SYMTAB).ok()?;
@@ -221,7 +135,7 @@ fn symbol(header: &FileHeader32<LittleEndian>, file: &[u8], name: &[u8]) -> Opti
     Some(found.st_value(LittleEndian))
 }
 
-/// Returns the architecture the compiler noted, if it did.
+/// Returns the architecture in the build attributes, if it is there.
 fn architecture(header: &FileHeader32<LittleEndian>, file: &[u8]) -> Option<u64> {
     let sections = header.sections(LittleEndian, file).ok()?;
     let section = sections

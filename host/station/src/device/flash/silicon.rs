@@ -1,21 +1,21 @@
-//! How a chip tells who it is.
+//! Identifies a chip by its registers.
 
 use std::fmt;
 
 use super::target::{Fault, Memory};
 use crate::device::Board;
 
-/// Which core it is (ARM DDI 0403, B3.2.3); at the same address on every Cortex-M.
+/// Register with the core's part number (ARM DDI 0403, B3.2.3), on every Cortex-M.
 const CPUID: u32 = 0xE000_ED00;
 
-/// What a chip says it is.
+/// The identity of a chip.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Identity {
-    /// The board that carries it, if it is one of ours.
+    /// The board, if it is a supported one.
     pub board: Option<Board>,
-    /// Part number of its core.
+    /// Part number of the core.
     pub core: u32,
-    /// Its maker's number, where the core told where to look for it.
+    /// The maker's number, if the core has a known register for it.
     pub id: Option<u32>,
 }
 
@@ -33,10 +33,10 @@ impl fmt::Display for Identity {
     }
 }
 
-/// Asks a chip who it is. The core decides which registers are safe to read next.
+/// Identifies a chip. The core decides which registers are safe to read.
 ///
 /// # Errors
-/// When it does not answer.
+/// Returns an error if the chip does not answer.
 pub fn identify(memory: &mut (impl Memory + ?Sized)) -> Result<Identity, Fault> {
     let core = (memory.word(CPUID)? >> 4) & 0xFFF;
     let mut answer = Ok(None);
@@ -71,7 +71,7 @@ mod tests {
 
     use super::*;
 
-    /// Registers that can be read; any other address faults, as on a bus.
+    /// Readable registers; any other address faults.
     struct Registers(BTreeMap<u32, u32>);
 
     impl Memory for Registers {

@@ -1,16 +1,16 @@
-//! What a chip looks like from outside: memory that can be read and flash that can be written.
+//! Access to a chip from outside: memory that can be read, and flash that can be written.
 //!
-//! A debug probe implements all of it, an emulator the memory, a test whatever it needs.
+//! A debug probe implements all traits, an emulator the memory alone.
 
 use std::fmt;
 
-/// A chip did not do what it was asked to, in words for people.
+/// Error of a chip, as text.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct Fault(pub String);
 
 impl Fault {
-    /// Puts an error and what caused it into one line.
+    /// Joins an error and its causes in one line.
     #[must_use]
     pub fn from_error(error: &dyn std::error::Error) -> Self {
         let mut text = error.to_string();
@@ -26,24 +26,24 @@ impl Fault {
     }
 }
 
-/// The memory of a chip, while it runs.
+/// The memory of a running chip.
 pub trait Memory {
-    /// Reads bytes from an address on.
+    /// Reads bytes, starting at an address.
     ///
     /// # Errors
-    /// When the chip does not answer.
+    /// Returns an error if the chip does not answer.
     fn read(&mut self, address: u32, bytes: &mut [u8]) -> Result<(), Fault>;
 
-    /// Writes bytes to RAM from an address on.
+    /// Writes bytes to RAM, starting at an address.
     ///
     /// # Errors
-    /// When the chip does not answer.
+    /// Returns an error if the chip does not answer.
     fn write(&mut self, address: u32, bytes: &[u8]) -> Result<(), Fault>;
 
-    /// Reads a word.
+    /// Reads a little-endian word of 32 bits.
     ///
     /// # Errors
-    /// When the chip does not answer.
+    /// Returns an error if the chip does not answer.
     fn word(&mut self, address: u32) -> Result<u32, Fault> {
         let mut bytes = [0; 4];
         self.read(address, &mut bytes)?;
@@ -56,24 +56,24 @@ pub trait Target: Memory {
     /// Erases, writes and verifies a part of the flash.
     ///
     /// # Errors
-    /// When the chip refuses or holds something else afterwards.
+    /// Returns an error if the chip refuses, or if verification fails.
     fn program(&mut self, part: &Part, watch: &mut dyn Watch) -> Result<(), Fault>;
 
-    /// Starts the program from its beginning.
+    /// Resets the chip and starts the program.
     ///
     /// # Errors
-    /// When the chip does not answer.
+    /// Returns an error if the chip does not answer.
     fn restart(&mut self) -> Result<(), Fault>;
 }
 
-/// A stretch of flash with a purpose.
+/// A range of flash and its content.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Part {
-    /// What it is: the firmware or the shard.
+    /// Name of the part: firmware or shard.
     pub what: &'static str,
-    /// Its first address.
+    /// First address of the range.
     pub address: u32,
-    /// What it should hold.
+    /// Content of the range.
     pub bytes: Vec<u8>,
 }
 
@@ -84,14 +84,14 @@ impl fmt::Display for Part {
     }
 }
 
-/// What takes time.
+/// A step of flashing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Step {
-    /// Reading the flash to see whether it is right already.
+    /// Comparing the flash with the part.
     Compare,
-    /// Erasing sectors.
+    /// Erasing the sectors of the part.
     Erase,
-    /// Writing pages.
+    /// Writing the pages of the part.
     Write,
     /// Reading back what was written.
     Verify,
@@ -108,15 +108,15 @@ impl fmt::Display for Step {
     }
 }
 
-/// Who is told how far the work is.
+/// Observer of the progress of flashing.
 pub trait Watch {
-    /// A step of so many bytes begins.
+    /// Called when a step of `bytes` bytes begins.
     fn begin(&mut self, part: &Part, step: Step, bytes: u64);
-    /// So many more bytes are done.
+    /// Called with the bytes done since the last call.
     fn advance(&mut self, bytes: u64);
 }
 
-/// Nobody is told.
+/// An observer that ignores the progress.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Unwatched;
 

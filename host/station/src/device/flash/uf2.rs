@@ -6,12 +6,20 @@ const MAGIC_END: u32 = 0x0AB1_6F30;
 const FAMILY_PRESENT: u32 = 0x2000;
 const PAYLOAD_BYTES: usize = 256;
 const BLOCK_BYTES: usize = 512;
-/// What the flash erases at once. The RP2040's boot loader may erase a sector again that a file
-/// leaves in part (erratum RP2040-E14), so sectors are written whole.
+/// The flash's sector. The RP2040's boot loader may erase a partly written sector again (erratum
+/// RP2040-E14), so sectors are written whole.
 const SECTOR_BYTES: usize = 4_096;
 
-/// Returns the UF2 file that puts each stretch of bytes at its address in the flash of a board of
-/// that family, which starts a sector; sectors are filled up with ones, as erased flash.
+/// Returns the UF2 file that writes each range of bytes to its address, which starts a sector, in the
+/// flash of a board of this family. Sectors are filled up with ones, as in erased flash.
+///
+/// ```
+/// use gleaner_station::device::flash::uf2;
+///
+/// let file = uf2::file(0xE48B_FF56, &[(0x1000_0000, &[1, 2, 3])]);
+/// // One sector is 16 blocks of 512 bytes.
+/// assert_eq!(file.len(), 16 * 512);
+/// ```
 #[must_use]
 pub fn file(family: u32, stretches: &[(u32, &[u8])]) -> Vec<u8> {
     let blocks_of = |bytes: &[u8]| bytes.len().next_multiple_of(SECTOR_BYTES) / PAYLOAD_BYTES;

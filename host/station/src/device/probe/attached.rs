@@ -1,4 +1,4 @@
-//! A chip behind a probe: its memory, its flash, its reset.
+//! A chip behind a probe: access to its memory, flash and reset.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -13,10 +13,10 @@ use crate::device::Board;
 use crate::device::flash::silicon::{Identity, identify};
 use crate::device::flash::target::{Fault, Memory, Part, Step, Target, Watch};
 
-/// The core that runs our programs.
+/// The core that runs the firmware.
 const CORE: usize = 0;
 
-/// A chip that a probe holds.
+/// A chip that a probe is attached to.
 pub struct Attached {
     session: Session,
     probe: String,
@@ -32,11 +32,10 @@ impl fmt::Debug for Attached {
 }
 
 impl Attached {
-    /// Attaches to the chip of a board, which runs on, through the probe of that selector or the
-    /// only one there is.
+    /// Attaches to the running chip of a board, through the selected probe or the only one.
     ///
     /// # Errors
-    /// When there is no such probe or no such chip behind it.
+    /// Returns an error if there is no such probe, or no such chip behind it.
     pub fn to(lister: &Lister, probe: Option<&str>, board: Board) -> Result<Self, ProbeError> {
         let target = board.row().built.probe_target;
         let target = target.ok_or(ProbeError::Emulated(board))?;
@@ -65,7 +64,7 @@ impl Attached {
         }
     }
 
-    /// Says which of our other boards is there, if one is.
+    /// Returns the error, with the board that is there instead if it is a supported one.
     fn explain(info: &DebugProbeInfo, board: Board, error: &probe_rs::Error) -> ProbeError {
         let probe = info.to_string();
         let others = Board::all().filter(|&other| other != board);
@@ -92,15 +91,15 @@ impl Attached {
         }
     }
 
-    /// Asks the chip who it is.
+    /// Reads the identity of the chip.
     ///
     /// # Errors
-    /// When it does not answer.
+    /// Returns an error if the chip does not answer.
     pub fn identity(&mut self) -> Result<Identity, Fault> {
         identify(self)
     }
 
-    /// Returns the probe's name and numbers.
+    /// Returns name and USB numbers of the probe.
     #[must_use]
     pub fn probe(&self) -> &str {
         &self.probe
@@ -115,7 +114,7 @@ impl Memory for Attached {
     fn read(&mut self, address: u32, bytes: &mut [u8]) -> Result<(), Fault> {
         let mut core = self.session.core(CORE).map_err(fault)?;
         match bytes {
-            // Device registers want their own width.
+            // Device registers are read with their own width.
             [_, _, _, _] if address.is_multiple_of(4) => {
                 let word = core.read_word_32(address.into()).map_err(fault)?;
                 bytes.copy_from_slice(&word.to_le_bytes());
@@ -165,8 +164,7 @@ impl Target for Attached {
     }
 }
 
-/// Returns the step that people see; reading back what is kept happens in sectors only partly
-/// written, which we have none of.
+/// Returns the step to show; filling reads back partly written sectors, of which there are none.
 const fn step(operation: ProgressOperation) -> Option<Step> {
     match operation {
         ProgressOperation::Erase => Some(Step::Erase),

@@ -6,9 +6,9 @@ use gleaner_shared::wire::message::DeclineReason;
 
 use super::scene::*;
 use crate::board::session::{Answer, Input, Request};
-use crate::board::{Limits, RoundWork};
+use crate::board::{Limits, RoundWork, SessionError};
 
-/// Lets all but the last moment of a limit pass in vain, and returns why the work ended with it.
+/// Lets a limit pass, and returns why the work ended.
 fn ends_after(board: &mut Board, limit: Duration) -> String {
     let moment = Duration::from_nanos(1);
     assert!(board.pass(limit - moment).0.is_empty());
@@ -25,7 +25,7 @@ fn a_board_that_does_not_connect_ends_the_round() {
     board.work(job(0));
     assert_eq!(
         ends_after(&mut board, LIMITS.connect),
-        "not connected: it has not been heard of yet"
+        "not connected: it has not connected yet"
     );
     let mut board = Board::new();
     board.open();
@@ -69,7 +69,7 @@ fn a_board_that_was_waited_for_in_vain_is_not_waited_for_as_long_again() {
         assert!(board.pass(seconds(limit - 1)).0.is_empty());
         board.pass(seconds(1)).missing(round);
     }
-    // Its greeting is enough to be waited for again.
+    // After a greeting it is waited for again.
     board.open();
     board.tell(Input::Connected(greeting()));
     board.tell(Input::Lost {
@@ -86,14 +86,10 @@ fn a_board_that_was_waited_for_in_vain_is_not_waited_for_as_long_again() {
 fn a_model_that_does_not_arrive_ends_the_round() {
     let late = "the model did not arrive in time";
     // The order is not answered.
-    let mut board = Board::there();
-    board.work(job(0));
-    board.queue();
+    let mut board = Board::ordered(0);
     assert_eq!(ends_after(&mut board, LIMITS.download), late);
     // The model is on its way, or taken again and again.
-    let mut board = Board::there();
-    board.work(job(0));
-    board.queue();
+    let mut board = Board::ordered(0);
     board.pass(seconds(3));
     board.reply(0, Some(DeclineReason::Model));
     board.queue();
@@ -104,9 +100,7 @@ fn a_model_that_does_not_arrive_ends_the_round() {
 
 #[test]
 fn training_that_takes_too_long_ends_the_round() {
-    let mut board = Board::there();
-    board.work(job(0));
-    board.queue();
+    let mut board = Board::ordered(0);
     board.now += seconds(6);
     board.reply(0, None);
     // Two epochs were ordered.
@@ -118,10 +112,7 @@ fn training_that_takes_too_long_ends_the_round() {
 
 #[test]
 fn an_update_that_does_not_arrive_ends_the_round() {
-    let mut board = Board::there();
-    board.work(job(0));
-    board.queue();
-    board.reply(0, None);
+    let mut board = Board::training(0);
     board.now += seconds(9);
     board.report(0);
     assert_eq!(
@@ -131,7 +122,7 @@ fn an_update_that_does_not_arrive_ends_the_round() {
 }
 
 #[test]
-fn what_arrives_at_the_last_moment_is_in_time() {
+fn input_at_the_last_moment_is_in_time() {
     let mut board = Board::new();
     board.open();
     board.tell(Input::Connected(greeting()));
@@ -198,21 +189,21 @@ fn a_board_that_is_away_when_the_whole_time_is_over_is_waited_for_no_longer() {
     let left = LIMITS.whole(2) - board.now;
     assert!(left < LIMITS.connect);
     assert_eq!(ends_after(&mut board, left), "not done in time: silence");
-    // That is no wait in vain: the next round waits as long as any.
+    // The next round waits as long as any.
     board.work(job(0));
     let reason = ends_after(&mut board, LIMITS.connect);
     assert_eq!(reason, "not connected: silence");
 }
 
 #[test]
-fn an_echo_that_takes_too_long_says_so_wherever_the_board_is() {
+fn an_echo_times_out_with_and_without_a_board() {
     for mut board in [Board::new(), Board::there()] {
         board.ask(Request::Echo(b"bytes".as_slice().into(), seconds(9)));
         assert!(board.pass(seconds(8)).0.is_empty());
         let Some(Answer::Echoed(echoed)) = board.pass(seconds(1)).answer() else {
             panic!("it took too long");
         };
-        assert_eq!(echoed, Err("no echo within 9 s".to_owned()));
+        assert_eq!(echoed, Err(SessionError::EchoTimedOut(seconds(9))));
     }
 }
 

@@ -27,7 +27,7 @@ fn a_line_is_opened_at_once_and_left_alone_for_longer_every_time() {
         board.now = at;
     }
     assert_eq!(waits, [100, 200, 400, 800, 1_600, 2_000, 2_000]);
-    // A line that opens proves nothing: a gateway may answer for the board.
+    // An open line proves nothing, since a gateway may accept it.
     board.open();
     gone(&mut board, "nobody");
     assert_eq!(board.machine.opens_at(), Some(board.now + seconds(2)));
@@ -38,26 +38,26 @@ fn a_line_is_opened_at_once_and_left_alone_for_longer_every_time() {
 }
 
 #[test]
-fn a_line_that_stays_away_for_the_same_reason_is_said_once() {
+fn the_same_reason_of_a_closed_line_is_published_once() {
     let mut board = Board::new();
-    let said = |reason: &str| {
+    let event = |reason: &str| {
         vec![EventKind::Gone {
             reason: reason.to_owned(),
         }]
     };
-    assert_eq!(gone(&mut board, "nobody"), said("nobody"));
+    assert_eq!(gone(&mut board, "nobody"), event("nobody"));
     assert_eq!(gone(&mut board, "nobody"), []);
-    assert_eq!(gone(&mut board, "busy"), said("busy"));
+    assert_eq!(gone(&mut board, "busy"), event("busy"));
     board.come();
     // There was a board in between.
-    assert_eq!(gone(&mut board, "busy"), said("busy"));
+    assert_eq!(gone(&mut board, "busy"), event("busy"));
     board.open();
     board.tell(Input::Connected(greeting()));
-    assert_eq!(gone(&mut board, "busy"), said("busy"));
+    assert_eq!(gone(&mut board, "busy"), event("busy"));
 }
 
 #[test]
-fn a_refusal_is_said_once_and_ends_nothing() {
+fn a_refusal_is_published_once_and_ends_nothing() {
     let mut board = Board::there();
     let refused = || Input::Refused {
         reason: "another key".to_owned(),
@@ -86,7 +86,7 @@ fn a_greeting_is_answered_with_the_provision() {
     };
     assert_eq!(turn.events(), [connected]);
     let [HostToDevice::Provision(provision)] = turn.sent()[..] else {
-        panic!("it is told who it is");
+        panic!("it is provisioned");
     };
     assert_eq!((provision.client, provision.seed), (CLIENT, 1));
     assert_eq!(provision.ledger, ledger(0));
@@ -94,8 +94,8 @@ fn a_greeting_is_answered_with_the_provision() {
 }
 
 #[test]
-fn nobody_is_provisioned_without_a_greeting() {
-    // The link may go on with its old session for a moment on a new line.
+fn a_board_is_not_provisioned_without_a_greeting() {
+    // The link may keep its old session for a moment on a new line.
     let mut board = Board::there();
     board.work(job(0));
     gone(&mut board, "unplugged");
@@ -110,9 +110,7 @@ fn nobody_is_provisioned_without_a_greeting() {
 
 #[test]
 fn a_board_that_says_it_was_provisioned_twice_goes_on() {
-    let mut board = Board::there();
-    board.work(job(0));
-    board.queue();
+    let mut board = Board::ordered(0);
     assert!(board.provisioned().0.is_empty());
     board.reply(0, None);
     board.report(0);

@@ -1,7 +1,7 @@
-//! The machine against what lines, boards and people do: no line, no runtime, no clock.
+//! Tests of the state machine, without a line, a runtime or a clock.
 
-mod books;
-mod enemies;
+mod energy;
+mod hostile;
 mod limits;
 mod line;
 mod orders;

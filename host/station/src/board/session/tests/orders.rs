@@ -8,14 +8,6 @@ use super::scene::*;
 use crate::board::session::{Input, Want};
 use crate::event::EventKind;
 
-/// Starts a round and says its order.
-fn ordered(round: u32) -> Board {
-    let mut board = Board::there();
-    board.work(job(round));
-    board.queue();
-    board
-}
-
 #[test]
 fn a_declined_order_ends_the_round_with_the_reason() {
     let shortfall = Shortfall {
@@ -33,7 +25,7 @@ fn a_declined_order_ends_the_round_with_the_reason() {
         ),
         (
             DeclineReason::Shard(ShardStatus::Damaged),
-            "declined: its shard does not fit: `gleaner flash` says how to make a smaller one"
+            "declined: its shard does not fit; `gleaner flash` says how to make a smaller one"
                 .to_owned(),
         ),
         (
@@ -50,13 +42,16 @@ fn a_declined_order_ends_the_round_with_the_reason() {
         ),
     ];
     for (declined, reason) in reasons {
-        assert_eq!(ordered(4).reply(4, Some(declined)).missing(4), reason);
+        assert_eq!(
+            Board::ordered(4).reply(4, Some(declined)).missing(4),
+            reason
+        );
     }
 }
 
 #[test]
 fn a_rejected_model_is_offered_again() {
-    let mut board = ordered(0);
+    let mut board = Board::ordered(0);
     board.reply(0, Some(DeclineReason::Model));
     for _ in 0..20 {
         let (want, _) = board.queue();
@@ -67,7 +62,7 @@ fn a_rejected_model_is_offered_again() {
                 ..
             }
         ));
-        // Said once, however often it is offered.
+        // Published once, however often it is offered.
         assert!(board.tell(Input::Rejected).0.is_empty());
     }
     board.queue();
@@ -94,8 +89,8 @@ fn a_board_that_does_not_keep_the_model_is_given_up_after_four_orders() {
 }
 
 #[test]
-fn an_answer_about_another_round_is_not_heard() {
-    let mut board = ordered(2);
+fn a_reply_of_another_round_is_ignored() {
+    let mut board = Board::ordered(2);
     let turn = board.reply(1, Some(DeclineReason::Stale { newest: 9 }));
     assert!(turn.0.is_empty());
     assert!(board.reply(1, None).0.is_empty());
@@ -106,7 +101,7 @@ fn an_answer_about_another_round_is_not_heard() {
 }
 
 #[test]
-fn an_answer_before_the_order_was_said_is_not_heard() {
+fn a_reply_before_the_order_was_sent_is_ignored() {
     let mut board = Board::there();
     board.work(job(2));
     assert!(board.reply(2, Some(DeclineReason::Invalid)).0.is_empty());
@@ -114,7 +109,7 @@ fn an_answer_before_the_order_was_said_is_not_heard() {
 }
 
 #[test]
-fn what_finds_no_room_is_wanted_until_it_does() {
+fn a_message_without_room_is_wanted_until_it_is_queued() {
     let mut board = Board::there();
     board.work(job(0));
     let want = board.machine.wants();

@@ -1,4 +1,4 @@
-//! What is asked of a board, wherever it is.
+//! Requests to a board in every state.
 
 use gleaner_shared::units::PicoJoules;
 use gleaner_shared::wire::link::Greeting;
@@ -8,7 +8,7 @@ use gleaner_shared::wire::message::{
 
 use super::scene::*;
 use crate::board::session::{Answer, Input, Request, Want};
-use crate::board::{Closing, Standing};
+use crate::board::{Closing, ConfirmedState, SessionError};
 
 fn closed(round: u32) -> RoundMark {
     RoundMark {
@@ -28,14 +28,14 @@ fn closing(round: u32, rest: Option<Order>) -> Request {
     })
 }
 
-fn standing(turn: Turn) -> Standing {
+fn confirmed(turn: Turn) -> ConfirmedState {
     match turn.answer() {
-        Some(Answer::Closed(standing)) => standing,
+        Some(Answer::Closed(confirmed)) => confirmed,
         other => panic!("the round is closed: {other:?}"),
     }
 }
 
-fn greeted(turn: Turn) -> Option<Result<Box<Greeting>, String>> {
+fn greeted(turn: Turn) -> Option<Result<Box<Greeting>, SessionError>> {
     match turn.answer() {
         None => None,
         Some(Answer::Greeted(answer)) => Some(answer),
@@ -44,7 +44,7 @@ fn greeted(turn: Turn) -> Option<Result<Box<Greeting>, String>> {
 }
 
 #[test]
-fn work_for_a_board_that_is_not_there_begins_when_it_comes() {
+fn work_for_an_absent_board_begins_when_it_connects() {
     let mut board = Board::new();
     assert!(board.work(job(0)).0.is_empty());
     board.open();
@@ -96,7 +96,7 @@ fn a_board_with_the_wrong_shard_gets_no_work() {
 }
 
 #[test]
-fn a_closed_round_is_said_and_confirmed() {
+fn a_closed_round_is_sent_and_confirmed() {
     let mut board = Board::there();
     let rest = Order {
         participate: false,
@@ -108,21 +108,21 @@ fn a_closed_round_is_said_and_confirmed() {
         counted: false,
     };
     assert_eq!(turn.sent(), [HostToDevice::Order(rest), commit]);
-    let standing = standing(turn);
-    assert_eq!(standing.last_round, Some(closed(0)));
-    assert_eq!(standing.ledger, ledger(1));
+    let confirmed = confirmed(turn);
+    assert_eq!(confirmed.last_round, Some(closed(0)));
+    assert_eq!(confirmed.ledger, ledger(1));
 }
 
 #[test]
-fn a_board_that_is_not_there_learns_of_closed_rounds_from_its_next_provision() {
+fn an_absent_board_learns_of_closed_rounds_from_its_next_provision() {
     let mut board = Board::new();
     board.ask(closing(0, None));
-    let standing = standing(board.ask(closing(1, None)));
-    assert_eq!(standing.ledger, ledger(2));
+    let confirmed = confirmed(board.ask(closing(1, None)));
+    assert_eq!(confirmed.ledger, ledger(2));
     board.open();
     let turn = board.tell(Input::Connected(greeting()));
     let [HostToDevice::Provision(provision)] = turn.sent()[..] else {
-        panic!("it is told who it is");
+        panic!("it is provisioned");
     };
     assert_eq!(provision.ledger, ledger(2));
     assert_eq!(provision.last_round, Some(closed(1)));
@@ -133,7 +133,7 @@ fn a_restored_board_goes_on_from_the_checkpoint() {
     let mut board = Board::there();
     board.work(job(0));
     board.finish(0);
-    let checkpoint = standing(board.ask(closing(0, None)));
+    let checkpoint = confirmed(board.ask(closing(0, None)));
     board.work(job(1));
     board.queue();
     board.tell(Input::Delivered);
@@ -142,41 +142,41 @@ fn a_restored_board_goes_on_from_the_checkpoint() {
     assert!(!board.machine.is_busy());
     let turn = board.tell(Input::Connected(greeting()));
     let [HostToDevice::Provision(provision)] = turn.sent()[..] else {
-        panic!("it is told who it is");
+        panic!("it is provisioned");
     };
     assert_eq!(provision.ledger, checkpoint.ledger);
     assert_eq!(provision.last_round, Some(closed(0)));
     // What the board had booked since is forgotten.
-    let standing = standing(board.ask(closing(1, None)));
-    assert_eq!(standing.ledger.rounds, checkpoint.ledger.rounds + 1);
+    let confirmed = confirmed(board.ask(closing(1, None)));
+    assert_eq!(confirmed.ledger.rounds, checkpoint.ledger.rounds + 1);
 }
 
 #[test]
-fn a_restore_while_the_board_is_away_counts_when_it_comes() {
+fn a_restore_of_an_absent_board_is_provisioned_later() {
     let mut board = Board::new();
-    let checkpoint = Standing {
+    let checkpoint = ConfirmedState {
         last_round: Some(closed(6)),
-        ..Standing::new(PicoJoules(77), STORE)
+        ..ConfirmedState::new(PicoJoules(77), STORE)
     };
     board.ask(Request::Restore(checkpoint));
     board.open();
     let turn = board.tell(Input::Connected(greeting()));
     let [HostToDevice::Provision(provision)] = turn.sent()[..] else {
-        panic!("it is told who it is");
+        panic!("it is provisioned");
     };
     assert_eq!(provision.ledger, checkpoint.ledger);
     assert_eq!(provision.last_round, Some(closed(6)));
 }
 
 #[test]
-fn one_thing_is_asked_at_a_time() {
+fn a_second_request_is_refused_while_one_is_pending() {
     let mut board = Board::new();
     for there in [false, true] {
         board.work(job(0));
         let requests = [
             Request::Work(Box::new(job(1))),
             closing(0, None),
-            Request::Restore(Standing::new(PicoJoules(1), STORE)),
+            Request::Restore(ConfirmedState::new(PicoJoules(1), STORE)),
             Request::Greet(seconds(1)),
             Request::Echo(b"bytes".as_slice().into(), seconds(1)),
         ];
@@ -204,7 +204,7 @@ fn a_greeting_is_passed_on_when_the_board_is_provisioned() {
 }
 
 #[test]
-fn whoever_waits_for_a_greeting_in_vain_learns_why() {
+fn a_greeting_that_does_not_come_has_a_reason() {
     let mut board = Board::new();
     board.ask(Request::Greet(seconds(9)));
     board.tell(Input::Gone {
@@ -212,7 +212,10 @@ fn whoever_waits_for_a_greeting_in_vain_learns_why() {
     });
     assert!(greeted(board.pass(seconds(8))).is_none());
     let answer = greeted(board.pass(seconds(1)));
-    assert_eq!(answer, Some(Err("nobody".to_owned())));
+    assert_eq!(
+        answer,
+        Some(Err(SessionError::NotConnected("nobody".to_owned())))
+    );
     // A board that greeted and says no more is good enough to be looked at.
     board.open();
     board.tell(Input::Connected(greeting()));
@@ -255,8 +258,5 @@ fn an_echo_that_differs_says_so() {
     let Some(Answer::Echoed(echoed)) = board.tell(back).answer() else {
         panic!("it came back");
     };
-    assert_eq!(
-        echoed,
-        Err("the echo differs from what was sent".to_owned())
-    );
+    assert!(matches!(echoed, Err(SessionError::EchoDiffers(_))));
 }

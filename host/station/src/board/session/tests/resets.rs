@@ -38,10 +38,10 @@ fn every_state() -> Vec<(&'static str, Board)> {
     delivering.queue();
     let mut uploading = reply(None);
     uploading.report(0);
-    let mut landing = paced();
-    landing.pass(seconds(3));
-    landing.report(0);
-    landing.update(0);
+    let mut holding = paced();
+    holding.pass(seconds(3));
+    holding.report(0);
+    holding.update(0);
     vec![
         ("ordering", ordering()),
         ("ordered", ordered),
@@ -50,7 +50,7 @@ fn every_state() -> Vec<(&'static str, Board)> {
         ("training at a real pace", paced()),
         ("training", reply(None)),
         ("uploading", uploading),
-        ("landing", landing),
+        ("holding", holding),
     ]
 }
 
@@ -132,11 +132,7 @@ fn every_state_waits_anew_for_a_board_that_went() {
 
 #[test]
 fn an_update_of_the_old_session_does_not_count_in_the_new_one() {
-    let mut board = Board::there();
-    board.work(job(0));
-    board.queue();
-    board.reply(0, None);
-    board.report(0);
+    let mut board = Board::uploading(0);
     board.come();
     // What was on its way says nothing of an order that was not given again.
     assert!(board.update(0).0.is_empty());
@@ -216,7 +212,7 @@ fn a_board_that_says_which_model_it_holds_is_sent_the_change() {
 }
 
 #[test]
-fn a_board_that_lies_about_its_model_is_sent_the_whole_one() {
+fn a_board_that_does_not_hold_the_claimed_model_is_sent_the_whole_one() {
     let mut board = Board::there();
     let base = ModelHash::of(&model(3));
     board.say(DeviceToHost::Holds { model: base });
@@ -231,17 +227,17 @@ fn a_board_that_lies_about_its_model_is_sent_the_whole_one() {
 }
 
 #[test]
-fn what_a_board_wrote_to_its_flash_is_told() {
+fn flash_wear_is_published() {
     let mut board = Board::there();
     let turn = board.say(DeviceToHost::FlashUse {
         erases: 21,
         programs: 316,
         closed: 1,
     });
-    let told = EventKind::Flash {
+    let published = EventKind::Flash {
         erases: 21,
         programs: 316,
         closed: 1,
     };
-    assert_eq!(turn.events(), [told]);
+    assert_eq!(turn.events(), [published]);
 }

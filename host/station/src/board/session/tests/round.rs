@@ -78,16 +78,14 @@ fn a_board_that_holds_the_model_before_is_sent_the_change() {
     assert_eq!(want, change);
     board.tell(Input::Delivered);
     assert_eq!(board.finish(1), UPDATE);
-    // Round 2 was somebody else's: this board's model is too old for the change.
+    // Other boards worked in round 2: this board's model is too old for the change.
     assert!(board.work(job(3)).events().is_empty());
     assert_eq!(board.finish(3), UPDATE);
 }
 
 #[test]
-fn what_is_told_names_the_client_and_the_round() {
-    let mut board = Board::there();
-    board.work(job(5));
-    board.queue();
+fn events_name_the_client_and_the_round() {
+    let mut board = Board::ordered(5);
     let named = |action: &Action| match action {
         Action::Publish(event) => Some((event.client, event.round)),
         _ => None,
@@ -112,11 +110,8 @@ fn what_is_told_names_the_client_and_the_round() {
 }
 
 #[test]
-fn a_store_that_ran_dry_is_no_update() {
-    let mut board = Board::there();
-    board.work(job(0));
-    board.queue();
-    board.reply(0, None);
+fn an_empty_store_yields_no_update() {
+    let mut board = Board::training(0);
     let dry = gleaner_shared::wire::message::Report {
         trained: false,
         ..report(0)
@@ -126,11 +121,14 @@ fn a_store_that_ran_dry_is_no_update() {
         turn.events()[..],
         [EventKind::Reported(_), EventKind::Missing { .. }]
     ));
-    assert_eq!(turn.missing(0), "its store ran dry while training");
+    assert_eq!(
+        turn.missing(0),
+        "its energy store was empty during training"
+    );
 }
 
 #[test]
-fn real_pace_holds_up_the_way_down_and_the_way_up() {
+fn real_pace_delays_download_and_upload() {
     let mut board = Board::there();
     board.work(RoundWork {
         pace: Some((seconds(3), seconds(20))),
@@ -152,7 +150,7 @@ fn real_pace_holds_up_the_way_down_and_the_way_up() {
 }
 
 #[test]
-fn a_way_that_was_slow_enough_is_not_held_up() {
+fn a_slow_transfer_is_not_delayed() {
     let mut board = Board::there();
     board.work(RoundWork {
         pace: Some((seconds(3), seconds(4))),
@@ -170,7 +168,7 @@ fn a_way_that_was_slow_enough_is_not_held_up() {
 }
 
 #[test]
-fn progress_is_told_of_the_round_that_is_worked_on() {
+fn progress_is_published_for_the_current_round() {
     let progress = |round| {
         DeviceToHost::Progress(Progress {
             work: mark(round),

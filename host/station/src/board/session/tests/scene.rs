@@ -1,4 +1,4 @@
-//! A machine under test, and the words of a well-behaved board.
+//! A machine under test, and the messages of a well-behaved board.
 
 use gleaner_sim::ClientId;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use gleaner_shared::wire::message::{
 };
 
 use crate::board::session::{Action, Answer, Input, Machine, Profile, Request, Want};
-use crate::board::{Identity, Limits, RoundWork, Standing, WorkResult};
+use crate::board::{ConfirmedState, Identity, Limits, RoundWork, WorkResult};
 use crate::event::EventKind;
 use crate::fleet_file::Place;
 use crate::link::Endpoint;
@@ -25,7 +25,7 @@ pub(super) const STORE: EnergyStore = EnergyStore::lossless(PicoJoules(1_000));
 pub(super) const INCOME: PicoJoules = PicoJoules(10);
 pub(super) const PERIOD: Micros = Micros(60_000);
 pub(super) const UPDATE: [u8; 4] = *b"up 4";
-/// Every limit differs, so that none can stand in for another.
+/// All limits differ, so that a test notices a wrong one.
 pub(super) const LIMITS: Limits = Limits {
     connect: seconds(60),
     download: seconds(7),
@@ -37,7 +37,7 @@ pub(super) const fn seconds(seconds: u64) -> Duration {
     Duration::from_secs(seconds)
 }
 
-/// Returns the ledger of a board that was paid for so many rounds.
+/// Returns the ledger after the income of `rounds` rounds.
 pub(super) fn ledger(rounds: u32) -> Snapshot {
     let mut ledger = Ledger::new(PicoJoules(500), STORE);
     (0..rounds).for_each(|_| ledger.begin_round(INCOME, PERIOD));
@@ -221,9 +221,9 @@ impl Board {
             network: gleaner_shared::board::Shape::PAPER,
             shard_crc: Some(7),
         };
-        let standing = Standing::new(PicoJoules(500), STORE);
+        let confirmed = ConfirmedState::new(PicoJoules(500), STORE);
         Self {
-            machine: Machine::new(Profile::from(&identity), standing),
+            machine: Machine::new(Profile::from(&identity), confirmed),
             now: Duration::ZERO,
         }
     }
@@ -235,7 +235,29 @@ impl Board {
         board
     }
 
-    /// Opens line and session, from wherever the board is.
+    /// Starts a round's work and sends its order.
+    pub(super) fn ordered(round: u32) -> Self {
+        let mut board = Self::there();
+        board.work(job(round));
+        board.queue();
+        board
+    }
+
+    /// Starts a round's work up to the training.
+    pub(super) fn training(round: u32) -> Self {
+        let mut board = Self::ordered(round);
+        board.reply(round, None);
+        board
+    }
+
+    /// Starts a round's work up to the report.
+    pub(super) fn uploading(round: u32) -> Self {
+        let mut board = Self::training(round);
+        board.report(round);
+        board
+    }
+
+    /// Opens line and session, in any state of the board.
     pub(super) fn come(&mut self) -> Turn {
         if self.machine.opens_at().is_some() {
             self.open();
@@ -273,7 +295,6 @@ impl Board {
         self.ask(Request::Work(Box::new(job)))
     }
 
-    /// Lets time pass.
     pub(super) fn pass(&mut self, time: Duration) -> Turn {
         self.now += time;
         self.tell(Input::Time)

@@ -1,4 +1,4 @@
-//! Transfers and reports that nobody waits for, or not any more.
+//! Unexpected and late transfers and reports.
 
 use gleaner_shared::wire::link::Event;
 use gleaner_shared::wire::message::{DeclineReason, Offer, Payload, RejectReason};
@@ -46,11 +46,7 @@ fn an_update_is_taken_after_the_report_on_its_order_alone() {
 #[test]
 fn an_update_of_another_length_is_rejected_as_too_large() {
     for bytes in [b"long!".as_slice(), b"no", b""] {
-        let mut board = Board::there();
-        board.work(job(0));
-        board.queue();
-        board.reply(0, None);
-        board.report(0);
+        let mut board = Board::uploading(0);
         let offered = offer(Payload::Update, 0, bytes);
         let whole = Input::Received(offered, bytes.to_vec());
         assert!(board.tell(whole).0.is_empty());
@@ -82,10 +78,7 @@ fn a_transfer_of_another_kind_is_not_expected() {
 
 #[test]
 fn a_late_report_of_another_round_is_not_taken() {
-    let mut board = Board::there();
-    board.work(job(0));
-    board.queue();
-    board.reply(0, None);
+    let mut board = Board::training(0);
     board.pass(seconds(10)).missing(0);
     board.report(0);
     board.work(job(1));
@@ -104,14 +97,10 @@ fn a_late_report_of_another_round_is_not_taken() {
 
 #[test]
 fn a_late_update_of_another_round_is_not_taken() {
-    let mut board = Board::there();
-    board.work(job(0));
-    board.queue();
-    board.reply(0, None);
-    board.report(0);
+    let mut board = Board::uploading(0);
     assert_eq!(answer(&mut board, update_of(0)), Ok(4));
     board.pass(seconds(11)).missing(0);
-    // What was accepted in time may still become whole.
+    // A transfer that was accepted in time may still be completed.
     assert!(board.update(0).0.is_empty());
     board.work(job(1));
     board.queue();
@@ -129,11 +118,7 @@ fn a_late_update_of_another_round_is_not_taken() {
 
 #[test]
 fn an_update_with_the_wrong_hash_is_left_to_the_link() {
-    let mut board = Board::there();
-    board.work(job(0));
-    board.queue();
-    board.reply(0, None);
-    board.report(0);
+    let mut board = Board::uploading(0);
     let corrupt = Input::of(Event::Corrupt(update_of(0)), || panic!("nothing is whole"));
     assert!(board.tell(corrupt).0.is_empty());
     // The link asked for the chunks again, and they came.
@@ -143,9 +128,7 @@ fn an_update_with_the_wrong_hash_is_left_to_the_link() {
 
 #[test]
 fn a_transfer_without_progress_is_offered_again() {
-    let mut board = Board::there();
-    board.work(job(0));
-    board.queue();
+    let mut board = Board::ordered(0);
     board.reply(0, Some(DeclineReason::Model));
     let (want, _) = board.queue();
     let stalled = offer(Payload::Model, 0, &model(0));
@@ -154,7 +137,7 @@ fn a_transfer_without_progress_is_offered_again() {
 }
 
 #[test]
-fn chunks_are_told_now_and_then_and_at_the_end() {
+fn chunks_are_published_every_eight_and_at_the_end() {
     let mut board = Board::there();
     let mut events = Vec::new();
     for have in 1..=20 {
@@ -166,7 +149,7 @@ fn chunks_are_told_now_and_then_and_at_the_end() {
 }
 
 #[test]
-fn what_nobody_waits_for_changes_nothing() {
+fn unexpected_inputs_change_nothing() {
     let mut board = Board::there();
     for input in [
         Input::Delivered,

@@ -1,13 +1,13 @@
-//! The board's energy, round by round.
+//! The board's ledger, round by round.
 
 use gleaner_shared::energy::{CostModel, Phase, Snapshot, Spent};
 use gleaner_shared::units::PicoJoules;
 use gleaner_shared::wire::message::{DeviceToHost, HostToDevice, ModelHash, Report, RoundMark};
 
 use super::scene::*;
-use crate::board::session::books::Books;
+use crate::board::session::energy::EnergyTracker;
 use crate::board::session::{Answer, Input, Request};
-use crate::board::{Closing, Standing};
+use crate::board::{Closing, ConfirmedState};
 use crate::event::EventKind;
 
 const MARK: RoundMark = RoundMark {
@@ -32,58 +32,58 @@ fn spent_on(phases: &[(Phase, u64)]) -> Spent {
     spent
 }
 
-fn books() -> Books {
-    let standing = Standing::new(PicoJoules(500), STORE);
-    Books::new(standing, STORE, CostModel::default())
+fn energy() -> EnergyTracker {
+    let confirmed = ConfirmedState::new(PicoJoules(500), STORE);
+    EnergyTracker::new(confirmed, STORE, CostModel::default())
 }
 
 #[test]
 fn the_income_of_a_round_is_booked_once() {
-    // By the base station, for a board that was not heard of.
-    let mut silent = books();
+    // By the base station, for an absent board.
+    let mut silent = energy();
     silent.close(&CLOSING);
-    assert_eq!(silent.standing().ledger, ledger(1));
+    assert_eq!(silent.confirmed().ledger, ledger(1));
     // By the board.
-    let mut busy = books();
+    let mut busy = energy();
     busy.note(ledger(1));
     busy.close(&CLOSING);
-    assert_eq!(busy.standing().ledger, ledger(1));
+    assert_eq!(busy.confirmed().ledger, ledger(1));
     // By the base station, for a board that spent something and booked no income.
     let spent = Snapshot {
         stored: PicoJoules(400),
         spent: spent_on(&[(Phase::Train, 100)]),
         ..ledger(0)
     };
-    let mut stopped = books();
+    let mut stopped = energy();
     stopped.note(spent);
     stopped.close(&CLOSING);
-    let ledger = stopped.standing().ledger;
+    let ledger = stopped.confirmed().ledger;
     assert_eq!((ledger.stored, ledger.rounds), (PicoJoules(410), 1));
 }
 
 #[test]
 fn a_ledger_older_than_the_confirmed_one_is_not_noted() {
-    let mut books = books();
-    books.close(&CLOSING);
-    books.note(ledger(0));
-    books.close(&CLOSING);
-    assert_eq!(books.standing().ledger, ledger(2));
+    let mut energy = energy();
+    energy.close(&CLOSING);
+    energy.note(ledger(0));
+    energy.close(&CLOSING);
+    assert_eq!(energy.confirmed().ledger, ledger(2));
 }
 
 #[test]
-fn a_ledger_nobody_knew_of_is_said() {
-    let mut books = books();
-    assert_eq!(books.compare(ledger(0)), None);
+fn an_unexpected_ledger_is_published() {
+    let mut energy = energy();
+    assert_eq!(energy.compare(ledger(0)), None);
     let (expected, found) = (ledger(0), ledger(3));
     let differs = EventKind::LedgerDiffers { expected, found };
-    assert_eq!(books.compare(found), Some(differs));
+    assert_eq!(energy.compare(found), Some(differs));
     // Now it is known, and so is the confirmed one, which a board without power returns to.
-    assert_eq!(books.compare(found), None);
-    assert_eq!(books.compare(ledger(0)), None);
+    assert_eq!(energy.compare(found), None);
+    assert_eq!(energy.compare(ledger(0)), None);
 }
 
 #[test]
-fn a_provisioned_board_with_another_ledger_is_told_of_and_gets_its_work() {
+fn a_provisioned_board_with_another_ledger_is_published_and_works() {
     let mut board = Board::new();
     board.open();
     board.tell(Input::Connected(greeting()));
@@ -100,11 +100,8 @@ fn a_provisioned_board_with_another_ledger_is_told_of_and_gets_its_work() {
 }
 
 #[test]
-fn what_a_cancelled_board_spent_is_noted() {
-    let mut board = Board::there();
-    board.work(job(0));
-    board.queue();
-    board.reply(0, None);
+fn energy_of_cancelled_work_is_booked() {
+    let mut board = Board::training(0);
     board.pass(seconds(10)).missing(0);
     let spent = Snapshot {
         stored: PicoJoules(410),
@@ -115,25 +112,16 @@ fn what_a_cancelled_board_spent_is_noted() {
         work: mark(0),
         ledger: spent,
     });
-    let closing = Closing {
-        mark: MARK,
-        counted: false,
-        income: INCOME,
-        period: PERIOD,
-        rest: None,
-    };
-    let Some(Answer::Closed(standing)) = board.ask(Request::Close(closing)).answer() else {
+    let closing = CLOSING;
+    let Some(Answer::Closed(confirmed)) = board.ask(Request::Close(closing)).answer() else {
         panic!("the round is closed");
     };
-    assert_eq!(standing.ledger, spent);
+    assert_eq!(confirmed.ledger, spent);
 }
 
 #[test]
-fn what_a_board_spent_before_it_lost_its_power_stays_booked_and_it_is_told_so() {
-    let mut board = Board::there();
-    board.work(job(0));
-    board.queue();
-    board.reply(0, None);
+fn energy_spent_before_a_power_cut_stays_booked_and_is_provisioned() {
+    let mut board = Board::training(0);
     let spent = Snapshot {
         stored: PicoJoules(410),
         spent: spent_on(&[(Phase::Train, 60), (Phase::Transmit, 40)]),
@@ -147,11 +135,8 @@ fn what_a_board_spent_before_it_lost_its_power_stays_booked_and_it_is_told_so() 
     // Its memory is gone: it is provisioned with the ledger of the last closed round.
     board.come();
     let closing = Closing {
-        mark: MARK,
         counted: true,
-        income: INCOME,
-        period: PERIOD,
-        rest: None,
+        ..CLOSING
     };
     let turn = board.ask(Request::Close(closing));
     let [
@@ -159,29 +144,26 @@ fn what_a_board_spent_before_it_lost_its_power_stays_booked_and_it_is_told_so() 
         HostToDevice::Commit { .. },
     ] = turn.sent()[..]
     else {
-        panic!("it is told what it had booked: {:?}", turn.sent());
+        panic!("it is provisioned with its ledger: {:?}", turn.sent());
     };
     assert_eq!(
         (provision.ledger, provision.last_round),
         (spent, Some(MARK))
     );
-    let Some(Answer::Closed(standing)) = turn.answer() else {
+    let Some(Answer::Closed(confirmed)) = turn.answer() else {
         panic!("the round is closed");
     };
-    assert_eq!(standing.ledger, spent);
+    assert_eq!(confirmed.ledger, spent);
 }
 
 #[test]
-fn a_board_that_kept_its_books_is_not_told_of_them_again() {
+fn a_board_that_kept_its_ledger_is_not_provisioned_again() {
     let mut board = Board::there();
     board.work(job(0));
     board.finish(0);
     let closing = Closing {
-        mark: MARK,
         counted: true,
-        income: INCOME,
-        period: PERIOD,
-        rest: None,
+        ..CLOSING
     };
     let turn = board.ask(Request::Close(closing));
     assert!(matches!(turn.sent()[..], [HostToDevice::Commit { .. }]));

@@ -1,4 +1,4 @@
-//! The boards that may call in, and how their greetings tell which one it is.
+//! The boards that may connect by themselves, and how a greeting identifies one.
 
 use gleaner_sim::ClientId;
 use std::net::SocketAddr;
@@ -8,23 +8,23 @@ use gleaner_shared::wire::link::Claim;
 use gleaner_shared::wire::message::{DeviceId, Refusal, Version};
 use gleaner_shared::wire::{HostKeys, Key};
 
-use super::DoorError;
-use super::calls::Outcome;
+use super::ListenError;
+use super::counts::Outcome;
 use crate::fleet_file::{Entry, FleetFile};
 use crate::link::incoming::Incoming;
 
-/// Makes sure that boards which call in are heard, and that whoever is heard can be told from
-/// strangers.
+/// Checks that `--listen` and the links of the fleet agree, and that every board that connects from
+/// another machine has a key.
 ///
 /// # Errors
 /// Names the boards and what to add.
-pub fn check(fleet: &FleetFile, listen: Option<SocketAddr>) -> Result<(), DoorError> {
+pub fn check(fleet: &FleetFile, listen: Option<SocketAddr>) -> Result<(), ListenError> {
     let names = |of: &dyn Fn(&Entry) -> bool| {
-        let callers = fleet
+        let incoming = fleet
             .clients
             .iter()
             .filter(|entry| entry.link.is_incoming());
-        let named: Vec<&str> = callers
+        let named: Vec<&str> = incoming
             .filter(|entry| of(entry))
             .map(|entry| entry.name.as_str())
             .collect();
@@ -32,88 +32,92 @@ pub fn check(fleet: &FleetFile, listen: Option<SocketAddr>) -> Result<(), DoorEr
     };
     match (listen, names(&|_| true)) {
         (None, None) => Ok(()),
-        (None, Some(names)) => Err(DoorError::Unheard { names }),
-        (Some(address), None) => Err(DoorError::NobodyCalls { address }),
+        (None, Some(names)) => Err(ListenError::NotListening { names }),
+        (Some(address), None) => Err(ListenError::NoIncoming { address }),
         (Some(address), Some(_)) if address.ip().to_canonical().is_loopback() => Ok(()),
         (Some(address), Some(_)) => match names(&|entry| entry.key.is_none()) {
-            Some(names) => Err(DoorError::Open { address, names }),
+            Some(names) => Err(ListenError::MissingKeys { address, names }),
             None => Ok(()),
         },
     }
 }
 
-/// One board that may call in.
+/// One board that may connect.
 #[derive(Debug)]
-struct Caller {
+struct ExpectedBoard {
     client: ClientId,
-    /// Its key, and the next one while it is being handed over.
+    /// The key, and the next one during a rotation.
     keys: HostKeys,
     device: Option<DeviceId>,
     line: Incoming,
 }
 
-impl Caller {
-    fn made(&self, claim: &Claim<'_>) -> bool {
-        // The number is a claim that costs nothing to check first; the key is the proof.
+impl ExpectedBoard {
+    fn is_identified_by(&self, claim: &Claim<'_>) -> bool {
+        // The number is checked first because it costs nothing; the key is the proof.
         let proves = |key: &Key| claim.is_proved_by(key);
         self.device.is_none_or(|device| device == claim.device)
             && (proves(&self.keys.key) || self.keys.next.as_ref().is_some_and(proves))
     }
 }
 
-/// All boards that may call in. A greeting is tried with the key of each: its number may be
-/// anybody's, its tag may not.
+/// All boards that may connect. A greeting is tried with the key of each: anybody can send a
+/// number, but not its tag.
 #[derive(Clone, Debug)]
-pub struct Callers(Arc<[Caller]>);
+pub struct ExpectedBoards(Arc<[ExpectedBoard]>);
 
-impl Callers {
-    /// Gathers the boards of a fleet that call in.
+impl ExpectedBoards {
+    /// Returns the boards of a fleet that connect by themselves.
     #[must_use]
     pub fn of(fleet: &FleetFile) -> Self {
-        let callers = fleet
+        let incoming = fleet
             .clients
             .iter()
             .filter(|entry| entry.link.is_incoming());
-        let caller = |entry: &Entry| Caller {
+        let board = |entry: &Entry| ExpectedBoard {
             client: entry.id,
             keys: entry.wire_keys(),
             device: entry.link.device().map(|number| number.0),
             line: Incoming::default(),
         };
-        Self(callers.map(caller).collect())
+        Self(incoming.map(board).collect())
     }
 
-    /// Returns how many boards may call in.
+    /// Returns how many boards may connect.
     #[must_use]
     pub fn count(&self) -> usize {
         self.0.len()
     }
 
-    /// Returns where a client's lines arrive, if it may call in.
+    /// Returns the slot for a client's connections, if the client may connect.
     #[must_use]
     pub fn line_of(&self, client: ClientId) -> Option<Incoming> {
-        let caller = self.0.iter().find(|caller| caller.client == client)?;
-        Some(caller.line.clone())
+        let board = self.0.iter().find(|board| board.client == client)?;
+        Some(board.line.clone())
     }
 
-    /// Returns whose greeting it is by its place among the callers, or what to count and to say of
-    /// one that is nobody's.
-    pub(super) fn judge(&self, claim: &Claim<'_>) -> Result<usize, (Outcome, Refusal)> {
+    /// Returns the index of the board that made a greeting, or the outcome to count and the refusal
+    /// to send if none did.
+    pub(super) fn identify(&self, claim: &Claim<'_>) -> Result<usize, (Outcome, Refusal)> {
         let (ours, theirs) = (Version::OURS, claim.version);
-        match self.0.iter().position(|caller| caller.made(claim)) {
+        match self
+            .0
+            .iter()
+            .position(|board| board.is_identified_by(claim))
+        {
             Some(at) if theirs == ours => Ok(at),
             Some(_) => Err((Outcome::OtherVersion, Refusal::Version { ours, theirs })),
-            // All others are told the same: which keys there are is nobody's business.
+            // All others get the same refusal, which does not reveal the known keys.
             None if claim.is_proved_by(&Key::PUBLIC) => {
-                Err((Outcome::Keyless(claim.device), Refusal::UnknownDevice))
+                Err((Outcome::NoKey(claim.device), Refusal::UnknownDevice))
             }
-            None => Err((Outcome::Stranger(claim.device), Refusal::UnknownDevice)),
+            None => Err((Outcome::UnknownKey(claim.device), Refusal::UnknownDevice)),
         }
     }
 
-    /// Returns where the lines of a board arrive that was found.
+    /// Returns the slot for the connections of an identified board.
     pub(super) fn line_at(&self, at: usize) -> Option<&Incoming> {
-        self.0.get(at).map(|caller| &caller.line)
+        self.0.get(at).map(|board| &board.line)
     }
 }
 
@@ -138,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn boards_without_a_key_are_heard_on_this_machine_alone() {
+    fn boards_without_a_key_may_connect_from_this_machine_only() {
         for loopback in [
             "127.0.0.1:0",
             "127.3.2.1:7",
@@ -153,12 +157,10 @@ mod tests {
             "192.168.1.2:7",
             "[::ffff:10.0.0.1]:7",
         ] {
-            let refused = check(&fleet(), at(open)).unwrap_err().to_string();
+            let refused = check(&fleet(), at(open));
             assert!(
-                refused.contains("without one: bare.") && refused.contains(open),
-                "{refused}"
+                matches!(refused, Err(ListenError::MissingKeys { names, .. }) if names == "bare")
             );
-            assert!(!refused.contains("keyed"), "{refused}");
         }
         let mut keyed = fleet();
         keyed.clients.remove(1);
@@ -166,19 +168,15 @@ mod tests {
     }
 
     #[test]
-    fn nobody_calls_in_vain_and_nobody_listens_in_vain() {
-        let unheard = check(&fleet(), None).unwrap_err().to_string();
+    fn listening_and_incoming_links_need_each_other() {
+        let refused = check(&fleet(), None);
         assert!(
-            unheard.contains("keyed, bare") && unheard.contains("--listen"),
-            "{unheard}"
+            matches!(refused, Err(ListenError::NotListening { names }) if names == "keyed, bare")
         );
-        let mut still = fleet();
-        still.clients.drain(..2);
-        check(&still, None).unwrap();
-        let vain = check(&still, at("127.0.0.1:7")).unwrap_err().to_string();
-        assert!(
-            vain.contains("link = \"incoming\"") && vain.contains("key"),
-            "{vain}"
-        );
+        let mut simulated = fleet();
+        simulated.clients.drain(..2);
+        check(&simulated, None).unwrap();
+        let refused = check(&simulated, at("127.0.0.1:7"));
+        assert!(matches!(refused, Err(ListenError::NoIncoming { .. })));
     }
 }

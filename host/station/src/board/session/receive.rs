@@ -1,26 +1,26 @@
-//! What the board says and sends, handed to whatever waits for it.
+//! Messages and transfers of the board, passed to the request they concern.
 
 use std::ops::ControlFlow;
 
 use gleaner_shared::energy::Snapshot;
 use gleaner_shared::wire::message::{DeviceToHost, Offer, RejectReason};
 
-use super::action::{Action, Answer, Output};
 use super::check::Expected;
+use super::io::{Action, Answer, Output};
 use super::machine::Machine;
-use super::round::{Heard, Scene, Step};
+use super::round::{Step, StepContext, StepInput};
 use super::state::{Activity, Session, Stage, State, Work};
 use crate::event::EventKind;
 
-/// How often the hash of a transfer may not fit: as often as the link asks for its bytes.
+/// Hash mismatches of a transfer before giving up: as often as the link asks for its bytes.
 const CORRUPT_TRIES: u32 = 4;
 
 impl Machine {
-    /// Takes a message: one arm each, and a check where it may concern something that is over.
-    pub(super) fn hear(&mut self, message: DeviceToHost, out: &mut Output) {
+    /// Handles a message; messages about an earlier request are ignored.
+    pub(super) fn receive(&mut self, message: DeviceToHost, out: &mut Output) {
         match message {
             DeviceToHost::Provisioned { ledger, .. } => self.provisioned(ledger, out),
-            DeviceToHost::OrderReply(reply) => self.go_on(Heard::Replied(reply), out),
+            DeviceToHost::OrderReply(reply) => self.advance(StepInput::Replied(reply), out),
             DeviceToHost::Progress(progress) => {
                 if self.state.has_grown(&progress) {
                     out.publish(EventKind::Epoch {
@@ -28,9 +28,9 @@ impl Machine {
                     });
                 }
             }
-            DeviceToHost::Report(report) => self.go_on(Heard::Reported(Box::new(report)), out),
+            DeviceToHost::Report(report) => self.advance(StepInput::Reported(Box::new(report)), out),
             DeviceToHost::Cancelled { ledger, .. } => {
-                if let Some(differs) = self.books.note(ledger) {
+                if let Some(differs) = self.energy.note(ledger) {
                     out.publish(differs);
                 }
             }
@@ -56,7 +56,7 @@ impl Machine {
             | DeviceToHost::Counters(_)
             | DeviceToHost::Stack { .. }
             | DeviceToHost::About(_)
-            // Keys are rotated outside of runs, samples classified, and boards measured.
+            // Only services outside of runs use these.
             | DeviceToHost::Rekeyed { .. }
             | DeviceToHost::RekeyRefused(_)
             | DeviceToHost::Classified(_)
@@ -69,28 +69,28 @@ impl Machine {
         }
     }
 
-    /// The board knows who it is: what waited for it begins.
+    /// Starts the pending request once the board is provisioned.
     fn provisioned(&mut self, ledger: Snapshot, out: &mut Output) {
-        if let Some(differs) = self.books.compare(ledger) {
+        if let Some(differs) = self.energy.compare(ledger) {
             out.publish(differs);
         }
         self.state = match self.take() {
             State::Connecting {
                 stage: Stage::Greeted(session),
-                errand,
-            } => self.begin(session, errand, out),
+                pending,
+            } => self.begin(session, pending, out),
             other => other,
         };
     }
 
-    /// Answers an offer of the board. The awaited one with a wrong length ends what waits for it:
-    /// the board has no other.
+    /// Accepts or rejects an offer of the board. The expected transfer with a wrong length ends the
+    /// request, since the board has no other.
     pub(super) fn offered(&mut self, offer: &Offer, out: &mut Output) {
         let admitted = match self.expects() {
             Some(expected) => expected.admit(offer),
             None => Err(RejectReason::Unexpected),
         };
-        // An answer that finds no room is asked for again.
+        // The board repeats an offer whose answer found no room.
         out.push(match admitted {
             Ok(len) => Action::Accept { len },
             Err(reason) => Action::Reject(reason),
@@ -100,34 +100,33 @@ impl Machine {
             && expected.is_it(offer)
         {
             let (found, wanted) = (offer.len, expected.len);
-            let reason = format!("it has {found} bytes, {wanted} are expected");
-            self.go_on(Heard::Unfit(reason), out);
+            let reason = format!("it has {found} bytes, not {wanted}");
+            self.advance(StepInput::Unfit(reason), out);
         }
     }
 
-    /// Takes note of a transfer whose hash does not fit. The link asks for it again a few times
-    /// by itself, and then rejects it.
+    /// Counts a transfer with a wrong hash. The link asks for it again a few times by itself, and
+    /// then rejects it.
     pub(super) fn corrupt(&mut self, offer: &Offer, out: &mut Output) {
         let awaited = self.expects().is_some_and(|it| it.admit(offer).is_ok());
         if awaited && self.state.count_corrupt() >= CORRUPT_TRIES {
             let reason = "its bytes do not have the hash they were offered with".to_owned();
-            self.go_on(Heard::Unfit(reason), out);
+            self.advance(StepInput::Unfit(reason), out);
         }
     }
 
-    /// Tells now and then how much of a transfer is here.
+    /// Publishes the progress of a transfer, every eight chunks.
     pub(super) fn chunk(have: u16, of: u16, out: &mut Output) {
         if have.is_multiple_of(8) || have == of {
             out.publish(EventKind::Receiving { have, of });
         }
     }
 
-    /// Takes a transfer that is whole. One that was accepted for work that is over by now is
-    /// dropped.
+    /// Takes a complete transfer; one of an earlier request is dropped.
     pub(super) fn received(&mut self, offer: &Offer, bytes: Vec<u8>, out: &mut Output) {
         let expected = self.expects();
         if expected.is_some_and(|expected| expected.admit(offer) == Ok(bytes.len())) {
-            self.go_on(Heard::Received(bytes), out);
+            self.advance(StepInput::Received(bytes), out);
         }
     }
 
@@ -138,15 +137,15 @@ impl Machine {
         }
     }
 
-    /// Hands what was heard to what waits or is under way.
-    pub(super) fn go_on(&mut self, heard: Heard, out: &mut Output) {
+    /// Passes an input to the pending or current request.
+    pub(super) fn advance(&mut self, input: StepInput, out: &mut Output) {
         self.state = match self.take() {
-            State::Connecting { stage, errand } => {
-                let errand = match (errand, heard) {
-                    (Some(errand), Heard::Time) => self.wait(errand, &stage, out),
-                    (errand, _) => errand,
+            State::Connecting { stage, pending } => {
+                let pending = match (pending, input) {
+                    (Some(pending), StepInput::Time) => self.wait(pending, &stage, out),
+                    (pending, _) => pending,
                 };
-                State::Connecting { stage, errand }
+                State::Connecting { stage, pending }
             }
             State::Provisioned {
                 mut session,
@@ -155,9 +154,9 @@ impl Machine {
                 let activity = match activity {
                     Activity::Idle => Activity::Idle,
                     Activity::Work { work, step } => {
-                        self.work_on(work, step, heard, &mut session, out)
+                        self.work_on(work, step, input, &mut session, out)
                     }
-                    Activity::Echo { echo, step } => match echo.hear(step, heard, out.now) {
+                    Activity::Echo { echo, step } => match echo.handle(step, input, out.now) {
                         ControlFlow::Continue(step) => Activity::Echo { echo, step },
                         ControlFlow::Break(back) => {
                             out.answer(Answer::Echoed(back));
@@ -170,23 +169,23 @@ impl Machine {
         };
     }
 
-    /// Takes a step of a round's work.
+    /// Passes an input to a round's work.
     fn work_on(
         &mut self,
         work: Work,
         step: Step,
-        heard: Heard,
+        input: StepInput,
         session: &mut Session,
         out: &mut Output,
     ) -> Activity {
-        let is_time = matches!(heard, Heard::Time);
-        let scene = &mut Scene {
+        let is_time = matches!(input, StepInput::Time);
+        let context = &mut StepContext {
             work: &work,
             session,
-            books: &mut self.books,
+            energy: &mut self.energy,
             out,
         };
-        match step.hear(heard, scene) {
+        match step.handle(input, context) {
             ControlFlow::Break(outcome) => self.finish(&work, outcome, out),
             ControlFlow::Continue(_) if is_time && out.now >= work.give_up_at => {
                 self.give_up(&work, out)

@@ -1,4 +1,4 @@
-//! The plan of a measurement: what a board does while a meter records its current.
+//! The plan of a measurement: the steps that a board takes while a meter records its current.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -8,26 +8,26 @@ use gleaner_shared::units::Micros;
 use gleaner_shared::wire::message::MeasureStep;
 use serde::{Deserialize, Serialize};
 
-/// The longest wait a board takes in one step.
+/// The longest wait of one step.
 const LONGEST_WAIT_MS: u32 = 1_000;
-/// The most epochs of one step: a board keeps 8 marks until it can tell them.
+/// The most epochs of one step: a board keeps 8 marks until it can send them.
 const MOST_EPOCHS: u16 = 16;
 /// The largest transfer every board has room for.
 const MOST_BYTES: u32 = 39_000;
 
-/// A sweep over clocks, work and waits.
+/// A measurement plan: a sweep over clocks, computing, transfers and waits.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Plan {
-    /// The processor's clocks, in hertz; none leaves the board at its own.
+    /// Clocks of the processor, in hertz; an empty list leaves the board at its own.
     pub clocks_hz: Vec<u32>,
-    /// How often everything is done at each clock.
+    /// Repetitions of all steps at each clock.
     pub repeats: u32,
-    /// Epochs to train, a step each.
+    /// Epochs to train, one step each.
     pub epochs: Vec<u16>,
-    /// Bits per weight of updates that are coded and applied, a step each.
+    /// Bits per weight of updates that are coded and applied, one step each.
     pub code_bits: Vec<u8>,
-    /// Bytes that are sent there and back, a transfer each.
+    /// Bytes to send there and back, one transfer each.
     pub transfer_bytes: Vec<u32>,
     /// Waits awake, in milliseconds.
     pub idle_ms: Vec<u32>,
@@ -49,63 +49,63 @@ impl Default for Plan {
     }
 }
 
-/// A plan that is refused.
+/// An unreadable or invalid plan.
 #[derive(Debug, thiserror::Error)]
-#[error("{file}: {trouble}")]
-pub struct PlanError {
-    /// The file.
+#[error("{file}: {what}")]
+#[allow(missing_docs, reason = "the fields are the values in the message")]
+pub struct InvalidPlan {
     pub file: String,
-    /// What is wrong with it.
-    pub trouble: String,
+    pub what: String,
 }
 
 /// One step of a measurement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// Something the board does by itself.
+    /// A step that the board takes by itself.
     Board(MeasureStep),
-    /// Bytes there and back.
+    /// A transfer there and back.
     Echo(Arc<[u8]>),
 }
 
 impl Plan {
-    /// Reads a plan.
+    /// Reads a plan from a TOML file.
     ///
     /// # Errors
-    /// What is wrong with it, and where.
-    pub fn read(path: &Path) -> Result<Self, PlanError> {
-        let refuse = |trouble: String| PlanError {
+    /// Names the file, the key, the value and the range.
+    pub fn read(path: &Path) -> Result<Self, InvalidPlan> {
+        let invalid = |what: String| InvalidPlan {
             file: path.display().to_string(),
-            trouble,
+            what,
         };
-        let text = std::fs::read_to_string(path).map_err(|error| refuse(error.to_string()))?;
-        let plan: Self = toml::from_str(&text).map_err(|error| refuse(error.to_string()))?;
-        plan.check().map_err(refuse)?;
-        Ok(plan)
+        let text = std::fs::read_to_string(path).map_err(|error| invalid(error.to_string()))?;
+        let plan: Self = toml::from_str(&text).map_err(|error| invalid(error.to_string()))?;
+        match plan.problem() {
+            Some(problem) => Err(invalid(problem)),
+            None => Ok(plan),
+        }
     }
 
-    fn check(&self) -> Result<(), String> {
+    /// Returns the first key that is out of range, with the range.
+    fn problem(&self) -> Option<String> {
         if !(1..=1_000).contains(&self.repeats) {
-            return Err(format!("repeats = {}: from 1 to 1000", self.repeats));
+            return Some(format!("repeats = {}: from 1 to 1000", self.repeats));
         }
         let epochs = self
             .epochs
             .iter()
             .find(|it| !(1..=MOST_EPOCHS).contains(it));
         if let Some(epochs) = epochs {
-            return Err(format!(
-                "epochs has {epochs}: a step is 1 to {MOST_EPOCHS} epochs, for a board keeps few \
-                 marks until it can tell them; raise repeats instead"
+            return Some(format!(
+                "epochs has {epochs}: use 1 to {MOST_EPOCHS}, since a board keeps few marks until it can send \
+                 them; raise repeats instead"
             ));
         }
         if let Some(bits) = self.code_bits.iter().find(|it| ![8, 16].contains(*it)) {
-            return Err(format!(
-                "code_bits has {bits}: weights are coded in 8 or 16"
-            ));
+            return Some(format!("code_bits has {bits}: use 8 or 16"));
         }
         let bytes = (self.transfer_bytes.iter()).find(|it| !(1..=MOST_BYTES).contains(it));
         if let Some(bytes) = bytes {
-            return Err(format!(
+            return Some(format!(
                 "transfer_bytes has {bytes}: from 1 to {MOST_BYTES}"
             ));
         }
@@ -114,15 +114,15 @@ impl Plan {
             .copied()
             .find(|it| !(1..=LONGEST_WAIT_MS).contains(it));
         if let Some(wait) = wait {
-            return Err(format!(
-                "a wait of {wait} ms: from 1 to {LONGEST_WAIT_MS}, or the line is taken to be dead; \
+            return Some(format!(
+                "a wait of {wait} ms: use 1 to {LONGEST_WAIT_MS}, or the line times out; \
                  raise repeats instead"
             ));
         }
         if self.clocks_hz.contains(&0) {
-            return Err("clocks_hz has 0: a processor that works has a clock".to_owned());
+            return Some("clocks_hz has 0: use more than 0".to_owned());
         }
-        Ok(())
+        None
     }
 
     /// Returns all steps, in order.
@@ -136,20 +136,20 @@ impl Plan {
                 steps.push(Step::Board(MeasureStep::Clock { hz }));
             }
             for repeat in 0..self.repeats {
-                self.work(repeat, &mut steps);
+                self.repetition(repeat, &mut steps);
             }
         }
         steps.push(Step::Board(MeasureStep::End));
         steps
     }
 
-    fn work(&self, repeat: u32, steps: &mut Vec<Step>) {
+    fn repetition(&self, repeat: u32, steps: &mut Vec<Step>) {
         let mut board = |step| steps.push(Step::Board(step));
         for &epochs in &self.epochs {
             board(MeasureStep::Train { epochs });
         }
         board(MeasureStep::Evaluate);
-        // Applying codes first.
+        // This step codes an update before it applies it.
         for &bits in &self.code_bits {
             board(MeasureStep::Apply { bits });
         }
@@ -160,7 +160,7 @@ impl Plan {
             board(MeasureStep::Wait { state, time });
         }
         for &bytes in &self.transfer_bytes {
-            // Other bytes every time: what a board has already does not come again.
+            // Other bytes every time, since the board skips chunks that it already has.
             let bytes = (0..bytes).map(|at| (at * 7 + at / 251 + repeat * 31) as u8);
             steps.push(Step::Echo(bytes.collect()));
         }
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn a_plan_is_every_work_at_every_clock() {
+    fn a_plan_repeats_every_step_at_every_clock() {
         let plan = Plan {
             clocks_hz: vec![48_000_000, 125_000_000],
             ..Plan::default()
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn bad_plans_are_refused_by_what_is_wrong() {
+    fn invalid_plans_are_refused_with_key_and_value() {
         for (text, named) in [
             ("repeats = 0", "repeats = 0"),
             ("epochs = [17]", "17"),

@@ -1,7 +1,8 @@
-//! One caller before it is known: asked for a greeting, judged, and handed over or hung up on.
+//! The handshake of a new connection: asks for a greeting, identifies the board, and hands the
+//! connection to the board's task or closes it.
 //!
-//! Until then it costs a socket, one frame's buffer and five seconds at most, and one greeting of
-//! it is tried with the keys.
+//! An unknown client costs a socket, one frame's buffer and five seconds at most, and one of its
+//! greetings is tried with the keys.
 
 use std::io::{self, Cursor};
 use std::net::SocketAddr;
@@ -14,50 +15,50 @@ use gleaner_shared::wire::{FrameBuffer, Nonce};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::time::{interval, timeout};
 
-use super::callers::Callers;
-use super::calls::Outcome;
+use super::boards::ExpectedBoards;
+use super::counts::Outcome;
 use crate::link::ByteStream;
 
-/// How long a caller has to greet.
+/// Time for a greeting to come.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Between two requests for a greeting: what a gateway passes on a board may miss while it starts.
+/// Between two requests for a greeting; a board behind a gateway may miss one while it starts.
 const ASK_AGAIN: Duration = Duration::from_secs(1);
 
-/// Bytes before a greeting: a board that has lost its line in the middle of an upload may still
-/// send what it had in flight, a few times over.
+/// Bytes accepted before a greeting: a board that lost its connection in the middle of an upload
+/// may still send the bytes it had in flight, a few times over.
 const MOST_BYTES: usize = 64 * 1024;
 
-/// Bytes taken from the line at once.
+/// Bytes read from the connection at once.
 const PIECE: usize = 256;
 
-/// Hears one caller out.
-pub(super) async fn hear(
+/// Runs the handshake of one connection.
+pub(super) async fn run(
     mut link: Box<dyn ByteStream>,
     from: SocketAddr,
     nonce: Nonce,
-    callers: &Callers,
+    boards: &ExpectedBoards,
 ) -> Outcome {
-    let mut guest = Guest {
+    let mut handshake = Handshake {
         inquiry: Inquiry::new(nonce),
         replayed: false,
     };
-    let heard = timeout(PATIENCE, guest.listen(&mut link, callers)).await;
-    match heard {
-        Ok(Ok(Heard::Board { at, rest })) => {
-            if let Some(line) = callers.line_at(at) {
+    let ended = timeout(PATIENCE, handshake.run(&mut link, boards)).await;
+    match ended {
+        Ok(Ok(Greeting::Board { at, rest })) => {
+            if let Some(line) = boards.line_at(at) {
                 line.put(with_rest(link, rest), from);
             }
-            Outcome::LetIn
+            Outcome::Accepted
         }
-        Ok(Ok(Heard::Other(outcome))) => outcome,
-        Ok(Err(_)) | Err(_) if guest.replayed => Outcome::Replayed,
-        Ok(Err(_)) => Outcome::Left,
+        Ok(Ok(Greeting::Other(outcome))) => outcome,
+        Ok(Err(_)) | Err(_) if handshake.replayed => Outcome::Replayed,
+        Ok(Err(_)) => Outcome::HungUp,
         Err(_) => Outcome::Silent,
     }
 }
 
-/// What a board said after its greeting is its task's to hear.
+/// Returns the connection with the bytes that followed the greeting put back in front.
 fn with_rest(link: Box<dyn ByteStream>, rest: Vec<u8>) -> Box<dyn ByteStream> {
     if rest.is_empty() {
         return link;
@@ -66,30 +67,26 @@ fn with_rest(link: Box<dyn ByteStream>, rest: Vec<u8>) -> Box<dyn ByteStream> {
     Box::new(tokio::io::join(Cursor::new(rest).chain(read), write))
 }
 
-/// What a caller turned out to be.
-enum Heard {
-    /// The board at this place among the callers.
-    Board {
-        at: usize,
-        /// The bytes behind its greeting.
-        rest: Vec<u8>,
-    },
-    /// Nobody to talk to.
+/// The sender of a greeting.
+enum Greeting {
+    /// The board of this index, and the bytes that followed its greeting.
+    Board { at: usize, rest: Vec<u8> },
+    /// Not an expected board.
     Other(Outcome),
 }
 
-struct Guest {
+struct Handshake {
     inquiry: Inquiry,
-    /// Whether it greeted with what was said on another line.
+    /// Whether a greeting came that was recorded on another connection.
     replayed: bool,
 }
 
-impl Guest {
-    async fn listen(
+impl Handshake {
+    async fn run(
         &mut self,
         link: &mut Box<dyn ByteStream>,
-        callers: &Callers,
-    ) -> io::Result<Heard> {
+        boards: &ExpectedBoards,
+    ) -> io::Result<Greeting> {
         let request = self.request();
         let mut asks = interval(ASK_AGAIN);
         let mut piece = [0; PIECE];
@@ -108,27 +105,27 @@ impl Guest {
             };
             room = match room.checked_sub(len) {
                 Some(room) => room,
-                None => return Ok(Heard::Other(Outcome::Noisy)),
+                None => return Ok(Greeting::Other(Outcome::Noisy)),
             };
-            while let Some(answer) = self.inquiry.receive(&mut bytes, |it| callers.judge(it)) {
+            while let Some(answer) = self.inquiry.receive(&mut bytes, |it| boards.identify(it)) {
                 match answer {
                     Answer::Greeted(Ok(at)) => {
                         let rest = bytes.to_vec();
-                        return Ok(Heard::Board { at, rest });
+                        return Ok(Greeting::Board { at, rest });
                     }
                     Answer::Greeted(Err((outcome, reason))) => {
-                        // Whoever has hung up need not be told.
+                        // The other side may have closed the connection.
                         let _ = link.write_all(&refusal(reason)).await;
-                        return Ok(Heard::Other(outcome));
+                        return Ok(Greeting::Other(outcome));
                     }
-                    // It may be late: the answer to this line's request may follow.
+                    // It may be late: the answer to this request may follow.
                     Answer::Stale => self.replayed = true,
                 }
             }
         }
     }
 
-    /// A lone delimiter goes first, so that noise on the line does not cost the request.
+    /// Returns the request behind a lone delimiter, which ends any noise on the line before it.
     fn request(&self) -> Vec<u8> {
         let mut request = vec![DELIMITER];
         let mut frame = FrameBuffer::new();
@@ -137,11 +134,11 @@ impl Guest {
     }
 }
 
-/// Writes a refusal as it goes on the line.
+/// Returns the frame of a refusal.
 fn refusal(refusal: Refusal) -> Vec<u8> {
     let mut frame = FrameBuffer::new();
-    let said = Inquiry::refusal(&mut frame, refusal);
-    said.unwrap_or_default().to_vec()
+    let bytes = Inquiry::refusal(&mut frame, refusal);
+    bytes.unwrap_or_default().to_vec()
 }
 
 #[cfg(test)]
@@ -160,64 +157,61 @@ mod tests {
     const CHIP: DeviceId = DeviceId([1; 12]);
 
     /// A board with a key, and one without that is known by the number of its chip.
-    fn callers() -> Callers {
+    fn boards() -> ExpectedBoards {
         let mut keyed = Entry::new("b0", 0, Link::Incoming { device: None });
         keyed.key = Some(SecretKey(KEY));
         let device = Some(ChipNumber(CHIP));
         let bare = Entry::new("b1", 1, Link::Incoming { device });
         let clients = vec![keyed, bare];
-        Callers::of(&FleetFile { clients })
+        ExpectedBoards::of(&FleetFile { clients })
     }
 
-    /// Hears a caller that does as `caller` says.
+    /// Runs the handshake against a client.
     async fn call<T>(
-        callers: &Callers,
+        boards: &ExpectedBoards,
         nonce: u8,
-        caller: impl AsyncFnOnce(DuplexStream) -> T,
+        client: impl AsyncFnOnce(DuplexStream) -> T,
     ) -> (Outcome, T) {
         let (near, far) = duplex(4096);
         let from = SocketAddr::from(([127, 0, 0, 1], 1));
-        tokio::join!(
-            hear(Box::new(near), from, [nonce; 16], callers),
-            caller(far)
-        )
+        tokio::join!(run(Box::new(near), from, [nonce; 16], boards), client(far))
     }
 
-    /// Reads the request, and returns what a device of that key and number answers to it.
+    /// Reads the request, and returns the answer of a device of that key and number.
     async fn answer(line: &mut DuplexStream, key: Key, device: DeviceId) -> Vec<u8> {
         let mut piece = [0; 256];
         let len = line.read(&mut piece).await.unwrap();
         let mut link = DeviceLink::new(key, Some([8; 32]), device, Timing::default());
-        let (mut said, mut frame) = (Vec::new(), FrameBuffer::new());
+        let (mut reply, mut frame) = (Vec::new(), FrameBuffer::new());
         link.receive(Micros::ZERO, &mut &piece[..len], &mut []);
         while let Some(bytes) = link.transmit(Micros::ZERO, &[], &mut frame) {
-            said.extend_from_slice(bytes);
+            reply.extend_from_slice(bytes);
         }
-        said
+        reply
     }
 
-    /// Greets as a device and waits for the line's end; returns the greeting and what was said to it.
+    /// Greets as a device and waits for the end; returns the greeting and the reply.
     async fn greet(mut line: DuplexStream, key: Key, device: DeviceId) -> (Vec<u8>, Vec<u8>) {
         let greeting = answer(&mut line, key, device).await;
         line.write_all(&greeting).await.unwrap();
-        let mut said = Vec::new();
-        line.read_to_end(&mut said).await.unwrap();
-        (greeting, said)
+        let mut reply = Vec::new();
+        line.read_to_end(&mut reply).await.unwrap();
+        (greeting, reply)
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_board_is_found_by_its_key_and_what_it_says_next_is_not_lost() {
-        let callers = callers();
-        let incoming = callers.line_of(ClientId(0)).unwrap();
-        // Whatever number it gives its chip.
-        let caller = async |mut line: DuplexStream| {
-            let mut said = answer(&mut line, Key::new(KEY), CHIP).await;
-            said.extend(b"more");
-            line.write_all(&said).await.unwrap();
+    async fn a_board_is_found_by_its_key_and_its_next_bytes_are_not_lost() {
+        let boards = boards();
+        let incoming = boards.line_of(ClientId(0)).unwrap();
+        // The chip number does not matter.
+        let client = async |mut line: DuplexStream| {
+            let mut reply = answer(&mut line, Key::new(KEY), CHIP).await;
+            reply.extend(b"more");
+            line.write_all(&reply).await.unwrap();
             line
         };
-        let (outcome, mut far) = call(&callers, 1, caller).await;
-        assert_eq!(outcome, Outcome::LetIn);
+        let (outcome, mut far) = call(&boards, 1, client).await;
+        assert_eq!(outcome, Outcome::Accepted);
         let mut line = incoming.take().await;
         far.write_all(b" and more").await.unwrap();
         line.write_all(b"down").await.unwrap();
@@ -228,64 +222,64 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_board_without_a_key_is_found_by_its_number_and_nobody_else_by_any() {
-        let callers = callers();
+    async fn a_board_without_a_key_is_found_by_its_number() {
+        let boards = boards();
         let greeter = |key, device| async move |line| greet(line, key, device).await;
-        let bare = callers.line_of(ClientId(1)).unwrap();
-        let hearing = call(&callers, 1, greeter(Key::PUBLIC, CHIP));
+        let bare = boards.line_of(ClientId(1)).unwrap();
+        let hearing = call(&boards, 1, greeter(Key::PUBLIC, CHIP));
         let taking = async { drop(bare.take().await) };
         let ((outcome, _), ()) = tokio::join!(hearing, taking);
-        assert_eq!(outcome, Outcome::LetIn);
-        // A stolen number without the key that belongs to it, and keys nobody knows.
+        assert_eq!(outcome, Outcome::Accepted);
+        // A stolen number without its key, and unknown keys.
         let other = DeviceId([2; 12]);
         for (key, device, expected) in [
-            (Key::PUBLIC, other, Outcome::Keyless(other)),
-            (Key::new([6; 32]), CHIP, Outcome::Stranger(CHIP)),
-            (Key::new([6; 32]), other, Outcome::Stranger(other)),
+            (Key::PUBLIC, other, Outcome::NoKey(other)),
+            (Key::new([6; 32]), CHIP, Outcome::UnknownKey(CHIP)),
+            (Key::new([6; 32]), other, Outcome::UnknownKey(other)),
         ] {
-            let (outcome, (_, said)) = call(&callers, 1, greeter(key, device)).await;
+            let (outcome, (_, reply)) = call(&boards, 1, greeter(key, device)).await;
             assert_eq!(outcome, expected);
-            assert_eq!(said, refusal(Refusal::UnknownDevice), "{expected:?}");
+            assert_eq!(reply, refusal(Refusal::UnknownDevice), "{expected:?}");
         }
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_recorded_greeting_opens_nothing() {
-        let callers = callers();
+    async fn a_recorded_greeting_is_rejected() {
+        let boards = boards();
         let record = async |mut line: DuplexStream| {
             let greeting = answer(&mut line, Key::new(KEY), CHIP).await;
             line.write_all(&greeting).await.unwrap();
             greeting
         };
-        let (outcome, recorded) = call(&callers, 1, record).await;
-        assert_eq!(outcome, Outcome::LetIn);
-        drop(callers.line_of(ClientId(0)).unwrap().take().await);
+        let (outcome, recorded) = call(&boards, 1, record).await;
+        assert_eq!(outcome, Outcome::Accepted);
+        drop(boards.line_of(ClientId(0)).unwrap().take().await);
         let replay = async |mut line: DuplexStream| {
             line.write_all(&recorded).await.unwrap();
             let _ = line.read_to_end(&mut Vec::new()).await;
         };
-        let (outcome, ()) = call(&callers, 2, replay).await;
+        let (outcome, ()) = call(&boards, 2, replay).await;
         assert_eq!(outcome, Outcome::Replayed);
-        let waiting = callers.line_of(ClientId(0)).unwrap();
+        let waiting = boards.line_of(ClientId(0)).unwrap();
         let nothing = timeout(Duration::from_secs(60), waiting.wait()).await;
-        assert!(nothing.is_err(), "the replayed line was laid down");
+        assert!(nothing.is_err(), "the replayed connection was accepted");
     }
 
     #[tokio::test(start_paused = true)]
-    async fn whoever_says_nothing_or_half_a_greeting_has_five_seconds() {
+    async fn silence_or_half_a_greeting_ends_after_five_seconds() {
         let begin = tokio::time::Instant::now();
-        for said in [&[][..], &[2, 3, 4]] {
-            let caller = async |mut line: DuplexStream| {
-                line.write_all(said).await.unwrap();
+        for bytes in [&[][..], &[2, 3, 4]] {
+            let client = async |mut line: DuplexStream| {
+                line.write_all(bytes).await.unwrap();
                 let _ = line.read_to_end(&mut Vec::new()).await;
             };
-            assert_eq!(call(&callers(), 1, caller).await.0, Outcome::Silent);
+            assert_eq!(call(&boards(), 1, client).await.0, Outcome::Silent);
         }
         assert_eq!(begin.elapsed(), 2 * PATIENCE);
     }
 
     #[tokio::test(start_paused = true)]
-    async fn noise_is_read_up_to_a_limit_and_a_caller_that_hangs_up_is_forgotten() {
+    async fn noise_is_read_up_to_a_limit_and_a_closed_connection_is_counted() {
         let noise = async |mut line: DuplexStream| {
             let mut written = 0;
             while line.write_all(&[0x55; 1024]).await.is_ok() {
@@ -293,10 +287,10 @@ mod tests {
             }
             written
         };
-        let (outcome, written) = call(&callers(), 1, noise).await;
+        let (outcome, written) = call(&boards(), 1, noise).await;
         assert_eq!(outcome, Outcome::Noisy);
         assert!(written <= MOST_BYTES + 2 * 4096, "{written}");
         let leave = async |line: DuplexStream| drop(line);
-        assert_eq!(call(&callers(), 1, leave).await.0, Outcome::Left);
+        assert_eq!(call(&boards(), 1, leave).await.0, Outcome::HungUp);
     }
 }
