@@ -170,7 +170,7 @@ impl StationFleet {
 
     fn publish(&self, client: ClientId, round: u32, what: EventKind) {
         self.events.publish(Event {
-            client: client,
+            client,
             round: Some(round),
             what,
         });
