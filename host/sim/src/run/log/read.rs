@@ -47,7 +47,8 @@ impl Row for EnergyRow {
 /// let fewer = ["run.rounds=2", "partition.mean_samples=20", "data.test_samples=50"];
 /// let fewer = fewer.map(|set| set.parse().expect("key=value"));
 /// let scenario = scenario::resolve("paper-mlp", &fewer)?;
-/// let mut clients = fleet::build(&scenario, &fleet::load_data(&scenario)?, 1)?;
+/// let data = fleet::load_data(&scenario)?;
+/// let mut clients = fleet::build(&scenario, &data, 1)?;
 /// let folder = tempfile::tempdir()?;
 /// let directory = RunDirectory::new(folder.path());
 /// Run::create(&scenario, &directory, 1, &mut Silent)?.drive(&mut clients)?;
